@@ -1,0 +1,179 @@
+//! The state right of the log for one log partition: corpora, expiry, position.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use super::table::{Centroid, Table};
+use super::{ClusterId, Decision};
+use crate::config::ExpiryConfig;
+use crate::fingerprint::Detector;
+use crate::fingerprint::record::{FingerprintRecord, Outcome};
+use crate::page::timestamp::Timestamp;
+
+const MS_PER_DAY: i64 = 24 * 60 * 60 * 1000;
+
+/// How far a table has read its log.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Position {
+    /// Tells one log from another of the same name.
+    pub log_generation: u32,
+    /// Partition of the log.
+    pub log_partition: u32,
+    /// The first offset that is not yet part of the table.
+    pub next_log_offset: u64,
+    /// The running maximum of the records' times.
+    pub log_time: Option<Timestamp>,
+}
+
+/// What keeps pages apart: corpus, and the settings that made the fingerprint.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct TableKey {
+    corpus: Box<str>,
+    fingerprint_hash: u64,
+}
+
+/// Decides, record by record, in log order.
+pub struct Clusterer {
+    detector: Arc<dyn Detector>,
+    expiry: ExpiryConfig,
+    position: Position,
+    tables: HashMap<Arc<TableKey>, Table>,
+    /// The table of each centre, in order of founding.
+    founded: VecDeque<Arc<TableKey>>,
+    /// Scratch space.
+    keys: Vec<u64>,
+}
+
+impl Clusterer {
+    /// An empty table at `position`.
+    #[must_use]
+    pub fn new(detector: Arc<dyn Detector>, expiry: ExpiryConfig, position: Position) -> Self {
+        Self {
+            detector,
+            expiry,
+            position,
+            tables: HashMap::new(),
+            founded: VecDeque::new(),
+            keys: Vec::new(),
+        }
+    }
+
+    /// How far the log was read.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        self.position
+    }
+
+    /// Centres in all corpora.
+    #[must_use]
+    pub fn centroid_count(&self) -> usize {
+        self.founded.len()
+    }
+
+    /// Decides on the record at the next offset of the log; none for a record that could not be read, which
+    /// takes an offset and nothing else.
+    pub fn decide(&mut self, record: Option<&FingerprintRecord>) -> Decision {
+        let log_offset = self.position.next_log_offset;
+        self.position.next_log_offset += 1;
+        let Some(record) = record else { return Decision::Undecidable };
+        self.position.log_time = self.position.log_time.max(record.log_time);
+        let (Outcome::Fingerprint(fingerprint), Some(text)) = (&record.outcome, record.text) else {
+            return Decision::Undecidable;
+        };
+        self.expire();
+        let key = TableKey {
+            corpus: record.corpus.as_str().into(),
+            fingerprint_hash: record.fingerprint_hash,
+        };
+        let nearest = self
+            .tables
+            .get(&key)
+            .and_then(|table| table.nearest(fingerprint, &*self.detector, &mut self.keys));
+        if let Some((near, centroid)) = nearest {
+            return Decision::Joined {
+                cluster_id: self.cluster_id(near.log_offset),
+                canonical_page_id: centroid.page_id.to_string(),
+                canonical_url: centroid.url.to_string(),
+                canonical_fingerprint: centroid.fingerprint.clone(),
+                distance: near.distance,
+                exact: centroid.text_digest == text.digest,
+            };
+        }
+        self.found(
+            key,
+            Centroid {
+                log_offset,
+                log_time: self.position.log_time,
+                fingerprint: fingerprint.clone(),
+                text_digest: text.digest,
+                page_id: record.page_id.as_str().into(),
+                url: record.url.as_str().into(),
+            },
+        );
+        // The new centre counts from the next decision on; letting the surplus go now bounds the memory.
+        self.expire();
+        Decision::Founded(self.cluster_id(log_offset))
+    }
+
+    /// Puts back a centre of a saved table; centres come oldest first.
+    pub fn restore(&mut self, corpus: &str, fingerprint_hash: u64, centroid: Centroid) {
+        self.found(TableKey { corpus: corpus.into(), fingerprint_hash }, centroid);
+    }
+
+    /// All centres in order of founding, each with its corpus and fingerprint hash.
+    pub fn centroids(&self) -> impl Iterator<Item = (&str, u64, &Centroid)> {
+        let mut tables: HashMap<&Arc<TableKey>, _> =
+            self.tables.iter().map(|(key, table)| (key, table.iter())).collect();
+        self.founded.iter().filter_map(move |key| {
+            let centroid = tables.get_mut(key)?.next()?;
+            Some((&*key.corpus, key.fingerprint_hash, centroid))
+        })
+    }
+
+    fn found(&mut self, key: TableKey, centroid: Centroid) {
+        // One shared key a table, not one a centre.
+        let key = match self.tables.get_key_value(&key) {
+            Some((known, _)) => Arc::clone(known),
+            None => Arc::new(key),
+        };
+        let table = self.tables.entry(Arc::clone(&key)).or_default();
+        table.insert(centroid, &*self.detector, &mut self.keys);
+        self.founded.push_back(key);
+    }
+
+    /// Lets go of all centres that are too old by log time, or too many. Both rules take the oldest first:
+    /// log time never falls, so it orders centres as their founding does.
+    fn expire(&mut self) {
+        while let Some(key) = self.founded.front() {
+            let Some(oldest) = self.tables.get(key).and_then(Table::oldest) else { return };
+            let too_many = self.founded.len() as u64 > self.expiry.centroids_max;
+            if !too_many && !self.too_old(oldest.log_time) {
+                return;
+            }
+            let Some(key) = self.founded.pop_front() else { return };
+            if let Some(table) = self.tables.get_mut(&key) {
+                table.remove_oldest(&*self.detector, &mut self.keys);
+                if table.is_empty() {
+                    self.tables.remove(&key);
+                }
+            }
+        }
+    }
+
+    fn too_old(&self, founded_at: Option<Timestamp>) -> bool {
+        let (Some(days), Some(now), Some(founded_at)) =
+            (self.expiry.max_age_days, self.position.log_time, founded_at)
+        else {
+            return false;
+        };
+        now.as_ms() - founded_at.as_ms() > i64::from(days) * MS_PER_DAY
+    }
+
+    fn cluster_id(&self, log_offset: u64) -> ClusterId {
+        ClusterId {
+            log_generation: self.position.log_generation,
+            log_partition: self.position.log_partition,
+            log_offset,
+        }
+    }
+}

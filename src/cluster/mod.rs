@@ -1,0 +1,69 @@
+//! Single-Pass clustering (paper 002, section 3.2): records in log order → decisions.
+//!
+//! Each page joins the nearest centre that is near enough, or founds a cluster and is its centre for ever.
+//! Only centres are compared against; ties go to the older one.
+//!
+//! ```text
+//! record → expiry → look-up (all near centres) → decision (the nearest) → table
+//! ```
+//! Invariants: a decision is a function of the records before it and the settings right of the log; the
+//! look-up finds every near centre; memory is bounded by `expiry.centroids_max`.
+
+mod clusterer;
+mod key_index;
+mod table;
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+pub use clusterer::{Clusterer, Position};
+pub use table::{Centroid, Near};
+
+/// What clustering says of one record.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Decision {
+    /// The page founds this cluster.
+    Founded(ClusterId),
+    /// The page joins the cluster of this centre.
+    Joined {
+        /// The cluster.
+        cluster_id: ClusterId,
+        /// The centre's page id.
+        canonical_page_id: String,
+        /// The centre's url.
+        canonical_url: String,
+        /// The centre's fingerprint.
+        canonical_fingerprint: Box<[u8]>,
+        /// To the centre, in the detector's unit.
+        distance: u32,
+        /// The text digests are equal.
+        exact: bool,
+    },
+    /// There was nothing to compare.
+    Undecidable,
+}
+
+/// A cluster's name: where its founding page stands in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ClusterId {
+    /// Tells one log from another of the same name.
+    pub log_generation: u32,
+    /// Partition of the log.
+    pub log_partition: u32,
+    /// Offset in the partition.
+    pub log_offset: u64,
+}
+
+impl fmt::Display for ClusterId {
+    /// 32 hex digits.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:08x}{:08x}{:016x}", self.log_generation, self.log_partition, self.log_offset)
+    }
+}
+
+impl Serialize for ClusterId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}

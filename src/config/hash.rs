@@ -1,0 +1,46 @@
+//! The two hashes that keep what must not meet apart.
+
+use serde_json::{Value, json};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::Config;
+use crate::fingerprint::Detector;
+use crate::segment::{self, Lexicons};
+use crate::{decode, extract};
+
+/// Of everything left of the log that can change a fingerprint or digest: settings, contents of dictionaries
+/// and stop words, versions of the algorithms. Threads, paths and limits are no part of it.
+#[must_use]
+pub fn fingerprint_hash(config: &Config, lexicons: &Lexicons, detector: &dyn Detector) -> u64 {
+    hash(&json!({
+        "decode": decode::VERSION,
+        "extract": extract::VERSION,
+        "segment": {
+            "version": segment::VERSION,
+            "fold_script": config.segment.fold_script,
+            "hmm": config.segment.hmm,
+            "stop_word_languages": config.segment.stop_word_languages,
+            "stop_words": xxh3_64(lexicons.stop_words.as_bytes()),
+            "user_dictionary": xxh3_64(lexicons.user_dictionary.as_bytes()),
+        },
+        "detector": detector.name(),
+        "settings": detector.fingerprint_settings(),
+    }))
+}
+
+/// Of everything right of the log that can change a decision.
+#[must_use]
+pub fn cluster_hash(config: &Config, detector: &dyn Detector) -> u64 {
+    hash(&json!({
+        "detector": detector.name(),
+        "near": detector.near_settings(),
+        "expiry": config.expiry,
+    }))
+}
+
+/// XXH3-64 of the JSON text with sorted keys, so that the order of fields in a type does not matter.
+fn hash(settings: &Value) -> u64 {
+    let mut settings = settings.clone();
+    settings.sort_all_objects();
+    xxh3_64(settings.to_string().as_bytes())
+}

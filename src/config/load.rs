@@ -1,0 +1,367 @@
+//! TOML text → checked [`Config`]; every fault is reported at once, with file, line, key, value and remedy.
+//!
+//! The file is checked against the schema that the types of [`super`] give: unknown keys, types, ranges and
+//! names of variants. `${VAR}` is substituted in string values only, after parsing, so no variable's value
+//! can change the file's structure.
+
+use std::path::{Path, PathBuf};
+
+use schemars::Schema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value};
+use thiserror::Error;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::env::substitute;
+use super::{Config, PipelineConfig};
+use crate::fingerprint::DETECTORS;
+use crate::segment::Lexicons;
+
+/// Why there is no configuration.
+#[derive(Debug, Error)]
+pub enum ConfigError {
+    /// A file cannot be read.
+    #[error("{}: cannot read {what}: {error}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What it is for.
+        what: &'static str,
+        /// What the operating system says.
+        error: std::io::Error,
+    },
+    /// The file is no TOML.
+    #[error("{}: {error}", path.display())]
+    NotToml {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        error: Box<toml::de::Error>,
+    },
+    /// Keys or values are wrong.
+    #[error("{}", faults.join("\n"))]
+    Faults {
+        /// One line each.
+        faults: Vec<String>,
+    },
+}
+
+/// Reads and checks the configuration in `path`; paths in it become relative to its folder.
+///
+/// # Errors
+/// [`ConfigError`], with all faults of the file.
+pub fn load(path: &Path) -> Result<Config, ConfigError> {
+    let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable {
+        path: path.to_owned(),
+        what: "the configuration",
+        error,
+    })?;
+    let mut config = parse(&text, path, |name| std::env::var(name).ok())?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    for file in [&mut config.segment.user_dictionary, &mut config.segment.stop_word_file] {
+        if let Some(file) = file {
+            *file = folder.join(&*file);
+        }
+    }
+    Ok(config)
+}
+
+/// Reads the files that `config` names.
+///
+/// # Errors
+/// [`ConfigError::Unreadable`].
+pub fn lexicons(config: &Config) -> Result<Lexicons, ConfigError> {
+    let read = |path: &Option<PathBuf>, what| {
+        let Some(path) = path else { return Ok(String::new()) };
+        std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable {
+            path: path.clone(),
+            what,
+            error,
+        })
+    };
+    Ok(Lexicons {
+        user_dictionary: read(&config.segment.user_dictionary, "segment.user_dictionary")?,
+        stop_words: read(&config.segment.stop_word_file, "segment.stop_word_file")?,
+    })
+}
+
+/// Checks the text of a configuration; `path` is for messages, `lookup` gives environment variables.
+///
+/// # Errors
+/// [`ConfigError`], with all faults of the text.
+pub fn parse(
+    text: &str,
+    path: &Path,
+    lookup: impl Fn(&str) -> Option<String>,
+) -> Result<Config, ConfigError> {
+    let table = DeTable::parse(text)
+        .map_err(|error| ConfigError::NotToml { path: path.to_owned(), error: Box::new(error) })?;
+    let schema = schema();
+    let mut check = Check { text, path, lookup: &lookup, faults: Vec::new() };
+    let value = check.table(table.get_ref(), schema.as_value(), "");
+    if check.faults.is_empty() {
+        let config: Config = serde_json::from_value(Value::Object(value)).map_err(|error| {
+            ConfigError::Faults { faults: vec![format!("{}: {error}", path.display())] }
+        })?;
+        check.faults.extend(faults(&config).map(|fault| format!("{}: {fault}", path.display())));
+        if check.faults.is_empty() {
+            return Ok(config);
+        }
+    }
+    Err(ConfigError::Faults { faults: check.faults })
+}
+
+/// The schema of [`Config`], without references.
+pub(super) fn schema() -> Schema {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.inline_subschemas = true;
+    settings.into_generator().into_root_schema_for::<Config>()
+}
+
+/// What a schema cannot say.
+fn faults(config: &Config) -> impl Iterator<Item = String> {
+    let known = DETECTORS.iter().any(|(name, _)| *name == config.detector);
+    let unknown_detector = (!known).then(|| format!("detector = {:?}: {}", config.detector, detectors_hint()));
+    let PipelineConfig { queue_bytes, .. } = config.pipeline;
+    let small_queue = (config.page.line_bytes_max > queue_bytes.saturating_mul(4)).then(|| {
+        format!(
+            "pipeline.queue_bytes = {queue_bytes}: less than a quarter of page.line_bytes_max = {}, so that one \
+             page would fill the queue four times over; raise the first or lower the second",
+            config.page.line_bytes_max
+        )
+    });
+    unknown_detector.into_iter().chain(small_queue)
+}
+
+/// Names the detectors there are.
+#[must_use]
+pub fn detectors_hint() -> String {
+    let names: Vec<_> = DETECTORS.iter().map(|(name, _)| *name).collect();
+    format!("no such detector; there is {}", names.join(", "))
+}
+
+/// Walks the file beside the schema.
+struct Check<'a> {
+    text: &'a str,
+    path: &'a Path,
+    lookup: &'a dyn Fn(&str) -> Option<String>,
+    faults: Vec<String>,
+}
+
+impl Check<'_> {
+    fn fault(&mut self, at: usize, message: &str) {
+        let line = self.text[..at].matches('\n').count() + 1;
+        self.faults.push(format!("{}: line {line}: {message}", self.path.display()));
+    }
+
+    fn table(&mut self, table: &DeTable, schema: &Value, prefix: &str) -> Map<String, Value> {
+        let empty = Map::new();
+        let properties = schema["properties"].as_object().unwrap_or(&empty);
+        let mut checked = Map::new();
+        for (key, value) in table {
+            let name = format!("{prefix}{}", key.get_ref());
+            match properties.get(key.get_ref().as_ref()) {
+                Some(schema) => {
+                    if let Some(value) = self.value(value, schema, &name) {
+                        checked.insert(key.get_ref().to_string(), value);
+                    }
+                }
+                None => {
+                    let message = unknown_key(&name, key.get_ref(), prefix, properties);
+                    self.fault(key.span().start, &message);
+                }
+            }
+        }
+        checked
+    }
+
+    fn value(&mut self, value: &Spanned<DeValue>, schema: &Value, name: &str) -> Option<Value> {
+        let at = value.span().start;
+        let shown = self.text[value.span()].trim();
+        let types = schema_types(schema);
+        let expected = |what: &str| format!("{name} = {shown}: must be {what}");
+        let checked = match value.get_ref() {
+            DeValue::Table(table) if types.contains(&"object") => {
+                return Some(Value::Object(self.table(table, schema, &format!("{name}."))));
+            }
+            DeValue::Array(array) if types.contains(&"array") => {
+                let items =
+                    array.iter().map(|item| self.value(item, &schema["items"], name)).collect::<Vec<_>>();
+                return items.into_iter().collect::<Option<Vec<_>>>().map(Value::Array);
+            }
+            DeValue::String(text) if types.contains(&"string") => match substitute(text, self.lookup) {
+                Ok(text) => Some(Value::String(text)),
+                Err(error) => {
+                    self.fault(at, &format!("{name} = {shown}: {error}"));
+                    return None;
+                }
+            },
+            DeValue::Boolean(value) if types.contains(&"boolean") => Some(Value::Bool(*value)),
+            DeValue::Integer(integer) if types.contains(&"integer") || types.contains(&"number") => {
+                i64::from_str_radix(integer.as_str(), integer.radix()).ok().map(Value::from)
+            }
+            DeValue::Float(float) if types.contains(&"number") => {
+                float.as_str().parse::<f64>().ok().map(Value::from)
+            }
+            _ => None,
+        };
+        let message = match checked {
+            None => expected(&describe_type(schema)),
+            Some(value) => match out_of_range(&value, schema).or_else(|| not_a_variant(&value, schema)) {
+                None => return Some(value),
+                Some(remedy) => expected(&remedy),
+            },
+        };
+        self.fault(at, &message);
+        None
+    }
+}
+
+fn unknown_key(name: &str, key: &str, prefix: &str, known: &Map<String, Value>) -> String {
+    let nearest = known
+        .keys()
+        .map(|candidate| (strsim::damerau_levenshtein(key, candidate), candidate))
+        .min()
+        .filter(|(distance, candidate)| *distance <= candidate.len().max(key.len()) / 2);
+    match nearest {
+        Some((_, nearest)) => format!("{name}: no such key; did you mean {prefix}{nearest}?"),
+        None => {
+            let known: Vec<_> = known.keys().map(String::as_str).collect();
+            format!("{name}: no such key; there is {}", known.join(", "))
+        }
+    }
+}
+
+/// The type names of a schema: one string or several.
+fn schema_types(schema: &Value) -> Vec<&str> {
+    match &schema["type"] {
+        Value::String(one) => vec![one],
+        Value::Array(many) => many.iter().filter_map(Value::as_str).collect(),
+        // An enum of named variants.
+        _ => vec!["string"],
+    }
+}
+
+/// The names of an enum's variants; empty for all other schemas.
+pub(super) fn variants(schema: &Value) -> Vec<&str> {
+    let listed = schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let described =
+        schema["oneOf"].as_array().into_iter().flatten().filter_map(|variant| variant["const"].as_str());
+    listed.chain(described).collect()
+}
+
+/// What a value must be, in words.
+pub(super) fn describe_type(schema: &Value) -> String {
+    let variants = variants(schema);
+    if !variants.is_empty() {
+        return one_of(&variants);
+    }
+    let types = schema_types(schema);
+    let has = |name: &str| types.contains(&name);
+    let mut words = if has("boolean") {
+        "true or false".to_owned()
+    } else if has("integer") {
+        "a whole number".to_owned()
+    } else if has("number") {
+        "a number".to_owned()
+    } else if has("array") {
+        "a list of strings".to_owned()
+    } else if has("object") {
+        "a table".to_owned()
+    } else {
+        "a string".to_owned()
+    };
+    if let (Some(min), Some(max)) = (schema["minimum"].as_f64(), schema["maximum"].as_f64()) {
+        words.push_str(&format!(" from {min} to {max}"));
+    }
+    words
+}
+
+fn one_of(names: &[&str]) -> String {
+    names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(" or ")
+}
+
+fn out_of_range(value: &Value, schema: &Value) -> Option<String> {
+    let number = value.as_f64()?;
+    let outside = schema["minimum"].as_f64().is_some_and(|min| number < min)
+        || schema["maximum"].as_f64().is_some_and(|max| number > max);
+    outside.then(|| describe_type(schema))
+}
+
+fn not_a_variant(value: &Value, schema: &Value) -> Option<String> {
+    let text = value.as_str()?;
+    let variants = variants(schema);
+    (!variants.is_empty() && !variants.contains(&text)).then(|| one_of(&variants))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Confirm, TermHash};
+
+    fn parsed(text: &str) -> Result<Config, Vec<String>> {
+        let lookup = |name: &str| (name == "WORDS").then(|| "mine\n.txt".to_owned());
+        parse(text, Path::new("leitong.toml"), lookup).map_err(|error| {
+            error.to_string().lines().map(str::to_owned).collect()
+        })
+    }
+
+    #[test]
+    fn nothing_is_the_default() {
+        assert_eq!(parsed(""), Ok(Config::default()));
+    }
+
+    #[test]
+    fn keys_are_read() {
+        let config = parsed(
+            "[simhash]\nhash = \"sdbm\"\n[simhash.near]\nmax_distance = 3\nconfirm = \"none\"\n\
+             [segment]\nuser_dictionary = \"${WORDS}\"\nstop_word_languages = [\"zh\", \"${X:-ja}\"]\n",
+        )
+        .expect("right");
+        assert_eq!(config.simhash.hash, TermHash::Sdbm);
+        assert_eq!((config.simhash.near.max_distance, config.simhash.near.confirm), (3, Confirm::None));
+        assert_eq!(config.segment.user_dictionary.as_deref(), Some(Path::new("mine\n.txt")));
+        assert_eq!(config.segment.stop_word_languages, ["zh", "ja"]);
+    }
+
+    #[test]
+    fn every_fault_says_file_line_key_value_and_remedy() {
+        let text = "detektor = \"simhash\"\n\n[simhash.near]\nmax_distence = 3\nmax_distance = 40\n\
+                    confirm = \"skech\"\nsketch_matches_min = \"many\"\n[page]\nbytes_max = 1.5\n\
+                    [segment]\nhmm = 1\nuser_dictionary = \"${NOPE}/x\"\nstop_word_languages = \"zh\"\n\
+                    [nonsense]\na = 1\n";
+        let mut faults = parsed(text).expect_err("wrong");
+        faults.sort_by_key(|fault| {
+            fault.split(' ').nth(2).and_then(|n| n.trim_end_matches(':').parse::<u32>().ok())
+        });
+        assert_eq!(
+            faults,
+            [
+                "leitong.toml: line 1: detektor: no such key; did you mean detector?",
+                "leitong.toml: line 4: simhash.near.max_distence: no such key; did you mean simhash.near.max_distance?",
+                "leitong.toml: line 5: simhash.near.max_distance = 40: must be a whole number from 0 to 16",
+                "leitong.toml: line 6: simhash.near.confirm = \"skech\": must be \"sketch\" or \"none\"",
+                "leitong.toml: line 7: simhash.near.sketch_matches_min = \"many\": must be a whole number from 0 to 64",
+                "leitong.toml: line 9: page.bytes_max = 1.5: must be a whole number from 1024 to 1073741824",
+                "leitong.toml: line 11: segment.hmm = 1: must be true or false",
+                "leitong.toml: line 12: segment.user_dictionary = \"${NOPE}/x\": the environment variable NOPE \
+                 is not set; set it, or write ${NOPE:-default}",
+                "leitong.toml: line 13: segment.stop_word_languages = \"zh\": must be a list of strings",
+                "leitong.toml: line 14: nonsense: no such key; there is detector, page, corpus, segment, simhash, expiry, pipeline",
+            ]
+        );
+    }
+
+    #[test]
+    fn broken_toml_says_where() {
+        let message = parsed("detector = \n").expect_err("broken").join("\n");
+        assert!(message.starts_with("leitong.toml: ") && message.contains("line 1"), "{message}");
+    }
+
+    #[test]
+    fn an_unknown_detector_is_refused() {
+        let faults = parsed("detector = \"md5\"").expect_err("unknown");
+        assert_eq!(faults, ["leitong.toml: detector = \"md5\": no such detector; there is simhash"]);
+    }
+}

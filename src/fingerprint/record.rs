@@ -1,0 +1,78 @@
+//! A record of the fingerprint log: all that clustering needs to know of one page.
+
+use serde::Serialize;
+
+use crate::page::timestamp::Timestamp;
+use crate::verdict::Reason;
+
+/// One page after the stateless half, in the order of the log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FingerprintRecord {
+    /// Where the page was read.
+    pub source: Source,
+    /// The page's id.
+    pub page_id: String,
+    /// The page's url.
+    pub url: String,
+    /// Pages of different corpora never meet.
+    pub corpus: String,
+    /// Of the settings that made the fingerprint; pages of different values never meet.
+    pub fingerprint_hash: u64,
+    /// When the page was fetched.
+    pub fetched_at: Option<Timestamp>,
+    /// What the log time is the running maximum of; none: the log time stays.
+    pub log_time: Option<Timestamp>,
+    /// JSON that comes back in the verdict.
+    pub passthrough: Option<String>,
+    /// Of the main text, where there is one.
+    pub text: Option<TextDigest>,
+    /// What came of the page.
+    pub outcome: Outcome,
+}
+
+/// What the stateless half made of a page.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// The detector's fingerprint, in its own encoding.
+    Fingerprint(Box<[u8]>),
+    /// Nothing to compare.
+    Undecidable(Reason),
+}
+
+/// Tells equal texts from all others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextDigest {
+    /// XXH3-128 (seed 0) of the main text's UTF-8 without white space.
+    pub digest: u128,
+    /// Characters of the main text without white space.
+    pub chars: u32,
+}
+
+/// Where a page was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Source {
+    /// A line of a JSON lines file, from 1.
+    Line {
+        /// The file as named on the command line, `-` for standard input.
+        input: std::sync::Arc<str>,
+        /// From 1.
+        line: u64,
+    },
+    /// A record of a WARC file, from 1.
+    Record {
+        /// The file as named on the command line, `-` for standard input.
+        input: std::sync::Arc<str>,
+        /// From 1, counting all records.
+        record: u64,
+    },
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Line { input, line } => write!(f, "{input}: line {line}"),
+            Self::Record { input, record } => write!(f, "{input}: record {record}"),
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! `simhash`, the default detector (paper 002; Charikar 2002; Manku, Jain & Das Sarma 2007).
+//!
+//! Fingerprint: 64 bits, each the sign of a vote in which every distinct term takes part with its weight, and
+//! the [`sketch`](super::sketch). Two pages within a Hamming distance are candidates only: among a hundred
+//! million unrelated pages there is always one. The sketch confirms them, unless `confirm = "none"` asks for
+//! the paper's method.
+//!
+//! Encoding: 8 bytes of SimHash, big-endian, then 32 bytes of sketch.
+//! Keys: four blocks of 16 bits. Two fingerprints within distance *d* lie in at least one block *i* within
+//! r_i, where Σ(r_i + 1) = d + 1: else they would differ in Σ(r_i + 1) bits at least. So a centre is entered
+//! under its four blocks, and looked for under all values within r_i of each block.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use serde_json::{Map, Value, json};
+
+use super::sketch::{self, BINS, SKETCH_BYTES, Sketch};
+use super::{Comparison, Detector};
+use crate::config::{Confirm, SimHashConfig};
+use crate::segment::Terms;
+
+/// Part of the fingerprint hash: raised whenever the same terms may give another fingerprint than before.
+const VERSION: u32 = 1;
+
+const BLOCKS: u32 = 4;
+const BLOCK_BITS: u32 = 64 / BLOCKS;
+const FINGERPRINT_BYTES: usize = 8 + SKETCH_BYTES;
+
+/// The detector with its settings.
+#[derive(Debug)]
+pub struct SimHash {
+    config: SimHashConfig,
+    /// For each block, what is to be XORed to a value to get all values within its radius.
+    flips: [Vec<u16>; BLOCKS as usize],
+}
+
+impl SimHash {
+    /// The detector with these settings.
+    #[must_use]
+    pub fn new(config: &SimHashConfig) -> Self {
+        let flips = radii(config.near.max_distance).map(|radius| {
+            let within = |flip: &u16| radius.is_some_and(|radius| flip.count_ones() <= radius);
+            (0..=u16::MAX).filter(within).collect()
+        });
+        Self { config: config.clone(), flips }
+    }
+
+    /// The 64 bits alone: bit *j* is 1 iff the terms whose hash has it set outweigh the others.
+    #[must_use]
+    pub fn hash(&self, terms: &Terms) -> Option<u64> {
+        if terms.terms().is_empty() {
+            return None;
+        }
+        let mut frequencies: HashMap<u64, (u32, u64), BuildHasherDefault<TermHasher>> = HashMap::default();
+        for &term in terms.terms() {
+            let entry = frequencies.entry(term.hash);
+            let votes = || (0, self.config.hash.hash(terms.term(term), term.hash));
+            entry.or_insert_with(votes).0 += 1;
+        }
+        // Sums do not depend on the order of a map.
+        let mut sums = [0_i64; 64];
+        for (tf, votes) in frequencies.into_values() {
+            let weight = self.config.weight.weight(tf);
+            for (bit, sum) in sums.iter_mut().enumerate() {
+                // The vote is +weight or -weight, without a branch.
+                let sign = (votes >> bit & 1) as i64 * 2 - 1;
+                *sum += sign * weight;
+            }
+        }
+        Some(sums.iter().enumerate().fold(0, |hash, (bit, sum)| hash | u64::from(*sum > 0) << bit))
+    }
+
+    fn confirmed(&self, matches: u32) -> bool {
+        match self.config.near.confirm {
+            Confirm::None => true,
+            Confirm::Sketch => matches >= self.config.near.sketch_matches_min,
+        }
+    }
+}
+
+impl Detector for SimHash {
+    fn name(&self) -> &'static str {
+        "simhash"
+    }
+
+    fn fingerprint_settings(&self) -> Value {
+        json!({ "version": VERSION, "hash": self.config.hash, "weight": self.config.weight })
+    }
+
+    fn near_settings(&self) -> Value {
+        json!(self.config.near)
+    }
+
+    fn fingerprint(&self, terms: &Terms) -> Option<Box<[u8]>> {
+        let hash = self.hash(terms)?;
+        let sketch = sketch::sketch(terms.text())?;
+        Some([&hash.to_be_bytes()[..], &sketch].concat().into())
+    }
+
+    fn is_fingerprint(&self, bytes: &[u8]) -> bool {
+        bytes.len() == FINGERPRINT_BYTES
+    }
+
+    fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
+        let hash = parts(fingerprint).0;
+        keys.extend((0..BLOCKS).map(|block| key(block, block_value(hash, block))));
+    }
+
+    fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
+        let hash = parts(fingerprint).0;
+        for (block, flips) in (0..BLOCKS).zip(&self.flips) {
+            let value = block_value(hash, block);
+            keys.extend(flips.iter().map(|flip| key(block, value ^ flip)));
+        }
+    }
+
+    #[inline]
+    fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
+        let ((hash_a, sketch_a), (hash_b, sketch_b)) = (parts(a), parts(b));
+        let distance = (hash_a ^ hash_b).count_ones();
+        let near = distance <= self.config.near.max_distance
+            && (self.config.near.confirm == Confirm::None
+                || self.confirmed(sketch::matches(sketch_a, sketch_b)));
+        Comparison { distance, near }
+    }
+
+    fn distance(&self, distance: u32) -> f64 {
+        f64::from(distance)
+    }
+
+    fn similarity(&self, a: &[u8], b: &[u8]) -> f64 {
+        let distance = (parts(a).0 ^ parts(b).0).count_ones();
+        f64::from((64 - distance) * 10_000 / 64) / 10_000.0
+    }
+
+    fn evidence(&self, a: &[u8], b: &[u8]) -> Map<String, Value> {
+        let matches = sketch::matches(parts(a).1, parts(b).1);
+        let mut evidence = Map::new();
+        evidence.insert("sketch_matches".into(), matches.into());
+        evidence.insert("sketch_size".into(), BINS.into());
+        evidence.insert("resemblance".into(), (f64::from(sketch::resemblance(matches)) / 10_000.0).into());
+        evidence
+    }
+
+    fn display(&self, fingerprint: &[u8]) -> String {
+        format!("{:016x}", parts(fingerprint).0)
+    }
+}
+
+/// SimHash and sketch of an encoded fingerprint, whose length was checked where it was read.
+#[inline]
+fn parts(fingerprint: &[u8]) -> (u64, &Sketch) {
+    let (hash, sketch) = fingerprint.split_first_chunk::<8>().expect("40 bytes");
+    (u64::from_be_bytes(*hash), sketch.first_chunk().expect("40 bytes"))
+}
+
+/// Block 0 holds the upper 16 bits.
+#[inline]
+fn block_value(hash: u64, block: u32) -> u16 {
+    (hash >> (64 - BLOCK_BITS * (block + 1))) as u16
+}
+
+#[inline]
+fn key(block: u32, value: u16) -> u64 {
+    u64::from(block) << BLOCK_BITS | u64::from(value)
+}
+
+/// The radius of each block, with Σ(r_i + 1) = `max_distance` + 1; none for a block that need not be probed.
+fn radii(max_distance: u32) -> [Option<u32>; BLOCKS as usize] {
+    let sum = max_distance + 1;
+    std::array::from_fn(|block| {
+        let share = sum / BLOCKS + u32::from((block as u32) < sum % BLOCKS);
+        share.checked_sub(1)
+    })
+}
+
+/// Term hashes are well mixed already.
+#[derive(Default)]
+struct TermHasher(u64);
+
+impl Hasher for TermHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("term hashes are written as u64");
+    }
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::config::Config;
+
+    fn simhash(max_distance: u32) -> SimHash {
+        let mut config = Config::default().simhash;
+        config.near.max_distance = max_distance;
+        config.near.confirm = Confirm::None;
+        SimHash::new(&config)
+    }
+
+    fn encoded(hash: u64) -> Vec<u8> {
+        [&hash.to_be_bytes()[..], &[0; SKETCH_BYTES]].concat()
+    }
+
+    #[test]
+    fn radii_follow_the_rule() {
+        assert_eq!(radii(3), [Some(0); 4]);
+        assert_eq!(radii(7), [Some(1); 4]);
+        assert_eq!(radii(9), [Some(2), Some(2), Some(1), Some(1)]);
+        assert_eq!(radii(0), [Some(0), None, None, None]);
+        for d in 0..=16 {
+            assert_eq!(radii(d).iter().flatten().map(|r| r + 1).sum::<u32>(), d + 1);
+        }
+    }
+
+    proptest! {
+        /// Keys are sound: whatever lies within the distance shares one.
+        #[test]
+        fn near_fingerprints_share_a_key(hash: u64, max_distance in 0_u32..=16, flips in prop::collection::vec(0_u32..64, 16)) {
+            let detector = simhash(max_distance);
+            let other = flips.iter().take(max_distance as usize).fold(hash, |h, bit| h ^ 1 << bit);
+            let (mut inserted, mut probed) = (vec![], vec![]);
+            detector.insert_keys(&encoded(other), &mut inserted);
+            detector.probe_keys(&encoded(hash), &mut probed);
+            prop_assert!(detector.compare(&encoded(hash), &encoded(other)).near);
+            prop_assert!(inserted.iter().any(|key| probed.contains(key)));
+        }
+    }
+}

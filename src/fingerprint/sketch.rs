@@ -1,0 +1,230 @@
+//! Text → sketch: the second, independent opinion that confirms a SimHash candidate.
+//!
+//! 64 min-wise hashes of the text's shingles by one permutation, 4 bits of each: 32 bytes. The share of equal
+//! values estimates the Jaccard similarity *J* of two shingle sets: two sketches agree in 64·(1/16 + 15/16·J)
+//! values on average, so unrelated texts in 4 to 8, and texts of *J* = 0.5 in 34. Sources: Broder 1997
+//! (resemblance), Li & König 2010 (b bits of each minimum), Li, Owen & Zhang 2012 (one permutation),
+//! Shrivastava 2017 (filling of empty bins).
+//!
+//! A shingle is a window of units whose sizes add up to 5: an ideograph or kana is a unit of size 1, a word
+//! of other scripts one of size 2 (1 if it is a single letter). That is 5 characters of Chinese and 3 words of
+//! English; windows of 5 letters would not do for English, where long unrelated texts share most of them.
+//!
+//! Cost: one pass over the normalised text, about 4 ns a character, no allocation.
+
+use crate::segment::is_ideographic;
+
+/// Bytes of a sketch.
+pub(super) const SKETCH_BYTES: usize = BINS / 2;
+/// Values of a sketch.
+pub(super) const BINS: usize = 64;
+/// Sum of unit sizes from which on a window is a shingle.
+const SHINGLE_SIZE: u32 = 5;
+/// Odd multiplier of the rolling hash: the golden ratio in 64 bits.
+const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// 64 values of 4 bits.
+pub(super) type Sketch = [u8; SKETCH_BYTES];
+
+/// The sketch of a normalised text, or none if it has no shingle.
+pub(super) fn sketch(text: &str) -> Option<Sketch> {
+    let mut minima = [u64::MAX; BINS];
+    shingles(text, |hash| {
+        let bin = (hash >> 58) as usize;
+        let value = hash << 6;
+        minima[bin] = minima[bin].min(value);
+    });
+    fill_empty(&mut minima).then(|| {
+        // The minimum is small, so its upper bits are not: mix before taking four of them.
+        std::array::from_fn(|i| {
+            let low = mix(minima[2 * i]) >> 60;
+            let high = mix(minima[2 * i + 1]) >> 60;
+            (high << 4 | low) as u8
+        })
+    })
+}
+
+/// In how many of the 64 values two sketches agree.
+#[inline]
+pub(super) fn matches(a: &Sketch, b: &Sketch) -> u32 {
+    let word = |sketch: &Sketch, i: usize| {
+        u64::from_le_bytes(std::array::from_fn(|byte| sketch[8 * i + byte]))
+    };
+    let differing: u32 = (0..SKETCH_BYTES / 8)
+        .map(|i| {
+            let mut bits = word(a, i) ^ word(b, i);
+            bits |= bits >> 2;
+            bits |= bits >> 1;
+            (bits & 0x1111_1111_1111_1111).count_ones()
+        })
+        .sum();
+    BINS as u32 - differing
+}
+
+/// The Jaccard similarity that `matches` equal values speak for, in ten-thousandths, from 0 to 10,000.
+pub(super) fn resemblance(matches: u32) -> u32 {
+    // matches / 64 = 1/16 + 15/16·J
+    (matches * 16).saturating_sub(64) * 10_000 / (15 * 64)
+}
+
+/// Calls `shingle` with the hash of each shingle of `text`, in order.
+fn shingles(text: &str, mut shingle: impl FnMut(u64)) {
+    // The window's units, oldest first: at most 5, since each has a size of at least 1.
+    let mut window = [(0_u64, 0_u32); SHINGLE_SIZE as usize];
+    let mut units = 0;
+    let mut size = 0;
+    let mut add = |unit: u64, unit_size: u32| {
+        window[units] = (unit, unit_size);
+        units += 1;
+        size += unit_size;
+        if size < SHINGLE_SIZE {
+            return;
+        }
+        let hash = window[..units].iter().fold(0_u64, |hash, (unit, _)| {
+            (hash ^ unit).wrapping_mul(MULTIPLIER).rotate_left(29)
+        });
+        shingle(mix(hash));
+        // Keep the longest tail that is not yet a shingle.
+        let mut gone = 0;
+        while size >= SHINGLE_SIZE {
+            size -= window[gone].1;
+            gone += 1;
+        }
+        window.copy_within(gone..units, 0);
+        units -= gone;
+    };
+    let mut word = 0_u64;
+    let mut letters = 0_u32;
+    for c in text.chars() {
+        if is_unit(c) {
+            if letters > 0 {
+                add(word, letters.min(2));
+                (word, letters) = (0, 0);
+            }
+            add(u64::from(u32::from(c)), 1);
+        } else if c.is_alphanumeric() {
+            word = (word ^ u64::from(u32::from(c))).wrapping_mul(MULTIPLIER).rotate_left(23);
+            letters += 1;
+        } else if letters > 0 {
+            add(word, letters.min(2));
+            (word, letters) = (0, 0);
+        }
+    }
+    if letters > 0 {
+        add(word, letters.min(2));
+    }
+}
+
+/// Characters that are a unit each: ideographs and kana.
+#[inline]
+fn is_unit(c: char) -> bool {
+    is_ideographic(c) || matches!(c, '\u{3041}'..='\u{30ff}')
+}
+
+/// Gives each empty bin the minimum of a bin that two texts choose alike: the first one with a shingle in a
+/// sequence that depends on the bin alone. False if all bins are empty.
+fn fill_empty(minima: &mut [u64; BINS]) -> bool {
+    let filled = *minima;
+    if filled.iter().all(|minimum| *minimum == u64::MAX) {
+        return false;
+    }
+    for (bin, minimum) in minima.iter_mut().enumerate() {
+        let mut attempt = 0_u64;
+        while *minimum == u64::MAX {
+            attempt += 1;
+            let other = filled[(mix((bin as u64) << 32 | attempt) >> 58) as usize];
+            if other != u64::MAX {
+                // Made to differ from the lender's own value, which would count twice.
+                *minimum = mix(other ^ attempt) & !1;
+            }
+        }
+    }
+    true
+}
+
+/// A bijection of 64 bits in which each bit of the input changes half of the output (MurmurHash3's `fmix64`).
+#[inline]
+fn mix(mut hash: u64) -> u64 {
+    hash ^= hash >> 33;
+    hash = hash.wrapping_mul(0xff51_afd7_ed55_8ccd);
+    hash ^= hash >> 33;
+    hash = hash.wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    hash ^ hash >> 33
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn shingle_set(text: &str) -> HashSet<u64> {
+        let mut set = HashSet::new();
+        shingles(text, |hash| {
+            set.insert(hash);
+        });
+        set
+    }
+
+    #[test]
+    fn a_shingle_is_five_ideographs_or_three_words() {
+        assert_eq!(shingle_set("一二三四五六").len(), 2);
+        assert_eq!(shingle_set("一二三四"), HashSet::new());
+        assert_eq!(shingle_set("one two three four").len(), 2);
+        assert_eq!(shingle_set("用rust写程序").len(), 2, "用rust写程 and rust写程序");
+        assert_eq!(shingle_set("一二三四五"), shingle_set("一二，三 四。五！"), "punctuation is no part of it");
+        assert_ne!(shingle_set("ab cd ef"), shingle_set("abcd ef gh"));
+    }
+
+    #[test]
+    fn texts_without_a_shingle_have_no_sketch() {
+        for text in ["", "。。。", "中文字", "two words"] {
+            assert_eq!(sketch(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn resemblance_inverts_the_expectation() {
+        assert_eq!(resemblance(64), 10_000);
+        assert_eq!(resemblance(4), 0);
+        assert_eq!(resemblance(0), 0);
+        assert_eq!(resemblance(34), 5_000);
+    }
+
+    /// A text of `n` distinct ideographs from the `start`-th on.
+    fn text(start: u32, n: u32) -> String {
+        (start..start + n).filter_map(|i| char::from_u32(0x4e00 + i)).collect()
+    }
+
+    #[test]
+    fn estimates_the_jaccard_similarity() {
+        // Sliding over 2,000 ideographs: of 1,996 shingles each, 1,996 - shift are shared.
+        for shift in [0, 200, 500, 1_000, 1_500] {
+            let (a, b) = (text(0, 2_000), text(shift, 2_000));
+            let (x, y) = (shingle_set(&a), shingle_set(&b));
+            let exact = x.intersection(&y).count() as f64 / x.union(&y).count() as f64;
+            let (Some(a), Some(b)) = (sketch(&a), sketch(&b)) else { panic!("long texts have sketches") };
+            let estimate = f64::from(resemblance(matches(&a, &b))) / 10_000.0;
+            // Three standard deviations of 64 samples are 0.19 at most.
+            assert!((estimate - exact).abs() < 0.19, "shift {shift}: {estimate} for {exact}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn matches_counts_equal_values(a: [u8; 32], b: [u8; 32]) {
+            let values = |s: [u8; 32]| s.into_iter().flat_map(|byte| [byte & 15, byte >> 4]);
+            let naive = values(a).zip(values(b)).filter(|(x, y)| x == y).count();
+            prop_assert_eq!(matches(&a, &b) as usize, naive);
+        }
+
+        #[test]
+        fn no_text_panics(text in "\\PC{0,60}") {
+            if let Some(sketch) = sketch(&text) {
+                prop_assert_eq!(matches(&sketch, &sketch), 64);
+            }
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! One JSON object → [`Page`].
+//!
+//! Known fields: `id, url, html | html_b64 | text, title, charset, content_type, status, fetched_at,
+//! passthrough`; others are ignored, `null` counts as absent, the last of a repeated field wins. Where
+//! several bodies are given, `text` wins over `html`, and `html` over `html_b64`.
+//!
+//! Strings may hold lone surrogates (`"\ud800"`), which crawlers do write: each becomes U+FFFD and is
+//! counted. That is why strings are read as bytes here. Memory: the page's own text, once.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::fmt;
+use std::io::Read;
+
+use base64::Engine;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Unexpected, Visitor};
+use serde_json::value::RawValue;
+use thiserror::Error;
+
+use super::timestamp::Timestamp;
+use super::{Body, Hints, Mended, Page, id};
+use crate::limits::{PAGE_ID_BYTES_MAX, PASSTHROUGH_BYTES_MAX, URL_BYTES_MAX};
+
+/// Why a record is no page; each goes to the dead letters.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+pub enum PageError {
+    /// The bytes are not UTF-8, so they are not JSON.
+    #[error("byte {at} is not UTF-8; write JSON in UTF-8, and pages in other encodings as `html_b64`")]
+    NotUtf8 {
+        /// Offset of the first wrong byte.
+        at: usize,
+    },
+    /// Not JSON.
+    #[error("broken JSON: {0}")]
+    BrokenJson(String),
+    /// The whole value is `null`.
+    #[error("the value is null; write one JSON object a page")]
+    NullValue,
+    /// A value has another type than the contract says.
+    #[error("{field}: {problem}")]
+    WrongType {
+        /// The field's name, in back-quotes, or `the value` for the whole record.
+        field: String,
+        /// What was found and what was expected.
+        problem: String,
+    },
+    /// No url, or an empty one.
+    #[error("no `url`; every page needs one")]
+    MissingUrl,
+    /// The url is above the limit.
+    #[error("`url` has {bytes} bytes, more than the {URL_BYTES_MAX} that are allowed")]
+    UrlTooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// The id is above the limit.
+    #[error("`id` has {bytes} bytes, more than the {PAGE_ID_BYTES_MAX} that are allowed")]
+    IdTooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// `html_b64` is not base64.
+    #[error("`html_b64` is not base64 (standard alphabet): {0}")]
+    BadBase64(String),
+}
+
+impl PageError {
+    /// A stable word for the kind of fault: metric label and field of the dead letter.
+    #[must_use]
+    pub fn cause(&self) -> &'static str {
+        match self {
+            Self::NotUtf8 { .. } | Self::BrokenJson(_) => "BROKEN_JSON",
+            Self::NullValue => "NULL_VALUE",
+            Self::WrongType { .. } => "WRONG_TYPE",
+            Self::MissingUrl => "MISSING_URL",
+            Self::UrlTooLong { .. } => "URL_TOO_LONG",
+            Self::IdTooLong { .. } => "ID_TOO_LONG",
+            Self::BadBase64(_) => "BAD_BASE64",
+        }
+    }
+}
+
+/// Reads a page from one JSON object; bodies above `page_bytes_max` bytes become [`Body::TooLarge`].
+///
+/// # Errors
+/// [`PageError`], where no page can be read.
+pub fn parse(json: &[u8], page_bytes_max: usize) -> Result<Page, PageError> {
+    let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json);
+    let json = simdutf8::compat::from_utf8(json).map_err(|e| PageError::NotUtf8 { at: e.valid_up_to() })?;
+    let field = Cell::new("");
+    let mut deserializer = serde_json::Deserializer::from_str(json);
+    let fields = FieldsSeed { field: &field }.deserialize(&mut deserializer);
+    let fields = fields.and_then(|fields| deserializer.end().map(|()| fields));
+    fields.map_err(|error| explain(&error, json.trim() == "null", field.get()))?.into_page(page_bytes_max)
+}
+
+/// Reads what can be kept of a page whose JSON is above the limit for a line: `json` gives it with long
+/// strings cut, `bytes` is its whole length. The body is [`Body::TooLarge`].
+///
+/// # Errors
+/// [`PageError`], where no page can be read.
+pub fn parse_head(json: impl Read, bytes: impl FnOnce() -> u64) -> Result<Page, PageError> {
+    let field = Cell::new("");
+    let mut deserializer = serde_json::Deserializer::from_reader(json);
+    let fields = FieldsSeed { field: &field }.deserialize(&mut deserializer);
+    let fields = fields.and_then(|fields| deserializer.end().map(|()| fields));
+    let mut fields = fields.map_err(|error| explain(&error, false, field.get()))?;
+    fields.body = None;
+    let mut page = fields.into_page(usize::MAX)?;
+    page.body = Body::TooLarge(bytes());
+    Ok(page)
+}
+
+/// Turns serde's error into ours; serde words type errors well, but does not name the field.
+fn explain(error: &serde_json::Error, is_null: bool, field: &'static str) -> PageError {
+    match error.classify() {
+        serde_json::error::Category::Data if is_null => PageError::NullValue,
+        serde_json::error::Category::Data => PageError::WrongType {
+            field: if field.is_empty() { "the value".to_owned() } else { format!("`{field}`") },
+            problem: error.to_string(),
+        },
+        _ => PageError::BrokenJson(error.to_string()),
+    }
+}
+
+/// The object's fields as they came.
+#[derive(Default)]
+struct Fields {
+    id: Option<String>,
+    url: Option<String>,
+    body: Option<RawBody>,
+    title: Option<String>,
+    charset: Option<String>,
+    content_type: Option<String>,
+    status: Option<u32>,
+    fetched_at: Option<Box<RawValue>>,
+    passthrough: Option<Box<RawValue>>,
+    lone_surrogates: u32,
+}
+
+/// The bodies in rising order of precedence.
+enum RawBody {
+    HtmlBase64(String),
+    Html(String),
+    Text(String),
+}
+
+impl RawBody {
+    fn rank(&self) -> u8 {
+        match self {
+            Self::HtmlBase64(_) => 0,
+            Self::Html(_) => 1,
+            Self::Text(_) => 2,
+        }
+    }
+}
+
+impl Fields {
+    fn into_page(self, page_bytes_max: usize) -> Result<Page, PageError> {
+        let url = self.url.filter(|url| !url.is_empty()).ok_or(PageError::MissingUrl)?;
+        if url.len() > URL_BYTES_MAX {
+            return Err(PageError::UrlTooLong { bytes: url.len() });
+        }
+        let id = self.id.filter(|id| !id.is_empty()).unwrap_or_else(|| id::from_url(&url));
+        if id.len() > PAGE_ID_BYTES_MAX {
+            return Err(PageError::IdTooLong { bytes: id.len() });
+        }
+        let fetched_at = self.fetched_at.as_deref().and_then(timestamp_from_json);
+        let passthrough = self.passthrough.map(|value| value.get().to_owned());
+        let passthrough_too_large = passthrough.as_ref().is_some_and(|p| p.len() > PASSTHROUGH_BYTES_MAX);
+        Ok(Page {
+            id,
+            url,
+            body: match self.body {
+                None => Body::Missing,
+                Some(body) => body.into_body(page_bytes_max)?,
+            },
+            title: self.title,
+            hints: Hints { charset: self.charset, content_type: self.content_type },
+            status: self.status,
+            mended: Mended {
+                lone_surrogates: self.lone_surrogates,
+                bad_fetched_at: self.fetched_at.is_some() && fetched_at.is_none(),
+                passthrough_too_large,
+            },
+            fetched_at,
+            passthrough: passthrough.filter(|_| !passthrough_too_large),
+        })
+    }
+}
+
+impl RawBody {
+    fn into_body(self, page_bytes_max: usize) -> Result<Body, PageError> {
+        let too_large = |bytes: usize| Body::TooLarge(bytes as u64);
+        Ok(match self {
+            Self::Text(text) if text.len() > page_bytes_max => too_large(text.len()),
+            Self::Html(html) if html.len() > page_bytes_max => too_large(html.len()),
+            Self::HtmlBase64(base64) if base64.len() / 4 * 3 > page_bytes_max.saturating_add(3) => {
+                too_large(base64.len() / 4 * 3)
+            }
+            Self::Text(text) => Body::Text(text),
+            Self::Html(html) => Body::Html(html),
+            Self::HtmlBase64(base64) => Body::HtmlBytes(decode_base64(&base64)?),
+        })
+    }
+}
+
+/// Decodes the standard alphabet, with or without padding, in one line or in many.
+fn decode_base64(base64: &str) -> Result<Vec<u8>, PageError> {
+    const ENGINE: GeneralPurpose = GeneralPurpose::new(
+        &base64::alphabet::STANDARD,
+        GeneralPurposeConfig::new()
+            .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+            .with_decode_allow_trailing_bits(true),
+    );
+    let mut base64 = Cow::Borrowed(base64);
+    if base64.bytes().any(|byte| byte.is_ascii_whitespace()) {
+        base64.to_mut().retain(|c| !c.is_ascii_whitespace());
+    }
+    ENGINE.decode(base64.as_bytes()).map_err(|error| PageError::BadBase64(error.to_string()))
+}
+
+/// RFC 3339 in a string, or whole milliseconds since 1970 as a number.
+fn timestamp_from_json(value: &RawValue) -> Option<Timestamp> {
+    match serde_json::from_str(value.get()).ok()? {
+        serde_json::Value::String(text) => Timestamp::from_rfc3339(&text),
+        serde_json::Value::Number(ms) => Timestamp::from_ms(ms.as_i64()?),
+        _ => None,
+    }
+}
+
+/// Deserializes [`Fields`]; `field` names the field at hand, for error messages.
+struct FieldsSeed<'a> {
+    field: &'a Cell<&'static str>,
+}
+
+impl<'de> DeserializeSeed<'de> for FieldsSeed<'_> {
+    type Value = Fields;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Fields, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for FieldsSeed<'_> {
+    type Value = Fields;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("one JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+        let mut fields = Fields::default();
+        let mut surrogates = 0;
+        while let Some(Text { text: key, .. }) = map.next_key()? {
+            // Reads one optional string, and counts what had to be mended in it.
+            let mut string = |name: &'static str, map: &mut A| -> Result<Option<String>, A::Error> {
+                self.field.set(name);
+                let text: Option<Text> = map.next_value()?;
+                Ok(text.map(|text| {
+                    surrogates += text.lone_surrogates;
+                    text.text
+                }))
+            };
+            match key.as_str() {
+                "id" => fields.id = string("id", &mut map)?,
+                "url" => fields.url = string("url", &mut map)?,
+                "title" => fields.title = string("title", &mut map)?,
+                "charset" => fields.charset = string("charset", &mut map)?,
+                "content_type" => fields.content_type = string("content_type", &mut map)?,
+                "text" => fields.offer(string("text", &mut map)?.map(RawBody::Text)),
+                "html" => fields.offer(string("html", &mut map)?.map(RawBody::Html)),
+                "html_b64" => fields.offer(string("html_b64", &mut map)?.map(RawBody::HtmlBase64)),
+                "status" => {
+                    self.field.set("status");
+                    fields.status = map.next_value()?;
+                }
+                // Any JSON may stand here: what is no date is counted, not refused.
+                "fetched_at" => fields.fetched_at = not_null(map.next_value()?),
+                "passthrough" => fields.passthrough = not_null(map.next_value()?),
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+            self.field.set("");
+        }
+        fields.lone_surrogates = surrogates;
+        Ok(fields)
+    }
+}
+
+impl Fields {
+    /// Takes `body` unless one of higher precedence is there.
+    fn offer(&mut self, body: Option<RawBody>) {
+        let Some(body) = body else { return };
+        if self.body.as_ref().is_none_or(|present| present.rank() <= body.rank()) {
+            self.body = Some(body);
+        }
+    }
+}
+
+fn not_null(value: Box<RawValue>) -> Option<Box<RawValue>> {
+    (value.get() != "null").then_some(value)
+}
+
+/// A JSON string in which lone surrogates are replaced.
+struct Text {
+    text: String,
+    lone_surrogates: u32,
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // As bytes: asked for a str, serde_json refuses lone surrogates; asked for bytes, it writes each as
+        // the three bytes that UTF-8 would give it.
+        deserializer.deserialize_bytes(TextVisitor)
+    }
+}
+
+struct TextVisitor;
+
+impl<'de> Visitor<'de> for TextVisitor {
+    type Value = Text;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<Text, E> {
+        if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
+            return Ok(Text { text: text.to_owned(), lone_surrogates: 0 });
+        }
+        let mut mended = Text { text: String::with_capacity(bytes.len()), lone_surrogates: 0 };
+        for chunk in bytes.utf8_chunks() {
+            mended.text.push_str(chunk.valid());
+            // A surrogate's bytes ED A0..BF xx are three chunks of one wrong byte each: count the first.
+            if chunk.invalid().first() == Some(&0xed) {
+                mended.text.push(char::REPLACEMENT_CHARACTER);
+                mended.lone_surrogates += 1;
+            }
+        }
+        Ok(mended)
+    }
+
+    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, _: A) -> Result<Text, A::Error> {
+        Err(serde::de::Error::invalid_type(Unexpected::Seq, &self))
+    }
+}

@@ -1,0 +1,165 @@
+//! What Leitong says of a page: [`Verdict`], one JSON line or one message on the verdict topic.
+//!
+//! In: a record of the fingerprint log and the clustering's [`Decision`](crate::cluster::Decision). Out: the
+//! verdict, with all fields always present (null where there is nothing to say), so that readers need no
+//! special cases. Ids, hashes and fingerprints are strings, since JavaScript loses bits of 64-bit integers.
+
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::cluster::{ClusterId, Decision};
+use crate::fingerprint::record::{FingerprintRecord, Outcome, Source};
+use crate::page::timestamp::Timestamp;
+
+/// What a verdict says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Kind {
+    /// Founds a cluster.
+    Unique,
+    /// The text is the centre's text, but for white space.
+    ExactDuplicate,
+    /// The detector finds the text near the centre's text.
+    NearDuplicate,
+    /// Nothing to compare: see the reason.
+    Undecidable,
+}
+
+/// Why a page is undecidable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Reason {
+    /// No body, or one of white space only.
+    Empty,
+    /// The body, or the line that holds it, is above the configured limit.
+    TooLarge,
+    /// The HTTP status is not 2xx.
+    HttpStatus,
+    /// The content type or the bytes say that it is no HTML and no text.
+    NotHtml,
+    /// The bytes are no text in any known encoding.
+    NotText,
+    /// The page has more nodes, or deeper ones, than the configured limit.
+    TooComplex,
+    /// No main text was found.
+    NoText,
+    /// The main text is shorter than the configured minimum.
+    TooShort,
+    /// A fault in Leitong, which is logged with the page's id.
+    Internal,
+}
+
+impl Kind {
+    /// The name as it stands in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unique => "UNIQUE",
+            Self::ExactDuplicate => "EXACT_DUPLICATE",
+            Self::NearDuplicate => "NEAR_DUPLICATE",
+            Self::Undecidable => "UNDECIDABLE",
+        }
+    }
+}
+
+impl Reason {
+    /// All reasons, in the order of their numbers on the wire.
+    pub const ALL: [Self; 9] = [
+        Self::Empty,
+        Self::TooLarge,
+        Self::HttpStatus,
+        Self::NotHtml,
+        Self::NotText,
+        Self::TooComplex,
+        Self::NoText,
+        Self::TooShort,
+        Self::Internal,
+    ];
+
+    /// The name as it stands in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Empty => "EMPTY",
+            Self::TooLarge => "TOO_LARGE",
+            Self::HttpStatus => "HTTP_STATUS",
+            Self::NotHtml => "NOT_HTML",
+            Self::NotText => "NOT_TEXT",
+            Self::TooComplex => "TOO_COMPLEX",
+            Self::NoText => "NO_TEXT",
+            Self::TooShort => "TOO_SHORT",
+            Self::Internal => "INTERNAL",
+        }
+    }
+}
+
+/// The verdict on one page; see `proto/leitong/v1/verdict.proto` for its binary form.
+#[derive(Debug, Clone, Serialize)]
+pub struct Verdict {
+    /// The page's id.
+    pub page_id: String,
+    /// The page's url.
+    pub url: String,
+    /// Pages of different corpora never meet.
+    pub corpus: String,
+    /// What is said of the page.
+    pub kind: Kind,
+    /// Why it is undecidable; null for all other kinds.
+    pub reason: Option<Reason>,
+    /// The cluster that the page founds or joins.
+    pub cluster_id: Option<ClusterId>,
+    /// The page that founded the cluster; the page itself for [`Kind::Unique`].
+    pub canonical_page_id: Option<String>,
+    /// Its url.
+    pub canonical_url: Option<String>,
+    /// The canonical page has the same page id or url: never delete on such a verdict.
+    pub same_url: bool,
+    /// The detector that decided.
+    pub detector: &'static str,
+    /// To the centre, in the detector's unit; null where there was no centre to compare with.
+    pub distance: Option<Number>,
+    /// To the centre, 0 to 1.
+    pub similarity: Option<Number>,
+    /// The fingerprint's main part, in hex.
+    pub fingerprint: Option<String>,
+    /// XXH3-128 of the main text without white space, in hex.
+    pub text_digest: Option<String>,
+    /// Where the page was read.
+    pub source: Source,
+    /// Where its record stands in the fingerprint log.
+    pub log_partition: u32,
+    /// Where its record stands in the partition.
+    pub log_offset: u64,
+    /// When the page was fetched.
+    pub fetched_at: Option<Timestamp>,
+    /// When the verdict was reached, by the deciding machine's clock.
+    pub decided_at: Timestamp,
+    /// Of the settings left of the log.
+    #[serde(serialize_with = "hex64")]
+    pub fingerprint_hash: u64,
+    /// Of the settings right of the log.
+    #[serde(serialize_with = "hex64")]
+    pub cluster_hash: u64,
+    /// What the detector saw in the two pages.
+    pub evidence: Option<serde_json::Map<String, serde_json::Value>>,
+    /// What the crawler wanted to have back.
+    pub passthrough: Option<Box<RawValue>>,
+}
+
+/// A number that is written as shortly as possible: `7`, not `7.0`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Number(pub f64);
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.0.fract() == 0.0 && self.0.abs() < 1e15 {
+            #[expect(clippy::cast_possible_truncation, reason = "whole and small")]
+            return serializer.serialize_i64(self.0 as i64);
+        }
+        serializer.serialize_f64(self.0)
+    }
+}
+
+fn hex64<S: Serializer>(value: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{value:016x}"))
+}
