@@ -2,12 +2,19 @@
 //!
 //! The modules stand in the order of the flow; `ARCHITECTURE.md` draws it.
 
-pub mod page;
-pub mod limits;
+pub mod cli;
+pub mod cluster;
+pub mod config;
 pub mod decode;
 pub mod extract;
-pub mod segment;
 pub mod fingerprint;
-pub mod cluster;
+pub mod limits;
+pub mod page;
+pub mod pipeline;
+pub mod proto;
+pub mod segment;
+pub mod sink;
+pub mod snapshot;
+pub mod source;
+pub mod telemetry;
 pub mod verdict;
-pub mod config;

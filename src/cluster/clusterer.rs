@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::table::{Centroid, Table};
-use super::{ClusterId, Decision};
+use super::{Centre, ClusterId, Decision};
 use crate::config::ExpiryConfig;
 use crate::fingerprint::Detector;
 use crate::fingerprint::record::{FingerprintRecord, Outcome};
@@ -81,23 +81,21 @@ impl Clusterer {
             return Decision::Undecidable;
         };
         self.expire();
-        let key = TableKey {
-            corpus: record.corpus.as_str().into(),
-            fingerprint_hash: record.fingerprint_hash,
-        };
+        let key =
+            TableKey { corpus: record.corpus.as_str().into(), fingerprint_hash: record.fingerprint_hash };
         let nearest = self
             .tables
             .get(&key)
             .and_then(|table| table.nearest(fingerprint, &*self.detector, &mut self.keys));
         if let Some((near, centroid)) = nearest {
-            return Decision::Joined {
+            return Decision::Joined(Centre {
                 cluster_id: self.cluster_id(near.log_offset),
-                canonical_page_id: centroid.page_id.to_string(),
-                canonical_url: centroid.url.to_string(),
-                canonical_fingerprint: centroid.fingerprint.clone(),
+                page_id: centroid.page_id.to_string(),
+                url: centroid.url.to_string(),
+                fingerprint: centroid.fingerprint.clone(),
                 distance: near.distance,
                 exact: centroid.text_digest == text.digest,
-            };
+            });
         }
         self.found(
             key,

@@ -16,7 +16,7 @@ use toml::de::{DeTable, DeValue};
 use super::env::substitute;
 use super::{Config, PipelineConfig};
 use crate::fingerprint::DETECTORS;
-use crate::segment::Lexicons;
+use crate::segment::{Lexicons, SegmentError};
 
 /// Why there is no configuration.
 #[derive(Debug, Error)]
@@ -45,6 +45,12 @@ pub enum ConfigError {
         /// One line each.
         faults: Vec<String>,
     },
+    /// No detector of this name.
+    #[error("detector = {0:?}: {hint}", hint = detectors_hint())]
+    UnknownDetector(String),
+    /// The settings or files of the segmentation cannot be used.
+    #[error(transparent)]
+    Segment(#[from] SegmentError),
 }
 
 /// Reads and checks the configuration in `path`; paths in it become relative to its folder.
@@ -101,9 +107,8 @@ pub fn parse(
     let mut check = Check { text, path, lookup: &lookup, faults: Vec::new() };
     let value = check.table(table.get_ref(), schema.as_value(), "");
     if check.faults.is_empty() {
-        let config: Config = serde_json::from_value(Value::Object(value)).map_err(|error| {
-            ConfigError::Faults { faults: vec![format!("{}: {error}", path.display())] }
-        })?;
+        let config: Config = serde_json::from_value(Value::Object(value))
+            .map_err(|error| ConfigError::Faults { faults: vec![format!("{}: {error}", path.display())] })?;
         check.faults.extend(faults(&config).map(|fault| format!("{}: {fault}", path.display())));
         if check.faults.is_empty() {
             return Ok(config);
@@ -122,7 +127,8 @@ pub(super) fn schema() -> Schema {
 /// What a schema cannot say.
 fn faults(config: &Config) -> impl Iterator<Item = String> {
     let known = DETECTORS.iter().any(|(name, _)| *name == config.detector);
-    let unknown_detector = (!known).then(|| format!("detector = {:?}: {}", config.detector, detectors_hint()));
+    let unknown_detector =
+        (!known).then(|| ConfigError::UnknownDetector(config.detector.clone()).to_string());
     let PipelineConfig { queue_bytes, .. } = config.pipeline;
     let small_queue = (config.page.line_bytes_max > queue_bytes.saturating_mul(4)).then(|| {
         format!(
@@ -302,9 +308,8 @@ mod tests {
 
     fn parsed(text: &str) -> Result<Config, Vec<String>> {
         let lookup = |name: &str| (name == "WORDS").then(|| "mine\n.txt".to_owned());
-        parse(text, Path::new("leitong.toml"), lookup).map_err(|error| {
-            error.to_string().lines().map(str::to_owned).collect()
-        })
+        parse(text, Path::new("leitong.toml"), lookup)
+            .map_err(|error| error.to_string().lines().map(str::to_owned).collect())
     }
 
     #[test]
