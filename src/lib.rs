@@ -5,6 +5,7 @@
 pub mod cli;
 pub mod cluster;
 pub mod config;
+mod hashed;
 pub mod decode;
 pub mod extract;
 pub mod fingerprint;

@@ -198,7 +198,7 @@ impl Default for SimHashConfig {
 
 impl Default for NearConfig {
     fn default() -> Self {
-        Self { max_distance: 9, confirm: Confirm::Sketch, sketch_matches_min: 28 }
+        Self { max_distance: 10, confirm: Confirm::Sketch, sketch_matches_min: 32 }
     }
 }
 

@@ -7,6 +7,7 @@
 //!
 //! To add a detector, see "Add a detector in five steps" in `ARCHITECTURE.md`.
 
+mod bit_votes;
 pub mod digest;
 pub mod record;
 pub mod simhash;

@@ -10,11 +10,9 @@
 //! r_i, where Σ(r_i + 1) = d + 1: else they would differ in Σ(r_i + 1) bits at least. So a centre is entered
 //! under its four blocks, and looked for under all values within r_i of each block.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
 use serde_json::{Map, Value, json};
 
+use super::bit_votes::BitVotes;
 use super::sketch::{self, BINS, SKETCH_BYTES, Sketch};
 use super::{Comparison, Detector};
 use crate::config::{Confirm, SimHashConfig};
@@ -23,6 +21,8 @@ use crate::segment::Terms;
 /// Part of the fingerprint hash: raised whenever the same terms may give another fingerprint than before.
 const VERSION: u32 = 1;
 
+/// Frequencies whose terms are counted together; of a page's distinct terms, 99 % have one of these.
+const SMALL_FREQUENCIES: usize = 12;
 const BLOCKS: u32 = 4;
 const BLOCK_BITS: u32 = 64 / BLOCKS;
 const FINGERPRINT_BYTES: usize = 8 + SKETCH_BYTES;
@@ -52,21 +52,22 @@ impl SimHash {
         if terms.terms().is_empty() {
             return None;
         }
-        let mut frequencies: HashMap<u64, (u32, u64), BuildHasherDefault<TermHasher>> = HashMap::default();
-        for &term in terms.terms() {
-            let entry = frequencies.entry(term.hash);
-            let votes = || (0, self.config.hash.hash(terms.term(term), term.hash));
-            entry.or_insert_with(votes).0 += 1;
-        }
-        // Sums do not depend on the order of a map.
         let mut sums = [0_i64; 64];
-        for (tf, votes) in frequencies.into_values() {
-            let weight = self.config.weight.weight(tf);
-            for (bit, sum) in sums.iter_mut().enumerate() {
-                // The vote is +weight or -weight, without a branch.
-                let sign = (votes >> bit & 1) as i64 * 2 - 1;
-                *sum += sign * weight;
+        // Most terms occur a few times only: those of one frequency have one weight, and vote together.
+        let mut votes: [BitVotes; SMALL_FREQUENCIES] = Default::default();
+        for distinct in terms.distinct() {
+            let hash = self.config.hash.hash(terms.first(*distinct), distinct.hash);
+            match votes.get_mut(distinct.frequency as usize - 1) {
+                Some(votes) => votes.add(hash),
+                None => {
+                    let mut vote = BitVotes::default();
+                    vote.add(hash);
+                    vote.add_weighted(self.config.weight.weight(distinct.frequency), &mut sums);
+                }
             }
+        }
+        for (frequency, votes) in (1..).zip(&votes) {
+            votes.add_weighted(self.config.weight.weight(frequency), &mut sums);
         }
         Some(sums.iter().enumerate().fold(0, |hash, (bit, sum)| hash | u64::from(*sum > 0) << bit))
     }
@@ -173,22 +174,6 @@ fn radii(max_distance: u32) -> [Option<u32>; BLOCKS as usize] {
         let share = sum / BLOCKS + u32::from((block as u32) < sum % BLOCKS);
         share.checked_sub(1)
     })
-}
-
-/// Term hashes are well mixed already.
-#[derive(Default)]
-struct TermHasher(u64);
-
-impl Hasher for TermHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("term hashes are written as u64");
-    }
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
 }
 
 #[cfg(test)]
