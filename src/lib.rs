@@ -2,12 +2,12 @@
 //!
 //! The modules stand in the order of the flow; `ARCHITECTURE.md` draws it.
 
-pub mod page;
-pub mod limits;
+pub mod cluster;
+pub mod config;
 pub mod decode;
 pub mod extract;
-pub mod segment;
 pub mod fingerprint;
-pub mod cluster;
+pub mod limits;
+pub mod page;
+pub mod segment;
 pub mod verdict;
-pub mod config;

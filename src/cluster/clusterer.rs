@@ -81,10 +81,8 @@ impl Clusterer {
             return Decision::Undecidable;
         };
         self.expire();
-        let key = TableKey {
-            corpus: record.corpus.as_str().into(),
-            fingerprint_hash: record.fingerprint_hash,
-        };
+        let key =
+            TableKey { corpus: record.corpus.as_str().into(), fingerprint_hash: record.fingerprint_hash };
         let nearest = self
             .tables
             .get(&key)

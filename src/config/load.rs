@@ -101,9 +101,8 @@ pub fn parse(
     let mut check = Check { text, path, lookup: &lookup, faults: Vec::new() };
     let value = check.table(table.get_ref(), schema.as_value(), "");
     if check.faults.is_empty() {
-        let config: Config = serde_json::from_value(Value::Object(value)).map_err(|error| {
-            ConfigError::Faults { faults: vec![format!("{}: {error}", path.display())] }
-        })?;
+        let config: Config = serde_json::from_value(Value::Object(value))
+            .map_err(|error| ConfigError::Faults { faults: vec![format!("{}: {error}", path.display())] })?;
         check.faults.extend(faults(&config).map(|fault| format!("{}: {fault}", path.display())));
         if check.faults.is_empty() {
             return Ok(config);
@@ -122,7 +121,8 @@ pub(super) fn schema() -> Schema {
 /// What a schema cannot say.
 fn faults(config: &Config) -> impl Iterator<Item = String> {
     let known = DETECTORS.iter().any(|(name, _)| *name == config.detector);
-    let unknown_detector = (!known).then(|| format!("detector = {:?}: {}", config.detector, detectors_hint()));
+    let unknown_detector =
+        (!known).then(|| format!("detector = {:?}: {}", config.detector, detectors_hint()));
     let PipelineConfig { queue_bytes, .. } = config.pipeline;
     let small_queue = (config.page.line_bytes_max > queue_bytes.saturating_mul(4)).then(|| {
         format!(
@@ -302,9 +302,8 @@ mod tests {
 
     fn parsed(text: &str) -> Result<Config, Vec<String>> {
         let lookup = |name: &str| (name == "WORDS").then(|| "mine\n.txt".to_owned());
-        parse(text, Path::new("leitong.toml"), lookup).map_err(|error| {
-            error.to_string().lines().map(str::to_owned).collect()
-        })
+        parse(text, Path::new("leitong.toml"), lookup)
+            .map_err(|error| error.to_string().lines().map(str::to_owned).collect())
     }
 
     #[test]

@@ -22,7 +22,10 @@ const COMMON_PERMILLE_MIN: usize = 200;
 pub(super) fn decode(bytes: &[u8], sample: &[u8]) -> Option<String> {
     let pairs = sample.iter().filter(|b| **b >= 0x80).count() / 2;
     let (_, gbk_broken) = encoding_rs::GBK.decode_without_bom_handling(sample);
-    if pairs < 16 || gbk_broken || common_permille(&encoding_rs::GBK.decode_without_bom_handling(sample).0) > 150 {
+    if pairs < 16
+        || gbk_broken
+        || common_permille(&encoding_rs::GBK.decode_without_bom_handling(sample).0) > 150
+    {
         return None;
     }
     (common_permille(&convert(sample)?) >= COMMON_PERMILLE_MIN).then(|| convert(bytes)).flatten()
@@ -39,10 +42,13 @@ fn convert(bytes: &[u8]) -> Option<String> {
             continue;
         }
         // 0x8E 0xA1..0xB0 names the plane; without it the plane is the first.
-        let (plane, start) = if lead == 0x8e { (usize::from(*bytes.get(at + 1)?).checked_sub(0xa0)?, at + 2) } else { (1, at) };
+        let (plane, start) = if lead == 0x8e {
+            (usize::from(*bytes.get(at + 1)?).checked_sub(0xa0)?, at + 2)
+        } else {
+            (1, at)
+        };
         let (Some(&row), Some(&cell)) = (bytes.get(start), bytes.get(start + 1)) else { break };
-        let position =
-            usize::from(row).checked_sub(0xa1)? * ROW + usize::from(cell).checked_sub(0xa1)?;
+        let position = usize::from(row).checked_sub(0xa1)? * ROW + usize::from(cell).checked_sub(0xa1)?;
         big5.extend_from_slice(&big5_of(plane, position));
         at = start + 2;
     }

@@ -99,8 +99,10 @@ pub(super) fn check_content_type(text: &str, content_type: Option<&str>) -> Resu
 /// bytes; the worst real page of our sets has 0.02 %. 2 % lets pages with stray NULs through.
 pub(super) fn check_control_bytes(bytes: &[u8]) -> Result<(), DecodeError> {
     let head = &bytes[..bytes.len().min(CONTROL_LOOKED_AT)];
-    let control =
-        head.iter().filter(|&&b| b < 0x20 && !matches!(b, b'\t' | b'\n' | b'\r' | 0x0c | 0x1b | 0x0e | 0x0f)).count();
+    let control = head
+        .iter()
+        .filter(|&&b| b < 0x20 && !matches!(b, b'\t' | b'\n' | b'\r' | 0x0c | 0x1b | 0x0e | 0x0f))
+        .count();
     if control * 50 > head.len() && control > 2 {
         return Err(DecodeError::NotText { control, looked_at: head.len() });
     }

@@ -109,12 +109,19 @@ pub fn decode<'a>(bytes: &'a [u8], hints: &Hints) -> Result<Decoded<'a>, DecodeE
 /// Decodes the encodings whose bytes are all ASCII, told by their escape codes.
 fn seven_bit(bytes: &[u8]) -> Option<Decoded<'_>> {
     match detect::escape_codes(bytes)? {
-        detect::Escapes::Japanese => Some(with(ISO_2022_JP, How::Detected, bytes)).filter(|d| d.malformed == 0),
+        detect::Escapes::Japanese => {
+            Some(with(ISO_2022_JP, How::Detected, bytes)).filter(|d| d.malformed == 0)
+        }
         detect::Escapes::Korean => {
             let euc_kr = detect::euc_kr_of_iso_2022_kr(bytes);
             let (text, _, had_errors) = EUC_KR.decode(&euc_kr);
             let text = Cow::Owned(text.into_owned());
-            (!had_errors).then_some(Decoded { text, charset: "ISO-2022-KR", how: How::Detected, malformed: 0 })
+            (!had_errors).then_some(Decoded {
+                text,
+                charset: "ISO-2022-KR",
+                how: How::Detected,
+                malformed: 0,
+            })
         }
     }
 }
@@ -137,7 +144,8 @@ fn legacy<'a>(bytes: &'a [u8], hints: &Hints) -> Decoded<'a> {
 /// Decodes `bytes` as `encoding`, whatever they are.
 fn with<'a>(encoding: &'static Encoding, how: How, bytes: &'a [u8]) -> Decoded<'a> {
     let (text, had_errors) = encoding.decode_without_bom_handling(bytes);
-    let malformed = if had_errors { memchr::memmem::find_iter(text.as_bytes(), "\u{fffd}").count() } else { 0 };
+    let malformed =
+        if had_errors { memchr::memmem::find_iter(text.as_bytes(), "\u{fffd}").count() } else { 0 };
     Decoded { text, charset: encoding.name(), how, malformed }
 }
 
@@ -153,7 +161,10 @@ mod tests {
 
     #[test]
     fn valid_utf8_wins_over_every_declaration() {
-        let hints = Hints { charset: Some("gbk".to_owned()), content_type: Some("text/html; charset=big5".to_owned()) };
+        let hints = Hints {
+            charset: Some("gbk".to_owned()),
+            content_type: Some("text/html; charset=big5".to_owned()),
+        };
         assert_eq!(charset_of(CHINESE.as_bytes(), &hints), ("UTF-8", How::Utf8));
     }
 

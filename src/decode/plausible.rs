@@ -103,7 +103,8 @@ mod tests {
 
     use super::*;
 
-    const CHINESE: &str = "他们说这个问题现在还没有解决，我们要看以后的发展，但是大家都知道这不是一天能做好的事情。";
+    const CHINESE: &str =
+        "他们说这个问题现在还没有解决，我们要看以后的发展，但是大家都知道这不是一天能做好的事情。";
 
     #[test]
     fn a_latin_declaration_falls_for_chinese_and_cyrillic_bytes() {

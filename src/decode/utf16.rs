@@ -23,7 +23,8 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Decoded<'_>> {
         return Some(utf32(&bytes[4..], bytes[0] == 0, How::Bom));
     }
     let head = &bytes[..bytes.len().min(LOOKED_AT) & !3];
-    let zeros: [usize; 4] = std::array::from_fn(|lane| head.iter().skip(lane).step_by(4).filter(|b| **b == 0).count());
+    let zeros: [usize; 4] =
+        std::array::from_fn(|lane| head.iter().skip(lane).step_by(4).filter(|b| **b == 0).count());
     let quarter = head.len() / 4;
     if quarter < 4 || zeros.iter().all(|&zeros| zeros == 0) {
         return None;
@@ -51,9 +52,9 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Decoded<'_>> {
 fn utf32(bytes: &[u8], big_endian: bool, how: How) -> Decoded<'static> {
     let mut malformed = 0;
     let units = bytes.chunks(4).map(|unit| {
-        let code = <[u8; 4]>::try_from(unit).ok().map(|unit| {
-            if big_endian { u32::from_be_bytes(unit) } else { u32::from_le_bytes(unit) }
-        });
+        let code = <[u8; 4]>::try_from(unit)
+            .ok()
+            .map(|unit| if big_endian { u32::from_be_bytes(unit) } else { u32::from_le_bytes(unit) });
         code.and_then(char::from_u32).unwrap_or_else(|| {
             malformed += 1;
             char::REPLACEMENT_CHARACTER

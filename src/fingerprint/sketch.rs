@@ -47,9 +47,8 @@ pub(super) fn sketch(text: &str) -> Option<Sketch> {
 /// In how many of the 64 values two sketches agree.
 #[inline]
 pub(super) fn matches(a: &Sketch, b: &Sketch) -> u32 {
-    let word = |sketch: &Sketch, i: usize| {
-        u64::from_le_bytes(std::array::from_fn(|byte| sketch[8 * i + byte]))
-    };
+    let word =
+        |sketch: &Sketch, i: usize| u64::from_le_bytes(std::array::from_fn(|byte| sketch[8 * i + byte]));
     let differing: u32 = (0..SKETCH_BYTES / 8)
         .map(|i| {
             let mut bits = word(a, i) ^ word(b, i);
@@ -80,9 +79,9 @@ fn shingles(text: &str, mut shingle: impl FnMut(u64)) {
         if size < SHINGLE_SIZE {
             return;
         }
-        let hash = window[..units].iter().fold(0_u64, |hash, (unit, _)| {
-            (hash ^ unit).wrapping_mul(MULTIPLIER).rotate_left(29)
-        });
+        let hash = window[..units]
+            .iter()
+            .fold(0_u64, |hash, (unit, _)| (hash ^ unit).wrapping_mul(MULTIPLIER).rotate_left(29));
         shingle(mix(hash));
         // Keep the longest tail that is not yet a shingle.
         let mut gone = 0;
@@ -174,7 +173,11 @@ mod tests {
         assert_eq!(shingle_set("一二三四"), HashSet::new());
         assert_eq!(shingle_set("one two three four").len(), 2);
         assert_eq!(shingle_set("用rust写程序").len(), 2, "用rust写程 and rust写程序");
-        assert_eq!(shingle_set("一二三四五"), shingle_set("一二，三 四。五！"), "punctuation is no part of it");
+        assert_eq!(
+            shingle_set("一二三四五"),
+            shingle_set("一二，三 四。五！"),
+            "punctuation is no part of it"
+        );
         assert_ne!(shingle_set("ab cd ef"), shingle_set("abcd ef gh"));
     }
 

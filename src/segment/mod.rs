@@ -136,7 +136,11 @@ impl Segmenter {
             self.words.cut(&text[start..], |word: Range<usize>| {
                 let hash = xxh3_64(&text.as_bytes()[start + word.start..start + word.end]);
                 if !self.stop_words.contains(hash) {
-                    terms.push(Term { start: offset(start + word.start), end: offset(start + word.end), hash });
+                    terms.push(Term {
+                        start: offset(start + word.start),
+                        end: offset(start + word.end),
+                        hash,
+                    });
                 }
             });
             text.push('\n');

@@ -70,7 +70,14 @@ mod tests {
         use RunKind::{Han, Japanese, Other};
         assert_eq!(
             kinds("用rust写程序, 東京タワーへ行く!"),
-            [(Han, "用"), (Other, "rust"), (Han, "写程序"), (Other, ", "), (Japanese, "東京タワーへ行く"), (Other, "!")]
+            [
+                (Han, "用"),
+                (Other, "rust"),
+                (Han, "写程序"),
+                (Other, ", "),
+                (Japanese, "東京タワーへ行く"),
+                (Other, "!")
+            ]
         );
         assert_eq!(kinds(""), []);
     }

@@ -52,7 +52,8 @@ mod tests {
     #[test]
     fn takes_lists_and_the_users_own_words() {
         let languages = ["zh".to_owned(), "en".to_owned()];
-        let words = StopWords::new(&languages, "# ours\n编辑\n\n Reprint \n", str::to_lowercase).expect("lists");
+        let words =
+            StopWords::new(&languages, "# ours\n编辑\n\n Reprint \n", str::to_lowercase).expect("lists");
         for word in ["的", "the", "doesn't", "编辑", "reprint"] {
             assert!(contains(&words, word), "{word}");
         }
