@@ -5,10 +5,10 @@
 pub mod cli;
 pub mod cluster;
 pub mod config;
-mod hashed;
 pub mod decode;
 pub mod extract;
 pub mod fingerprint;
+mod hashed;
 pub mod limits;
 pub mod page;
 pub mod pipeline;

@@ -353,7 +353,7 @@ mod tests {
                 "leitong.toml: line 12: segment.user_dictionary = \"${NOPE}/x\": the environment variable NOPE \
                  is not set; set it, or write ${NOPE:-default}",
                 "leitong.toml: line 13: segment.stop_word_languages = \"zh\": must be a list of strings",
-                "leitong.toml: line 14: nonsense: no such key; there is detector, page, corpus, segment, simhash, expiry, pipeline",
+                "leitong.toml: line 14: nonsense: no such key; there is detector, page, corpus, extract, segment, simhash, expiry, pipeline",
             ]
         );
     }

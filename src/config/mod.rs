@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use crate::extract::ExtractConfig;
 pub use crate::fingerprint::term_hash::TermHash;
 pub use crate::fingerprint::term_weight::TermWeight;
 
@@ -28,6 +29,8 @@ pub struct Config {
     pub page: PageConfig,
     /// Which pages may meet.
     pub corpus: CorpusConfig,
+    /// From HTML to main text.
+    pub extract: ExtractConfig,
     /// From text to terms.
     pub segment: SegmentConfig,
     /// The detector `simhash`.
@@ -158,6 +161,7 @@ impl Default for Config {
             detector: "simhash".to_owned(),
             page: PageConfig::default(),
             corpus: CorpusConfig::default(),
+            extract: ExtractConfig::default(),
             segment: SegmentConfig::default(),
             simhash: SimHashConfig::default(),
             expiry: ExpiryConfig::default(),

@@ -1,13 +1,88 @@
 //! HTML → [`Document`]: the main text, without the furniture round it.
+//!
+//! ```text
+//! page → scan (markup) → build (tree: nodes, blocks, segments) → weigh (each block) → select → write (paragraphs)
+//! ```
+//! In: a decoded page. Out: title, kind of page, and the paragraphs of its main text in order, each with its
+//! kind and place, or an [`ExtractError`] past the limits of [`ExtractConfig`].
+//!
+//! Invariants: the same page gives the same document on every machine (integers only); every paragraph's
+//! text stands in the page in that order; no recursion, so that nesting cannot exhaust the stack. Cost: linear in
+//! the page's bytes, whatever its nesting; memory: the tree of [`tree`], about half of the page's bytes.
+//! `docs/extraction.md` has the measurements.
+
+mod build;
+mod count;
+mod entities;
+mod hints;
+mod page_kind;
+mod scan;
+mod select;
+mod tag;
+mod title;
+mod tree;
+mod write;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+pub use page_kind::PageKind;
 
 /// Part of the fingerprint hash: raised whenever the same page may give another text than before.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
+
+/// From HTML to main text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ExtractConfig {
+    /// Keeps readers' comments under an article. Posts of a forum are kept in any case.
+    pub comments: bool,
+    /// Block elements of a page; one with more is UNDECIDABLE (TOO_COMPLEX).
+    #[schemars(range(min = 100, max = 100_000_000))]
+    pub nodes_max: usize,
+    /// Elements that may be open within one another; a page with more is UNDECIDABLE (TOO_COMPLEX).
+    #[schemars(range(min = 100, max = 100_000_000))]
+    pub depth_max: usize,
+}
+
+impl Default for ExtractConfig {
+    fn default() -> Self {
+        // The largest real page of our sets has 31,000 block elements and is 1,100 deep (unclosed <font>).
+        Self { comments: false, nodes_max: 2_000_000, depth_max: 50_000 }
+    }
+}
+
+/// Why a page gives no document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum ExtractError {
+    /// The page has too many block elements.
+    #[error("the page has more than {nodes_max} block elements (extract.nodes_max)")]
+    TooManyNodes {
+        /// The limit.
+        nodes_max: usize,
+    },
+    /// The page's elements are nested too deeply.
+    #[error("the page has more than {depth_max} elements within one another (extract.depth_max)")]
+    TooDeep {
+        /// The limit.
+        depth_max: usize,
+    },
+    /// The page is longer than offsets reach.
+    #[error("the page has {bytes} bytes, above the 4 GiB that can be read")]
+    TooLong {
+        /// Its length.
+        bytes: usize,
+    },
+}
 
 /// The main text of a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Document {
     /// The page's title, if it has one.
     pub title: Option<String>,
+    /// What sort of page it is.
+    pub kind: PageKind,
     /// In the order of the page.
     pub paragraphs: Vec<Paragraph>,
 }
@@ -19,6 +94,17 @@ pub struct Paragraph {
     pub kind: ParagraphKind,
     /// Its text, in one line but for [`ParagraphKind::Code`].
     pub text: String,
+    /// Where it stands in the page's structure.
+    pub place: Place,
+}
+
+/// Where a paragraph stands in the page's structure.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The heading that it stands under, as an index into [`Document::paragraphs`].
+    pub heading: Option<u32>,
+    /// Lists round it.
+    pub list_level: u8,
 }
 
 /// What a paragraph is on its page.
@@ -38,6 +124,14 @@ pub enum ParagraphKind {
     Code,
 }
 
+impl Paragraph {
+    /// A paragraph that stands nowhere in particular.
+    #[must_use]
+    pub fn new(kind: ParagraphKind, text: String) -> Self {
+        Self { kind, text, place: Place::default() }
+    }
+}
+
 impl Document {
     /// The document of a text that comes without markup: each line is a paragraph.
     #[must_use]
@@ -46,19 +140,85 @@ impl Document {
             .lines()
             .map(str::trim)
             .filter(|line| !line.is_empty())
-            .map(|line| Paragraph { kind: ParagraphKind::Paragraph, text: line.to_owned() })
+            .map(|line| Paragraph::new(ParagraphKind::Paragraph, line.to_owned()))
             .collect();
-        Self { title, paragraphs }
+        Self { title, kind: PageKind::Other, paragraphs }
     }
 
     /// The main text: one paragraph a line.
     #[must_use]
     pub fn text(&self) -> String {
-        let mut text = String::new();
+        let mut text = String::with_capacity(self.paragraphs.iter().map(|p| p.text.len() + 1).sum());
         for paragraph in &self.paragraphs {
             text.push_str(&paragraph.text);
             text.push('\n');
         }
         text
     }
+}
+
+/// Extracts documents; keeps its buffers from page to page, so one a thread.
+#[derive(Debug)]
+pub struct Extractor {
+    config: ExtractConfig,
+    tree: tree::Tree,
+    stack: build::Stack,
+    selection: select::Selection,
+}
+
+impl Extractor {
+    /// An extractor with empty buffers.
+    #[must_use]
+    pub fn new(config: &ExtractConfig) -> Self {
+        Self {
+            config: config.clone(),
+            tree: tree::Tree::default(),
+            stack: build::Stack::default(),
+            selection: select::Selection::default(),
+        }
+    }
+
+    /// The main text of `html`.
+    ///
+    /// # Errors
+    /// [`ExtractError`], where the page is past the limits.
+    pub fn extract(&mut self, html: &str) -> Result<Document, ExtractError> {
+        self.parse(html, false)?;
+        self.selection.select(&self.tree, html, &self.config);
+        if self.selection.is_nearly_empty(&self.tree) && self.parse_hidden(html)? {
+            self.selection.select(&self.tree, html, &self.config);
+        }
+        let mut document = write::write(html, &self.tree, self.selection.blocks());
+        document.kind = page_kind::of(&self.tree, self.selection.blocks());
+        document.title = title::of(html, &self.tree);
+        Ok(document)
+    }
+
+    fn parse(&mut self, html: &str, keep_hidden: bool) -> Result<(), ExtractError> {
+        if u32::try_from(html.len()).is_err() {
+            return Err(ExtractError::TooLong { bytes: html.len() });
+        }
+        let mut builder =
+            build::Builder::new(html, &self.config, keep_hidden, &mut self.tree, &mut self.stack);
+        scan::scan(html.as_bytes(), &mut builder)
+    }
+
+    /// Parses again with hidden nodes, if that gives clearly more text: pages that a script shows.
+    fn parse_hidden(&mut self, html: &str) -> Result<bool, ExtractError> {
+        let visible = self.tree.bytes();
+        self.parse(html, true)?;
+        if self.tree.bytes() > 4 * visible.max(100) {
+            return Ok(true);
+        }
+        self.parse(html, false)?;
+        Ok(false)
+    }
+}
+
+/// The main text of `html`; [`Extractor`] does the same with buffers that are kept.
+///
+/// # Errors
+/// [`ExtractError`], where the page is past the limits.
+pub fn extract(html: &str, config: &ExtractConfig) -> Result<Document, ExtractError> {
+    Extractor::new(config).extract(html)
 }

@@ -33,7 +33,8 @@ impl BitVotes {
     /// Adds `weight` to each sum for every word that has its bit set, and takes it off for every other word.
     pub(super) fn add_weighted(&self, weight: i64, sums: &mut [i64; 64]) {
         for (bit, sum) in sums.iter_mut().enumerate() {
-            let set = self.planes[..self.used].iter().rev().fold(0, |set, plane| set << 1 | (plane >> bit & 1));
+            let set =
+                self.planes[..self.used].iter().rev().fold(0, |set, plane| set << 1 | (plane >> bit & 1));
             *sum += weight * (2 * set as i64 - i64::from(self.words));
         }
     }

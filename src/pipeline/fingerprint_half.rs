@@ -1,14 +1,16 @@
 //! The half left of the log: record → page → document → terms → fingerprint. A pure function of one record,
 //! so any number of threads and instances may run it.
 
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::config::load::ConfigError;
 use crate::config::{Config, CorpusBy, hash, load};
-use crate::extract::Document;
+use crate::decode::{self, DecodeError};
+use crate::extract::{Document, ExtractError, Extractor};
 use crate::fingerprint::digest::text_digest;
-use crate::fingerprint::record::{FingerprintRecord, LogRecord, Outcome, TextDigest, Unreadable};
+use crate::fingerprint::record::{FingerprintRecord, LogRecord, Outcome, Place, TextDigest, Unreadable};
 use crate::fingerprint::{self, Detector};
 use crate::limits::DEAD_LETTER_RAW_BYTES_MAX;
 use crate::page::host::host;
@@ -30,8 +32,8 @@ pub struct FingerprintHalf {
 }
 
 /// What a thread keeps from page to page.
-#[derive(Default)]
 pub struct Workspace {
+    extractor: Extractor,
     terms: Terms,
     digest_buffer: String,
 }
@@ -71,6 +73,16 @@ impl FingerprintHalf {
         self.fingerprint_hash
     }
 
+    /// What a thread needs to run this half.
+    #[must_use]
+    pub fn workspace(&self) -> Workspace {
+        Workspace {
+            extractor: Extractor::new(&self.config.extract),
+            terms: Terms::default(),
+            digest_buffer: String::new(),
+        }
+    }
+
     /// Makes a record of the log of a record of the source. Never panics: a fault in a library on one page
     /// makes that page undecidable.
     pub fn process(&self, record: Record, workspace: &mut Workspace) -> Fingerprinted {
@@ -92,13 +104,14 @@ impl FingerprintHalf {
             }
         };
         drop(raw);
-        let Page { id, url, body, title, hints: _, status, fetched_at, passthrough, mended } = page;
-        let analysis = catch_unwind(AssertUnwindSafe(|| self.analyse(status, body, title, workspace)));
+        // A fault in a library on one page must not take the others along.
+        let analysis = catch_unwind(AssertUnwindSafe(|| self.analyse(&page, workspace)));
         let (text, outcome) = analysis.unwrap_or_else(|_| {
             // Whatever the panic left half done must not reach the next page.
-            *workspace = Workspace::default();
+            *workspace = self.workspace();
             (None, Outcome::Undecidable(Reason::Internal))
         });
+        let Page { id, url, fetched_at, passthrough, mended, .. } = page;
         let corpus = match self.config.corpus.by {
             CorpusBy::All => "default".to_owned(),
             CorpusBy::Host => host(&url),
@@ -118,14 +131,8 @@ impl FingerprintHalf {
         Fingerprinted { record, mended }
     }
 
-    fn analyse(
-        &self,
-        status: Option<u32>,
-        body: Body,
-        title: Option<String>,
-        workspace: &mut Workspace,
-    ) -> (Option<TextDigest>, Outcome) {
-        let document = match self.document(status, body, title) {
+    fn analyse(&self, page: &Page, workspace: &mut Workspace) -> (Option<TextDigest>, Outcome) {
+        let document = match self.document(page, &mut workspace.extractor) {
             Ok(document) => document,
             Err(reason) => return (None, Outcome::Undecidable(reason)),
         };
@@ -144,27 +151,56 @@ impl FingerprintHalf {
         (Some(text), outcome)
     }
 
-    fn document(&self, status: Option<u32>, body: Body, title: Option<String>) -> Result<Document, Reason> {
-        if status.is_some_and(|status| !(200..300).contains(&status)) {
+    /// The main text of a page, or why there is none.
+    fn document(&self, page: &Page, extractor: &mut Extractor) -> Result<Document, Reason> {
+        if page.status.is_some_and(|status| !(200..300).contains(&status)) {
             return Err(Reason::HttpStatus);
         }
-        match body {
-            Body::Text(text) if text.trim().is_empty() => Err(Reason::Empty),
-            Body::Text(text) => Ok(Document::from_text(title, &text)),
-            Body::Html(_) | Body::HtmlBytes(_) => Err(Reason::NotHtml),
-            Body::TooLarge(_) => Err(Reason::TooLarge),
-            Body::Missing => Err(Reason::Empty),
+        let html = match &page.body {
+            Body::Missing => return Err(Reason::Empty),
+            Body::TooLarge(_) => return Err(Reason::TooLarge),
+            Body::Text(text) if text.trim().is_empty() => return Err(Reason::Empty),
+            Body::Text(text) => return Ok(Document::from_text(page.title.clone(), text)),
+            Body::Html(html) => {
+                decode::check(html, &page.hints)?;
+                Cow::Borrowed(html.as_str())
+            }
+            Body::HtmlBytes(bytes) => decode::decode(bytes, &page.hints)?.text,
+        };
+        if html.trim().is_empty() {
+            return Err(Reason::Empty);
+        }
+        if decode::is_plain_text(&html, &page.hints) {
+            return Ok(Document::from_text(page.title.clone(), &html));
+        }
+        let mut document = extractor.extract(&html)?;
+        if page.title.is_some() {
+            document.title.clone_from(&page.title);
+        }
+        Ok(document)
+    }
+}
+
+impl From<DecodeError> for Reason {
+    fn from(error: DecodeError) -> Self {
+        match error {
+            DecodeError::NotHtml(_) => Self::NotHtml,
+            DecodeError::NotText { .. } => Self::NotText,
+        }
+    }
+}
+
+impl From<ExtractError> for Reason {
+    fn from(error: ExtractError) -> Self {
+        match error {
+            ExtractError::TooManyNodes { .. } | ExtractError::TooDeep { .. } => Self::TooComplex,
+            ExtractError::TooLong { .. } => Self::TooLarge,
         }
     }
 }
 
 /// The log's record of something that is no page.
-fn unreadable(
-    source: crate::fingerprint::record::Place,
-    cause: &'static str,
-    message: String,
-    raw: &[u8],
-) -> LogRecord {
+fn unreadable(source: Place, cause: &'static str, message: String, raw: &[u8]) -> LogRecord {
     let start = &raw[..raw.len().min(DEAD_LETTER_RAW_BYTES_MAX)];
     LogRecord::Unreadable(Box::new(Unreadable {
         source,

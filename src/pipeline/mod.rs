@@ -158,7 +158,7 @@ fn process(
     workspaces: &Mutex<Vec<Workspace>>,
 ) -> Vec<Fingerprinted> {
     let pool = || workspaces.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut workspace = pool().pop().unwrap_or_default();
+    let mut workspace = pool().pop().unwrap_or_else(|| half.workspace());
     let results = batch.into_iter().map(|record| half.process(record, &mut workspace)).collect();
     pool().push(workspace);
     results

@@ -67,7 +67,10 @@ mod tests {
     #[test]
     fn joins_what_belongs_together() {
         assert_eq!(words("it doesn't cost $3.14, e.g."), ["it", "doesn't", "cost", "3.14", "e.g"]);
-        assert_eq!(words("x86_64 __init__ _ 1,000;2 a,b 'quoted'"), ["x86_64", "__init__", "1,000;2", "a", "b", "quoted"]);
+        assert_eq!(
+            words("x86_64 __init__ _ 1,000;2 a,b 'quoted'"),
+            ["x86_64", "__init__", "1,000;2", "a", "b", "quoted"]
+        );
         assert_eq!(words(""), Vec::<&str>::new());
     }
 

@@ -42,9 +42,7 @@ fn simple(c: char) -> Option<char> {
         '\u{4e00}'..='\u{9fff}' | '\u{3001}'..='\u{3029}' | '\u{3041}'..='\u{3096}' => Some(c),
         '\u{30a1}'..='\u{30fa}' | '\u{ac00}'..='\u{d7a3}' => Some(c),
         // Full-width forms of ASCII, and the full-width space.
-        '\u{ff01}'..='\u{ff5e}' => {
-            char::from_u32(u32::from(c) - 0xfee0).map(|c| c.to_ascii_lowercase())
-        }
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).map(|c| c.to_ascii_lowercase()),
         '\u{3000}' => Some(' '),
         // Letters of western Europe and Cyrillic.
         '\u{c0}'..='\u{d6}' | '\u{d8}'..='\u{de}' | '\u{410}'..='\u{42f}' => lower(c),

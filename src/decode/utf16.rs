@@ -1,0 +1,102 @@
+//! UTF-16 without a byte order mark, and UTF-32, which the Encoding Standard lacks.
+//!
+//! In: bytes. Out: the text, if the zero bytes stand where only these encodings have them. Markup is mostly
+//! ASCII, so every second byte of UTF-16 (three of four of UTF-32) is zero. Cost: the first bytes, unless it is.
+
+use std::borrow::Cow;
+
+use encoding_rs::{UTF_16BE, UTF_16LE};
+
+use super::{Decoded, How, with};
+
+/// Bytes that decide.
+const LOOKED_AT: usize = 1024;
+
+/// Whether `bytes` start with a UTF-32 byte order mark (whose little-endian form starts like UTF-16's).
+pub(super) fn is_utf32_mark(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\xff\xfe\0\0") || bytes.starts_with(b"\0\0\xfe\xff")
+}
+
+/// The text of `bytes`, if they are UTF-32, or UTF-16 without a mark.
+pub(super) fn decode(bytes: &[u8]) -> Option<Decoded<'_>> {
+    if is_utf32_mark(bytes) {
+        return Some(utf32(&bytes[4..], bytes[0] == 0, How::Bom));
+    }
+    let head = &bytes[..bytes.len().min(LOOKED_AT) & !3];
+    let zeros: [usize; 4] =
+        std::array::from_fn(|lane| head.iter().skip(lane).step_by(4).filter(|b| **b == 0).count());
+    let quarter = head.len() / 4;
+    if quarter < 4 || zeros.iter().all(|&zeros| zeros == 0) {
+        return None;
+    }
+    // Above U+FFFF only the third byte of UTF-32 is used; its fourth is always zero.
+    let mostly = |lane: usize| zeros[lane] * 10 >= quarter * 9;
+    let rarely = |lane: usize| zeros[lane] * 10 <= quarter;
+    if mostly(3) && mostly(2) && rarely(0) {
+        return Some(utf32(bytes, false, How::Detected));
+    }
+    if mostly(0) && mostly(1) && rarely(3) {
+        return Some(utf32(bytes, true, How::Detected));
+    }
+    // Half of the characters below U+0100 on one side, and no zeros on the other.
+    let half = |lane: usize| zeros[lane] * 2 >= quarter;
+    if half(1) && half(3) && rarely(0) && rarely(2) {
+        return Some(with(UTF_16LE, How::Detected, bytes));
+    }
+    if half(0) && half(2) && rarely(1) && rarely(3) {
+        return Some(with(UTF_16BE, How::Detected, bytes));
+    }
+    None
+}
+
+fn utf32(bytes: &[u8], big_endian: bool, how: How) -> Decoded<'static> {
+    let mut malformed = 0;
+    let units = bytes.chunks(4).map(|unit| {
+        let code = <[u8; 4]>::try_from(unit)
+            .ok()
+            .map(|unit| if big_endian { u32::from_be_bytes(unit) } else { u32::from_le_bytes(unit) });
+        code.and_then(char::from_u32).unwrap_or_else(|| {
+            malformed += 1;
+            char::REPLACEMENT_CHARACTER
+        })
+    });
+    let text: String = units.collect();
+    let charset = if big_endian { "UTF-32BE" } else { "UTF-32LE" };
+    Decoded { text: Cow::Owned(text), charset, how, malformed }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes_of(text: &str, unit: impl Fn(char) -> Vec<u8>) -> Vec<u8> {
+        text.chars().flatten_bytes(unit)
+    }
+
+    trait FlattenBytes {
+        fn flatten_bytes(self, unit: impl Fn(char) -> Vec<u8>) -> Vec<u8>;
+    }
+
+    impl<I: Iterator<Item = char>> FlattenBytes for I {
+        fn flatten_bytes(self, unit: impl Fn(char) -> Vec<u8>) -> Vec<u8> {
+            self.flat_map(unit).collect()
+        }
+    }
+
+    #[test]
+    fn four_byte_and_two_byte_units_are_told_apart() {
+        let text = "<html><body>Some text, 一些字</body></html>";
+        let utf32le = bytes_of(text, |c| (c as u32).to_le_bytes().to_vec());
+        let utf32be = bytes_of(text, |c| (c as u32).to_be_bytes().to_vec());
+        let utf16le: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let utf16be: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        for (bytes, charset) in
+            [(utf32le, "UTF-32LE"), (utf32be, "UTF-32BE"), (utf16le, "UTF-16LE"), (utf16be, "UTF-16BE")]
+        {
+            let decoded = decode(&bytes);
+            assert_eq!(decoded.map(|d| (d.text.into_owned(), d.charset)), Some((text.to_owned(), charset)));
+        }
+        assert_eq!(decode(b"<html>plain bytes without any zero</html>"), None);
+        assert_eq!(decode(b""), None);
+    }
+}

@@ -1,0 +1,69 @@
+//! The page's title, without the site's name.
+//!
+//! In: the page and its tree. Out: the main heading if the `<title>` contains it, else the title that the page
+//! gives to social networks, else `<title>` without what follows its last separator. Cost: the title's length
+//! for each first-level heading, of which the first few count.
+
+use super::entities;
+use super::tree::{Segment, Tree};
+use super::write::text_of;
+
+/// Headings that are compared with the title.
+const HEADINGS_MAX: usize = 8;
+
+/// What sites put between the page's title and their name.
+const SEPARATORS: [&str; 12] = [" - ", " | ", "_", "|", " – ", " — ", "－", "——", " :: ", " » ", " · ", "-"];
+
+/// The title of the page.
+pub(super) fn of(html: &str, tree: &Tree) -> Option<String> {
+    let text = |segment: Option<Segment>| {
+        let segment = segment?;
+        let mut text = String::new();
+        entities::decode_into(html.get(segment.start as usize..segment.end as usize)?, &mut text);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        (!text.is_empty()).then_some(text)
+    };
+    let title = text(tree.head.title);
+    let mut first_heading = None;
+    let headings = tree.blocks.iter().filter(|block| {
+        tree.ancestors(block.node)
+            .take(3)
+            .any(|node| matches!(tree.nodes[node as usize].tag.heading_level(), 1 | 2))
+    });
+    for block in headings.take(HEADINGS_MAX) {
+        let heading = text_of(html, tree, block, false);
+        let Some(title) = &title else { return Some(heading) };
+        // A heading of less than a third of the title is the site's name rather than the page's.
+        if title.contains(&heading) && heading.len() * 3 >= title.len() {
+            return Some(heading);
+        }
+        first_heading.get_or_insert(heading);
+    }
+    text(tree.head.social_title)
+        .or_else(|| title.map(|title| without_site(&title).to_owned()))
+        .or(first_heading)
+}
+
+/// `title` up to its last separator, if more than half is left.
+fn without_site(title: &str) -> &str {
+    let cut = SEPARATORS.iter().filter_map(|separator| title.rfind(separator)).max();
+    match cut {
+        Some(at) if at * 2 >= title.len() => title[..at].trim(),
+        _ => title,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sites_name_goes() {
+        assert_eq!(without_site("A long headline about tea - Tea News"), "A long headline about tea");
+        assert_eq!(without_site("今年头采茶晚了九天_山野茶讯"), "今年头采茶晚了九天");
+        assert_eq!(
+            without_site("Tea - a short history of everything"),
+            "Tea - a short history of everything"
+        );
+    }
+}

@@ -1,0 +1,145 @@
+//! A parsed page as flat arrays: nodes of block elements, blocks of running text, segments of the source.
+//!
+//! The tree needs no child links: nodes stand in document order, and each knows its parent and its range of
+//! blocks. So all sums over a subtree are differences of sums over blocks. Invariants: a node's parent stands
+//! before it; block ranges nest; segments are ranges of the source at character boundaries. Memory: 28 bytes a
+//! node, 48 a block, 8 a segment, kept from page to page.
+
+use super::hints::Hints;
+use super::tag::Tag;
+
+/// A page, cut into blocks.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    /// Block elements in document order; the first is the page itself.
+    pub(super) nodes: Vec<Node>,
+    /// Runs of text between block boundaries, none of them blank.
+    pub(super) blocks: Vec<Block>,
+    /// The source ranges that blocks are made of.
+    pub(super) segments: Vec<Segment>,
+    /// What the head says.
+    pub(super) head: Head,
+}
+
+/// A block element.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Node {
+    /// Its element name.
+    pub(super) tag: Tag,
+    /// Its parent's index; its own for the first node.
+    pub(super) parent: u32,
+    /// Nodes above it.
+    pub(super) depth: u32,
+    /// What its own names say.
+    pub(super) hints: Hints,
+    /// Hash of tag and names: nodes of one make are equal.
+    pub(super) make: u32,
+    /// The first block within it.
+    pub(super) first_block: u32,
+    /// The block after its last.
+    pub(super) end_block: u32,
+}
+
+/// A run of text between block boundaries.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Block {
+    /// The node that holds it.
+    pub(super) node: u32,
+    /// Its first segment.
+    pub(super) first_segment: u32,
+    /// The segment after its last.
+    pub(super) end_segment: u32,
+    /// What was counted.
+    pub(super) counts: Counts,
+    /// Bytes of text within links.
+    pub(super) link_bytes: u32,
+    /// Links.
+    pub(super) links: u16,
+    /// Bytes in bold or emphasis.
+    pub(super) strong_bytes: u16,
+    /// Facts, as bits of [`block_fact`].
+    pub(super) facts: u16,
+    /// Images since the block before.
+    pub(super) images_before: u16,
+}
+
+/// Facts of a block.
+pub(super) mod block_fact {
+    /// Within `<pre>`: line breaks count.
+    pub(crate) const PREFORMATTED: u16 = 1;
+    /// Within `<code>`, `<tt>`.
+    pub(crate) const CODE: u16 = 2;
+    /// `<br>` came before it.
+    pub(crate) const AFTER_BREAK: u16 = 4;
+    /// `<hr>` came before it.
+    pub(crate) const AFTER_RULE: u16 = 8;
+    /// A form control came before it.
+    pub(crate) const AFTER_CONTROL: u16 = 16;
+    /// Within a link that holds block elements.
+    pub(crate) const IN_BLOCK_LINK: u16 = 32;
+    /// Holds `<time>`.
+    pub(crate) const TIME: u16 = 64;
+}
+
+/// What is counted in text, in bytes of UTF-8: a Chinese character weighs 3, an English word about 5, which is
+/// about what each tells.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// Bytes that are not white space.
+    pub(super) bytes: u32,
+    /// Words, as far as white space parts them.
+    pub(super) words: u32,
+    /// Commas, semicolons, colons of any script.
+    pub(super) commas: u16,
+    /// Ends of sentences.
+    pub(super) stops: u16,
+    /// ASCII digits.
+    pub(super) digits: u16,
+    /// ASCII capital letters.
+    pub(super) capitals: u16,
+}
+
+/// A range of the source. [`Segment::LINE_BREAK`] stands for `<br>` within preformatted text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Segment {
+    /// Byte offset of its start.
+    pub(super) start: u32,
+    /// Byte offset after its end.
+    pub(super) end: u32,
+}
+
+impl Segment {
+    /// A line break that has no text.
+    pub(super) const LINE_BREAK: Self = Self { start: u32::MAX, end: u32::MAX };
+}
+
+/// What the head says, as ranges of the source with references undecoded.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Head {
+    /// `<title>`.
+    pub(super) title: Option<Segment>,
+    /// `og:title` or its like.
+    pub(super) social_title: Option<Segment>,
+    /// `og:type` is an article.
+    pub(super) says_article: bool,
+}
+
+impl Tree {
+    /// Forgets the last page, keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.nodes.clear();
+        self.blocks.clear();
+        self.segments.clear();
+        self.head = Head::default();
+    }
+
+    /// Bytes of text of the whole page.
+    pub(super) fn bytes(&self) -> u64 {
+        self.blocks.iter().map(|block| u64::from(block.counts.bytes)).sum()
+    }
+
+    /// `node` and the nodes above it, from the inside out.
+    pub(super) fn ancestors(&self, node: u32) -> impl Iterator<Item = u32> {
+        std::iter::successors(Some(node), |&node| (node != 0).then(|| self.nodes[node as usize].parent))
+    }
+}

@@ -1,0 +1,157 @@
+//! Chosen blocks → paragraphs: the only place where text is copied.
+//!
+//! In: the page, its tree, the indices of the chosen blocks in order. Out: paragraphs with references decoded and
+//! white space collapsed. A line break between two Chinese characters is no space. Cost: linear in the text.
+
+use super::count::is_white;
+use super::entities;
+use super::tag::Tag;
+use super::tree::{Block, Segment, Tree, block_fact};
+use super::{Document, PageKind, Paragraph, ParagraphKind, Place};
+
+/// Nodes above a block that can tell its kind; deeper lists and quotes are rare, and the walk must end.
+const ANCESTORS_MAX: usize = 12;
+
+/// Writes the blocks at `chosen`.
+pub(super) fn write(html: &str, tree: &Tree, chosen: &[u32]) -> Document {
+    let mut paragraphs: Vec<Paragraph> = Vec::with_capacity(chosen.len());
+    let mut headings: [Option<u32>; 6] = [None; 6];
+    for &block in chosen {
+        let block = &tree.blocks[block as usize];
+        let (kind, list_level) = kind_of(tree, block);
+        let text = text_of(html, tree, block, kind == ParagraphKind::Code);
+        if text.is_empty() {
+            continue;
+        }
+        let level = if let ParagraphKind::Heading(level) = kind { usize::from(level) } else { 7 };
+        let heading = headings.iter().take(level - 1).rev().find_map(|heading| *heading);
+        if level <= 6 {
+            headings[level - 1..].fill(None);
+            headings[level - 1] = u32::try_from(paragraphs.len()).ok();
+        }
+        paragraphs.push(Paragraph { kind, text, place: Place { heading, list_level } });
+    }
+    Document { title: None, kind: PageKind::Other, paragraphs }
+}
+
+/// A block's kind, and the lists round it.
+fn kind_of(tree: &Tree, block: &Block) -> (ParagraphKind, u8) {
+    let mut kind = ParagraphKind::Paragraph;
+    let mut list_level = 0_u8;
+    let set = |found: ParagraphKind, kind: &mut ParagraphKind| {
+        if *kind == ParagraphKind::Paragraph {
+            *kind = found;
+        }
+    };
+    if block.facts & block_fact::PREFORMATTED != 0 {
+        set(ParagraphKind::Code, &mut kind);
+    }
+    for node in tree.ancestors(block.node).take(ANCESTORS_MAX) {
+        let node = &tree.nodes[node as usize];
+        let is_alone = node.end_block - node.first_block <= 1;
+        match node.tag {
+            tag if tag.heading_level() != 0 => set(ParagraphKind::Heading(tag.heading_level()), &mut kind),
+            Tag::Li | Tag::Dd | Tag::Dt => set(ParagraphKind::ListItem, &mut kind),
+            Tag::Ul | Tag::Ol => list_level = list_level.saturating_add(1),
+            Tag::Blockquote => set(ParagraphKind::Quote, &mut kind),
+            // A cell with many blocks is layout.
+            Tag::Td | Tag::Th if is_alone => set(ParagraphKind::TableCell, &mut kind),
+            _ => {}
+        }
+    }
+    (kind, list_level)
+}
+
+/// The text of a block.
+pub(super) fn text_of(html: &str, tree: &Tree, block: &Block, keep_lines: bool) -> String {
+    let segments = &tree.segments[block.first_segment as usize..block.end_segment as usize];
+    let mut text = String::with_capacity(block.counts.bytes as usize + block.counts.words as usize + 8);
+    for segment in segments {
+        if *segment == Segment::LINE_BREAK {
+            text.push('\n');
+        } else {
+            entities::decode_into(&html[segment.start as usize..segment.end as usize], &mut text);
+        }
+    }
+    if keep_lines { trim_lines(&text) } else { collapse(text) }
+}
+
+/// Lines without white space at their ends, without blank lines before and after.
+fn trim_lines(text: &str) -> String {
+    let mut lines: Vec<&str> = text.lines().map(|line| line.trim_end_matches(is_blank)).collect();
+    while lines.last().is_some_and(|line| line.is_empty()) {
+        lines.pop();
+    }
+    let blank = lines.iter().take_while(|line| line.is_empty()).count();
+    lines[blank..].join("\n")
+}
+
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\0' | '\u{200b}' | '\u{feff}')
+}
+
+/// Each run of white space becomes one space, or nothing at the ends.
+fn collapse(text: String) -> String {
+    let text = match text.trim_matches(is_blank) {
+        trimmed if trimmed.len() == text.len() => text,
+        trimmed => trimmed.to_owned(),
+    };
+    if is_collapsed(text.as_bytes()) {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some(start) = rest.find(is_blank) {
+        out.push_str(&rest[..start]);
+        let after = rest[start..].trim_start_matches(is_blank);
+        let run = &rest[start..rest.len() - after.len()];
+        let joins = |c: Option<char>| c.is_some_and(is_cjk);
+        let only_invisible = run.chars().all(|c| matches!(c, '\0' | '\u{200b}' | '\u{feff}'));
+        let wrapped = run.contains('\n') && joins(out.chars().next_back()) && joins(after.chars().next());
+        if !only_invisible && !wrapped {
+            out.push(' ');
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Whether the only white space is single spaces; a quick look that most texts pass.
+fn is_collapsed(text: &[u8]) -> bool {
+    let mut after_space = false;
+    text.iter().all(|&byte| {
+        let space = byte == b' ';
+        let fine = !(space && after_space)
+            && (space || !is_white(byte))
+            && byte != 0xc2
+            && byte != 0xe3
+            && byte != 0xe2
+            && byte != 0xef;
+        after_space = space;
+        fine
+    })
+}
+
+/// Characters of scripts that are written without spaces, with their punctuation.
+fn is_cjk(c: char) -> bool {
+    matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn white_space_collapses_but_not_within_chinese() {
+        assert_eq!(collapse(" a \n\t b\u{a0}c\u{3000}".to_owned()), "a b c");
+        assert_eq!(collapse("一行\n 二行\nthree\nfour".to_owned()), "一行二行 three four");
+        assert_eq!(collapse("x\u{feff}y\u{200b} z\u{200b}".to_owned()), "xy z");
+        assert_eq!(collapse("一 二".to_owned()), "一 二");
+    }
+
+    #[test]
+    fn program_text_keeps_its_lines() {
+        assert_eq!(trim_lines("\n  a  \n\n    b\n\n"), "  a\n\n    b");
+    }
+}

@@ -1,0 +1,113 @@
+//! Extraction of small hand-written pages: what must stay, what must go, and what no markup may break.
+
+use leitong::extract::{Document, ExtractConfig, ExtractError, ParagraphKind, extract};
+
+fn document(html: &str) -> Document {
+    extract(html, &ExtractConfig::default()).expect("within the limits")
+}
+
+const SENTENCE: &str =
+    "The harvest began nine days later than in the year before, since a late frost had held the buds back.";
+
+#[test]
+fn paragraphs_headings_lists_and_code_are_known_as_such() {
+    let html = format!(
+        "<html><head><title>Tea &amp; frost - The Daily Leaf</title></head><body><main><h1>Tea &amp; frost</h1>\
+         <p>{SENTENCE}</p><h2>Prices</h2><ul><li>{SENTENCE}<li>{SENTENCE}</ul><blockquote><p>{SENTENCE}</blockquote>\
+         <pre>let a = 1;\n  let b = 2;</pre><p>{SENTENCE}</p></main></body></html>"
+    );
+    let document = document(&html);
+    assert_eq!(document.title.as_deref(), Some("Tea & frost"));
+    let kinds: Vec<_> = document.paragraphs.iter().map(|p| p.kind).collect();
+    for kind in [ParagraphKind::Paragraph, ParagraphKind::ListItem, ParagraphKind::Quote] {
+        assert!(kinds.contains(&kind), "{kind:?} is missing in {kinds:?}");
+    }
+}
+
+#[test]
+fn deep_nesting_ends_as_an_error_or_a_document() {
+    let shallow = format!("{}{SENTENCE}", "<div>".repeat(20_000));
+    assert!(extract(&shallow, &ExtractConfig::default()).is_ok());
+    let deep = "<div>".repeat(100_000);
+    assert!(matches!(extract(&deep, &ExtractConfig::default()), Err(ExtractError::TooDeep { .. })));
+}
+
+#[test]
+fn broken_markup_is_read_to_its_end() {
+    for html in [
+        "",
+        "<",
+        "<a",
+        "<a href",
+        "<a href=",
+        "<a href='",
+        "</",
+        "</a",
+        "<!",
+        "<!-",
+        "<!--",
+        "<!-- -",
+        "<!-->",
+        "<?",
+        "<script>",
+        "<script></scrip",
+        "<title>",
+        "<p>&",
+        "&#",
+        "&#x110000;",
+        "<table><td><table></td>",
+        "<b><p></b>x</p>",
+        "\0<p\0>\0",
+        "<p =>",
+        "<p a=b=c d>x",
+        "</p></p></br>",
+        "<ul></li><li></ul></li>",
+    ] {
+        let _ = document(html);
+    }
+}
+
+/// Every kind of markup that could make a search start over for each tag, at 400 KB: linear or hopeless.
+#[test]
+fn floods_are_read_in_linear_time() {
+    let count = 40_000;
+    for part in [
+        "<b>",
+        "</b>",
+        "<i><p>",
+        "<a>",
+        "<p>",
+        "<li>",
+        "<td>",
+        "<table>",
+        "</table>",
+        "<ul><li>",
+        "<font><a href=x>",
+        "<!--",
+        "<![CDATA[",
+        "&",
+        "&amp",
+        "&#x",
+        "<x y='",
+        "<x y=\"z\" ",
+        "</",
+        "<br>",
+        "<script",
+        "<svg>",
+        "<h1>",
+        "<b></i>",
+        "<p></b>",
+        "<option>",
+        "<select>",
+        "<button><p>",
+        "\0",
+        "<",
+        ">",
+        "<dd><dt>",
+        "x<br>",
+    ] {
+        let html = part.repeat(count);
+        let config = ExtractConfig { depth_max: 1_000_000, ..ExtractConfig::default() };
+        assert!(extract(&html, &config).is_ok(), "{part}");
+    }
+}
