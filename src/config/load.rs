@@ -333,7 +333,7 @@ mod tests {
     #[test]
     fn every_fault_says_file_line_key_value_and_remedy() {
         let text = "detektor = \"simhash\"\n\n[simhash.near]\nmax_distence = 3\nmax_distance = 40\n\
-                    confirm = \"skech\"\nsketch_matches_min = \"many\"\n[page]\nbytes_max = 1.5\n\
+                    confirm = \"skech\"\nsketch_matches_near = \"many\"\n[page]\nbytes_max = 1.5\n\
                     [segment]\nhmm = 1\nuser_dictionary = \"${NOPE}/x\"\nstop_word_languages = \"zh\"\n\
                     [nonsense]\na = 1\n";
         let mut faults = parsed(text).expect_err("wrong");
@@ -347,7 +347,7 @@ mod tests {
                 "leitong.toml: line 4: simhash.near.max_distence: no such key; did you mean simhash.near.max_distance?",
                 "leitong.toml: line 5: simhash.near.max_distance = 40: must be a whole number from 0 to 16",
                 "leitong.toml: line 6: simhash.near.confirm = \"skech\": must be \"sketch\" or \"none\"",
-                "leitong.toml: line 7: simhash.near.sketch_matches_min = \"many\": must be a whole number from 0 to 64",
+                "leitong.toml: line 7: simhash.near.sketch_matches_near = \"many\": must be a whole number from 0 to 64",
                 "leitong.toml: line 9: page.bytes_max = 1.5: must be a whole number from 1024 to 1073741824",
                 "leitong.toml: line 11: segment.hmm = 1: must be true or false",
                 "leitong.toml: line 12: segment.user_dictionary = \"${NOPE}/x\": the environment variable NOPE \

@@ -1,21 +1,27 @@
 //! `simhash`, the default detector (paper 002; Charikar 2002; Manku, Jain & Das Sarma 2007).
 //!
 //! Fingerprint: 64 bits, each the sign of a vote in which every distinct term takes part with its weight, and
-//! the [`sketch`](super::sketch). Two pages within a Hamming distance are candidates only: among a hundred
-//! million unrelated pages there is always one. The sketch confirms them, unless `confirm = "none"` asks for
-//! the paper's method.
+//! the [`sketch`](super::sketch) of the text's shingles.
 //!
-//! Encoding: 8 bytes of SimHash, big-endian, then 32 bytes of sketch.
-//! Keys: four blocks of 16 bits. Two fingerprints within distance *d* lie in at least one block *i* within
-//! r_i, where Σ(r_i + 1) = d + 1: else they would differ in Σ(r_i + 1) bits at least. So a centre is entered
-//! under its four blocks, and looked for under all values within r_i of each block.
+//! A SimHash within the distance makes a candidate only: among a hundred million unrelated pages there is always
+//! one. The sketch confirms it, the more strictly the further the two SimHashes are apart: both err, but not
+//! together. `confirm = "none"` is the paper's method.
+//!
+//! Encoding, 72 bytes: SimHash (8, big-endian), values of the sketch (32), bands of the sketch (8 times 4,
+//! big-endian).
+//!
+//! Keys, by `candidates`:
+//! * `bands`: the 8 bands. Near pages share one, which is part of what near means then.
+//! * `blocks`: four blocks of 16 bits. Two SimHashes within distance *d* lie in at least one block *i* within
+//!   r_i, where Σ(r_i + 1) = d + 1: else they would differ in Σ(r_i + 1) bits at least. So a centre is entered
+//!   under its four blocks, and looked for under all values within r_i of each block.
 
 use serde_json::{Map, Value, json};
 
 use super::bit_votes::BitVotes;
-use super::sketch::{self, BINS, SKETCH_BYTES, Sketch};
+use super::sketch::{self, BANDS, BINS, VALUE_BYTES, Values};
 use super::{Comparison, Detector};
-use crate::config::{Confirm, SimHashConfig};
+use crate::config::{Candidates, Confirm, SimHashConfig};
 use crate::segment::Terms;
 
 /// Part of the fingerprint hash: raised whenever the same terms may give another fingerprint than before.
@@ -25,7 +31,8 @@ const VERSION: u32 = 1;
 const SMALL_FREQUENCIES: usize = 12;
 const BLOCKS: u32 = 4;
 const BLOCK_BITS: u32 = 64 / BLOCKS;
-const FINGERPRINT_BYTES: usize = 8 + SKETCH_BYTES;
+const BAND_BYTES: usize = 4 * BANDS;
+const FINGERPRINT_BYTES: usize = 8 + VALUE_BYTES + BAND_BYTES;
 
 /// The detector with its settings.
 #[derive(Debug)]
@@ -72,11 +79,13 @@ impl SimHash {
         Some(sums.iter().enumerate().fold(0, |hash, (bit, sum)| hash | u64::from(*sum > 0) << bit))
     }
 
-    fn confirmed(&self, matches: u32) -> bool {
-        match self.config.near.confirm {
-            Confirm::None => true,
-            Confirm::Sketch => matches >= self.config.near.sketch_matches_min,
-        }
+    /// Values of the sketch that must agree at this distance: a straight line between both settings, rounded
+    /// up.
+    fn matches_needed(&self, distance: u32) -> u32 {
+        let near = &self.config.near;
+        let (from, to, max) = (near.sketch_matches_near, near.sketch_matches_far, near.max_distance.max(1));
+        let distance = distance.min(max);
+        (from * (max - distance) + to * distance).div_ceil(max)
     }
 }
 
@@ -96,7 +105,8 @@ impl Detector for SimHash {
     fn fingerprint(&self, terms: &Terms) -> Option<Box<[u8]>> {
         let hash = self.hash(terms)?;
         let sketch = sketch::sketch(terms.text())?;
-        Some([&hash.to_be_bytes()[..], &sketch].concat().into())
+        let bands = sketch.bands.map(u32::to_be_bytes);
+        Some([&hash.to_be_bytes()[..], &sketch.values, bands.as_flattened()].concat().into())
     }
 
     fn is_fingerprint(&self, bytes: &[u8]) -> bool {
@@ -104,25 +114,36 @@ impl Detector for SimHash {
     }
 
     fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        let hash = parts(fingerprint).0;
-        keys.extend((0..BLOCKS).map(|block| key(block, block_value(hash, block))));
+        let parts = Parts::of(fingerprint);
+        match self.config.near.candidates {
+            Candidates::Bands => keys.extend(parts.band_keys()),
+            Candidates::Blocks => {
+                keys.extend((0..BLOCKS).map(|block| key(block, block_value(parts.hash, block))));
+            }
+        }
     }
 
     fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        let hash = parts(fingerprint).0;
-        for (block, flips) in (0..BLOCKS).zip(&self.flips) {
-            let value = block_value(hash, block);
-            keys.extend(flips.iter().map(|flip| key(block, value ^ flip)));
+        let parts = Parts::of(fingerprint);
+        match self.config.near.candidates {
+            Candidates::Bands => keys.extend(parts.band_keys()),
+            Candidates::Blocks => {
+                for (block, flips) in (0..BLOCKS).zip(&self.flips) {
+                    let value = block_value(parts.hash, block);
+                    keys.extend(flips.iter().map(|flip| key(block, value ^ flip)));
+                }
+            }
         }
     }
 
     #[inline]
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
-        let ((hash_a, sketch_a), (hash_b, sketch_b)) = (parts(a), parts(b));
-        let distance = (hash_a ^ hash_b).count_ones();
+        let (a, b) = (Parts::of(a), Parts::of(b));
+        let distance = (a.hash ^ b.hash).count_ones();
         let near = distance <= self.config.near.max_distance
             && (self.config.near.confirm == Confirm::None
-                || self.confirmed(sketch::matches(sketch_a, sketch_b)));
+                || sketch::matches(a.values, b.values) >= self.matches_needed(distance))
+            && (self.config.near.candidates == Candidates::Blocks || a.shares_band(&b));
         Comparison { distance, near }
     }
 
@@ -131,29 +152,56 @@ impl Detector for SimHash {
     }
 
     fn similarity(&self, a: &[u8], b: &[u8]) -> f64 {
-        let distance = (parts(a).0 ^ parts(b).0).count_ones();
+        let distance = (Parts::of(a).hash ^ Parts::of(b).hash).count_ones();
         f64::from((64 - distance) * 10_000 / 64) / 10_000.0
     }
 
     fn evidence(&self, a: &[u8], b: &[u8]) -> Map<String, Value> {
-        let matches = sketch::matches(parts(a).1, parts(b).1);
+        let (a, b) = (Parts::of(a), Parts::of(b));
+        let matches = sketch::matches(a.values, b.values);
         let mut evidence = Map::new();
         evidence.insert("sketch_matches".into(), matches.into());
+        if self.config.near.confirm == Confirm::Sketch {
+            let distance = (a.hash ^ b.hash).count_ones();
+            evidence.insert("sketch_matches_needed".into(), self.matches_needed(distance).into());
+        }
         evidence.insert("sketch_size".into(), BINS.into());
         evidence.insert("resemblance".into(), (f64::from(sketch::resemblance(matches)) / 10_000.0).into());
         evidence
     }
 
     fn display(&self, fingerprint: &[u8]) -> String {
-        format!("{:016x}", parts(fingerprint).0)
+        format!("{:016x}", Parts::of(fingerprint).hash)
     }
 }
 
-/// SimHash and sketch of an encoded fingerprint, whose length was checked where it was read.
-#[inline]
-fn parts(fingerprint: &[u8]) -> (u64, &Sketch) {
-    let (hash, sketch) = fingerprint.split_first_chunk::<8>().expect("40 bytes");
-    (u64::from_be_bytes(*hash), sketch.first_chunk().expect("40 bytes"))
+/// An encoded fingerprint, taken apart; its length was checked where it was read.
+struct Parts<'a> {
+    hash: u64,
+    values: &'a Values,
+    bands: &'a [u8; BAND_BYTES],
+}
+
+impl<'a> Parts<'a> {
+    #[inline]
+    fn of(fingerprint: &'a [u8]) -> Self {
+        let (hash, rest) = fingerprint.split_first_chunk::<8>().expect("72 bytes");
+        let (values, rest) = rest.split_first_chunk::<VALUE_BYTES>().expect("72 bytes");
+        let bands = rest.first_chunk::<BAND_BYTES>().expect("72 bytes");
+        Self { hash: u64::from_be_bytes(*hash), values, bands }
+    }
+
+    fn bands(&self) -> impl Iterator<Item = u32> {
+        self.bands.as_chunks::<4>().0.iter().map(|band| u32::from_be_bytes(*band))
+    }
+
+    fn band_keys(&self) -> impl Iterator<Item = u64> {
+        (0..).zip(self.bands()).map(|(number, band): (u64, u32)| number << 32 | u64::from(band))
+    }
+
+    fn shares_band(&self, other: &Self) -> bool {
+        self.bands().zip(other.bands()).any(|(a, b)| a == b)
+    }
 }
 
 /// Block 0 holds the upper 16 bits.
@@ -187,11 +235,12 @@ mod tests {
         let mut config = Config::default().simhash;
         config.near.max_distance = max_distance;
         config.near.confirm = Confirm::None;
+        config.near.candidates = Candidates::Blocks;
         SimHash::new(&config)
     }
 
     fn encoded(hash: u64) -> Vec<u8> {
-        [&hash.to_be_bytes()[..], &[0; SKETCH_BYTES]].concat()
+        [&hash.to_be_bytes()[..], &[0; FINGERPRINT_BYTES - 8]].concat()
     }
 
     #[test]
