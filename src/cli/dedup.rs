@@ -10,7 +10,7 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use clap::Args;
 
-use super::settings::{self, Wrong};
+use super::settings::{self, Wrong, wrong};
 use crate::cluster::{Clusterer, Position};
 use crate::config::hash::cluster_hash;
 use crate::pipeline::cluster_half::ClusterHalf;
@@ -93,7 +93,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let result = crate::pipeline::run(
         &config.pipeline,
         source,
-        Arc::clone(&fingerprint_half),
+        &fingerprint_half,
         cluster_half,
         sink,
         move |fingerprinted| mended.mended(fingerprinted.mended),
@@ -112,7 +112,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 fn open_inputs(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
     if paths.is_empty() {
         if std::io::stdin().is_terminal() {
-            return Err(Wrong::new("no INPUT; name files, or `-` for standard input"));
+            return Err(wrong("no INPUT; name files, or `-` for standard input"));
         }
         return Ok(vec![Input::open(Path::new("-")).context("standard input")?]);
     }
@@ -138,7 +138,7 @@ fn refuse_overwriting(arguments: &Arguments) -> anyhow::Result<()> {
             continue;
         };
         if known.is_file() && taken.contains(&known) {
-            return Err(Wrong::new(format_args!(
+            return Err(wrong(format_args!(
                 "{option} {}: is an input or output already",
                 path.display()
             )));

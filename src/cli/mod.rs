@@ -3,8 +3,10 @@
 //! Exit status: 0 all went well; 1 the run failed; 2 the arguments or the configuration are wrong; 3 (`dedup`)
 //! some records went to the dead letters.
 
+mod compare;
 mod config;
 mod dedup;
+mod extract;
 mod settings;
 
 use std::process::ExitCode;
@@ -23,6 +25,10 @@ struct Cli {
 enum Command {
     /// Say of each page of some files whether it is new or a near-duplicate of an earlier one
     Dedup(dedup::Arguments),
+    /// Print the main text of an HTML page, or of a whole file of pages
+    Extract(extract::Arguments),
+    /// Show why two pages are alike, or why they are not
+    Compare(compare::Arguments),
     /// Show or check configurations
     Config(config::Arguments),
 }
@@ -30,8 +36,11 @@ enum Command {
 /// Runs the program with the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
+    tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false).init();
     let result = match Cli::parse().command {
         Command::Dedup(arguments) => dedup::run(&arguments),
+        Command::Extract(arguments) => extract::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
         Command::Config(arguments) => config::run(&arguments),
     };
     result.unwrap_or_else(|error| {

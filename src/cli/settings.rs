@@ -11,10 +11,9 @@ use crate::fingerprint::DETECTORS;
 #[derive(Debug)]
 pub(super) struct Wrong(String);
 
-impl Wrong {
-    pub(super) fn new(message: impl fmt::Display) -> anyhow::Error {
-        anyhow::Error::new(Self(message.to_string()))
-    }
+/// An error about arguments or configuration.
+pub(super) fn wrong(message: impl fmt::Display) -> anyhow::Error {
+    anyhow::Error::new(Wrong(message.to_string()))
 }
 
 impl fmt::Display for Wrong {
@@ -43,7 +42,7 @@ pub(super) fn config(
     };
     if let Some(detector) = detector {
         if !DETECTORS.iter().any(|(name, _)| *name == detector) {
-            return Err(Wrong::new(format_args!("--detector {detector:?}: {}", detectors_hint())));
+            return Err(wrong(format_args!("--detector {detector:?}: {}", detectors_hint())));
         }
         config.detector = detector.to_owned();
     }

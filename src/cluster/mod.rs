@@ -12,6 +12,8 @@
 mod clusterer;
 mod key_index;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 

@@ -32,12 +32,14 @@ pub enum ConfigError {
         error: std::io::Error,
     },
     /// The file is no TOML.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: line {line}: {problem}", path.display())]
     NotToml {
         /// The file.
         path: PathBuf,
-        /// Where and why.
-        error: Box<toml::de::Error>,
+        /// From 1.
+        line: usize,
+        /// What is wrong.
+        problem: String,
     },
     /// Keys or values are wrong.
     #[error("{}", faults.join("\n"))]
@@ -65,10 +67,9 @@ pub fn load(path: &Path) -> Result<Config, ConfigError> {
     })?;
     let mut config = parse(&text, path, |name| std::env::var(name).ok())?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    for file in [&mut config.segment.user_dictionary, &mut config.segment.stop_word_file] {
-        if let Some(file) = file {
-            *file = folder.join(&*file);
-        }
+    let files = [&mut config.segment.user_dictionary, &mut config.segment.stop_word_file];
+    for file in files.into_iter().flatten() {
+        *file = folder.join(&*file);
     }
     Ok(config)
 }
@@ -101,8 +102,11 @@ pub fn parse(
     path: &Path,
     lookup: impl Fn(&str) -> Option<String>,
 ) -> Result<Config, ConfigError> {
-    let table = DeTable::parse(text)
-        .map_err(|error| ConfigError::NotToml { path: path.to_owned(), error: Box::new(error) })?;
+    let table = DeTable::parse(text).map_err(|error| ConfigError::NotToml {
+        path: path.to_owned(),
+        line: line_of(text, error.span().map_or(0, |span| span.start)),
+        problem: error.message().to_owned(),
+    })?;
     let schema = schema();
     let mut check = Check { text, path, lookup: &lookup, faults: Vec::new() };
     let value = check.table(table.get_ref(), schema.as_value(), "");
@@ -157,7 +161,7 @@ struct Check<'a> {
 
 impl Check<'_> {
     fn fault(&mut self, at: usize, message: &str) {
-        let line = self.text[..at].matches('\n').count() + 1;
+        let line = line_of(self.text, at);
         self.faults.push(format!("{}: line {line}: {message}", self.path.display()));
     }
 
@@ -222,6 +226,11 @@ impl Check<'_> {
         self.fault(at, &message);
         None
     }
+}
+
+/// The number, from 1, of the line that holds the byte `at`.
+fn line_of(text: &str, at: usize) -> usize {
+    text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
 }
 
 fn unknown_key(name: &str, key: &str, prefix: &str, known: &Map<String, Value>) -> String {
@@ -361,7 +370,7 @@ mod tests {
     #[test]
     fn broken_toml_says_where() {
         let message = parsed("detector = \n").expect_err("broken").join("\n");
-        assert!(message.starts_with("leitong.toml: ") && message.contains("line 1"), "{message}");
+        assert!(message.starts_with("leitong.toml: line 1: "), "{message}");
     }
 
     #[test]

@@ -24,6 +24,7 @@ mod utf8;
 use std::borrow::Cow;
 
 use encoding_rs::{EUC_KR, Encoding, ISO_2022_JP, REPLACEMENT, UTF_8};
+use serde::Serialize;
 use thiserror::Error;
 
 use crate::page::Hints;
@@ -45,7 +46,8 @@ pub struct Decoded<'a> {
 }
 
 /// What told the charset.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum How {
     /// The bytes are UTF-8, but for a few broken ones if [`Decoded::malformed`] is above 0.
     Utf8,

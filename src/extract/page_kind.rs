@@ -2,11 +2,14 @@
 //!
 //! In: the tree and the chosen blocks. Out: a [`PageKind`]. Cost: linear in the blocks.
 
+use serde::Serialize;
+
 use super::hints::{ARTICLE, POST};
 use super::tree::Tree;
 
 /// What sort of page a document comes from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PageKind {
     /// One text: news, blog, documentation, a paper.
     Article,

@@ -165,6 +165,10 @@ impl Detector for SimHash {
             let distance = (a.hash ^ b.hash).count_ones();
             evidence.insert("sketch_matches_needed".into(), self.matches_needed(distance).into());
         }
+        if self.config.near.candidates == Candidates::Bands {
+            let shared = a.bands().zip(b.bands()).filter(|(a, b)| a == b).count();
+            evidence.insert("bands_shared".into(), shared.into());
+        }
         evidence.insert("sketch_size".into(), BINS.into());
         evidence.insert("resemblance".into(), (f64::from(sketch::resemblance(matches)) / 10_000.0).into());
         evidence

@@ -56,7 +56,9 @@ pub(super) fn sketch(text: &str) -> Option<Sketch> {
             let high = mix(minima[2 * i + 1]) >> 60;
             (high << 4 | low) as u8
         }),
-        bands: std::array::from_fn(|i| (mix(minima[2 * i].rotate_left(32) ^ mix(minima[2 * i + 1])) >> 32) as u32),
+        bands: std::array::from_fn(|i| {
+            (mix(minima[2 * i].rotate_left(32) ^ mix(minima[2 * i + 1])) >> 32) as u32
+        }),
     })
 }
 

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use crate::cluster::Clusterer;
 use crate::fingerprint::Detector;
 use crate::fingerprint::record::{LogRecord, Unreadable};
@@ -33,6 +35,7 @@ impl ClusterHalf {
 
     /// Decides on the next record of the log; `now` is the time of the decision.
     pub fn conclude(&mut self, record: LogRecord, now: Timestamp) -> Conclusion {
+        self.clusterer.name_log(generation(&record));
         let position = self.clusterer.position();
         match record {
             LogRecord::Unreadable(unreadable) => {
@@ -58,4 +61,15 @@ impl ClusterHalf {
     pub fn into_clusterer(self) -> Clusterer {
         self.clusterer
     }
+}
+
+/// A name for the log that begins with `record`: the same for the same pages in any format, another one for
+/// other pages, so that the verdicts of several runs may be put together.
+fn generation(record: &LogRecord) -> u32 {
+    let first = match record {
+        LogRecord::Page(page) => format!("{}\n{}\n{:?}", page.page_id, page.url, page.text),
+        LogRecord::Unreadable(unreadable) => unreadable.raw.clone(),
+    };
+    // The upper half; never 0, which says that there is no name yet.
+    ((xxh3_64(first.as_bytes()) >> 32) as u32).max(1)
 }

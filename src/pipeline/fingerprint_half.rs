@@ -1,14 +1,13 @@
 //! The half left of the log: record → page → document → terms → fingerprint. A pure function of one record,
 //! so any number of threads and instances may run it.
 
-use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use super::document;
 use crate::config::load::ConfigError;
 use crate::config::{Config, CorpusBy, hash, load};
-use crate::decode::{self, DecodeError};
-use crate::extract::{Document, ExtractError, Extractor};
+use crate::extract::Extractor;
 use crate::fingerprint::digest::text_digest;
 use crate::fingerprint::record::{FingerprintRecord, LogRecord, Outcome, Place, TextDigest, Unreadable};
 use crate::fingerprint::{self, Detector};
@@ -16,7 +15,7 @@ use crate::limits::DEAD_LETTER_RAW_BYTES_MAX;
 use crate::page::host::host;
 use crate::page::json;
 use crate::page::timestamp::Timestamp;
-use crate::page::{Body, Mended, Page};
+use crate::page::{Mended, Page};
 use crate::segment::{Segmenter, Terms};
 use crate::source::{Payload, Record};
 use crate::verdict::Reason;
@@ -36,6 +35,19 @@ pub struct Workspace {
     extractor: Extractor,
     terms: Terms,
     digest_buffer: String,
+}
+
+impl Workspace {
+    /// For reading a document.
+    pub fn extractor(&mut self) -> &mut Extractor {
+        &mut self.extractor
+    }
+
+    /// The terms of the last page.
+    #[must_use]
+    pub fn into_terms(self) -> Terms {
+        self.terms
+    }
 }
 
 /// What became of a record.
@@ -83,30 +95,30 @@ impl FingerprintHalf {
         }
     }
 
-    /// Makes a record of the log of a record of the source. Never panics: a fault in a library on one page
-    /// makes that page undecidable.
+    /// Makes a record of the log of a record of the source.
     pub fn process(&self, record: Record, workspace: &mut Workspace) -> Fingerprinted {
-        let page_bytes_max = self.config.page.bytes_max;
-        let (page, raw) = match record.payload {
-            Payload::Json(line) => (json::parse(&line, page_bytes_max), line),
-            Payload::Warc(record) => (record.into_page(page_bytes_max), Vec::new()),
-            Payload::Head(page) => (*page, Vec::new()),
-            Payload::Broken(error) => {
-                let record = unreadable(record.place, error.cause(), error.to_string(), &[]);
-                return Fingerprinted { record, mended: Mended::default() };
+        match read_page(record.payload, self.config.page.bytes_max) {
+            Ok(page) => self.process_page(record.place, page, workspace),
+            Err(NoPage { cause, message, raw, raw_bytes }) => {
+                let unreadable = Unreadable { source: record.place, cause, message, raw, raw_bytes };
+                Fingerprinted {
+                    record: LogRecord::Unreadable(Box::new(unreadable)),
+                    mended: Mended::default(),
+                }
             }
-        };
-        let page = match page {
-            Ok(page) => page,
-            Err(error) => {
-                let record = unreadable(record.place, error.cause(), error.to_string(), &raw);
-                return Fingerprinted { record, mended: Mended::default() };
-            }
-        };
-        drop(raw);
-        // A fault in a library on one page must not take the others along.
+        }
+    }
+
+    /// Makes a record of the log of a page. Never panics: a fault in a library on one page makes that page
+    /// undecidable.
+    pub fn process_page(&self, source: Place, page: Page, workspace: &mut Workspace) -> Fingerprinted {
         let analysis = catch_unwind(AssertUnwindSafe(|| self.analyse(&page, workspace)));
         let (text, outcome) = analysis.unwrap_or_else(|_| {
+            tracing::error!(
+                page_id = page.id,
+                url = page.url,
+                "a fault in Leitong: please report it with this page"
+            );
             // Whatever the panic left half done must not reach the next page.
             *workspace = self.workspace();
             (None, Outcome::Undecidable(Reason::Internal))
@@ -117,7 +129,7 @@ impl FingerprintHalf {
             CorpusBy::Host => host(&url),
         };
         let record = LogRecord::Page(Box::new(FingerprintRecord {
-            source: record.place,
+            source,
             page_id: id,
             url,
             corpus,
@@ -132,9 +144,9 @@ impl FingerprintHalf {
     }
 
     fn analyse(&self, page: &Page, workspace: &mut Workspace) -> (Option<TextDigest>, Outcome) {
-        let document = match self.document(page, &mut workspace.extractor) {
-            Ok(document) => document,
-            Err(reason) => return (None, Outcome::Undecidable(reason)),
+        let document = match document::read(page, &mut workspace.extractor) {
+            Ok(reading) => reading.document,
+            Err(refusal) => return (None, Outcome::Undecidable(refusal.reason)),
         };
         let text = text_digest(&document, &mut workspace.digest_buffer);
         if text.chars == 0 {
@@ -150,63 +162,35 @@ impl FingerprintHalf {
         };
         (Some(text), outcome)
     }
-
-    /// The main text of a page, or why there is none.
-    fn document(&self, page: &Page, extractor: &mut Extractor) -> Result<Document, Reason> {
-        if page.status.is_some_and(|status| !(200..300).contains(&status)) {
-            return Err(Reason::HttpStatus);
-        }
-        let html = match &page.body {
-            Body::Missing => return Err(Reason::Empty),
-            Body::TooLarge(_) => return Err(Reason::TooLarge),
-            Body::Text(text) if text.trim().is_empty() => return Err(Reason::Empty),
-            Body::Text(text) => return Ok(Document::from_text(page.title.clone(), text)),
-            Body::Html(html) => {
-                decode::check(html, &page.hints)?;
-                Cow::Borrowed(html.as_str())
-            }
-            Body::HtmlBytes(bytes) => decode::decode(bytes, &page.hints)?.text,
-        };
-        if html.trim().is_empty() {
-            return Err(Reason::Empty);
-        }
-        if decode::is_plain_text(&html, &page.hints) {
-            return Ok(Document::from_text(page.title.clone(), &html));
-        }
-        let mut document = extractor.extract(&html)?;
-        if page.title.is_some() {
-            document.title.clone_from(&page.title);
-        }
-        Ok(document)
-    }
 }
 
-impl From<DecodeError> for Reason {
-    fn from(error: DecodeError) -> Self {
-        match error {
-            DecodeError::NotHtml(_) => Self::NotHtml,
-            DecodeError::NotText { .. } => Self::NotText,
-        }
-    }
+/// Why a record is no page.
+#[derive(Debug)]
+pub struct NoPage {
+    /// A stable word for the kind of fault.
+    pub cause: &'static str,
+    /// What is wrong, and what to do.
+    pub message: String,
+    raw: String,
+    raw_bytes: u64,
 }
 
-impl From<ExtractError> for Reason {
-    fn from(error: ExtractError) -> Self {
-        match error {
-            ExtractError::TooManyNodes { .. } | ExtractError::TooDeep { .. } => Self::TooComplex,
-            ExtractError::TooLong { .. } => Self::TooLarge,
-        }
-    }
-}
-
-/// The log's record of something that is no page.
-fn unreadable(source: Place, cause: &'static str, message: String, raw: &[u8]) -> LogRecord {
-    let start = &raw[..raw.len().min(DEAD_LETTER_RAW_BYTES_MAX)];
-    LogRecord::Unreadable(Box::new(Unreadable {
-        source,
+/// The page in a record of a source.
+///
+/// # Errors
+/// [`NoPage`], where none can be read.
+pub fn read_page(payload: Payload, page_bytes_max: usize) -> Result<Page, NoPage> {
+    let no_page = |cause, message, raw: &[u8]| NoPage {
         cause,
         message,
-        raw: String::from_utf8_lossy(start).into_owned(),
+        raw: String::from_utf8_lossy(&raw[..raw.len().min(DEAD_LETTER_RAW_BYTES_MAX)]).into_owned(),
         raw_bytes: raw.len() as u64,
-    }))
+    };
+    let (page, raw) = match payload {
+        Payload::Json(line) => (json::parse(&line, page_bytes_max), line),
+        Payload::Warc(record) => (record.into_page(page_bytes_max), Vec::new()),
+        Payload::Head(page) => (*page, Vec::new()),
+        Payload::Broken(error) => return Err(no_page(error.cause(), error.to_string(), &[])),
+    };
+    page.map_err(|error| no_page(error.cause(), error.to_string(), &raw))
 }

@@ -17,6 +17,7 @@
 
 pub mod budget;
 pub mod cluster_half;
+pub mod document;
 pub mod fingerprint_half;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -69,7 +70,7 @@ struct InFlight {
 pub fn run<S: Sink>(
     config: &PipelineConfig,
     mut source: Box<dyn Source>,
-    fingerprint_half: Arc<FingerprintHalf>,
+    fingerprint_half: &Arc<FingerprintHalf>,
     mut cluster_half: ClusterHalf,
     mut sink: S,
     mut observe: impl FnMut(&Fingerprinted) + Send,
@@ -97,7 +98,7 @@ pub fn run<S: Sink>(
                 if !batch.is_empty() {
                     let bytes = batch.iter().map(Record::bytes).sum();
                     let permit = runtime.block_on(budget.acquire(batch.len(), bytes));
-                    let half = Arc::clone(&fingerprint_half);
+                    let half = Arc::clone(fingerprint_half);
                     let workspaces = Arc::clone(&workspaces);
                     let results = runtime.spawn_blocking(move || process(&half, batch, &workspaces));
                     if in_flight.blocking_send(InFlight { results, permit }).is_err() {

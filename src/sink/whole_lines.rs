@@ -42,6 +42,15 @@ impl WholeLines {
         if self.buffer.len() >= BUFFER_BYTES { self.flush() } else { Ok(()) }
     }
 
+    /// Adds text of whole lines.
+    ///
+    /// # Errors
+    /// Gathered lines cannot be written.
+    pub fn push_text(&mut self, lines: &str) -> io::Result<()> {
+        self.buffer.extend_from_slice(lines.as_bytes());
+        if self.buffer.len() >= BUFFER_BYTES { self.flush() } else { Ok(()) }
+    }
+
     /// Writes all gathered lines.
     ///
     /// # Errors
@@ -110,7 +119,7 @@ mod tests {
         lines.push(&"two").expect("gathered");
         // As if the disk had filled up in the middle of the second line.
         let written = lines.buffer.len() - 3;
-        lines.file.write_all(&lines.buffer[..written].to_vec()).expect("written");
+        lines.file.write_all(&lines.buffer[..written]).expect("written");
         lines.cut_back(written, io::ErrorKind::StorageFull.into());
         assert_eq!(std::fs::read_to_string(&path).expect("read"), "\"one\"\n");
     }

@@ -20,6 +20,8 @@ pub struct JsonLines<R> {
     /// Number of the line read last, from 1.
     line: u64,
     skipped: Skipped,
+    /// To be reported before anything is read.
+    broken: Option<FramingError>,
     ended: bool,
 }
 
@@ -35,12 +37,27 @@ impl<R: Read> JsonLines<R> {
     /// Lines of `reader`, which is `input` in messages.
     pub fn new(reader: BufReader<R>, input: Arc<str>, limits: &PageConfig) -> Self {
         let line_bytes_max = limits.line_bytes_max;
-        Self { reader, input, line_bytes_max, line: 0, skipped: Skipped::default(), ended: false }
+        let skipped = Skipped::default();
+        Self { reader, input, line_bytes_max, line: 0, skipped, broken: None, ended: false }
+    }
+
+    /// An input that could not be unpacked at all.
+    pub(super) fn broken_from_the_start(
+        reader: BufReader<R>,
+        input: Arc<str>,
+        limits: &PageConfig,
+        error: FramingError,
+    ) -> Self {
+        Self { broken: Some(error), ..Self::new(reader, input, limits) }
     }
 
     fn next_record(&mut self) -> io::Result<Option<Record>> {
         while !self.ended {
             self.line += 1;
+            if let Some(error) = self.broken.take() {
+                self.ended = true;
+                return Ok(Some(self.record(Payload::Broken(error))));
+            }
             let payload = match self.read_line() {
                 Ok(Line::End) => break,
                 Ok(Line::Whole(line)) if line.iter().all(u8::is_ascii_whitespace) => {
@@ -54,11 +71,14 @@ impl<R: Read> JsonLines<R> {
                 },
                 Err(error) => self.broken(error)?,
             };
-            let place = Place::Line { input: Arc::clone(&self.input), line: self.line };
-            return Ok(Some(Record { place, payload }));
+            return Ok(Some(self.record(payload)));
         }
         self.ended = true;
         Ok(None)
+    }
+
+    fn record(&self, payload: Payload) -> Record {
+        Record { place: Place::Line { input: Arc::clone(&self.input), line: self.line }, payload }
     }
 
     fn read_line(&mut self) -> io::Result<Line> {

@@ -3,6 +3,7 @@
 //! A source only cuts its input into records and reads no more of them than fit the limits. Making sense of a
 //! record is left to the CPU stages, which run in parallel.
 
+mod gzip;
 pub mod inputs;
 pub mod json_lines;
 pub mod open;
@@ -117,6 +118,6 @@ impl std::ops::AddAssign for Skipped {
 /// A reader's error, told apart: faults of the input's contents are records, faults of the machine end the run.
 pub(crate) fn framing_error(error: &io::Error) -> Option<FramingError> {
     // `open::RawReader` wraps what the operating system says; all else comes from a decompressor.
-    let from_machine = error.get_ref().is_some_and(|inner| inner.is::<open::MachineError>());
+    let from_machine = error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<open::MachineError>);
     (!from_machine).then(|| FramingError::BrokenCompression(error.to_string()))
 }

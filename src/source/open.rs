@@ -8,10 +8,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use flate2::bufread::MultiGzDecoder;
 use zstd::stream::read::Decoder as ZstdDecoder;
 
 use super::Source;
+use super::gzip::GzipMembers;
 use super::json_lines::JsonLines;
 use super::warc::WarcReader;
 use crate::config::PageConfig;
@@ -46,6 +46,12 @@ impl Input {
         Ok(Self { name, bytes: metadata.is_file().then_some(metadata.len()), reader: Box::new(file) })
     }
 
+    /// The bytes of this input as they are.
+    #[must_use]
+    pub fn into_reader(self) -> Box<dyn Read + Send> {
+        self.reader
+    }
+
     /// The records of this input. `bytes_read` counts its bytes as they are read, before unpacking.
     ///
     /// # Errors
@@ -55,7 +61,7 @@ impl Input {
         let mut raw = BufReader::with_capacity(BUFFER_BYTES, raw);
         let magic = raw.fill_buf()?;
         if magic.starts_with(b"\x1f\x8b") {
-            records(MultiGzDecoder::new(raw), self.name, limits)
+            records(GzipMembers::new(raw), self.name, limits)
         } else if magic.starts_with(b"\x28\xb5\x2f\xfd") {
             records(ZstdDecoder::with_buffer(raw)?, self.name, limits)
         } else {
@@ -77,17 +83,15 @@ fn framed<R: Read + Send + 'static>(
     name: Arc<str>,
     limits: &PageConfig,
 ) -> io::Result<Box<dyn Source>> {
-    let warc = match reader.fill_buf() {
-        Ok(start) => start.starts_with(b"WARC/"),
-        // Broken from the first byte on: the line reader will meet the same error, and report it.
-        Err(error) if super::framing_error(&error).is_some() => false,
-        Err(error) => return Err(error),
-    };
-    Ok(if warc {
-        Box::new(WarcReader::new(reader, name, limits))
-    } else {
-        Box::new(JsonLines::new(reader, name, limits))
-    })
+    match reader.fill_buf() {
+        Ok(start) if start.starts_with(b"WARC/") => Ok(Box::new(WarcReader::new(reader, name, limits))),
+        Ok(_) => Ok(Box::new(JsonLines::new(reader, name, limits))),
+        Err(error) => match super::framing_error(&error) {
+            // A decompressor that failed says nothing more, so what it said must be kept.
+            Some(broken) => Ok(Box::new(JsonLines::broken_from_the_start(reader, name, limits, broken))),
+            None => Err(error),
+        },
+    }
 }
 
 /// Counts bytes, and marks errors as the machine's own.
