@@ -116,7 +116,7 @@ mod tests {
             let run = &text[run];
             match kind {
                 RunKind::Han => {
-                    alone.extend(cutter.jieba.cut(run, true).into_iter().map(|t| t.word.to_owned()))
+                    alone.extend(cutter.jieba.cut(run, true).into_iter().map(|t| t.word.to_owned()));
                 }
                 _ => alone.extend(cut(&cutter, run)),
             }
