@@ -12,15 +12,21 @@
 //! `docs/extraction.md` has the measurements.
 
 mod build;
+mod context;
 mod count;
 mod entities;
+mod facts;
 mod hints;
 mod page_kind;
+mod phrases;
 mod scan;
 mod select;
 mod tag;
 mod title;
+pub mod training;
 mod tree;
+mod weigh;
+mod weights;
 mod write;
 
 use schemars::JsonSchema;
