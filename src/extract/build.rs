@@ -13,8 +13,11 @@ use super::count::count;
 use super::hints::{self, Hints};
 use super::scan::Attributes;
 use super::tag::{COUNT, Tag, fact};
-use super::tree::{Block, Node, Segment, Tree, block_fact};
+use super::tree::{Block, Node, Segment, Tree, block_fact, says};
 use super::{ExtractConfig, ExtractError};
+
+/// Names of sorts that are read of one script with linked data.
+const LINKED_TYPES_MAX: usize = 64;
 
 /// An open element. Positions in the stack count from 1; 0 is none.
 #[derive(Debug, Clone, Copy)]
@@ -234,6 +237,10 @@ impl<'a> Builder<'a> {
             hints |= hints::of_names(attributes.id, &mut 0);
             hints |= hints::of_names(attributes.itemprop, &mut 0);
             hints |= hints::of_role(attributes.role);
+            if tag == Tag::Blockquote {
+                // A quoted message of a social network is part of the text (`class="twitter-tweet"`).
+                hints &= !hints::SHARE;
+            }
             if is_hidden(attributes) {
                 hints |= hints::HIDDEN;
             }
@@ -269,6 +276,26 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// A script with linked data: only the sorts of page that it names are read.
+    pub(super) fn linked_data(&mut self, start: usize, end: usize) {
+        let data = &self.html[start..end];
+        for at in memmem::find_iter(data, b"\"@type\"").take(LINKED_TYPES_MAX) {
+            let value = data[at + 7..].trim_ascii_start();
+            let Some(value) = value.strip_prefix(b":") else { continue };
+            let value = value.trim_ascii_start();
+            let value = value.strip_prefix(b"\"").unwrap_or(value);
+            let end = value.iter().position(|byte| *byte == b'"').unwrap_or(0);
+            self.tree.head.says |= match &value[..end] {
+                b"Article" | b"NewsArticle" | b"BlogPosting" | b"Report" | b"TechArticle" => says::ARTICLE,
+                b"Product" | b"ProductGroup" => says::PRODUCT,
+                b"ItemList" | b"CollectionPage" => says::LIST,
+                b"DiscussionForumPosting" => says::FORUM,
+                b"QAPage" | b"FAQPage" => says::QUESTIONS,
+                _ => 0,
+            };
+        }
+    }
+
     fn meta(&mut self, attributes: &Attributes<'_>) {
         let head = &mut self.tree.head;
         match attributes.property {
@@ -276,7 +303,8 @@ impl<'a> Builder<'a> {
                 let start = attributes.content_start;
                 head.social_title = segment_of(start, start + attributes.content.len());
             }
-            b"og:type" => head.says_article |= attributes.content.eq_ignore_ascii_case(b"article"),
+            b"og:type" if attributes.content.eq_ignore_ascii_case(b"article") => head.says |= says::ARTICLE,
+            b"og:type" if attributes.content.eq_ignore_ascii_case(b"product") => head.says |= says::PRODUCT,
             _ => {}
         }
     }

@@ -8,7 +8,7 @@ use super::facts::Facts;
 use super::tree::Tree;
 
 /// Columns that are added.
-pub(super) const WIDTH: usize = 22;
+pub(super) const WIDTH: usize = 24;
 
 /// Longer blocks weigh no more than this in a mean.
 const BYTES_MAX: u32 = 1500;
@@ -94,6 +94,8 @@ impl Context {
                 u64::from(highest),
                 u64::from(highest_before),
                 u64::from(self.highest_after[at]),
+                u64::from(likelihoods[facts.sections[at].0 as usize]),
+                without_own(between(facts.sections[at].0 as usize, facts.sections[at].1 as usize)),
             ];
             for (column, value) in values.into_iter().enumerate() {
                 facts.columns[start + column * blocks + at] = value.min(30_000) as i16;

@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::hints::{self, Hints};
 use super::phrases::{self, Phrases};
 use super::tag::Tag;
-use super::tree::{Block, Tree, block_fact};
+use super::tree::{Block, Tree, block_fact, says};
 
 /// Nodes above a block that are looked at.
 const ANCESTORS_MAX: usize = 64;
@@ -63,10 +63,13 @@ facts! {
     InTitle SinceTitle HasTitle
     // The same text elsewhere on the page.
     CopiesBefore Copies
+    // The section: from the last heading to the next.
+    SectionBytes SectionLinks SectionText SectionBlocks SectionLevel SectionRelated SectionComment SectionAccount SectionShop SectionShare
     // Readers' comments.
     InComment CommentShare OutsideComment
     // The page.
     PageBytes PageLinks PageBlocks PageMean PageLongShare PageParagraphShare PageHighShare PageArticle PageArticles PageNodesPerBlock
+    PageHeadings PageItemShare PageKinShare PageShopPhrases PageDates PageProduct PageList PageForum PageQuestions
 }
 
 /// Number of columns.
@@ -106,6 +109,8 @@ pub(super) struct Facts {
     /// For each node, the hints of itself and those above, furniture only where believed.
     believed: Vec<Hints>,
     phrases: Vec<Phrases>,
+    /// For each block, the range from the heading above it to the next.
+    pub(super) sections: Vec<(u32, u32)>,
     /// For each node, whether it is or stands in a comment section.
     in_comment: Vec<bool>,
 }
@@ -175,6 +180,12 @@ fn is_text(block: &Block) -> bool {
     block.counts.bytes >= TEXT_BYTES && block.link_bytes * 3 < block.counts.bytes
 }
 
+/// Whether the block is a heading.
+fn is_heading(tree: &Tree, block: &Block) -> bool {
+    let mut above = tree.ancestors(block.node).take(3);
+    above.any(|node| tree.nodes[node as usize].tag.heading_level() != 0)
+}
+
 /// `part` in thousandths of `whole`.
 pub(super) fn share(part: u32, whole: u32) -> i16 {
     if whole == 0 { 0 } else { (u64::from(part) * 1000 / u64::from(whole)).min(1000) as i16 }
@@ -197,6 +208,11 @@ impl Facts {
         (0..WIDTH).map(|column| self.columns[column * blocks + block]).collect()
     }
 
+    /// Whether the block stands in a comment section.
+    pub(super) fn in_comment(&self, block: &Block) -> bool {
+        self.in_comment[block.node as usize]
+    }
+
     /// Gathers the facts of all blocks of `tree`. With `comments`, comment sections are not known as such.
     pub(super) fn gather(&mut self, tree: &Tree, html: &[u8], comments: bool) {
         self.sum(tree);
@@ -213,6 +229,8 @@ impl Facts {
             let text = source(tree, block, html);
             self.phrases.push(if text.len() <= phrases::BYTES_MAX { phrases::of(text) } else { 0 });
         }
+        self.divide(tree);
+        page.count(tree, &self.kin_sums, &self.phrases);
         self.rings.clear();
         self.rings.extend(tree.blocks.iter().enumerate().map(|(at, block)| rings(tree, at, block)));
         self.columns.clear();
@@ -301,6 +319,19 @@ impl Facts {
             self.copy_counts.resize(self.groups.count as usize, 0);
             self.copies.push((group, self.copy_counts[group as usize]));
             self.copy_counts[group as usize] += 1;
+        }
+    }
+
+    /// Cuts the page into sections at its headings.
+    fn divide(&mut self, tree: &Tree) {
+        self.sections.clear();
+        let mut start = 0;
+        for at in 1..=tree.blocks.len() {
+            let cut = tree.blocks.get(at).is_none_or(|block| is_heading(tree, block));
+            if cut {
+                self.sections.resize(at, (start, at as u32));
+                start = at as u32;
+            }
         }
     }
 
@@ -461,6 +492,26 @@ impl Facts {
         row.set(Fact::ContentCount, content_count);
         row.set(Fact::NearHints, near);
         row.set(Fact::NearContent, near_content);
+        let (first, end) = self.sections[at];
+        let (bytes, linked, text) = within(first, end);
+        let above = self.phrases[first as usize];
+        let head = &tree.blocks[first as usize];
+        row.set(Fact::SectionBytes, clamp(bytes));
+        row.set(Fact::SectionLinks, share(linked, bytes));
+        row.set(Fact::SectionText, share(text, bytes));
+        row.set(Fact::SectionBlocks, clamp(end - first));
+        row.set(Fact::SectionLevel, i16::from(tree.nodes[head.node as usize].tag.heading_level()));
+        if is_heading(tree, head) {
+            for (fact, kind) in [
+                (Fact::SectionRelated, phrases::RELATED),
+                (Fact::SectionComment, phrases::COMMENT),
+                (Fact::SectionAccount, phrases::ACCOUNT),
+                (Fact::SectionShop, phrases::SHOP),
+                (Fact::SectionShare, phrases::SHARE),
+            ] {
+                row.set(fact, (above >> kind & 1) as i16);
+            }
+        }
         let (count, bytes, linked) = self.kin_sums[self.kin[at] as usize];
         row.set(Fact::KinCount, clamp(count));
         row.set(Fact::KinBytes, share(bytes, all.bytes));
@@ -481,6 +532,11 @@ struct Page<'a> {
     paragraphs: u32,
     high: u32,
     articles: u32,
+    headings: u32,
+    item_bytes: u32,
+    largest_kin: u32,
+    shop_phrases: u32,
+    dates: u32,
     /// Bytes of text in and out of comment sections.
     comment_text: u32,
     other_text: u32,
@@ -499,6 +555,11 @@ impl<'a> Page<'a> {
             paragraphs: 0,
             high: 0,
             articles: 0,
+            headings: 0,
+            item_bytes: 0,
+            largest_kin: 0,
+            shop_phrases: 0,
+            dates: 0,
             comment_text: 0,
             other_text: 0,
         };
@@ -525,6 +586,19 @@ impl<'a> Page<'a> {
             }
         }
         page
+    }
+
+    /// Counts what tells sorts of pages apart.
+    fn count(&mut self, tree: &Tree, kin: &[(u32, u32, u32)], phrases: &[Phrases]) {
+        self.largest_kin = kin.iter().map(|(_, bytes, _)| *bytes).max().unwrap_or(0);
+        for (block, phrases) in tree.blocks.iter().zip(phrases) {
+            self.headings += u32::from(is_heading(tree, block));
+            let item =
+                tree.ancestors(block.node).take(3).any(|node| tree.nodes[node as usize].tag == Tag::Li);
+            self.item_bytes += if item { block.counts.bytes } else { 0 };
+            self.shop_phrases += phrases >> phrases::SHOP & 1;
+            self.dates += phrases >> phrases::DATE & 1;
+        }
     }
 
     /// Whether `text` is part of the title, and not a mere word of it.
@@ -565,8 +639,17 @@ impl<'a> Page<'a> {
         row.set(Fact::PageLongShare, share(all.text, all.bytes));
         row.set(Fact::PageParagraphShare, share(self.paragraphs, all.bytes));
         row.set(Fact::PageHighShare, share(self.high, all.bytes));
-        row.set(Fact::PageArticle, i16::from(tree.head.says_article));
+        row.set(Fact::PageArticle, i16::from(tree.head.says(says::ARTICLE)));
         row.set(Fact::PageArticles, clamp(self.articles));
+        row.set(Fact::PageHeadings, clamp(self.headings));
+        row.set(Fact::PageItemShare, share(self.item_bytes, all.bytes));
+        row.set(Fact::PageKinShare, share(self.largest_kin, all.bytes));
+        row.set(Fact::PageShopPhrases, clamp(self.shop_phrases));
+        row.set(Fact::PageDates, clamp(self.dates));
+        row.set(Fact::PageProduct, i16::from(tree.head.says(says::PRODUCT)));
+        row.set(Fact::PageList, i16::from(tree.head.says(says::LIST)));
+        row.set(Fact::PageForum, i16::from(tree.head.says(says::FORUM)));
+        row.set(Fact::PageQuestions, i16::from(tree.head.says(says::QUESTIONS)));
         row.set(Fact::PageNodesPerBlock, clamp((tree.nodes.len() * 10 / count.max(1)) as u32));
     }
 }

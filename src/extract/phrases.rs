@@ -17,6 +17,19 @@ pub(super) const KINDS: usize = LISTS.len();
 /// Source bytes above which a block is not searched.
 pub(super) const BYTES_MAX: usize = 400;
 
+/// Bits of the kinds that are asked for by name.
+pub(super) const SHARE: u32 = 2;
+/// Other pages.
+pub(super) const RELATED: u32 = 3;
+/// Accounts and newsletters.
+pub(super) const ACCOUNT: u32 = 5;
+/// Comments.
+pub(super) const COMMENT: u32 = 7;
+/// Dates.
+pub(super) const DATE: u32 = 9;
+/// Shops.
+pub(super) const SHOP: u32 = 11;
+
 /// Phrases by kind, lower case. The place in this list is the kind's bit.
 const LISTS: [&str; 14] = [
     // Copyright.

@@ -13,6 +13,8 @@ pub struct BlockFacts {
     pub facts: Vec<i16>,
     /// Begin and end of the blocks of each enclosing node, from the inside out.
     pub rings: Vec<(u32, u32)>,
+    /// The blocks from the heading above to the next.
+    pub section: (u32, u32),
     /// Number of the group of blocks of the same make.
     pub kin: u32,
 }
@@ -38,6 +40,7 @@ impl Extractor {
                 text: write::text_of(html, &self.tree, block, false),
                 facts: facts.row_of(at),
                 rings: facts.rings[at].to_vec(),
+                section: facts.sections[at],
                 kin: facts.kin[at],
             })
             .collect())
