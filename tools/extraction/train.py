@@ -28,7 +28,7 @@ from rapidfuzz.distance import LCSseq
 SCORED = ["extract_zh_articles", "extract_en_articles", "extract_en_cleaneval", "extract_en_mixed"]
 # How much each set counts in learning: small sets more, hand-made templates and forums less.
 SET_WEIGHT = {"extract_zh_articles": 2.0, "extract_en_cleaneval": 2.0, "extract_en_mixed": 1.3, "pages_zh_gne": 2.0,
-              "forums": 0.5, "samples": 0.5, "templates": 0.5}
+              "forums": 0.5, "short": 0.5, "samples": 0.5, "templates": 0.5}
 TABLES, DEPTH, RATE = 260, 6, 0.05
 CONTEXT_COLUMNS = 24
 CJK = ("zh", "ja", "ko")
@@ -150,7 +150,8 @@ def likely(model, facts):
 
 
 def number(page, salt=""):
-    return int(hashlib.md5((salt + page["id"]).encode()).hexdigest(), 16)
+    # A shortened page stays with the page that it comes from.
+    return int(hashlib.md5((salt + page["id"].split("~")[0]).encode()).hexdigest(), 16)
 
 
 def learn_both(pages, folds=5):
