@@ -377,12 +377,12 @@ impl<'a> Builder<'a> {
                 self.end_in(heading, self.scope);
             }
             Tag::Li => {
-                self.end_in(self.last(tag), self.scope.max(self.last(Tag::Ul)).max(self.last(Tag::Ol)))
+                self.end_in(self.last(tag), self.scope.max(self.last(Tag::Ul)).max(self.last(Tag::Ol)));
             }
             Tag::Table => self.end_in(self.last(tag), 0),
             _ if tag.is(fact::SCOPE) => self.end_in(self.last(tag), self.last(Tag::Table)),
             Tag::Tr | Tag::Tbody | Tag::Thead | Tag::Tfoot => {
-                self.end_in(self.last(tag), self.last(Tag::Table))
+                self.end_in(self.last(tag), self.last(Tag::Table));
             }
             _ if tag.is(fact::BLOCK) => self.end_in(self.last(tag), self.scope),
             _ if tag.is(fact::SKIP) => self.end_in(self.last(tag), self.scope),

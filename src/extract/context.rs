@@ -33,10 +33,10 @@ impl Context {
         self.sums.push((0, 0));
         self.kin.clear();
         self.kin.resize(blocks, (0, 0));
-        for at in 0..blocks {
+        for (at, &likelihood) in likelihoods.iter().enumerate() {
             all += weight(at);
             mass += part(at);
-            highest = highest.max(likelihoods[at]);
+            highest = highest.max(likelihood);
             self.sums.push((all, mass));
             let kin = &mut self.kin[facts.kin[at] as usize];
             *kin = (kin.0 + weight(at), kin.1 + part(at));

@@ -20,7 +20,7 @@ const TEXT_BESIDE_COMMENTS: u64 = 200;
 
 /// Mean likelihood from which comments stay. On pages that were not learned from, sections that people left out
 /// of the text had .46 to .75 in two runs, posts of forums and weblogs that they kept .80 to .96.
-const COMMENTS_LIKELIHOOD_MIN: u64 = 780;
+const COMMENTS_LIKELIHOOD_MIN: u64 = 720;
 
 /// Chosen blocks; kept from page to page for its memory.
 #[derive(Debug, Default)]

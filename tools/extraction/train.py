@@ -183,7 +183,7 @@ def choose(page, models, names):
 
     keep = best(s)
     of_comments = size * keep * comment
-    if (size * keep * ~comment).sum() >= 200 and 0 < of_comments.sum() and (of_comments * s).sum() < 0.78 * of_comments.sum():
+    if (size * keep * ~comment).sum() >= 200 and 0 < of_comments.sum() and (of_comments * s).sum() < 0.72 * of_comments.sum():
         keep = best(np.where(comment, 0, s))
     return keep
 
