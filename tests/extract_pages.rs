@@ -54,6 +54,15 @@ fn deep_nesting_ends_as_an_error_or_a_document() {
 }
 
 #[test]
+fn a_page_of_too_many_parts_is_refused() {
+    let config = ExtractConfig { nodes_max: 1000, ..ExtractConfig::default() };
+    for part in ["<p>", "x<br>", "<td>x"] {
+        let refused = extract(&part.repeat(2000), &config);
+        assert_eq!(refused, Err(ExtractError::TooManyNodes { nodes_max: 1000 }), "{part}");
+    }
+}
+
+#[test]
 fn broken_markup_is_read_to_its_end() {
     for html in [
         "",
@@ -128,7 +137,7 @@ fn floods_are_read_in_linear_time() {
         "x<br>",
     ] {
         let html = part.repeat(count);
-        let config = ExtractConfig { depth_max: 1_000_000, ..ExtractConfig::default() };
+        let config = ExtractConfig { depth_max: 1_000_000, nodes_max: 1_000_000, ..ExtractConfig::default() };
         assert!(extract(&html, &config).is_ok(), "{part}");
     }
 }

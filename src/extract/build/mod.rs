@@ -109,6 +109,9 @@ impl<'a> Builder<'a> {
 
     /// A start tag.
     pub(super) fn start(&mut self, tag: Tag, attributes: &Attributes<'_>) -> Result<(), ExtractError> {
+        if self.tree.nodes.len() + self.tree.blocks.len() >= self.nodes_max {
+            return Err(ExtractError::TooManyNodes { nodes_max: self.nodes_max });
+        }
         if tag.is(fact::VOID) {
             self.void(tag, attributes);
             return Ok(());
@@ -150,7 +153,7 @@ impl<'a> Builder<'a> {
             self.block_position = position;
         }
         if is_block {
-            self.push_node(tag, attributes)?;
+            self.push_node(tag, attributes);
         } else if facts & open::LINK != 0 && self.inside.skipped == 0 {
             self.block.links = self.block.links.saturating_add(1);
         } else if tag == Tag::Time {
@@ -161,10 +164,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn push_node(&mut self, tag: Tag, attributes: &Attributes<'_>) -> Result<(), ExtractError> {
-        if self.tree.nodes.len() >= self.nodes_max {
-            return Err(ExtractError::TooManyNodes { nodes_max: self.nodes_max });
-        }
+    fn push_node(&mut self, tag: Tag, attributes: &Attributes<'_>) {
         let mut make = tag as u32 + 1;
         let mut hints: Hints = hints::of_tag(tag);
         // Names of the whole page's element speak of its layout, not of its content.
@@ -186,7 +186,6 @@ impl<'a> Builder<'a> {
         let node = Node { tag, parent: self.node, depth, hints, make, first_block, end_block: first_block };
         self.node = index(self.tree.nodes.len());
         self.tree.nodes.push(node);
-        Ok(())
     }
     /// An element without content.
     fn void(&mut self, tag: Tag, attributes: &Attributes<'_>) {

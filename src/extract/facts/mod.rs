@@ -28,6 +28,9 @@ const RINGS: usize = 4;
 /// Bytes from which a block with few links counts as text: about 15 words, 27 Chinese characters.
 const TEXT_BYTES: u32 = 80;
 
+/// Values whose memory is kept from page to page (16 MB); only pages with more than 40,000 blocks need more.
+const COLUMNS_KEPT: usize = 8 << 20;
+
 /// Sums over all blocks before a place.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {
@@ -123,6 +126,7 @@ impl Facts {
         self.rings.clear();
         self.rings.extend(tree.blocks.iter().enumerate().map(|(at, block)| block::rings(tree, at, block)));
         self.columns.clear();
+        self.columns.shrink_to(COLUMNS_KEPT);
         self.columns.resize(tree.blocks.len() * WIDTH, 0);
         let mut since_heading = 1000;
         for at in 0..tree.blocks.len() {
