@@ -2,12 +2,20 @@
 //!
 //! The modules stand in the order of the flow; `ARCHITECTURE.md` draws it.
 
+pub mod cli;
 pub mod cluster;
 pub mod config;
 pub mod decode;
 pub mod extract;
 pub mod fingerprint;
+mod hashed;
 pub mod limits;
 pub mod page;
+pub mod pipeline;
+pub mod proto;
 pub mod segment;
+pub mod sink;
+pub mod snapshot;
+pub mod source;
+pub mod telemetry;
 pub mod verdict;

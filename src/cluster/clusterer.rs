@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::table::{Centroid, Table};
-use super::{ClusterId, Decision};
+use super::{Centre, ClusterId, Decision};
 use crate::config::ExpiryConfig;
 use crate::fingerprint::Detector;
 use crate::fingerprint::record::{FingerprintRecord, Outcome};
@@ -70,13 +70,27 @@ impl Clusterer {
         self.founded.len()
     }
 
+    /// Names a log that has no name yet, so that its clusters are told from those of another log. Only before
+    /// its first record, since cluster ids hold the name.
+    pub fn name_log(&mut self, log_generation: u32) {
+        if self.position.log_generation == 0 && self.position.next_log_offset == 0 {
+            self.position.log_generation = log_generation;
+        }
+    }
+
+    /// Corpora that have centres.
+    #[cfg(test)]
+    pub(super) fn table_count(&self) -> usize {
+        self.tables.len()
+    }
+
     /// Decides on the record at the next offset of the log; none for a record that could not be read, which
     /// takes an offset and nothing else.
     pub fn decide(&mut self, record: Option<&FingerprintRecord>) -> Decision {
         let log_offset = self.position.next_log_offset;
         self.position.next_log_offset += 1;
         let Some(record) = record else { return Decision::Undecidable };
-        self.position.log_time = self.position.log_time.max(record.log_time);
+        self.advance(record.log_time);
         let (Outcome::Fingerprint(fingerprint), Some(text)) = (&record.outcome, record.text) else {
             return Decision::Undecidable;
         };
@@ -88,14 +102,14 @@ impl Clusterer {
             .get(&key)
             .and_then(|table| table.nearest(fingerprint, &*self.detector, &mut self.keys));
         if let Some((near, centroid)) = nearest {
-            return Decision::Joined {
+            return Decision::Joined(Centre {
                 cluster_id: self.cluster_id(near.log_offset),
-                canonical_page_id: centroid.page_id.to_string(),
-                canonical_url: centroid.url.to_string(),
-                canonical_fingerprint: centroid.fingerprint.clone(),
+                page_id: centroid.page_id.to_string(),
+                url: centroid.url.to_string(),
+                fingerprint: centroid.fingerprint.clone(),
                 distance: near.distance,
                 exact: centroid.text_digest == text.digest,
-            };
+            });
         }
         self.found(
             key,
@@ -126,6 +140,15 @@ impl Clusterer {
             let centroid = tables.get_mut(key)?.next()?;
             Some((&*key.corpus, key.fingerprint_hash, centroid))
         })
+    }
+
+    /// Log time is the running maximum. Centres from before the first record with a time count from then on:
+    /// so founding times never fall from a centre to a younger one.
+    fn advance(&mut self, log_time: Option<Timestamp>) {
+        if self.position.log_time.is_none() && log_time.is_some() {
+            self.tables.values_mut().for_each(|table| table.set_log_time(log_time));
+        }
+        self.position.log_time = self.position.log_time.max(log_time);
     }
 
     fn found(&mut self, key: TableKey, centroid: Centroid) {

@@ -12,6 +12,8 @@
 mod clusterer;
 mod key_index;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 
@@ -26,22 +28,26 @@ pub enum Decision {
     /// The page founds this cluster.
     Founded(ClusterId),
     /// The page joins the cluster of this centre.
-    Joined {
-        /// The cluster.
-        cluster_id: ClusterId,
-        /// The centre's page id.
-        canonical_page_id: String,
-        /// The centre's url.
-        canonical_url: String,
-        /// The centre's fingerprint.
-        canonical_fingerprint: Box<[u8]>,
-        /// To the centre, in the detector's unit.
-        distance: u32,
-        /// The text digests are equal.
-        exact: bool,
-    },
+    Joined(Centre),
     /// There was nothing to compare.
     Undecidable,
+}
+
+/// What a verdict says of the centre that a page joins.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Centre {
+    /// The cluster.
+    pub cluster_id: ClusterId,
+    /// The centre's page id.
+    pub page_id: String,
+    /// The centre's url.
+    pub url: String,
+    /// The centre's fingerprint.
+    pub fingerprint: Box<[u8]>,
+    /// From the page, in the detector's unit.
+    pub distance: u32,
+    /// The text digests are equal.
+    pub exact: bool,
 }
 
 /// A cluster's name: where its founding page stands in the log.

@@ -92,6 +92,11 @@ impl Table {
         nearest.map(|near| (near, self.centroid(near.slot)))
     }
 
+    /// Sets the founding time of all centres.
+    pub(super) fn set_log_time(&mut self, log_time: Option<Timestamp>) {
+        self.centroids.iter_mut().for_each(|centroid| centroid.log_time = log_time);
+    }
+
     fn centroid(&self, slot: u32) -> &Centroid {
         &self.centroids[slot.wrapping_sub(self.first_slot) as usize]
     }

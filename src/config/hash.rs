@@ -14,7 +14,7 @@ use crate::{decode, extract};
 pub fn fingerprint_hash(config: &Config, lexicons: &Lexicons, detector: &dyn Detector) -> u64 {
     hash(&json!({
         "decode": decode::VERSION,
-        "extract": extract::VERSION,
+        "extract": { "version": extract::VERSION, "comments": config.extract.comments },
         "segment": {
             "version": segment::VERSION,
             "fold_script": config.segment.fold_script,

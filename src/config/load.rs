@@ -16,7 +16,7 @@ use toml::de::{DeTable, DeValue};
 use super::env::substitute;
 use super::{Config, PipelineConfig};
 use crate::fingerprint::DETECTORS;
-use crate::segment::Lexicons;
+use crate::segment::{Lexicons, SegmentError};
 
 /// Why there is no configuration.
 #[derive(Debug, Error)]
@@ -32,12 +32,14 @@ pub enum ConfigError {
         error: std::io::Error,
     },
     /// The file is no TOML.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: line {line}: {problem}", path.display())]
     NotToml {
         /// The file.
         path: PathBuf,
-        /// Where and why.
-        error: Box<toml::de::Error>,
+        /// From 1.
+        line: usize,
+        /// What is wrong.
+        problem: String,
     },
     /// Keys or values are wrong.
     #[error("{}", faults.join("\n"))]
@@ -45,6 +47,12 @@ pub enum ConfigError {
         /// One line each.
         faults: Vec<String>,
     },
+    /// No detector of this name.
+    #[error("detector = {0:?}: {hint}", hint = detectors_hint())]
+    UnknownDetector(String),
+    /// The settings or files of the segmentation cannot be used.
+    #[error(transparent)]
+    Segment(#[from] SegmentError),
 }
 
 /// Reads and checks the configuration in `path`; paths in it become relative to its folder.
@@ -59,10 +67,9 @@ pub fn load(path: &Path) -> Result<Config, ConfigError> {
     })?;
     let mut config = parse(&text, path, |name| std::env::var(name).ok())?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    for file in [&mut config.segment.user_dictionary, &mut config.segment.stop_word_file] {
-        if let Some(file) = file {
-            *file = folder.join(&*file);
-        }
+    let files = [&mut config.segment.user_dictionary, &mut config.segment.stop_word_file];
+    for file in files.into_iter().flatten() {
+        *file = folder.join(&*file);
     }
     Ok(config)
 }
@@ -95,8 +102,11 @@ pub fn parse(
     path: &Path,
     lookup: impl Fn(&str) -> Option<String>,
 ) -> Result<Config, ConfigError> {
-    let table = DeTable::parse(text)
-        .map_err(|error| ConfigError::NotToml { path: path.to_owned(), error: Box::new(error) })?;
+    let table = DeTable::parse(text).map_err(|error| ConfigError::NotToml {
+        path: path.to_owned(),
+        line: line_of(text, error.span().map_or(0, |span| span.start)),
+        problem: error.message().to_owned(),
+    })?;
     let schema = schema();
     let mut check = Check { text, path, lookup: &lookup, faults: Vec::new() };
     let value = check.table(table.get_ref(), schema.as_value(), "");
@@ -122,7 +132,7 @@ pub(super) fn schema() -> Schema {
 fn faults(config: &Config) -> impl Iterator<Item = String> {
     let known = DETECTORS.iter().any(|(name, _)| *name == config.detector);
     let unknown_detector =
-        (!known).then(|| format!("detector = {:?}: {}", config.detector, detectors_hint()));
+        (!known).then(|| ConfigError::UnknownDetector(config.detector.clone()).to_string());
     let PipelineConfig { queue_bytes, .. } = config.pipeline;
     let small_queue = (config.page.line_bytes_max > queue_bytes.saturating_mul(4)).then(|| {
         format!(
@@ -151,7 +161,7 @@ struct Check<'a> {
 
 impl Check<'_> {
     fn fault(&mut self, at: usize, message: &str) {
-        let line = self.text[..at].matches('\n').count() + 1;
+        let line = line_of(self.text, at);
         self.faults.push(format!("{}: line {line}: {message}", self.path.display()));
     }
 
@@ -216,6 +226,11 @@ impl Check<'_> {
         self.fault(at, &message);
         None
     }
+}
+
+/// The number, from 1, of the line that holds the byte `at`.
+fn line_of(text: &str, at: usize) -> usize {
+    text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
 }
 
 fn unknown_key(name: &str, key: &str, prefix: &str, known: &Map<String, Value>) -> String {
@@ -327,7 +342,7 @@ mod tests {
     #[test]
     fn every_fault_says_file_line_key_value_and_remedy() {
         let text = "detektor = \"simhash\"\n\n[simhash.near]\nmax_distence = 3\nmax_distance = 40\n\
-                    confirm = \"skech\"\nsketch_matches_min = \"many\"\n[page]\nbytes_max = 1.5\n\
+                    confirm = \"skech\"\nsketch_matches_near = \"many\"\n[page]\nbytes_max = 1.5\n\
                     [segment]\nhmm = 1\nuser_dictionary = \"${NOPE}/x\"\nstop_word_languages = \"zh\"\n\
                     [nonsense]\na = 1\n";
         let mut faults = parsed(text).expect_err("wrong");
@@ -341,13 +356,13 @@ mod tests {
                 "leitong.toml: line 4: simhash.near.max_distence: no such key; did you mean simhash.near.max_distance?",
                 "leitong.toml: line 5: simhash.near.max_distance = 40: must be a whole number from 0 to 16",
                 "leitong.toml: line 6: simhash.near.confirm = \"skech\": must be \"sketch\" or \"none\"",
-                "leitong.toml: line 7: simhash.near.sketch_matches_min = \"many\": must be a whole number from 0 to 64",
+                "leitong.toml: line 7: simhash.near.sketch_matches_near = \"many\": must be a whole number from 0 to 64",
                 "leitong.toml: line 9: page.bytes_max = 1.5: must be a whole number from 1024 to 1073741824",
                 "leitong.toml: line 11: segment.hmm = 1: must be true or false",
                 "leitong.toml: line 12: segment.user_dictionary = \"${NOPE}/x\": the environment variable NOPE \
                  is not set; set it, or write ${NOPE:-default}",
                 "leitong.toml: line 13: segment.stop_word_languages = \"zh\": must be a list of strings",
-                "leitong.toml: line 14: nonsense: no such key; there is detector, page, corpus, segment, simhash, expiry, pipeline",
+                "leitong.toml: line 14: nonsense: no such key; there is detector, page, corpus, extract, segment, simhash, expiry, pipeline",
             ]
         );
     }
@@ -355,7 +370,7 @@ mod tests {
     #[test]
     fn broken_toml_says_where() {
         let message = parsed("detector = \n").expect_err("broken").join("\n");
-        assert!(message.starts_with("leitong.toml: ") && message.contains("line 1"), "{message}");
+        assert!(message.starts_with("leitong.toml: line 1: "), "{message}");
     }
 
     #[test]

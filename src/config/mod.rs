@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use crate::extract::ExtractConfig;
 pub use crate::fingerprint::term_hash::TermHash;
 pub use crate::fingerprint::term_weight::TermWeight;
 
@@ -28,6 +29,8 @@ pub struct Config {
     pub page: PageConfig,
     /// Which pages may meet.
     pub corpus: CorpusConfig,
+    /// From HTML to main text.
+    pub extract: ExtractConfig,
     /// From text to terms.
     pub segment: SegmentConfig,
     /// The detector `simhash`.
@@ -105,14 +108,31 @@ pub struct SimHashConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NearConfig {
-    /// Bits of 64 in which near fingerprints may differ.
+    /// Bits of 64 in which near SimHashes may differ.
     #[schemars(range(min = 0, max = 16))]
     pub max_distance: u32,
+    /// How candidates are found: `bands` (the sketches share one of 8 bands; fast in a table of any size) or
+    /// `blocks` (every SimHash within the distance; the paper's meaning, slow for distances above 3 in a large
+    /// table).
+    pub candidates: Candidates,
     /// What confirms a candidate: `sketch` (a second, independent fingerprint) or `none` (the paper's method).
     pub confirm: Confirm,
-    /// Values of 64 in which the sketches must agree. Unrelated texts agree in 4 to 8.
+    /// Values of 64 in which the sketches must agree at distance 0. Unrelated texts agree in 4 to 8.
     #[schemars(range(min = 0, max = 64))]
-    pub sketch_matches_min: u32,
+    pub sketch_matches_near: u32,
+    /// The same at `max_distance`; in between, the demand rises evenly.
+    #[schemars(range(min = 0, max = 64))]
+    pub sketch_matches_far: u32,
+}
+
+/// How candidates are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Candidates {
+    /// By the sketch.
+    Bands,
+    /// By the SimHash.
+    Blocks,
 }
 
 /// What confirms a candidate.
@@ -158,6 +178,7 @@ impl Default for Config {
             detector: "simhash".to_owned(),
             page: PageConfig::default(),
             corpus: CorpusConfig::default(),
+            extract: ExtractConfig::default(),
             segment: SegmentConfig::default(),
             simhash: SimHashConfig::default(),
             expiry: ExpiryConfig::default(),
@@ -198,7 +219,13 @@ impl Default for SimHashConfig {
 
 impl Default for NearConfig {
     fn default() -> Self {
-        Self { max_distance: 9, confirm: Confirm::Sketch, sketch_matches_min: 28 }
+        Self {
+            max_distance: 16,
+            candidates: Candidates::Bands,
+            confirm: Confirm::Sketch,
+            sketch_matches_near: 24,
+            sketch_matches_far: 48,
+        }
     }
 }
 

@@ -90,9 +90,13 @@ pub(super) fn check_content_type(text: &str, content_type: Option<&str>) -> Resu
     let Some((_, kind)) = MEDIA_TYPES.iter().find(|(prefix, _)| media_type.starts_with(prefix)) else {
         return Ok(());
     };
+    if looks_like_markup(text) { Ok(()) } else { Err(DecodeError::NotHtml(kind)) }
+}
+
+/// Whether a text begins as HTML does.
+pub(super) fn looks_like_markup(text: &str) -> bool {
     let head = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
-    let looks_like_markup = head.starts_with('<') && !head.starts_with("<svg");
-    if looks_like_markup { Ok(()) } else { Err(DecodeError::NotHtml(kind)) }
+    head.starts_with('<') && !head.starts_with("<svg")
 }
 
 /// Refuses bytes that no text in a one-byte, multi-byte or escape encoding has. Random bytes have 10 % control

@@ -24,6 +24,7 @@ mod utf8;
 use std::borrow::Cow;
 
 use encoding_rs::{EUC_KR, Encoding, ISO_2022_JP, REPLACEMENT, UTF_8};
+use serde::Serialize;
 use thiserror::Error;
 
 use crate::page::Hints;
@@ -45,7 +46,8 @@ pub struct Decoded<'a> {
 }
 
 /// What told the charset.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum How {
     /// The bytes are UTF-8, but for a few broken ones if [`Decoded::malformed`] is above 0.
     Utf8,
@@ -104,6 +106,24 @@ pub fn decode<'a>(bytes: &'a [u8], hints: &Hints) -> Result<Decoded<'a>, DecodeE
         return Ok(with(UTF_8, How::Utf8, bytes));
     }
     Ok(legacy(bytes, hints))
+}
+
+/// Whether `text`, which is decoded already, may be a page.
+///
+/// # Errors
+/// [`DecodeError`], where it is no HTML page and no plain text.
+pub fn check(text: &str, hints: &Hints) -> Result<(), DecodeError> {
+    media::check_signature(text.as_bytes())?;
+    media::check_control_bytes(text.as_bytes())?;
+    media::check_content_type(text, hints.content_type.as_deref())
+}
+
+/// Whether `hints` call the body plain text, and `text` does not look like markup all the same.
+#[must_use]
+pub fn is_plain_text(text: &str, hints: &Hints) -> bool {
+    let content_type = hints.content_type.as_deref().unwrap_or_default().trim_start();
+    content_type.get(..10).is_some_and(|start| start.eq_ignore_ascii_case("text/plain"))
+        && !media::looks_like_markup(text)
 }
 
 /// Decodes the encodings whose bytes are all ASCII, told by their escape codes.

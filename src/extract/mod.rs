@@ -36,7 +36,7 @@ use thiserror::Error;
 pub use page_kind::PageKind;
 
 /// Part of the fingerprint hash: raised whenever the same page may give another text than before.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// From HTML to main text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -4,11 +4,14 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use super::hints::{COMMENT, POST};
 use super::tree::{Block, Tree, says};
 
 /// What sort of page a document comes from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PageKind {
     /// One text: news, blog, documentation, a paper.
     Article,

@@ -7,6 +7,7 @@
 //!
 //! To add a detector, see "Add a detector in five steps" in `ARCHITECTURE.md`.
 
+mod bit_votes;
 pub mod digest;
 pub mod record;
 pub mod simhash;
@@ -67,8 +68,11 @@ pub struct Comparison {
     pub near: bool,
 }
 
+/// Builds a detector with the settings of a configuration.
+pub type Build = fn(&Config) -> Box<dyn Detector>;
+
 /// Every detector by name. A new one is entered here.
-pub const DETECTORS: &[(&str, fn(&Config) -> Box<dyn Detector>)] =
+pub const DETECTORS: &[(&str, Build)] =
     &[("simhash", |config| Box::new(simhash::SimHash::new(&config.simhash)))];
 
 /// The detector of this name, with the settings of `config`.

@@ -1,15 +1,28 @@
 //! A record of the fingerprint log: all that clustering needs to know of one page.
 
+use std::fmt;
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use crate::page::timestamp::Timestamp;
 use crate::verdict::Reason;
 
-/// One page after the stateless half, in the order of the log.
+/// What stands at one offset of the fingerprint log.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LogRecord {
+    /// A page.
+    Page(Box<FingerprintRecord>),
+    /// Something that could not be read as a page. It travels through the log as well, so that dead letters
+    /// are written by the half that writes exactly once.
+    Unreadable(Box<Unreadable>),
+}
+
+/// One page after the stateless half.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FingerprintRecord {
     /// Where the page was read.
-    pub source: Source,
+    pub source: Place,
     /// The page's id.
     pub page_id: String,
     /// The page's url.
@@ -48,28 +61,44 @@ pub struct TextDigest {
     pub chars: u32,
 }
 
+/// A record that no page could be read from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Unreadable {
+    /// Where it stands.
+    pub source: Place,
+    /// A stable word for the cause, such as `MISSING_URL`.
+    pub cause: &'static str,
+    /// What is wrong, and what to do.
+    pub message: String,
+    /// The record's beginning as received, with bytes that are no UTF-8 replaced; at most
+    /// [`DEAD_LETTER_RAW_BYTES_MAX`](crate::limits::DEAD_LETTER_RAW_BYTES_MAX) bytes.
+    pub raw: String,
+    /// Bytes of the whole record.
+    pub raw_bytes: u64,
+}
+
 /// Where a page was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub enum Source {
-    /// A line of a JSON lines file, from 1.
+pub enum Place {
+    /// A line of a JSON lines file.
     Line {
         /// The file as named on the command line, `-` for standard input.
-        input: std::sync::Arc<str>,
+        input: Arc<str>,
         /// From 1.
         line: u64,
     },
-    /// A record of a WARC file, from 1.
+    /// A record of a WARC file.
     Record {
         /// The file as named on the command line, `-` for standard input.
-        input: std::sync::Arc<str>,
+        input: Arc<str>,
         /// From 1, counting all records.
         record: u64,
     },
 }
 
-impl std::fmt::Display for Source {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line { input, line } => write!(f, "{input}: line {line}"),
             Self::Record { input, record } => write!(f, "{input}: record {record}"),

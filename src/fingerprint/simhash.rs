@@ -1,31 +1,38 @@
 //! `simhash`, the default detector (paper 002; Charikar 2002; Manku, Jain & Das Sarma 2007).
 //!
 //! Fingerprint: 64 bits, each the sign of a vote in which every distinct term takes part with its weight, and
-//! the [`sketch`](super::sketch). Two pages within a Hamming distance are candidates only: among a hundred
-//! million unrelated pages there is always one. The sketch confirms them, unless `confirm = "none"` asks for
-//! the paper's method.
+//! the [`sketch`](super::sketch) of the text's shingles.
 //!
-//! Encoding: 8 bytes of SimHash, big-endian, then 32 bytes of sketch.
-//! Keys: four blocks of 16 bits. Two fingerprints within distance *d* lie in at least one block *i* within
-//! r_i, where Σ(r_i + 1) = d + 1: else they would differ in Σ(r_i + 1) bits at least. So a centre is entered
-//! under its four blocks, and looked for under all values within r_i of each block.
-
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+//! A SimHash within the distance makes a candidate only: among a hundred million unrelated pages there is always
+//! one. The sketch confirms it, the more strictly the further the two SimHashes are apart: both err, but not
+//! together. `confirm = "none"` is the paper's method.
+//!
+//! Encoding, 72 bytes: SimHash (8, big-endian), values of the sketch (32), bands of the sketch (8 times 4,
+//! big-endian).
+//!
+//! Keys, by `candidates`:
+//! * `bands`: the 8 bands. Near pages share one, which is part of what near means then.
+//! * `blocks`: four blocks of 16 bits. Two SimHashes within distance *d* lie in at least one block *i* within
+//!   r_i, where Σ(r_i + 1) = d + 1: else they would differ in Σ(r_i + 1) bits at least. So a centre is entered
+//!   under its four blocks, and looked for under all values within r_i of each block.
 
 use serde_json::{Map, Value, json};
 
-use super::sketch::{self, BINS, SKETCH_BYTES, Sketch};
+use super::bit_votes::BitVotes;
+use super::sketch::{self, BANDS, BINS, VALUE_BYTES, Values};
 use super::{Comparison, Detector};
-use crate::config::{Confirm, SimHashConfig};
+use crate::config::{Candidates, Confirm, SimHashConfig};
 use crate::segment::Terms;
 
 /// Part of the fingerprint hash: raised whenever the same terms may give another fingerprint than before.
 const VERSION: u32 = 1;
 
+/// Frequencies whose terms are counted together; of a page's distinct terms, 99 % have one of these.
+const SMALL_FREQUENCIES: usize = 12;
 const BLOCKS: u32 = 4;
 const BLOCK_BITS: u32 = 64 / BLOCKS;
-const FINGERPRINT_BYTES: usize = 8 + SKETCH_BYTES;
+const BAND_BYTES: usize = 4 * BANDS;
+const FINGERPRINT_BYTES: usize = 8 + VALUE_BYTES + BAND_BYTES;
 
 /// The detector with its settings.
 #[derive(Debug)]
@@ -52,30 +59,33 @@ impl SimHash {
         if terms.terms().is_empty() {
             return None;
         }
-        let mut frequencies: HashMap<u64, (u32, u64), BuildHasherDefault<TermHasher>> = HashMap::default();
-        for &term in terms.terms() {
-            let entry = frequencies.entry(term.hash);
-            let votes = || (0, self.config.hash.hash(terms.term(term), term.hash));
-            entry.or_insert_with(votes).0 += 1;
-        }
-        // Sums do not depend on the order of a map.
         let mut sums = [0_i64; 64];
-        for (tf, votes) in frequencies.into_values() {
-            let weight = self.config.weight.weight(tf);
-            for (bit, sum) in sums.iter_mut().enumerate() {
-                // The vote is +weight or -weight, without a branch.
-                let sign = (votes >> bit & 1) as i64 * 2 - 1;
-                *sum += sign * weight;
+        // Most terms occur a few times only: those of one frequency have one weight, and vote together.
+        let mut votes: [BitVotes; SMALL_FREQUENCIES] = Default::default();
+        for distinct in terms.distinct() {
+            let hash = self.config.hash.hash(terms.first(*distinct), distinct.hash);
+            match votes.get_mut(distinct.frequency as usize - 1) {
+                Some(votes) => votes.add(hash),
+                None => {
+                    let mut vote = BitVotes::default();
+                    vote.add(hash);
+                    vote.add_weighted(self.config.weight.weight(distinct.frequency), &mut sums);
+                }
             }
+        }
+        for (frequency, votes) in (1..).zip(&votes) {
+            votes.add_weighted(self.config.weight.weight(frequency), &mut sums);
         }
         Some(sums.iter().enumerate().fold(0, |hash, (bit, sum)| hash | u64::from(*sum > 0) << bit))
     }
 
-    fn confirmed(&self, matches: u32) -> bool {
-        match self.config.near.confirm {
-            Confirm::None => true,
-            Confirm::Sketch => matches >= self.config.near.sketch_matches_min,
-        }
+    /// Values of the sketch that must agree at this distance: a straight line between both settings, rounded
+    /// up.
+    fn matches_needed(&self, distance: u32) -> u32 {
+        let near = &self.config.near;
+        let (from, to, max) = (near.sketch_matches_near, near.sketch_matches_far, near.max_distance.max(1));
+        let distance = distance.min(max);
+        (from * (max - distance) + to * distance).div_ceil(max)
     }
 }
 
@@ -95,7 +105,8 @@ impl Detector for SimHash {
     fn fingerprint(&self, terms: &Terms) -> Option<Box<[u8]>> {
         let hash = self.hash(terms)?;
         let sketch = sketch::sketch(terms.text())?;
-        Some([&hash.to_be_bytes()[..], &sketch].concat().into())
+        let bands = sketch.bands.map(u32::to_be_bytes);
+        Some([&hash.to_be_bytes()[..], &sketch.values, bands.as_flattened()].concat().into())
     }
 
     fn is_fingerprint(&self, bytes: &[u8]) -> bool {
@@ -103,25 +114,36 @@ impl Detector for SimHash {
     }
 
     fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        let hash = parts(fingerprint).0;
-        keys.extend((0..BLOCKS).map(|block| key(block, block_value(hash, block))));
+        let parts = Parts::of(fingerprint);
+        match self.config.near.candidates {
+            Candidates::Bands => keys.extend(parts.band_keys()),
+            Candidates::Blocks => {
+                keys.extend((0..BLOCKS).map(|block| key(block, block_value(parts.hash, block))));
+            }
+        }
     }
 
     fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        let hash = parts(fingerprint).0;
-        for (block, flips) in (0..BLOCKS).zip(&self.flips) {
-            let value = block_value(hash, block);
-            keys.extend(flips.iter().map(|flip| key(block, value ^ flip)));
+        let parts = Parts::of(fingerprint);
+        match self.config.near.candidates {
+            Candidates::Bands => keys.extend(parts.band_keys()),
+            Candidates::Blocks => {
+                for (block, flips) in (0..BLOCKS).zip(&self.flips) {
+                    let value = block_value(parts.hash, block);
+                    keys.extend(flips.iter().map(|flip| key(block, value ^ flip)));
+                }
+            }
         }
     }
 
     #[inline]
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
-        let ((hash_a, sketch_a), (hash_b, sketch_b)) = (parts(a), parts(b));
-        let distance = (hash_a ^ hash_b).count_ones();
+        let (a, b) = (Parts::of(a), Parts::of(b));
+        let distance = (a.hash ^ b.hash).count_ones();
         let near = distance <= self.config.near.max_distance
             && (self.config.near.confirm == Confirm::None
-                || self.confirmed(sketch::matches(sketch_a, sketch_b)));
+                || sketch::matches(a.values, b.values) >= self.matches_needed(distance))
+            && (self.config.near.candidates == Candidates::Blocks || a.shares_band(&b));
         Comparison { distance, near }
     }
 
@@ -130,29 +152,60 @@ impl Detector for SimHash {
     }
 
     fn similarity(&self, a: &[u8], b: &[u8]) -> f64 {
-        let distance = (parts(a).0 ^ parts(b).0).count_ones();
+        let distance = (Parts::of(a).hash ^ Parts::of(b).hash).count_ones();
         f64::from((64 - distance) * 10_000 / 64) / 10_000.0
     }
 
     fn evidence(&self, a: &[u8], b: &[u8]) -> Map<String, Value> {
-        let matches = sketch::matches(parts(a).1, parts(b).1);
+        let (a, b) = (Parts::of(a), Parts::of(b));
+        let matches = sketch::matches(a.values, b.values);
         let mut evidence = Map::new();
         evidence.insert("sketch_matches".into(), matches.into());
+        if self.config.near.confirm == Confirm::Sketch {
+            let distance = (a.hash ^ b.hash).count_ones();
+            evidence.insert("sketch_matches_needed".into(), self.matches_needed(distance).into());
+        }
+        if self.config.near.candidates == Candidates::Bands {
+            let shared = a.bands().zip(b.bands()).filter(|(a, b)| a == b).count();
+            evidence.insert("bands_shared".into(), shared.into());
+        }
         evidence.insert("sketch_size".into(), BINS.into());
         evidence.insert("resemblance".into(), (f64::from(sketch::resemblance(matches)) / 10_000.0).into());
         evidence
     }
 
     fn display(&self, fingerprint: &[u8]) -> String {
-        format!("{:016x}", parts(fingerprint).0)
+        format!("{:016x}", Parts::of(fingerprint).hash)
     }
 }
 
-/// SimHash and sketch of an encoded fingerprint, whose length was checked where it was read.
-#[inline]
-fn parts(fingerprint: &[u8]) -> (u64, &Sketch) {
-    let (hash, sketch) = fingerprint.split_first_chunk::<8>().expect("40 bytes");
-    (u64::from_be_bytes(*hash), sketch.first_chunk().expect("40 bytes"))
+/// An encoded fingerprint, taken apart; its length was checked where it was read.
+struct Parts<'a> {
+    hash: u64,
+    values: &'a Values,
+    bands: &'a [u8; BAND_BYTES],
+}
+
+impl<'a> Parts<'a> {
+    #[inline]
+    fn of(fingerprint: &'a [u8]) -> Self {
+        let (hash, rest) = fingerprint.split_first_chunk::<8>().expect("72 bytes");
+        let (values, rest) = rest.split_first_chunk::<VALUE_BYTES>().expect("72 bytes");
+        let bands = rest.first_chunk::<BAND_BYTES>().expect("72 bytes");
+        Self { hash: u64::from_be_bytes(*hash), values, bands }
+    }
+
+    fn bands(&self) -> impl Iterator<Item = u32> {
+        self.bands.as_chunks::<4>().0.iter().map(|band| u32::from_be_bytes(*band))
+    }
+
+    fn band_keys(&self) -> impl Iterator<Item = u64> {
+        (0..).zip(self.bands()).map(|(number, band): (u64, u32)| number << 32 | u64::from(band))
+    }
+
+    fn shares_band(&self, other: &Self) -> bool {
+        self.bands().zip(other.bands()).any(|(a, b)| a == b)
+    }
 }
 
 /// Block 0 holds the upper 16 bits.
@@ -175,22 +228,6 @@ fn radii(max_distance: u32) -> [Option<u32>; BLOCKS as usize] {
     })
 }
 
-/// Term hashes are well mixed already.
-#[derive(Default)]
-struct TermHasher(u64);
-
-impl Hasher for TermHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("term hashes are written as u64");
-    }
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -202,11 +239,12 @@ mod tests {
         let mut config = Config::default().simhash;
         config.near.max_distance = max_distance;
         config.near.confirm = Confirm::None;
+        config.near.candidates = Candidates::Blocks;
         SimHash::new(&config)
     }
 
     fn encoded(hash: u64) -> Vec<u8> {
-        [&hash.to_be_bytes()[..], &[0; SKETCH_BYTES]].concat()
+        [&hash.to_be_bytes()[..], &[0; FINGERPRINT_BYTES - 8]].concat()
     }
 
     #[test]

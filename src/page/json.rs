@@ -96,20 +96,18 @@ pub fn parse(json: &[u8], page_bytes_max: usize) -> Result<Page, PageError> {
 }
 
 /// Reads what can be kept of a page whose JSON is above the limit for a line: `json` gives it with long
-/// strings cut, `bytes` is its whole length. The body is [`Body::TooLarge`].
+/// strings cut. The body is left [`Body::Missing`].
 ///
 /// # Errors
 /// [`PageError`], where no page can be read.
-pub fn parse_head(json: impl Read, bytes: impl FnOnce() -> u64) -> Result<Page, PageError> {
+pub fn parse_head(json: impl Read) -> Result<Page, PageError> {
     let field = Cell::new("");
     let mut deserializer = serde_json::Deserializer::from_reader(json);
     let fields = FieldsSeed { field: &field }.deserialize(&mut deserializer);
     let fields = fields.and_then(|fields| deserializer.end().map(|()| fields));
     let mut fields = fields.map_err(|error| explain(&error, false, field.get()))?;
     fields.body = None;
-    let mut page = fields.into_page(usize::MAX)?;
-    page.body = Body::TooLarge(bytes());
-    Ok(page)
+    fields.into_page(usize::MAX)
 }
 
 /// Turns serde's error into ours; serde words type errors well, but does not name the field.
@@ -334,9 +332,13 @@ impl<'de> Visitor<'de> for TextVisitor {
         for chunk in bytes.utf8_chunks() {
             mended.text.push_str(chunk.valid());
             // A surrogate's bytes ED A0..BF xx are three chunks of one wrong byte each: count the first.
-            if chunk.invalid().first() == Some(&0xed) {
-                mended.text.push(char::REPLACEMENT_CHARACTER);
-                mended.lone_surrogates += 1;
+            match chunk.invalid() {
+                [0xed] => {
+                    mended.text.push(char::REPLACEMENT_CHARACTER);
+                    mended.lone_surrogates += 1;
+                }
+                [] | [0x80..=0xbf] => {}
+                _ => return Err(E::custom("a string that is not UTF-8")),
             }
         }
         Ok(mended)

@@ -3,9 +3,12 @@
 //! In: one JSON line ([`json`]), one WARC record, or one Kafka message. Out: a [`Page`].
 //! Whoever makes a [`Page`] keeps the limits of [`crate::limits`], so nothing behind it checks them again.
 
+pub mod host;
+mod http;
 pub mod id;
 pub mod json;
 pub mod timestamp;
+pub mod warc;
 
 use timestamp::Timestamp;
 

@@ -7,10 +7,12 @@
 //! Invariants: what a paragraph yields depends on this paragraph and the settings alone; every term is a
 //! range of the normalised text. Cost: linear; about 100 µs for 6 KB of Chinese, nearly all of it jieba's.
 
+mod ascii_words;
 mod normalize;
 mod runs;
 mod script;
 mod stop_words;
+mod vocabulary;
 mod words;
 
 use std::ops::Range;
@@ -19,6 +21,8 @@ use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_64;
 
 pub use runs::is_ideographic;
+pub use vocabulary::DistinctTerm;
+use vocabulary::Vocabulary;
 
 use crate::config::SegmentConfig;
 use crate::extract::Document;
@@ -32,6 +36,7 @@ pub struct Terms {
     /// The normalised paragraphs, each followed by a line feed.
     text: String,
     terms: Vec<Term>,
+    vocabulary: Vocabulary,
 }
 
 /// One term of the text.
@@ -40,8 +45,8 @@ pub struct Term {
     /// Byte offsets in the normalised text.
     start: u32,
     end: u32,
-    /// XXH3-64 (seed 0) of the term's bytes.
-    pub hash: u64,
+    /// Its number in [`Terms::distinct`].
+    pub distinct: u32,
 }
 
 impl Terms {
@@ -57,10 +62,28 @@ impl Terms {
         &self.terms
     }
 
+    /// The distinct terms in order of first occurrence.
+    #[must_use]
+    pub fn distinct(&self) -> &[DistinctTerm] {
+        self.vocabulary.distinct()
+    }
+
     /// The characters of `term`.
     #[must_use]
     pub fn term(&self, term: Term) -> &str {
         &self.text[term.start as usize..term.end as usize]
+    }
+
+    /// The characters of a distinct term.
+    #[must_use]
+    pub fn first(&self, distinct: DistinctTerm) -> &str {
+        self.term(self.terms[distinct.first as usize])
+    }
+
+    fn clear(&mut self) {
+        self.text.clear();
+        self.terms.clear();
+        self.vocabulary.clear();
     }
 }
 
@@ -127,20 +150,17 @@ impl Segmenter {
 
     /// Cuts `document` into `terms`, whose former contents go.
     pub fn segment(&self, document: &Document, terms: &mut Terms) {
-        terms.text.clear();
-        terms.terms.clear();
+        terms.clear();
         for paragraph in &document.paragraphs {
             let start = terms.text.len();
             normalize_paragraph(&paragraph.text, self.script.as_ref(), &mut terms.text);
-            let Terms { text, terms } = terms;
+            let Terms { text, terms, vocabulary } = terms;
             self.words.cut(&text[start..], |word: Range<usize>| {
                 let hash = xxh3_64(&text.as_bytes()[start + word.start..start + word.end]);
                 if !self.stop_words.contains(hash) {
-                    terms.push(Term {
-                        start: offset(start + word.start),
-                        end: offset(start + word.end),
-                        hash,
-                    });
+                    let distinct = vocabulary.count(hash, offset(terms.len()));
+                    let (start, end) = (offset(start + word.start), offset(start + word.end));
+                    terms.push(Term { start, end, distinct });
                 }
             });
             text.push('\n');

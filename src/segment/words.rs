@@ -6,6 +6,7 @@ use icu_segmenter::options::WordBreakInvariantOptions;
 use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
 use jieba_rs::Jieba;
 
+use super::ascii_words::ascii_words;
 use super::runs::{RunKind, runs};
 
 /// Cuts normalised text into words. Immutable once built, and shared by all threads.
@@ -50,13 +51,16 @@ impl WordCutter {
                         word(start + token.byte_start..start + token.byte_end);
                     }
                 }
+                RunKind::Other if text[run.clone()].is_ascii() => {
+                    ascii_words(text[run].as_bytes(), |found| word(start + found.start..start + found.end));
+                }
                 RunKind::Japanese | RunKind::Other => {
                     let mut from = start;
                     let mut breaks = self.icu.segment_str(&text[run]).iter_with_word_type();
                     // The first break is the run's beginning.
                     breaks.next();
                     for (end, kind) in breaks {
-                        if kind.is_word_like() {
+                        if kind.is_word_like() && text[from..start + end].contains(char::is_alphanumeric) {
                             word(from..start + end);
                         }
                         from = start + end;

@@ -4,12 +4,16 @@
 //! verdict, with all fields always present (null where there is nothing to say), so that readers need no
 //! special cases. Ids, hashes and fingerprints are strings, since JavaScript loses bits of 64-bit integers.
 
+mod judge;
+
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::cluster::{ClusterId, Decision};
-use crate::fingerprint::record::{FingerprintRecord, Outcome, Source};
+use crate::cluster::ClusterId;
+use crate::fingerprint::record::Place;
 use crate::page::timestamp::Timestamp;
+
+pub use judge::Judge;
 
 /// What a verdict says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -50,6 +54,9 @@ pub enum Reason {
 }
 
 impl Kind {
+    /// All kinds.
+    pub const ALL: [Self; 4] = [Self::Unique, Self::ExactDuplicate, Self::NearDuplicate, Self::Undecidable];
+
     /// The name as it stands in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -125,7 +132,7 @@ pub struct Verdict {
     /// XXH3-128 of the main text without white space, in hex.
     pub text_digest: Option<String>,
     /// Where the page was read.
-    pub source: Source,
+    pub source: Place,
     /// Where its record stands in the fingerprint log.
     pub log_partition: u32,
     /// Where its record stands in the partition.

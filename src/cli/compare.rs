@@ -1,0 +1,206 @@
+//! `leitong compare A B`: why two pages are alike for the detector, or why not.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use anyhow::{Context, bail};
+use clap::Args;
+
+use super::extract::html_page;
+use super::settings::{self, Wrong, wrong};
+use crate::cluster::{Clusterer, Decision, Position};
+use crate::config::Config;
+use crate::fingerprint::record::{FingerprintRecord, LogRecord, Outcome, Place};
+use crate::page::Page;
+use crate::pipeline::document::{self, Charset};
+use crate::pipeline::fingerprint_half::{FingerprintHalf, read_page};
+use crate::segment::Terms;
+use crate::source::Source;
+use crate::source::inputs::Inputs;
+use crate::source::open::Input;
+
+/// Terms that are shown of each page.
+const TOP_TERMS: usize = 12;
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Detector that compares, in place of the configured one
+    #[arg(long, value_name = "NAME")]
+    detector: Option<String>,
+    /// Configuration file (see `leitong config example`)
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// A page: an HTML or .txt file, or `pages.jsonl#ID` for the page ID of a file of pages
+    a: String,
+    /// Another one
+    b: String,
+}
+
+/// One of the two pages, with what the flow makes of it.
+struct Side {
+    name: String,
+    charset: Option<Charset>,
+    title: Option<String>,
+    paragraphs: usize,
+    terms: Terms,
+    record: Box<FingerprintRecord>,
+    refusal: Option<String>,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let config = settings::config(arguments.config.as_deref(), arguments.detector.as_deref(), None)?;
+    let half = FingerprintHalf::new(config.clone()).map_err(Wrong::from)?;
+    let a = side(&arguments.a, &config, &half)?;
+    let b = side(&arguments.b, &config, &half)?;
+    let mut out = String::new();
+    let mut row = |what: &str, of: &dyn Fn(&Side) -> String| {
+        let _ = writeln!(out, "{what:<16} {:<38} {}", of(&a), of(&b));
+    };
+    row("", &|side| side.name.clone());
+    row("title", &|side| shorten(side.title.as_deref().unwrap_or("–"), 36));
+    row("charset", &|side| {
+        side.charset.map_or("decoded already".to_owned(), |charset| {
+            format!("{} ({:?}, {} malformed)", charset.name, charset.how, charset.malformed)
+        })
+    });
+    row("main text", &|side| match side.record.text {
+        Some(text) => format!("{} characters, {} paragraphs", text.chars, side.paragraphs),
+        None => side.refusal.clone().unwrap_or_else(|| "none".to_owned()),
+    });
+    row("text digest", &|side| {
+        side.record.text.map_or("–".to_owned(), |text| format!("{:032x}", text.digest))
+    });
+    row("terms", &|side| format!("{}, {} distinct", side.terms.terms().len(), side.terms.distinct().len()));
+    row("fingerprint", &|side| match &side.record.outcome {
+        Outcome::Fingerprint(fingerprint) => half.detector().display(fingerprint),
+        Outcome::Undecidable(reason) => format!("none ({})", reason.as_str()),
+    });
+    let _ = writeln!(
+        out,
+        "\ntop terms of A   {}\ntop terms of B   {}",
+        top_terms(&a.terms, None),
+        top_terms(&b.terms, None)
+    );
+    let _ = writeln!(
+        out,
+        "only in A        {}\nonly in B        {}",
+        top_terms(&a.terms, Some(&b.terms)),
+        top_terms(&b.terms, Some(&a.terms))
+    );
+    out.push('\n');
+    out.push_str(&conclusion(&a, &b, &config, &half));
+    print!("{out}");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Sends both pages through the clustering, A first, and words what comes of B.
+fn conclusion(a: &Side, b: &Side, config: &Config, half: &FingerprintHalf) -> String {
+    let detector = half.detector();
+    let (Outcome::Fingerprint(of_a), Outcome::Fingerprint(of_b)) = (&a.record.outcome, &b.record.outcome)
+    else {
+        return "verdict: UNDECIDABLE, since a page without a fingerprint is compared with nothing\n"
+            .to_owned();
+    };
+    let comparison = detector.compare(of_a, of_b);
+    let mut out = format!(
+        "{}: distance {}, similarity {}\n",
+        detector.name(),
+        detector.distance(comparison.distance),
+        detector.similarity(of_a, of_b)
+    );
+    for (name, value) in detector.evidence(of_a, of_b) {
+        let _ = writeln!(out, "  {name:<22} {value}");
+    }
+    let mut clusterer = Clusterer::new(Arc::clone(detector), config.expiry.clone(), Position::default());
+    clusterer.decide(Some(&a.record));
+    let verdict = match clusterer.decide(Some(&b.record)) {
+        Decision::Joined(centre) if centre.exact => {
+            "EXACT_DUPLICATE: the texts are equal but for white space"
+        }
+        Decision::Joined(_) => "NEAR_DUPLICATE: B joins A's cluster",
+        _ if a.record.corpus != b.record.corpus => "UNIQUE: A and B are of different corpora, and never meet",
+        _ => "UNIQUE: B is not near A",
+    };
+    let _ = writeln!(out, "verdict if A came first: {verdict}");
+    out
+}
+
+fn side(name: &str, config: &Config, half: &FingerprintHalf) -> anyhow::Result<Side> {
+    let page = load(name, config)?;
+    let mut workspace = half.workspace();
+    let reading = document::read(&page, workspace.extractor());
+    let (charset, title, paragraphs, refusal) = match &reading {
+        Ok(reading) => {
+            let document = &reading.document;
+            (reading.charset, document.title.clone(), document.paragraphs.len(), None)
+        }
+        Err(refusal) => (None, None, 0, Some(refusal.message.clone())),
+    };
+    let place = Place::Line { input: name.into(), line: 1 };
+    let LogRecord::Page(record) = half.process_page(place, page, &mut workspace).record else {
+        bail!("{name}: no page");
+    };
+    Ok(Side {
+        name: name.to_owned(),
+        charset,
+        title,
+        paragraphs,
+        terms: workspace.into_terms(),
+        record,
+        refusal,
+    })
+}
+
+/// The page that an argument names.
+fn load(name: &str, config: &Config) -> anyhow::Result<Page> {
+    let path = Path::new(name);
+    if !path.exists()
+        && let Some((file, id)) = name.rsplit_once('#')
+    {
+        return find(Path::new(file), id, config);
+    }
+    html_page(path, config)
+}
+
+/// The page `id` of a file of pages.
+fn find(path: &Path, id: &str, config: &Config) -> anyhow::Result<Page> {
+    let input = Input::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut source = Inputs::new(vec![input], config.page.clone(), Arc::new(AtomicU64::new(0)));
+    let mut more = true;
+    while more {
+        let mut batch = Vec::new();
+        more = source.read_batch(&mut batch, 1 << 20)?;
+        let pages =
+            batch.into_iter().filter_map(|record| read_page(record.payload, config.page.bytes_max).ok());
+        if let Some(page) = pages.into_iter().find(|page| page.id == id) {
+            return Ok(page);
+        }
+    }
+    Err(wrong(format_args!("{}: no page with the id {id:?}", path.display())))
+}
+
+/// The most frequent terms, with their frequencies; those of `others` left out.
+fn top_terms(terms: &Terms, others: Option<&Terms>) -> String {
+    let known: std::collections::HashSet<u64> =
+        others.into_iter().flat_map(|others| others.distinct().iter().map(|term| term.hash)).collect();
+    let mut distinct: Vec<_> = terms.distinct().iter().filter(|term| !known.contains(&term.hash)).collect();
+    distinct.sort_by_key(|term| (std::cmp::Reverse(term.frequency), term.first));
+    let shown =
+        distinct.iter().take(TOP_TERMS).map(|term| format!("{} {}", terms.first(**term), term.frequency));
+    let shown: Vec<_> = shown.collect();
+    match (shown.is_empty(), distinct.len().saturating_sub(TOP_TERMS)) {
+        (true, _) => "–".to_owned(),
+        (false, 0) => shown.join(", "),
+        (false, more) => format!("{}, … {more} more", shown.join(", ")),
+    }
+}
+
+fn shorten(text: &str, chars: usize) -> String {
+    if text.chars().count() <= chars {
+        return text.to_owned();
+    }
+    text.chars().take(chars - 1).chain(['…']).collect()
+}

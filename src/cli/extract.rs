@@ -1,0 +1,173 @@
+//! `leitong extract`: the main text of one page, or of a file of pages.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use super::settings::{self, wrong};
+use crate::config::Config;
+use crate::extract::{Document, Extractor, Paragraph, ParagraphKind};
+use crate::page::{Body, Hints, Mended, Page, id};
+use crate::pipeline::document::{self, Charset, Reading};
+use crate::pipeline::fingerprint_half::read_page;
+use crate::sink::whole_lines::WholeLines;
+use crate::source::Source;
+use crate::source::inputs::Inputs;
+use crate::source::open::Input;
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// text: one paragraph a line. json: title, paragraphs with their kinds, charset
+    #[arg(long, value_enum, default_value = "text", conflicts_with = "jsonl")]
+    format: Format,
+    /// Extracts all pages of FILE: one {"id", "title", "text", …} a line, in the same order
+    #[arg(long, value_name = "FILE", conflicts_with = "page")]
+    jsonl: Option<PathBuf>,
+    /// Configuration file (see `leitong config example`)
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// One HTML page; `-` is standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    page: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let config = settings::config(arguments.config.as_deref(), None, None)?;
+    match &arguments.jsonl {
+        Some(file) => many(file, &config),
+        None => one(&arguments.page, arguments.format, &config),
+    }
+}
+
+fn one(path: &Path, format: Format, config: &Config) -> anyhow::Result<ExitCode> {
+    let page = html_page(path, config)?;
+    let reading = document::read(&page, &mut Extractor::new(&config.extract)).map_err(|refusal| {
+        anyhow::anyhow!("{}: {} ({})", path.display(), refusal.message, refusal.reason.as_str())
+    })?;
+    let mut out = WholeLines::create(Path::new("-"))?;
+    match format {
+        Format::Text => out.push_text(&reading.document.text())?,
+        Format::Json => out.push_text(&format!("{:#}\n", describe(&reading)))?,
+    }
+    out.flush().context("cannot write the text")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn many(path: &Path, config: &Config) -> anyhow::Result<ExitCode> {
+    let input = Input::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut source = Inputs::new(vec![input], config.page.clone(), Arc::new(AtomicU64::new(0)));
+    let mut extractor = Extractor::new(&config.extract);
+    let mut out = WholeLines::create(Path::new("-"))?;
+    let mut exit = ExitCode::SUCCESS;
+    let mut more = true;
+    while more {
+        let mut batch = Vec::new();
+        more = source
+            .read_batch(&mut batch, 1 << 20)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        for record in batch {
+            let place = record.place.clone();
+            match read_page(record.payload, config.page.bytes_max) {
+                Ok(page) => out.push(&line(&page, &mut extractor)).context("cannot write texts")?,
+                Err(unreadable) => {
+                    eprintln!("leitong: {place}: {} ({})", unreadable.message, unreadable.cause);
+                    exit = ExitCode::from(3);
+                }
+            }
+        }
+    }
+    out.flush().context("cannot write texts")?;
+    Ok(exit)
+}
+
+/// One line of `--jsonl`.
+fn line(page: &Page, extractor: &mut Extractor) -> Value {
+    let mut line = json!({ "id": page.id, "url": page.url, "title": page.title, "text": "" });
+    match document::read(page, extractor) {
+        Ok(reading) => {
+            line["title"] = json!(reading.document.title);
+            line["text"] = json!(reading.document.text());
+            line["kind"] = json!(reading.document.kind);
+            line["charset"] = json!(reading.charset.map(|charset| charset.name));
+        }
+        Err(refusal) => line["reason"] = json!(refusal.reason),
+    }
+    line
+}
+
+/// All that is known of a document, as JSON.
+fn describe(reading: &Reading) -> Value {
+    let Document { title, kind, paragraphs } = &reading.document;
+    json!({
+        "title": title,
+        "kind": kind,
+        "charset": reading.charset.map(|Charset { name, how, malformed }| {
+            json!({ "name": name, "told_by": how, "malformed": malformed })
+        }),
+        "paragraphs": paragraphs.iter().map(describe_paragraph).collect::<Vec<_>>(),
+    })
+}
+
+fn describe_paragraph(paragraph: &Paragraph) -> Value {
+    let (kind, level) = match paragraph.kind {
+        ParagraphKind::Heading(level) => ("heading", Some(level)),
+        ParagraphKind::Paragraph => ("paragraph", None),
+        ParagraphKind::ListItem => ("list_item", None),
+        ParagraphKind::TableCell => ("table_cell", None),
+        ParagraphKind::Quote => ("quote", None),
+        ParagraphKind::Code => ("code", None),
+    };
+    let mut described = json!({ "kind": kind, "text": paragraph.text });
+    if let Some(level) = level {
+        described["level"] = json!(level);
+    }
+    if let Some(heading) = paragraph.place.heading {
+        described["under_heading"] = json!(heading);
+    }
+    if paragraph.place.list_level > 0 {
+        described["list_level"] = json!(paragraph.place.list_level);
+    }
+    described
+}
+
+/// The bytes of a file, as a page.
+pub(super) fn html_page(path: &Path, config: &Config) -> anyhow::Result<Page> {
+    let mut bytes = Vec::new();
+    let limit = config.page.bytes_max as u64;
+    let input = Input::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    input
+        .into_reader()
+        .take(limit + 1)
+        .read_to_end(&mut bytes)
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    if bytes.len() as u64 > limit {
+        return Err(wrong(format_args!("{}: more than page.bytes_max = {limit} bytes", path.display())));
+    }
+    let url = path.to_string_lossy().into_owned();
+    // A text file is told by its name, as a server would tell it.
+    let is_text = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("txt"));
+    let content_type = is_text.then(|| "text/plain".to_owned());
+    Ok(Page {
+        id: id::from_url(&url),
+        url,
+        body: Body::HtmlBytes(bytes),
+        title: None,
+        hints: Hints { charset: None, content_type },
+        status: None,
+        fetched_at: None,
+        passthrough: None,
+        mended: Mended::default(),
+    })
+}

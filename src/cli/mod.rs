@@ -1,0 +1,50 @@
+//! The command line: arguments, messages and exit statuses. Each command is a file of this folder.
+//!
+//! Exit status: 0 all went well; 1 the run failed; 2 the arguments or the configuration are wrong; 3 (`dedup`)
+//! some records went to the dead letters.
+
+mod compare;
+mod config;
+mod dedup;
+mod extract;
+mod settings;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Near-duplicate verdicts for crawled web pages.
+#[derive(Debug, Parser)]
+#[command(name = "leitong", version, propagate_version = true, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Say of each page of some files whether it is new or a near-duplicate of an earlier one
+    Dedup(dedup::Arguments),
+    /// Print the main text of an HTML page, or of a whole file of pages
+    Extract(extract::Arguments),
+    /// Show why two pages are alike, or why they are not
+    Compare(compare::Arguments),
+    /// Show or check configurations
+    Config(config::Arguments),
+}
+
+/// Runs the program with the arguments of the process.
+#[must_use]
+pub fn main() -> ExitCode {
+    tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false).init();
+    let result = match Cli::parse().command {
+        Command::Dedup(arguments) => dedup::run(&arguments),
+        Command::Extract(arguments) => extract::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
+        Command::Config(arguments) => config::run(&arguments),
+    };
+    result.unwrap_or_else(|error| {
+        eprintln!("leitong: {error:#}");
+        ExitCode::from(if error.is::<settings::Wrong>() { 2 } else { 1 })
+    })
+}

@@ -1,0 +1,53 @@
+//! Arguments and configuration file → the configuration of a run.
+
+use std::fmt;
+use std::path::Path;
+
+use crate::config::load::{self, ConfigError};
+use crate::config::{Config, load::detectors_hint};
+use crate::fingerprint::DETECTORS;
+
+/// Arguments or configuration that cannot be followed: exit status 2.
+#[derive(Debug)]
+pub(super) struct Wrong(String);
+
+/// An error about arguments or configuration.
+pub(super) fn wrong(message: impl fmt::Display) -> anyhow::Error {
+    anyhow::Error::new(Wrong(message.to_string()))
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Wrong {}
+
+impl From<ConfigError> for Wrong {
+    fn from(error: ConfigError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// The configuration in `file`, or the default, with what the command line says otherwise.
+pub(super) fn config(
+    file: Option<&Path>,
+    detector: Option<&str>,
+    threads: Option<usize>,
+) -> anyhow::Result<Config> {
+    let mut config = match file {
+        Some(path) => load::load(path).map_err(Wrong::from)?,
+        None => Config::default(),
+    };
+    if let Some(detector) = detector {
+        if !DETECTORS.iter().any(|(name, _)| *name == detector) {
+            return Err(wrong(format_args!("--detector {detector:?}: {}", detectors_hint())));
+        }
+        config.detector = detector.to_owned();
+    }
+    if let Some(threads) = threads {
+        config.pipeline.threads = threads;
+    }
+    Ok(config)
+}

@@ -1,0 +1,201 @@
+//! Single-Pass against its plain definition, with a detector made for the purpose.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use serde_json::{Map, Value};
+
+use super::{Centroid, ClusterId, Clusterer, Decision, Position};
+use crate::config::ExpiryConfig;
+use crate::fingerprint::record::{FingerprintRecord, Outcome, Place, TextDigest};
+use crate::fingerprint::{Comparison, Detector};
+use crate::page::timestamp::Timestamp;
+use crate::segment::Terms;
+use crate::verdict::Reason;
+
+/// Fingerprints are numbers of one byte, near if they differ by 3 at most.
+struct OnALine;
+
+impl Detector for OnALine {
+    fn name(&self) -> &'static str {
+        "on-a-line"
+    }
+    fn fingerprint_settings(&self) -> Value {
+        Value::Null
+    }
+    fn near_settings(&self) -> Value {
+        Value::Null
+    }
+    fn fingerprint(&self, _: &Terms) -> Option<Box<[u8]>> {
+        None
+    }
+    fn is_fingerprint(&self, bytes: &[u8]) -> bool {
+        bytes.len() == 1
+    }
+    fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
+        // Twice, as a detector may: the index must not mind.
+        keys.extend([u64::from(fingerprint[0] / 8); 2]);
+    }
+    fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
+        let here = u64::from(fingerprint[0] / 8);
+        keys.extend([here, here + 1, here.wrapping_sub(1)]);
+    }
+    fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
+        let distance = u32::from(a[0].abs_diff(b[0]));
+        Comparison { distance, near: distance <= 3 }
+    }
+    fn distance(&self, distance: u32) -> f64 {
+        f64::from(distance)
+    }
+    fn similarity(&self, _: &[u8], _: &[u8]) -> f64 {
+        0.0
+    }
+    fn evidence(&self, _: &[u8], _: &[u8]) -> Map<String, Value> {
+        Map::new()
+    }
+    fn display(&self, fingerprint: &[u8]) -> String {
+        format!("{:02x}", fingerprint[0])
+    }
+}
+
+/// A page of the tests: which corpus, which fingerprint (or none), after how many days.
+#[derive(Debug, Clone)]
+struct Event {
+    corpus: u8,
+    settings: u64,
+    fingerprint: Option<u8>,
+    day: Option<i64>,
+}
+
+impl Event {
+    fn record(&self) -> FingerprintRecord {
+        let log_time = self.day.and_then(|day| Timestamp::from_ms(day * 24 * 60 * 60 * 1000));
+        FingerprintRecord {
+            source: Place::Line { input: "test".into(), line: 1 },
+            page_id: "page".to_owned(),
+            url: "http://a/".to_owned(),
+            corpus: self.corpus.to_string(),
+            fingerprint_hash: self.settings,
+            fetched_at: None,
+            log_time,
+            passthrough: None,
+            text: Some(TextDigest { digest: self.fingerprint.map_or(0, u128::from), chars: 100 }),
+            outcome: match self.fingerprint {
+                Some(fingerprint) => Outcome::Fingerprint([fingerprint].into()),
+                None => Outcome::Undecidable(Reason::NoText),
+            },
+        }
+    }
+}
+
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    let event = (0..2_u8, 0..2_u64, prop::option::weighted(0.9, 0..60_u8), prop::option::weighted(0.7, 0..40_i64));
+    let event = event.prop_map(|(corpus, settings, fingerprint, day)| Event { corpus, settings, fingerprint, day });
+    prop::collection::vec(event, 0..150)
+}
+
+/// The definition, word by word: all centres in a list, scanned from the oldest.
+fn naive(events: &[Event], expiry: &ExpiryConfig) -> Vec<Option<(u64, u32, bool)>> {
+    let mut centres: Vec<(u64, &Event, Option<i64>)> = Vec::new();
+    let mut log_time = None;
+    let mut decisions = Vec::new();
+    for (offset, event) in (0..).zip(events) {
+        if log_time.is_none() {
+            centres.iter_mut().for_each(|centre| centre.2 = event.day);
+        }
+        log_time = log_time.max(event.day);
+        let Some(fingerprint) = event.fingerprint else {
+            decisions.push(None);
+            continue;
+        };
+        let first = centres.len().saturating_sub(expiry.centroids_max as usize);
+        let alive = centres[first..].iter().filter(|(_, _, founded)| {
+            match (expiry.max_age_days, founded, log_time) {
+                (Some(days), Some(founded), Some(now)) => now - founded <= i64::from(days),
+                _ => true,
+            }
+        });
+        let nearest = alive
+            .filter(|(_, centre, _)| (centre.corpus, centre.settings) == (event.corpus, event.settings))
+            .map(|(offset, centre, _)| (centre.fingerprint.unwrap_or(0).abs_diff(fingerprint), *offset))
+            .filter(|(distance, _)| *distance <= 3)
+            .min();
+        match nearest {
+            Some((distance, centre)) => decisions.push(Some((centre, u32::from(distance), true))),
+            None => {
+                centres.push((offset, event, log_time));
+                decisions.push(Some((offset, 0, false)));
+            }
+        }
+    }
+    decisions
+}
+
+fn clusterer(expiry: &ExpiryConfig) -> Clusterer {
+    Clusterer::new(Arc::new(OnALine), expiry.clone(), Position::default())
+}
+
+fn decided(clusterer: &mut Clusterer, events: &[Event]) -> Vec<Option<(u64, u32, bool)>> {
+    let decide = |event: &Event| match clusterer.decide(Some(&event.record())) {
+        Decision::Founded(id) => Some((id.log_offset, 0, false)),
+        Decision::Joined(centre) => Some((centre.cluster_id.log_offset, centre.distance, true)),
+        Decision::Undecidable => None,
+    };
+    events.iter().map(decide).collect()
+}
+
+fn expiry() -> impl Strategy<Value = ExpiryConfig> {
+    (prop::option::of(1..20_u32), 1..30_u64)
+        .prop_map(|(max_age_days, centroids_max)| ExpiryConfig { max_age_days, centroids_max })
+}
+
+proptest! {
+    #[test]
+    fn agrees_with_the_definition(events in events(), expiry in expiry()) {
+        let mut clusterer = clusterer(&expiry);
+        prop_assert_eq!(decided(&mut clusterer, &events), naive(&events, &expiry));
+        prop_assert!(clusterer.centroid_count() as u64 <= expiry.centroids_max);
+    }
+
+    /// A table that is taken down and put up again anywhere goes on as if nothing had happened.
+    #[test]
+    fn goes_on_after_restoring(events in events(), expiry in expiry(), cut in 0..150_usize) {
+        let (before, after) = events.split_at(cut.min(events.len()));
+        let mut first = clusterer(&expiry);
+        let mut decisions = decided(&mut first, before);
+        let mut second = Clusterer::new(Arc::new(OnALine), expiry.clone(), first.position());
+        let centroids: Vec<(String, u64, Centroid)> =
+            first.centroids().map(|(corpus, hash, centroid)| (corpus.to_owned(), hash, centroid.clone())).collect();
+        prop_assert_eq!(centroids.len(), first.centroid_count());
+        prop_assert!(centroids.windows(2).all(|pair| pair[0].2.log_offset < pair[1].2.log_offset));
+        for (corpus, fingerprint_hash, centroid) in centroids {
+            second.restore(&corpus, fingerprint_hash, centroid);
+        }
+        decisions.extend(decided(&mut second, after));
+        prop_assert_eq!(decisions, naive(&events, &expiry));
+    }
+}
+
+#[test]
+fn what_cannot_be_read_takes_an_offset_and_nothing_else() {
+    let mut clusterer = clusterer(&ExpiryConfig::default());
+    assert_eq!(clusterer.decide(None), Decision::Undecidable);
+    let event = Event { corpus: 0, settings: 0, fingerprint: Some(9), day: None };
+    let id = ClusterId { log_generation: 0, log_partition: 0, log_offset: 1 };
+    assert_eq!(clusterer.decide(Some(&event.record())), Decision::Founded(id));
+    assert_eq!(id.to_string(), "00000000000000000000000000000001");
+}
+
+#[test]
+fn memory_of_other_corpora_is_given_back() {
+    let mut clusterer = clusterer(&ExpiryConfig { max_age_days: None, centroids_max: 2 });
+    let mut seen = BTreeMap::new();
+    for corpus in 0..100 {
+        let event = Event { corpus, settings: 0, fingerprint: Some(1), day: None };
+        *seen.entry(matches!(clusterer.decide(Some(&event.record())), Decision::Founded(_))).or_insert(0) += 1;
+    }
+    assert_eq!(seen, BTreeMap::from([(true, 100)]));
+    assert_eq!(clusterer.centroids().count(), 2);
+    assert_eq!(clusterer.table_count(), 2);
+}

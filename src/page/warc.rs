@@ -1,0 +1,74 @@
+//! WARC record → [`Page`].
+
+use super::json::PageError;
+use super::timestamp::Timestamp;
+use super::{Body, Hints, Mended, Page, http, id};
+use crate::limits::URL_BYTES_MAX;
+
+/// A response or conversion record, as the source cut it out of its file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WarcRecord {
+    /// What it holds.
+    pub kind: WarcKind,
+    /// `WARC-Target-URI`.
+    pub url: Option<String>,
+    /// `WARC-Date`.
+    pub date: Option<Timestamp>,
+    /// Of the record's content.
+    pub content_type: Option<String>,
+    /// The content, or its beginning where it is above the limit.
+    pub content: Vec<u8>,
+    /// Bytes of the whole content.
+    pub content_bytes: u64,
+}
+
+/// What a record holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WarcKind {
+    /// An HTTP response with its head.
+    Response,
+    /// Text that was made of a page, as in the WET files of Common Crawl.
+    Conversion,
+}
+
+impl WarcRecord {
+    /// The page of this record; bodies above `page_bytes_max` bytes, unpacked, become [`Body::TooLarge`].
+    ///
+    /// # Errors
+    /// [`PageError`], where there is no url or too long a one.
+    pub fn into_page(self, page_bytes_max: usize) -> Result<Page, PageError> {
+        let url = self.url.ok_or(PageError::MissingUrl)?;
+        if url.len() > URL_BYTES_MAX {
+            return Err(PageError::UrlTooLong { bytes: url.len() });
+        }
+        let whole = self.content.len() as u64 == self.content_bytes;
+        let too_large = Body::TooLarge(self.content_bytes);
+        let (body, content_type, status) = match self.kind {
+            WarcKind::Conversion if !whole || self.content.len() > page_bytes_max => (too_large, None, None),
+            WarcKind::Conversion => {
+                let text = String::from_utf8(self.content)
+                    .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+                (Body::Text(text), None, None)
+            }
+            WarcKind::Response => {
+                let response = http::parse(&self.content, page_bytes_max);
+                let body = match response.body {
+                    Some(body) if whole => Body::HtmlBytes(body),
+                    _ => too_large,
+                };
+                (body, response.content_type, response.status)
+            }
+        };
+        Ok(Page {
+            id: id::from_url(&url),
+            url,
+            body,
+            title: None,
+            hints: Hints { charset: None, content_type },
+            status,
+            fetched_at: self.date,
+            passthrough: None,
+            mended: Mended::default(),
+        })
+    }
+}

@@ -1,0 +1,75 @@
+//! The half right of the log: record → decision → verdict or dead letter. One owner a log partition.
+
+use std::sync::Arc;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::cluster::Clusterer;
+use crate::fingerprint::Detector;
+use crate::fingerprint::record::{LogRecord, Unreadable};
+use crate::page::timestamp::Timestamp;
+use crate::verdict::{Judge, Verdict};
+
+/// Turns records of the log into what the user gets.
+pub struct ClusterHalf {
+    clusterer: Clusterer,
+    detector: Arc<dyn Detector>,
+    cluster_hash: u64,
+}
+
+/// What the user gets for one record: exactly one of the two.
+#[derive(Debug)]
+pub enum Conclusion {
+    /// A verdict on a page.
+    Verdict(Box<Verdict>),
+    /// Something that could not be read as a page.
+    DeadLetter(Box<Unreadable>),
+}
+
+impl ClusterHalf {
+    /// Goes on where `clusterer` stands.
+    #[must_use]
+    pub fn new(clusterer: Clusterer, detector: Arc<dyn Detector>, cluster_hash: u64) -> Self {
+        Self { clusterer, detector, cluster_hash }
+    }
+
+    /// Decides on the next record of the log; `now` is the time of the decision.
+    pub fn conclude(&mut self, record: LogRecord, now: Timestamp) -> Conclusion {
+        self.clusterer.name_log(generation(&record));
+        let position = self.clusterer.position();
+        match record {
+            LogRecord::Unreadable(unreadable) => {
+                self.clusterer.decide(None);
+                Conclusion::DeadLetter(unreadable)
+            }
+            LogRecord::Page(record) => {
+                let decision = self.clusterer.decide(Some(&record));
+                let judge = Judge {
+                    detector: &*self.detector,
+                    cluster_hash: self.cluster_hash,
+                    log_partition: position.log_partition,
+                    log_offset: position.next_log_offset,
+                    decided_at: now,
+                };
+                Conclusion::Verdict(Box::new(judge.verdict(*record, decision)))
+            }
+        }
+    }
+
+    /// The table, for saving.
+    #[must_use]
+    pub fn into_clusterer(self) -> Clusterer {
+        self.clusterer
+    }
+}
+
+/// A name for the log that begins with `record`: the same for the same pages in any format, another one for
+/// other pages, so that the verdicts of several runs may be put together.
+fn generation(record: &LogRecord) -> u32 {
+    let first = match record {
+        LogRecord::Page(page) => format!("{}\n{}\n{:?}", page.page_id, page.url, page.text),
+        LogRecord::Unreadable(unreadable) => unreadable.raw.clone(),
+    };
+    // The upper half; never 0, which says that there is no name yet.
+    ((xxh3_64(first.as_bytes()) >> 32) as u32).max(1)
+}

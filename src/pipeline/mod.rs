@@ -1,0 +1,170 @@
+//! The flow itself: one bounded graph of stages, which any source and any sink can be put to.
+//!
+//! ```text
+//!  source thread          CPU tasks, one a core          cluster thread        sink thread
+//! ┌─────────────┐ batches ┌───────────────────────┐ in   ┌───────────────┐     ┌──────────────┐
+//! │ read, frame ├────────►│ FingerprintHalf       ├─────►│ ClusterHalf   ├────►│ JSON lines   │
+//! └─────────────┘         │ decode … fingerprint  │order │ decide, judge │     │ dead letters │
+//!        ▲                └───────────────────────┘      └───────┬───────┘     └──────────────┘
+//!        └───────────── budget: pages and bytes in flight ◄──────┘
+//! ```
+//! A batch is what the source has at hand without waiting, so live input is answered at once and files are
+//! read in large steps. Each batch is one task; the cluster thread takes their results in the order in which
+//! the batches were read, so nothing depends on how many threads there are.
+//!
+//! Invariants: memory is bounded by the [`Budget`], whatever stage is slow; order is the order of the source;
+//! a stage that fails stops all others, and the run ends with its error.
+
+pub mod budget;
+pub mod cluster_half;
+pub mod document;
+pub mod fingerprint_half;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::{io, thread};
+
+use anyhow::Context;
+use tokio::runtime;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use crate::config::PipelineConfig;
+use crate::page::timestamp::Timestamp;
+use crate::source::{Record, Source};
+use budget::{Budget, Permit};
+use cluster_half::{ClusterHalf, Conclusion};
+use fingerprint_half::{FingerprintHalf, Fingerprinted, Workspace};
+
+/// Bytes from which on a batch is full: large enough that handing it over costs nothing beside its pages.
+const BATCH_BYTES: usize = 256 * 1024;
+/// Batches of conclusions that wait for the sink.
+const SINK_QUEUE_BATCHES: usize = 16;
+
+/// Where conclusions go.
+pub trait Sink: Send {
+    /// Takes conclusions in the order of the source.
+    ///
+    /// # Errors
+    /// They cannot be written; the run ends.
+    fn write(&mut self, conclusions: Vec<Conclusion>) -> anyhow::Result<()>;
+
+    /// Nothing more is at hand: brings what was taken to its reader.
+    ///
+    /// # Errors
+    /// It cannot be written; the run ends.
+    fn flush(&mut self) -> anyhow::Result<()>;
+}
+
+/// A batch on its way through the CPU stages.
+struct InFlight {
+    results: JoinHandle<Vec<Fingerprinted>>,
+    /// Given back when the batch is decided on.
+    permit: Permit,
+}
+
+/// Runs `source` through both halves into `sink`, to the end of the source. `observe` sees every result of
+/// the CPU stages, in order. Gives both halves' state back.
+///
+/// # Errors
+/// The first error of any stage.
+pub fn run<S: Sink>(
+    config: &PipelineConfig,
+    mut source: Box<dyn Source>,
+    fingerprint_half: &Arc<FingerprintHalf>,
+    mut cluster_half: ClusterHalf,
+    mut sink: S,
+    mut observe: impl FnMut(&Fingerprinted) + Send,
+) -> anyhow::Result<(ClusterHalf, S, Box<dyn Source>)> {
+    let threads = match config.threads {
+        0 => thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    };
+    let runtime = runtime::Builder::new_multi_thread()
+        .worker_threads(1) // the plumbing itself needs next to nothing
+        .max_blocking_threads(threads)
+        .thread_name("leitong-cpu")
+        .build()
+        .context("cannot start threads")?;
+    let budget = Budget::new(config.queue_pages, config.queue_bytes);
+    let (in_flight, in_order) = mpsc::channel::<InFlight>(config.queue_pages);
+    let (to_sink, concluded) = mpsc::channel::<Vec<Conclusion>>(SINK_QUEUE_BATCHES);
+    let workspaces = Arc::new(Mutex::new(Vec::new()));
+
+    thread::scope(|scope| {
+        let reading = scope.spawn(|| -> io::Result<Box<dyn Source>> {
+            loop {
+                let mut batch = Vec::new();
+                let more = source.read_batch(&mut batch, BATCH_BYTES)?;
+                if !batch.is_empty() {
+                    let bytes = batch.iter().map(Record::bytes).sum();
+                    let permit = runtime.block_on(budget.acquire(batch.len(), bytes));
+                    let half = Arc::clone(fingerprint_half);
+                    let workspaces = Arc::clone(&workspaces);
+                    let results = runtime.spawn_blocking(move || process(&half, batch, &workspaces));
+                    if in_flight.blocking_send(InFlight { results, permit }).is_err() {
+                        break; // the cluster thread has stopped, and says why
+                    }
+                }
+                if !more {
+                    break;
+                }
+            }
+            drop(in_flight);
+            Ok(source)
+        });
+        let clustering = scope.spawn(|| -> anyhow::Result<ClusterHalf> {
+            // Moved in, so that both ends are gone when this thread ends and its neighbours stop as well.
+            let (to_sink, mut in_order) = (to_sink, in_order);
+            while let Some(InFlight { results, permit }) = in_order.blocking_recv() {
+                let results = runtime.block_on(results).context("a CPU stage has failed")?;
+                let now = Timestamp::now();
+                let conclusions = results
+                    .into_iter()
+                    .map(|fingerprinted| {
+                        observe(&fingerprinted);
+                        cluster_half.conclude(fingerprinted.record, now)
+                    })
+                    .collect();
+                drop(permit);
+                if to_sink.blocking_send(conclusions).is_err() {
+                    break; // the sink thread has stopped, and says why
+                }
+            }
+            Ok(cluster_half)
+        });
+        let writing = scope.spawn(|| -> anyhow::Result<S> {
+            let mut concluded = concluded;
+            while let Some(conclusions) = concluded.blocking_recv() {
+                sink.write(conclusions)?;
+                if concluded.is_empty() {
+                    sink.flush()?;
+                }
+            }
+            sink.flush()?;
+            Ok(sink)
+        });
+        let (reading, clustering, writing) = (join(reading), join(clustering), join(writing));
+        // A stage stops quietly when its neighbour is gone: what matters is who left with an error.
+        let sink = writing?;
+        let cluster_half = clustering?;
+        let source = reading.context("cannot read on")?;
+        Ok((cluster_half, sink, source))
+    })
+}
+
+/// One CPU task: all records of a batch, with buffers that some earlier task has grown.
+fn process(
+    half: &FingerprintHalf,
+    batch: Vec<Record>,
+    workspaces: &Mutex<Vec<Workspace>>,
+) -> Vec<Fingerprinted> {
+    let pool = || workspaces.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut workspace = pool().pop().unwrap_or_else(|| half.workspace());
+    let results = batch.into_iter().map(|record| half.process(record, &mut workspace)).collect();
+    pool().push(workspace);
+    results
+}
+
+fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}

@@ -1,0 +1,60 @@
+//! Verdicts to one place, dead letters to another, and a count of both.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+
+use super::whole_lines::WholeLines;
+use crate::fingerprint::record::Unreadable;
+use crate::pipeline::Sink;
+use crate::pipeline::cluster_half::Conclusion;
+use crate::telemetry::counts::Counts;
+
+/// Where dead letters go.
+pub enum DeadLetters {
+    /// One JSON object a line.
+    File(WholeLines),
+    /// To be read by a person.
+    Log(Box<dyn FnMut(&Unreadable) + Send>),
+}
+
+/// The sink of the embedded mode.
+pub struct FileSink {
+    verdicts: WholeLines,
+    dead_letters: DeadLetters,
+    counts: Arc<Counts>,
+}
+
+impl FileSink {
+    /// Writes to the two, and counts in `counts`.
+    #[must_use]
+    pub fn new(verdicts: WholeLines, dead_letters: DeadLetters, counts: Arc<Counts>) -> Self {
+        Self { verdicts, dead_letters, counts }
+    }
+}
+
+impl Sink for FileSink {
+    fn write(&mut self, conclusions: Vec<Conclusion>) -> anyhow::Result<()> {
+        for conclusion in &conclusions {
+            match conclusion {
+                Conclusion::Verdict(verdict) => {
+                    self.verdicts.push(verdict).context("cannot write verdicts")?;
+                }
+                Conclusion::DeadLetter(letter) => match &mut self.dead_letters {
+                    DeadLetters::File(lines) => lines.push(letter).context("cannot write dead letters")?,
+                    DeadLetters::Log(log) => log(letter),
+                },
+            }
+            self.counts.conclusion(conclusion);
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> anyhow::Result<()> {
+        self.verdicts.flush().context("cannot write verdicts")?;
+        if let DeadLetters::File(lines) = &mut self.dead_letters {
+            lines.flush().context("cannot write dead letters")?;
+        }
+        Ok(())
+    }
+}

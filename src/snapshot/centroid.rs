@@ -1,0 +1,50 @@
+//! [`Centroid`] ↔ its protobuf message.
+
+use crate::cluster::Centroid;
+use crate::fingerprint::Detector;
+use crate::page::timestamp::Timestamp;
+use crate::proto::{self, FORMAT_VERSION};
+
+/// The message for a centre.
+pub(super) fn to_message(
+    corpus: &str,
+    fingerprint_hash: u64,
+    centroid: &Centroid,
+    detector: &dyn Detector,
+) -> proto::Centroid {
+    proto::Centroid {
+        format_version: FORMAT_VERSION,
+        log_offset: centroid.log_offset,
+        log_time_ms: centroid.log_time.map(Timestamp::as_ms),
+        corpus: corpus.to_owned(),
+        fingerprint_hash,
+        fingerprint: Some(proto::Fingerprint {
+            detector: detector.name().to_owned(),
+            data: centroid.fingerprint.to_vec().into(),
+        }),
+        text_digest: centroid.text_digest.to_be_bytes().to_vec().into(),
+        page_id: centroid.page_id.to_string(),
+        url: centroid.url.to_string(),
+    }
+}
+
+/// The centre of a message, or what is wrong with it.
+pub(super) fn from_message(message: &proto::Centroid, detector: &dyn Detector) -> Result<Centroid, String> {
+    let at = message.log_offset;
+    let fingerprint = message.fingerprint.as_ref().ok_or(format!("centre {at} has no fingerprint"))?;
+    if fingerprint.detector != detector.name() || !detector.is_fingerprint(&fingerprint.data) {
+        return Err(format!("centre {at} has no fingerprint of the detector {}", detector.name()));
+    }
+    let text_digest = message.text_digest.as_ref().try_into().map(u128::from_be_bytes);
+    let log_time =
+        message.log_time_ms.map(|ms| Timestamp::from_ms(ms).ok_or(format!("centre {at} has no time")));
+    Ok(Centroid {
+        log_offset: message.log_offset,
+        log_time: log_time.transpose()?,
+        fingerprint: fingerprint.data.to_vec().into(),
+        text_digest: text_digest
+            .map_err(|_| format!("centre {at} has a text digest of other than 16 bytes"))?,
+        page_id: message.page_id.as_str().into(),
+        url: message.url.as_str().into(),
+    })
+}

@@ -1,0 +1,209 @@
+//! The folder of a table: lock, load, save.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use prost::Message;
+use xxhash_rust::xxh3::Xxh3Default;
+
+use super::SnapshotError;
+use super::centroid::{from_message, to_message};
+use crate::cluster::{Clusterer, Position};
+use crate::config::ExpiryConfig;
+use crate::fingerprint::Detector;
+use crate::page::timestamp::Timestamp;
+use crate::proto::{self, FORMAT_VERSION};
+
+const MAGIC: &[u8] = b"leitong centroid table\n";
+const FILE_NAME: &str = "centroids.leitong";
+/// Bytes of one message: far above any centre, so that a damaged length does not ask for the whole memory.
+const MESSAGE_BYTES_MAX: u64 = 1 << 20;
+
+/// What a table is made with, and must be used with.
+pub struct TableSettings {
+    /// The detector whose fingerprints it holds.
+    pub detector: Arc<dyn Detector>,
+    /// How long its centres are kept.
+    pub expiry: ExpiryConfig,
+    /// Of the settings left of the log.
+    pub fingerprint_hash: u64,
+    /// Of the settings right of the log.
+    pub cluster_hash: u64,
+}
+
+/// A folder that holds a table, locked for this run.
+pub struct TableDir {
+    folder: PathBuf,
+    _lock: File,
+}
+
+impl TableDir {
+    /// Locks `folder`, which is made if it is not there.
+    ///
+    /// # Errors
+    /// [`SnapshotError::Locked`] where another run has it, [`SnapshotError::Io`] where it cannot be had.
+    pub fn open(folder: &Path) -> Result<Self, SnapshotError> {
+        fs::create_dir_all(folder).map_err(at(folder))?;
+        let path = folder.join("lock");
+        let lock = File::create(&path).map_err(at(&path))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { folder: folder.to_owned(), _lock: lock }),
+            Err(TryLockError::WouldBlock) => Err(SnapshotError::Locked { path: folder.to_owned() }),
+            Err(TryLockError::Error(error)) => Err(at(&path)(error)),
+        }
+    }
+
+    /// The table that the last run left, or none if there was no such run.
+    ///
+    /// # Errors
+    /// [`SnapshotError`], where the file cannot be read, is damaged, or was made with other settings.
+    pub fn load(&self, settings: &TableSettings) -> Result<Option<Clusterer>, SnapshotError> {
+        let path = self.folder.join(FILE_NAME);
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(at(&path)(error)),
+        };
+        let mut reader = Reader { inner: BufReader::new(file), hash: Xxh3Default::new(), path: &path };
+        let mut magic = [0; MAGIC.len()];
+        reader.exact(&mut magic)?;
+        if magic != MAGIC {
+            return Err(reader.damaged("this is no centroid table"));
+        }
+        let saved: proto::Position = reader.message()?;
+        if saved.format_version > FORMAT_VERSION {
+            return Err(SnapshotError::TooNew { path, found: saved.format_version, known: FORMAT_VERSION });
+        }
+        let hashes = [
+            ("fingerprint_hash", saved.fingerprint_hash, settings.fingerprint_hash),
+            ("cluster_hash", saved.cluster_hash, settings.cluster_hash),
+        ];
+        for (which, found, wanted) in hashes {
+            if found != wanted {
+                return Err(SnapshotError::OtherSettings { path, which, found, wanted });
+            }
+        }
+        let position = Position {
+            log_generation: saved.log_generation,
+            log_partition: saved.log_partition,
+            next_log_offset: saved.next_log_offset,
+            log_time: saved.log_time_ms.and_then(Timestamp::from_ms),
+        };
+        let mut clusterer = Clusterer::new(Arc::clone(&settings.detector), settings.expiry.clone(), position);
+        for _ in 0..saved.centroid_count {
+            let message: proto::Centroid = reader.message()?;
+            let centroid = from_message(&message, &*settings.detector).map_err(|e| reader.damaged(&e))?;
+            clusterer.restore(&message.corpus, message.fingerprint_hash, centroid);
+        }
+        reader.check_hash()?;
+        Ok(Some(clusterer))
+    }
+
+    /// Saves the table in place of the last one, in one step.
+    ///
+    /// # Errors
+    /// [`SnapshotError::Io`]; the last table is still there.
+    pub fn save(&self, clusterer: &Clusterer, settings: &TableSettings) -> Result<(), SnapshotError> {
+        let path = self.folder.join(FILE_NAME);
+        let new_path = self.folder.join(format!("{FILE_NAME}.new"));
+        write(&new_path, clusterer, settings).map_err(at(&new_path))?;
+        fs::rename(&new_path, &path).map_err(at(&path))?;
+        // The rename itself is on disk once the folder is.
+        File::open(&self.folder).and_then(|folder| folder.sync_all()).map_err(at(&self.folder))
+    }
+}
+
+fn write(path: &Path, clusterer: &Clusterer, settings: &TableSettings) -> io::Result<()> {
+    let mut writer = Writer { inner: BufWriter::new(File::create(path)?), hash: Xxh3Default::new() };
+    writer.all(MAGIC)?;
+    let position = clusterer.position();
+    writer.message(&proto::Position {
+        format_version: FORMAT_VERSION,
+        log_generation: position.log_generation,
+        log_partition: position.log_partition,
+        next_log_offset: position.next_log_offset,
+        log_time_ms: position.log_time.map(Timestamp::as_ms),
+        fingerprint_hash: settings.fingerprint_hash,
+        cluster_hash: settings.cluster_hash,
+        centroid_count: clusterer.centroid_count() as u64,
+    })?;
+    for (corpus, fingerprint_hash, centroid) in clusterer.centroids() {
+        writer.message(&to_message(corpus, fingerprint_hash, centroid, &*settings.detector))?;
+    }
+    let hash = writer.hash.digest();
+    writer.inner.write_all(&hash.to_be_bytes())?;
+    writer.inner.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+}
+
+struct Writer {
+    inner: BufWriter<File>,
+    hash: Xxh3Default,
+}
+
+impl Writer {
+    fn all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.hash.update(bytes);
+        self.inner.write_all(bytes)
+    }
+
+    fn message(&mut self, message: &impl Message) -> io::Result<()> {
+        self.all(&message.encode_length_delimited_to_vec())
+    }
+}
+
+struct Reader<'a> {
+    inner: BufReader<File>,
+    hash: Xxh3Default,
+    path: &'a Path,
+}
+
+impl Reader<'_> {
+    fn exact(&mut self, bytes: &mut [u8]) -> Result<(), SnapshotError> {
+        self.inner.read_exact(bytes).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => self.damaged("the file ends early"),
+            _ => at(self.path)(error),
+        })?;
+        self.hash.update(bytes);
+        Ok(())
+    }
+
+    fn message<M: Message + Default>(&mut self) -> Result<M, SnapshotError> {
+        let mut length = 0_u64;
+        for shift in (0..64).step_by(7) {
+            let mut byte = [0];
+            self.exact(&mut byte)?;
+            length |= u64::from(byte[0] & 0x7f) << shift;
+            if byte[0] < 0x80 {
+                break;
+            }
+        }
+        if length > MESSAGE_BYTES_MAX {
+            return Err(self.damaged("a message has an impossible length"));
+        }
+        let mut bytes = vec![0; length as usize];
+        self.exact(&mut bytes)?;
+        M::decode(&*bytes).map_err(|error| self.damaged(&format!("a message is broken: {error}")))
+    }
+
+    fn check_hash(mut self) -> Result<(), SnapshotError> {
+        let expected = self.hash.digest();
+        let mut bytes = [0; 8];
+        self.exact(&mut bytes)?;
+        if u64::from_be_bytes(bytes) == expected {
+            Ok(())
+        } else {
+            Err(self.damaged("its checksum does not fit its contents"))
+        }
+    }
+
+    fn damaged(&self, problem: &str) -> SnapshotError {
+        SnapshotError::Damaged { path: self.path.to_owned(), problem: problem.to_owned() }
+    }
+}
+
+fn at(path: &Path) -> impl Fn(io::Error) -> SnapshotError {
+    let path = path.to_owned();
+    move |error| SnapshotError::Io { path: path.clone(), error }
+}

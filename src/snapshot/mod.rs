@@ -1,0 +1,67 @@
+//! A centroid table on disk: carried from one run of `dedup` to the next.
+//!
+//! One file, `centroids.leitong`: the magic line, then protobuf messages, each behind its length as a varint:
+//! a `Position`, its `centroid_count` many `Centroid`s, oldest first; then the XXH3-64 of all that, 8 bytes,
+//! big-endian. It is replaced in one step: a crash leaves the old table or the new one.
+
+mod centroid;
+mod file;
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+pub use file::{TableDir, TableSettings};
+
+/// Why a table cannot be loaded or saved.
+#[derive(Debug, Error)]
+pub enum SnapshotError {
+    /// What the operating system says.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What went wrong.
+        error: std::io::Error,
+    },
+    /// Another run has the table.
+    #[error("{}: another run is using this table; wait for it, or take another folder", path.display())]
+    Locked {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The file is no table, or a damaged one.
+    #[error("{}: {problem}; restore the file from a backup, or remove it to begin with an empty table", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Written by a newer Leitong.
+    #[error("{}: format version {found} is newer than {known}, which this version of Leitong knows; update Leitong", path.display())]
+    TooNew {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// Ours.
+        known: u32,
+    },
+    /// Made with other settings.
+    #[error(
+        "{}: made with other settings: its {which} is {found:016x}, that of this run is {wanted:016x}; run with the \
+         settings it was made with, or take another folder",
+        path.display()
+    )]
+    OtherSettings {
+        /// The file.
+        path: PathBuf,
+        /// `fingerprint_hash` or `cluster_hash`.
+        which: &'static str,
+        /// The table's.
+        found: u64,
+        /// Ours.
+        wanted: u64,
+    },
+}

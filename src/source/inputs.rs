@@ -1,0 +1,58 @@
+//! Several inputs, one after the other, as one source.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use super::open::Input;
+use super::{Record, Skipped, Source};
+use crate::config::PageConfig;
+
+/// All inputs of a run.
+pub struct Inputs {
+    waiting: VecDeque<Input>,
+    current: Option<Box<dyn Source>>,
+    limits: PageConfig,
+    bytes_read: Arc<AtomicU64>,
+    skipped: Skipped,
+}
+
+impl Inputs {
+    /// The records of `inputs`, in order; `bytes_read` counts their bytes as they are read.
+    #[must_use]
+    pub fn new(inputs: Vec<Input>, limits: PageConfig, bytes_read: Arc<AtomicU64>) -> Self {
+        Self { waiting: inputs.into(), current: None, limits, bytes_read, skipped: Skipped::default() }
+    }
+}
+
+impl Source for Inputs {
+    fn read_batch(&mut self, batch: &mut Vec<Record>, bytes: usize) -> io::Result<bool> {
+        if self.current.is_none() {
+            let Some(input) = self.waiting.pop_front() else { return Ok(false) };
+            let name = Arc::clone(&input.name);
+            let source = input.into_source(&self.limits, Arc::clone(&self.bytes_read));
+            self.current = Some(source.map_err(|error| named(&name, &error))?);
+        }
+        if let Some(source) = &mut self.current
+            && !source.read_batch(batch, bytes)?
+        {
+            self.skipped += source.skipped();
+            self.current = None;
+            return Ok(!self.waiting.is_empty());
+        }
+        Ok(true)
+    }
+
+    fn skipped(&self) -> Skipped {
+        let mut skipped = self.skipped;
+        if let Some(source) = &self.current {
+            skipped += source.skipped();
+        }
+        skipped
+    }
+}
+
+fn named(name: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{name}: {error}"))
+}

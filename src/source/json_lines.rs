@@ -1,0 +1,147 @@
+//! Lines of JSON, one page a line.
+//!
+//! A line up to `page.line_bytes_max` is handed on as it is, and parsed by the CPU stages; of a longer one
+//! only the head is read ([`Skim`]), here, and the rest is passed over. Memory: one batch and one line.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::sync::Arc;
+
+use super::skim::Skim;
+use super::{FramingError, Payload, Record, Skipped, Source, framing_error};
+use crate::config::PageConfig;
+use crate::fingerprint::record::Place;
+use crate::page::json::parse_head;
+
+/// A source of JSON lines.
+pub struct JsonLines<R> {
+    reader: BufReader<R>,
+    input: Arc<str>,
+    line_bytes_max: usize,
+    /// Number of the line read last, from 1.
+    line: u64,
+    skipped: Skipped,
+    /// To be reported before anything is read.
+    broken: Option<FramingError>,
+    ended: bool,
+}
+
+/// What the next line came to.
+enum Line {
+    Whole(Vec<u8>),
+    /// The beginning of a line above the limit; the rest is unread.
+    Long(Vec<u8>),
+    End,
+}
+
+impl<R: Read> JsonLines<R> {
+    /// Lines of `reader`, which is `input` in messages.
+    pub fn new(reader: BufReader<R>, input: Arc<str>, limits: &PageConfig) -> Self {
+        let line_bytes_max = limits.line_bytes_max;
+        let skipped = Skipped::default();
+        Self { reader, input, line_bytes_max, line: 0, skipped, broken: None, ended: false }
+    }
+
+    /// An input that could not be unpacked at all.
+    pub(super) fn broken_from_the_start(
+        reader: BufReader<R>,
+        input: Arc<str>,
+        limits: &PageConfig,
+        error: FramingError,
+    ) -> Self {
+        Self { broken: Some(error), ..Self::new(reader, input, limits) }
+    }
+
+    fn next_record(&mut self) -> io::Result<Option<Record>> {
+        while !self.ended {
+            self.line += 1;
+            if let Some(error) = self.broken.take() {
+                self.ended = true;
+                return Ok(Some(self.record(Payload::Broken(error))));
+            }
+            let payload = match self.read_line() {
+                Ok(Line::End) => break,
+                Ok(Line::Whole(line)) if line.iter().all(u8::is_ascii_whitespace) => {
+                    self.skipped.blank_lines += 1;
+                    continue;
+                }
+                Ok(Line::Whole(line)) => Payload::Json(line),
+                Ok(Line::Long(start)) => match self.skim(&start) {
+                    Ok(payload) => payload,
+                    Err(error) => self.broken(error)?,
+                },
+                Err(error) => self.broken(error)?,
+            };
+            return Ok(Some(self.record(payload)));
+        }
+        self.ended = true;
+        Ok(None)
+    }
+
+    fn record(&self, payload: Payload) -> Record {
+        Record { place: Place::Line { input: Arc::clone(&self.input), line: self.line }, payload }
+    }
+
+    fn read_line(&mut self) -> io::Result<Line> {
+        let mut line = Vec::new();
+        loop {
+            let available = match self.reader.fill_buf() {
+                Ok([]) if line.is_empty() => return Ok(Line::End),
+                Ok([]) => return Ok(Line::Whole(line)),
+                Ok(available) => available,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            let end = memchr::memchr(b'\n', available);
+            let part = &available[..end.unwrap_or(available.len())];
+            if line.len() + part.len() > self.line_bytes_max {
+                return Ok(Line::Long(line));
+            }
+            line.extend_from_slice(part);
+            let consumed = part.len() + usize::from(end.is_some());
+            self.reader.consume(consumed);
+            if end.is_some() {
+                return Ok(Line::Whole(line));
+            }
+        }
+    }
+
+    fn skim(&mut self, start: &[u8]) -> io::Result<Payload> {
+        let mut skim = Skim::new(start, &mut self.reader);
+        let page = parse_head(&mut skim);
+        let bytes = skim.finish()?;
+        if !self.reader.fill_buf()?.is_empty() {
+            self.reader.consume(1); // the line feed
+        }
+        Ok(Payload::Head(Box::new(page.map(|mut page| {
+            page.body = crate::page::Body::TooLarge(bytes);
+            page
+        }))))
+    }
+
+    /// The record that stands for all that a broken compression keeps from being read.
+    fn broken(&mut self, error: io::Error) -> io::Result<Payload> {
+        let error: FramingError = framing_error(&error).ok_or(error)?;
+        self.ended = true;
+        Ok(Payload::Broken(error))
+    }
+}
+
+impl<R: Read + Send> Source for JsonLines<R> {
+    fn read_batch(&mut self, batch: &mut Vec<Record>, bytes_max: usize) -> io::Result<bool> {
+        let mut bytes = 0;
+        while bytes < bytes_max {
+            let Some(record) = self.next_record()? else { return Ok(false) };
+            bytes += record.bytes();
+            batch.push(record);
+            // The next line is read on only if all of it is here: waiting would hold this batch back.
+            if memchr::memchr(b'\n', self.reader.buffer()).is_none() {
+                break;
+            }
+        }
+        Ok(true)
+    }
+
+    fn skipped(&self) -> Skipped {
+        self.skipped
+    }
+}

@@ -1,0 +1,123 @@
+//! Where pages come from: files and standard input ([`open`]); later, Kafka.
+//!
+//! A source only cuts its input into records and reads no more of them than fit the limits. Making sense of a
+//! record is left to the CPU stages, which run in parallel.
+
+mod gzip;
+pub mod inputs;
+pub mod json_lines;
+pub mod open;
+mod skim;
+pub mod warc;
+
+use std::io;
+
+use thiserror::Error;
+
+use crate::fingerprint::record::Place;
+use crate::page::Page;
+use crate::page::json::PageError;
+use crate::page::warc::WarcRecord;
+
+/// One record of the input, not yet made sense of.
+#[derive(Debug)]
+pub struct Record {
+    /// Where it stands.
+    pub place: Place,
+    /// Its bytes.
+    pub payload: Payload,
+}
+
+/// What a record holds.
+#[derive(Debug)]
+pub enum Payload {
+    /// One line of JSON.
+    Json(Vec<u8>),
+    /// A response or conversion record of a WARC file.
+    Warc(Box<WarcRecord>),
+    /// A page of which only the head was read, since the record is above the limit.
+    Head(Box<Result<Page, PageError>>),
+    /// A record that the input's framing left unreadable.
+    Broken(FramingError),
+}
+
+impl Record {
+    /// Bytes of memory that the record holds, roughly.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let payload = match &self.payload {
+            Payload::Json(line) => line.len(),
+            Payload::Warc(record) => record.content.len() + record.url.as_deref().map_or(0, str::len),
+            Payload::Head(_) | Payload::Broken(_) => 0,
+        };
+        payload + size_of::<Self>()
+    }
+}
+
+/// A fault of the input's framing; goes to the dead letters.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+pub enum FramingError {
+    /// The compressed stream is broken or ends early: what follows is lost.
+    #[error("the compressed input breaks off ({0}); fetch or write the file again, then run the rest")]
+    BrokenCompression(String),
+    /// A WARC record ends before its `Content-Length`.
+    #[error("the WARC record of {url} breaks off after {found} of {expected} bytes; fetch the file again")]
+    TruncatedWarc {
+        /// Its `WARC-Target-URI`.
+        url: String,
+        /// As its head says.
+        expected: u64,
+        /// As there are.
+        found: u64,
+    },
+    /// No WARC record begins here.
+    #[error("no WARC record: {0}; skipped to the next one")]
+    BrokenWarc(String),
+}
+
+impl FramingError {
+    /// A stable word for the kind of fault.
+    #[must_use]
+    pub fn cause(&self) -> &'static str {
+        match self {
+            Self::BrokenCompression(_) | Self::TruncatedWarc { .. } => "TRUNCATED_INPUT",
+            Self::BrokenWarc(_) => "BROKEN_WARC",
+        }
+    }
+}
+
+/// Records in order. Bad records are part of the stream; an error ends the run.
+pub trait Source: Send {
+    /// Appends the next record to `batch`, waiting for it, and further ones as long as they are at hand
+    /// without waiting and the batch stays below `bytes`. False at the end of the input.
+    ///
+    /// # Errors
+    /// The input cannot be read any more.
+    fn read_batch(&mut self, batch: &mut Vec<Record>, bytes: usize) -> io::Result<bool>;
+
+    /// What was passed over so far.
+    fn skipped(&self) -> Skipped;
+}
+
+/// What a source passed over, since it is no page.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Skipped {
+    /// Lines of white space only.
+    pub blank_lines: u64,
+    /// WARC records other than responses and conversions.
+    pub warc_records: u64,
+}
+
+impl std::ops::AddAssign for Skipped {
+    fn add_assign(&mut self, other: Self) {
+        self.blank_lines += other.blank_lines;
+        self.warc_records += other.warc_records;
+    }
+}
+
+/// A reader's error, told apart: faults of the input's contents are records, faults of the machine end the run.
+pub(crate) fn framing_error(error: &io::Error) -> Option<FramingError> {
+    // `open::RawReader` wraps what the operating system says; all else comes from a decompressor.
+    let from_machine = error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<open::MachineError>);
+    (!from_machine).then(|| FramingError::BrokenCompression(error.to_string()))
+}

@@ -1,0 +1,115 @@
+//! What came of the pages so far; written by the stages, read by progress bar and summary.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::page::Mended;
+use crate::pipeline::cluster_half::Conclusion;
+use crate::verdict::{Kind, Reason};
+
+/// Counts of one run.
+#[derive(Debug, Default)]
+pub struct Counts {
+    unique: AtomicU64,
+    exact_duplicate: AtomicU64,
+    near_duplicate: AtomicU64,
+    undecidable: AtomicU64,
+    dead_letters: AtomicU64,
+    reasons: Mutex<BTreeMap<Reason, u64>>,
+    causes: Mutex<BTreeMap<&'static str, u64>>,
+    lone_surrogates: AtomicU64,
+    bad_fetched_at: AtomicU64,
+    passthrough_too_large: AtomicU64,
+}
+
+impl Counts {
+    /// Counts one conclusion.
+    pub fn conclusion(&self, conclusion: &Conclusion) {
+        match conclusion {
+            Conclusion::Verdict(verdict) => {
+                self.kind(verdict.kind).fetch_add(1, Ordering::Relaxed);
+                if let Some(reason) = verdict.reason {
+                    *lock(&self.reasons).entry(reason).or_default() += 1;
+                }
+            }
+            Conclusion::DeadLetter(letter) => {
+                self.dead_letters.fetch_add(1, Ordering::Relaxed);
+                *lock(&self.causes).entry(letter.cause).or_default() += 1;
+            }
+        }
+    }
+
+    /// Counts what was mended in one page.
+    pub fn mended(&self, mended: Mended) {
+        self.lone_surrogates.fetch_add(u64::from(mended.lone_surrogates), Ordering::Relaxed);
+        self.bad_fetched_at.fetch_add(u64::from(mended.bad_fetched_at), Ordering::Relaxed);
+        self.passthrough_too_large.fetch_add(u64::from(mended.passthrough_too_large), Ordering::Relaxed);
+    }
+
+    /// Verdicts of this kind.
+    #[must_use]
+    pub fn of_kind(&self, kind: Kind) -> u64 {
+        self.kind(kind).load(Ordering::Relaxed)
+    }
+
+    /// All verdicts and dead letters.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        let verdicts: u64 = Kind::ALL.iter().map(|kind| self.of_kind(*kind)).sum();
+        verdicts + self.dead_letters()
+    }
+
+    /// Exact and near duplicates.
+    #[must_use]
+    pub fn duplicates(&self) -> u64 {
+        self.of_kind(Kind::ExactDuplicate) + self.of_kind(Kind::NearDuplicate)
+    }
+
+    /// Records that no page could be read from.
+    #[must_use]
+    pub fn dead_letters(&self) -> u64 {
+        self.dead_letters.load(Ordering::Relaxed)
+    }
+
+    /// Undecidable pages by reason.
+    #[must_use]
+    pub fn reasons(&self) -> BTreeMap<Reason, u64> {
+        lock(&self.reasons).clone()
+    }
+
+    /// Dead letters by cause.
+    #[must_use]
+    pub fn causes(&self) -> BTreeMap<&'static str, u64> {
+        lock(&self.causes).clone()
+    }
+
+    /// What was mended, in words, with how often; without what never was.
+    #[must_use]
+    pub fn mended_in_words(&self) -> Vec<(&'static str, u64)> {
+        let counts = [
+            ("lone surrogates replaced by U+FFFD", &self.lone_surrogates),
+            ("fetched_at that is no date, read as null", &self.bad_fetched_at),
+            ("passthrough above 4 KiB, left out", &self.passthrough_too_large),
+        ];
+        counts
+            .map(|(what, count)| (what, count.load(Ordering::Relaxed)))
+            .into_iter()
+            .filter(|c| c.1 > 0)
+            .collect()
+    }
+
+    fn kind(&self, kind: Kind) -> &AtomicU64 {
+        match kind {
+            Kind::Unique => &self.unique,
+            Kind::ExactDuplicate => &self.exact_duplicate,
+            Kind::NearDuplicate => &self.near_duplicate,
+            Kind::Undecidable => &self.undecidable,
+        }
+    }
+}
+
+/// Counts stay usable whatever happened to another thread.
+fn lock<T>(counts: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    counts.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,139 @@
+//! Runs the program as users do, and reads what it writes.
+
+#![allow(dead_code, reason = "each test file uses a part of this")]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// The program, in an environment without surprises.
+pub fn leitong() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_leitong"));
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null());
+    command
+}
+
+/// What a run came to.
+pub struct Run {
+    pub status: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Run {
+    pub fn of(output: Output) -> Self {
+        Self {
+            status: output.status.code().expect("the program was not killed"),
+            stdout: String::from_utf8(output.stdout).expect("the program writes UTF-8"),
+            stderr: String::from_utf8(output.stderr).expect("the program writes UTF-8"),
+        }
+    }
+
+    /// The verdicts on standard output.
+    pub fn verdicts(&self) -> Vec<Value> {
+        assert!(self.stdout.is_empty() || self.stdout.ends_with('\n'), "no half line");
+        self.stdout.lines().map(|line| serde_json::from_str(line).expect("a verdict is JSON")).collect()
+    }
+}
+
+/// Runs the program with these arguments.
+pub fn run<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Run {
+    Run::of(leitong().args(arguments).output().expect("the program starts"))
+}
+
+/// Runs the program with these arguments and this standard input.
+pub fn run_with_input<S: AsRef<std::ffi::OsStr>>(
+    arguments: impl IntoIterator<Item = S>,
+    input: impl AsRef<[u8]>,
+) -> Run {
+    let mut child = leitong()
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut stdin = child.stdin.take().expect("it has an input");
+    let input = input.as_ref().to_vec();
+    let writer = std::thread::spawn(move || {
+        // The program may well stop before it has read everything.
+        let _ = stdin.write_all(&input);
+    });
+    let output = child.wait_with_output().expect("the program ends");
+    writer.join().expect("the input is written");
+    Run::of(output)
+}
+
+/// The verdicts on pages given as JSON lines on standard input.
+pub fn dedup(lines: impl AsRef<[u8]>) -> Run {
+    run_with_input(["dedup", "-"], lines)
+}
+
+/// What must be equal between two runs over the same input: all but the time of the decision.
+pub fn timeless(verdicts: &[Value]) -> Vec<Value> {
+    let strip = |verdict: &Value| {
+        let mut verdict = verdict.clone();
+        verdict.as_object_mut().expect("an object").remove("decided_at").expect("a time");
+        verdict
+    };
+    verdicts.iter().map(strip).collect()
+}
+
+/// The same without where the pages were read, to compare formats.
+pub fn placeless(verdicts: &[Value]) -> Vec<Value> {
+    let mut verdicts = timeless(verdicts);
+    for verdict in &mut verdicts {
+        verdict.as_object_mut().expect("an object").remove("source").expect("a source");
+    }
+    verdicts
+}
+
+/// A file of a temporary folder.
+pub fn write(folder: &Path, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, contents).expect("a file can be written");
+    path
+}
+
+pub fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).expect("memory can be written");
+    encoder.finish().expect("memory can be written")
+}
+
+/// The pages that ship with the program.
+pub fn sample_pages() -> Vec<Value> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/pages.jsonl");
+    let text = std::fs::read_to_string(path).expect("the sample pages are there");
+    text.lines().map(|line| serde_json::from_str(line).expect("a page is JSON")).collect()
+}
+
+/// Chinese text of some `sentences` sentences, different for each `topic`.
+pub fn article(topic: usize, sentences: usize) -> String {
+    const SUBJECTS: [&str; 11] =
+        ["编辑部", "老船长", "邻居", "图书管理员", "气象站", "厨师", "登山队", "修表匠", "村长", "天文台", "球队"];
+    const VERBS: [&str; 13] = [
+        "整理", "寻找", "记录", "讨论", "修理", "比较", "收集", "描述", "翻译", "测量", "搬运", "推迟", "庆祝",
+    ];
+    const OBJECTS: [&str; 17] = [
+        "旧地图", "昨天的晚饭", "铁路时刻表", "一封长信", "河边的柳树", "新的望远镜", "三只猫", "秋天的收成",
+        "港口的灯塔", "坏掉的收音机", "古代的星图", "一本菜谱", "山路上的标志", "冬季的计划", "孩子们的画", "半夜的雨声",
+        "渡船的票价",
+    ];
+    let mut state = topic as u64 + 1;
+    let mut next = |n: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % n
+    };
+    (0..sentences)
+        .map(|_| format!("{}{}了{}。", SUBJECTS[next(11)], VERBS[next(13)], OBJECTS[next(17)]))
+        .collect()
+}
+
+/// One page as a JSON line.
+pub fn page(id: &str, text: &str) -> String {
+    let page = serde_json::json!({ "id": id, "url": format!("https://example.test/{id}"), "text": text });
+    format!("{page}\n")
+}

@@ -1,0 +1,270 @@
+//! Whatever comes in ends as one verdict or one dead letter, with where and why; nothing stops the run.
+
+mod common;
+
+use common::{article, dedup, gzip, leitong, page, run, run_with_input, write};
+use serde_json::{Value, json};
+
+/// The only outcome of one line of input, amid two good pages: a verdict's reason or a dead letter's cause.
+fn outcome(line: &str) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dead_letters = folder.path().join("dead.jsonl");
+    let input = [page("before", &article(1, 20)), format!("{line}\n"), page("after", &article(2, 20))].concat();
+    let arguments = ["dedup", "-", "--dead-letters", dead_letters.to_str().expect("UTF-8")];
+    let run = run_with_input(arguments, &input);
+    let mut verdicts = run.verdicts();
+    let letters = std::fs::read_to_string(&dead_letters).expect("dead letters");
+    let letters: Vec<Value> = letters.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+    assert_eq!(verdicts.len() + letters.len(), 3, "one outcome a record: {}", run.stderr);
+    assert_eq!(verdicts.remove(0)["page_id"], "before");
+    assert_eq!(verdicts.pop().expect("the last")["page_id"], "after");
+    match (verdicts.as_slice(), letters.as_slice()) {
+        ([verdict], []) => {
+            assert_eq!(run.status, 0, "all became verdicts");
+            assert_eq!(verdict["source"]["line"], 2);
+            let reason = verdict["reason"].as_str().unwrap_or_else(|| verdict["kind"].as_str().expect("a kind"));
+            reason.to_owned()
+        }
+        ([], [letter]) => {
+            assert_eq!(run.status, 3, "some went to the dead letters");
+            assert_eq!(letter["source"], json!({ "input": "-", "line": 2 }));
+            assert!(letter["message"].as_str().is_some_and(|message| message.len() > 10), "{letter}");
+            format!("dead: {}", letter["cause"].as_str().expect("a cause"))
+        }
+        _ => panic!("two outcomes: {verdicts:?} {letters:?}"),
+    }
+}
+
+#[test]
+fn what_cannot_be_read_as_a_page_is_a_dead_letter() {
+    let long_url = format!(r#"{{"url":"http://a/{}","text":"x"}}"#, "u".repeat(9_000));
+    let long_id = format!(r#"{{"url":"http://a/","id":"{}","text":"x"}}"#, "i".repeat(300));
+    for (line, cause) in [
+        ("{", "BROKEN_JSON"),
+        (r#"{"url":"http://a/","text":"cut"#, "BROKEN_JSON"),
+        (r#"{"url":"http://a/"} trailing"#, "BROKEN_JSON"),
+        ("plain words", "BROKEN_JSON"),
+        ("\0\0\0", "BROKEN_JSON"),
+        ("null", "NULL_VALUE"),
+        ("[1]", "WRONG_TYPE"),
+        ("7", "WRONG_TYPE"),
+        (r#""http://a/""#, "WRONG_TYPE"),
+        (r#"{"url":7}"#, "WRONG_TYPE"),
+        (r#"{"url":"http://a/","html":["x"]}"#, "WRONG_TYPE"),
+        (r#"{"url":"http://a/","status":"200"}"#, "WRONG_TYPE"),
+        (r#"{"url":"http://a/","status":-1}"#, "WRONG_TYPE"),
+        (r#"{"url":"http://a/","id":12}"#, "WRONG_TYPE"),
+        (r#"{"text":"no url"}"#, "MISSING_URL"),
+        (r#"{"url":null,"text":"x"}"#, "MISSING_URL"),
+        (r#"{"url":"","text":"x"}"#, "MISSING_URL"),
+        (r#"{"url":"http://a/","html_b64":"!!!"}"#, "BAD_BASE64"),
+        (&long_url, "URL_TOO_LONG"),
+        (&long_id, "ID_TOO_LONG"),
+    ] {
+        assert_eq!(outcome(line), format!("dead: {cause}"), "{line:.60}");
+    }
+}
+
+#[test]
+fn all_else_is_a_verdict() {
+    let text = article(7, 20);
+    let body = |field: &str, value: Value| {
+        let mut page = json!({ "url": "http://a/" });
+        page[field] = value;
+        page.to_string()
+    };
+    let with = |field: &str, value: Value| {
+        let mut page = json!({ "url": "http://a/", "text": text });
+        page[field] = value;
+        page.to_string()
+    };
+    let base64 = |bytes: &[u8]| {
+        json!(base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes))
+    };
+    let random: Vec<u8> = (0..4_000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let nested = format!("{}{text}{}", "<div>".repeat(100_000), "</div>".repeat(100_000));
+    let shallow = format!("{}<p>{text}</p>{}", "<div>".repeat(20_000), "</div>".repeat(20_000));
+    for (line, expected) in [
+        (body("text", json!("")), "EMPTY"),
+        (body("text", json!(" \n\u{3000}")), "EMPTY"),
+        (body("html", json!("")), "EMPTY"),
+        (body("html_b64", json!("")), "EMPTY"),
+        (r#"{"url":"http://a/"}"#.to_owned(), "EMPTY"),
+        (body("html", json!("<html><body><script>alert(1)</script></body></html>")), "NO_TEXT"),
+        (body("text", json!("word")), "TOO_SHORT"),
+        (body("html", json!("<p>Ok</p>")), "TOO_SHORT"),
+        (body("html", json!("%PDF-1.7 %\u{1} and so on")), "NOT_HTML"),
+        (body("html_b64", base64(b"%PDF-1.7\n%\xe2\xe3\xcf\xd3 and so on")), "NOT_HTML"),
+        (body("html_b64", base64(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")), "NOT_HTML"),
+        (body("html_b64", base64(&random)), "NOT_TEXT"),
+        (body("html", json!(nested)), "TOO_COMPLEX"),
+        (body("html", json!(shallow)), "UNIQUE"),
+        (with("status", json!(404)), "HTTP_STATUS"),
+        (with("status", json!(0)), "HTTP_STATUS"),
+        (with("status", json!(204)), "UNIQUE"),
+        (with("charset", json!("no such charset")), "UNIQUE"),
+        (with("fetched_at", json!("yesterday")), "UNIQUE"),
+        (with("fetched_at", json!({ "not": "a date" })), "UNIQUE"),
+        (with("unknown", json!([1, { "deep": [2] }])), "UNIQUE"),
+        (with("passthrough", json!("p".repeat(5_000))), "UNIQUE"),
+        (with("title", Value::Null), "UNIQUE"),
+        (format!(r#"{{"url":"http://a/","text":"first","text":{}}}"#, json!(text)), "UNIQUE"),
+    ] {
+        assert_eq!(outcome(&line), expected, "{line:.80}");
+    }
+}
+
+#[test]
+fn nul_bytes_and_lone_surrogates_are_mended_and_counted() {
+    let text = article(3, 20);
+    let run = dedup(format!(
+        "{{\"url\":\"http://a/\",\"text\":\"{text}\\u0000\\ud800x\\udc00\\ud800\"}}\n{}",
+        page("b", &format!("{text}\u{0}\u{fffd}x\u{fffd}\u{fffd}"))
+    ));
+    assert!(run.stderr.contains("3  lone surrogates replaced by U+FFFD"), "{}", run.stderr);
+    assert_eq!(run.verdicts()[1]["kind"], "EXACT_DUPLICATE");
+}
+
+#[test]
+fn what_was_mended_is_counted() {
+    let text = article(4, 20);
+    let lines = [
+        json!({ "url": "http://a/", "text": text, "fetched_at": "soon", "passthrough": "p".repeat(5_000) }),
+        json!({ "url": "http://b/", "text": text, "fetched_at": 1_763_712_000_123_i64, "passthrough": { "n": 1.0 } }),
+    ];
+    let run = dedup(lines.map(|line| format!("{line}\n")).concat());
+    let verdicts = run.verdicts();
+    assert_eq!((&verdicts[0]["fetched_at"], &verdicts[0]["passthrough"]), (&Value::Null, &Value::Null));
+    assert_eq!(verdicts[1]["fetched_at"], "2025-11-21T08:00:00.123Z");
+    assert_eq!(verdicts[1]["passthrough"].to_string(), r#"{"n":1.0}"#, "as it came");
+    assert!(run.stderr.contains("1  fetched_at that is no date"), "{}", run.stderr);
+    assert!(run.stderr.contains("1  passthrough above 4 KiB"), "{}", run.stderr);
+}
+
+#[test]
+fn a_line_of_200_mb_is_a_verdict_in_little_memory() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("huge.jsonl");
+    {
+        use std::io::Write;
+        let mut file = std::io::BufWriter::new(std::fs::File::create(&path).expect("a file"));
+        file.write_all(br#"{"id":"huge","html":""#).expect("written");
+        for _ in 0..200 {
+            file.write_all(&[b'x'; 1 << 20]).expect("written");
+        }
+        file.write_all(br#"","url":"http://huge/","fetched_at":1763712000123}"#).expect("written");
+        file.write_all(format!("\n{}", page("after", &article(1, 20))).as_bytes()).expect("written");
+        // And one that is no JSON, and one whose url is the long part.
+        for start in [r#"[["#, r#"{"url":""#] {
+            file.write_all(format!("{start}{}\n", "y".repeat(40 << 20)).as_bytes()).expect("written");
+        }
+    }
+    let mut command = std::process::Command::new("bash");
+    // The program with its dictionaries takes less than 400 MB of address space; 600 have no room for such a line and its copies.
+    let program = leitong().get_program().to_owned();
+    command.args(["-c", "ulimit -v 600000; exec \"$0\" dedup --threads 1 \"$1\""]).arg(program).arg(&path);
+    let run = common::Run::of(command.output().expect("bash is there"));
+    let verdicts = run.verdicts();
+    assert_eq!(verdicts.len(), 2, "{}", run.stderr);
+    assert_eq!((&verdicts[0]["page_id"], &verdicts[0]["reason"]), (&json!("huge"), &json!("TOO_LARGE")));
+    assert_eq!(verdicts[0]["url"], "http://huge/");
+    assert_eq!(verdicts[1]["kind"], "UNIQUE");
+    assert_eq!(run.status, 3);
+    assert!(run.stderr.contains("huge.jsonl: line 3: the value: invalid type: sequence"), "{}", run.stderr);
+    assert!(run.stderr.contains("huge.jsonl: line 4: broken JSON"), "{}", run.stderr);
+}
+
+#[test]
+fn truncated_files_keep_what_was_whole() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pages: String = (0..50).map(|i| page(&i.to_string(), &article(i, 30))).collect();
+    let packed = gzip(pages.as_bytes());
+    let zstd = zstd::encode_all(pages.as_bytes(), 3).expect("memory");
+    let mut flipped = packed.clone();
+    let middle = flipped.len() / 2;
+    flipped[middle] ^= 0xff;
+    for (name, bytes) in [
+        ("cut.jsonl.gz", &packed[..packed.len() / 2]),
+        ("cut.jsonl.zst", &zstd[..zstd.len() / 2]),
+        ("flipped.jsonl.gz", &flipped[..]),
+        ("no-head.jsonl.gz", &packed[..5]),
+    ] {
+        let path = write(folder.path(), name, bytes);
+        let next = write(folder.path(), "next.jsonl", page("next", &article(99, 30)));
+        let run = run(["dedup".as_ref(), path.as_os_str(), next.as_os_str()]);
+        assert_eq!(run.status, 3, "{name}: {}", run.stderr);
+        assert!(run.stderr.contains(&format!("{name}: line ")), "{name}: {}", run.stderr);
+        assert!(run.stderr.contains("TRUNCATED_INPUT"), "{name}: {}", run.stderr);
+        let verdicts = run.verdicts();
+        assert_eq!(verdicts.last().expect("the next file is read")["page_id"], "next", "{name}");
+        for (number, verdict) in verdicts[..verdicts.len() - 1].iter().enumerate() {
+            assert_eq!(verdict["page_id"], number.to_string(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn broken_warc_records_cost_only_themselves() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let record = |id: usize, length: Option<usize>| {
+        let body = format!("HTTP/1.1 200 OK\r\n\r\n<p>{}</p>", article(id, 30));
+        let length = length.unwrap_or(body.len());
+        format!(
+            "WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://a/{id}\r\nContent-Length: {length}\r\n\r\n{body}\r\n\r\n"
+        )
+    };
+    let no_url = record(4, None).replace("WARC-Target-URI: http://a/4\r\n", "");
+    let bad_length = record(5, None).replace("Content-Length: ", "Content-Length: x");
+    let file = [
+        record(1, None),
+        "garbage\r\nmore garbage\r\n\r\n".to_owned(),
+        record(2, None),
+        no_url,
+        bad_length,
+        record(6, None),
+        record(7, Some(100_000)),
+    ];
+    let path = write(folder.path(), "broken.warc", file.concat());
+    let run = run(["dedup".as_ref(), path.as_os_str()]);
+    let urls: Vec<_> = run.verdicts().iter().map(|v| v["url"].as_str().expect("a url").to_owned()).collect();
+    assert_eq!(urls, ["http://a/1", "http://a/2", "http://a/6"]);
+    assert_eq!(run.status, 3);
+    for expected in [
+        "broken.warc: record 2: no WARC record: expected WARC/1.0 or WARC/1.1, found \"garbage\"",
+        "broken.warc: record 4: no `url`",
+        "broken.warc: record 5: no WARC record: Content-Length",
+        "broken.warc: record 7: the WARC record of http://a/7 breaks off",
+    ] {
+        assert!(run.stderr.contains(expected), "{expected} is not in {}", run.stderr);
+    }
+}
+
+#[test]
+fn outputs_that_cannot_be_written_are_errors() {
+    let input = page("a", &article(1, 20));
+    let full = run_with_input(["dedup", "-", "--output", "/dev/full"], &input);
+    assert_eq!(full.status, 1);
+    assert!(full.stderr.contains("cannot write verdicts"), "{}", full.stderr);
+    let missing = run_with_input(["dedup", "-", "--output", "/no/such/folder/v.jsonl"], &input);
+    assert_eq!(missing.status, 1);
+    assert!(missing.stderr.contains("/no/such/folder/v.jsonl"), "{}", missing.stderr);
+}
+
+#[test]
+fn inputs_that_cannot_be_read_are_errors() {
+    for (arguments, status, message) in [
+        (&["dedup", "no-such-file.jsonl"][..], 1, "no-such-file.jsonl"),
+        (&["dedup", "src"], 1, "folder"),
+        (&["dedup", "examples/pages.jsonl", "--output", "examples/pages.jsonl"], 2, "--output"),
+        (&["dedup", "--detector", "md5", "examples/pages.jsonl"], 2, "simhash"),
+        (&["dedup", "--threads", "many"], 2, "--threads"),
+        (&["dedup", "--config", "no-such-file.toml", "examples/pages.jsonl"], 2, "no-such-file.toml"),
+        (&["nonsense"], 2, "nonsense"),
+    ] {
+        let run = run(arguments);
+        assert_eq!(run.status, status, "{arguments:?}: {}", run.stderr);
+        assert!(run.stderr.contains(message), "{arguments:?}: {}", run.stderr);
+        assert_eq!(run.stdout, "", "{arguments:?}");
+    }
+    assert!(std::fs::metadata("examples/pages.jsonl").expect("still there").len() > 10_000);
+}

@@ -1,0 +1,137 @@
+//! `--table DIR` makes one stream of several runs.
+
+mod common;
+
+use std::path::Path;
+
+use common::{Run, article, page, placeless, run_with_input};
+
+fn with_table(folder: &Path, input: &str, more: &[&str]) -> Run {
+    let table = folder.join("table");
+    let arguments = [&["dedup", "-", "--table", table.to_str().expect("UTF-8")], more].concat();
+    run_with_input(arguments, input)
+}
+
+#[test]
+fn a_split_run_gives_the_verdicts_of_a_whole_one() {
+    let lines: Vec<String> = (0..60).map(|i| page(&format!("p{i}"), &article(i % 23, 25))).collect();
+    let whole = run_with_input(["dedup", "-"], lines.concat()).verdicts();
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut split = Vec::new();
+    for part in lines.chunks(17) {
+        let run = with_table(folder.path(), &part.concat(), &[]);
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        split.extend(run.verdicts());
+    }
+    assert_eq!(placeless(&split), placeless(&whole));
+    assert_eq!(whole.iter().filter(|v| v["kind"] == "UNIQUE").count(), 23);
+}
+
+#[test]
+fn other_settings_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = common::write(folder.path(), "other.toml", "[simhash.near]\nmax_distance = 3\n");
+    let left = common::write(folder.path(), "left.toml", "[segment]\nhmm = false\n");
+    let input = page("a", &article(1, 20));
+    assert_eq!(with_table(folder.path(), &input, &[]).status, 0);
+    for (config, hash) in [(config, "cluster_hash"), (left, "fingerprint_hash")] {
+        let run = with_table(folder.path(), &input, &["--config", config.to_str().expect("UTF-8")]);
+        assert_eq!(run.status, 1);
+        assert!(run.stderr.contains("made with other settings") && run.stderr.contains(hash), "{}", run.stderr);
+        assert_eq!(run.stdout, "");
+    }
+    // Threads and limits are no such settings.
+    let limits = common::write(folder.path(), "limits.toml", "[pipeline]\nthreads = 1\n[page]\nbytes_max = 2000\n");
+    let run = with_table(folder.path(), &input, &["--config", limits.to_str().expect("UTF-8")]);
+    assert_eq!(run.verdicts()[0]["kind"], "EXACT_DUPLICATE", "{}", run.stderr);
+}
+
+#[test]
+fn a_damaged_table_is_refused_whatever_byte_it_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let input: String = (0..5).map(|i| page(&format!("p{i}"), &article(i, 20))).collect();
+    assert_eq!(with_table(folder.path(), &input, &[]).status, 0);
+    let path = folder.path().join("table/centroids.leitong");
+    let good = std::fs::read(&path).expect("a table");
+    let positions = (0..good.len()).step_by(37).chain([good.len() - 1]);
+    for at in positions {
+        let mut bad = good.clone();
+        bad[at] ^= 0x20;
+        std::fs::write(&path, &bad).expect("written");
+        let run = with_table(folder.path(), "", &[]);
+        assert_eq!(run.status, 1, "byte {at} flipped: {}", run.stderr);
+        assert_eq!(std::fs::read(&path).expect("a table"), bad, "left as it is");
+    }
+    for length in [0, 10, 40, good.len() - 1] {
+        std::fs::write(&path, &good[..length]).expect("written");
+        let run = with_table(folder.path(), "", &[]);
+        assert_eq!(run.status, 1, "cut to {length}");
+        assert!(run.stderr.contains("ends early"), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn two_runs_do_not_share_a_table() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let table = folder.path().join("table");
+    let mut first = common::leitong()
+        .args(["dedup", "-", "--table", table.to_str().expect("UTF-8")])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("it starts");
+    {
+        use std::io::{BufRead, BufReader, Write};
+        let input = first.stdin.as_mut().expect("an input");
+        input.write_all(page("a", &article(1, 20)).as_bytes()).expect("written");
+        // Once there is a verdict, the lock is held.
+        let mut line = String::new();
+        BufReader::new(first.stdout.as_mut().expect("an output")).read_line(&mut line).expect("read");
+    }
+    let second = with_table(folder.path(), "", &[]);
+    assert_eq!(second.status, 1);
+    assert!(second.stderr.contains("another run is using this table"), "{}", second.stderr);
+    drop(first.stdin.take());
+    assert!(first.wait().expect("it ends").success());
+    assert_eq!(with_table(folder.path(), "", &[]).status, 0);
+}
+
+#[test]
+fn expiry_goes_by_the_pages_times() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = common::write(folder.path(), "expiry.toml", "[expiry]\nmax_age_days = 7\n");
+    let dated = |id: &str, date: &str| {
+        let text = article(1, 20);
+        format!("{}\n", serde_json::json!({ "id": id, "url": format!("http://a/{id}"), "text": text, "fetched_at": date }))
+    };
+    let pages = [
+        dated("first", "2026-01-01T00:00:00Z"),
+        dated("same week", "2026-01-08T00:00:00Z"),
+        dated("an old page, late", "2025-12-01T00:00:00Z"),
+        dated("next week", "2026-01-08T00:00:00.001Z"),
+        dated("from the future", "9999-01-01T00:00:00Z"),
+    ];
+    let run = run_with_input(["dedup", "-", "--config", config.to_str().expect("UTF-8")], pages.concat());
+    let verdicts = run.verdicts();
+    let canonical: Vec<_> = verdicts.iter().map(|v| v["canonical_page_id"].as_str().expect("an id")).collect();
+    assert_eq!(canonical[..4], ["first", "first", "first", "next week"]);
+    assert_eq!(verdicts[4]["fetched_at"], "9999-01-01T00:00:00.000Z");
+}
+
+#[test]
+fn hosts_may_be_corpora() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = common::write(folder.path(), "hosts.toml", "[corpus]\nby = \"host\"\n");
+    let text = article(1, 20);
+    let pages: String = ["http://a.test/1", "http://b.test/1", "http://A.test:80/2"]
+        .map(|url| format!("{}\n", serde_json::json!({ "url": url, "text": text })))
+        .concat();
+    let run = run_with_input(["dedup", "-", "--config", config.to_str().expect("UTF-8")], pages);
+    let verdicts = run.verdicts();
+    let seen: Vec<_> = verdicts.iter().map(|v| (v["corpus"].as_str(), v["kind"].as_str())).collect();
+    assert_eq!(
+        seen,
+        [(Some("a.test"), Some("UNIQUE")), (Some("b.test"), Some("UNIQUE")), (Some("a.test"), Some("EXACT_DUPLICATE"))]
+    );
+}
