@@ -53,6 +53,29 @@ fn deep_nesting_ends_as_an_error_or_a_document() {
     assert!(matches!(extract(&deep, &ExtractConfig::default()), Err(ExtractError::TooDeep { .. })));
 }
 
+/// A forum program gives its thread to crawlers within `<noscript>` only: it was once lost.
+#[test]
+fn a_page_that_scripts_make_is_read_from_its_noscript() {
+    let posts = [
+        "Has anybody managed to calibrate the second sensor without taking the whole case apart again?",
+        "Yes, there is a small hole below the label; a paper clip is enough to reach the switch behind it.",
+        "That worked at once, thank you. I had been looking at the wrong side of the board for two evenings.",
+    ];
+    let posts: Vec<String> = posts
+        .iter()
+        .map(|post| {
+            format!("<div class='topic-body crawler-post'><div class='post'><p>{post}</p></div></div>")
+        })
+        .collect();
+    let html = format!(
+        "<html><head><title>Calibrating the second sensor - Makers</title></head><body><header><a href=/>Makers</a></header>\
+         <noscript data-path='/t/1'><div id='main-outlet'><h1>Calibrating the second sensor</h1>{}</div></noscript>\
+         <script>start()</script></body></html>",
+        posts.concat()
+    );
+    assert!(document(&html).text().contains("a paper clip is enough"));
+}
+
 #[test]
 fn a_page_of_too_many_parts_is_refused() {
     let config = ExtractConfig { nodes_max: 1000, ..ExtractConfig::default() };

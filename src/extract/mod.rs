@@ -211,11 +211,12 @@ impl Extractor {
         scan::scan(html.as_bytes(), &mut builder)
     }
 
-    /// Parses again with hidden nodes, if that gives clearly more text: pages that a script shows.
+    /// Parses again with hidden nodes and `<noscript>`, if that gives clearly more text: pages that a script shows
+    /// or makes, such as threads of Discourse.
     fn parse_hidden(&mut self, html: &str) -> Result<bool, ExtractError> {
         let visible = self.tree.bytes();
         self.parse(html, true)?;
-        if self.tree.bytes() > 4 * visible.max(100) {
+        if self.tree.bytes() > 4 * visible.max(40) {
             return Ok(true);
         }
         self.parse(html, false)?;

@@ -125,6 +125,10 @@ fn start_tag(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize,
         // The page ends within the tag: the standard drops it.
         return Ok(html.len());
     }
+    if tag == Tag::Noscript && builder.keeps_hidden() {
+        // What is shown without scripts is read like the rest.
+        return Ok(end);
+    }
     if tag.is(fact::RAW) {
         let close = raw_text_end(html, end, &html[at..name]);
         if tag == Tag::Title {

@@ -118,6 +118,7 @@ impl std::ops::AddAssign for Skipped {
 /// A reader's error, told apart: faults of the input's contents are records, faults of the machine end the run.
 pub(crate) fn framing_error(error: &io::Error) -> Option<FramingError> {
     // `open::RawReader` wraps what the operating system says; all else comes from a decompressor.
-    let from_machine = error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<open::MachineError>);
+    let from_machine =
+        error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<open::MachineError>);
     (!from_machine).then(|| FramingError::BrokenCompression(error.to_string()))
 }

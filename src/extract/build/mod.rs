@@ -68,6 +68,11 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Whether this time what is not shown is read too.
+    pub(super) fn keeps_hidden(&self) -> bool {
+        self.keep_hidden
+    }
+
     /// Text from `start` to `end`; it may be blank.
     pub(super) fn text(&mut self, start: usize, end: usize) {
         if self.inside.skipped != 0 {
@@ -247,7 +252,8 @@ impl<'a> Builder<'a> {
 /// Whether the element is not shown. `visibility` does not count: large sites hide their text that way until a
 /// script has run.
 fn is_hidden(attributes: &Attributes<'_>) -> bool {
-    if attributes.hidden {
+    // React sends parts of a page as `<div hidden id="S:0">`, which a script then shows.
+    if attributes.hidden && !attributes.id.starts_with(b"S:") {
         return true;
     }
     if attributes.style.len() < "display:none".len() {
