@@ -73,6 +73,7 @@ fn extrapolate(rate: f64) {
 fn model(pieces: &[Piece], detector: &dyn Detector) {
     let mut distances = [0_u64; 65];
     let mut matches = [0_u64; 65];
+    // All pieces have one size, so the demand is a function of the distance.
     let mut needed = [64_u64; 65];
     let mut state = 1_u64;
     let mut next = || {

@@ -39,12 +39,14 @@ pub(super) struct Sketch {
     pub(super) values: Values,
     /// To find candidates.
     pub(super) bands: [u32; BANDS],
+    /// The sum of all unit sizes, at most 65,535: how much there was to estimate from.
+    pub(super) size: u16,
 }
 
 /// The sketch of a normalised text, or none if it has no shingle.
 pub(super) fn sketch(text: &str) -> Option<Sketch> {
     let mut minima = [u64::MAX; BINS];
-    shingles(text, |hash| {
+    let size = shingles(text, |hash| {
         let bin = (hash >> 58) as usize;
         let value = hash << 6;
         minima[bin] = minima[bin].min(value);
@@ -59,6 +61,7 @@ pub(super) fn sketch(text: &str) -> Option<Sketch> {
         bands: std::array::from_fn(|i| {
             (mix(minima[2 * i].rotate_left(32) ^ mix(minima[2 * i + 1])) >> 32) as u32
         }),
+        size: u16::try_from(size).unwrap_or(u16::MAX),
     })
 }
 
@@ -83,8 +86,8 @@ pub(super) fn resemblance(matches: u32) -> u32 {
     (matches * 16).saturating_sub(64) * 10_000 / (15 * 64)
 }
 
-/// Calls `shingle` with the hash of each shingle of `text`, in order.
-fn shingles(text: &str, mut shingle: impl FnMut(u64)) {
+/// Calls `shingle` with the hash of each shingle of `text`, in order; gives the sum of all unit sizes.
+fn shingles(text: &str, mut shingle: impl FnMut(u64)) -> u64 {
     let mut window = Window::default();
     // The word that is being read: its hash, and its letters.
     let (mut word, mut letters) = (0_u64, 0_u32);
@@ -106,6 +109,7 @@ fn shingles(text: &str, mut shingle: impl FnMut(u64)) {
     if letters > 0 {
         window.push(word, letters.min(2), &mut shingle);
     }
+    window.total_size
 }
 
 /// The last units of a text, with a rolling hash: that of units u₁ … uₙ is Σ uᵢ·Bⁿ⁻ⁱ, modulo 2⁶⁴.
@@ -117,6 +121,7 @@ struct Window {
     size: u32,
     /// Of all units so far.
     hash: u64,
+    total_size: u64,
 }
 
 /// Bⁿ for the lengths that a window may have: its units have a size of 1 at least.
@@ -136,6 +141,7 @@ impl Window {
         self.units[self.length] = (self.hash, size);
         self.length += 1;
         self.size += size;
+        self.total_size += u64::from(size);
         self.hash = self.hash.wrapping_mul(MULTIPLIER).wrapping_add(unit.wrapping_add(1));
         if self.size < SHINGLE_SIZE {
             return;
