@@ -55,7 +55,7 @@ fn mutated() -> impl Strategy<Value = String> {
             match edit {
                 0 => page.insert_str(at, piece),
                 1 => page.truncate(at),
-                _ => page.insert_str(at, &page[at..].to_owned()),
+                _ => page = [&page[..at], &page[at..], &page[at..]].concat(),
             }
         }
         page
