@@ -86,7 +86,8 @@ impl SimHash {
         let near = &self.config.near;
         let by_distance =
             on_a_line(near.sketch_matches_near, near.sketch_matches_far, distance, near.max_distance);
-        let by_size = on_a_line(near.sketch_matches_short, near.sketch_matches_near, size, near.short_text_size);
+        let by_size =
+            on_a_line(near.sketch_matches_short, near.sketch_matches_near, size, near.short_text_size);
         by_distance.max(by_size)
     }
 
@@ -277,8 +278,8 @@ mod tests {
         let detector = SimHash::new(&Config::default().simhash);
         let needed = |distance, size| detector.matches_needed(distance, size);
         assert_eq!([0, 8, 16, 99].map(|distance| needed(distance, 10_000)), [24, 32, 40, 40]);
-        assert_eq!([0, 1_100, 2_200].map(|size| needed(0, size)), [54, 39, 24]);
-        assert_eq!(needed(16, 1_100), 40, "the stricter one counts");
+        assert_eq!([0, 1_000, 2_000].map(|size| needed(0, size)), [52, 38, 24]);
+        assert_eq!(needed(16, 1_000), 40, "the stricter one counts");
     }
 
     proptest! {
