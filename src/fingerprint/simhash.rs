@@ -1,7 +1,7 @@
 //! `simhash`, the default detector (paper 002; Charikar 2002; Manku, Jain & Das Sarma 2007).
 //!
 //! Fingerprint: 64 bits, each the sign of a vote in which every distinct term takes part with its weight, and
-//! the [`sketch`](super::sketch) of the text's shingles.
+//! the [`sketch`] of the text's shingles.
 //!
 //! A SimHash within the distance makes a candidate only: among a hundred million unrelated pages there is always
 //! one. The sketch confirms it, the more strictly the further the two SimHashes are apart, since both err, but not

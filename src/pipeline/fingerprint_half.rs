@@ -13,7 +13,7 @@ use crate::fingerprint::record::{FingerprintRecord, LogRecord, Outcome, Place, T
 use crate::fingerprint::{self, Detector};
 use crate::limits::DEAD_LETTER_RAW_BYTES_MAX;
 use crate::page::host::host;
-use crate::page::json;
+use crate::page::json::{self, Rules};
 use crate::page::timestamp::Timestamp;
 use crate::page::{Mended, Page};
 use crate::segment::{Segmenter, Terms};
@@ -97,7 +97,8 @@ impl FingerprintHalf {
 
     /// Makes a record of the log of a record of the source.
     pub fn process(&self, record: Record, workspace: &mut Workspace) -> Fingerprinted {
-        match read_page(record.payload, self.config.page.bytes_max) {
+        let rules = Rules { page_bytes_max: self.config.page.bytes_max, url_required: true };
+        match read_page(record.payload, rules) {
             Ok(page) => self.process_page(record.place, page, workspace),
             Err(NoPage { cause, message, raw, raw_bytes }) => {
                 let unreadable = Unreadable { source: record.place, cause, message, raw, raw_bytes };
@@ -179,7 +180,7 @@ pub struct NoPage {
 ///
 /// # Errors
 /// [`NoPage`], where none can be read.
-pub fn read_page(payload: Payload, page_bytes_max: usize) -> Result<Page, NoPage> {
+pub fn read_page(payload: Payload, rules: Rules) -> Result<Page, NoPage> {
     let no_page = |cause, message, raw: &[u8]| NoPage {
         cause,
         message,
@@ -187,8 +188,8 @@ pub fn read_page(payload: Payload, page_bytes_max: usize) -> Result<Page, NoPage
         raw_bytes: raw.len() as u64,
     };
     let (page, raw) = match payload {
-        Payload::Json(line) => (json::parse(&line, page_bytes_max), line),
-        Payload::Warc(record) => (record.into_page(page_bytes_max), Vec::new()),
+        Payload::Json(line) => (json::parse(&line, rules), line),
+        Payload::Warc(record) => (record.into_page(rules.page_bytes_max), Vec::new()),
         Payload::Head(page) => (*page, Vec::new()),
         Payload::Broken(error) => return Err(no_page(error.cause(), error.to_string(), &[])),
     };
