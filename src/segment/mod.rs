@@ -8,6 +8,7 @@
 //! range of the normalised text. Cost: linear; about 100 µs for 6 KB of Chinese, nearly all of it jieba's.
 
 mod ascii_words;
+mod chinese;
 mod normalize;
 mod runs;
 mod script;
@@ -23,6 +24,7 @@ use xxhash_rust::xxh3::xxh3_64;
 pub use runs::is_ideographic;
 pub use vocabulary::DistinctTerm;
 use vocabulary::Vocabulary;
+use words::{DictionaryError, WordCutter, Workspace};
 
 use crate::config::SegmentConfig;
 use crate::extract::Document;
@@ -37,6 +39,7 @@ pub struct Terms {
     text: String,
     terms: Vec<Term>,
     vocabulary: Vocabulary,
+    workspace: Workspace,
 }
 
 /// One term of the text.
@@ -100,6 +103,17 @@ pub enum SegmentError {
         /// The line.
         text: String,
     },
+    /// There is no room for all words of a user dictionary.
+    #[error(
+        "segment.user_dictionary: no room for line {line} ({text:?}): some 60,000 words of three and more characters \
+         fit; leave out the rarest"
+    )]
+    DictionaryFull {
+        /// From 1.
+        line: usize,
+        /// The line.
+        text: String,
+    },
     /// There is no list of stop words for a language.
     #[error("segment.stop_word_languages: no stop words for {language:?}; there are lists for {known}")]
     UnknownLanguage {
@@ -113,7 +127,7 @@ pub enum SegmentError {
 /// Cuts documents into terms. Built once and shared by all threads.
 pub struct Segmenter {
     script: Option<script::ScriptFolder>,
-    words: words::WordCutter,
+    words: WordCutter,
     stop_words: stop_words::StopWords,
 }
 
@@ -139,10 +153,13 @@ impl Segmenter {
             normalize_paragraph(word, script.as_ref(), &mut normalized);
             normalized
         };
-        let mut words = words::WordCutter::new(config.hmm);
-        words
-            .add_dictionary(&lexicons.user_dictionary, normalize)
-            .map_err(|(line, text)| SegmentError::BadDictionaryLine { line, text })?;
+        let mut words = WordCutter::new(config.hmm);
+        words.add_dictionary(&lexicons.user_dictionary, normalize).map_err(
+            |(error, line, text)| match error {
+                DictionaryError::BadLine => SegmentError::BadDictionaryLine { line, text },
+                DictionaryError::Full => SegmentError::DictionaryFull { line, text },
+            },
+        )?;
         let stop_words =
             stop_words::StopWords::new(&config.stop_word_languages, &lexicons.stop_words, normalize)?;
         Ok(Self { script, words, stop_words })
@@ -154,8 +171,8 @@ impl Segmenter {
         for paragraph in &document.paragraphs {
             let start = terms.text.len();
             normalize_paragraph(&paragraph.text, self.script.as_ref(), &mut terms.text);
-            let Terms { text, terms, vocabulary } = terms;
-            self.words.cut(&text[start..], |word: Range<usize>| {
+            let Terms { text, terms, vocabulary, workspace } = terms;
+            self.words.cut(&text[start..], workspace, |word: Range<usize>| {
                 let hash = xxh3_64(&text.as_bytes()[start + word.start..start + word.end]);
                 if !self.stop_words.contains(hash) {
                     let distinct = vocabulary.count(hash, offset(terms.len()));

@@ -1,76 +1,88 @@
-//! Runs → words: jieba for Chinese, ICU's dictionaries and rules for all else.
+//! Runs → words: jieba's words for Chinese, ICU's dictionaries and rules for all else.
 
 use std::ops::Range;
 
 use icu_segmenter::options::WordBreakInvariantOptions;
 use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
-use jieba_rs::Jieba;
 
 use super::ascii_words::ascii_words;
+use super::chinese::{ChineseCutter, ChineseWords};
 use super::runs::{RunKind, runs};
 
 /// Cuts normalised text into words. Immutable once built, and shared by all threads.
 pub(super) struct WordCutter {
-    jieba: Jieba,
-    /// Whether jieba guesses words that its dictionary lacks.
-    hmm: bool,
+    chinese: ChineseCutter,
     icu: WordSegmenterBorrowed<'static>,
 }
 
+/// What cutting a text needs. Kept from text to text, so that its buffers are allocated once.
+#[derive(Debug, Default)]
+pub(super) struct Workspace {
+    runs: Vec<(RunKind, Range<usize>)>,
+    chinese: ChineseWords,
+}
+
+/// Why a line of a user dictionary cannot be followed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum DictionaryError {
+    /// It is not `word [frequency [tag]]`.
+    BadLine,
+    /// There is no room for more words.
+    Full,
+}
+
 impl WordCutter {
-    pub(super) fn new(hmm: bool) -> Self {
-        Self { jieba: Jieba::new(), hmm, icu: WordSegmenter::new_auto(WordBreakInvariantOptions::default()) }
+    /// With `guess`, Chinese words that the dictionary lacks are guessed.
+    pub(super) fn new(guess: bool) -> Self {
+        let icu = WordSegmenter::new_auto(WordBreakInvariantOptions::default());
+        Self { chinese: ChineseCutter::new(guess), icu }
     }
 
     /// Adds the lines of a user dictionary in jieba's format, `word [frequency [tag]]`; blank lines and
-    /// lines that begin with `#` are passed over. The error is the number and text of the first wrong line.
+    /// lines that begin with `#` are passed over. The error comes with the number and text of the first wrong line.
     pub(super) fn add_dictionary(
         &mut self,
         lines: &str,
         normalize: impl Fn(&str) -> String,
-    ) -> Result<(), (usize, String)> {
+    ) -> Result<(), (DictionaryError, usize, String)> {
         for (number, line) in (1..).zip(lines.lines()) {
             let mut parts = line.split_whitespace();
             let Some(word) = parts.next().filter(|word| !word.starts_with('#')) else { continue };
             let frequency = parts.next().map(str::parse).transpose();
-            let (Ok(frequency), tag, None) = (frequency, parts.next(), parts.next()) else {
-                return Err((number, line.to_owned()));
+            let (Ok(frequency), _tag, None) = (frequency, parts.next(), parts.next()) else {
+                return Err((DictionaryError::BadLine, number, line.to_owned()));
             };
-            self.jieba.add_word(&normalize(word), frequency, tag);
+            if !self.chinese.add_word(&normalize(word), frequency) {
+                return Err((DictionaryError::Full, number, line.to_owned()));
+            }
         }
         Ok(())
     }
 
     /// Calls `word` with the range of each word of `text`, in order; punctuation and spaces are no words.
-    ///
-    /// All Chinese runs go to jieba in one call, parted by line feeds, over which it never joins: the words are
-    /// those of each run alone, without the cost of a call and an allocation a run.
-    pub(super) fn cut(&self, text: &str, mut word: impl FnMut(Range<usize>)) {
-        let mut han = String::with_capacity(text.len());
-        for (_, run) in runs(text).filter(|(kind, _)| *kind == RunKind::Han) {
-            han.push_str(&text[run]);
-            han.push('\n');
-        }
-        let mut tokens = self.jieba.cut(&han, self.hmm).into_iter();
-        // Where the current run begins in `han`.
-        let mut han_start = 0;
-        for (kind, run) in runs(text) {
+    pub(super) fn cut(&self, text: &str, workspace: &mut Workspace, mut word: impl FnMut(Range<usize>)) {
+        let Workspace { runs: parts, chinese } = workspace;
+        parts.clear();
+        parts.extend(runs(text));
+        let han = parts.iter().filter(|(kind, _)| *kind == RunKind::Han).map(|(_, run)| run.clone());
+        self.chinese.cut(text, han, chinese);
+        let mut chinese_words = chinese.words().peekable();
+        for (kind, run) in parts {
             let start = run.start;
             match kind {
                 RunKind::Han => {
-                    let han_end = han_start + run.len();
-                    for token in tokens.by_ref().take_while(|token| token.byte_start < han_end) {
-                        word(start + token.byte_start - han_start..start + token.byte_end - han_start);
+                    while let Some(found) = chinese_words.next_if(|found| found.end <= run.end) {
+                        word(found);
                     }
-                    // The token that ended the run is its line feed.
-                    han_start = han_end + 1;
                 }
                 RunKind::Other if text[run.clone()].is_ascii() => {
-                    ascii_words(text[run].as_bytes(), |found| word(start + found.start..start + found.end));
+                    let run = text[run.clone()].as_bytes();
+                    ascii_words(run, |found| word(start + found.start..start + found.end));
                 }
+                RunKind::Other if !text[run.clone()].contains(char::is_alphanumeric) => {}
                 RunKind::Japanese | RunKind::Other => {
                     let mut from = start;
-                    let mut breaks = self.icu.segment_str(&text[run]).iter_with_word_type();
+                    let mut breaks = self.icu.segment_str(&text[run.clone()]).iter_with_word_type();
                     // The first break is the run's beginning.
                     breaks.next();
                     for (end, kind) in breaks {
@@ -91,7 +103,7 @@ mod tests {
 
     fn cut(cutter: &WordCutter, text: &str) -> Vec<String> {
         let mut words = Vec::new();
-        cutter.cut(text, |word| words.push(text[word].to_owned()));
+        cutter.cut(text, &mut Workspace::default(), |word| words.push(text[word].to_owned()));
         words
     }
 
@@ -111,16 +123,7 @@ mod tests {
         let cutter = WordCutter::new(true);
         let text =
             "研究生命起源,研究生，命起源a研究生b命起源。小明硕士毕业于中国科学院计算所x后在日本京都大学深造";
-        let mut alone = Vec::new();
-        for (kind, run) in runs(text) {
-            let run = &text[run];
-            match kind {
-                RunKind::Han => {
-                    alone.extend(cutter.jieba.cut(run, true).into_iter().map(|t| t.word.to_owned()));
-                }
-                _ => alone.extend(cut(&cutter, run)),
-            }
-        }
+        let alone: Vec<String> = runs(text).flat_map(|(_, run)| cut(&cutter, &text[run])).collect();
         assert_eq!(cut(&cutter, text), alone);
     }
 
@@ -131,6 +134,6 @@ mod tests {
         cutter.add_dictionary("# ours\n\n雷同检测器 1000 n\n", str::to_owned).expect("a dictionary");
         assert_eq!(cut(&cutter, "雷同检测器"), ["雷同检测器"]);
         let error = cutter.add_dictionary("好词\n坏词 many\n", str::to_owned);
-        assert_eq!(error, Err((2, "坏词 many".to_owned())));
+        assert_eq!(error, Err((DictionaryError::BadLine, 2, "坏词 many".to_owned())));
     }
 }
