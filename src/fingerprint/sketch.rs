@@ -115,18 +115,24 @@ fn shingles(text: &str, mut shingle: impl FnMut(u64)) -> u64 {
 /// The last units of a text, with a rolling hash: that of units u₁ … uₙ is Σ uᵢ·Bⁿ⁻ⁱ, modulo 2⁶⁴.
 #[derive(Default)]
 struct Window {
-    /// Of each unit its size, and the hash of all units before it.
-    units: [(u64, u32); SHINGLE_SIZE as usize],
-    length: usize,
+    /// A ring: of each unit its size, and the hash of all units before it.
+    units: [(u64, u32); RING],
+    /// How many units there were, and how many of them have left the window.
+    end: usize,
+    start: usize,
+    /// The sum of the sizes in the window.
     size: u32,
     /// Of all units so far.
     hash: u64,
     total_size: u64,
 }
 
-/// Bⁿ for the lengths that a window may have: its units have a size of 1 at least.
-const POWERS: [u64; SHINGLE_SIZE as usize + 1] = {
-    let mut powers = [1_u64; SHINGLE_SIZE as usize + 1];
+/// A power of two that no window exceeds: units have a size of 1 at least.
+const RING: usize = (SHINGLE_SIZE as usize + 1).next_power_of_two();
+
+/// Bⁿ for the lengths that a window may have.
+const POWERS: [u64; RING] = {
+    let mut powers = [1_u64; RING];
     let mut n = 1;
     while n < powers.len() {
         powers[n] = powers[n - 1].wrapping_mul(MULTIPLIER);
@@ -138,21 +144,21 @@ const POWERS: [u64; SHINGLE_SIZE as usize + 1] = {
 impl Window {
     #[inline]
     fn push(&mut self, unit: u64, size: u32, shingle: &mut impl FnMut(u64)) {
-        self.units[self.length] = (self.hash, size);
-        self.length += 1;
+        self.units[self.end % RING] = (self.hash, size);
+        self.end += 1;
         self.size += size;
         self.total_size += u64::from(size);
         self.hash = self.hash.wrapping_mul(MULTIPLIER).wrapping_add(unit.wrapping_add(1));
         if self.size < SHINGLE_SIZE {
             return;
         }
-        let before = self.units[0].0;
-        shingle(mix(self.hash.wrapping_sub(before.wrapping_mul(POWERS[self.length]))));
+        let before = self.units[self.start % RING].0;
+        let length = self.end - self.start;
+        shingle(mix(self.hash.wrapping_sub(before.wrapping_mul(POWERS[length % RING]))));
         // Keep the longest tail that is not yet a shingle.
         while self.size >= SHINGLE_SIZE {
-            self.size -= self.units[0].1;
-            self.units.copy_within(1..self.length, 0);
-            self.length -= 1;
+            self.size -= self.units[self.start % RING].1;
+            self.start += 1;
         }
     }
 }

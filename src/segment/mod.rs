@@ -153,8 +153,7 @@ impl Segmenter {
             normalize_paragraph(word, script.as_ref(), &mut normalized);
             normalized
         };
-        let mut words = WordCutter::new(config.hmm);
-        words.add_dictionary(&lexicons.user_dictionary, normalize).map_err(
+        let words = WordCutter::new(config.hmm, &lexicons.user_dictionary, normalize).map_err(
             |(error, line, text)| match error {
                 DictionaryError::BadLine => SegmentError::BadDictionaryLine { line, text },
                 DictionaryError::Full => SegmentError::DictionaryFull { line, text },

@@ -16,6 +16,14 @@ pub(super) fn normalize(paragraph: &str, out: &mut String) {
     let mut last = (0, out.len());
     loop {
         let at = paragraph.len() - chars.as_str().len();
+        let unchanged = ideographs(&paragraph.as_bytes()[at..]);
+        if unchanged > 0 {
+            let end = at + unchanged;
+            out.push_str(&paragraph[at..end]);
+            last = (end - IDEOGRAPH_BYTES, out.len() - IDEOGRAPH_BYTES);
+            chars = paragraph[end..].chars();
+            continue;
+        }
         let Some(c) = chars.next() else { break };
         if let Some(normal) = simple(c) {
             last = (at, out.len());
@@ -29,6 +37,17 @@ pub(super) fn normalize(paragraph: &str, out: &mut String) {
             chars = paragraph[end..].chars();
         }
     }
+}
+
+/// Of an ideograph from U+5000 to U+9FFF.
+const IDEOGRAPH_BYTES: usize = 3;
+
+/// How many bytes `text` begins with that are ideographs from U+5000 to U+9FFF, which stay as they are: most of a Chinese
+/// text, told by their first bytes, and copied in one go.
+#[inline]
+fn ideographs(text: &[u8]) -> usize {
+    let leading = text.chunks_exact(IDEOGRAPH_BYTES).take_while(|c| matches!(c[0], 0xe5..=0xe9));
+    leading.count() * IDEOGRAPH_BYTES
 }
 
 /// What becomes of a character that never combines with the one before it, where that is known offhand.

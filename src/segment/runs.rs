@@ -33,26 +33,42 @@ pub(super) fn runs(text: &str) -> impl Iterator<Item = (RunKind, Range<usize>)> 
     let mut at = 0;
     std::iter::from_fn(move || {
         let start = at;
-        let mut chars = text[start..].char_indices();
-        let (_, first) = chars.next()?;
-        let east_asian = is_ideographic(first) || is_kana(first);
-        let mut kana = is_kana(first);
-        at = text.len();
-        for (offset, c) in chars {
-            let c_is_kana = is_kana(c);
-            if (c_is_kana || is_ideographic(c)) != east_asian {
-                at = start + offset;
+        let (kind, length) = kind_at(text, start)?;
+        let mut run_kind = kind;
+        at += length;
+        while let Some((kind, length)) = kind_at(text, at) {
+            if (kind == RunKind::Other) != (run_kind == RunKind::Other) {
                 break;
             }
-            kana |= c_is_kana;
+            if kind == RunKind::Japanese {
+                run_kind = kind;
+            }
+            at += length;
         }
-        let kind = match (east_asian, kana) {
-            (false, _) => RunKind::Other,
-            (true, false) => RunKind::Han,
-            (true, true) => RunKind::Japanese,
-        };
-        Some((kind, start..at))
+        Some((run_kind, start..at))
     })
+}
+
+/// What kind of run the character at byte `at` belongs to, and its length in bytes; none at the end.
+#[inline]
+fn kind_at(text: &str, at: usize) -> Option<(RunKind, usize)> {
+    match text.as_bytes()[at..] {
+        [] => None,
+        [0..0x80, ..] => Some((RunKind::Other, 1)),
+        // U+4E00 to U+9FFF: nearly all of a Chinese text, told by its first bytes.
+        [0xe4, 0xb8..=0xff, ..] | [0xe5..=0xe9, ..] => Some((RunKind::Han, 3)),
+        _ => {
+            let c = text[at..].chars().next()?;
+            let kind = if is_kana(c) {
+                RunKind::Japanese
+            } else if is_ideographic(c) {
+                RunKind::Han
+            } else {
+                RunKind::Other
+            };
+            Some((kind, c.len_utf8()))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -87,6 +103,16 @@ mod tests {
         fn runs_cover_the_text(text in "[a-z 中文かなカ，。!\\n]{0,30}") {
             let joined: String = runs(&text).map(|(_, range)| &text[range]).collect();
             prop_assert_eq!(joined, text);
+        }
+
+        #[test]
+        fn each_character_is_in_a_run_of_its_kind(text in "[\\PC\u{4dfe}-\u{4e02}\u{9ffe}-\u{a002}かな]{0,12}") {
+            for (kind, range) in runs(&text) {
+                let run = &text[range];
+                prop_assert_eq!(run.contains(is_kana), kind == RunKind::Japanese);
+                prop_assert_eq!(run.chars().all(|c| is_ideographic(c) || is_kana(c)), kind != RunKind::Other);
+                prop_assert_eq!(run.contains(|c| is_ideographic(c) || is_kana(c)), kind != RunKind::Other);
+            }
         }
     }
 }

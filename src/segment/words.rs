@@ -32,31 +32,32 @@ pub(super) enum DictionaryError {
 }
 
 impl WordCutter {
-    /// With `guess`, Chinese words that the dictionary lacks are guessed.
-    pub(super) fn new(guess: bool) -> Self {
-        let icu = WordSegmenter::new_auto(WordBreakInvariantOptions::default());
-        Self { chinese: ChineseCutter::new(guess), icu }
-    }
-
-    /// Adds the lines of a user dictionary in jieba's format, `word [frequency [tag]]`; blank lines and
-    /// lines that begin with `#` are passed over. The error comes with the number and text of the first wrong line.
-    pub(super) fn add_dictionary(
-        &mut self,
-        lines: &str,
+    /// With the lines of a user dictionary in jieba's format, `word [frequency [tag]]`; blank lines and lines that begin
+    /// with `#` are passed over. With `guess`, Chinese words that the dictionaries lack are guessed. The error comes
+    /// with the number and text of the first wrong line.
+    pub(super) fn new(
+        guess: bool,
+        dictionary: &str,
         normalize: impl Fn(&str) -> String,
-    ) -> Result<(), (DictionaryError, usize, String)> {
-        for (number, line) in (1..).zip(lines.lines()) {
+    ) -> Result<Self, (DictionaryError, usize, String)> {
+        let mut words = Vec::new();
+        let mut numbered = Vec::new();
+        for (number, line) in (1..).zip(dictionary.lines()) {
             let mut parts = line.split_whitespace();
             let Some(word) = parts.next().filter(|word| !word.starts_with('#')) else { continue };
             let frequency = parts.next().map(str::parse).transpose();
             let (Ok(frequency), _tag, None) = (frequency, parts.next(), parts.next()) else {
                 return Err((DictionaryError::BadLine, number, line.to_owned()));
             };
-            if !self.chinese.add_word(&normalize(word), frequency) {
-                return Err((DictionaryError::Full, number, line.to_owned()));
-            }
+            words.push((normalize(word), frequency));
+            numbered.push((number, line));
         }
-        Ok(())
+        let chinese = ChineseCutter::new(&words, guess).map_err(|index| {
+            let (number, line) = numbered[index];
+            (DictionaryError::Full, number, line.to_owned())
+        })?;
+        let icu = WordSegmenter::new_auto(WordBreakInvariantOptions::default());
+        Ok(Self { chinese, icu })
     }
 
     /// Calls `word` with the range of each word of `text`, in order; punctuation and spaces are no words.
@@ -79,7 +80,7 @@ impl WordCutter {
                     let run = text[run.clone()].as_bytes();
                     ascii_words(run, |found| word(start + found.start..start + found.end));
                 }
-                RunKind::Other if !text[run.clone()].contains(char::is_alphanumeric) => {}
+                RunKind::Other if text[run.clone()].chars().all(is_punctuation) => {}
                 RunKind::Japanese | RunKind::Other => {
                     let mut from = start;
                     let mut breaks = self.icu.segment_str(&text[run.clone()]).iter_with_word_type();
@@ -97,6 +98,16 @@ impl WordCutter {
     }
 }
 
+/// ASCII that is no letter or digit, and the punctuation of Chinese and western texts: most of what stands between
+/// Chinese words, told without a table.
+#[inline]
+fn is_punctuation(c: char) -> bool {
+    match c {
+        ..'\u{80}' => !c.is_ascii_alphanumeric(),
+        _ => matches!(c, '\u{2010}'..='\u{2027}' | '\u{3000}'..='\u{3004}' | '\u{3008}'..='\u{3020}'),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,7 +120,7 @@ mod tests {
 
     #[test]
     fn cuts_each_script_by_its_own_rules() {
-        let cutter = WordCutter::new(true);
+        let cutter = WordCutter::new(true, "", str::to_owned).expect("no dictionary");
         assert_eq!(cut(&cutter, "我们在北京大学读书。"), ["我们", "在", "北京大学", "读书"]);
         assert_eq!(cut(&cutter, "it doesn't cost 3.14 euros!"), ["it", "doesn't", "cost", "3.14", "euros"]);
         assert_eq!(cut(&cutter, "用rust写程序"), ["用", "rust", "写", "程序"]);
@@ -120,7 +131,7 @@ mod tests {
 
     #[test]
     fn runs_do_not_see_one_another() {
-        let cutter = WordCutter::new(true);
+        let cutter = WordCutter::new(true, "", str::to_owned).expect("no dictionary");
         let text =
             "研究生命起源,研究生，命起源a研究生b命起源。小明硕士毕业于中国科学院计算所x后在日本京都大学深造";
         let alone: Vec<String> = runs(text).flat_map(|(_, run)| cut(&cutter, &text[run])).collect();
@@ -128,12 +139,17 @@ mod tests {
     }
 
     #[test]
+    fn no_word_has_punctuation_alone() {
+        assert!(('\0'..=char::MAX).filter(|c| is_punctuation(*c)).all(|c| !c.is_alphanumeric()));
+    }
+
+    #[test]
     fn takes_words_of_the_user() {
-        let mut cutter = WordCutter::new(false);
-        assert_eq!(cut(&cutter, "雷同检测器"), ["雷同", "检测器"]);
-        cutter.add_dictionary("# ours\n\n雷同检测器 1000 n\n", str::to_owned).expect("a dictionary");
-        assert_eq!(cut(&cutter, "雷同检测器"), ["雷同检测器"]);
-        let error = cutter.add_dictionary("好词\n坏词 many\n", str::to_owned);
-        assert_eq!(error, Err((DictionaryError::BadLine, 2, "坏词 many".to_owned())));
+        let cutter = |dictionary| WordCutter::new(false, dictionary, str::to_owned);
+        assert_eq!(cut(&cutter("").expect("no dictionary"), "雷同检测器"), ["雷同", "检测器"]);
+        let ours = cutter("# ours\n\n雷同检测器 1000 n\n").expect("a dictionary");
+        assert_eq!(cut(&ours, "雷同检测器"), ["雷同检测器"]);
+        let error = cutter("好词\n坏词 many\n").err();
+        assert_eq!(error, Some((DictionaryError::BadLine, 2, "坏词 many".to_owned())));
     }
 }

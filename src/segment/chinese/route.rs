@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::dictionary::Dictionary;
-use super::trie::{Code, Entry, MAX_CODE};
+use super::trie::{Code, Entry, MAX_CODE, Misses, Trie};
 
 /// The best way through a text. Kept from text to text, so that its buffers are allocated once.
 #[derive(Debug, Default)]
@@ -11,6 +11,11 @@ pub(super) struct Route {
     /// The trie's entries after two and three characters, for each position.
     second: Vec<Entry>,
     third: Vec<Entry>,
+    // What it takes to find them.
+    keys: Vec<u32>,
+    longer: Vec<u32>,
+    found: Vec<Entry>,
+    misses: Misses,
     /// ln of the probability of the best cut from each position to the end of its run.
     log_probabilities: Vec<f64>,
     /// Where the best word from each position ends.
@@ -25,10 +30,25 @@ impl Route {
     pub(super) fn find(&mut self, codes: &[Code], dictionary: &Dictionary) {
         let trie = &dictionary.trie;
         let code = |at: usize| codes.get(at).copied().unwrap_or(Code::MAX);
-        self.second.clear();
-        self.second.extend((0..codes.len()).map(|at| trie.second(codes[at], code(at + 1))));
+        self.keys.clear();
+        self.keys.extend((0..codes.len()).map(|at| Trie::second_key(codes[at], code(at + 1))));
+        trie.find_all(&self.keys, &mut self.second, &mut self.misses);
+        // At few positions do words of three characters begin: ask for those alone.
+        self.keys.resize(codes.len(), 0);
+        self.longer.resize(codes.len(), 0);
+        let mut longer = 0;
+        for (at, second) in self.second.iter().enumerate() {
+            let key = Trie::next_key(*second, code(at + 2));
+            self.keys[longer] = key;
+            self.longer[longer] = at as u32;
+            longer += usize::from(key > 0);
+        }
+        trie.find_all(&self.keys[..longer], &mut self.found, &mut self.misses);
         self.third.clear();
-        self.third.extend(self.second.iter().zip(2..).map(|(second, at)| trie.next(*second, code(at))));
+        self.third.resize(codes.len(), Entry::default());
+        for (at, entry) in self.longer.iter().zip(&self.found) {
+            self.third[*at as usize] = *entry;
+        }
 
         self.log_probabilities.clear();
         self.log_probabilities.resize(codes.len() + 1, 0.0);
@@ -56,7 +76,7 @@ impl Route {
             let mut end = at + 3;
             while entry != Entry::default() {
                 consider(entry, end);
-                entry = trie.next(entry, code(end));
+                entry = trie.find(Trie::next_key(entry, code(end)));
                 end += 1;
             }
             if best_end == 0 {

