@@ -1,0 +1,119 @@
+//! The other commands, and the pages that are generated from the program.
+
+mod common;
+
+use common::{article, run, run_with_input, write};
+use serde_json::Value;
+
+#[test]
+fn extract_prints_one_paragraph_a_line() {
+    let html = "<html><head><title>Title</title></head><body><nav><a href=/>Home</a> <a href=/a>News</a></nav>\
+                <article><h1>A headline</h1><p>First paragraph, which is long enough to be one, \
+                and has some commas, too.</p><ul><li>An item of a list that says something.</li></ul>\
+                <p>Second paragraph, which is long enough to be one as well, and ends here.</p></article></body></html>";
+    let text = run_with_input(["extract"], html);
+    assert_eq!(text.status, 0, "{}", text.stderr);
+    let first = text.stdout.find("First paragraph").expect("the first paragraph");
+    let second = text.stdout.find("Second paragraph").expect("the second paragraph");
+    assert!(first < second && !text.stdout.contains("Home"), "{}", text.stdout);
+
+    let json = run_with_input(["extract", "--format", "json", "-"], html);
+    let document: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    assert_eq!(document["title"], "Title");
+    assert_eq!(document["charset"]["name"], "UTF-8");
+    let kinds: Vec<_> = document["paragraphs"].as_array().expect("a list").iter().map(|p| p["kind"].clone()).collect();
+    assert!(kinds.contains(&"paragraph".into()) && kinds.contains(&"list_item".into()), "{document:#}");
+}
+
+#[test]
+fn extract_says_why_there_is_no_text() {
+    let run = run_with_input(["extract"], "%PDF-1.7\n%\u{1}\u{2}");
+    assert_eq!(run.status, 1);
+    assert_eq!(run.stderr, "leitong: -: the body is a PDF document, not HTML (NOT_HTML)\n");
+}
+
+#[test]
+fn extract_goes_through_whole_files() {
+    let run = run(["extract", "--jsonl", "examples/pages.jsonl"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let lines: Vec<Value> = run.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let pages = common::sample_pages();
+    assert_eq!(lines.len(), pages.len());
+    for (line, page) in lines.iter().zip(&pages) {
+        assert_eq!(line["id"], page["id"]);
+        assert!(line["reason"].is_null() || line["text"] == "", "{line}");
+    }
+    let gbk = lines.iter().find(|line| line["id"] == "zh-stew-gbk").expect("it is there");
+    assert_eq!(gbk["charset"], "GBK");
+}
+
+#[test]
+fn compare_says_why() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = article(5, 40);
+    let a = write(folder.path(), "a.txt", &text);
+    let b = write(folder.path(), "b.html", format!("<p>{}</p>", text.replacen("三只猫", "两只猫", 1)));
+    let c = write(folder.path(), "c.txt", article(6, 40));
+    let near = run(["compare".as_ref(), a.as_os_str(), b.as_os_str()]);
+    assert_eq!(near.status, 0, "{}", near.stderr);
+    for expected in ["NEAR_DUPLICATE", "sketch_matches", "main text", "top terms of A", "UTF-8"] {
+        assert!(near.stdout.contains(expected), "{expected} is not in\n{}", near.stdout);
+    }
+    let same = run(["compare".as_ref(), a.as_os_str(), a.as_os_str()]);
+    assert!(same.stdout.contains("EXACT_DUPLICATE") && same.stdout.contains("distance 0"), "{}", same.stdout);
+    let far = run(["compare".as_ref(), a.as_os_str(), c.as_os_str()]);
+    assert!(far.stdout.contains("UNIQUE: B is not near A"), "{}", far.stdout);
+    let sample = run(["compare", "examples/pages.jsonl#zh-pc", "examples/pages.jsonl#zh-pc-tw"]);
+    assert!(sample.stdout.contains("NEAR_DUPLICATE"), "{}", sample.stdout);
+    let missing = run(["compare", "examples/pages.jsonl#zh-pc", "examples/pages.jsonl#nothing"]);
+    assert_eq!(missing.status, 2);
+    assert!(missing.stderr.contains("no page with the id \"nothing\""), "{}", missing.stderr);
+}
+
+#[test]
+fn config_example_passes_config_check() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let example = run(["config", "example"]).stdout;
+    let file = write(folder.path(), "leitong.toml", example);
+    let check = run(["config".as_ref(), "check".as_ref(), file.as_os_str()]);
+    assert_eq!(check.status, 0, "{}", check.stderr);
+    assert!(check.stdout.contains("right; detector simhash"), "{}", check.stdout);
+}
+
+#[test]
+fn config_check_finds_all_faults() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = write(
+        folder.path(),
+        "leitong.toml",
+        "[simhash.near]\nmax_distanse = 3\nconfirm = \"maybe\"\n[segment]\nuser_dictionary = \"${LEITONG_NO_SUCH}\"\n",
+    );
+    let check = run(["config".as_ref(), "check".as_ref(), file.as_os_str()]);
+    assert_eq!(check.status, 2);
+    for expected in ["did you mean simhash.near.max_distance?", "\"sketch\" or \"none\"", "LEITONG_NO_SUCH is not set"] {
+        assert!(check.stderr.contains(expected), "{expected} is not in\n{}", check.stderr);
+    }
+}
+
+#[test]
+fn the_users_own_words_are_used() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path(), "words.txt", "三只猫 100000\n");
+    write(folder.path(), "stop.txt", "老船长\n");
+    let config = "[segment]\nuser_dictionary = \"words.txt\"\nstop_word_file = \"${STOP:-stop.txt}\"\n";
+    let config = write(folder.path(), "leitong.toml", config);
+    let text = write(folder.path(), "a.txt", "老船长寻找三只猫。".repeat(20));
+    let run = run(["compare".as_ref(), "--config".as_ref(), config.as_os_str(), text.as_os_str(), text.as_os_str()]);
+    assert!(run.stdout.contains("三只猫 20") && !run.stdout.contains("老船长"), "{}{}", run.stdout, run.stderr);
+    write(folder.path(), "words.txt", "三只猫 many\n");
+    let bad = common::run(["config".as_ref(), "check".as_ref(), config.as_os_str()]);
+    assert_eq!(bad.status, 2);
+    assert!(bad.stderr.contains("segment.user_dictionary: line 1"), "{}", bad.stderr);
+}
+
+#[test]
+fn generated_pages_are_up_to_date() {
+    let docs = run(["config", "docs"]).stdout;
+    let file = std::fs::read_to_string("docs/configuration.md").expect("the page");
+    assert!(docs == file, "docs/configuration.md is stale: run `make docs`");
+}

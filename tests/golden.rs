@@ -1,0 +1,51 @@
+//! Fingerprints are fixed: the same text has the same fingerprint in debug and release builds, on every machine
+//! and in every release of one format version. `make test` runs this file in both builds.
+//!
+//! If a change is meant to alter fingerprints, raise the VERSION of the stage that changed, then write the file
+//! anew: `LEITONG_GOLDEN=write cargo test --test golden`.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use leitong::config::{Config, load};
+use leitong::fingerprint::record::{LogRecord, Outcome, Place};
+use leitong::pipeline::fingerprint_half::FingerprintHalf;
+use leitong::source::{Payload, Record};
+
+const TEXTS: &str = include_str!("golden/texts.jsonl");
+const GOLDEN: &str = "tests/golden/fingerprints.tsv";
+
+/// The whole fingerprint of each text, sketch included, in hex, and its digest.
+fn fingerprints(name: &str, config: Config) -> String {
+    let half = FingerprintHalf::new(config).expect("a right configuration");
+    let mut workspace = half.workspace();
+    let mut table = String::new();
+    for (line, json) in (1..).zip(TEXTS.lines()) {
+        let place = Place::Line { input: "texts".into(), line };
+        let payload = Payload::Json(json.as_bytes().to_vec());
+        let LogRecord::Page(page) = half.process(Record { place, payload }, &mut workspace).record else {
+            panic!("line {line} is no page");
+        };
+        let fingerprint = match &page.outcome {
+            Outcome::Fingerprint(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+            Outcome::Undecidable(reason) => reason.as_str().to_owned(),
+        };
+        let digest = page.text.expect("a text").digest;
+        let _ = writeln!(table, "{name}\t{}\t{digest:032x}\t{fingerprint}", page.page_id);
+    }
+    table
+}
+
+#[test]
+fn fingerprints_are_fixed() {
+    let paper = load::load(Path::new("examples/simhash-paper.toml")).expect("the paper's setting");
+    let found = [fingerprints("default", Config::default()), fingerprints("paper", paper)].concat();
+    if std::env::var("LEITONG_GOLDEN").is_ok_and(|value| value == "write") {
+        std::fs::write(GOLDEN, &found).expect("written");
+    }
+    let expected = std::fs::read_to_string(GOLDEN).expect("the golden file");
+    for (found, expected) in found.lines().zip(expected.lines()) {
+        assert_eq!(found, expected);
+    }
+    assert_eq!(found.lines().count(), expected.lines().count());
+}
