@@ -21,7 +21,8 @@ fn extract_prints_one_paragraph_a_line() {
     let document: Value = serde_json::from_str(&json.stdout).expect("JSON");
     assert_eq!(document["title"], "Title");
     assert_eq!(document["charset"]["name"], "UTF-8");
-    let kinds: Vec<_> = document["paragraphs"].as_array().expect("a list").iter().map(|p| p["kind"].clone()).collect();
+    let kinds: Vec<_> =
+        document["paragraphs"].as_array().expect("a list").iter().map(|p| p["kind"].clone()).collect();
     assert!(kinds.contains(&"paragraph".into()) && kinds.contains(&"list_item".into()), "{document:#}");
 }
 
@@ -36,7 +37,8 @@ fn extract_says_why_there_is_no_text() {
 fn extract_goes_through_whole_files() {
     let run = run(["extract", "--jsonl", "examples/pages.jsonl"]);
     assert_eq!(run.status, 0, "{}", run.stderr);
-    let lines: Vec<Value> = run.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let lines: Vec<Value> =
+        run.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let pages = common::sample_pages();
     assert_eq!(lines.len(), pages.len());
     for (line, page) in lines.iter().zip(&pages) {
@@ -90,7 +92,9 @@ fn config_check_finds_all_faults() {
     );
     let check = run(["config".as_ref(), "check".as_ref(), file.as_os_str()]);
     assert_eq!(check.status, 2);
-    for expected in ["did you mean simhash.near.max_distance?", "\"sketch\" or \"none\"", "LEITONG_NO_SUCH is not set"] {
+    for expected in
+        ["did you mean simhash.near.max_distance?", "\"sketch\" or \"none\"", "LEITONG_NO_SUCH is not set"]
+    {
         assert!(check.stderr.contains(expected), "{expected} is not in\n{}", check.stderr);
     }
 }
@@ -103,8 +107,19 @@ fn the_users_own_words_are_used() {
     let config = "[segment]\nuser_dictionary = \"words.txt\"\nstop_word_file = \"${STOP:-stop.txt}\"\n";
     let config = write(folder.path(), "leitong.toml", config);
     let text = write(folder.path(), "a.txt", "老船长寻找三只猫。".repeat(20));
-    let run = run(["compare".as_ref(), "--config".as_ref(), config.as_os_str(), text.as_os_str(), text.as_os_str()]);
-    assert!(run.stdout.contains("三只猫 20") && !run.stdout.contains("老船长"), "{}{}", run.stdout, run.stderr);
+    let run = run([
+        "compare".as_ref(),
+        "--config".as_ref(),
+        config.as_os_str(),
+        text.as_os_str(),
+        text.as_os_str(),
+    ]);
+    assert!(
+        run.stdout.contains("三只猫 20") && !run.stdout.contains("老船长"),
+        "{}{}",
+        run.stdout,
+        run.stderr
+    );
     write(folder.path(), "words.txt", "三只猫 many\n");
     let bad = common::run(["config".as_ref(), "check".as_ref(), config.as_os_str()]);
     assert_eq!(bad.status, 2);

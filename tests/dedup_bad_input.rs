@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 fn outcome(line: &str) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let dead_letters = folder.path().join("dead.jsonl");
-    let input = [page("before", &article(1, 20)), format!("{line}\n"), page("after", &article(2, 20))].concat();
+    let input =
+        [page("before", &article(1, 20)), format!("{line}\n"), page("after", &article(2, 20))].concat();
     let arguments = ["dedup", "-", "--dead-letters", dead_letters.to_str().expect("UTF-8")];
     let run = run_with_input(arguments, &input);
     let mut verdicts = run.verdicts();
@@ -22,7 +23,8 @@ fn outcome(line: &str) -> String {
         ([verdict], []) => {
             assert_eq!(run.status, 0, "all became verdicts");
             assert_eq!(verdict["source"]["line"], 2);
-            let reason = verdict["reason"].as_str().unwrap_or_else(|| verdict["kind"].as_str().expect("a kind"));
+            let reason =
+                verdict["reason"].as_str().unwrap_or_else(|| verdict["kind"].as_str().expect("a kind"));
             reason.to_owned()
         }
         ([], [letter]) => {
@@ -78,9 +80,8 @@ fn all_else_is_a_verdict() {
         page[field] = value;
         page.to_string()
     };
-    let base64 = |bytes: &[u8]| {
-        json!(base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes))
-    };
+    let base64 =
+        |bytes: &[u8]| json!(base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes));
     let random: Vec<u8> = (0..4_000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     let nested = format!("{}{text}{}", "<div>".repeat(100_000), "</div>".repeat(100_000));
     let shallow = format!("{}<p>{text}</p>{}", "<div>".repeat(20_000), "</div>".repeat(20_000));

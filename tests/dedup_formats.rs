@@ -10,7 +10,9 @@ use serde_json::Value;
 /// Bytes of a page's body, as a server would send them.
 fn body(page: &Value) -> Option<Vec<u8>> {
     if let Some(base64) = page["html_b64"].as_str() {
-        return Some(base64::Engine::decode(&base64::engine::general_purpose::STANDARD, base64).expect("base64"));
+        return Some(
+            base64::Engine::decode(&base64::engine::general_purpose::STANDARD, base64).expect("base64"),
+        );
     }
     page["html"].as_str().map(|html| html.as_bytes().to_vec())
 }
@@ -30,28 +32,49 @@ fn warc_record(kind: &str, url: &Value, date: &Value, content_type: &str, conten
         let _ = write!(head, "WARC-Target-URI: {url}\r\n");
     }
     let date = date.as_str().unwrap_or("2026-01-01T00:00:00Z");
-    let _ = write!(head, "WARC-Date: {date}\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\n\r\n", content.len());
+    let _ = write!(
+        head,
+        "WARC-Date: {date}\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\n\r\n",
+        content.len()
+    );
     [head.as_bytes(), content, b"\r\n\r\n"].concat()
 }
 
 /// The sample pages as records of a WARC file, with records of other types between them.
 fn warc_records() -> Vec<Vec<u8>> {
-    let mut records = vec![warc_record("warcinfo", &Value::Null, &Value::Null, "application/warc-fields", b"software: x\r\n")];
+    let mut records = vec![warc_record(
+        "warcinfo",
+        &Value::Null,
+        &Value::Null,
+        "application/warc-fields",
+        b"software: x\r\n",
+    )];
     for (number, page) in sample_pages().iter().enumerate() {
         let url = &page["url"];
-        records.push(warc_record("request", url, &page["fetched_at"], "application/http", b"GET / HTTP/1.1\r\n\r\n"));
+        records.push(warc_record(
+            "request",
+            url,
+            &page["fetched_at"],
+            "application/http",
+            b"GET / HTTP/1.1\r\n\r\n",
+        ));
         match (body(page), page["text"].as_str()) {
             (_, Some(text)) => {
-                records.push(warc_record("conversion", url, &page["fetched_at"], "text/plain", text.as_bytes()));
+                records.push(warc_record(
+                    "conversion",
+                    url,
+                    &page["fetched_at"],
+                    "text/plain",
+                    text.as_bytes(),
+                ));
             }
             (Some(body), _) => records.push(match number % 3 {
                 0 => response(page, &body, ""),
                 1 => response(page, &gzip(&body), "Content-Encoding: gzip\r\n"),
                 _ => {
                     let (first, second) = body.split_at(body.len() / 2);
-                    let chunks = [first, second, b""].map(|part| {
-                        [format!("{:x}\r\n", part.len()).as_bytes(), part, b"\r\n"].concat()
-                    });
+                    let chunks = [first, second, b""]
+                        .map(|part| [format!("{:x}\r\n", part.len()).as_bytes(), part, b"\r\n"].concat());
                     response(page, &chunks.concat(), "Transfer-Encoding: chunked\r\n")
                 }
             }),
@@ -73,7 +96,15 @@ fn all_formats_of_json_lines_give_the_same_verdicts() {
         write(folder.path(), "pages.jsonl.gz", gzip(&plain)),
         write(folder.path(), "members.jsonl.gz", members),
         write(folder.path(), "pages.jsonl.zst", frames.map(|frame| frame.expect("memory")).concat()),
-        write(folder.path(), "bom-and-crlf.jsonl", [b"\xef\xbb\xbf", &String::from_utf8(plain.clone()).expect("UTF-8").replace('\n', "\r\n\n").into_bytes()[..]].concat()),
+        write(
+            folder.path(),
+            "bom-and-crlf.jsonl",
+            [
+                b"\xef\xbb\xbf",
+                &String::from_utf8(plain.clone()).expect("UTF-8").replace('\n', "\r\n\n").into_bytes()[..],
+            ]
+            .concat(),
+        ),
         write(folder.path(), "no-ending", plain.trim_ascii_end()),
     ];
     for file in &files {
@@ -94,21 +125,33 @@ fn warc_gives_the_same_verdicts() {
     let records = warc_records();
     let files = [
         write(folder.path(), "pages.warc", records.concat()),
-        write(folder.path(), "pages.warc.gz", records.iter().flat_map(|record| gzip(record)).collect::<Vec<_>>()),
+        write(
+            folder.path(),
+            "pages.warc.gz",
+            records.iter().flat_map(|record| gzip(record)).collect::<Vec<_>>(),
+        ),
         write(folder.path(), "one-member.warc.gz", gzip(&records.concat())),
     ];
     // WARC has no ids: pages are told by url, and a recrawl has the id of the first crawl.
     let expected = run(["dedup", "examples/pages.jsonl"]).verdicts();
     let facts = |verdict: &Value| {
-        ["url", "kind", "reason", "canonical_url", "distance", "text_digest", "fetched_at"].map(|field| verdict[field].clone())
+        ["url", "kind", "reason", "canonical_url", "distance", "text_digest", "fetched_at"]
+            .map(|field| verdict[field].clone())
     };
     for file in &files {
         let run = run(["dedup".as_ref(), file.as_os_str()]);
         assert_eq!(run.status, 0, "{}: {}", file.display(), run.stderr);
         let verdicts = run.verdicts();
-        assert_eq!(verdicts.iter().map(facts).collect::<Vec<_>>(), expected.iter().map(facts).collect::<Vec<_>>());
+        assert_eq!(
+            verdicts.iter().map(facts).collect::<Vec<_>>(),
+            expected.iter().map(facts).collect::<Vec<_>>()
+        );
         let others = records.len() - verdicts.len();
-        assert!(run.stderr.contains(&format!("{others}  WARC records of other types, skipped")), "{}", run.stderr);
+        assert!(
+            run.stderr.contains(&format!("{others}  WARC records of other types, skipped")),
+            "{}",
+            run.stderr
+        );
         assert_eq!(verdicts[0]["source"]["record"], 3, "the first response is the third record");
     }
 }

@@ -32,9 +32,29 @@ fn a_verdict_says_what_the_contract_promises() {
     let verdicts = run(["dedup", "examples/pages.jsonl"]).verdicts();
     let pages: HashMap<_, _> = sample_pages().into_iter().map(|p| (p["id"].clone(), p)).collect();
     const FIELDS: [&str; 23] = [
-        "page_id", "url", "corpus", "kind", "reason", "cluster_id", "canonical_page_id", "canonical_url",
-        "same_url", "detector", "distance", "similarity", "fingerprint", "text_digest", "source", "log_partition",
-        "log_offset", "fetched_at", "decided_at", "fingerprint_hash", "cluster_hash", "evidence", "passthrough",
+        "page_id",
+        "url",
+        "corpus",
+        "kind",
+        "reason",
+        "cluster_id",
+        "canonical_page_id",
+        "canonical_url",
+        "same_url",
+        "detector",
+        "distance",
+        "similarity",
+        "fingerprint",
+        "text_digest",
+        "source",
+        "log_partition",
+        "log_offset",
+        "fetched_at",
+        "decided_at",
+        "fingerprint_hash",
+        "cluster_hash",
+        "evidence",
+        "passthrough",
     ];
     for (line, verdict) in (1..).zip(&verdicts) {
         let fields: Vec<_> = verdict.as_object().expect("an object").keys().map(String::as_str).collect();

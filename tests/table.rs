@@ -37,11 +37,16 @@ fn other_settings_are_refused() {
     for (config, hash) in [(config, "cluster_hash"), (left, "fingerprint_hash")] {
         let run = with_table(folder.path(), &input, &["--config", config.to_str().expect("UTF-8")]);
         assert_eq!(run.status, 1);
-        assert!(run.stderr.contains("made with other settings") && run.stderr.contains(hash), "{}", run.stderr);
+        assert!(
+            run.stderr.contains("made with other settings") && run.stderr.contains(hash),
+            "{}",
+            run.stderr
+        );
         assert_eq!(run.stdout, "");
     }
     // Threads and limits are no such settings.
-    let limits = common::write(folder.path(), "limits.toml", "[pipeline]\nthreads = 1\n[page]\nbytes_max = 2000\n");
+    let limits =
+        common::write(folder.path(), "limits.toml", "[pipeline]\nthreads = 1\n[page]\nbytes_max = 2000\n");
     let run = with_table(folder.path(), &input, &["--config", limits.to_str().expect("UTF-8")]);
     assert_eq!(run.verdicts()[0]["kind"], "EXACT_DUPLICATE", "{}", run.stderr);
 }
@@ -103,7 +108,10 @@ fn expiry_goes_by_the_pages_times() {
     let config = common::write(folder.path(), "expiry.toml", "[expiry]\nmax_age_days = 7\n");
     let dated = |id: &str, date: &str| {
         let text = article(1, 20);
-        format!("{}\n", serde_json::json!({ "id": id, "url": format!("http://a/{id}"), "text": text, "fetched_at": date }))
+        format!(
+            "{}\n",
+            serde_json::json!({ "id": id, "url": format!("http://a/{id}"), "text": text, "fetched_at": date })
+        )
     };
     let pages = [
         dated("first", "2026-01-01T00:00:00Z"),
@@ -114,7 +122,8 @@ fn expiry_goes_by_the_pages_times() {
     ];
     let run = run_with_input(["dedup", "-", "--config", config.to_str().expect("UTF-8")], pages.concat());
     let verdicts = run.verdicts();
-    let canonical: Vec<_> = verdicts.iter().map(|v| v["canonical_page_id"].as_str().expect("an id")).collect();
+    let canonical: Vec<_> =
+        verdicts.iter().map(|v| v["canonical_page_id"].as_str().expect("an id")).collect();
     assert_eq!(canonical[..4], ["first", "first", "first", "next week"]);
     assert_eq!(verdicts[4]["fetched_at"], "9999-01-01T00:00:00.000Z");
 }
@@ -132,6 +141,10 @@ fn hosts_may_be_corpora() {
     let seen: Vec<_> = verdicts.iter().map(|v| (v["corpus"].as_str(), v["kind"].as_str())).collect();
     assert_eq!(
         seen,
-        [(Some("a.test"), Some("UNIQUE")), (Some("b.test"), Some("UNIQUE")), (Some("a.test"), Some("EXACT_DUPLICATE"))]
+        [
+            (Some("a.test"), Some("UNIQUE")),
+            (Some("b.test"), Some("UNIQUE")),
+            (Some("a.test"), Some("EXACT_DUPLICATE"))
+        ]
     );
 }

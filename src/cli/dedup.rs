@@ -138,10 +138,7 @@ fn refuse_overwriting(arguments: &Arguments) -> anyhow::Result<()> {
             continue;
         };
         if known.is_file() && taken.contains(&known) {
-            return Err(wrong(format_args!(
-                "{option} {}: is an input or output already",
-                path.display()
-            )));
+            return Err(wrong(format_args!("{option} {}: is an input or output already", path.display())));
         }
         taken.push(known);
     }

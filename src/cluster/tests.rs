@@ -90,8 +90,10 @@ impl Event {
 }
 
 fn events() -> impl Strategy<Value = Vec<Event>> {
-    let event = (0..2_u8, 0..2_u64, prop::option::weighted(0.9, 0..60_u8), prop::option::weighted(0.7, 0..40_i64));
-    let event = event.prop_map(|(corpus, settings, fingerprint, day)| Event { corpus, settings, fingerprint, day });
+    let event =
+        (0..2_u8, 0..2_u64, prop::option::weighted(0.9, 0..60_u8), prop::option::weighted(0.7, 0..40_i64));
+    let event =
+        event.prop_map(|(corpus, settings, fingerprint, day)| Event { corpus, settings, fingerprint, day });
     prop::collection::vec(event, 0..150)
 }
 
@@ -193,7 +195,8 @@ fn memory_of_other_corpora_is_given_back() {
     let mut seen = BTreeMap::new();
     for corpus in 0..100 {
         let event = Event { corpus, settings: 0, fingerprint: Some(1), day: None };
-        *seen.entry(matches!(clusterer.decide(Some(&event.record())), Decision::Founded(_))).or_insert(0) += 1;
+        *seen.entry(matches!(clusterer.decide(Some(&event.record())), Decision::Founded(_))).or_insert(0) +=
+            1;
     }
     assert_eq!(seen, BTreeMap::from([(true, 100)]));
     assert_eq!(clusterer.centroids().count(), 2);

@@ -19,6 +19,7 @@ pub mod budget;
 pub mod cluster_half;
 pub mod document;
 pub mod fingerprint_half;
+pub mod log_partition;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{io, thread};

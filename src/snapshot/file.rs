@@ -128,6 +128,7 @@ fn write(path: &Path, clusterer: &Clusterer, settings: &TableSettings) -> io::Re
         fingerprint_hash: settings.fingerprint_hash,
         cluster_hash: settings.cluster_hash,
         centroid_count: clusterer.centroid_count() as u64,
+        ..proto::Position::default()
     })?;
     for (corpus, fingerprint_hash, centroid) in clusterer.centroids() {
         writer.message(&to_message(corpus, fingerprint_hash, centroid, &*settings.detector))?;

@@ -17,6 +17,7 @@ use thiserror::Error;
 use crate::fingerprint::record::Place;
 use crate::page::Page;
 use crate::page::json::PageError;
+use crate::page::message::Message;
 use crate::page::warc::WarcRecord;
 
 /// One record of the input, not yet made sense of.
@@ -35,6 +36,8 @@ pub enum Payload {
     Json(Vec<u8>),
     /// A response or conversion record of a WARC file.
     Warc(Box<WarcRecord>),
+    /// A message of a topic.
+    Message(Box<Message>),
     /// A page of which only the head was read, since the record is above the limit.
     Head(Box<Result<Page, PageError>>),
     /// A record that the input's framing left unreadable.
@@ -48,6 +51,9 @@ impl Record {
         let payload = match &self.payload {
             Payload::Json(line) => line.len(),
             Payload::Warc(record) => record.content.len() + record.url.as_deref().map_or(0, str::len),
+            Payload::Message(message) => {
+                message.value.as_ref().map_or(0, Vec::len) + message.received.bytes()
+            }
             Payload::Head(_) | Payload::Broken(_) => 0,
         };
         payload + size_of::<Self>()
@@ -118,6 +124,7 @@ impl std::ops::AddAssign for Skipped {
 /// A reader's error, told apart: faults of the input's contents are records, faults of the machine end the run.
 pub(crate) fn framing_error(error: &io::Error) -> Option<FramingError> {
     // `open::RawReader` wraps what the operating system says; all else comes from a decompressor.
-    let from_machine = error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<open::MachineError>);
+    let from_machine =
+        error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<open::MachineError>);
     (!from_machine).then(|| FramingError::BrokenCompression(error.to_string()))
 }
