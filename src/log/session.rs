@@ -43,6 +43,8 @@ struct Lease {
     committable: Option<u64>,
     /// What was handed out for committing last.
     handed_out: Option<u64>,
+    /// Takes no more records.
+    closed: bool,
 }
 
 #[derive(Debug)]
@@ -67,9 +69,17 @@ impl Session {
                 first_number: 0,
                 committable: None,
                 handed_out: None,
+                closed: false,
             },
         );
         id
+    }
+
+    /// Takes no more records of a source partition; those in flight still count.
+    pub fn close(&mut self, partition: u32) {
+        if let Some(lease) = self.leases.get_mut(&partition) {
+            lease.closed = true;
+        }
     }
 
     /// Ends the lease of a source partition.
@@ -98,7 +108,7 @@ impl Session {
         offset: u64,
         log_partition: u32,
     ) -> Option<(Option<u64>, Ticket)> {
-        let lease = self.leases.get_mut(&partition).filter(|lease| lease.id == lease_id)?;
+        let lease = self.leases.get_mut(&partition).filter(|l| l.id == lease_id && !l.closed)?;
         let previous_offset = lease.sent.insert(log_partition, offset);
         let number = lease.first_number + lease.window.len() as u64;
         lease.window.push_back(Sent { next_offset: offset + 1, delivered: false });
@@ -197,6 +207,8 @@ mod tests {
         session.delivered(ticket);
         assert_eq!((session.take_committable(), session.in_flight(None)), (vec![], 0));
         assert_eq!(session.lease(0), Some(new));
+        session.close(0);
+        assert!(session.send(new, 0, 1, 0).is_none());
         session.revoke(0);
         assert_eq!((session.lease(0), session.partitions().count()), (None, 0));
     }

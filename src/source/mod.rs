@@ -1,4 +1,4 @@
-//! Where pages come from: files and standard input ([`open`]); later, Kafka.
+//! Where pages come from: files and standard input ([`open`]), or a topic ([`kafka`]).
 //!
 //! A source only cuts its input into records and reads no more of them than fit the limits. Making sense of a
 //! record is left to the CPU stages, which run in parallel.
@@ -6,6 +6,7 @@
 mod gzip;
 pub mod inputs;
 pub mod json_lines;
+pub mod kafka;
 pub mod open;
 mod skim;
 pub mod warc;
