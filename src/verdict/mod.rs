@@ -5,6 +5,7 @@
 //! special cases. Ids, hashes and fingerprints are strings, since JavaScript loses bits of 64-bit integers.
 
 mod judge;
+mod message;
 
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;

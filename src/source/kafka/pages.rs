@@ -48,6 +48,8 @@ pub struct State {
     pub session: Session,
     /// Why the session has ended.
     pub broken: Option<String>,
+    /// Why there must be no other.
+    pub refused: Option<anyhow::Error>,
 }
 
 impl Shared {
@@ -238,6 +240,9 @@ impl ConsumerContext for PagesContext {
         };
         if let Err(error) = result {
             self.shared.fail(format!("{error:#}"));
+            if error.is::<TopicReplaced>() {
+                self.shared.lock().refused = Some(error);
+            }
         }
     }
 
@@ -251,7 +256,7 @@ impl ConsumerContext for PagesContext {
 impl PagesContext {
     fn assigned(&self, consumer: &BaseConsumer<Self>, partitions: &TopicPartitionList) -> anyhow::Result<()> {
         let numbers = numbers(partitions);
-        self.health.busy();
+        self.health.tick();
         let mut from = TopicPartitionList::new();
         if !numbers.is_empty() {
             let starts = self.starts(consumer, &numbers)?;
