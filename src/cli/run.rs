@@ -51,10 +51,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Role::Cluster => Roles { fingerprint: false, cluster: true },
         Role::All => Roles { fingerprint: true, cluster: true },
     };
-    let accepted = Accepted {
-        cluster_hash: arguments.accept_cluster_hash,
-        lost_records: arguments.accept_lost_records,
-    };
+    let accepted =
+        Accepted { cluster_hash: arguments.accept_cluster_hash, lost_records: arguments.accept_lost_records };
     worker::run(config, roles, accepted)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -79,7 +79,11 @@ impl AdminPort {
     }
 }
 
-fn respond(request: &Request<Incoming>, health: &Health, metrics: &PrometheusHandle) -> Response<Full<Bytes>> {
+fn respond(
+    request: &Request<Incoming>,
+    health: &Health,
+    metrics: &PrometheusHandle,
+) -> Response<Full<Bytes>> {
     if request.method() != Method::GET && request.method() != Method::HEAD {
         return text(StatusCode::METHOD_NOT_ALLOWED, "GET only\n".to_owned());
     }

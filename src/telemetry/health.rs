@@ -64,7 +64,8 @@ impl Health {
                 reasons.push(format!("{}: has not joined its group yet", half.name));
             }
             let not_ready = half.not_ready.lock().unwrap_or_else(PoisonError::into_inner);
-            reasons.extend(not_ready.iter().map(|(p, why)| format!("{}: log partition {p}: {why}", half.name)));
+            reasons
+                .extend(not_ready.iter().map(|(p, why)| format!("{}: log partition {p}: {why}", half.name)));
             reasons
         })
     }
@@ -118,7 +119,9 @@ impl Half {
     }
 
     fn silent(&self) -> Duration {
-        self.started.elapsed().saturating_sub(Duration::from_millis(self.last_tick_ms.load(Ordering::Relaxed)))
+        self.started
+            .elapsed()
+            .saturating_sub(Duration::from_millis(self.last_tick_ms.load(Ordering::Relaxed)))
     }
 }
 

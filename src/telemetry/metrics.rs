@@ -22,12 +22,7 @@ pub struct Metric {
     pub help: &'static str,
 }
 
-const fn metric(
-    name: &'static str,
-    kind: &'static str,
-    labels: &'static str,
-    help: &'static str,
-) -> Metric {
+const fn metric(name: &'static str, kind: &'static str, labels: &'static str, help: &'static str) -> Metric {
     Metric { name, kind, labels, help }
 }
 
@@ -68,21 +63,57 @@ pub const ALL: &[Metric] = &[
     metric("leitong_verdicts_total", "counter", "kind: as in verdicts", "Verdicts committed"),
     metric("leitong_undecidable_total", "counter", "reason: as in verdicts", "Undecidable pages, by reason"),
     metric("leitong_dead_letters_total", "counter", "cause: as in dead letters", "Dead letters committed"),
-    metric("leitong_dead_letter_values_left_out_total", "counter", "", "Dead letters that the broker took without their value only"),
+    metric(
+        "leitong_dead_letter_values_left_out_total",
+        "counter",
+        "",
+        "Dead letters that the broker took without their value only",
+    ),
     metric("leitong_transactions_total", "counter", "result: committed, failed", "Transactions by result"),
     metric("leitong_transaction_seconds", "histogram", "", "Time from begin to commit of a transaction"),
-    metric("leitong_verdict_delay_seconds", "histogram", "", "Time from the page's Kafka timestamp to its committed verdict"),
+    metric(
+        "leitong_verdict_delay_seconds",
+        "histogram",
+        "",
+        "Time from the page's Kafka timestamp to its committed verdict",
+    ),
     metric("leitong_centroids", "gauge", "partition: of the log", "Centres in the table"),
-    metric("leitong_restored_centroids", "gauge", "partition: of the log", "Centres read by the last or current restore"),
+    metric(
+        "leitong_restored_centroids",
+        "gauge",
+        "partition: of the log",
+        "Centres read by the last or current restore",
+    ),
     metric("leitong_restore_seconds", "gauge", "partition: of the log", "Time that the last restore took"),
-    metric("leitong_partition_halted", "gauge", "partition: of the log", "1 while a partition is not served; the log says why"),
-    metric("leitong_partitions_owned", "gauge", "half: fingerprint, cluster", "Partitions assigned to this instance"),
-    metric("leitong_lag_records", "gauge", "topic, partition", "Records not yet read of a partition that this instance reads"),
-    metric("leitong_client_errors_total", "counter", "client: pages, log, cluster, reader", "Errors that librdkafka reported and goes on from"),
+    metric(
+        "leitong_partition_halted",
+        "gauge",
+        "partition: of the log",
+        "1 while a partition is not served; the log says why",
+    ),
+    metric(
+        "leitong_partitions_owned",
+        "gauge",
+        "half: fingerprint, cluster",
+        "Partitions assigned to this instance",
+    ),
+    metric(
+        "leitong_lag_records",
+        "gauge",
+        "topic, partition",
+        "Records not yet read of a partition that this instance reads",
+    ),
+    metric(
+        "leitong_client_errors_total",
+        "counter",
+        "client: pages, log, cluster, reader",
+        "Errors that librdkafka reported and goes on from",
+    ),
 ];
 
 /// Upper bounds of the histograms' buckets.
-pub const SECONDS: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
+pub const SECONDS: &[f64] =
+    &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
 
 /// Registers names and help texts with the recorder.
 pub fn describe() {
@@ -262,8 +293,11 @@ pub fn restored(log_partition: u32, centroids: u64, time: Duration) {
 
 /// A partition is not served, or served again.
 pub fn halted(log_partition: u32, halted: bool) {
-    gauge!("leitong_partition_halted", "partition" => log_partition.to_string())
-        .set(if halted { 1.0 } else { 0.0 });
+    gauge!("leitong_partition_halted", "partition" => log_partition.to_string()).set(if halted {
+        1.0
+    } else {
+        0.0
+    });
 }
 
 /// Partitions of a half.

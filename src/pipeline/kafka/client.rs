@@ -116,8 +116,7 @@ pub fn log_producer(config: &KafkaConfig) -> ClientConfig {
 pub fn transactional_producer(config: &KafkaConfig, log_partition: u32) -> ClientConfig {
     // A message that cannot be delivered must fail before its transaction times out. A transaction is written
     // when its batch is computed, so waiting for more to send with it would only delay it.
-    let defaults =
-        [("transaction.timeout.ms", "10000"), ("message.timeout.ms", "8000"), ("linger.ms", "0")];
+    let defaults = [("transaction.timeout.ms", "10000"), ("message.timeout.ms", "8000"), ("linger.ms", "0")];
     let mut client = producer(config, &defaults);
     client.set("transactional.id", transactional_id(config, log_partition));
     client

@@ -159,11 +159,9 @@ impl<'a> Topics<'a> {
 
     /// None where there is no such topic.
     fn partition_count(&self, topic: &str) -> anyhow::Result<Option<u32>> {
-        let metadata = self
-            .admin
-            .inner()
-            .fetch_metadata(Some(topic), CALL_TIMEOUT)
-            .with_context(|| format!("no answer from {} about topic {topic}", self.config.bootstrap_servers))?;
+        let metadata = self.admin.inner().fetch_metadata(Some(topic), CALL_TIMEOUT).with_context(|| {
+            format!("no answer from {} about topic {topic}", self.config.bootstrap_servers)
+        })?;
         let Some(found) = metadata.topics().iter().find(|found| found.name() == topic) else {
             return Ok(None);
         };
@@ -185,7 +183,8 @@ impl<'a> Topics<'a> {
             Some(Err(error)) => bail!("cannot read the settings of topic {}: {error}", wanted.name),
             None => bail!("no settings of topic {}", wanted.name),
         };
-        let value = |name: &str| described.get(name).and_then(|entry| entry.value.clone()).unwrap_or_default();
+        let value =
+            |name: &str| described.get(name).and_then(|entry| entry.value.clone()).unwrap_or_default();
         let mut problems = Vec::new();
         let policy = value("cleanup.policy");
         let right = match wanted.compacted {

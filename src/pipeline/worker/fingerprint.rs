@@ -76,7 +76,9 @@ pub fn run(
             return Err(error);
         }
         if let Some(why) = &shared.lock().broken {
-            tracing::warn!("the producer session has ended, pages since the last commit are read again: {why}");
+            tracing::warn!(
+                "the producer session has ended, pages since the last commit are read again: {why}"
+            );
         }
         drop(session);
         stop.wait(SESSION_PAUSE);
@@ -113,7 +115,12 @@ impl Session<'_> {
     }
 
     /// Reads until the session ends.
-    fn read(&mut self, cpu: &CpuStages, in_flight: &mpsc::Sender<InFlight>, stop: &Stop) -> anyhow::Result<()> {
+    fn read(
+        &mut self,
+        cpu: &CpuStages,
+        in_flight: &mpsc::Sender<InFlight>,
+        stop: &Stop,
+    ) -> anyhow::Result<()> {
         let mut batch: Vec<Leased> = Vec::new();
         let mut committed = Instant::now();
         while !stop.is_requested() && self.shared.lock().broken.is_none() {
@@ -138,7 +145,8 @@ impl Session<'_> {
             };
             self.room_again()?;
             let taken = std::mem::take(&mut batch);
-            let origins = taken.iter().map(|leased| (leased.lease, leased.partition, leased.offset)).collect();
+            let origins =
+                taken.iter().map(|leased| (leased.lease, leased.partition, leased.offset)).collect();
             let records: Vec<Record> = taken.into_iter().map(|leased| leased.record).collect();
             let results = cpu.submit(records);
             if in_flight.blocking_send(InFlight { results, origins, permit }).is_err() {

@@ -20,7 +20,7 @@ use thiserror::Error;
 use super::cluster::Cluster;
 use super::stop::Stop;
 use crate::changelog::Identity;
-use crate::changelog::restore::{RestoreError, Restoration, Restored};
+use crate::changelog::restore::{Restoration, RestoreError, Restored};
 use crate::cluster::{Clusterer, Position};
 use crate::config::Config;
 use crate::config::hash::cluster_hash;
@@ -130,13 +130,18 @@ impl Owner {
     /// Serves the partition from taking over to the stop.
     fn serve(&self, damaged: &mut u32) -> Result<(), Trouble> {
         let producer = self.take_over()?;
-        let reader =
-            PartitionReader::new(&self.config().kafka, &self.config().kafka.topics.fingerprints, self.partition)?;
+        let reader = PartitionReader::new(
+            &self.config().kafka,
+            &self.config().kafka.topics.fingerprints,
+            self.partition,
+        )?;
         let Some((mut state, reset)) = self.restore(&reader, damaged)? else { return Ok(()) };
         let mut writer = Writer { owner: self, producer: Some(producer), reader: &reader };
         if reset {
-            state.take_changelog(); // nothing has changed yet: only the position is to be written
-            writer.write(Outputs { changelog: state.take_changelog(), ..self.outputs(&state, state.next_offset()) })?;
+            writer.write(Outputs {
+                changelog: state.take_changelog(),
+                ..self.outputs(&state, state.next_offset())
+            })?;
         }
         loop {
             let first = state.next_offset();
@@ -163,9 +168,11 @@ impl Owner {
 
     fn take_over(&self) -> Result<TransactionalProducer, Trouble> {
         let stop = || self.stop.is_requested();
-        TransactionalProducer::take_over(&self.config().kafka, self.partition, stop).map_err(|error| match error {
-            TransactionError::Client(error) => Trouble::Refused(error.to_string()),
-            other => Trouble::Passing(other.into()),
+        TransactionalProducer::take_over(&self.config().kafka, self.partition, stop).map_err(|error| {
+            match error {
+                TransactionError::Client(error) => Trouble::Refused(error.to_string()),
+                other => Trouble::Passing(other.into()),
+            }
         })
     }
 
@@ -217,7 +224,13 @@ impl Owner {
         *damaged = 0;
         metrics::restored(self.partition, count, began.elapsed());
         let seconds = format!("{:.1}", began.elapsed().as_secs_f64());
-        tracing::info!(partition = self.partition, centroids = count, records, seconds, "log partition: restored");
+        tracing::info!(
+            partition = self.partition,
+            centroids = count,
+            records,
+            seconds,
+            "log partition: restored"
+        );
 
         let position = restored.as_ref().map(|restored| restored.clusterer.position().next_log_offset);
         let next = self.next_offset(log, committed, position)?;
@@ -262,7 +275,11 @@ impl Owner {
             match next_offset(Known { committed, position, log_start, log_end }, accept_lost) {
                 Ok(next) => {
                     if position != Some(next) && (position.is_some() || next > 0) {
-                        tracing::error!(partition = self.partition, next, "going on behind lost records, as accepted");
+                        tracing::error!(
+                            partition = self.partition,
+                            next,
+                            "going on behind lost records, as accepted"
+                        );
                     }
                     return Ok(next);
                 }

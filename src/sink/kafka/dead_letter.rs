@@ -66,7 +66,9 @@ mod tests {
         let headers = headers(&letter, "leitong", true);
         let shown: Vec<String> = headers
             .iter()
-            .map(|header| format!("{}={}", header.key, header.value.map_or("null".into(), String::from_utf8_lossy)))
+            .map(|header| {
+                format!("{}={}", header.key, header.value.map_or("null".into(), String::from_utf8_lossy))
+            })
             .collect();
         assert_eq!(
             shown,

@@ -84,7 +84,10 @@ impl LogProducer {
                     std::thread::sleep(Duration::from_millis(5));
                 }
                 Err((error, _)) => {
-                    self.shared.fail(format!("a record of {} bytes cannot be sent to the log: {error}", bytes.len()));
+                    self.shared.fail(format!(
+                        "a record of {} bytes cannot be sent to the log: {error}",
+                        bytes.len()
+                    ));
                     return false;
                 }
             }
@@ -133,7 +136,10 @@ impl ProducerContext for Deliveries {
                 self.shared.notify();
             }
             // Purged when the session ends: it has ended already.
-            Err((KafkaError::MessageProduction(RDKafkaErrorCode::PurgeQueue | RDKafkaErrorCode::PurgeInflight), _)) => {}
+            Err((
+                KafkaError::MessageProduction(RDKafkaErrorCode::PurgeQueue | RDKafkaErrorCode::PurgeInflight),
+                _,
+            )) => {}
             Err((error, _)) => self.shared.fail(format!("a record was not delivered to the log: {error}")),
         }
     }
@@ -143,7 +149,8 @@ impl ProducerContext for Deliveries {
 mod tests {
     #[test]
     fn the_partition_of_a_corpus_is_fixed_for_ever() {
-        let partitions = ["default", "news.example.com", "例子.测试"].map(|corpus| super::log_partition(corpus, 16));
+        let partitions =
+            ["default", "news.example.com", "例子.测试"].map(|corpus| super::log_partition(corpus, 16));
         assert_eq!(partitions, PARTITIONS);
         assert_eq!(super::log_partition("default", 1), 0);
     }

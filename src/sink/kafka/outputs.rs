@@ -56,7 +56,9 @@ impl Outputs {
             Conclusion::Verdict(verdict) => {
                 let (value, content_type) = match config.verdicts.format {
                     // A verdict has no keys that are no strings, which is all that can go wrong here.
-                    VerdictFormat::Json => (serde_json::to_vec(&verdict).unwrap_or_default(), "application/json"),
+                    VerdictFormat::Json => {
+                        (serde_json::to_vec(&verdict).unwrap_or_default(), "application/json")
+                    }
                     VerdictFormat::Protobuf => (verdict.to_protobuf(), "application/protobuf"),
                 };
                 let header = Header { key: "content-type", value: Some(content_type) };

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rdkafka::consumer::ConsumerGroupMetadata;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
-use rdkafka::message::{DeliveryResult, Message, OwnedHeaders};
+use rdkafka::message::{DeliveryResult, Message};
 use rdkafka::producer::{BaseRecord, Producer, ProducerContext, ThreadedProducer};
 use rdkafka::util::Timeout;
 use rdkafka::{ClientContext, Offset, Statistics, TopicPartitionList};
@@ -88,7 +88,9 @@ impl TransactionalProducer {
                         said = Instant::now();
                     }
                 }
-                Err(error) => return Err(TransactionError::Failed(format!("cannot begin transactions: {error}"))),
+                Err(error) => {
+                    return Err(TransactionError::Failed(format!("cannot begin transactions: {error}")));
+                }
             }
         }
     }
@@ -163,7 +165,9 @@ impl TransactionalProducer {
                     message = back;
                     std::thread::sleep(Duration::from_millis(2));
                 }
-                Err((KafkaError::MessageProduction(code), _)) if code == RDKafkaErrorCode::MessageSizeTooLarge => {
+                Err((KafkaError::MessageProduction(code), _))
+                    if code == RDKafkaErrorCode::MessageSizeTooLarge =>
+                {
                     return Err(TransactionError::Refused { topic: topic.to_owned(), bytes, code });
                 }
                 Err((error, _)) => return Err(self.explain(error)),
@@ -192,12 +196,17 @@ impl TransactionalProducer {
             Some((topic, bytes, code))
                 if matches!(
                     code,
-                    Code::MessageSizeTooLarge | Code::InvalidRecord | Code::InvalidMessage | Code::PolicyViolation
+                    Code::MessageSizeTooLarge
+                        | Code::InvalidRecord
+                        | Code::InvalidMessage
+                        | Code::PolicyViolation
                 ) =>
             {
                 TransactionError::Refused { topic, bytes, code }
             }
-            Some((topic, _, code)) => TransactionError::Failed(format!("{text}; a record for {topic}: {code}")),
+            Some((topic, _, code)) => {
+                TransactionError::Failed(format!("{text}; a record for {topic}: {code}"))
+            }
             None => TransactionError::Failed(text),
         }
     }

@@ -131,8 +131,7 @@ impl PageConsumer {
             health: Arc::clone(health),
             topic: Arc::clone(&topic),
         };
-        let consumer: BaseConsumer<PagesContext> =
-            client::create(&client::pages_consumer(config), context)?;
+        let consumer: BaseConsumer<PagesContext> = client::create(&client::pages_consumer(config), context)?;
         consumer.subscribe(&[&topic]).context("cannot subscribe to the page topic")?;
         Ok(Self { consumer, topic, epoch: config.epoch, shared: Arc::clone(shared) })
     }
@@ -208,7 +207,9 @@ fn commit(consumer: &BaseConsumer<PagesContext>, topic: &str, offsets: &[(u32, u
     }
     let mut list = TopicPartitionList::new();
     for (partition, offset) in offsets {
-        let (Ok(partition), Ok(offset)) = (i32::try_from(*partition), i64::try_from(*offset)) else { continue };
+        let (Ok(partition), Ok(offset)) = (i32::try_from(*partition), i64::try_from(*offset)) else {
+            continue;
+        };
         // An offset is refused only if it is negative.
         let _ = list.add_partition_offset(topic, partition, Offset::Offset(offset));
     }

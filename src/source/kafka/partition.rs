@@ -47,7 +47,11 @@ impl PartitionReader {
     /// librdkafka refuses.
     pub fn begin(&self, offset: u64) -> anyhow::Result<()> {
         let mut assignment = TopicPartitionList::new();
-        assignment.add_partition_offset(&self.topic, self.partition, Offset::Offset(i64::try_from(offset)?))?;
+        assignment.add_partition_offset(
+            &self.topic,
+            self.partition,
+            Offset::Offset(i64::try_from(offset)?),
+        )?;
         self.consumer.assign(&assignment).with_context(|| format!("cannot read {}", self.name()))
     }
 
