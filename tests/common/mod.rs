@@ -163,3 +163,14 @@ pub fn page(id: &str, text: &str) -> String {
     let page = serde_json::json!({ "id": id, "url": format!("https://example.test/{id}"), "text": text });
     format!("{page}\n")
 }
+
+/// Text without the colours of a terminal.
+pub fn plain(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("\u{1b}[") {
+        out.push_str(before);
+        rest = after.split_once('m').map_or("", |(_, rest)| rest);
+    }
+    out + rest
+}

@@ -3,6 +3,8 @@
 //! Topics that a broker made by itself have the wrong clean-up policy and number of partitions, so nothing is
 //! taken on trust: `leitong topics check` and `leitong run` compare the same list.
 
+use std::time::{Duration, Instant};
+
 use anyhow::{Context, bail};
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, ResourceSpecifier, TopicReplication};
 use rdkafka::client::DefaultClientContext;
@@ -101,6 +103,13 @@ impl<'a> Topics<'a> {
                     Err((_, RDKafkaErrorCode::TopicAlreadyExists)) => {}
                     Err((name, error)) => bail!("cannot make topic {name}: {error}"),
                 }
+            }
+        }
+        // Brokers learn of a new topic one after the other.
+        for wanted in self.wanted() {
+            let deadline = Instant::now() + CALL_TIMEOUT;
+            while self.partition_count(wanted.name)?.is_none() && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(50));
             }
         }
         Ok(created)

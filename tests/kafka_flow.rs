@@ -1,0 +1,48 @@
+//! Pages in, verdicts out, over a real broker.
+
+mod broker;
+mod common;
+
+use broker::topics::Row;
+use broker::worker::Installation;
+use common::{article, placeless};
+
+#[test]
+fn one_worker_gives_the_verdicts_of_dedup_in_log_order() {
+    let installation = Installation::new(&broker::bootstrap(), "flow", "");
+    let rows: Vec<Row> =
+        (0..90).map(|i| Row::page(i % 3, &format!("p{i}"), &article(i as usize % 31, 25))).collect();
+    installation.produce(&rows);
+    let mut worker = installation.worker(&[]);
+    let verdicts = installation.wait_for_verdicts(90, 60);
+    assert_eq!(worker.get("/readyz").expect("an answer").0, 200);
+    assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+
+    // The same pages in log order.
+    let mut pages: Vec<Option<&Row>> = vec![None; 90];
+    let mut seen = vec![0; 3];
+    let by_partition = |p: i32| rows.iter().filter(move |row| row.partition == p).collect::<Vec<_>>();
+    let partitions = [by_partition(0), by_partition(1), by_partition(2)];
+    for (at, verdict) in verdicts.iter().enumerate() {
+        let partition = verdict["source"]["partition"].as_u64().expect("a partition") as usize;
+        assert_eq!(verdict["source"]["offset"], seen[partition], "in the order of the partition");
+        pages[at] = Some(partitions[partition][seen[partition]]);
+        seen[partition] += 1;
+    }
+    let lines: String = pages
+        .iter()
+        .map(|row| String::from_utf8(row.expect("a page").value.clone().expect("a value")).expect("UTF-8") + "\n")
+        .collect();
+    let dedup = common::run_with_input(["dedup", "-"], lines);
+    assert_eq!(dedup.status, 0, "{}", dedup.stderr);
+    assert_eq!(sourceless(&placeless(&verdicts)), sourceless(&placeless(&dedup.verdicts())));
+}
+
+/// Verdicts without the place their page was read at, which differs between a file and a topic.
+fn sourceless(verdicts: &[serde_json::Value]) -> Vec<serde_json::Value> {
+    let mut verdicts = verdicts.to_vec();
+    for verdict in &mut verdicts {
+        verdict["source"] = serde_json::Value::Null;
+    }
+    verdicts
+}
