@@ -11,17 +11,38 @@ const SENTENCE: &str =
 
 #[test]
 fn paragraphs_headings_lists_and_code_are_known_as_such() {
-    let html = format!(
-        "<html><head><title>Tea &amp; frost - The Daily Leaf</title></head><body><main><h1>Tea &amp; frost</h1>\
-         <p>{SENTENCE}</p><h2>Prices</h2><ul><li>{SENTENCE}<li>{SENTENCE}</ul><blockquote><p>{SENTENCE}</blockquote>\
-         <pre>let a = 1;\n  let b = 2;</pre><p>{SENTENCE}</p></main></body></html>"
-    );
-    let document = document(&html);
+    let html = "<html><head><title>Tea &amp; frost - The Daily Leaf</title></head><body>\
+        <nav><ul><li><a href=/>Home</a><li><a href=/tea>Tea</a><li><a href=/about>About</a></ul></nav>\
+        <main><h1>Tea &amp; frost</h1>\
+        <p>The harvest began nine days later than in the year before, since a late frost had held the buds back.</p>\
+        <p>Farmers on the southern slopes lost a fifth of their yield; on the northern ones hardly a leaf was missing.</p>\
+        <h2>What it means for prices</h2>\
+        <ul><li>Early leaves will cost about a third more than last spring, say the traders of the valley.\
+        <li>Late leaves, which are picked in May, will cost the same as ever, or even a little less.</ul>\
+        <blockquote><p>We have seen worse, and the plants recover faster than people do, said the oldest of the growers.</blockquote>\
+        <p>Whoever wants to compute the loss may use the rule of thumb that the co-operative has published:</p>\
+        <pre><code>loss = frost_days * 0.02\n  if loss > 0.3: call(insurance)</code></pre>\
+        <p>The next figures are expected at the end of the month, when all of the pickers have come home.</p></main>\
+        <footer><p>Copyright 2026 The Daily Leaf. All rights reserved.</p></footer></body></html>";
+    let document = document(html);
     assert_eq!(document.title.as_deref(), Some("Tea & frost"));
     let kinds: Vec<_> = document.paragraphs.iter().map(|p| p.kind).collect();
-    for kind in [ParagraphKind::Paragraph, ParagraphKind::ListItem, ParagraphKind::Quote] {
+    for kind in [
+        ParagraphKind::Paragraph,
+        ParagraphKind::ListItem,
+        ParagraphKind::Quote,
+        ParagraphKind::Code,
+        ParagraphKind::Heading(2),
+    ] {
         assert!(kinds.contains(&kind), "{kind:?} is missing in {kinds:?}");
     }
+    let text = document.text();
+    assert!(!text.contains("Home") && !text.contains("Copyright"), "{text}");
+    let item = document.paragraphs.iter().find(|p| p.kind == ParagraphKind::ListItem).expect("an item");
+    assert_eq!(item.place.list_level, 1);
+    let heading =
+        item.place.heading.and_then(|at| document.paragraphs.get(at as usize)).map(|p| p.text.as_str());
+    assert_eq!(heading, Some("What it means for prices"));
 }
 
 #[test]
@@ -30,6 +51,38 @@ fn deep_nesting_ends_as_an_error_or_a_document() {
     assert!(extract(&shallow, &ExtractConfig::default()).is_ok());
     let deep = "<div>".repeat(100_000);
     assert!(matches!(extract(&deep, &ExtractConfig::default()), Err(ExtractError::TooDeep { .. })));
+}
+
+/// A forum program gives its thread to crawlers within `<noscript>` only: it was once lost.
+#[test]
+fn a_page_that_scripts_make_is_read_from_its_noscript() {
+    let posts = [
+        "Has anybody managed to calibrate the second sensor without taking the whole case apart again?",
+        "Yes, there is a small hole below the label; a paper clip is enough to reach the switch behind it.",
+        "That worked at once, thank you. I had been looking at the wrong side of the board for two evenings.",
+    ];
+    let posts: Vec<String> = posts
+        .iter()
+        .map(|post| {
+            format!("<div class='topic-body crawler-post'><div class='post'><p>{post}</p></div></div>")
+        })
+        .collect();
+    let html = format!(
+        "<html><head><title>Calibrating the second sensor - Makers</title></head><body><header><a href=/>Makers</a></header>\
+         <noscript data-path='/t/1'><div id='main-outlet'><h1>Calibrating the second sensor</h1>{}</div></noscript>\
+         <script>start()</script></body></html>",
+        posts.concat()
+    );
+    assert!(document(&html).text().contains("a paper clip is enough"));
+}
+
+#[test]
+fn a_page_of_too_many_parts_is_refused() {
+    let config = ExtractConfig { nodes_max: 1000, ..ExtractConfig::default() };
+    for part in ["<p>", "x<br>", "<td>x"] {
+        let refused = extract(&part.repeat(2000), &config);
+        assert_eq!(refused, Err(ExtractError::TooManyNodes { nodes_max: 1000 }), "{part}");
+    }
 }
 
 #[test]
@@ -107,7 +160,7 @@ fn floods_are_read_in_linear_time() {
         "x<br>",
     ] {
         let html = part.repeat(count);
-        let config = ExtractConfig { depth_max: 1_000_000, ..ExtractConfig::default() };
+        let config = ExtractConfig { depth_max: 1_000_000, nodes_max: 1_000_000, ..ExtractConfig::default() };
         assert!(extract(&html, &config).is_ok(), "{part}");
     }
 }

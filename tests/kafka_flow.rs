@@ -5,7 +5,7 @@ mod common;
 
 use broker::topics::Row;
 use broker::worker::Installation;
-use common::{article, placeless};
+use common::{article, assert_same};
 
 #[test]
 fn one_worker_gives_the_verdicts_of_dedup_in_log_order() {
@@ -31,18 +31,19 @@ fn one_worker_gives_the_verdicts_of_dedup_in_log_order() {
     }
     let lines: String = pages
         .iter()
-        .map(|row| String::from_utf8(row.expect("a page").value.clone().expect("a value")).expect("UTF-8") + "\n")
+        .map(|row| {
+            String::from_utf8(row.expect("a page").value.clone().expect("a value")).expect("UTF-8") + "\n"
+        })
         .collect();
     let dedup = common::run_with_input(["dedup", "-"], lines);
     assert_eq!(dedup.status, 0, "{}", dedup.stderr);
-    assert_eq!(sourceless(&placeless(&verdicts)), sourceless(&placeless(&dedup.verdicts())));
+    let [left, right] = [verdicts, dedup.verdicts()].map(|v| v.iter().map(sourceless).collect::<Vec<_>>());
+    assert_same("worker and dedup", &left, &right);
 }
 
-/// Verdicts without the place their page was read at, which differs between a file and a topic.
-fn sourceless(verdicts: &[serde_json::Value]) -> Vec<serde_json::Value> {
-    let mut verdicts = verdicts.to_vec();
-    for verdict in &mut verdicts {
-        verdict["source"] = serde_json::Value::Null;
-    }
-    verdicts
+/// A verdict without the place its page was read at, which differs between a file and a topic.
+fn sourceless(verdict: &serde_json::Value) -> serde_json::Value {
+    let mut verdict = common::essence(verdict);
+    verdict["source"] = serde_json::Value::Null;
+    verdict
 }

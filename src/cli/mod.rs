@@ -7,6 +7,7 @@ mod compare;
 mod config;
 mod dedup;
 mod extract;
+mod replay;
 mod run;
 mod settings;
 mod topics;
@@ -33,6 +34,8 @@ enum Command {
     Compare(compare::Arguments),
     /// Run the Kafka worker
     Run(run::Arguments),
+    /// Cluster the worker's fingerprint log again, off line, with the same or other settings
+    Replay(replay::Arguments),
     /// Make or check the worker's topics
     Topics(topics::Arguments),
     /// Show or check configurations
@@ -48,6 +51,7 @@ pub fn main() -> ExitCode {
         Command::Extract(arguments) => extract::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments),
         Command::Topics(arguments) => topics::run(&arguments),
         Command::Config(arguments) => config::run(&arguments),
     };

@@ -134,6 +134,12 @@ pub struct NearConfig {
     /// The same at `max_distance`; in between, the demand rises evenly.
     #[schemars(range(min = 0, max = 64))]
     pub sketch_matches_far: u32,
+    /// The same for the shortest texts, whatever the distance; up to `short_text_size` the demand falls evenly.
+    #[schemars(range(min = 0, max = 64))]
+    pub sketch_matches_short: u32,
+    /// Size from which on a text is not short: characters of Chinese, or half that many words of English.
+    #[schemars(range(min = 0, max = 65_535))]
+    pub short_text_size: u32,
 }
 
 /// How candidates are found.
@@ -237,7 +243,9 @@ impl Default for NearConfig {
             candidates: Candidates::Bands,
             confirm: Confirm::Sketch,
             sketch_matches_near: 24,
-            sketch_matches_far: 48,
+            sketch_matches_far: 40,
+            sketch_matches_short: 54,
+            short_text_size: 2_200,
         }
     }
 }

@@ -6,10 +6,13 @@
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::Encoding;
 
+use super::sample;
+
 /// The likeliest encoding of `sample`.
 pub(super) fn detect(sample: &[u8]) -> &'static Encoding {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
-    detector.feed(sample, true);
+    // A full sample may end within a character.
+    detector.feed(sample, sample.len() < sample::BYTES_MAX);
     detector.guess(None, Utf8Detection::Deny)
 }
 

@@ -1,11 +1,13 @@
-//! What sort of page this is, as far as its structure tells.
+//! What sort of page this is, as far as its structure and its main text tell.
 //!
-//! In: the tree and the chosen blocks. Out: a [`PageKind`]. Cost: linear in the blocks.
+//! In: the tree and the chosen blocks. Out: a [`PageKind`]. Cost: linear in blocks and nodes.
+
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::hints::{ARTICLE, POST};
-use super::tree::Tree;
+use super::hints::{COMMENT, POST};
+use super::tree::{Block, Tree, says};
 
 /// What sort of page a document comes from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -22,30 +24,52 @@ pub enum PageKind {
     Other,
 }
 
+/// Bytes of sentences that make a text: 35 English words, 70 Chinese characters.
+const TEXT_BYTES: u64 = 200;
+
+/// Posts that make a thread.
+const POSTS_MIN: u32 = 3;
+
 /// The kind of the page whose main text is `chosen`.
 pub(super) fn of(tree: &Tree, chosen: &[u32]) -> PageKind {
-    let (mut bytes, mut linked, mut long) = (0_u64, 0_u64, 0_u64);
-    for &block in chosen {
-        let block = &tree.blocks[block as usize];
-        bytes += u64::from(block.counts.bytes);
-        linked += u64::from(block.link_bytes);
-        long +=
-            u64::from(block.counts.bytes >= 120 && block.counts.stops > 0) * u64::from(block.counts.bytes);
-    }
-    let all: u64 = tree.bytes();
-    let all_linked: u64 = tree.blocks.iter().map(|block| u64::from(block.link_bytes)).sum();
-    let posts = tree.nodes.iter().filter(|node| {
-        node.hints & POST != 0 && node.hints & ARTICLE == 0 && node.end_block > node.first_block
-    });
-    if all == 0 {
-        PageKind::Other
-    } else if linked * 2 > bytes || (all_linked * 2 > all && long * 4 < all) {
-        PageKind::Listing
-    } else if posts.count() >= 6 {
+    let of_chosen = |count: fn(&Block) -> u32| -> u64 {
+        chosen.iter().map(|&block| u64::from(count(&tree.blocks[block as usize]))).sum()
+    };
+    let bytes = of_chosen(|block| block.counts.bytes);
+    let linked = of_chosen(|block| block.link_bytes);
+    let sentences = of_chosen(|block| if is_sentence(block) { block.counts.bytes } else { 0 });
+    let page_linked: u64 = tree.blocks.iter().map(|block| u64::from(block.link_bytes)).sum();
+    if tree.head.says(says::FORUM) || is_thread(tree, chosen, bytes) {
         PageKind::Forum
-    } else if long * 2 > bytes {
+    } else if linked * 2 > bytes || (sentences < TEXT_BYTES && page_linked * 2 > tree.bytes()) {
+        PageKind::Listing
+    } else if sentences >= TEXT_BYTES && sentences * 2 > bytes {
         PageKind::Article
     } else {
         PageKind::Other
     }
+}
+
+fn is_sentence(block: &Block) -> bool {
+    block.counts.stops > 0 && block.counts.bytes >= 60 && block.link_bytes * 2 < block.counts.bytes
+}
+
+/// Whether most of the text stands in several nodes of one make that are called posts or comments.
+fn is_thread(tree: &Tree, chosen: &[u32], bytes: u64) -> bool {
+    let mut sums = vec![0_u64; tree.blocks.len() + 1];
+    for &block in chosen {
+        sums[block as usize + 1] = u64::from(tree.blocks[block as usize].counts.bytes);
+    }
+    for at in 1..sums.len() {
+        sums[at] += sums[at - 1];
+    }
+    let mut makes: BTreeMap<u32, (u32, u64)> = BTreeMap::new();
+    for node in tree.nodes.iter().filter(|node| node.hints & (POST | COMMENT) != 0) {
+        let within = sums[node.end_block as usize] - sums[node.first_block as usize];
+        if within > 0 {
+            let make = makes.entry(node.make).or_default();
+            *make = (make.0 + 1, make.1 + within);
+        }
+    }
+    makes.values().any(|&(nodes, within)| nodes >= POSTS_MIN && within * 2 > bytes && within < bytes * 2)
 }

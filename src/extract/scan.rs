@@ -25,6 +25,8 @@ pub(super) struct Attributes<'a> {
     pub(super) content: &'a [u8],
     /// Where `content` begins in the page.
     pub(super) content_start: usize,
+    /// `type`, of scripts.
+    pub(super) kind: &'a [u8],
     /// `hidden` or `aria-hidden=true`.
     pub(super) hidden: bool,
     pub(super) href: bool,
@@ -123,10 +125,16 @@ fn start_tag(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize,
         // The page ends within the tag: the standard drops it.
         return Ok(html.len());
     }
+    if tag == Tag::Noscript && builder.keeps_hidden() {
+        // What is shown without scripts is read like the rest.
+        return Ok(end);
+    }
     if tag.is(fact::RAW) {
         let close = raw_text_end(html, end, &html[at..name]);
         if tag == Tag::Title {
             builder.title(end, close);
+        } else if tag == Tag::Script && found.kind.eq_ignore_ascii_case(b"application/ld+json") {
+            builder.linked_data(end, close);
         }
         return Ok(if close < html.len() { after_angle(html, close + 1) } else { close });
     }
@@ -217,6 +225,7 @@ fn keep<'a>(found: &mut Attributes<'a>, name: &[u8], value: &'a [u8], start: usi
         (5, b'c') if name.eq_ignore_ascii_case(b"class") => &mut found.class,
         (5, b's') if name.eq_ignore_ascii_case(b"style") => &mut found.style,
         (4, b'r') if name.eq_ignore_ascii_case(b"role") => &mut found.role,
+        (4, b't') if name.eq_ignore_ascii_case(b"type") => &mut found.kind,
         (8, b'i') if name.eq_ignore_ascii_case(b"itemprop") => &mut found.itemprop,
         (8, b'p') if name.eq_ignore_ascii_case(b"property") => &mut found.property,
         (4, b'n') if name.eq_ignore_ascii_case(b"name") => &mut found.property,

@@ -1,14 +1,35 @@
-//! Which blocks are main text (first version: hints, link density and the node that holds most text).
+//! Which blocks are main text.
+//!
+//! In: the tree. Out: the chosen blocks in order. Blocks are weighed twice ([`super::weigh`]); then the limit is
+//! set for each page where the expected F1 of the chosen text is highest: with likelihood p and length L of each
+//! block, at the largest 2·Σ(chosen p·L) ÷ (Σ(chosen L) + Σ(all p·L)). A page of which little is certain thus
+//! gets a lower limit than one with a clear text. Cost: linear in the blocks.
 
 use super::ExtractConfig;
-use super::hints::{self, Hints};
+use super::context::Context;
+use super::facts::Facts;
 use super::tree::Tree;
+use super::weigh::{Scratch, weigh};
+use super::weights::{BIAS_1, BIAS_2, TABLES_1, TABLES_2};
+
+/// What is less likely than this is never chosen: on a page without any text the best of nothing would be.
+const LIKELIHOOD_MIN: u16 = 60;
+
+/// Bytes of text without comments that make comments dispensable.
+const TEXT_BESIDE_COMMENTS: u64 = 200;
+
+/// Mean likelihood from which comments stay. On pages that were not learned from, sections that people left out
+/// of the text had .46 to .75 in two runs, posts of forums and weblogs that they kept .80 to .96.
+const COMMENTS_LIKELIHOOD_MIN: u64 = 720;
 
 /// Chosen blocks; kept from page to page for its memory.
 #[derive(Debug, Default)]
 pub(super) struct Selection {
     chosen: Vec<u32>,
-    inherited: Vec<Hints>,
+    facts: Facts,
+    context: Context,
+    scratch: Scratch,
+    likelihoods: Vec<u16>,
 }
 
 impl Selection {
@@ -23,71 +44,67 @@ impl Selection {
     }
 
     /// Chooses among the blocks of `tree`.
-    pub(super) fn select(&mut self, tree: &Tree, _html: &str, config: &ExtractConfig) {
+    pub(super) fn select(&mut self, tree: &Tree, html: &str, config: &ExtractConfig) {
+        let blocks = tree.blocks.len();
+        self.facts.gather(tree, html.as_bytes(), config.comments);
+        let Self { facts, scratch, likelihoods, .. } = self;
+        weigh(&TABLES_1, BIAS_1, &facts.columns, blocks, scratch, likelihoods);
+        self.context.append(tree, facts, likelihoods);
+        weigh(&TABLES_2, BIAS_2, &facts.columns, blocks, scratch, likelihoods);
+        let mut limit = self::limit(tree, likelihoods).max(LIKELIHOOD_MIN);
+        if drop_comments(tree, facts, likelihoods, limit) {
+            limit = self::limit(tree, likelihoods).max(LIKELIHOOD_MIN);
+        }
         self.chosen.clear();
-        self.inherited.clear();
-        let all = tree.bytes().max(1);
-        let mut sums = Vec::with_capacity(tree.blocks.len() + 1);
-        sums.push(0_u64);
-        for block in &tree.blocks {
-            sums.push(sums.last().copied().unwrap_or(0) + u64::from(block.counts.bytes));
-        }
-        for node in &tree.nodes {
-            let bytes = sums[node.end_block as usize] - sums[node.first_block as usize];
-            let own = if bytes * 2 > all { node.hints & !hints::FURNITURE } else { node.hints };
-            let above = self.inherited.get(node.parent as usize).copied().unwrap_or(0);
-            self.inherited.push(own | above);
-        }
-        let mut bad = hints::NAV
-            | hints::FOOTER
-            | hints::SIDE
-            | hints::RELATED
-            | hints::SHARE
-            | hints::AD
-            | hints::POPUP
-            | hints::CRUMB
-            | hints::PAGER
-            | hints::FORM
-            | hints::COPYRIGHT
-            | hints::USER
-            | hints::PROMO;
-        if !config.comments {
-            bad |= hints::COMMENT;
-        }
-        // The deepest node that holds most of the good text.
-        let good: Vec<u64> = tree
-            .blocks
-            .iter()
-            .map(|block| {
-                let hints = self.inherited[block.node as usize];
-                let linked = block.link_bytes * 3 > block.counts.bytes;
-                if hints & bad != 0 || linked || block.counts.bytes < 40 {
-                    0
-                } else {
-                    u64::from(block.counts.bytes)
-                }
-            })
-            .collect();
-        let mut good_sums = vec![0_u64];
-        for bytes in &good {
-            good_sums.push(good_sums.last().copied().unwrap_or(0) + bytes);
-        }
-        let total = good_sums.last().copied().unwrap_or(0);
-        let main = tree
-            .nodes
-            .iter()
-            .rposition(|node| {
-                (good_sums[node.end_block as usize] - good_sums[node.first_block as usize]) * 10 >= total * 8
-            })
-            .unwrap_or(0);
-        let range = tree.nodes[main].first_block..tree.nodes[main].end_block;
-        for block in range {
-            let facts = &tree.blocks[block as usize];
-            let hints = self.inherited[facts.node as usize];
-            let linked = facts.link_bytes * 2 > facts.counts.bytes;
-            if hints & bad == 0 && (!linked || facts.counts.bytes > 200) {
-                self.chosen.push(block);
-            }
+        let likely = likelihoods.iter().enumerate().filter(|(_, likelihood)| **likelihood >= limit);
+        self.chosen.extend(likely.filter_map(|(at, _)| u32::try_from(at).ok()));
+    }
+}
+
+/// Makes comments unlikely if there is text beside them, unless they are as certain as the posts of a forum:
+/// then they are what the page is for. Whether it did.
+fn drop_comments(tree: &Tree, facts: &Facts, likelihoods: &mut [u16], limit: u16) -> bool {
+    let (mut beside, mut comments, mut mass) = (0_u64, 0_u64, 0_u64);
+    for (at, block) in tree.blocks.iter().enumerate().filter(|(at, _)| likelihoods[*at] >= limit) {
+        let bytes = u64::from(block.counts.bytes);
+        if facts.in_comment(block) {
+            comments += bytes;
+            mass += bytes * u64::from(likelihoods[at]);
+        } else {
+            beside += bytes;
         }
     }
+    if comments == 0 || beside < TEXT_BESIDE_COMMENTS || mass >= comments * COMMENTS_LIKELIHOOD_MIN {
+        return false;
+    }
+    for (block, likelihood) in tree.blocks.iter().zip(likelihoods) {
+        if facts.in_comment(block) {
+            *likelihood = 0;
+        }
+    }
+    true
+}
+
+/// The likelihood from which on choosing gives the highest expected F1.
+fn limit(tree: &Tree, likelihoods: &[u16]) -> u16 {
+    let mut bytes_by_likelihood = [0_u64; 1001];
+    let mut expected = 0;
+    for (block, &likelihood) in tree.blocks.iter().zip(likelihoods) {
+        let bytes = u64::from(block.counts.bytes);
+        bytes_by_likelihood[usize::from(likelihood.min(1000))] += bytes;
+        expected += bytes * u64::from(likelihood);
+    }
+    // F1 = 2 · hit ÷ (chosen + expected), all in thousandths of bytes; compared without division.
+    let (mut hit, mut chosen, mut best, mut limit) = (0_u64, 0_u64, (0_u128, 1_u128), 1000);
+    for (likelihood, &bytes) in bytes_by_likelihood.iter().enumerate().rev().filter(|(_, bytes)| **bytes > 0)
+    {
+        hit += bytes * likelihood as u64;
+        chosen += bytes * 1000;
+        let (f1, all) = (u128::from(hit), u128::from(chosen + expected).max(1));
+        if f1 * best.1 > best.0 * all {
+            best = (f1, all);
+            limit = likelihood as u16;
+        }
+    }
+    limit
 }

@@ -102,7 +102,7 @@ tags! {
     Link "link" VOID;
     Main "main" P;
     Map "map" 0;
-    Marquee "marquee" SKIP | SCOPE;
+    Marquee "marquee" BLOCK | SCOPE;
     Math "math" 0;
     Menu "menu" P;
     Meta "meta" VOID;

@@ -120,8 +120,29 @@ pub(super) struct Head {
     pub(super) title: Option<Segment>,
     /// `og:title` or its like.
     pub(super) social_title: Option<Segment>,
-    /// `og:type` is an article.
-    pub(super) says_article: bool,
+    /// Sorts of page that the page says it is, as bits of [`says`].
+    pub(super) says: u8,
+}
+
+/// Sorts of page by `og:type` and by `@type` of linked data.
+pub(super) mod says {
+    /// News, blog.
+    pub(crate) const ARTICLE: u8 = 1;
+    /// A product of a shop.
+    pub(crate) const PRODUCT: u8 = 2;
+    /// A list of other pages.
+    pub(crate) const LIST: u8 = 4;
+    /// A forum's thread.
+    pub(crate) const FORUM: u8 = 8;
+    /// Questions and answers.
+    pub(crate) const QUESTIONS: u8 = 16;
+}
+
+impl Head {
+    /// Whether the page says that it is of this sort.
+    pub(super) fn says(&self, sort: u8) -> bool {
+        self.says & sort != 0
+    }
 }
 
 impl Tree {

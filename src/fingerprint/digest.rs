@@ -7,15 +7,45 @@ use crate::extract::Document;
 
 /// The digest of the main text's characters without white space, so that line breaks, indentation and the
 /// division into paragraphs do not matter. `buffer` is scratch space. Linear.
-pub fn text_digest(document: &Document, buffer: &mut String) -> TextDigest {
+pub fn text_digest(document: &Document, buffer: &mut Vec<u8>) -> TextDigest {
     buffer.clear();
     for paragraph in &document.paragraphs {
-        for part in paragraph.text.split_whitespace() {
-            buffer.push_str(part);
+        push_without_white_space(&paragraph.text, buffer);
+    }
+    // Every byte that continues no character begins one.
+    let chars = buffer.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
+    TextDigest { digest: xxh3_128(buffer), chars: u32::try_from(chars).unwrap_or(u32::MAX) }
+}
+
+/// The bytes with which white space begins, in Unicode: few enough that text can be scanned without decoding.
+const BEGINS_WHITE_SPACE: [bool; 256] = {
+    let mut begins = [false; 256];
+    let first_bytes = [b'\t', b'\n', 0x0b, 0x0c, b'\r', b' ', 0xc2, 0xe1, 0xe2, 0xe3];
+    let mut i = 0;
+    while i < first_bytes.len() {
+        begins[first_bytes[i] as usize] = true;
+        i += 1;
+    }
+    begins
+};
+
+fn push_without_white_space(text: &str, buffer: &mut Vec<u8>) {
+    let mut rest = text;
+    let mut at = 0;
+    while let Some(offset) =
+        rest.as_bytes()[at..].iter().position(|byte| BEGINS_WHITE_SPACE[usize::from(*byte)])
+    {
+        at += offset;
+        let c = rest[at..].chars().next().unwrap_or_default();
+        if c.is_whitespace() {
+            buffer.extend_from_slice(&rest.as_bytes()[..at]);
+            rest = &rest[at + c.len_utf8()..];
+            at = 0;
+        } else {
+            at += c.len_utf8();
         }
     }
-    let chars = buffer.chars().count();
-    TextDigest { digest: xxh3_128(buffer.as_bytes()), chars: u32::try_from(chars).unwrap_or(u32::MAX) }
+    buffer.extend_from_slice(rest.as_bytes());
 }
 
 #[cfg(test)]
@@ -23,7 +53,7 @@ mod tests {
     use super::*;
 
     fn digest(text: &str) -> TextDigest {
-        text_digest(&Document::from_text(None, text), &mut String::new())
+        text_digest(&Document::from_text(None, text), &mut Vec::new())
     }
 
     #[test]
@@ -38,5 +68,15 @@ mod tests {
     #[test]
     fn is_fixed_for_ever() {
         assert_eq!(format!("{:032x}", digest("雷同").digest), "41581c06173ddf55788fda384e0d321e");
+    }
+
+    #[test]
+    fn all_white_space_of_unicode_goes_and_nothing_else() {
+        for c in '\0'..=char::MAX {
+            let mut buffer = Vec::new();
+            push_without_white_space(&format!("{c}a{c}中{c}"), &mut buffer);
+            let expected = if c.is_whitespace() { "a中".to_owned() } else { format!("{c}a{c}中{c}") };
+            assert_eq!(buffer, expected.as_bytes(), "{c:?}");
+        }
     }
 }

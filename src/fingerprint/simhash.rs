@@ -4,11 +4,12 @@
 //! the [`sketch`](super::sketch) of the text's shingles.
 //!
 //! A SimHash within the distance makes a candidate only: among a hundred million unrelated pages there is always
-//! one. The sketch confirms it, the more strictly the further the two SimHashes are apart: both err, but not
-//! together. `confirm = "none"` is the paper's method.
+//! one. The sketch confirms it, the more strictly the further the two SimHashes are apart, since both err, but not
+//! together; and the more strictly the shorter the texts are, since short pages of one template share most of
+//! their words. `confirm = "none"` is the paper's method.
 //!
-//! Encoding, 72 bytes: SimHash (8, big-endian), values of the sketch (32), bands of the sketch (8 times 4,
-//! big-endian).
+//! Encoding, 74 bytes: SimHash (8, big-endian), size of the text (2, big-endian), values of the sketch (32), bands of the
+//! sketch (8 times 4, big-endian).
 //!
 //! Keys, by `candidates`:
 //! * `bands`: the 8 bands. Near pages share one, which is part of what near means then.
@@ -32,7 +33,7 @@ const SMALL_FREQUENCIES: usize = 12;
 const BLOCKS: u32 = 4;
 const BLOCK_BITS: u32 = 64 / BLOCKS;
 const BAND_BYTES: usize = 4 * BANDS;
-const FINGERPRINT_BYTES: usize = 8 + VALUE_BYTES + BAND_BYTES;
+const FINGERPRINT_BYTES: usize = 8 + 2 + VALUE_BYTES + BAND_BYTES;
 
 /// The detector with its settings.
 #[derive(Debug)]
@@ -79,14 +80,27 @@ impl SimHash {
         Some(sums.iter().enumerate().fold(0, |hash, (bit, sum)| hash | u64::from(*sum > 0) << bit))
     }
 
-    /// Values of the sketch that must agree at this distance: a straight line between both settings, rounded
-    /// up.
-    fn matches_needed(&self, distance: u32) -> u32 {
+    /// Values of the sketch that must agree between texts this far apart, the smaller of which has this size: two
+    /// straight lines, rounded up, of which the stricter counts.
+    fn matches_needed(&self, distance: u32, size: u32) -> u32 {
         let near = &self.config.near;
-        let (from, to, max) = (near.sketch_matches_near, near.sketch_matches_far, near.max_distance.max(1));
-        let distance = distance.min(max);
-        (from * (max - distance) + to * distance).div_ceil(max)
+        let by_distance =
+            on_a_line(near.sketch_matches_near, near.sketch_matches_far, distance, near.max_distance);
+        let by_size =
+            on_a_line(near.sketch_matches_short, near.sketch_matches_near, size, near.short_text_size);
+        by_distance.max(by_size)
     }
+
+    /// The same for two fingerprints, and how far they are apart.
+    fn demand(&self, a: &Parts, b: &Parts) -> (u32, u32) {
+        let distance = (a.hash ^ b.hash).count_ones();
+        (distance, self.matches_needed(distance, a.size.min(b.size)))
+    }
+}
+
+/// What lies at `at` on the line that leads from `from` at 0 to `to` at `end`, rounded up; `to` beyond.
+fn on_a_line(from: u32, to: u32, at: u32, end: u32) -> u32 {
+    if at >= end { to } else { (from * (end - at) + to * at).div_ceil(end) }
 }
 
 impl Detector for SimHash {
@@ -106,7 +120,8 @@ impl Detector for SimHash {
         let hash = self.hash(terms)?;
         let sketch = sketch::sketch(terms.text())?;
         let bands = sketch.bands.map(u32::to_be_bytes);
-        Some([&hash.to_be_bytes()[..], &sketch.values, bands.as_flattened()].concat().into())
+        let size = sketch.size.to_be_bytes();
+        Some([&hash.to_be_bytes()[..], &size, &sketch.values, bands.as_flattened()].concat().into())
     }
 
     fn is_fingerprint(&self, bytes: &[u8]) -> bool {
@@ -139,10 +154,9 @@ impl Detector for SimHash {
     #[inline]
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
         let (a, b) = (Parts::of(a), Parts::of(b));
-        let distance = (a.hash ^ b.hash).count_ones();
+        let (distance, needed) = self.demand(&a, &b);
         let near = distance <= self.config.near.max_distance
-            && (self.config.near.confirm == Confirm::None
-                || sketch::matches(a.values, b.values) >= self.matches_needed(distance))
+            && (self.config.near.confirm == Confirm::None || sketch::matches(a.values, b.values) >= needed)
             && (self.config.near.candidates == Candidates::Blocks || a.shares_band(&b));
         Comparison { distance, near }
     }
@@ -162,8 +176,7 @@ impl Detector for SimHash {
         let mut evidence = Map::new();
         evidence.insert("sketch_matches".into(), matches.into());
         if self.config.near.confirm == Confirm::Sketch {
-            let distance = (a.hash ^ b.hash).count_ones();
-            evidence.insert("sketch_matches_needed".into(), self.matches_needed(distance).into());
+            evidence.insert("sketch_matches_needed".into(), self.demand(&a, &b).1.into());
         }
         if self.config.near.candidates == Candidates::Bands {
             let shared = a.bands().zip(b.bands()).filter(|(a, b)| a == b).count();
@@ -182,6 +195,7 @@ impl Detector for SimHash {
 /// An encoded fingerprint, taken apart; its length was checked where it was read.
 struct Parts<'a> {
     hash: u64,
+    size: u32,
     values: &'a Values,
     bands: &'a [u8; BAND_BYTES],
 }
@@ -189,10 +203,11 @@ struct Parts<'a> {
 impl<'a> Parts<'a> {
     #[inline]
     fn of(fingerprint: &'a [u8]) -> Self {
-        let (hash, rest) = fingerprint.split_first_chunk::<8>().expect("72 bytes");
-        let (values, rest) = rest.split_first_chunk::<VALUE_BYTES>().expect("72 bytes");
-        let bands = rest.first_chunk::<BAND_BYTES>().expect("72 bytes");
-        Self { hash: u64::from_be_bytes(*hash), values, bands }
+        let (hash, rest) = fingerprint.split_first_chunk::<8>().expect("74 bytes");
+        let (size, rest) = rest.split_first_chunk::<2>().expect("74 bytes");
+        let (values, rest) = rest.split_first_chunk::<VALUE_BYTES>().expect("74 bytes");
+        let bands = rest.first_chunk::<BAND_BYTES>().expect("74 bytes");
+        Self { hash: u64::from_be_bytes(*hash), size: u16::from_be_bytes(*size).into(), values, bands }
     }
 
     fn bands(&self) -> impl Iterator<Item = u32> {
@@ -256,6 +271,15 @@ mod tests {
         for d in 0..=16 {
             assert_eq!(radii(d).iter().flatten().map(|r| r + 1).sum::<u32>(), d + 1);
         }
+    }
+
+    #[test]
+    fn the_demand_rises_with_distance_and_brevity() {
+        let detector = SimHash::new(&Config::default().simhash);
+        let needed = |distance, size| detector.matches_needed(distance, size);
+        assert_eq!([0, 8, 16, 99].map(|distance| needed(distance, 10_000)), [24, 32, 40, 40]);
+        assert_eq!([0, 1_100, 2_200].map(|size| needed(0, size)), [54, 39, 24]);
+        assert_eq!(needed(16, 1_100), 40, "the stricter one counts");
     }
 
     proptest! {

@@ -39,12 +39,14 @@ pub(super) struct Sketch {
     pub(super) values: Values,
     /// To find candidates.
     pub(super) bands: [u32; BANDS],
+    /// The sum of all unit sizes, at most 65,535: how much there was to estimate from.
+    pub(super) size: u16,
 }
 
 /// The sketch of a normalised text, or none if it has no shingle.
 pub(super) fn sketch(text: &str) -> Option<Sketch> {
     let mut minima = [u64::MAX; BINS];
-    shingles(text, |hash| {
+    let size = shingles(text, |hash| {
         let bin = (hash >> 58) as usize;
         let value = hash << 6;
         minima[bin] = minima[bin].min(value);
@@ -59,6 +61,7 @@ pub(super) fn sketch(text: &str) -> Option<Sketch> {
         bands: std::array::from_fn(|i| {
             (mix(minima[2 * i].rotate_left(32) ^ mix(minima[2 * i + 1])) >> 32) as u32
         }),
+        size: u16::try_from(size).unwrap_or(u16::MAX),
     })
 }
 
@@ -83,51 +86,74 @@ pub(super) fn resemblance(matches: u32) -> u32 {
     (matches * 16).saturating_sub(64) * 10_000 / (15 * 64)
 }
 
-/// Calls `shingle` with the hash of each shingle of `text`, in order.
-fn shingles(text: &str, mut shingle: impl FnMut(u64)) {
-    // The window's units, oldest first: at most 5, since each has a size of at least 1.
-    let mut window = [(0_u64, 0_u32); SHINGLE_SIZE as usize];
-    let mut units = 0;
-    let mut size = 0;
-    let mut add = |unit: u64, unit_size: u32| {
-        window[units] = (unit, unit_size);
-        units += 1;
-        size += unit_size;
-        if size < SHINGLE_SIZE {
-            return;
-        }
-        let hash = window[..units]
-            .iter()
-            .fold(0_u64, |hash, (unit, _)| (hash ^ unit).wrapping_mul(MULTIPLIER).rotate_left(29));
-        shingle(mix(hash));
-        // Keep the longest tail that is not yet a shingle.
-        let mut gone = 0;
-        while size >= SHINGLE_SIZE {
-            size -= window[gone].1;
-            gone += 1;
-        }
-        window.copy_within(gone..units, 0);
-        units -= gone;
-    };
-    let mut word = 0_u64;
-    let mut letters = 0_u32;
+/// Calls `shingle` with the hash of each shingle of `text`, in order; gives the sum of all unit sizes.
+fn shingles(text: &str, mut shingle: impl FnMut(u64)) -> u64 {
+    let mut window = Window::default();
+    // The word that is being read: its hash, and its letters.
+    let (mut word, mut letters) = (0_u64, 0_u32);
     for c in text.chars() {
         if is_unit(c) {
             if letters > 0 {
-                add(word, letters.min(2));
+                window.push(word, letters.min(2), &mut shingle);
                 (word, letters) = (0, 0);
             }
-            add(u64::from(u32::from(c)), 1);
+            window.push(u64::from(u32::from(c)), 1, &mut shingle);
         } else if c.is_alphanumeric() {
             word = (word ^ u64::from(u32::from(c))).wrapping_mul(MULTIPLIER).rotate_left(23);
             letters += 1;
         } else if letters > 0 {
-            add(word, letters.min(2));
+            window.push(word, letters.min(2), &mut shingle);
             (word, letters) = (0, 0);
         }
     }
     if letters > 0 {
-        add(word, letters.min(2));
+        window.push(word, letters.min(2), &mut shingle);
+    }
+    window.total_size
+}
+
+/// The last units of a text, with a rolling hash: that of units u₁ … uₙ is Σ uᵢ·Bⁿ⁻ⁱ, modulo 2⁶⁴.
+#[derive(Default)]
+struct Window {
+    /// Of each unit its size, and the hash of all units before it.
+    units: [(u64, u32); SHINGLE_SIZE as usize],
+    length: usize,
+    size: u32,
+    /// Of all units so far.
+    hash: u64,
+    total_size: u64,
+}
+
+/// Bⁿ for the lengths that a window may have: its units have a size of 1 at least.
+const POWERS: [u64; SHINGLE_SIZE as usize + 1] = {
+    let mut powers = [1_u64; SHINGLE_SIZE as usize + 1];
+    let mut n = 1;
+    while n < powers.len() {
+        powers[n] = powers[n - 1].wrapping_mul(MULTIPLIER);
+        n += 1;
+    }
+    powers
+};
+
+impl Window {
+    #[inline]
+    fn push(&mut self, unit: u64, size: u32, shingle: &mut impl FnMut(u64)) {
+        self.units[self.length] = (self.hash, size);
+        self.length += 1;
+        self.size += size;
+        self.total_size += u64::from(size);
+        self.hash = self.hash.wrapping_mul(MULTIPLIER).wrapping_add(unit.wrapping_add(1));
+        if self.size < SHINGLE_SIZE {
+            return;
+        }
+        let before = self.units[0].0;
+        shingle(mix(self.hash.wrapping_sub(before.wrapping_mul(POWERS[self.length]))));
+        // Keep the longest tail that is not yet a shingle.
+        while self.size >= SHINGLE_SIZE {
+            self.size -= self.units[0].1;
+            self.units.copy_within(1..self.length, 0);
+            self.length -= 1;
+        }
     }
 }
 

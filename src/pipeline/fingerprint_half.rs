@@ -41,7 +41,7 @@ pub struct FingerprintHalf {
 pub struct Workspace {
     extractor: Extractor,
     terms: Terms,
-    digest_buffer: String,
+    digest_buffer: Vec<u8>,
 }
 
 impl Workspace {
@@ -98,7 +98,7 @@ impl FingerprintHalf {
         Workspace {
             extractor: Extractor::new(&self.config.extract),
             terms: Terms::default(),
-            digest_buffer: String::new(),
+            digest_buffer: Vec::new(),
         }
     }
 

@@ -4,43 +4,35 @@
 //! read 程序 as Taiwan's word for a process, and would turn it into 进程 in a simplified text, where it
 //! means a program.
 
+use std::ops::RangeInclusive;
+
 use opencc_fmmseg::OpenCC;
 
 /// Folds paragraphs by OpenCC's tables (`tw2sp`). Built once: loading takes some 50 ms.
 pub(super) struct ScriptFolder {
     opencc: OpenCC,
-    /// Which script a character of the Basic Multilingual Plane belongs to, where it belongs to one alone.
-    scripts: Box<[Script; 0x1_0000]>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Script {
-    Both,
-    Traditional,
-    Simplified,
+    /// Characters that only traditional script has.
+    traditional: IdeographSet,
+    /// Characters that only simplified script has.
+    simplified: IdeographSet,
 }
 
 impl ScriptFolder {
     pub(super) fn new() -> Self {
         let mut opencc = OpenCC::new();
         opencc.set_parallel(false); // one page is one thread's work
-        let mut scripts = Box::new([Script::Both; 0x1_0000]);
+        let mut traditional = IdeographSet::default();
+        let mut simplified = IdeographSet::default();
         let mut buffer = [0; 4];
-        for c in '\u{3400}'..='\u{9fff}' {
-            let simplified = opencc.t2s(c.encode_utf8(&mut buffer), false);
-            let mut simplified = simplified.chars();
-            if let (Some(s), None) = (simplified.next(), simplified.next())
-                && s != c
-            {
-                scripts[c as usize] = Script::Traditional;
-                if let Some(script) = scripts.get_mut(s as usize)
-                    && *script == Script::Both
-                {
-                    *script = Script::Simplified;
-                }
+        for c in IDEOGRAPHS {
+            let folded = opencc.t2s(c.encode_utf8(&mut buffer), false);
+            if let Some(s) = folded.chars().next().filter(|s| *s != c) {
+                traditional.insert(c);
+                simplified.insert(s);
             }
         }
-        Self { opencc, scripts }
+        simplified.remove_all(&traditional);
+        Self { opencc, traditional, simplified }
     }
 
     /// `paragraph` in simplified script, if it is written in traditional script: if it has more characters
@@ -48,13 +40,42 @@ impl ScriptFolder {
     pub(super) fn fold(&self, paragraph: &str) -> Option<String> {
         let (mut traditional, mut simplified) = (0_u32, 0_u32);
         for c in paragraph.chars() {
-            match self.scripts.get(c as usize) {
-                Some(Script::Traditional) => traditional += 1,
-                Some(Script::Simplified) => simplified += 1,
-                _ => {}
-            }
+            traditional += u32::from(self.traditional.contains(c));
+            simplified += u32::from(self.simplified.contains(c));
         }
         (traditional > simplified).then(|| self.opencc.tw2sp(paragraph, false))
+    }
+}
+
+/// The main block of ideographs; what lies beyond is too rare to tell a paragraph's script.
+const IDEOGRAPHS: RangeInclusive<char> = '\u{4e00}'..='\u{9fff}';
+
+/// A set of ideographs: 2.6 KB, so that both sets stay in the innermost cache.
+#[derive(Debug)]
+struct IdeographSet([u64; 0x5200 / 64]);
+
+impl Default for IdeographSet {
+    fn default() -> Self {
+        Self([0; 0x5200 / 64])
+    }
+}
+
+impl IdeographSet {
+    #[inline]
+    fn contains(&self, c: char) -> bool {
+        let at = u32::from(c).wrapping_sub(u32::from(*IDEOGRAPHS.start())) as usize;
+        self.0.get(at / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
+    }
+
+    fn insert(&mut self, c: char) {
+        if IDEOGRAPHS.contains(&c) {
+            let at = (u32::from(c) - u32::from(*IDEOGRAPHS.start())) as usize;
+            self.0[at / 64] |= 1 << (at % 64);
+        }
+    }
+
+    fn remove_all(&mut self, others: &Self) {
+        self.0.iter_mut().zip(others.0).for_each(|(word, others)| *word &= !others);
     }
 }
 

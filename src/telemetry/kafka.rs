@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rdkafka::consumer::ConsumerContext;
-use rdkafka::error::KafkaError;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::{ClientContext, Statistics};
 
 use super::health::Half;
@@ -55,6 +55,9 @@ impl ClientEvents {
 
     /// Takes an error that concerns no message; librdkafka goes on by itself.
     pub fn report(&self, error: &KafkaError, reason: &str) {
+        if error.rdkafka_error_code() == Some(RDKafkaErrorCode::PartitionEOF) {
+            return; // asked for, and no error
+        }
         metrics::client_error(self.client);
         tracing::warn!(client = self.client, %error, "{reason}");
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
@@ -12,7 +13,12 @@ use super::counts::Counts;
 #[derive(Clone)]
 pub struct Progress {
     bar: ProgressBar,
+    /// Dropped with the last copy, which ends the ticking.
+    _finished: mpsc::Sender<()>,
 }
+
+/// How often the bar is drawn.
+const TICK: Duration = Duration::from_millis(100);
 
 impl Progress {
     /// Shows how many of `bytes_total` bytes are read (if that is known), and what came of the pages.
@@ -37,18 +43,15 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.with_key("pages", pages));
         }
-        let ticker = bar.downgrade();
+        let (finished, waiting) = mpsc::channel();
+        let ticking = bar.clone();
         std::thread::spawn(move || {
-            while let Some(bar) = ticker.upgrade() {
-                if bar.is_finished() {
-                    break;
-                }
-                bar.set_position(bytes_read.load(Ordering::Relaxed));
-                bar.tick();
-                std::thread::sleep(Duration::from_millis(100));
+            while let Err(RecvTimeoutError::Timeout) = waiting.recv_timeout(TICK) {
+                ticking.set_position(bytes_read.load(Ordering::Relaxed));
+                ticking.tick();
             }
         });
-        Self { bar }
+        Self { bar, _finished: finished }
     }
 
     /// Prints a line to standard error without tearing the bar.

@@ -2,10 +2,10 @@
 //! killed with the test process. `KAFKA_BOOTSTRAP` names another cluster, for tests that need no broker of their
 //! own. Where neither can be had, tests fail and say what to install.
 
-#![allow(dead_code, unreachable_pub, reason = "each test file uses a part of this")]
+#![allow(dead_code, reason = "each test file uses a part of this")]
 
-pub mod topics;
-pub mod worker;
+pub(crate) mod topics;
+pub(crate) mod worker;
 
 use std::fs::{self, File};
 use std::net::{TcpListener, TcpStream};
@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// A cluster of this test binary.
-pub struct Brokers {
+pub(crate) struct Brokers {
     folder: tempfile::TempDir,
     nodes: Vec<Node>,
 }
@@ -32,7 +32,7 @@ struct Running {
 }
 
 /// Brokers to talk to: those of `KAFKA_BOOTSTRAP`, or one that all tests of this binary share.
-pub fn bootstrap() -> String {
+pub(crate) fn bootstrap() -> String {
     static SHARED: OnceLock<Brokers> = OnceLock::new();
     match std::env::var("KAFKA_BOOTSTRAP") {
         Ok(servers) if !servers.is_empty() => servers,
@@ -42,7 +42,7 @@ pub fn bootstrap() -> String {
 
 impl Brokers {
     /// Starts `count` brokers, and waits until they serve.
-    pub fn start(count: usize) -> Self {
+    pub(crate) fn start(count: usize) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let ports = free_ports(count * 2);
         let voters: Vec<String> =
@@ -50,7 +50,8 @@ impl Brokers {
         let replicas = count.min(3);
         let min_isr = if count >= 3 { 2 } else { 1 };
         for i in 0..count {
-            let (port, controller, data) = (ports[i], ports[count + i], folder.path().join(format!("data{i}")));
+            let (port, controller, data) =
+                (ports[i], ports[count + i], folder.path().join(format!("data{i}")));
             let properties = format!(
                 "process.roles=broker,controller\nnode.id={id}\ncontroller.quorum.voters={voters}\n\
                  listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}\n\
@@ -84,13 +85,13 @@ impl Brokers {
     }
 
     /// For clients.
-    pub fn bootstrap(&self) -> String {
+    pub(crate) fn bootstrap(&self) -> String {
         let servers: Vec<String> = self.nodes.iter().map(|node| format!("127.0.0.1:{}", node.port)).collect();
         servers.join(",")
     }
 
     /// `kill -9`.
-    pub fn kill(&mut self, i: usize) {
+    pub(crate) fn kill(&mut self, i: usize) {
         if let Some(mut running) = self.nodes[i].running.take() {
             running.child.kill().expect("killed");
             running.child.wait().expect("it ends");
@@ -100,7 +101,7 @@ impl Brokers {
     }
 
     /// Starts a killed broker again.
-    pub fn restart(&mut self, i: usize) {
+    pub(crate) fn restart(&mut self, i: usize) {
         self.spawn(i);
         self.wait_until_up(i);
     }
@@ -148,7 +149,8 @@ impl Drop for Brokers {
 }
 
 fn free_ports(count: usize) -> Vec<u16> {
-    let listeners: Vec<_> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port")).collect();
+    let listeners: Vec<_> =
+        (0..count).map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port")).collect();
     listeners.iter().map(|listener| listener.local_addr().expect("an address").port()).collect()
 }
 
@@ -197,7 +199,7 @@ fn library() -> PathBuf {
 
 /// Waits until `done`; fails with `what` after `seconds`.
 #[track_caller]
-pub fn wait_until(what: &str, seconds: u64, mut done: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, seconds: u64, mut done: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(seconds);
     while !done() {
         assert!(Instant::now() < deadline, "not within {seconds} s: {what}");

@@ -12,34 +12,35 @@ use serde_json::Value;
 
 /// A message, read or to be written.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Row {
-    pub partition: i32,
-    pub offset: i64,
-    pub key: Option<Vec<u8>>,
-    pub value: Option<Vec<u8>>,
-    pub headers: Vec<(String, Option<Vec<u8>>)>,
-    pub timestamp: Option<i64>,
+pub(crate) struct Row {
+    pub(crate) partition: i32,
+    pub(crate) offset: i64,
+    pub(crate) key: Option<Vec<u8>>,
+    pub(crate) value: Option<Vec<u8>>,
+    pub(crate) headers: Vec<(String, Option<Vec<u8>>)>,
+    pub(crate) timestamp: Option<i64>,
 }
 
 impl Row {
     /// A page as JSON, for a partition.
-    pub fn page(partition: i32, id: &str, text: &str) -> Self {
+    pub(crate) fn page(partition: i32, id: &str, text: &str) -> Self {
         let page = serde_json::json!({ "id": id, "url": format!("https://example.test/{id}"), "text": text });
         Self { partition, value: Some(page.to_string().into_bytes()), ..Self::default() }
     }
 
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(self.value.as_deref().expect("a value")).expect("JSON")
     }
 
-    pub fn header(&self, name: &str) -> String {
-        let value = self.headers.iter().rfind(|(known, _)| known == name).and_then(|(_, value)| value.clone());
+    pub(crate) fn header(&self, name: &str) -> String {
+        let value =
+            self.headers.iter().rfind(|(known, _)| known == name).and_then(|(_, value)| value.clone());
         String::from_utf8(value.unwrap_or_default()).expect("UTF-8")
     }
 }
 
 /// Writes messages, each to its partition, and waits until all are there.
-pub fn produce(bootstrap: &str, topic: &str, rows: &[Row]) {
+pub(crate) fn produce(bootstrap: &str, topic: &str, rows: &[Row]) {
     let producer = producer(bootstrap);
     for row in rows {
         send(&producer, topic, row);
@@ -47,7 +48,7 @@ pub fn produce(bootstrap: &str, topic: &str, rows: &[Row]) {
     producer.flush(Duration::from_secs(60)).expect("delivered");
 }
 
-pub fn producer(bootstrap: &str) -> BaseProducer {
+pub(crate) fn producer(bootstrap: &str) -> BaseProducer {
     ClientConfig::new()
         .set("bootstrap.servers", bootstrap)
         .set("message.max.bytes", "12000000")
@@ -56,7 +57,7 @@ pub fn producer(bootstrap: &str) -> BaseProducer {
         .expect("a producer")
 }
 
-pub fn send(producer: &BaseProducer, topic: &str, row: &Row) {
+pub(crate) fn send(producer: &BaseProducer, topic: &str, row: &Row) {
     let mut headers = OwnedHeaders::new();
     for (name, value) in &row.headers {
         headers = headers.insert(Header { key: name, value: value.as_ref() });
@@ -79,7 +80,7 @@ pub fn send(producer: &BaseProducer, topic: &str, row: &Row) {
 }
 
 /// All committed messages of a topic, from its beginning to its present end, by partition.
-pub fn read_all(bootstrap: &str, topic: &str) -> Vec<Row> {
+pub(crate) fn read_all(bootstrap: &str, topic: &str) -> Vec<Row> {
     let consumer: BaseConsumer = ClientConfig::new()
         .set("bootstrap.servers", bootstrap)
         .set("group.id", "leitong-test-reader")
@@ -122,14 +123,14 @@ pub fn read_all(bootstrap: &str, topic: &str) -> Vec<Row> {
 }
 
 /// Verdicts in the order of the log.
-pub fn verdicts(bootstrap: &str, topic: &str) -> Vec<Value> {
+pub(crate) fn verdicts(bootstrap: &str, topic: &str) -> Vec<Value> {
     let mut verdicts: Vec<Value> = read_all(bootstrap, topic).iter().map(Row::json).collect();
     verdicts.sort_by_key(|verdict| (verdict["log_partition"].as_u64(), verdict["log_offset"].as_u64()));
     verdicts
 }
 
 /// Where each verdict or dead letter comes from, with how often.
-pub fn sources(verdicts: &[Value], dead_letters: &[Row]) -> BTreeMap<(i64, i64), u32> {
+pub(crate) fn sources(verdicts: &[Value], dead_letters: &[Row]) -> BTreeMap<(i64, i64), u32> {
     let mut sources = BTreeMap::new();
     let places = verdicts.iter().map(|verdict| {
         let source = &verdict["source"];

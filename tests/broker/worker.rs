@@ -13,25 +13,26 @@ use super::wait_until;
 use crate::common::{self, Run, leitong};
 
 /// Topics and a configuration of a test's own.
-pub struct Installation {
-    pub folder: tempfile::TempDir,
-    pub bootstrap: String,
-    pub app: String,
+pub(crate) struct Installation {
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) bootstrap: String,
+    pub(crate) app: String,
     workers: AtomicU32,
 }
 
 impl Installation {
     /// Makes topics for `name` with a configuration that ends in `more`; three page partitions unless it says
     /// otherwise.
-    pub fn new(bootstrap: &str, name: &str, more: &str) -> Self {
+    pub(crate) fn new(bootstrap: &str, name: &str, more: &str) -> Self {
         let installation = Self::without_topics(bootstrap, name, more);
         let made = installation.leitong(&["topics", "create"]);
         assert_eq!(made.status, 0, "{}{}", made.stdout, made.stderr);
         installation
     }
 
-    pub fn without_topics(bootstrap: &str, name: &str, more: &str) -> Self {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a time").as_millis();
+    pub(crate) fn without_topics(bootstrap: &str, name: &str, more: &str) -> Self {
+        let now =
+            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a time").as_millis();
         let app = format!("{name}-{}-{now}", std::process::id());
         let installation = Self {
             folder: tempfile::tempdir().expect("a folder"),
@@ -44,9 +45,10 @@ impl Installation {
     }
 
     /// Writes the configuration anew, with another end.
-    pub fn configure(&self, more: &str) {
+    pub(crate) fn configure(&self, more: &str) {
         let app = &self.app;
-        let create = if more.contains("[kafka.create]") { "" } else { "[kafka.create]\npage_partitions = 3\n" };
+        let create =
+            if more.contains("[kafka.create]") { "" } else { "[kafka.create]\npage_partitions = 3\n" };
         let text = format!(
             "[kafka]\nbootstrap_servers = \"{}\"\napp = \"{app}\"\n[kafka.topics]\npages = \"{app}.pages\"\n\
              fingerprints = \"{app}.log\"\nverdicts = \"{app}.verdicts\"\ncentroids = \"{app}.centroids\"\n\
@@ -56,35 +58,36 @@ impl Installation {
         std::fs::write(self.config(), text).expect("written");
     }
 
-    pub fn config(&self) -> PathBuf {
+    pub(crate) fn config(&self) -> PathBuf {
         self.folder.path().join("leitong.toml")
     }
 
-    pub fn topic(&self, name: &str) -> String {
+    pub(crate) fn topic(&self, name: &str) -> String {
         format!("{}.{name}", self.app)
     }
 
     /// Runs a command to its end, with this configuration.
-    pub fn leitong(&self, arguments: &[&str]) -> Run {
-        let output = leitong().args(arguments).arg("--config").arg(self.config()).output().expect("it starts");
+    pub(crate) fn leitong(&self, arguments: &[&str]) -> Run {
+        let output =
+            leitong().args(arguments).arg("--config").arg(self.config()).output().expect("it starts");
         Run::of(output)
     }
 
-    pub fn produce(&self, rows: &[Row]) {
+    pub(crate) fn produce(&self, rows: &[Row]) {
         topics::produce(&self.bootstrap, &self.topic("pages"), rows);
     }
 
-    pub fn verdicts(&self) -> Vec<serde_json::Value> {
+    pub(crate) fn verdicts(&self) -> Vec<serde_json::Value> {
         topics::verdicts(&self.bootstrap, &self.topic("verdicts"))
     }
 
-    pub fn dead_letters(&self) -> Vec<Row> {
+    pub(crate) fn dead_letters(&self) -> Vec<Row> {
         topics::read_all(&self.bootstrap, &self.topic("dead"))
     }
 
     /// Waits until there are `count` verdicts and dead letters, and gives the verdicts.
     #[track_caller]
-    pub fn wait_for_verdicts(&self, count: usize, seconds: u64) -> Vec<serde_json::Value> {
+    pub(crate) fn wait_for_verdicts(&self, count: usize, seconds: u64) -> Vec<serde_json::Value> {
         let mut verdicts = Vec::new();
         wait_until(&format!("{count} verdicts and dead letters"), seconds, || {
             verdicts = self.verdicts();
@@ -94,7 +97,7 @@ impl Installation {
     }
 
     /// Starts `leitong run` with more arguments.
-    pub fn worker(&self, arguments: &[&str]) -> Worker {
+    pub(crate) fn worker(&self, arguments: &[&str]) -> Worker {
         let number = self.workers.fetch_add(1, Ordering::Relaxed);
         let log = self.folder.path().join(format!("worker{number}.log"));
         let file = File::create(&log).expect("a file");
@@ -111,48 +114,48 @@ impl Installation {
     }
 
     /// Verdicts of the log by `leitong replay`.
-    pub fn replay(&self, more: &[&str]) -> Run {
+    pub(crate) fn replay(&self, more: &[&str]) -> Run {
         let output = leitong().arg("replay").arg("--config").arg(self.config()).args(more).output();
         Run::of(output.expect("it starts"))
     }
 }
 
 /// A running worker; killed when dropped.
-pub struct Worker {
+pub(crate) struct Worker {
     child: Child,
     log: PathBuf,
 }
 
 impl Worker {
-    pub fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// Sends a signal by name.
-    pub fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("sh").args(["-c", &format!("kill -{name} {}", self.child.id())]).status();
         assert!(sent.expect("sh starts").success());
     }
 
-    pub fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 
     /// SIGTERM; the exit status, which must come within `seconds`.
     #[track_caller]
-    pub fn terminate(&mut self, seconds: u64) -> i32 {
+    pub(crate) fn terminate(&mut self, seconds: u64) -> i32 {
         self.signal("TERM");
         self.wait(seconds)
     }
 
     /// The exit status, which must come within `seconds`.
     #[track_caller]
-    pub fn wait(&mut self, seconds: u64) -> i32 {
+    pub(crate) fn wait(&mut self, seconds: u64) -> i32 {
         let mut status = None;
         wait_until("the worker ends", seconds, || {
             status = self.child.try_wait().expect("a child");
@@ -161,17 +164,17 @@ impl Worker {
         status.expect("it has ended").code().expect("it was not killed")
     }
 
-    pub fn is_running(&mut self) -> bool {
+    pub(crate) fn is_running(&mut self) -> bool {
         self.child.try_wait().expect("a child").is_none()
     }
 
     #[track_caller]
-    pub fn wait_for_log(&self, text: &str, seconds: u64) {
+    pub(crate) fn wait_for_log(&self, text: &str, seconds: u64) {
         wait_until(&format!("{text:?} in the log:\n{}", self.log()), seconds, || self.log().contains(text));
     }
 
     /// Status and body of a path of the admin port.
-    pub fn get(&self, path: &str) -> Option<(u16, String)> {
+    pub(crate) fn get(&self, path: &str) -> Option<(u16, String)> {
         let log = common::plain(&self.log());
         let address = log.split("admin port: http://").nth(1)?.split_whitespace().next()?.to_owned();
         let mut stream = TcpStream::connect(address).ok()?;
@@ -184,14 +187,14 @@ impl Worker {
     }
 
     #[track_caller]
-    pub fn wait_until_ready(&self, seconds: u64) {
+    pub(crate) fn wait_until_ready(&self, seconds: u64) {
         wait_until(&format!("ready:\n{}", self.log()), seconds, || {
             self.get("/readyz").is_some_and(|(status, _)| status == 200)
         });
     }
 
     /// The sum of a metric over all labels.
-    pub fn metric(&self, name: &str) -> f64 {
+    pub(crate) fn metric(&self, name: &str) -> f64 {
         let (_, text) = self.get("/metrics").unwrap_or_default();
         let values = text.lines().filter(|line| {
             line.strip_prefix(name).is_some_and(|rest| rest.starts_with(' ') || rest.starts_with('{'))
@@ -200,7 +203,7 @@ impl Worker {
     }
 
     /// Resident memory in bytes.
-    pub fn resident_bytes(&self) -> u64 {
+    pub(crate) fn resident_bytes(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0");
         line.trim().trim_end_matches("kB").trim().parse::<u64>().unwrap_or(0) * 1024

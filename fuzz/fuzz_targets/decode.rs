@@ -1,0 +1,29 @@
+//! Any bytes with any hints: decoding ends, and what it gives is short enough for what came in.
+//!
+//! The first byte chooses the hints. Run: `cargo +nightly fuzz run decode -- -max_total_time=60`.
+#![no_main]
+
+use leitong::decode::decode;
+use leitong::page::Hints;
+use libfuzzer_sys::fuzz_target;
+
+const LABELS: [&str; 8] = ["", "utf-8", "gbk", "big5", "shift_jis", "iso-2022-jp", "windows-1252", "nonsense"];
+
+fuzz_target!(|data: &[u8]| {
+    let Some((choice, body)) = data.split_first() else { return };
+    let label = LABELS[usize::from(choice % 8)];
+    let hints = Hints {
+        charset: (choice & 8 != 0).then(|| label.to_owned()),
+        content_type: (choice & 16 != 0).then(|| format!("text/html; charset={label}")),
+    };
+    if let Ok(decoded) = decode(body, &hints) {
+        // No encoding makes more than one character of a byte, and none has more than four bytes.
+        assert!(decoded.text.len() <= body.len() * 4 + 4);
+        if let Ok(text) = std::str::from_utf8(body)
+            && !body.contains(&0)
+            && !body.contains(&0x1b)
+        {
+            assert_eq!(decoded.text, text.strip_prefix('\u{feff}').unwrap_or(text));
+        }
+    }
+});

@@ -1,0 +1,26 @@
+//! Any text as a page: extraction ends without a panic, gives the same twice, and invents nothing.
+//!
+//! Run: `cargo +nightly fuzz run extract fuzz/corpus/extract tests/data/markup -- -max_total_time=60`.
+#![no_main]
+
+use std::cell::RefCell;
+
+use leitong::extract::{ExtractConfig, Extractor, extract};
+use libfuzzer_sys::fuzz_target;
+
+thread_local! {
+    static REUSED: RefCell<Extractor> = RefCell::new(Extractor::new(&ExtractConfig::default()));
+}
+
+fuzz_target!(|data: &[u8]| {
+    let html = String::from_utf8_lossy(data);
+    let fresh = extract(&html, &ExtractConfig::default());
+    let reused = REUSED.with_borrow_mut(|extractor| extractor.extract(&html));
+    assert_eq!(fresh, reused, "buffers of the page before leak into this one");
+    if let Ok(document) = fresh {
+        let bytes: usize = document.paragraphs.iter().map(|paragraph| paragraph.text.len()).sum();
+        // A reference is never shorter than half of what it stands for.
+        assert!(bytes <= 2 * html.len() + 16);
+        assert!(document.paragraphs.iter().all(|paragraph| !paragraph.text.is_empty()));
+    }
+});

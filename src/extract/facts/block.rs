@@ -1,0 +1,252 @@
+//! Facts of one block: itself, its neighbours, the nodes and the section round it.
+//!
+//! Cost: constant a block, with at most [`ANCESTORS_MAX`] nodes looked at.
+
+use super::columns::{Fact, Row};
+use super::page::Page;
+use super::{ANCESTORS_MAX, Facts, RINGS, clamp, distance, is_heading, share, source};
+use crate::extract::hints;
+use crate::extract::phrases;
+use crate::extract::tag::Tag;
+use crate::extract::tree::{Block, Tree, block_fact};
+
+impl Facts {
+    pub(super) fn itself(
+        &mut self,
+        tree: &Tree,
+        html: &[u8],
+        at: usize,
+        page: &Page,
+        since_heading: &mut i16,
+    ) {
+        let block = &tree.blocks[at];
+        let counts = &block.counts;
+        let text = source(tree, block, html);
+        let mut row = Row { columns: &mut self.columns, blocks: tree.blocks.len(), at };
+        row.set(Fact::Bytes, clamp(counts.bytes));
+        row.set(Fact::LinkShare, share(block.link_bytes, counts.bytes));
+        row.set(Fact::Commas, clamp(counts.commas.into()));
+        row.set(Fact::Stops, clamp(counts.stops.into()));
+        row.set(Fact::DigitShare, share(u32::from(counts.digits), counts.bytes));
+        row.set(Fact::CapitalShare, share(u32::from(counts.capitals), counts.bytes));
+        row.set(Fact::Words, clamp(counts.words));
+        row.set(Fact::BytesPerWord, clamp(counts.bytes * 10 / counts.words.max(1)));
+        row.set(Fact::StrongShare, share(u32::from(block.strong_bytes), counts.bytes));
+        row.set(Fact::Links, clamp(block.links.into()));
+        row.set(Fact::ImagesBefore, clamp(block.images_before.into()));
+        row.set(Fact::Segments, clamp(block.end_segment - block.first_segment));
+        for (fact, bit) in [
+            (Fact::AfterBreak, block_fact::AFTER_BREAK),
+            (Fact::AfterRule, block_fact::AFTER_RULE),
+            (Fact::AfterControl, block_fact::AFTER_CONTROL),
+            (Fact::InBlockLink, block_fact::IN_BLOCK_LINK),
+            (Fact::Preformatted, block_fact::PREFORMATTED),
+            (Fact::Code, block_fact::CODE),
+            (Fact::Time, block_fact::TIME),
+        ] {
+            row.set(fact, i16::from(block.facts & bit != 0));
+        }
+        let tag = tree.nodes[block.node as usize].tag;
+        row.set(Fact::HeadingLevel, i16::from(tag.heading_level()));
+        row.set(Fact::IsParagraph, i16::from(tag == Tag::P));
+        row.set(Fact::IsItem, i16::from(tag == Tag::Li));
+        row.set(Fact::IsCell, i16::from(matches!(tag, Tag::Td | Tag::Th)));
+        row.set(Fact::IsDivision, i16::from(matches!(tag, Tag::Div | Tag::Section | Tag::Custom)));
+        row.set(Fact::IsDefinition, i16::from(matches!(tag, Tag::Dd | Tag::Dt)));
+        let mut in_heading = tag.heading_level() != 0;
+        for (up, node) in tree.ancestors(block.node).take(ANCESTORS_MAX).enumerate() {
+            let node = &tree.nodes[node as usize];
+            match node.tag {
+                Tag::Table => row.add(Fact::InTable),
+                Tag::Ul | Tag::Ol => row.add(Fact::InList),
+                Tag::Blockquote => row.add(Fact::InQuote),
+                Tag::Form => row.add(Fact::InForm),
+                tag if up < 3 && tag.heading_level() != 0 => in_heading = true,
+                _ => {}
+            }
+        }
+        row.set(Fact::InHeading, i16::from(in_heading));
+        row.set(Fact::SinceHeading, *since_heading);
+        *since_heading = if in_heading { 1 } else { (*since_heading + 1).min(1000) };
+        row.set(Fact::LastByte, last_class(text));
+        row.set(Fact::FirstByte, first_class(text));
+        let high = text.iter().take(64).filter(|byte| **byte >= 0x80).count() as u32;
+        row.set(Fact::HighShare, share(high, text.len().min(64) as u32));
+        row.set(Fact::InTitle, i16::from(page.title_has(text)));
+        row.set(Fact::HasTitle, i16::from(page.title_block.is_some()));
+        row.set(Fact::SinceTitle, page.title_block.map_or(-1000, |title| distance(title, at)));
+        let (group, before) = self.copies[at];
+        row.set(Fact::CopiesBefore, clamp(before));
+        row.set(Fact::Copies, clamp(self.copy_counts[group as usize]));
+        row.set(Fact::InComment, i16::from(self.in_comment[block.node as usize]));
+        let believed = self.believed[block.node as usize];
+        for bit in 0..31 {
+            row.put(Fact::Hint0 as usize + bit, (believed >> bit & 1) as i16);
+        }
+        for kind in 0..phrases::KINDS {
+            row.put(Fact::Phrase0 as usize + kind, (self.phrases[at] >> kind & 1) as i16);
+        }
+    }
+
+    pub(super) fn neighbours(&mut self, tree: &Tree, at: usize) {
+        let blocks = &tree.blocks;
+        let none = Block { node: u32::MAX, ..Block::default() };
+        let get = |index: Option<usize>| index.and_then(|index| blocks.get(index)).unwrap_or(&none);
+        let block = &blocks[at];
+        let heading = |block: &Block| {
+            let node = tree.nodes.get(block.node as usize);
+            node.map_or(0, |node| i16::from(node.tag.heading_level()))
+        };
+        let (previous, next) = (get(at.checked_sub(1)), get(Some(at + 1)));
+        let (previous2, next2) = (get(at.checked_sub(2)), get(Some(at + 2)));
+        let sums = &self.sums;
+        let between = |from: usize, to: usize| {
+            let (from, to) = (sums[from.min(blocks.len())], sums[to.min(blocks.len())]);
+            (to.text - from.text, to.linked - from.linked)
+        };
+        let around = between(at.saturating_sub(5), at + 6);
+        let (before, after) = (between(at.saturating_sub(8), at), between(at + 1, at + 9));
+        let mut row = Row { columns: &mut self.columns, blocks: tree.blocks.len(), at };
+        row.set(Fact::PreviousBytes, clamp(previous.counts.bytes));
+        row.set(Fact::PreviousLinkShare, share(previous.link_bytes, previous.counts.bytes));
+        row.set(Fact::PreviousStops, clamp(previous.counts.stops.into()));
+        row.set(Fact::PreviousHeading, heading(previous));
+        row.set(Fact::PreviousSameNode, i16::from(previous.node == block.node));
+        row.set(Fact::NextBytes, clamp(next.counts.bytes));
+        row.set(Fact::NextLinkShare, share(next.link_bytes, next.counts.bytes));
+        row.set(Fact::NextStops, clamp(next.counts.stops.into()));
+        row.set(Fact::NextHeading, heading(next));
+        row.set(Fact::NextSameNode, i16::from(next.node == block.node));
+        row.set(Fact::Previous2Bytes, clamp(previous2.counts.bytes));
+        row.set(Fact::Next2Bytes, clamp(next2.counts.bytes));
+        row.set(Fact::Previous2LinkShare, share(previous2.link_bytes, previous2.counts.bytes));
+        row.set(Fact::Next2LinkShare, share(next2.link_bytes, next2.counts.bytes));
+        row.set(Fact::AroundText, clamp(around.0));
+        row.set(Fact::AroundLinks, clamp(around.1));
+        row.set(Fact::BeforeText, clamp(before.0));
+        row.set(Fact::AfterText, clamp(after.0));
+    }
+
+    pub(super) fn enclosing(&mut self, tree: &Tree, at: usize, page: &Page) {
+        let block = &tree.blocks[at];
+        let all = self.sums[tree.blocks.len()];
+        let sums = &self.sums;
+        let within = |first: u32, end: u32| {
+            let (from, to) = (sums[first as usize], sums[end as usize]);
+            (to.bytes - from.bytes, to.linked - from.linked, to.text - from.text)
+        };
+        let (mut furniture_share, mut furniture_count, mut content_share, mut content_count) =
+            (0, 0, 1001, 0);
+        let (mut near, mut near_content) = (0, 0);
+        let good = hints::CONTENT | hints::ARTICLE | hints::MAIN | hints::POST;
+        let strong =
+            hints::FURNITURE & !(hints::WIDGET | hints::HEADER | hints::TITLE | hints::CAPTION | hints::LIST);
+        for (up, node) in tree.ancestors(block.node).take(ANCESTORS_MAX).enumerate() {
+            let node = &tree.nodes[node as usize];
+            if up < 3 {
+                near |= i16::from(node.hints & strong != 0) << (2 - up);
+                near_content |= i16::from(node.hints & good != 0) << (2 - up);
+            }
+            if node.hints & (strong | good) != 0 {
+                let (bytes, _, _) = within(node.first_block, node.end_block);
+                if node.hints & strong != 0 {
+                    furniture_share = share(bytes, all.bytes).max(furniture_share);
+                    furniture_count += 1;
+                }
+                if node.hints & good != 0 {
+                    content_share = share(bytes, all.bytes).min(content_share);
+                    content_count += 1;
+                }
+            }
+        }
+        let mut row = Row { columns: &mut self.columns, blocks: tree.blocks.len(), at };
+        for (ring, &(first, end)) in self.rings[at].iter().enumerate() {
+            let (bytes, linked, text) = within(first, end);
+            let base = Fact::Ring0Share as usize + ring * 5;
+            row.put(base, share(bytes, all.bytes));
+            row.put(base + 1, share(linked, bytes));
+            row.put(base + 2, clamp(end - first));
+            row.put(base + 3, clamp(bytes / (end - first).max(1)));
+            row.put(base + 4, share(text, bytes));
+        }
+        row.set(Fact::FurnitureShare, furniture_share);
+        row.set(Fact::FurnitureCount, furniture_count);
+        row.set(Fact::ContentShare, content_share);
+        row.set(Fact::ContentCount, content_count);
+        row.set(Fact::NearHints, near);
+        row.set(Fact::NearContent, near_content);
+        let (first, end) = self.sections[at];
+        let (bytes, linked, text) = within(first, end);
+        let above = self.phrases[first as usize];
+        let head = &tree.blocks[first as usize];
+        row.set(Fact::SectionBytes, clamp(bytes));
+        row.set(Fact::SectionLinks, share(linked, bytes));
+        row.set(Fact::SectionText, share(text, bytes));
+        row.set(Fact::SectionBlocks, clamp(end - first));
+        row.set(Fact::SectionLevel, i16::from(tree.nodes[head.node as usize].tag.heading_level()));
+        if is_heading(tree, head) {
+            for (fact, kind) in [
+                (Fact::SectionRelated, phrases::RELATED),
+                (Fact::SectionComment, phrases::COMMENT),
+                (Fact::SectionAccount, phrases::ACCOUNT),
+                (Fact::SectionShop, phrases::SHOP),
+                (Fact::SectionShare, phrases::SHARE),
+            ] {
+                row.set(fact, (above >> kind & 1) as i16);
+            }
+        }
+        let (count, bytes, linked) = self.kin_sums[self.kin[at] as usize];
+        row.set(Fact::KinCount, clamp(count));
+        row.set(Fact::KinBytes, share(bytes, all.bytes));
+        row.set(Fact::KinLinks, share(linked, bytes));
+        row.set(Fact::KinMean, clamp(bytes / count.max(1)));
+        page.place(tree, sums, &mut row);
+    }
+}
+
+/// The block ranges of the nodes round a block, each larger than the one before; the last is repeated.
+pub(super) fn rings(tree: &Tree, at: usize, block: &Block) -> [(u32, u32); RINGS] {
+    let mut range = (at as u32, at as u32 + 1);
+    let mut rings = [range; RINGS];
+    let mut ring = 0;
+    for node in tree.ancestors(block.node).take(ANCESTORS_MAX) {
+        let node = &tree.nodes[node as usize];
+        if (node.first_block, node.end_block) != range && node.end_block - node.first_block > 1 {
+            range = (node.first_block, node.end_block);
+            rings[ring..].fill(range);
+            ring += 1;
+            if ring == RINGS {
+                break;
+            }
+        }
+    }
+    rings
+}
+
+/// How a text ends: 4 as a sentence, 3 with a colon, 2 with a comma, 1 otherwise.
+fn last_class(text: &[u8]) -> i16 {
+    let text = text.strip_suffix(b"\"").or_else(|| text.strip_suffix("”".as_bytes())).unwrap_or(text);
+    let ends = |list: &[&str]| list.iter().any(|end| text.ends_with(end.as_bytes()));
+    if ends(&["。", "！", "？", ".", "!", "?", "…", "।", "؟", "）", ")"]) {
+        4
+    } else if ends(&["：", ":"]) {
+        3
+    } else if ends(&["，", ",", "；", ";", "、"]) {
+        2
+    } else {
+        1
+    }
+}
+
+/// How a text begins: 0 small letter, 1 capital, 2 digit, 3 another script, 4 bracket or quote, 5 other.
+fn first_class(text: &[u8]) -> i16 {
+    match text.first() {
+        Some(b'a'..=b'z') => 0,
+        Some(b'A'..=b'Z') => 1,
+        Some(b'0'..=b'9') => 2,
+        Some(0xe3 | 0xef) => 4,
+        Some(0x80..) => 3,
+        Some(b'[' | b'(' | b'"' | b'\'' | b'<') => 4,
+        _ => 5,
+    }
+}

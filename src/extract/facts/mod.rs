@@ -1,0 +1,239 @@
+//! What is known of each block when it is weighed: itself, its neighbours, the nodes round it, the page.
+//!
+//! In: the tree. Out: one column of integers a [`Fact`], one value a block. Shares are in thousandths. Cost: linear in
+//! the blocks, with at most [`ANCESTORS_MAX`] nodes looked at for each. Memory: 340 bytes a block, kept
+//! from page to page.
+
+mod block;
+mod columns;
+mod groups;
+mod page;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::hints::{self, Hints};
+use super::phrases::{self, Phrases};
+use super::tree::{Block, Segment, Tree};
+pub(super) use columns::names;
+use columns::{Fact, Row, WIDTH};
+use groups::Groups;
+use page::Page;
+
+/// Nodes above a block that are looked at.
+const ANCESTORS_MAX: usize = 64;
+
+/// Enclosing nodes whose sums are facts; wrappers with the same blocks count once.
+const RINGS: usize = 4;
+
+/// Bytes from which a block with few links counts as text: about 15 words, 27 Chinese characters.
+const TEXT_BYTES: u32 = 80;
+
+/// Values whose memory is kept from page to page (16 MB); only pages with more than 40,000 blocks need more.
+const COLUMNS_KEPT: usize = 8 << 20;
+
+/// Sums over all blocks before a place.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    pub(super) bytes: u32,
+    pub(super) linked: u32,
+    /// Bytes in blocks that count as text.
+    pub(super) text: u32,
+    /// What speaks for text less what speaks against it.
+    pub(super) balance: i32,
+}
+
+/// The facts of one page, with the sums that they and later steps use.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    /// All values of the first column, then all of the second…: weighing goes down a column at a time.
+    pub(super) columns: Vec<i16>,
+    /// One more than there are blocks.
+    sums: Vec<Sums>,
+    /// For each block, its [`RINGS`] enclosing block ranges.
+    pub(super) rings: Vec<[(u32, u32); RINGS]>,
+    /// For each block, the number of its kin group.
+    pub(super) kin: Vec<u32>,
+    /// Blocks in each kin group, their bytes and link bytes.
+    kin_sums: Vec<(u32, u32, u32)>,
+    /// For each block, the number of the group of blocks with the same text, and how many came before.
+    copies: Vec<(u32, u32)>,
+    copy_counts: Vec<u32>,
+    groups: Groups,
+    /// For each node, the hints of itself and those above, furniture only where believed.
+    believed: Vec<Hints>,
+    phrases: Vec<Phrases>,
+    /// For each block, the range from the heading above it to the next.
+    pub(super) sections: Vec<(u32, u32)>,
+    /// For each node, whether it is or stands in a comment section.
+    in_comment: Vec<bool>,
+}
+/// Whether the block counts as text.
+fn is_text(block: &Block) -> bool {
+    block.counts.bytes >= TEXT_BYTES && block.link_bytes * 3 < block.counts.bytes
+}
+
+/// Whether the block is a heading.
+fn is_heading(tree: &Tree, block: &Block) -> bool {
+    let mut above = tree.ancestors(block.node).take(3);
+    above.any(|node| tree.nodes[node as usize].tag.heading_level() != 0)
+}
+
+/// `part` in thousandths of `whole`.
+fn share(part: u32, whole: u32) -> i16 {
+    if whole == 0 { 0 } else { (u64::from(part) * 1000 / u64::from(whole)).min(1000) as i16 }
+}
+
+/// Larger values tell no more.
+fn clamp(value: u32) -> i16 {
+    value.min(30_000) as i16
+}
+
+/// A distance in blocks.
+fn distance(from: usize, to: usize) -> i16 {
+    (to as i64 - from as i64).clamp(-1000, 1000) as i16
+}
+
+impl Facts {
+    /// The values of one block.
+    pub(super) fn row_of(&self, block: usize) -> Vec<i16> {
+        let blocks = self.kin.len();
+        (0..WIDTH).map(|column| self.columns[column * blocks + block]).collect()
+    }
+
+    /// Whether the block stands in a comment section.
+    pub(super) fn in_comment(&self, block: &Block) -> bool {
+        self.in_comment[block.node as usize]
+    }
+
+    /// Gathers the facts of all blocks of `tree`. With `comments`, comment sections are not known as such.
+    pub(super) fn gather(&mut self, tree: &Tree, html: &[u8], comments: bool) {
+        self.sum(tree);
+        let mut page = Page::of(tree, html, &self.sums);
+        self.believe(tree, &page, comments);
+        for block in &tree.blocks {
+            let bytes = if is_text(block) { block.counts.bytes } else { 0 };
+            let comment = self.in_comment[block.node as usize];
+            *(if comment { &mut page.comment_text } else { &mut page.other_text }) += bytes;
+        }
+        self.group(tree, html);
+        self.phrases.clear();
+        for block in &tree.blocks {
+            let text = source(tree, block, html);
+            self.phrases.push(if text.len() <= phrases::BYTES_MAX { phrases::of(text) } else { 0 });
+        }
+        self.divide(tree);
+        page.count(tree, &self.kin_sums, &self.phrases);
+        self.rings.clear();
+        self.rings.extend(tree.blocks.iter().enumerate().map(|(at, block)| block::rings(tree, at, block)));
+        self.columns.clear();
+        self.columns.shrink_to(COLUMNS_KEPT);
+        self.columns.resize(tree.blocks.len() * WIDTH, 0);
+        let mut since_heading = 1000;
+        for at in 0..tree.blocks.len() {
+            self.itself(tree, html, at, &page, &mut since_heading);
+            self.neighbours(tree, at);
+            self.enclosing(tree, at, &page);
+        }
+        let mut to_heading = 1000;
+        for at in (0..tree.blocks.len()).rev() {
+            let mut row = Row { columns: &mut self.columns, blocks: tree.blocks.len(), at };
+            row.set(Fact::ToHeading, to_heading);
+            to_heading = if row.get(Fact::InHeading) != 0 { 1 } else { (to_heading + 1).min(1000) };
+        }
+    }
+
+    fn sum(&mut self, tree: &Tree) {
+        self.sums.clear();
+        let mut sum = Sums::default();
+        self.sums.push(sum);
+        for block in &tree.blocks {
+            sum.bytes += block.counts.bytes;
+            sum.linked += block.link_bytes;
+            let text = is_text(block);
+            sum.text += if text { block.counts.bytes } else { 0 };
+            // A text block is worth its length up to a long paragraph's; a short or linked one costs what a
+            // line of a menu is.
+            sum.balance += if text {
+                block.counts.bytes.min(1000) as i32
+            } else {
+                -(30 + block.link_bytes.min(200) as i32)
+            };
+            self.sums.push(sum);
+        }
+    }
+
+    /// Hints of each node with those above it. Furniture is not believed of a node that holds over 60 % of the
+    /// best run, for its name speaks of one part (`main-with-sidebar`) or of the page's first state (`hide`);
+    /// a comment section is one unless it holds the page's title or nearly all text.
+    fn believe(&mut self, tree: &Tree, page: &Page, comments: bool) {
+        self.believed.clear();
+        self.in_comment.clear();
+        let all = self.sums[tree.blocks.len()];
+        let best = self.sums[page.best_run.1].text - self.sums[page.best_run.0].text;
+        for node in &tree.nodes {
+            let (first, end) = (node.first_block as usize, node.end_block as usize);
+            let text = self.sums[end].text - self.sums[first].text;
+            let (from, to) = (first.max(page.best_run.0), end.min(page.best_run.1));
+            let of_best = if from < to { self.sums[to].text - self.sums[from].text } else { 0 };
+            let has_title = page.title_block.is_some_and(|title| first <= title && title < end);
+            let mut doubted = if comments { hints::COMMENT } else { 0 };
+            if u64::from(of_best) * 10 > u64::from(best) * 6 {
+                doubted |= (hints::FURNITURE | hints::HIDDEN) & !hints::COMMENT;
+            }
+            if has_title || u64::from(text) * 20 > u64::from(all.text) * 19 {
+                doubted |= hints::COMMENT;
+            }
+            let own = node.hints & !doubted;
+            let above = self.believed.get(node.parent as usize).copied().unwrap_or(0);
+            self.believed.push(own | above);
+            self.in_comment.push((own | above) & hints::COMMENT != 0);
+        }
+    }
+
+    /// Groups blocks whose node and its parent are of one make, and blocks of the same text.
+    fn group(&mut self, tree: &Tree, html: &[u8]) {
+        self.kin.clear();
+        self.kin_sums.clear();
+        self.groups.clear(tree.blocks.len());
+        for block in &tree.blocks {
+            let node = &tree.nodes[block.node as usize];
+            let parent = &tree.nodes[node.parent as usize];
+            let group = self.groups.of(u64::from(node.make) << 32 | u64::from(parent.make));
+            self.kin.push(group);
+            self.kin_sums.resize(self.groups.count as usize, (0, 0, 0));
+            let sums = &mut self.kin_sums[group as usize];
+            *sums = (sums.0 + 1, sums.1 + block.counts.bytes, sums.2 + block.link_bytes);
+        }
+        self.copies.clear();
+        self.copy_counts.clear();
+        self.groups.clear(tree.blocks.len());
+        for block in &tree.blocks {
+            let group = self.groups.of(xxh3_64(source(tree, block, html)));
+            self.copy_counts.resize(self.groups.count as usize, 0);
+            self.copies.push((group, self.copy_counts[group as usize]));
+            self.copy_counts[group as usize] += 1;
+        }
+    }
+
+    /// Cuts the page into sections at its headings.
+    fn divide(&mut self, tree: &Tree) {
+        self.sections.clear();
+        let mut start = 0;
+        for at in 1..=tree.blocks.len() {
+            let cut = tree.blocks.get(at).is_none_or(|block| is_heading(tree, block));
+            if cut {
+                self.sections.resize(at, (start, at as u32));
+                start = at as u32;
+            }
+        }
+    }
+}
+
+/// The source from a block's first to its last segment, with the tags within.
+fn source<'a>(tree: &Tree, block: &Block, html: &'a [u8]) -> &'a [u8] {
+    let segments = &tree.segments[block.first_segment as usize..block.end_segment as usize];
+    let real = |segment: &&Segment| segment.start != u32::MAX;
+    let start = segments.iter().find(real).map_or(0, |segment| segment.start as usize);
+    let end = segments.iter().rev().find(real).map_or(0, |segment| segment.end as usize);
+    html.get(start..end).unwrap_or_default().trim_ascii()
+}
