@@ -18,6 +18,8 @@ fn one_worker_gives_the_verdicts_of_dedup_in_log_order() {
     assert_eq!(worker.get("/readyz").expect("an answer").0, 200);
     assert_eq!(worker.terminate(30), 0, "{}", worker.log());
 
+    installation.assert_exactly_once(&rows);
+
     // The same pages in log order.
     let mut pages: Vec<Option<&Row>> = vec![None; 90];
     let mut seen = vec![0; 3];

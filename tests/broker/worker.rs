@@ -120,6 +120,42 @@ impl Installation {
     }
 }
 
+impl Installation {
+    /// What must hold whatever happened: one outcome for each of `rows` as a `read_committed` consumer sees it,
+    /// and verdicts equal to those of the log. Gives the verdicts.
+    #[track_caller]
+    pub(crate) fn assert_exactly_once(&self, rows: &[Row]) -> Vec<serde_json::Value> {
+        let (verdicts, letters) = (self.verdicts(), self.dead_letters());
+        let sources = topics::sources(&verdicts, &letters);
+        let twice: Vec<_> = sources.iter().filter(|(_, count)| **count > 1).collect();
+        assert!(twice.is_empty(), "more than one outcome: {twice:?}");
+        let mut expected = std::collections::BTreeMap::new();
+        for row in rows {
+            *expected.entry(i64::from(row.partition)).or_insert(0) += 1;
+        }
+        for (partition, count) in expected {
+            let missing: Vec<_> = (0..count).filter(|offset| !sources.contains_key(&(partition, *offset))).collect();
+            assert!(missing.is_empty(), "partition {partition}: no outcome for offsets {missing:?}");
+        }
+        let replay = self.replay(&["--dead-letters", "/dev/null"]);
+        assert_eq!(replay.status, 0, "{}", replay.stderr);
+        let [published, replayed] = [verdicts.clone(), replay.verdicts()].map(|verdicts| by_centre(&verdicts));
+        common::assert_same("verdict topic and replay", &published, &replayed);
+        verdicts
+    }
+}
+
+/// The essence of verdicts. Clusters are compared by their canonical pages, so of the ids it must only hold
+/// that each has one canonical page.
+fn by_centre(verdicts: &[serde_json::Value]) -> Vec<serde_json::Value> {
+    let mut centres = std::collections::HashMap::new();
+    for verdict in verdicts.iter().filter(|verdict| !verdict["cluster_id"].is_null()) {
+        let centre = centres.entry(&verdict["cluster_id"]).or_insert(&verdict["canonical_page_id"]);
+        assert_eq!(*centre, &verdict["canonical_page_id"], "a cluster has one centre");
+    }
+    verdicts.iter().map(common::essence).collect()
+}
+
 /// A running worker; killed when dropped.
 pub(crate) struct Worker {
     child: Child,
