@@ -226,6 +226,12 @@ mod tests {
         }))
     }
 
+    /// Bytes of the right length.
+    fn fingerprint(detector: &dyn Detector) -> Outcome {
+        let bytes = (1..1000).map(|length| vec![7; length]).find(|bytes| detector.is_fingerprint(bytes));
+        Outcome::Fingerprint(bytes.expect("some length is right").into())
+    }
+
     fn unreadable() -> LogRecord {
         LogRecord::Unreadable(Box::new(Unreadable {
             source: place(),
@@ -245,7 +251,7 @@ mod tests {
     fn reads_what_it_writes() {
         let detector = crate::fingerprint::detector("simhash", &Config::default()).expect("known");
         let reasons = Reason::ALL.map(|reason| page(Outcome::Undecidable(reason)));
-        let mut records = vec![page(Outcome::Fingerprint(vec![7; 72].into())), unreadable()];
+        let mut records = vec![page(fingerprint(&*detector)), unreadable()];
         records.extend(reasons);
         for (record, previous_offset) in records.into_iter().zip([None, Some(0), Some(6)].into_iter().cycle())
         {
@@ -258,7 +264,7 @@ mod tests {
     #[test]
     fn what_is_no_entry_is_told_apart() {
         let detector = crate::fingerprint::detector("simhash", &Config::default()).expect("known");
-        let good = encode(page(Outcome::Fingerprint(vec![7; 72].into())), None, "simhash");
+        let good = encode(page(fingerprint(&*detector)), None, "simhash");
         let mut message = proto::FingerprintRecord::decode(&*good).expect("a message");
         message.format_version = 99;
         assert_eq!(decode(&message.encode_to_vec(), &*detector), Err(EntryError::TooNew { found: 99 }));

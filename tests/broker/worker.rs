@@ -134,12 +134,14 @@ impl Installation {
             *expected.entry(i64::from(row.partition)).or_insert(0) += 1;
         }
         for (partition, count) in expected {
-            let missing: Vec<_> = (0..count).filter(|offset| !sources.contains_key(&(partition, *offset))).collect();
+            let missing: Vec<_> =
+                (0..count).filter(|offset| !sources.contains_key(&(partition, *offset))).collect();
             assert!(missing.is_empty(), "partition {partition}: no outcome for offsets {missing:?}");
         }
         let replay = self.replay(&["--dead-letters", "/dev/null"]);
         assert_eq!(replay.status, 0, "{}", replay.stderr);
-        let [published, replayed] = [verdicts.clone(), replay.verdicts()].map(|verdicts| by_centre(&verdicts));
+        let [published, replayed] =
+            [verdicts.clone(), replay.verdicts()].map(|verdicts| by_centre(&verdicts));
         common::assert_same("verdict topic and replay", &published, &replayed);
         verdicts
     }
