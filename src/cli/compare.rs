@@ -15,6 +15,7 @@ use crate::cluster::{Clusterer, Decision, Position};
 use crate::config::Config;
 use crate::fingerprint::record::{FingerprintRecord, LogRecord, Outcome, Place};
 use crate::page::Page;
+use crate::page::json::Rules;
 use crate::pipeline::document::{self, Charset};
 use crate::pipeline::fingerprint_half::{FingerprintHalf, read_page};
 use crate::segment::Terms;
@@ -169,12 +170,12 @@ fn load(name: &str, config: &Config) -> anyhow::Result<Page> {
 fn find(path: &Path, id: &str, config: &Config) -> anyhow::Result<Page> {
     let input = Input::open(path).with_context(|| format!("cannot read {}", path.display()))?;
     let mut source = Inputs::new(vec![input], config.page.clone(), Arc::new(AtomicU64::new(0)));
+    let rules = Rules { page_bytes_max: config.page.bytes_max, url_required: false };
     let mut more = true;
     while more {
         let mut batch = Vec::new();
         more = source.read_batch(&mut batch, 1 << 20)?;
-        let pages =
-            batch.into_iter().filter_map(|record| read_page(record.payload, config.page.bytes_max).ok());
+        let pages = batch.into_iter().filter_map(|record| read_page(record.payload, rules).ok());
         if let Some(page) = pages.into_iter().find(|page| page.id == id) {
             return Ok(page);
         }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::settings::{self, wrong};
 use crate::config::Config;
 use crate::extract::{Document, Extractor, Paragraph, ParagraphKind};
+use crate::page::json::Rules;
 use crate::page::{Body, Hints, Mended, Page, id};
 use crate::pipeline::document::{self, Charset, Reading};
 use crate::pipeline::fingerprint_half::read_page;
@@ -71,6 +72,7 @@ fn many(path: &Path, config: &Config) -> anyhow::Result<ExitCode> {
     let mut extractor = Extractor::new(&config.extract);
     let mut out = WholeLines::create(Path::new("-"))?;
     let mut exit = ExitCode::SUCCESS;
+    let rules = Rules { page_bytes_max: config.page.bytes_max, url_required: false };
     let mut more = true;
     while more {
         let mut batch = Vec::new();
@@ -79,7 +81,7 @@ fn many(path: &Path, config: &Config) -> anyhow::Result<ExitCode> {
             .with_context(|| format!("cannot read {}", path.display()))?;
         for record in batch {
             let place = record.place.clone();
-            match read_page(record.payload, config.page.bytes_max) {
+            match read_page(record.payload, rules) {
                 Ok(page) => out.push(&line(&page, &mut extractor)).context("cannot write texts")?,
                 Err(unreadable) => {
                     eprintln!("leitong: {place}: {} ({})", unreadable.message, unreadable.cause);

@@ -244,8 +244,8 @@ impl Default for NearConfig {
             confirm: Confirm::Sketch,
             sketch_matches_near: 24,
             sketch_matches_far: 40,
-            sketch_matches_short: 54,
-            short_text_size: 2_200,
+            sketch_matches_short: 52,
+            short_text_size: 2_000,
         }
     }
 }

@@ -4,7 +4,7 @@
 //! a hyphen, [`Tag::Custom`] (a block, since such elements are containers on real pages). Cost: one look-up in
 //! a table of 512 that is made at compile time.
 
-/// Facts of a tag, as bits of [`Tag::facts`].
+/// Facts of a tag, as bits of `Tag::facts`.
 pub(super) mod fact {
     /// Ends the running text before and after it, and gets a node.
     pub(crate) const BLOCK: u8 = 1;

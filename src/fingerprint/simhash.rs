@@ -1,7 +1,7 @@
 //! `simhash`, the default detector (paper 002; Charikar 2002; Manku, Jain & Das Sarma 2007).
 //!
 //! Fingerprint: 64 bits, each the sign of a vote in which every distinct term takes part with its weight, and
-//! the [`sketch`](super::sketch) of the text's shingles.
+//! the [`sketch`] of the text's shingles.
 //!
 //! A SimHash within the distance makes a candidate only: among a hundred million unrelated pages there is always
 //! one. The sketch confirms it, the more strictly the further the two SimHashes are apart, since both err, but not
@@ -278,8 +278,8 @@ mod tests {
         let detector = SimHash::new(&Config::default().simhash);
         let needed = |distance, size| detector.matches_needed(distance, size);
         assert_eq!([0, 8, 16, 99].map(|distance| needed(distance, 10_000)), [24, 32, 40, 40]);
-        assert_eq!([0, 1_100, 2_200].map(|size| needed(0, size)), [54, 39, 24]);
-        assert_eq!(needed(16, 1_100), 40, "the stricter one counts");
+        assert_eq!([0, 1_000, 2_000].map(|size| needed(0, size)), [52, 38, 24]);
+        assert_eq!(needed(16, 1_000), 40, "the stricter one counts");
     }
 
     proptest! {

@@ -89,19 +89,28 @@ impl PageError {
     }
 }
 
-/// Reads a page from one JSON object; bodies above `page_bytes_max` bytes become [`Body::TooLarge`].
+/// What a JSON page must keep.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules {
+    /// Bytes of a body; a larger one becomes [`Body::TooLarge`].
+    pub page_bytes_max: usize,
+    /// Whether a page needs a url. Every verdict does; a look at one page does not.
+    pub url_required: bool,
+}
+
+/// Reads a page from one JSON object.
 ///
 /// # Errors
 /// [`PageError`], where no page can be read.
-pub fn parse(json: &[u8], page_bytes_max: usize) -> Result<Page, PageError> {
-    parse_with_url(json, None, page_bytes_max)
+pub fn parse(json: &[u8], rules: Rules) -> Result<Page, PageError> {
+    parse_with_url(json, None, rules)
 }
 
 /// The same, where a url that is known otherwise replaces the one in the object.
 ///
 /// # Errors
 /// [`PageError`], where no page can be read.
-pub fn parse_with_url(json: &[u8], url: Option<String>, page_bytes_max: usize) -> Result<Page, PageError> {
+pub fn parse_with_url(json: &[u8], url: Option<String>, rules: Rules) -> Result<Page, PageError> {
     let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json);
     let json = simdutf8::compat::from_utf8(json).map_err(|e| PageError::NotUtf8 { at: e.valid_up_to() })?;
     let field = Cell::new("");
@@ -110,7 +119,7 @@ pub fn parse_with_url(json: &[u8], url: Option<String>, page_bytes_max: usize) -
     let fields = fields.and_then(|fields| deserializer.end().map(|()| fields));
     let mut fields = fields.map_err(|error| explain(&error, json.trim() == "null", field.get()))?;
     fields.url = url.or(fields.url);
-    fields.into_page(page_bytes_max)
+    fields.into_page(rules)
 }
 
 /// Reads what can be kept of a page whose JSON is above the limit for a line: `json` gives it with long
@@ -125,7 +134,7 @@ pub fn parse_head(json: impl Read) -> Result<Page, PageError> {
     let fields = fields.and_then(|fields| deserializer.end().map(|()| fields));
     let mut fields = fields.map_err(|error| explain(&error, false, field.get()))?;
     fields.body = None;
-    fields.into_page(usize::MAX)
+    fields.into_page(Rules { page_bytes_max: usize::MAX, url_required: true })
 }
 
 /// Turns serde's error into ours; serde words type errors well, but does not name the field.
@@ -173,8 +182,11 @@ impl RawBody {
 }
 
 impl Fields {
-    fn into_page(self, page_bytes_max: usize) -> Result<Page, PageError> {
-        let url = checked_url(self.url)?;
+    fn into_page(self, rules: Rules) -> Result<Page, PageError> {
+        let url = match self.url {
+            None if !rules.url_required => String::new(),
+            url => checked_url(url)?,
+        };
         let id = checked_id(self.id, &url)?;
         let fetched_at = self.fetched_at.as_deref().and_then(timestamp_from_json);
         let passthrough = self.passthrough.map(|value| value.get().to_owned());
@@ -184,7 +196,7 @@ impl Fields {
             url,
             body: match self.body {
                 None => Body::Missing,
-                Some(body) => body.into_body(page_bytes_max)?,
+                Some(body) => body.into_body(rules.page_bytes_max)?,
             },
             title: self.title,
             hints: Hints { charset: self.charset, content_type: self.content_type },

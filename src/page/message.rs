@@ -3,7 +3,7 @@
 //! What the value is, is said by the message's `content-type` header, else by the configuration: JSON as in
 //! files, protobuf (`leitong.v1.Page`), or the page's body itself, in any charset, with the url as key.
 
-use super::json::{self, PageError, checked_id, checked_url};
+use super::json::{self, PageError, Rules, checked_id, checked_url};
 use super::{Body, Hints, Mended, Page, protobuf};
 use crate::config::kafka::{PageFormat, PagesConfig, UrlFrom};
 use crate::fingerprint::record::Received;
@@ -33,7 +33,9 @@ impl Message {
             return Err(PageError::MissingUrl);
         }
         match format {
-            PageFormat::Json => json::parse_with_url(value, url, page_bytes_max),
+            PageFormat::Json => {
+                json::parse_with_url(value, url, Rules { page_bytes_max, url_required: true })
+            }
             PageFormat::Protobuf => protobuf::parse(value, url, page_bytes_max),
             PageFormat::Html => {
                 let url = checked_url(url)?;

@@ -16,7 +16,7 @@ use crate::fingerprint::record::{FingerprintRecord, LogRecord, Outcome, Place, T
 use crate::fingerprint::{self, Detector};
 use crate::limits::{CORPUS_BYTES_MAX, DEAD_LETTER_RAW_BYTES_MAX};
 use crate::page::host::host;
-use crate::page::json;
+use crate::page::json::{self, Rules};
 use crate::page::message::Message;
 use crate::page::timestamp::Timestamp;
 use crate::page::{Mended, Page};
@@ -107,7 +107,8 @@ impl FingerprintHalf {
         if let Payload::Message(message) = record.payload {
             return self.process_message(record.place, *message, workspace);
         }
-        match read_page(record.payload, self.config.page.bytes_max) {
+        let rules = Rules { page_bytes_max: self.config.page.bytes_max, url_required: true };
+        match read_page(record.payload, rules) {
             Ok(page) => self.process_page(record.place, page, workspace),
             Err(NoPage { cause, message, raw, raw_bytes }) => {
                 let (raw, cause) = (Some(raw), cause.into());
@@ -230,7 +231,7 @@ pub struct NoPage {
 ///
 /// # Errors
 /// [`NoPage`], where none can be read.
-pub fn read_page(payload: Payload, page_bytes_max: usize) -> Result<Page, NoPage> {
+pub fn read_page(payload: Payload, rules: Rules) -> Result<Page, NoPage> {
     let no_page = |cause, message, raw: &[u8]| NoPage {
         cause,
         message,
@@ -238,10 +239,12 @@ pub fn read_page(payload: Payload, page_bytes_max: usize) -> Result<Page, NoPage
         raw_bytes: raw.len() as u64,
     };
     let (page, raw) = match payload {
-        Payload::Json(line) => (json::parse(&line, page_bytes_max), line),
-        Payload::Warc(record) => (record.into_page(page_bytes_max), Vec::new()),
+        Payload::Json(line) => (json::parse(&line, rules), line),
+        Payload::Warc(record) => (record.into_page(rules.page_bytes_max), Vec::new()),
         Payload::Head(page) => (*page, Vec::new()),
-        Payload::Message(message) => (message.page(&PagesConfig::default(), page_bytes_max), Vec::new()),
+        Payload::Message(message) => {
+            (message.page(&PagesConfig::default(), rules.page_bytes_max), Vec::new())
+        }
         Payload::Broken(error) => return Err(no_page(error.cause(), error.to_string(), &[])),
     };
     page.map_err(|error| no_page(error.cause(), error.to_string(), &raw))
