@@ -21,6 +21,15 @@ const RECORDS_QUEUE_KBYTES: u32 = 16 * 1024;
 /// Bytes that a producer holds before it takes no more.
 const PRODUCER_QUEUE_KBYTES: u32 = 32 * 1024;
 
+/// Waits before librdkafka or a broker is asked again, where there is no event to wait for.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "whoever calls it asks again in a loop with a deadline or a stop flag"
+)]
+pub fn before_asking_again(time: Duration) {
+    std::thread::sleep(time);
+}
+
 /// Why a client cannot be made.
 #[derive(Debug, Error)]
 pub enum ClientError {
@@ -212,7 +221,8 @@ mod tests {
     #[test]
     fn errors_show_no_values() {
         for name in ["session.timeout.ms", "security.protocol", "sasl.passwort", "ssl.key.pem"] {
-            let config = with(&[(name, "hunter2")]);
+            let mut config = with(&[("security.protocol", "ssl")]);
+            config.properties.0.insert(name.to_owned(), "hunter2".to_owned());
             let error = create::<_, BaseConsumer<_>>(&pages_consumer(&config), DefaultConsumerContext);
             let Err(error) = error else { panic!("{name} is refused") };
             let text = format!("{error} {error:?}");

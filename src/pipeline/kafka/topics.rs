@@ -109,7 +109,7 @@ impl<'a> Topics<'a> {
         for wanted in self.wanted() {
             let deadline = Instant::now() + CALL_TIMEOUT;
             while self.partition_count(wanted.name)?.is_none() && Instant::now() < deadline {
-                std::thread::sleep(Duration::from_millis(50));
+                client::before_asking_again(Duration::from_millis(50));
             }
         }
         Ok(created)

@@ -65,7 +65,7 @@ pub fn run(
     half: &Arc<FingerprintHalf>,
     log_partitions: u32,
     accepted: Accepted,
-    health: Arc<Half>,
+    health: &Arc<Half>,
     stop: &Stop,
 ) -> anyhow::Result<()> {
     let cluster = Arc::new(Cluster {
@@ -73,7 +73,7 @@ pub fn run(
         half: Arc::clone(half),
         log_partitions,
         accepted,
-        health: Arc::clone(&health),
+        health: Arc::clone(health),
         stop: stop.clone(),
         owners: Mutex::default(),
         member: Mutex::default(),
@@ -81,12 +81,12 @@ pub fn run(
     });
     while !stop.is_requested() {
         let context =
-            Member { events: ClientEvents::new("cluster").joins(&health), cluster: Arc::clone(&cluster) };
+            Member { events: ClientEvents::new("cluster").joins(health), cluster: Arc::clone(&cluster) };
         let member: BaseConsumer<Member> = client::create(&client::log_member(&config.kafka), context)?;
         let member = Arc::new(member);
         *lock(&cluster.member) = Some(Arc::downgrade(&member));
         member.subscribe(&[&config.kafka.topics.fingerprints]).context("cannot subscribe to the log")?;
-        let result = poll(&member, &health, stop);
+        let result = poll(&member, health, stop);
         // Leaves the group; owners end their transactions before.
         cluster.stop_owners(None, false);
         drop(member);
@@ -136,7 +136,7 @@ impl Cluster {
             let owner = Owner::new(Arc::clone(self), partition, stop.clone());
             let thread = std::thread::Builder::new()
                 .name(format!("leitong-log-{partition}"))
-                .spawn(move || owner::run(owner));
+                .spawn(move || owner::run(&owner));
             match thread {
                 Ok(thread) => _ = owners.insert(partition, Running { stop, thread }),
                 Err(error) => self.refuse(anyhow::anyhow!("cannot start a thread: {error}")),
@@ -160,7 +160,7 @@ impl Cluster {
         for (partition, running) in stopped {
             while !lost && !running.thread.is_finished() && Instant::now() < deadline {
                 self.health.tick();
-                std::thread::sleep(Duration::from_millis(5));
+                client::before_asking_again(Duration::from_millis(5));
             }
             if running.thread.is_finished() {
                 // An owner's panic has been logged by the runtime, and it has committed nothing since.

@@ -24,6 +24,7 @@ use crate::log::session::LeaseId;
 use crate::pipeline::budget::{Budget, Permit};
 use crate::pipeline::cpu::CpuStages;
 use crate::pipeline::fingerprint_half::{FingerprintHalf, Fingerprinted};
+use crate::pipeline::kafka::client;
 use crate::sink::kafka::log::LogProducer;
 use crate::source::Record;
 use crate::source::kafka::pages::{Leased, PageConsumer, Shared};
@@ -173,7 +174,7 @@ impl Session<'_> {
     fn wait_for_room(&mut self, batch: &mut Vec<Leased>) -> anyhow::Result<()> {
         let full_since = *self.full_since.get_or_insert_with(Instant::now);
         if full_since.elapsed() < Duration::from_millis(self.config.kafka.pages.pause_after_ms) {
-            thread::sleep(Duration::from_millis(5));
+            client::before_asking_again(Duration::from_millis(5));
             return Ok(());
         }
         if !self.paused {
@@ -204,7 +205,7 @@ impl Session<'_> {
         let done = || sending.is_finished() && producer.in_flight() == 0;
         while !done() && Instant::now() < deadline && self.shared.lock().broken.is_none() {
             self.health.tick();
-            thread::sleep(Duration::from_millis(10));
+            client::before_asking_again(Duration::from_millis(10));
         }
         if !done() {
             // Nothing is lost: what is not committed is read again.

@@ -86,7 +86,7 @@ pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<(
         let right = watch_cluster.map(|watch| {
             let (config, half, stop) = (&config, &half, &stop);
             scope.spawn(move || {
-                let result = cluster::run(config, half, log_partitions, accepted, watch, stop);
+                let result = cluster::run(config, half, log_partitions, accepted, &watch, stop);
                 stop.request();
                 result
             })

@@ -79,7 +79,7 @@ impl From<anyhow::Error> for Trouble {
 }
 
 /// Owns the partition until its stop flag is raised.
-pub(super) fn run(owner: Owner) {
+pub(super) fn run(owner: &Owner) {
     let mut damaged = 0;
     while !owner.stop.is_requested() {
         let (partition, health) = (owner.partition, &owner.cluster.health);

@@ -48,6 +48,11 @@ impl Stop {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "asked for twice; nothing that destructors do is needed")]
+fn end_at_once() -> ! {
+    std::process::exit(130)
+}
+
 /// SIGTERM and SIGINT raise the flag; a second one ends the process at once.
 ///
 /// # Errors
@@ -65,7 +70,7 @@ pub fn on_signals(runtime: &Runtime, stop: &Stop) -> anyhow::Result<()> {
             }
             if round > 0 {
                 tracing::warn!("stopped at once; nothing is lost, what was not committed is done again");
-                std::process::exit(130);
+                end_at_once();
             }
             tracing::info!("stopping: finishing what is in flight");
             stop.request();

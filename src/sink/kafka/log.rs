@@ -81,7 +81,7 @@ impl LogProducer {
                         return false;
                     }
                     message = back;
-                    std::thread::sleep(Duration::from_millis(5));
+                    client::before_asking_again(Duration::from_millis(5));
                 }
                 Err((error, _)) => {
                     self.shared.fail(format!(
@@ -151,9 +151,7 @@ mod tests {
     fn the_partition_of_a_corpus_is_fixed_for_ever() {
         let partitions =
             ["default", "news.example.com", "例子.测试"].map(|corpus| super::log_partition(corpus, 16));
-        assert_eq!(partitions, PARTITIONS);
+        assert_eq!(partitions, [10, 9, 8]);
         assert_eq!(super::log_partition("default", 1), 0);
     }
-
-    const PARTITIONS: [u32; 3] = [0, 0, 0];
 }

@@ -121,7 +121,7 @@ impl TransactionalProducer {
         group: &ConsumerGroupMetadata,
     ) -> Result<(), TransactionError> {
         let (log_partition, offset) = (as_i32(log_partition)?, as_i64(outputs.next_log_offset)?);
-        self.producer.begin_transaction().map_err(|error| self.explain(error))?;
+        self.producer.begin_transaction().map_err(|error| self.explain(&error))?;
         for record in &outputs.records {
             self.send_output(record, config)?;
         }
@@ -141,7 +141,7 @@ impl TransactionalProducer {
         self.producer
             .send_offsets_to_transaction(&offsets, group, Timeout::Never)
             .and_then(|()| self.producer.commit_transaction(Timeout::Never))
-            .map_err(|error| self.explain(error))
+            .map_err(|error| self.explain(&error))
     }
 
     fn send_output(&self, record: &OutputRecord, config: &KafkaConfig) -> Result<(), TransactionError> {
@@ -163,27 +163,27 @@ impl TransactionalProducer {
                 Ok(()) => return Ok(()),
                 Err((KafkaError::MessageProduction(RDKafkaErrorCode::QueueFull), back)) => {
                     message = back;
-                    std::thread::sleep(Duration::from_millis(2));
+                    client::before_asking_again(Duration::from_millis(2));
                 }
                 Err((KafkaError::MessageProduction(code), _))
                     if code == RDKafkaErrorCode::MessageSizeTooLarge =>
                 {
                     return Err(TransactionError::Refused { topic: topic.to_owned(), bytes, code });
                 }
-                Err((error, _)) => return Err(self.explain(error)),
+                Err((error, _)) => return Err(self.explain(&error)),
             }
         }
     }
 
     /// What an error means, with the first failed delivery, which is its cause if there was one.
-    fn explain(&self, error: KafkaError) -> TransactionError {
+    fn explain(&self, error: &KafkaError) -> TransactionError {
         use RDKafkaErrorCode as Code;
         let first = self.deliveries.first.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let code = match &error {
+        let code = match error {
             KafkaError::Transaction(error) => Some(error.code()),
             other => other.rdkafka_error_code(),
         };
-        let text = match &error {
+        let text = match error {
             KafkaError::Transaction(error) => error.string(),
             other => other.to_string(),
         };

@@ -291,7 +291,7 @@ impl PagesContext {
                 Err(error) => {
                     tracing::info!("asking again: {error:#}");
                     self.health.tick();
-                    std::thread::sleep(Duration::from_millis(500));
+                    client::before_asking_again(Duration::from_millis(500));
                 }
             }
         }

@@ -2,14 +2,12 @@
 //!
 //! `LEITONG_CHAOS_SEED` repeats a run, `LEITONG_CHAOS_KILLS` makes it longer.
 
-mod broker;
-mod common;
-
 use std::time::Duration;
 
-use broker::topics::{self, Row};
-use broker::worker::{Installation, Worker};
-use common::article;
+use crate::broker::pause;
+use crate::broker::topics::{self, Row};
+use crate::broker::worker::{Installation, Worker};
+use crate::common::article;
 
 /// A small generator of the tests' own, so that a seed is all it takes.
 struct Dice(u64);
@@ -46,7 +44,7 @@ fn killed_at_random_nothing_is_lost_and_nothing_comes_twice() {
     let mut dice = Dice(seed);
     // Small transactions, so that many stand between two kills.
     let more = format!("[kafka.transaction]\nrecords_max = 20\nlinger_ms = 5\n{FAST}");
-    let installation = Installation::new(&broker::bootstrap(), "crash", &more);
+    let installation = Installation::new(&crate::broker::bootstrap(), "crash", &more);
     let rows = pages(9000, 400);
     let (bootstrap, topic) = (installation.bootstrap.clone(), installation.topic("pages"));
     let crawler = {
@@ -56,7 +54,7 @@ fn killed_at_random_nothing_is_lost_and_nothing_comes_twice() {
             let producer = topics::producer(&bootstrap);
             for row in &rows {
                 topics::send(&producer, &topic, row);
-                std::thread::sleep(Duration::from_millis(4));
+                pause(4);
             }
             rdkafka::producer::Producer::flush(&producer, Duration::from_secs(60)).expect("delivered");
         })
@@ -65,7 +63,7 @@ fn killed_at_random_nothing_is_lost_and_nothing_comes_twice() {
     let start = |role: &str| installation.worker(&["--role", role]);
     let mut workers: Vec<(&str, Worker)> = ROLES[..4].iter().map(|role| (*role, start(role))).collect();
     for kill in 0..kills {
-        std::thread::sleep(Duration::from_millis(200 + dice.roll(1800)));
+        pause(200 + dice.roll(1800));
         let victim = dice.roll(workers.len() as u64) as usize;
         let (role, mut worker) = workers.swap_remove(victim);
         println!("kill {kill}: {role}");
@@ -90,7 +88,7 @@ fn instances_come_and_go_in_mid_stream() {
         "[kafka.create]\npage_partitions = 3\nlog_partitions = 2\n[corpus]\nby = \"header\"\n\
          [kafka.transaction]\nrecords_max = 50\n{FAST}"
     );
-    let installation = Installation::new(&broker::bootstrap(), "scale", &more);
+    let installation = Installation::new(&crate::broker::bootstrap(), "scale", &more);
     let corpora = ["甲", "乙", "丙", "丁"];
     let rows: Vec<Row> = pages(3000, 200)
         .into_iter()
@@ -102,10 +100,10 @@ fn instances_come_and_go_in_mid_stream() {
     let (first, rest) = rows.split_at(1000);
     installation.produce(first);
     workers.push(installation.worker(&[]));
-    std::thread::sleep(Duration::from_secs(1));
+    pause(1000);
     installation.produce(&rest[..600]);
     workers.push(installation.worker(&["--role", "cluster"]));
-    std::thread::sleep(Duration::from_secs(2));
+    pause(2000);
     installation.produce(&rest[600..1200]);
     assert_eq!(workers.remove(0).terminate(30), 0);
     installation.produce(&rest[1200..]);

@@ -2,8 +2,6 @@
 //! killed with the test process. `KAFKA_BOOTSTRAP` names another cluster, for tests that need no broker of their
 //! own. Where neither can be had, tests fail and say what to install.
 
-#![allow(dead_code, reason = "each test file uses a part of this")]
-
 pub(crate) mod topics;
 pub(crate) mod worker;
 
@@ -27,7 +25,8 @@ struct Node {
 
 struct Running {
     child: Child,
-    /// Kills the broker when its standard input closes: whatever ends the test process ends the broker.
+    /// Kills the broker and removes its data when its standard input closes: whatever ends the test process
+    /// ends the broker.
     watchdog: Child,
 }
 
@@ -121,7 +120,8 @@ impl Brokers {
             .spawn()
             .expect("java starts");
         let watchdog = Command::new("sh")
-            .args(["-c", &format!("read line; kill -9 {}", child.id())])
+            .args(["-c", "read line; kill -9 $0; rm -rf \"$1\"", &child.id().to_string()])
+            .arg(self.folder.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -137,7 +137,7 @@ impl Brokers {
             let running = self.nodes[i].running.as_mut().expect("it runs");
             assert!(running.child.try_wait().expect("a child").is_none(), "the broker has ended:\n{}", log());
             assert!(Instant::now() < deadline, "the broker does not come up:\n{}", log());
-            std::thread::sleep(Duration::from_millis(100));
+            pause(100);
         }
     }
 }
@@ -168,7 +168,7 @@ fn library() -> PathBuf {
     let lock = File::create(target.join("lock")).expect("a file");
     // Test binaries may run side by side.
     lock.lock().expect("locked");
-    let pom = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/broker/pom.xml");
+    let pom = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kafka/broker/pom.xml");
     let version = fs::read_to_string(&pom).expect("the pom is there");
     let (library, stamp) = (target.join("lib"), target.join("fetched"));
     if fs::read_to_string(&stamp).is_ok_and(|fetched| fetched == version) {
@@ -197,12 +197,18 @@ fn library() -> PathBuf {
     library
 }
 
+/// Lets time go by, where a test is about what happens meanwhile.
+#[expect(clippy::disallowed_methods, reason = "the one place for it")]
+pub(crate) fn pause(ms: u64) {
+    std::thread::sleep(Duration::from_millis(ms));
+}
+
 /// Waits until `done`; fails with `what` after `seconds`.
 #[track_caller]
 pub(crate) fn wait_until(what: &str, seconds: u64, mut done: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(seconds);
     while !done() {
         assert!(Instant::now() < deadline, "not within {seconds} s: {what}");
-        std::thread::sleep(Duration::from_millis(50));
+        pause(50);
     }
 }

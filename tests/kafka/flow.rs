@@ -1,15 +1,12 @@
 //! Pages in, verdicts out, over a real broker.
 
-mod broker;
-mod common;
-
-use broker::topics::Row;
-use broker::worker::Installation;
-use common::{article, assert_same};
+use crate::broker::topics::Row;
+use crate::broker::worker::Installation;
+use crate::common::{article, assert_same};
 
 #[test]
 fn one_worker_gives_the_verdicts_of_dedup_in_log_order() {
-    let installation = Installation::new(&broker::bootstrap(), "flow", "");
+    let installation = Installation::new(&crate::broker::bootstrap(), "flow", "");
     let rows: Vec<Row> =
         (0..90).map(|i| Row::page(i % 3, &format!("p{i}"), &article(i as usize % 31, 25))).collect();
     installation.produce(&rows);
@@ -22,7 +19,7 @@ fn one_worker_gives_the_verdicts_of_dedup_in_log_order() {
 
     // The same pages in log order.
     let mut pages: Vec<Option<&Row>> = vec![None; 90];
-    let mut seen = vec![0; 3];
+    let mut seen = [0; 3];
     let by_partition = |p: i32| rows.iter().filter(move |row| row.partition == p).collect::<Vec<_>>();
     let partitions = [by_partition(0), by_partition(1), by_partition(2)];
     for (at, verdict) in verdicts.iter().enumerate() {
@@ -37,7 +34,7 @@ fn one_worker_gives_the_verdicts_of_dedup_in_log_order() {
             String::from_utf8(row.expect("a page").value.clone().expect("a value")).expect("UTF-8") + "\n"
         })
         .collect();
-    let dedup = common::run_with_input(["dedup", "-"], lines);
+    let dedup = crate::common::run_with_input(["dedup", "-"], lines);
     assert_eq!(dedup.status, 0, "{}", dedup.stderr);
     let [left, right] = [verdicts, dedup.verdicts()].map(|v| v.iter().map(sourceless).collect::<Vec<_>>());
     assert_same("worker and dedup", &left, &right);
@@ -45,7 +42,7 @@ fn one_worker_gives_the_verdicts_of_dedup_in_log_order() {
 
 /// A verdict without the place its page was read at, which differs between a file and a topic.
 fn sourceless(verdict: &serde_json::Value) -> serde_json::Value {
-    let mut verdict = common::essence(verdict);
+    let mut verdict = crate::common::essence(verdict);
     verdict["source"] = serde_json::Value::Null;
     verdict
 }
