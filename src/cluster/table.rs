@@ -66,7 +66,7 @@ impl Table {
         let Some(centroid) = self.centroids.pop_front() else { return };
         keys.clear();
         detector.insert_keys(&centroid.fingerprint, keys);
-        self.index.remove_oldest(self.first_slot, keys);
+        self.index.remove(self.first_slot, keys);
         self.first_slot = self.first_slot.wrapping_add(1);
     }
 
@@ -82,7 +82,7 @@ impl Table {
         detector.probe_keys(fingerprint, keys);
         let mut nearest: Option<Near> = None;
         // A centre may be found under several keys; comparing it again changes nothing.
-        for &slot in keys.iter().flat_map(|key| self.index.get(*key)) {
+        for slot in keys.iter().flat_map(|key| self.index.get(*key)) {
             let centroid = self.centroid(slot);
             let comparison = detector.compare(fingerprint, &centroid.fingerprint);
             if comparison.near && alive(centroid) {

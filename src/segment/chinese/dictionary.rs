@@ -16,7 +16,7 @@ pub(super) struct Dictionary {
     /// The distinct frequencies; number 0 stands for no word.
     frequencies: Vec<u64>,
     numbers: HashMap<u64, u16>,
-    /// ln(frequency / total), by number.
+    /// ln(frequency / total), by number; that of no word is not a number.
     log_probabilities: Vec<f64>,
     /// ln(1 / total): of a character that no word begins with.
     pub(super) log_probability_of_one: f64,
@@ -55,7 +55,7 @@ impl Dictionary {
         Ok(dictionary)
     }
 
-    /// ln(frequency / total) of the frequency with this number.
+    /// ln(frequency / total) of the frequency with this number; not a number for 0.
     #[inline]
     pub(super) fn log_probability(&self, number: u16) -> f64 {
         self.log_probabilities[usize::from(number)]
@@ -89,6 +89,7 @@ impl Dictionary {
         self.log_probability_of_one = 0.0 - log_total;
         self.log_probabilities.clear();
         self.log_probabilities.extend(self.frequencies.iter().map(|f| (*f as f64).ln() - log_total));
+        self.log_probabilities[0] = f64::NAN;
     }
 
     /// As jieba's `suggest_freq`: a little more likely than the words that `word` would be cut into.

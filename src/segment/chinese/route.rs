@@ -17,10 +17,13 @@ pub(super) struct Route {
     found: Vec<Entry>,
     misses: Misses,
     /// ln of the probability of the best cut from each position to the end of its run.
-    log_probabilities: Vec<f64>,
+    best: Vec<f64>,
     /// Where the best word from each position ends.
     ends: Vec<u32>,
 }
+
+/// How far beyond the end a word may be asked for: three characters from the last position.
+const LOOKAHEAD: usize = 3;
 
 impl Route {
     /// Finds the best way through `codes`. A value above [`MAX_CODE`] is a mark: it ends a run, and is a step of its own.
@@ -50,40 +53,41 @@ impl Route {
             self.third[*at as usize] = *entry;
         }
 
-        self.log_probabilities.clear();
-        self.log_probabilities.resize(codes.len() + 1, 0.0);
+        self.best.clear();
+        self.best.resize(codes.len() + LOOKAHEAD, 0.0);
         self.ends.resize(codes.len(), 0);
         for (at, &first) in codes.iter().enumerate().rev() {
             if first > MAX_CODE {
-                self.log_probabilities[at] = 0.0;
+                self.best[at] = 0.0;
                 self.ends[at] = at as u32 + 1;
                 continue;
             }
-            let mut best = f64::NEG_INFINITY;
-            let mut best_end = 0;
-            let log_probabilities = &self.log_probabilities;
-            let mut consider = |entry: Entry, end: usize| {
-                if entry.value() > 0 {
-                    let log_probability = dictionary.log_probability(entry.value()) + log_probabilities[end];
-                    if log_probability >= best {
-                        (best, best_end) = (log_probability, end);
-                    }
-                }
+            // Words of two characters and more before those of one: they don't wait for the position just done. What is
+            // no word has a probability that is no number, and so never wins.
+            let log_probability =
+                |entry: Entry, end: usize| dictionary.log_probability(entry.value()) + self.best[end];
+            let (mut best, mut best_end) = (f64::NEG_INFINITY, 0);
+            let mut consider = |log_probability: f64, end: usize| {
+                let better = log_probability >= best;
+                best = if better { log_probability } else { best };
+                best_end = if better { end } else { best_end };
             };
-            consider(trie.first(first), at + 1);
-            consider(self.second[at], at + 2);
+            consider(log_probability(self.second[at], at + 2), at + 2);
             let mut entry = self.third[at];
-            let mut end = at + 3;
-            while entry != Entry::default() {
-                consider(entry, end);
-                entry = trie.find(Trie::next_key(entry, code(end)));
+            consider(log_probability(entry, at + 3), at + 3);
+            let mut end = at + 4;
+            while entry.goes_on() {
+                entry = trie.find(Trie::next_key(entry, code(end - 1)));
+                consider(log_probability(entry, end), end);
                 end += 1;
             }
-            if best_end == 0 {
-                best_end = at + 1;
-                best = dictionary.log_probability_of_one + log_probabilities[best_end];
+            let alone = log_probability(trie.first(first), at + 1);
+            if alone > best || (best_end == 0 && !alone.is_nan()) {
+                (best, best_end) = (alone, at + 1);
+            } else if best_end == 0 {
+                (best, best_end) = (dictionary.log_probability_of_one + self.best[at + 1], at + 1);
             }
-            self.log_probabilities[at] = best;
+            self.best[at] = best;
             self.ends[at] = best_end as u32;
         }
     }

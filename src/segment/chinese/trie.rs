@@ -45,6 +45,12 @@ impl Entry {
         (self.0 >> NODE_BITS) as u16
     }
 
+    /// Whether longer words begin like this.
+    #[inline]
+    pub(super) fn goes_on(self) -> bool {
+        self.node() > 0
+    }
+
     /// The node from which words go on, or 0.
     #[inline]
     fn node(self) -> u32 {
