@@ -61,7 +61,7 @@ impl LogPartition {
             Ok(entry) => entry,
             Err(error) => return self.foreign(log_offset, &error, now),
         };
-        let admission = self.watermarks.admit(&entry.origin);
+        let admission = self.watermarks.admit(log_offset, &entry.origin);
         if admission != Admission::Taken {
             self.half.clusterer_mut().skip_to(log_offset + 1);
             return Taken::Dropped(admission);
@@ -99,6 +99,11 @@ impl LogPartition {
     /// Goes on at `log_offset`, without a record.
     pub fn skip_to(&mut self, log_offset: u64) {
         self.half.clusterer_mut().skip_to(log_offset);
+    }
+
+    /// See [`Watermarks::accept_gaps`].
+    pub fn accept_gaps(&mut self, before: u64) {
+        self.watermarks.accept_gaps(before);
     }
 
     /// The first offset that is not yet taken.

@@ -93,6 +93,9 @@ pub fn replay(
         ClusterHalf::new(clusterer, Arc::clone(detector), settings.cluster_hash)
     });
     state.skip_to(begin);
+    if replayed.start_is_missing.is_some() {
+        state.accept_gaps(end);
+    }
     let mut batch = Vec::new();
     if begin < end {
         reader.begin(begin)?;

@@ -13,6 +13,7 @@ use rdkafka::{Offset, TopicPartitionList};
 use crate::config::KafkaConfig;
 use crate::pipeline::kafka::client::{self, CALL_TIMEOUT};
 use crate::telemetry::kafka::ClientEvents;
+use crate::telemetry::metrics;
 
 /// Reads one partition.
 pub struct PartitionReader {
@@ -37,7 +38,8 @@ impl PartitionReader {
     /// # Errors
     /// The client cannot be made.
     pub fn new(config: &KafkaConfig, topic: &str, partition: u32) -> anyhow::Result<Self> {
-        let consumer = client::create(&client::partition_reader(config), ClientEvents::new("reader"))?;
+        let consumer =
+            client::create(&client::partition_reader(config), ClientEvents::new("reader").lag_of(topic))?;
         Ok(Self { consumer, topic: topic.to_owned(), partition: i32::try_from(partition)? })
     }
 
@@ -149,6 +151,13 @@ impl PartitionReader {
     #[must_use]
     pub fn name(&self) -> String {
         format!("{}[{}]", self.topic, self.partition)
+    }
+}
+
+impl Drop for PartitionReader {
+    fn drop(&mut self) {
+        // It reads no more, so it lags behind nothing.
+        metrics::lag(&self.topic, self.partition, 0);
     }
 }
 
