@@ -52,6 +52,10 @@ demo: build ## Deduplicate the sample pages, and show verdicts and summary
 	@echo "$$ leitong compare examples/pages.jsonl#zh-pc examples/pages.jsonl#zh-pc-tw"
 	@target/release/leitong compare 'examples/pages.jsonl#zh-pc' 'examples/pages.jsonl#zh-pc-tw'
 
+.PHONY: demo-kafka
+demo-kafka: build test-prerequisites ## The same beside a crawler: a Kafka broker, two workers, the verdict topic
+	deploy/demo.sh
+
 .PHONY: test
 test: test-prerequisites format-check lint unit golden deny ## All that CI checks: format, lints, tests, licences
 

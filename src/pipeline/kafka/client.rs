@@ -127,7 +127,15 @@ pub fn log_producer(config: &KafkaConfig) -> ClientConfig {
 pub fn transactional_producer(config: &KafkaConfig, log_partition: u32) -> ClientConfig {
     // A message that cannot be delivered must fail before its transaction times out. A transaction is written
     // when its batch is computed, so waiting for more to send with it would only delay it.
-    let defaults = [("transaction.timeout.ms", "10000"), ("message.timeout.ms", "8000"), ("linger.ms", "0")];
+    // A coordinator that has not yet ended the last transaction says so, and by default it would be asked again after
+    // 100 ms: measured as 100 ms a transaction where 15 are enough.
+    let defaults = [
+        ("transaction.timeout.ms", "10000"),
+        ("message.timeout.ms", "8000"),
+        ("linger.ms", "0"),
+        ("retry.backoff.ms", "5"),
+        ("retry.backoff.max.ms", "500"),
+    ];
     let mut client = producer(config, "cluster", &defaults);
     client.set("transactional.id", transactional_id(config, log_partition));
     client

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, ResourceSpecifier, TopicReplication};
-use rdkafka::client::DefaultClientContext;
 use rdkafka::error::RDKafkaErrorCode;
 
 use super::client::{self, CALL_TIMEOUT};
 use crate::config::KafkaConfig;
+use crate::telemetry::kafka::ClientEvents;
 
 /// What a topic must be like.
 struct Wanted<'a> {
@@ -58,7 +58,7 @@ pub struct Counts {
 /// Questions and orders about topics.
 pub struct Topics<'a> {
     config: &'a KafkaConfig,
-    admin: AdminClient<DefaultClientContext>,
+    admin: AdminClient<ClientEvents>,
     runtime: tokio::runtime::Runtime,
 }
 
@@ -68,7 +68,7 @@ impl<'a> Topics<'a> {
     /// # Errors
     /// The client cannot be made.
     pub fn new(config: &'a KafkaConfig) -> anyhow::Result<Self> {
-        let admin = client::create(&client::admin(config), DefaultClientContext)?;
+        let admin = client::create(&client::admin(config), ClientEvents::new("admin"))?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build()

@@ -13,6 +13,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer, ConsumerContext};
 use rdkafka::error::{KafkaError, KafkaResult};
 use rdkafka::message::{BorrowedHeaders, BorrowedMessage, Headers, Message as _};
@@ -237,6 +238,9 @@ fn commit(consumer: &BaseConsumer<PagesContext>, topic: &str, offsets: &[(u32, u
 }
 
 impl ClientContext for PagesContext {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
+        self.events.log(level, facility, message);
+    }
     fn stats(&self, statistics: Statistics) {
         self.events.statistics(&statistics);
     }
