@@ -60,6 +60,9 @@ impl ClientEvents {
             return; // asked for, and no error
         }
         metrics::client_error(self.client);
+        if error.rdkafka_error_code() == Some(RDKafkaErrorCode::AllBrokersDown) {
+            return; // follows from what was said of each of them
+        }
         tracing::warn!(client = self.client, %error, "{reason}");
     }
 }

@@ -30,10 +30,10 @@ use crate::log::watermarks::{Admission, Origin, Watermarks};
 use crate::page::timestamp::Timestamp;
 use crate::pipeline::cluster_half::ClusterHalf;
 use crate::pipeline::kafka::resume::{Known, Refusal, next_offset};
-use crate::pipeline::log_partition::{LogPartition, Taken};
+use crate::pipeline::log_partition::{LogPartition, LogPlace, Taken};
 use crate::sink::kafka::outputs::Outputs;
 use crate::sink::kafka::transaction::{TransactionError, TransactionalProducer};
-use crate::source::kafka::partition::{PartitionReader, Step, offset};
+use crate::source::kafka::partition::{PartitionReader, Step, place};
 use crate::telemetry::metrics;
 
 /// Bytes of the log in one transaction: what is no page travels whole, so records may be large.
@@ -306,7 +306,7 @@ impl Owner {
                 Step::Record(message) => {
                     let at_work = Instant::now();
                     began.get_or_insert(at_work);
-                    let at = offset(&message);
+                    let at = place(&message);
                     records += 1;
                     bytes += message.payload_len();
                     self.take(at, message.payload().unwrap_or_default(), state, &mut outputs)?;
@@ -334,7 +334,7 @@ impl Owner {
 
     fn take(
         &self,
-        at: u64,
+        at: LogPlace,
         bytes: &[u8],
         state: &mut LogPartition,
         outputs: &mut Outputs,
@@ -342,7 +342,8 @@ impl Owner {
         let half = &self.cluster.half;
         let entry = entry::decode(bytes, &**half.detector());
         if let Err(error @ EntryError::TooNew { .. }) = &entry {
-            let what = format!("{}[{}]@{at}", self.config().kafka.topics.fingerprints, self.partition);
+            let what =
+                format!("{}[{}]@{}", self.config().kafka.topics.fingerprints, self.partition, at.offset);
             return Err(Trouble::Halted(format!("{what}: {error}")));
         }
         let origin = entry.as_ref().ok().map(|entry| entry.origin.clone());
@@ -356,7 +357,7 @@ impl Owner {
             }
         }
         if let Err(error) = &entry {
-            tracing::error!(partition = self.partition, offset = at, "{error}");
+            tracing::error!(partition = self.partition, offset = at.offset, "{error}");
         }
         match state.take(at, entry, Timestamp::now()) {
             Taken::Concluded(conclusion) => outputs.push(conclusion, log_time, &self.config().kafka),

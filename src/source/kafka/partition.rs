@@ -12,6 +12,7 @@ use rdkafka::{Offset, TopicPartitionList};
 
 use crate::config::KafkaConfig;
 use crate::pipeline::kafka::client::{self, CALL_TIMEOUT};
+use crate::pipeline::log_partition::LogPlace;
 use crate::telemetry::kafka::ClientEvents;
 use crate::telemetry::metrics;
 
@@ -161,8 +162,11 @@ impl Drop for PartitionReader {
     }
 }
 
-/// A message's offset.
+/// Where a message of the log stands.
 #[must_use]
-pub fn offset(message: &BorrowedMessage<'_>) -> u64 {
-    u64::try_from(message.offset()).unwrap_or(0)
+pub fn place(message: &BorrowedMessage<'_>) -> LogPlace {
+    LogPlace {
+        offset: u64::try_from(message.offset()).unwrap_or(0),
+        timestamp_ms: message.timestamp().to_millis(),
+    }
 }

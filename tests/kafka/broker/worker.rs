@@ -169,9 +169,13 @@ impl Worker {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a signal by name.
     pub(crate) fn signal(&self, name: &str) {
-        let sent = Command::new("sh").args(["-c", &format!("kill -{name} {}", self.child.id())]).status();
+        let sent = Command::new("sh").args(["-c", &format!("kill -{name} {}", self.pid())]).status();
         assert!(sent.expect("sh starts").success());
     }
 
