@@ -68,10 +68,10 @@ impl ClientEvents {
 }
 
 /// Takes what librdkafka logs. Properties are given to all clients, so that some clients have no use for some of
-/// them is nothing to warn of.
+/// them is nothing to warn of; failed connections are told by [`ClientEvents::report`].
 fn log(level: RDKafkaLogLevel, facility: &str, message: &str) {
     use RDKafkaLogLevel as Level;
-    if facility == "CONFWARN" {
+    if matches!(facility, "CONFWARN" | "FAIL") {
         tracing::debug!("librdkafka: {facility} {message}");
         return;
     }
