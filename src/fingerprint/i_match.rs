@@ -86,7 +86,7 @@ impl IMatch {
     fn knows(&self, lexicon: usize, term: DistinctTerm) -> bool {
         let drawn = (term.hash ^ lexicon as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
         let drawn = drawn.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32;
-        lexicon == 0 || drawn * 10_000 >> 32 >= u64::from(ten_thousandths(self.config.lexicon_leaves_out))
+        lexicon == 0 || (drawn * 10_000) >> 32 >= u64::from(ten_thousandths(self.config.lexicon_leaves_out))
     }
 
     fn hash(&self, lexicon: usize, terms: &Terms) -> Option<u64> {

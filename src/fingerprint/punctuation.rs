@@ -29,7 +29,7 @@ pub struct PunctuationConfig {
 
 impl Default for PunctuationConfig {
     fn default() -> Self {
-        // Of 1 to 8 the best F1 on two labelled streams; docs/evaluation.md has the figures.
+        // The paper gives none; the third stands behind headline and first line of most pages.
         Self { mark: 3 }
     }
 }

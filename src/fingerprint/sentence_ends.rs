@@ -135,7 +135,7 @@ impl Detector for SentenceEnds {
     fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
         match self.config.matching {
             SentenceMatching::Equal => {
-                keys.extend(fingerprint.first_chunk().map(|hash| u64::from_be_bytes(*hash)))
+                keys.extend(fingerprint.first_chunk().map(|hash| u64::from_be_bytes(*hash)));
             }
             SentenceMatching::Share => hash_set::prefix_keys(fingerprint, self.share_min, keys),
         }

@@ -155,7 +155,7 @@ impl Detector for Shingle {
         if self.config.sample == Sample::SuperShingles {
             return Some(super_shingles(&hashes).iter().flat_map(|hash| hash.to_be_bytes()).collect());
         }
-        let kept = |hash: &&u64| self.config.sample != Sample::Modulo || *hash % MODULUS == 0;
+        let kept = |hash: &&u64| self.config.sample != Sample::Modulo || hash.is_multiple_of(MODULUS);
         let mut kept: Vec<u32> = hashes.iter().filter(kept).map(|hash| (hash >> 32) as u32).collect();
         kept.sort_unstable();
         kept.dedup();

@@ -127,7 +127,7 @@ impl<'a> Hasher<'a> {
             // 16 fractional bits each; the weight of a paragraph's terms stays far below 2^31.
             let mut weight = self.config.weight.weight(frequency) as u64;
             if self.config.idf {
-                weight = weight * u64::from(self.idf.idf(term)) >> 18;
+                weight = (weight * u64::from(self.idf.idf(term))) >> 18;
             }
             if self.config.terms == HashedTerms::Whole {
                 weight = weight * u64::from(scores / frequency) / ONE;

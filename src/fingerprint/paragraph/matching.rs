@@ -31,9 +31,13 @@ pub(super) fn one_to_one(a: &[Print], b: &[Print], max_distance: u32) -> Vec<Mat
     let mut pairs = Vec::new();
     for (i, x) in a.iter().enumerate() {
         for (j, y) in b.iter().enumerate() {
-            let distance = (x.hash ^ y.hash).count_ones();
-            if distance <= max_distance {
-                pairs.push(Match { distance, a: i, b: j });
+            // Nearly all pairs are too far apart in the upper half already.
+            let differing = x.hash ^ y.hash;
+            if ((differing >> 64) as u64).count_ones() <= max_distance {
+                let distance = differing.count_ones();
+                if distance <= max_distance {
+                    pairs.push(Match { distance, a: i, b: j });
+                }
             }
         }
     }

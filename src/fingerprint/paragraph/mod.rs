@@ -219,7 +219,7 @@ impl Detector for Paragraph {
             (Candidates::Bands, _) => self.band_keys(&prints, keys),
             (Candidates::Blocks, Matching::OneToOne) => {
                 self.keys(&self.main_paragraphs(&prints), keys, |hash, keys| {
-                    self.blocks.insert_keys(hash, keys)
+                    self.blocks.insert_keys(hash, keys);
                 });
             }
             // Every paragraph matches, the first one as well.
