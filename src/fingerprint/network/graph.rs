@@ -40,10 +40,16 @@ impl NodeSet {
         self
     }
 
-    #[inline]
-    fn intersection(mut self, other: &Self) -> Self {
-        self.0.iter_mut().zip(other.0).for_each(|(word, other)| *word &= other);
-        self
+    fn members(&self) -> impl Iterator<Item = usize> + use<> {
+        let mut words = self.0;
+        (0..WORDS).flat_map(move |at| {
+            let mut word = std::mem::take(&mut words[at]);
+            std::iter::from_fn(move || {
+                let bit = word.trailing_zeros() as usize;
+                word &= word.wrapping_sub(1);
+                (bit < 64).then_some(64 * at + bit)
+            })
+        })
     }
 }
 
@@ -83,7 +89,7 @@ impl Graph {
             let mut component = NodeSet::EMPTY.with(start);
             let mut frontier = vec![start];
             while let Some(node) = frontier.pop() {
-                let found = self.members(&self.neighbours[node]);
+                let found = self.neighbours[node].members();
                 frontier.extend(found.filter(|found| !component.contains(*found)));
                 component = component.union(&self.neighbours[node]);
             }
@@ -94,58 +100,67 @@ impl Graph {
         }
         largest
     }
+}
 
-    fn members(&self, set: &NodeSet) -> impl Iterator<Item = usize> + use<'_> {
-        let set = *set;
-        (0..self.neighbours.len()).filter(move |node| set.contains(*node))
+/// The shortest paths between the members of a set, with buffers that are kept from sum to sum.
+pub(super) struct Paths {
+    members: NodeSet,
+    /// Of each member the number of its neighbours, then these.
+    neighbours: Vec<u16>,
+    reach: Vec<NodeSet>,
+    next: Vec<NodeSet>,
+}
+
+impl Paths {
+    /// The paths within `members`.
+    pub(super) fn new(graph: &Graph, members: NodeSet) -> Self {
+        let mut neighbours = Vec::new();
+        for node in members.members() {
+            neighbours.push(graph.degree(node) as u16);
+            neighbours.extend(graph.neighbours[node].members().map(|neighbour| neighbour as u16));
+        }
+        let none = vec![NodeSet::EMPTY; graph.neighbours.len()];
+        Self { members, neighbours, reach: none.clone(), next: none }
     }
 
-    /// The sum of the shortest paths over all ordered pairs of `nodes`, without `removed`; a pair that is not
-    /// connected counts as many steps as `nodes` has members.
-    pub(super) fn path_sum(&self, nodes: &NodeSet, removed: Option<usize>, workspace: &mut Workspace) -> u64 {
-        let alive = removed.map_or(*nodes, |removed| nodes.without(removed));
-        let Workspace { members, reach, next, edges } = workspace;
-        members.clear();
-        members.extend(self.members(&alive).map(|node| node as u16));
-        reach.clear();
-        reach.resize(self.neighbours.len(), NodeSet::EMPTY);
-        edges.clear();
-        for &node in &*members {
-            reach[usize::from(node)] = NodeSet::EMPTY.with(usize::from(node));
-            let start = edges.len();
-            edges.push(0);
-            edges.extend(
-                self.members(&self.neighbours[usize::from(node)].intersection(&alive)).map(|n| n as u16),
-            );
-            edges[start] = (edges.len() - start - 1) as u16;
+    /// The sum of the shortest paths over all ordered pairs of members, without `removed`; a pair that is not connected
+    /// counts as many steps as there are members, `removed` included.
+    pub(super) fn sum_without(&mut self, removed: Option<usize>) -> u64 {
+        let alive = removed.map_or(self.members, |removed| self.members.without(removed));
+        // A node that is not alive reaches nothing, so that its neighbours gain nothing from it.
+        for (node, set) in self.reach.iter_mut().enumerate() {
+            *set = if alive.contains(node) { NodeSet::EMPTY.with(node) } else { NodeSet::EMPTY };
         }
-        let all = members.len() as u64;
+        let all = u64::from(alive.len());
         let mut missing = all * all - all;
         // Each level leaves some pairs unreached, which are one step further apart at least.
         let mut sum = missing;
         let mut levels = 1;
         while missing > 0 {
-            next.clone_from(reach);
-            let mut at = 0;
-            for &node in &*members {
-                let degree = usize::from(edges[at]);
-                let neighbours = &edges[at + 1..at + 1 + degree];
-                at += 1 + degree;
-                let mut set = reach[usize::from(node)];
-                if set == alive {
+            self.next.clone_from(&self.reach);
+            let mut reached = 0;
+            let mut rest = self.neighbours.as_slice();
+            for node in (0..self.reach.len()).filter(|node| self.members.contains(*node)) {
+                let (degree, after) = rest.split_first().expect("one for each member");
+                let (neighbours, after) = after.split_at(usize::from(*degree));
+                rest = after;
+                if !alive.contains(node) {
                     continue;
                 }
-                for &neighbour in neighbours {
-                    set = set.union(&reach[usize::from(neighbour)]);
+                let mut set = self.reach[node];
+                if set != alive {
+                    for &neighbour in neighbours {
+                        set = set.union(&self.reach[usize::from(neighbour)]);
+                    }
+                    self.next[node] = set;
                 }
-                next[usize::from(node)] = set;
+                reached += u64::from(set.len());
             }
-            std::mem::swap(reach, next);
-            let reached: u64 = members.iter().map(|node| u64::from(reach[usize::from(*node)].len())).sum();
+            std::mem::swap(&mut self.reach, &mut self.next);
             let left = all * all - reached;
             if left == missing {
                 // What is left is not connected, and has been counted a step for each level so far.
-                return sum + missing * (u64::from(nodes.len()) - levels);
+                return sum + missing * (u64::from(self.members.len()) - levels);
             }
             missing = left;
             sum += missing;
@@ -153,16 +168,6 @@ impl Graph {
         }
         sum
     }
-}
-
-/// Buffers that are kept from sum to sum.
-#[derive(Debug, Default)]
-pub(super) struct Workspace {
-    members: Vec<u16>,
-    reach: Vec<NodeSet>,
-    next: Vec<NodeSet>,
-    /// Of each member the number of its neighbours, then these.
-    edges: Vec<u16>,
 }
 
 #[cfg(test)]
@@ -205,11 +210,11 @@ mod tests {
             edges.iter().for_each(|(a, b)| graph.join(*a, *b));
             let component = graph.largest_component();
             let nodes: Vec<usize> = (0..20).filter(|node| component.contains(*node)).collect();
-            let mut workspace = Workspace::default();
-            prop_assert_eq!(graph.path_sum(&component, None, &mut workspace), naive_path_sum(&edges, &nodes, None));
+            let mut paths = Paths::new(&graph, component);
+            prop_assert_eq!(paths.sum_without(None), naive_path_sum(&edges, &nodes, None));
             for &removed in &nodes {
                 let expected = naive_path_sum(&edges, &nodes, Some(removed));
-                prop_assert_eq!(graph.path_sum(&component, Some(removed), &mut workspace), expected);
+                prop_assert_eq!(paths.sum_without(Some(removed)), expected);
             }
         }
     }

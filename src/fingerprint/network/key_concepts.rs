@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::concepts::Concepts;
 use super::config::GraphConfig;
-use super::graph::{Graph, Workspace};
+use super::graph::{Graph, Paths};
 use crate::segment::Terms;
 use crate::segment::sentences::sentences;
 
@@ -29,9 +29,9 @@ pub(super) fn select(terms: &Terms, concepts: &Concepts, config: &GraphConfig) -
     hubs.sort_unstable_by_key(|node| (Reverse(graph.degree(*node)), tie(*node)));
     hubs.truncate(config.hubs);
     // CB = d without the node − d: the sum of paths alone decides, since d and the number of pairs are the same for all.
-    let mut workspace = Workspace::default();
+    let mut paths = Paths::new(&graph, component);
     let mut contributions: Vec<(u64, usize)> =
-        hubs.iter().map(|node| (graph.path_sum(&component, Some(*node), &mut workspace), *node)).collect();
+        hubs.iter().map(|node| (paths.sum_without(Some(*node)), *node)).collect();
     contributions.sort_unstable_by_key(|(sum, node)| (Reverse(*sum), tie(*node)));
     contributions.truncate(config.key_concepts);
     contributions.iter().map(|(_, node)| nodes[*node]).collect()
