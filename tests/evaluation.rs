@@ -18,15 +18,18 @@ fn stream(folder: &Path, labelled: bool) -> PathBuf {
             .nth(topic % 5)
             .map_or(0, |(at, _)| at + '。'.len_utf8());
         for (kind, text) in [("new", text.as_str()), ("dup", &text[cut..])] {
-            // Ten sentences a paragraph.
+            // Three of the short sentences make a longer one, and nine a paragraph.
             let mut sentences = 0;
             let text: String = text
                 .chars()
                 .flat_map(|c| {
                     sentences += usize::from(c == '。');
-                    [Some(c), (c == '。' && sentences % 10 == 0).then_some('\n')]
+                    match c {
+                        '。' if sentences % 9 == 0 => vec!['。', '\n'],
+                        '。' if sentences % 3 != 0 => vec!['，'],
+                        c => vec![c],
+                    }
                 })
-                .flatten()
                 .collect();
             let mut page = json!({ "id": format!("{topic}-{kind}"), "url": format!("https://eval.test/{topic}/{kind}"), "text": text });
             if labelled {

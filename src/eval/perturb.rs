@@ -425,7 +425,7 @@ fn swap_width(c: char) -> char {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "雷同的标题\n第一句话在这里。第二句话也在这里。第三句话还在这里。\n第二段的第一句。第二段的第二句。第二段的第三句。\n";
+    const TEXT: &str = "雷同的标题（A1）b\n第一句话在这里。第二句话也在这里。第三句话还在这里。\n第二段的第一句。第二段的第二句。第二段的第三句。\n";
     const OTHER: &str = "毫不相干的另一篇文章，说的是天气和收成。它还有第二句话。";
 
     fn perturbed(family: Family, level: f64) -> String {
