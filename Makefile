@@ -99,6 +99,10 @@ docs: ## Regenerate the pages that come from the program
 quality: build ## Measure quality on the labelled pages of LEITONG_DATA, and write docs/quality.md
 	tests/quality.sh docs/quality.md
 
+.PHONY: evaluation
+evaluation: build ## Compare all detectors on the labelled pages of LEITONG_DATA, and write docs/evaluation.md
+	tests/evaluation.sh docs/evaluation.md
+
 .PHONY: bench-kafka
 bench-kafka: test-prerequisites ## Measure the Kafka worker: the figures of docs/kafka.md
 	cargo bench --locked --bench kafka

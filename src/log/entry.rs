@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn reads_what_it_writes() {
-        let detector = crate::fingerprint::detector("simhash", &Config::default()).expect("known");
+        let detector = Box::new(crate::fingerprint::simhash::SimHash::new(&Config::default().simhash));
         let reasons = Reason::ALL.map(|reason| page(Outcome::Undecidable(reason)));
         let mut records = vec![page(fingerprint(&*detector)), unreadable()];
         records.extend(reasons);
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn what_is_no_entry_is_told_apart() {
-        let detector = crate::fingerprint::detector("simhash", &Config::default()).expect("known");
+        let detector = Box::new(crate::fingerprint::simhash::SimHash::new(&Config::default().simhash));
         let good = encode(page(fingerprint(&*detector)), Sent::default(), "simhash");
         let mut message = proto::FingerprintRecord::decode(&*good).expect("a message");
         message.format_version = 99;

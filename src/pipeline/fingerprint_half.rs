@@ -75,9 +75,10 @@ impl FingerprintHalf {
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         let lexicons = load::lexicons(&config)?;
         let segmenter = Segmenter::new(&config.segment, &lexicons)?;
-        let detector: Arc<dyn Detector> = fingerprint::detector(&config.detector, &config)
-            .ok_or_else(|| ConfigError::UnknownDetector(config.detector.clone()))?
-            .into();
+        let detector: Arc<dyn Detector> =
+            fingerprint::detector(&config.detector, &config, &load::resources(&config)?)
+                .ok_or_else(|| ConfigError::UnknownDetector(config.detector.clone()))??
+                .into();
         let fingerprint_hash = hash::fingerprint_hash(&config, &lexicons, &*detector);
         Ok(Self { config, segmenter, detector, fingerprint_hash, log_time_max: Timestamp::now() })
     }

@@ -6,7 +6,8 @@ use leitong::changelog::Identity;
 use leitong::changelog::restore::{Restoration, Restored};
 use leitong::cluster::{Clusterer, Position};
 use leitong::config::{Config, ExpiryConfig};
-use leitong::fingerprint::{Detector, detector};
+use leitong::fingerprint::Detector;
+use leitong::fingerprint::simhash::SimHash;
 use leitong::log::entry;
 use leitong::log::watermarks::{Admission, Watermarks};
 use leitong::page::timestamp::Timestamp;
@@ -28,7 +29,7 @@ pub(crate) struct Owner {
 
 pub(crate) fn simhash() -> Arc<dyn Detector> {
     static DETECTOR: OnceLock<Arc<dyn Detector>> = OnceLock::new();
-    Arc::clone(DETECTOR.get_or_init(|| detector("simhash", &Config::default()).expect("known").into()))
+    Arc::clone(DETECTOR.get_or_init(|| Arc::new(SimHash::new(&Config::default().simhash))))
 }
 
 pub(crate) fn expiry() -> ExpiryConfig {
