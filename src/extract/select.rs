@@ -58,10 +58,8 @@ impl Selection {
         weigh(&TABLES_1, BIAS_1, &facts.columns, blocks, scratch, likelihoods);
         self.context.append(tree, facts, likelihoods);
         weigh(&TABLES_2, BIAS_2, &facts.columns, blocks, scratch, likelihoods);
-        for (block, likelihood) in tree.blocks.iter().zip(likelihoods.iter_mut()) {
-            if facts.in_consent(block) {
-                *likelihood = 0;
-            }
+        for (likelihood, kept_out) in likelihoods.iter_mut().zip(&facts.kept_out) {
+            *likelihood = if *kept_out { 0 } else { *likelihood };
         }
         let announced = likelihoods.iter().enumerate();
         let announced = announced.filter(|(_, likelihood)| **likelihood >= ANNOUNCED_LIKELIHOOD_MIN);

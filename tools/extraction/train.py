@@ -52,6 +52,8 @@ GROUPS = {
     "page": "Page.*",
 }
 CONTEXT_COLUMNS = 24
+# Lines that src/extract/facts/block.rs keeps out.
+CREDIT = re.compile(r"(?i:by:?|written by)\s+[A-Z]|作者[：:]|文[/／]|来源[：:]|责任编辑|责编|编辑[：:]|记者[：:]|稿源")
 CJK = ("zh", "ja", "ko")
 
 
@@ -109,6 +111,7 @@ def load(folder):
             lang = gold[row["id"]].get("lang") or "en"
             page = dict(id=row["id"], set=name, url=gold[row["id"]].get("url"), lang=lang, text=row["text"], gold=grams(gold[row["id"]]["gold_text"], lang))
             page["facts"] = np.array(row["facts"], np.int16).reshape(len(row["text"]), len(names))
+            page["credits"] = np.array([len(text.encode()) <= 70 and bool(CREDIT.match(text)) for text in row["text"]], bool)
             page["rings"], page["section"], page["kin"] = (np.array(row[k], int) for k in ("rings", "section", "kin"))
             page["label"] = labels(row["text"], gold[row["id"]]["gold_text"], lang) > 0.5
             size = np.array([max(1, len(units(text, lang))) for text in row["text"]], float)
@@ -233,6 +236,9 @@ def choose(page, models, names):
     size, comment = page["facts"][:, 0].astype(float), page["facts"][:, names.index("InComment")] > 0
     announced = page["facts"][:, names.index("AnnouncedCover")] >= 500
     least = 0.45 if (announced & (s >= 0.55)).any() else 0.06
+
+    column = lambda name: page["facts"][:, names.index(name)] > 0
+    s = np.where(column("InTitle") & column("InHeading") | page["credits"], 0, s)
 
     def best(s):
         if not len(s):

@@ -70,6 +70,8 @@ pub(super) struct Facts {
     phrases: Vec<Phrases>,
     /// For each block, the range from the heading above it to the next.
     pub(super) sections: Vec<(u32, u32)>,
+    /// For each block, whether a rule keeps it out of the main text, whatever it weighs.
+    pub(super) kept_out: Vec<bool>,
     /// For each node, whether it is or stands in a comment section.
     in_comment: Vec<bool>,
 }
@@ -111,11 +113,6 @@ impl Facts {
         self.in_comment[block.node as usize]
     }
 
-    /// Whether the block asks for consent to cookies.
-    pub(super) fn in_consent(&self, block: &Block) -> bool {
-        self.believed[block.node as usize] & hints::CONSENT != 0
-    }
-
     /// Whether the block holds at least half of what the page says of itself.
     pub(super) fn is_announced(&self, block: usize) -> bool {
         self.announced.shares[block][1] >= 500
@@ -146,6 +143,7 @@ impl Facts {
         self.columns.clear();
         self.columns.shrink_to(COLUMNS_KEPT);
         self.columns.resize(tree.blocks.len() * WIDTH, 0);
+        self.kept_out.clear();
         let mut since_heading = 1000;
         for at in 0..tree.blocks.len() {
             self.itself(tree, html, at, &page, &mut since_heading);
