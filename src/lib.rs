@@ -2,6 +2,7 @@
 //!
 //! The modules stand in the order of the flow; `ARCHITECTURE.md` draws it.
 
+pub mod changelog;
 pub mod cli;
 pub mod cluster;
 pub mod config;
@@ -10,6 +11,7 @@ pub mod extract;
 pub mod fingerprint;
 mod hashed;
 pub mod limits;
+pub mod log;
 pub mod page;
 pub mod pipeline;
 pub mod proto;

@@ -131,4 +131,7 @@ fn generated_pages_are_up_to_date() {
     let docs = run(["config", "docs"]).stdout;
     let file = std::fs::read_to_string("docs/configuration.md").expect("the page");
     assert!(docs == file, "docs/configuration.md is stale: run `make docs`");
+    let metrics = run(["config", "metrics"]).stdout;
+    let file = std::fs::read_to_string("docs/metrics.md").expect("the page");
+    assert!(metrics == file, "docs/metrics.md is stale: run `make docs`");
 }

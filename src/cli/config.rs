@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use super::settings::{self, Wrong};
 use crate::config::describe;
 use crate::pipeline::fingerprint_half::FingerprintHalf;
+use crate::telemetry::metrics;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -27,12 +28,16 @@ enum Action {
     /// Print the reference of all keys as Markdown
     #[command(hide = true)]
     Docs,
+    /// Print the reference of the worker's metrics as Markdown
+    #[command(hide = true)]
+    Metrics,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     match &arguments.action {
         Action::Example => print!("{}", describe::example()),
         Action::Docs => print!("{}", describe::markdown()),
+        Action::Metrics => print!("{}", metrics::markdown()),
         Action::Check { file } => {
             let config = settings::config(Some(file), None, None)?;
             let half = FingerprintHalf::new(config).map_err(Wrong::from)?;

@@ -7,7 +7,10 @@ mod compare;
 mod config;
 mod dedup;
 mod extract;
+mod replay;
+mod run;
 mod settings;
+mod topics;
 
 use std::process::ExitCode;
 
@@ -29,6 +32,12 @@ enum Command {
     Extract(extract::Arguments),
     /// Show why two pages are alike, or why they are not
     Compare(compare::Arguments),
+    /// Run the Kafka worker
+    Run(run::Arguments),
+    /// Cluster the worker's fingerprint log again, off line, with the same or other settings
+    Replay(replay::Arguments),
+    /// Make or check the worker's topics
+    Topics(topics::Arguments),
     /// Show or check configurations
     Config(config::Arguments),
 }
@@ -41,6 +50,9 @@ pub fn main() -> ExitCode {
         Command::Dedup(arguments) => dedup::run(&arguments),
         Command::Extract(arguments) => extract::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments),
+        Command::Topics(arguments) => topics::run(&arguments),
         Command::Config(arguments) => config::run(&arguments),
     };
     result.unwrap_or_else(|error| {

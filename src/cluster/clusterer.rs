@@ -11,6 +11,10 @@ use crate::fingerprint::record::{FingerprintRecord, Outcome};
 use crate::page::timestamp::Timestamp;
 
 const MS_PER_DAY: i64 = 24 * 60 * 60 * 1000;
+/// Centres freed for their age at one record: more than are founded at one, so that the table catches up, and
+/// few enough that a leap of log time does not free millions at once. Until then their age keeps them from
+/// matching.
+const AGED_FREED_PER_RECORD: usize = 16;
 
 /// How far a table has read its log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -40,8 +44,29 @@ pub struct Clusterer {
     tables: HashMap<Arc<TableKey>, Table>,
     /// The table of each centre, in order of founding.
     founded: VecDeque<Arc<TableKey>>,
+    /// What has changed since it was last asked for; none where nobody asks.
+    journal: Option<Vec<Change>>,
     /// Scratch space.
     keys: Vec<u64>,
+}
+
+/// A change of the table.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    /// A cluster was founded.
+    Founded {
+        /// Its corpus.
+        corpus: Box<str>,
+        /// Of the settings that made the fingerprint.
+        fingerprint_hash: u64,
+        /// Its centre.
+        centroid: Centroid,
+    },
+    /// The centre that was founded at this offset was let go.
+    Expired {
+        /// Offset of its page in the log.
+        log_offset: u64,
+    },
 }
 
 impl Clusterer {
@@ -54,8 +79,19 @@ impl Clusterer {
             position,
             tables: HashMap::new(),
             founded: VecDeque::new(),
+            journal: None,
             keys: Vec::new(),
         }
+    }
+
+    /// Notes every change from now on, for [`Self::take_changes`].
+    pub fn keep_journal(&mut self) {
+        self.journal.get_or_insert_default();
+    }
+
+    /// What has changed since the last call.
+    pub fn take_changes(&mut self) -> Vec<Change> {
+        self.journal.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// How far the log was read.
@@ -64,16 +100,25 @@ impl Clusterer {
         self.position
     }
 
+    /// Takes the table to be as far as `position`.
+    pub fn set_position(&mut self, position: Position) {
+        self.position = position;
+    }
+
+    /// Goes on at `log_offset`: the offsets of a topic have gaps.
+    pub fn skip_to(&mut self, log_offset: u64) {
+        self.position.next_log_offset = log_offset;
+    }
+
     /// Centres in all corpora.
     #[must_use]
     pub fn centroid_count(&self) -> usize {
         self.founded.len()
     }
 
-    /// Names a log that has no name yet, so that its clusters are told from those of another log. Only before
-    /// its first record, since cluster ids hold the name.
+    /// Names a log that has no name yet, so that its clusters are told from those of another log.
     pub fn name_log(&mut self, log_generation: u32) {
-        if self.position.log_generation == 0 && self.position.next_log_offset == 0 {
+        if self.position.log_generation == 0 {
             self.position.log_generation = log_generation;
         }
     }
@@ -97,10 +142,11 @@ impl Clusterer {
         self.expire();
         let key =
             TableKey { corpus: record.corpus.as_str().into(), fingerprint_hash: record.fingerprint_hash };
-        let nearest = self
-            .tables
-            .get(&key)
-            .and_then(|table| table.nearest(fingerprint, &*self.detector, &mut self.keys));
+        let nearest = self.tables.get(&key).and_then(|table| {
+            let age = Age { expiry: &self.expiry, now: self.position.log_time };
+            let alive = |centroid: &Centroid| !age.too_old(centroid.log_time);
+            table.nearest(fingerprint, &*self.detector, &mut self.keys, alive)
+        });
         if let Some((near, centroid)) = nearest {
             return Decision::Joined(Centre {
                 cluster_id: self.cluster_id(near.log_offset),
@@ -111,17 +157,19 @@ impl Clusterer {
                 exact: centroid.text_digest == text.digest,
             });
         }
-        self.found(
-            key,
-            Centroid {
-                log_offset,
-                log_time: self.position.log_time,
-                fingerprint: fingerprint.clone(),
-                text_digest: text.digest,
-                page_id: record.page_id.as_str().into(),
-                url: record.url.as_str().into(),
-            },
-        );
+        let centroid = Centroid {
+            log_offset,
+            log_time: self.position.log_time,
+            fingerprint: fingerprint.clone(),
+            text_digest: text.digest,
+            page_id: record.page_id.as_str().into(),
+            url: record.url.as_str().into(),
+        };
+        if let Some(journal) = &mut self.journal {
+            let (corpus, fingerprint_hash) = (key.corpus.clone(), key.fingerprint_hash);
+            journal.push(Change::Founded { corpus, fingerprint_hash, centroid: centroid.clone() });
+        }
+        self.found(key, centroid);
         // The new centre counts from the next decision on; letting the surplus go now bounds the memory.
         self.expire();
         Decision::Founded(self.cluster_id(log_offset))
@@ -162,32 +210,54 @@ impl Clusterer {
         self.founded.push_back(key);
     }
 
-    /// Lets go of all centres that are too old by log time, or too many. Both rules take the oldest first:
-    /// log time never falls, so it orders centres as their founding does.
+    /// Takes the oldest centre out if it was founded at `log_offset`; false if it was not.
+    pub fn forget_oldest(&mut self, log_offset: u64) -> bool {
+        let is_oldest = self.oldest().is_some_and(|oldest| oldest.log_offset == log_offset);
+        if is_oldest {
+            self.remove_oldest();
+        }
+        is_oldest
+    }
+
+    /// Lets go of at most `max` centres that are beyond the count, where a table was restored with a smaller
+    /// one; how many.
+    pub fn trim(&mut self, max: usize) -> usize {
+        let surplus = (self.founded.len() as u64).saturating_sub(self.expiry.centroids_max);
+        let surplus = usize::try_from(surplus).unwrap_or(usize::MAX).min(max);
+        (0..surplus).for_each(|_| self.remove_oldest());
+        surplus
+    }
+
+    /// The oldest centre.
+    #[must_use]
+    pub fn oldest(&self) -> Option<&Centroid> {
+        self.founded.front().and_then(|key| self.tables.get(key)).and_then(Table::oldest)
+    }
+
+    /// Lets go of centres that are too many, and of some that are too old by log time. Both rules take the
+    /// oldest first: log time never falls, so it orders centres as their founding does.
     fn expire(&mut self) {
-        while let Some(key) = self.founded.front() {
-            let Some(oldest) = self.tables.get(key).and_then(Table::oldest) else { return };
+        for aged in 0.. {
+            let Some(oldest) = self.oldest() else { return };
             let too_many = self.founded.len() as u64 > self.expiry.centroids_max;
-            if !too_many && !self.too_old(oldest.log_time) {
+            let age = Age { expiry: &self.expiry, now: self.position.log_time };
+            if !too_many && (aged >= AGED_FREED_PER_RECORD || !age.too_old(oldest.log_time)) {
                 return;
             }
-            let Some(key) = self.founded.pop_front() else { return };
-            if let Some(table) = self.tables.get_mut(&key) {
-                table.remove_oldest(&*self.detector, &mut self.keys);
-                if table.is_empty() {
-                    self.tables.remove(&key);
-                }
-            }
+            self.remove_oldest();
         }
     }
 
-    fn too_old(&self, founded_at: Option<Timestamp>) -> bool {
-        let (Some(days), Some(now), Some(founded_at)) =
-            (self.expiry.max_age_days, self.position.log_time, founded_at)
-        else {
-            return false;
-        };
-        now.as_ms() - founded_at.as_ms() > i64::from(days) * MS_PER_DAY
+    fn remove_oldest(&mut self) {
+        let Some(key) = self.founded.pop_front() else { return };
+        let Some(table) = self.tables.get_mut(&key) else { return };
+        if let (Some(journal), Some(oldest)) = (&mut self.journal, table.oldest()) {
+            journal.push(Change::Expired { log_offset: oldest.log_offset });
+        }
+        table.remove_oldest(&*self.detector, &mut self.keys);
+        if table.is_empty() {
+            self.tables.remove(&key);
+        }
     }
 
     fn cluster_id(&self, log_offset: u64) -> ClusterId {
@@ -196,5 +266,21 @@ impl Clusterer {
             log_partition: self.position.log_partition,
             log_offset,
         }
+    }
+}
+
+/// Tells by log time who is too old.
+struct Age<'a> {
+    expiry: &'a ExpiryConfig,
+    now: Option<Timestamp>,
+}
+
+impl Age<'_> {
+    fn too_old(&self, founded_at: Option<Timestamp>) -> bool {
+        let (Some(days), Some(now), Some(founded_at)) = (self.expiry.max_age_days, self.now, founded_at)
+        else {
+            return false;
+        };
+        now.as_ms() - founded_at.as_ms() > i64::from(days) * MS_PER_DAY
     }
 }

@@ -19,7 +19,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-pub use clusterer::{Clusterer, Position};
+pub use clusterer::{Change, Clusterer, Position};
 pub use table::{Centroid, Near};
 
 /// What clustering says of one record.
@@ -59,6 +59,29 @@ pub struct ClusterId {
     pub log_partition: u32,
     /// Offset in the partition.
     pub log_offset: u64,
+}
+
+impl ClusterId {
+    /// 16 bytes, big-endian: generation, partition, offset.
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; 16] {
+        let number = (u128::from(self.log_generation) << 96)
+            | (u128::from(self.log_partition) << 64)
+            | u128::from(self.log_offset);
+        number.to_be_bytes()
+    }
+
+    /// The id of these bytes.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "cut into its parts")]
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        let number = u128::from_be_bytes(bytes);
+        Self {
+            log_generation: (number >> 96) as u32,
+            log_partition: (number >> 64) as u32,
+            log_offset: number as u64,
+        }
+    }
 }
 
 impl fmt::Display for ClusterId {

@@ -70,12 +70,13 @@ impl Table {
         self.first_slot = self.first_slot.wrapping_add(1);
     }
 
-    /// The nearest centre of all that are near `fingerprint`; of equally near ones the oldest.
+    /// The nearest centre of all `alive` ones that are near `fingerprint`; of equally near ones the oldest.
     pub(super) fn nearest(
         &self,
         fingerprint: &[u8],
         detector: &dyn Detector,
         keys: &mut Vec<u64>,
+        alive: impl Fn(&Centroid) -> bool,
     ) -> Option<(Near, &Centroid)> {
         keys.clear();
         detector.probe_keys(fingerprint, keys);
@@ -84,7 +85,7 @@ impl Table {
         for &slot in keys.iter().flat_map(|key| self.index.get(*key)) {
             let centroid = self.centroid(slot);
             let comparison = detector.compare(fingerprint, &centroid.fingerprint);
-            if comparison.near {
+            if comparison.near && alive(centroid) {
                 let near = Near { distance: comparison.distance, log_offset: centroid.log_offset, slot };
                 nearest = Some(nearest.map_or(near, |nearest| nearest.min(near)));
             }

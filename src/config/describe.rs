@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::Config;
-use super::load::{describe_type, schema, variants};
+use super::load::{describe_type, is_free_table, schema, variants};
 
 /// A configuration file with every key at its default and what it means.
 #[must_use]
@@ -44,6 +44,9 @@ pub fn markdown() -> String {
             "" => out.push_str("\n## Top level\n\n"),
             name => _ = write!(out, "\n## `[{name}]`\n\n{}\n\n", section.about.replace('\n', " ")),
         }
+        if section.keys.is_empty() {
+            continue;
+        }
         out.push_str("| key | value | default | meaning |\n|---|---|---|---|\n");
         for key in &section.keys {
             let default = key.default.as_ref().map_or("unset".to_owned(), |value| format!("`{value}`"));
@@ -59,6 +62,8 @@ struct Section {
     name: String,
     about: String,
     keys: Vec<Key>,
+    /// The keys are the user's own.
+    free: bool,
 }
 
 struct Key {
@@ -74,13 +79,13 @@ fn sections() -> Vec<Section> {
     let defaults = serde_json::to_value(Config::default()).expect("a configuration is JSON");
     let mut found = Vec::new();
     collect(schema().as_value(), &defaults, String::new(), &mut found);
-    found.retain(|section| !section.keys.is_empty());
+    found.retain(|section| !section.keys.is_empty() || section.free);
     found
 }
 
 fn collect(schema: &Value, defaults: &Value, name: String, found: &mut Vec<Section>) {
     let about = schema["description"].as_str().unwrap_or_default().to_owned();
-    let mut section = Section { name, about, keys: Vec::new() };
+    let mut section = Section { name, about, keys: Vec::new(), free: is_free_table(schema) };
     let mut tables = Vec::new();
     for (key, schema) in schema["properties"].as_object().into_iter().flatten() {
         if schema["type"] == "object" {

@@ -141,7 +141,7 @@ fn faults(config: &Config) -> impl Iterator<Item = String> {
             config.page.line_bytes_max
         )
     });
-    unknown_detector.into_iter().chain(small_queue)
+    unknown_detector.into_iter().chain(small_queue).chain(config.kafka.faults())
 }
 
 /// Names the detectors there are.
@@ -171,6 +171,12 @@ impl Check<'_> {
         let mut checked = Map::new();
         for (key, value) in table {
             let name = format!("{prefix}{}", key.get_ref());
+            if is_free_table(schema) {
+                if let Some(value) = self.free_value(value, &name) {
+                    checked.insert(key.get_ref().to_string(), value);
+                }
+                continue;
+            }
             match properties.get(key.get_ref().as_ref()) {
                 Some(schema) => {
                     if let Some(value) = self.value(value, schema, &name) {
@@ -184,6 +190,27 @@ impl Check<'_> {
             }
         }
         checked
+    }
+
+    /// A value of a table of the user's own keys. It may be a secret, so no message shows it.
+    fn free_value(&mut self, value: &Spanned<DeValue>, name: &str) -> Option<Value> {
+        let text = match value.get_ref() {
+            DeValue::String(text) => match substitute(text, self.lookup) {
+                Ok(text) => text,
+                Err(error) => {
+                    self.fault(value.span().start, &format!("{name}: {error}"));
+                    return None;
+                }
+            },
+            DeValue::Boolean(value) => value.to_string(),
+            DeValue::Integer(integer) => integer.as_str().to_owned(),
+            DeValue::Float(float) => float.as_str().to_owned(),
+            _ => {
+                self.fault(value.span().start, &format!("{name}: must be a string, a number, true or false"));
+                return None;
+            }
+        };
+        Some(Value::String(text))
     }
 
     fn value(&mut self, value: &Spanned<DeValue>, schema: &Value, name: &str) -> Option<Value> {
@@ -226,6 +253,11 @@ impl Check<'_> {
         self.fault(at, &message);
         None
     }
+}
+
+/// A table whose keys are the user's own, each with a text.
+pub(super) fn is_free_table(schema: &Value) -> bool {
+    schema["additionalProperties"].is_object()
 }
 
 /// The number, from 1, of the line that holds the byte `at`.
@@ -362,9 +394,23 @@ mod tests {
                 "leitong.toml: line 12: segment.user_dictionary = \"${NOPE}/x\": the environment variable NOPE \
                  is not set; set it, or write ${NOPE:-default}",
                 "leitong.toml: line 13: segment.stop_word_languages = \"zh\": must be a list of strings",
-                "leitong.toml: line 14: nonsense: no such key; there is detector, page, corpus, extract, segment, simhash, expiry, pipeline",
+                "leitong.toml: line 14: nonsense: no such key; there is detector, page, corpus, extract, segment, simhash, expiry, pipeline, kafka, admin",
             ]
         );
+    }
+
+    #[test]
+    fn tables_of_the_users_own_keys_are_read_and_never_shown() {
+        let text =
+            "[kafka.properties]\n\"sasl.password\" = \"${WORDS}\"\n\"linger.ms\" = 7\n\"a.b\" = true\n";
+        let config = parsed(text).expect("right");
+        let values: Vec<_> =
+            config.kafka.properties.0.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+        assert_eq!(values, [("a.b", "true"), ("linger.ms", "7"), ("sasl.password", "mine\n.txt")]);
+        let faults = parsed("[kafka.properties]\n\"sasl.password\" = [\"hunter2\"]\nb = \"x${hunter2\"\n");
+        let faults = faults.expect_err("wrong").join("\n");
+        assert!(faults.contains("line 2: kafka.properties.sasl.password: must be"), "{faults}");
+        assert!(faults.contains("line 3: kafka.properties.b: ") && !faults.contains("hunter2"), "{faults}");
     }
 
     #[test]

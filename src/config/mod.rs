@@ -8,6 +8,7 @@
 pub mod describe;
 mod env;
 pub mod hash;
+pub mod kafka;
 pub mod load;
 
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::kafka::{AdminConfig, KafkaConfig};
 pub use crate::extract::ExtractConfig;
 pub use crate::fingerprint::term_hash::TermHash;
 pub use crate::fingerprint::term_weight::TermWeight;
@@ -39,6 +41,10 @@ pub struct Config {
     pub expiry: ExpiryConfig,
     /// Threads and queues.
     pub pipeline: PipelineConfig,
+    /// The worker, `leitong run`.
+    pub kafka: KafkaConfig,
+    /// The port for probes and metrics of `leitong run`.
+    pub admin: AdminConfig,
 }
 
 /// Limits of what is read as a page.
@@ -61,8 +67,11 @@ pub struct PageConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CorpusConfig {
-    /// `all`: all pages are one corpus. `host`: the pages of each host are a corpus of their own.
+    /// `all`: all pages are one corpus. `host`: the pages of each host are a corpus of their own. `header`: a
+    /// header of the Kafka message names it (in `dedup`, all pages are one corpus).
     pub by: CorpusBy,
+    /// The header that names the corpus; a message without it belongs to the corpus `default`.
+    pub header: String,
 }
 
 /// What tells corpora apart.
@@ -73,6 +82,8 @@ pub enum CorpusBy {
     All,
     /// One corpus a host.
     Host,
+    /// As a header says.
+    Header,
 }
 
 /// From text to terms.
@@ -189,6 +200,8 @@ impl Default for Config {
             simhash: SimHashConfig::default(),
             expiry: ExpiryConfig::default(),
             pipeline: PipelineConfig::default(),
+            kafka: KafkaConfig::default(),
+            admin: AdminConfig::default(),
         }
     }
 }
@@ -201,7 +214,7 @@ impl Default for PageConfig {
 
 impl Default for CorpusConfig {
     fn default() -> Self {
-        Self { by: CorpusBy::All }
+        Self { by: CorpusBy::All, header: "corpus".to_owned() }
     }
 }
 

@@ -1,9 +1,10 @@
 //! A record of the fingerprint log: all that clustering needs to know of one page.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::page::timestamp::Timestamp;
 use crate::verdict::Reason;
@@ -67,14 +68,56 @@ pub struct Unreadable {
     /// Where it stands.
     pub source: Place,
     /// A stable word for the cause, such as `MISSING_URL`.
-    pub cause: &'static str,
+    pub cause: Cow<'static, str>,
     /// What is wrong, and what to do.
     pub message: String,
-    /// The record's beginning as received, with bytes that are no UTF-8 replaced; at most
-    /// [`DEAD_LETTER_RAW_BYTES_MAX`](crate::limits::DEAD_LETTER_RAW_BYTES_MAX) bytes.
-    pub raw: String,
+    /// The record's value as received, in JSON with bytes that are no UTF-8 replaced: of a file's record the
+    /// beginning, of a message all or nothing; none for null.
+    #[serde(serialize_with = "lossy")]
+    pub raw: Option<Vec<u8>>,
     /// Bytes of the whole record.
     pub raw_bytes: u64,
+    /// What a message had beside its value.
+    #[serde(skip)]
+    pub received: Option<Box<Received>>,
+}
+
+/// What a message of a topic has beside its value.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Received {
+    /// The key.
+    pub key: Option<Vec<u8>>,
+    /// Names and values, in order.
+    pub headers: Vec<(String, Option<Vec<u8>>)>,
+    /// The message's time, never later than the clock of whoever read it.
+    pub log_time: Option<Timestamp>,
+}
+
+impl Received {
+    /// The value of the last header of this name.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&[u8]> {
+        let found = self.headers.iter().rfind(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.and_then(|(_, value)| value.as_deref())
+    }
+
+    /// Bytes of memory, roughly.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let headers: usize = self
+            .headers
+            .iter()
+            .map(|(name, value)| name.len() + value.as_ref().map_or(0, Vec::len) + 64)
+            .sum();
+        self.key.as_ref().map_or(0, Vec::len) + headers
+    }
+}
+
+fn lossy<S: Serializer>(raw: &Option<Vec<u8>>, serializer: S) -> Result<S::Ok, S::Error> {
+    match raw {
+        Some(bytes) => serializer.serialize_str(&String::from_utf8_lossy(bytes)),
+        None => serializer.serialize_none(),
+    }
 }
 
 /// Where a page was read.
@@ -95,6 +138,17 @@ pub enum Place {
         /// From 1, counting all records.
         record: u64,
     },
+    /// A message of a topic.
+    Message {
+        /// The topic.
+        topic: Arc<str>,
+        /// Its partition.
+        partition: u32,
+        /// Where the message stands in the partition.
+        offset: u64,
+        /// Raised by an operator to have pages processed again.
+        epoch: u32,
+    },
 }
 
 impl fmt::Display for Place {
@@ -102,6 +156,7 @@ impl fmt::Display for Place {
         match self {
             Self::Line { input, line } => write!(f, "{input}: line {line}"),
             Self::Record { input, record } => write!(f, "{input}: record {record}"),
+            Self::Message { topic, partition, offset, .. } => write!(f, "{topic}[{partition}]@{offset}"),
         }
     }
 }

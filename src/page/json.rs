@@ -60,6 +60,12 @@ pub enum PageError {
         /// Its length.
         bytes: usize,
     },
+    /// Not a `Page` of `proto/leitong/v1/page.proto`.
+    #[error("broken protobuf: {0}; write leitong.v1.Page, or say with `content-type` what the value is")]
+    BrokenProtobuf(String),
+    /// The key is to be the url, and is no text.
+    #[error("the key is not UTF-8 and so is no url; write the url as key, or set kafka.pages.url_from")]
+    KeyNotUtf8,
     /// `html_b64` is not base64.
     #[error("`html_b64` is not base64 (standard alphabet): {0}")]
     BadBase64(String),
@@ -77,6 +83,8 @@ impl PageError {
             Self::UrlTooLong { .. } => "URL_TOO_LONG",
             Self::IdTooLong { .. } => "ID_TOO_LONG",
             Self::BadBase64(_) => "BAD_BASE64",
+            Self::BrokenProtobuf(_) => "BROKEN_PROTOBUF",
+            Self::KeyNotUtf8 => "BAD_KEY",
         }
     }
 }
@@ -95,13 +103,23 @@ pub struct Rules {
 /// # Errors
 /// [`PageError`], where no page can be read.
 pub fn parse(json: &[u8], rules: Rules) -> Result<Page, PageError> {
+    parse_with_url(json, None, rules)
+}
+
+/// The same, where a url that is known otherwise replaces the one in the object.
+///
+/// # Errors
+/// [`PageError`], where no page can be read.
+pub fn parse_with_url(json: &[u8], url: Option<String>, rules: Rules) -> Result<Page, PageError> {
     let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json);
     let json = simdutf8::compat::from_utf8(json).map_err(|e| PageError::NotUtf8 { at: e.valid_up_to() })?;
     let field = Cell::new("");
     let mut deserializer = serde_json::Deserializer::from_str(json);
     let fields = FieldsSeed { field: &field }.deserialize(&mut deserializer);
     let fields = fields.and_then(|fields| deserializer.end().map(|()| fields));
-    fields.map_err(|error| explain(&error, json.trim() == "null", field.get()))?.into_page(rules)
+    let mut fields = fields.map_err(|error| explain(&error, json.trim() == "null", field.get()))?;
+    fields.url = url.or(fields.url);
+    fields.into_page(rules)
 }
 
 /// Reads what can be kept of a page whose JSON is above the limit for a line: `json` gives it with long
@@ -165,17 +183,11 @@ impl RawBody {
 
 impl Fields {
     fn into_page(self, rules: Rules) -> Result<Page, PageError> {
-        let url = self.url.unwrap_or_default();
-        if url.is_empty() && rules.url_required {
-            return Err(PageError::MissingUrl);
-        }
-        if url.len() > URL_BYTES_MAX {
-            return Err(PageError::UrlTooLong { bytes: url.len() });
-        }
-        let id = self.id.filter(|id| !id.is_empty()).unwrap_or_else(|| id::from_url(&url));
-        if id.len() > PAGE_ID_BYTES_MAX {
-            return Err(PageError::IdTooLong { bytes: id.len() });
-        }
+        let url = match self.url {
+            None if !rules.url_required => String::new(),
+            url => checked_url(url)?,
+        };
+        let id = checked_id(self.id, &url)?;
         let fetched_at = self.fetched_at.as_deref().and_then(timestamp_from_json);
         let passthrough = self.passthrough.map(|value| value.get().to_owned());
         let passthrough_too_large = passthrough.as_ref().is_some_and(|p| p.len() > PASSTHROUGH_BYTES_MAX);
@@ -198,6 +210,18 @@ impl Fields {
             passthrough: passthrough.filter(|_| !passthrough_too_large),
         })
     }
+}
+
+/// The url within its limit.
+pub(super) fn checked_url(url: Option<String>) -> Result<String, PageError> {
+    let url = url.filter(|url| !url.is_empty()).ok_or(PageError::MissingUrl)?;
+    if url.len() > URL_BYTES_MAX { Err(PageError::UrlTooLong { bytes: url.len() }) } else { Ok(url) }
+}
+
+/// The id within its limit, or the one that the url gives.
+pub(super) fn checked_id(id: Option<String>, url: &str) -> Result<String, PageError> {
+    let id = id.filter(|id| !id.is_empty()).unwrap_or_else(|| id::from_url(url));
+    if id.len() > PAGE_ID_BYTES_MAX { Err(PageError::IdTooLong { bytes: id.len() }) } else { Ok(id) }
 }
 
 impl RawBody {

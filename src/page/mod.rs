@@ -7,6 +7,8 @@ pub mod host;
 mod http;
 pub mod id;
 pub mod json;
+pub mod message;
+mod protobuf;
 pub mod timestamp;
 pub mod warc;
 

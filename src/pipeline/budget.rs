@@ -41,6 +41,23 @@ impl Budget {
         let units = bytes.div_ceil(UNIT_BYTES).min(self.units_max) as u32;
         Permit { _pages: acquire(&self.pages, pages).await, _units: acquire(&self.units, units).await }
     }
+
+    /// A permit, if there is room at once.
+    #[must_use]
+    pub fn try_acquire(&self, pages: usize, bytes: usize) -> Option<Permit> {
+        let pages = pages.min(self.pages_max) as u32;
+        let units = bytes.div_ceil(UNIT_BYTES).min(self.units_max) as u32;
+        let pages = Arc::clone(&self.pages).try_acquire_many_owned(pages).ok()?;
+        let units = Arc::clone(&self.units).try_acquire_many_owned(units).ok()?;
+        Some(Permit { _pages: pages, _units: units })
+    }
+
+    /// Pages and bytes in flight.
+    #[must_use]
+    pub fn in_use(&self) -> (usize, usize) {
+        let pages = self.pages_max - self.pages.available_permits();
+        (pages, (self.units_max - self.units.available_permits()) * UNIT_BYTES)
+    }
 }
 
 async fn acquire(semaphore: &Arc<Semaphore>, permits: u32) -> OwnedSemaphorePermit {
@@ -71,6 +88,11 @@ mod tests {
         assert!(at_once(&budget, 1, 10 * UNIT_BYTES).is_none(), "too many bytes");
         let one = at_once(&budget, 1, 9 * UNIT_BYTES).expect("room");
         drop((one, two));
+        assert_eq!(budget.in_use(), (0, 0));
+        let all = budget.try_acquire(3, 10 * UNIT_BYTES).expect("all is free again");
+        assert!(budget.try_acquire(1, 1).is_none());
+        assert_eq!(budget.in_use(), (3, 10 * UNIT_BYTES));
+        drop(all);
         assert!(at_once(&budget, 3, 10 * UNIT_BYTES).is_some(), "all is free again");
     }
 

@@ -56,6 +56,23 @@ impl ClusterHalf {
         }
     }
 
+    /// The table.
+    #[must_use]
+    pub fn clusterer(&self) -> &Clusterer {
+        &self.clusterer
+    }
+
+    /// The table, for whoever keeps its log.
+    pub fn clusterer_mut(&mut self) -> &mut Clusterer {
+        &mut self.clusterer
+    }
+
+    /// The detector.
+    #[must_use]
+    pub fn detector(&self) -> &dyn Detector {
+        &*self.detector
+    }
+
     /// The table, for saving.
     #[must_use]
     pub fn into_clusterer(self) -> Clusterer {
@@ -68,7 +85,9 @@ impl ClusterHalf {
 fn generation(record: &LogRecord) -> u32 {
     let first = match record {
         LogRecord::Page(page) => format!("{}\n{}\n{:?}", page.page_id, page.url, page.text),
-        LogRecord::Unreadable(unreadable) => unreadable.raw.clone(),
+        LogRecord::Unreadable(unreadable) => {
+            String::from_utf8_lossy(unreadable.raw.as_deref().unwrap_or_default()).into_owned()
+        }
     };
     // The upper half; never 0, which says that there is no name yet.
     ((xxh3_64(first.as_bytes()) >> 32) as u32).max(1)

@@ -4,21 +4,28 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use xxhash_rust::xxh3::xxh3_128;
+
 use super::document;
+use crate::config::kafka::PagesConfig;
 use crate::config::load::ConfigError;
 use crate::config::{Config, CorpusBy, hash, load};
 use crate::extract::Extractor;
 use crate::fingerprint::digest::text_digest;
 use crate::fingerprint::record::{FingerprintRecord, LogRecord, Outcome, Place, TextDigest, Unreadable};
 use crate::fingerprint::{self, Detector};
-use crate::limits::DEAD_LETTER_RAW_BYTES_MAX;
+use crate::limits::{CORPUS_BYTES_MAX, DEAD_LETTER_RAW_BYTES_MAX};
 use crate::page::host::host;
 use crate::page::json::{self, Rules};
+use crate::page::message::Message;
 use crate::page::timestamp::Timestamp;
 use crate::page::{Mended, Page};
 use crate::segment::{Segmenter, Terms};
 use crate::source::{Payload, Record};
 use crate::verdict::Reason;
+
+/// The corpus of pages that have none of their own.
+const DEFAULT_CORPUS: &str = "default";
 
 /// Everything that a fingerprint depends on; shared by all threads.
 pub struct FingerprintHalf {
@@ -97,17 +104,51 @@ impl FingerprintHalf {
 
     /// Makes a record of the log of a record of the source.
     pub fn process(&self, record: Record, workspace: &mut Workspace) -> Fingerprinted {
+        if let Payload::Message(message) = record.payload {
+            return self.process_message(record.place, *message, workspace);
+        }
         let rules = Rules { page_bytes_max: self.config.page.bytes_max, url_required: true };
         match read_page(record.payload, rules) {
             Ok(page) => self.process_page(record.place, page, workspace),
             Err(NoPage { cause, message, raw, raw_bytes }) => {
-                let unreadable = Unreadable { source: record.place, cause, message, raw, raw_bytes };
+                let (raw, cause) = (Some(raw), cause.into());
+                let unreadable =
+                    Unreadable { source: record.place, cause, message, raw, raw_bytes, received: None };
                 Fingerprinted {
                     record: LogRecord::Unreadable(Box::new(unreadable)),
                     mended: Mended::default(),
                 }
             }
         }
+    }
+
+    fn process_message(&self, source: Place, message: Message, workspace: &mut Workspace) -> Fingerprinted {
+        let page = match message.page(&self.config.kafka.pages, self.config.page.bytes_max) {
+            Ok(page) => page,
+            Err(error) => {
+                let raw_bytes = message.value.as_ref().map_or(0, Vec::len);
+                let cap = self.config.kafka.dead_letters.value_bytes_max;
+                let unreadable = Unreadable {
+                    source,
+                    cause: error.cause().into(),
+                    message: error.to_string(),
+                    raw: message.value.filter(|value| value.len() <= cap),
+                    raw_bytes: raw_bytes as u64,
+                    received: Some(message.received),
+                };
+                let record = LogRecord::Unreadable(Box::new(unreadable));
+                return Fingerprinted { record, mended: Mended::default() };
+            }
+        };
+        let mut fingerprinted = self.process_page(source, page, workspace);
+        if let LogRecord::Page(record) = &mut fingerprinted.record {
+            record.log_time = message.received.log_time;
+            if self.config.corpus.by == CorpusBy::Header {
+                let corpus = message.received.header(&self.config.corpus.header);
+                record.corpus = corpus.map_or(DEFAULT_CORPUS.into(), corpus_name);
+            }
+        }
+        fingerprinted
     }
 
     /// Makes a record of the log of a page. Never panics: a fault in a library on one page makes that page
@@ -126,7 +167,8 @@ impl FingerprintHalf {
         });
         let Page { id, url, fetched_at, passthrough, mended, .. } = page;
         let corpus = match self.config.corpus.by {
-            CorpusBy::All => "default".to_owned(),
+            // The header is known for messages alone.
+            CorpusBy::All | CorpusBy::Header => DEFAULT_CORPUS.to_owned(),
             CorpusBy::Host => host(&url),
         };
         let record = LogRecord::Page(Box::new(FingerprintRecord {
@@ -165,6 +207,15 @@ impl FingerprintHalf {
     }
 }
 
+/// The corpus of a header's value; of a long one, whose bytes would go into every centre, the digest.
+fn corpus_name(value: &[u8]) -> String {
+    match std::str::from_utf8(value) {
+        Ok(name) if (1..=CORPUS_BYTES_MAX).contains(&name.len()) => name.to_owned(),
+        Ok("") => DEFAULT_CORPUS.to_owned(),
+        _ => format!("{:032x}", xxh3_128(value)),
+    }
+}
+
 /// Why a record is no page.
 #[derive(Debug)]
 pub struct NoPage {
@@ -172,7 +223,7 @@ pub struct NoPage {
     pub cause: &'static str,
     /// What is wrong, and what to do.
     pub message: String,
-    raw: String,
+    raw: Vec<u8>,
     raw_bytes: u64,
 }
 
@@ -184,13 +235,16 @@ pub fn read_page(payload: Payload, rules: Rules) -> Result<Page, NoPage> {
     let no_page = |cause, message, raw: &[u8]| NoPage {
         cause,
         message,
-        raw: String::from_utf8_lossy(&raw[..raw.len().min(DEAD_LETTER_RAW_BYTES_MAX)]).into_owned(),
+        raw: raw[..raw.len().min(DEAD_LETTER_RAW_BYTES_MAX)].to_vec(),
         raw_bytes: raw.len() as u64,
     };
     let (page, raw) = match payload {
         Payload::Json(line) => (json::parse(&line, rules), line),
         Payload::Warc(record) => (record.into_page(rules.page_bytes_max), Vec::new()),
         Payload::Head(page) => (*page, Vec::new()),
+        Payload::Message(message) => {
+            (message.page(&PagesConfig::default(), rules.page_bytes_max), Vec::new())
+        }
         Payload::Broken(error) => return Err(no_page(error.cause(), error.to_string(), &[])),
     };
     page.map_err(|error| no_page(error.cause(), error.to_string(), &raw))

@@ -17,14 +17,17 @@
 
 pub mod budget;
 pub mod cluster_half;
+pub mod cpu;
 pub mod document;
 pub mod fingerprint_half;
+pub mod kafka;
+pub mod log_partition;
+pub mod worker;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::{io, thread};
 
 use anyhow::Context;
-use tokio::runtime;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -33,7 +36,8 @@ use crate::page::timestamp::Timestamp;
 use crate::source::{Record, Source};
 use budget::{Budget, Permit};
 use cluster_half::{ClusterHalf, Conclusion};
-use fingerprint_half::{FingerprintHalf, Fingerprinted, Workspace};
+use cpu::CpuStages;
+use fingerprint_half::{FingerprintHalf, Fingerprinted};
 
 /// Bytes from which on a batch is full: large enough that handing it over costs nothing beside its pages.
 const BATCH_BYTES: usize = 256 * 1024;
@@ -75,20 +79,11 @@ pub fn run<S: Sink>(
     mut sink: S,
     mut observe: impl FnMut(&Fingerprinted) + Send,
 ) -> anyhow::Result<(ClusterHalf, S, Box<dyn Source>)> {
-    let threads = match config.threads {
-        0 => thread::available_parallelism().map_or(1, usize::from),
-        threads => threads,
-    };
-    let runtime = runtime::Builder::new_multi_thread()
-        .worker_threads(1) // the plumbing itself needs next to nothing
-        .max_blocking_threads(threads)
-        .thread_name("leitong-cpu")
-        .build()
-        .context("cannot start threads")?;
+    let cpu = CpuStages::new(config.threads, Arc::clone(fingerprint_half))?;
+    let runtime = cpu.runtime();
     let budget = Budget::new(config.queue_pages, config.queue_bytes);
     let (in_flight, in_order) = mpsc::channel::<InFlight>(config.queue_pages);
     let (to_sink, concluded) = mpsc::channel::<Vec<Conclusion>>(SINK_QUEUE_BATCHES);
-    let workspaces = Arc::new(Mutex::new(Vec::new()));
 
     thread::scope(|scope| {
         let reading = scope.spawn(|| -> io::Result<Box<dyn Source>> {
@@ -98,9 +93,7 @@ pub fn run<S: Sink>(
                 if !batch.is_empty() {
                     let bytes = batch.iter().map(Record::bytes).sum();
                     let permit = runtime.block_on(budget.acquire(batch.len(), bytes));
-                    let half = Arc::clone(fingerprint_half);
-                    let workspaces = Arc::clone(&workspaces);
-                    let results = runtime.spawn_blocking(move || process(&half, batch, &workspaces));
+                    let results = cpu.submit(batch);
                     if in_flight.blocking_send(InFlight { results, permit }).is_err() {
                         break; // the cluster thread has stopped, and says why
                     }
@@ -150,19 +143,6 @@ pub fn run<S: Sink>(
         let source = reading.context("cannot read on")?;
         Ok((cluster_half, sink, source))
     })
-}
-
-/// One CPU task: all records of a batch, with buffers that some earlier task has grown.
-fn process(
-    half: &FingerprintHalf,
-    batch: Vec<Record>,
-    workspaces: &Mutex<Vec<Workspace>>,
-) -> Vec<Fingerprinted> {
-    let pool = || workspaces.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut workspace = pool().pop().unwrap_or_else(|| half.workspace());
-    let results = batch.into_iter().map(|record| half.process(record, &mut workspace)).collect();
-    pool().push(workspace);
-    results
 }
 
 fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {

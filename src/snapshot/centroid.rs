@@ -6,7 +6,7 @@ use crate::page::timestamp::Timestamp;
 use crate::proto::{self, FORMAT_VERSION};
 
 /// The message for a centre.
-pub(super) fn to_message(
+pub(crate) fn to_message(
     corpus: &str,
     fingerprint_hash: u64,
     centroid: &Centroid,
@@ -29,7 +29,7 @@ pub(super) fn to_message(
 }
 
 /// The centre of a message, or what is wrong with it.
-pub(super) fn from_message(message: &proto::Centroid, detector: &dyn Detector) -> Result<Centroid, String> {
+pub(crate) fn from_message(message: &proto::Centroid, detector: &dyn Detector) -> Result<Centroid, String> {
     let at = message.log_offset;
     let fingerprint = message.fingerprint.as_ref().ok_or(format!("centre {at} has no fingerprint"))?;
     if fingerprint.detector != detector.name() || !detector.is_fingerprint(&fingerprint.data) {

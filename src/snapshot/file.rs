@@ -10,9 +10,12 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 use super::SnapshotError;
 use super::centroid::{from_message, to_message};
+use crate::changelog::restore::watermarks;
+use crate::changelog::{Identity, position_message};
 use crate::cluster::{Clusterer, Position};
 use crate::config::ExpiryConfig;
 use crate::fingerprint::Detector;
+use crate::log::watermarks::Watermarks;
 use crate::page::timestamp::Timestamp;
 use crate::proto::{self, FORMAT_VERSION};
 
@@ -60,6 +63,19 @@ impl TableDir {
     /// # Errors
     /// [`SnapshotError`], where the file cannot be read, is damaged, or was made with other settings.
     pub fn load(&self, settings: &TableSettings) -> Result<Option<Clusterer>, SnapshotError> {
+        Ok(self.load_with_watermarks(settings, false)?.map(|(clusterer, _)| clusterer))
+    }
+
+    /// The same with the watermarks of the log. `any_cluster_hash`: the settings right of the log may be others,
+    /// which then count from here on.
+    ///
+    /// # Errors
+    /// [`SnapshotError`], as of [`Self::load`].
+    pub fn load_with_watermarks(
+        &self,
+        settings: &TableSettings,
+        any_cluster_hash: bool,
+    ) -> Result<Option<(Clusterer, Watermarks)>, SnapshotError> {
         let path = self.folder.join(FILE_NAME);
         let file = match File::open(&path) {
             Ok(file) => file,
@@ -81,7 +97,7 @@ impl TableDir {
             ("cluster_hash", saved.cluster_hash, settings.cluster_hash),
         ];
         for (which, found, wanted) in hashes {
-            if found != wanted {
+            if found != wanted && !(any_cluster_hash && which == "cluster_hash") {
                 return Err(SnapshotError::OtherSettings { path, which, found, wanted });
             }
         }
@@ -98,7 +114,7 @@ impl TableDir {
             clusterer.restore(&message.corpus, message.fingerprint_hash, centroid);
         }
         reader.check_hash()?;
-        Ok(Some(clusterer))
+        Ok(Some((clusterer, watermarks(&saved))))
     }
 
     /// Saves the table in place of the last one, in one step.
@@ -106,29 +122,44 @@ impl TableDir {
     /// # Errors
     /// [`SnapshotError::Io`]; the last table is still there.
     pub fn save(&self, clusterer: &Clusterer, settings: &TableSettings) -> Result<(), SnapshotError> {
+        self.save_with_watermarks(clusterer, &Watermarks::default(), settings)
+    }
+
+    /// The same with the watermarks of the log.
+    ///
+    /// # Errors
+    /// [`SnapshotError::Io`]; the last table is still there.
+    pub fn save_with_watermarks(
+        &self,
+        clusterer: &Clusterer,
+        watermarks: &Watermarks,
+        settings: &TableSettings,
+    ) -> Result<(), SnapshotError> {
         let path = self.folder.join(FILE_NAME);
         let new_path = self.folder.join(format!("{FILE_NAME}.new"));
-        write(&new_path, clusterer, settings).map_err(at(&new_path))?;
+        write(&new_path, clusterer, watermarks, settings).map_err(at(&new_path))?;
         fs::rename(&new_path, &path).map_err(at(&path))?;
         // The rename itself is on disk once the folder is.
         File::open(&self.folder).and_then(|folder| folder.sync_all()).map_err(at(&self.folder))
     }
 }
 
-fn write(path: &Path, clusterer: &Clusterer, settings: &TableSettings) -> io::Result<()> {
+fn write(
+    path: &Path,
+    clusterer: &Clusterer,
+    watermarks: &Watermarks,
+    settings: &TableSettings,
+) -> io::Result<()> {
     let mut writer = Writer { inner: BufWriter::new(File::create(path)?), hash: Xxh3Default::new() };
     writer.all(MAGIC)?;
-    let position = clusterer.position();
-    writer.message(&proto::Position {
-        format_version: FORMAT_VERSION,
-        log_generation: position.log_generation,
-        log_partition: position.log_partition,
-        next_log_offset: position.next_log_offset,
-        log_time_ms: position.log_time.map(Timestamp::as_ms),
+    let identity = Identity {
+        log_partition: clusterer.position().log_partition,
+        log_partition_count: 0,
         fingerprint_hash: settings.fingerprint_hash,
         cluster_hash: settings.cluster_hash,
-        centroid_count: clusterer.centroid_count() as u64,
-    })?;
+    };
+    let count = clusterer.centroid_count() as u64;
+    writer.message(&position_message(clusterer.position(), &identity, 0, count, watermarks))?;
     for (corpus, fingerprint_hash, centroid) in clusterer.centroids() {
         writer.message(&to_message(corpus, fingerprint_hash, centroid, &*settings.detector))?;
     }

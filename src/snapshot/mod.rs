@@ -4,7 +4,7 @@
 //! a `Position`, its `centroid_count` many `Centroid`s, oldest first; then the XXH3-64 of all that, 8 bytes,
 //! big-endian. It is replaced in one step: a crash leaves the old table or the new one.
 
-mod centroid;
+pub(crate) mod centroid;
 mod file;
 
 use std::path::PathBuf;

@@ -1,5 +1,6 @@
 //! What came of the pages so far; written by the stages, read by progress bar and summary.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -17,7 +18,7 @@ pub struct Counts {
     undecidable: AtomicU64,
     dead_letters: AtomicU64,
     reasons: Mutex<BTreeMap<Reason, u64>>,
-    causes: Mutex<BTreeMap<&'static str, u64>>,
+    causes: Mutex<BTreeMap<Cow<'static, str>, u64>>,
     lone_surrogates: AtomicU64,
     bad_fetched_at: AtomicU64,
     passthrough_too_large: AtomicU64,
@@ -35,7 +36,7 @@ impl Counts {
             }
             Conclusion::DeadLetter(letter) => {
                 self.dead_letters.fetch_add(1, Ordering::Relaxed);
-                *lock(&self.causes).entry(letter.cause).or_default() += 1;
+                *lock(&self.causes).entry(letter.cause.clone()).or_default() += 1;
             }
         }
     }
@@ -80,7 +81,7 @@ impl Counts {
 
     /// Dead letters by cause.
     #[must_use]
-    pub fn causes(&self) -> BTreeMap<&'static str, u64> {
+    pub fn causes(&self) -> BTreeMap<Cow<'static, str>, u64> {
         lock(&self.causes).clone()
     }
 

@@ -1,5 +1,10 @@
-//! What an operator sees of a run: [`counts`], a progress bar, a summary at the end.
+//! What an operator sees of a run: [`counts`], a progress bar and a summary of a run over files; [`metrics`],
+//! [`health`] and the [`admin`] port of the worker.
 
+pub mod admin;
 pub mod counts;
+pub mod health;
+pub mod kafka;
+pub mod metrics;
 pub mod progress;
 pub mod summary;

@@ -5,6 +5,7 @@
 //! special cases. Ids, hashes and fingerprints are strings, since JavaScript loses bits of 64-bit integers.
 
 mod judge;
+mod message;
 
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -51,6 +52,8 @@ pub enum Reason {
     TooShort,
     /// A fault in Leitong, which is logged with the page's id.
     Internal,
+    /// The fingerprint is of another detector than the one that decides.
+    OtherDetector,
 }
 
 impl Kind {
@@ -71,7 +74,7 @@ impl Kind {
 
 impl Reason {
     /// All reasons, in the order of their numbers on the wire.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Empty,
         Self::TooLarge,
         Self::HttpStatus,
@@ -81,7 +84,20 @@ impl Reason {
         Self::NoText,
         Self::TooShort,
         Self::Internal,
+        Self::OtherDetector,
     ];
+
+    /// The number on the wire, from 1.
+    #[must_use]
+    pub fn number(self) -> i32 {
+        self as i32 + 1
+    }
+
+    /// The reason of this number.
+    #[must_use]
+    pub fn from_number(number: i32) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.number() == number)
+    }
 
     /// The name as it stands in JSON.
     #[must_use]
@@ -96,6 +112,7 @@ impl Reason {
             Self::NoText => "NO_TEXT",
             Self::TooShort => "TOO_SHORT",
             Self::Internal => "INTERNAL",
+            Self::OtherDetector => "OTHER_DETECTOR",
         }
     }
 }

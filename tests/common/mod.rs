@@ -163,3 +163,33 @@ pub(crate) fn page(id: &str, text: &str) -> String {
     let page = serde_json::json!({ "id": id, "url": format!("https://example.test/{id}"), "text": text });
     format!("{page}\n")
 }
+
+/// Text without the colours of a terminal.
+pub(crate) fn plain(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("\u{1b}[") {
+        out.push_str(before);
+        rest = after.split_once('m').map_or("", |(_, rest)| rest);
+    }
+    out + rest
+}
+
+/// What makes two verdicts the same, whatever was read where and when. `cluster_id`s are told by their centres.
+pub(crate) fn essence(verdict: &Value) -> Value {
+    let mut verdict = verdict.clone();
+    let object = verdict.as_object_mut().expect("an object");
+    for field in ["decided_at", "log_partition", "log_offset", "cluster_id"] {
+        object.remove(field);
+    }
+    verdict
+}
+
+/// Compares verdicts one by one, and shows the first two that differ.
+#[track_caller]
+pub(crate) fn assert_same(what: &str, left: &[Value], right: &[Value]) {
+    for (at, (left, right)) in left.iter().zip(right).enumerate() {
+        assert!(left == right, "{what}: verdict {at} differs:\n{left}\n{right}");
+    }
+    assert_eq!(left.len(), right.len(), "{what}");
+}

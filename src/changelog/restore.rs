@@ -1,0 +1,212 @@
+//! Records of the changelog → the table they describe.
+//!
+//! Invariants: the table is the one whose last transaction was read, or there is an error; nothing is begun
+//! anew where anything was there. Memory: the live centres, and those whose tombstone is still to come.
+
+use std::sync::Arc;
+
+use prost::Message;
+use thiserror::Error;
+
+use super::{Identity, POSITION_KEY};
+use crate::cluster::{ClusterId, Clusterer, Position};
+use crate::config::ExpiryConfig;
+use crate::fingerprint::Detector;
+use crate::log::watermarks::{Watermark, Watermarks};
+use crate::page::timestamp::Timestamp;
+use crate::proto::{self, FORMAT_VERSION};
+use crate::snapshot::centroid;
+
+/// Why a table cannot be restored.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+pub enum RestoreError {
+    /// Written by a newer Leitong.
+    #[error(
+        "the changelog holds format version {found}, newer than {FORMAT_VERSION}, which this version of Leitong \
+         knows; update this instance"
+    )]
+    TooNew {
+        /// Its version.
+        found: u32,
+    },
+    /// Not what Leitong wrote.
+    #[error(
+        "the changelog is damaged: {0}; see `Rebuilding a table` in docs/kafka.md, and let nothing else write to \
+         this topic"
+    )]
+    Damaged(String),
+    /// The log had another number of partitions.
+    #[error(
+        "the table was made with {found} partitions of the log, and now there are {wanted}: pages of one corpus \
+         would be split over two tables; use the old topics, or other topics and another kafka.app"
+    )]
+    PartitionCount {
+        /// As the position record says.
+        found: u32,
+        /// As the topic has.
+        wanted: u32,
+    },
+    /// The settings right of the log have changed.
+    #[error(
+        "the settings of clustering have changed: the table was made with cluster_hash {found:016x}, this \
+         instance has {wanted:016x}; run with the old settings, or accept the change from log offset {at} on with \
+         `leitong run --accept-cluster-hash {wanted:016x}`"
+    )]
+    ClusterHash {
+        /// As the position record says.
+        found: u64,
+        /// Ours.
+        wanted: u64,
+        /// Where the change would take effect.
+        at: u64,
+    },
+}
+
+/// A table that is being restored.
+pub struct Restoration {
+    clusterer: Clusterer,
+    detector: Arc<dyn Detector>,
+    position: Option<proto::Position>,
+    newest: Option<u64>,
+    log_generation: Option<u32>,
+}
+
+/// A restored table.
+pub struct Restored {
+    /// At its position.
+    pub clusterer: Clusterer,
+    /// What of the source is part of it.
+    pub watermarks: Watermarks,
+    /// Since when the settings are in force.
+    pub cluster_hash_since: u64,
+}
+
+impl Restoration {
+    /// Nothing restored yet.
+    #[must_use]
+    pub fn new(detector: Arc<dyn Detector>, expiry: ExpiryConfig) -> Self {
+        let clusterer = Clusterer::new(Arc::clone(&detector), expiry, Position::default());
+        Self { clusterer, detector, position: None, newest: None, log_generation: None }
+    }
+
+    /// Takes the next record.
+    ///
+    /// # Errors
+    /// [`RestoreError`], where it is none that Leitong wrote there.
+    pub fn take(&mut self, key: Option<&[u8]>, value: Option<&[u8]>) -> Result<(), RestoreError> {
+        let damaged = |what: &str| RestoreError::Damaged(what.to_owned());
+        let key = key.ok_or_else(|| damaged("a record without a key"))?;
+        if key == POSITION_KEY {
+            let value = value.ok_or_else(|| damaged("the position record was deleted"))?;
+            let position = proto::Position::decode(value)
+                .map_err(|error| RestoreError::Damaged(format!("a position record is broken: {error}")))?;
+            known(position.format_version)?;
+            self.position = Some(position);
+            return Ok(());
+        }
+        let id = key.try_into().map(ClusterId::from_bytes);
+        let id = id.map_err(|_| RestoreError::Damaged(format!("a key of {} bytes", key.len())))?;
+        if *self.log_generation.get_or_insert(id.log_generation) != id.log_generation {
+            return Err(damaged("centres of two logs"));
+        }
+        match value {
+            // A tombstone whose centre is compacted away, or one that takes the oldest.
+            None => {
+                let known = self.clusterer.oldest().is_some_and(|oldest| oldest.log_offset <= id.log_offset);
+                if known && self.newest >= Some(id.log_offset) && !self.clusterer.forget_oldest(id.log_offset)
+                {
+                    return Err(RestoreError::Damaged(format!(
+                        "centre {} was let go out of order",
+                        id.log_offset
+                    )));
+                }
+            }
+            Some(value) => {
+                let message = proto::Centroid::decode(value)
+                    .map_err(|error| RestoreError::Damaged(format!("a centre is broken: {error}")))?;
+                known(message.format_version)?;
+                let centroid =
+                    centroid::from_message(&message, &*self.detector).map_err(RestoreError::Damaged)?;
+                if centroid.log_offset != id.log_offset || self.newest >= Some(id.log_offset) {
+                    return Err(RestoreError::Damaged(format!("centre {} is out of order", id.log_offset)));
+                }
+                self.newest = Some(id.log_offset);
+                self.clusterer.restore(&message.corpus, message.fingerprint_hash, centroid);
+            }
+        }
+        Ok(())
+    }
+
+    /// Centres so far.
+    #[must_use]
+    pub fn centroid_count(&self) -> usize {
+        self.clusterer.centroid_count()
+    }
+
+    /// The table, at the changelog's end; none where the changelog is empty. `accepted` is a cluster hash that
+    /// may replace the one that the table was made with.
+    ///
+    /// # Errors
+    /// [`RestoreError`], where the table is not whole or belongs to other settings.
+    pub fn finish(
+        self,
+        identity: &Identity,
+        accepted: Option<u64>,
+    ) -> Result<Option<Restored>, RestoreError> {
+        let Some(saved) = self.position else {
+            return match self.newest {
+                None => Ok(None),
+                Some(_) => Err(RestoreError::Damaged("centres without a position record".to_owned())),
+            };
+        };
+        let count = self.clusterer.centroid_count() as u64;
+        if saved.centroid_count != count {
+            let message = format!("{count} centres where the position record says {}", saved.centroid_count);
+            return Err(RestoreError::Damaged(message));
+        }
+        if saved.log_partition != identity.log_partition
+            || self.log_generation.is_some_and(|generation| generation != saved.log_generation)
+        {
+            return Err(RestoreError::Damaged("it belongs to another log or partition".to_owned()));
+        }
+        if saved.log_partition_count != identity.log_partition_count {
+            let (found, wanted) = (saved.log_partition_count, identity.log_partition_count);
+            return Err(RestoreError::PartitionCount { found, wanted });
+        }
+        let mut cluster_hash_since = saved.cluster_hash_since;
+        if saved.cluster_hash != identity.cluster_hash {
+            let (found, wanted, at) = (saved.cluster_hash, identity.cluster_hash, saved.next_log_offset);
+            if accepted != Some(wanted) {
+                return Err(RestoreError::ClusterHash { found, wanted, at });
+            }
+            cluster_hash_since = at;
+        }
+        let mut clusterer = self.clusterer;
+        clusterer.set_position(Position {
+            log_generation: saved.log_generation,
+            log_partition: saved.log_partition,
+            next_log_offset: saved.next_log_offset,
+            log_time: saved.log_time_ms.and_then(Timestamp::from_ms),
+        });
+        Ok(Some(Restored { clusterer, watermarks: watermarks(&saved), cluster_hash_since }))
+    }
+}
+
+/// The watermarks in a position record.
+#[must_use]
+pub fn watermarks(position: &proto::Position) -> Watermarks {
+    let mut watermarks = Watermarks::default();
+    for saved in &position.watermarks {
+        let watermark = Watermark { epoch: saved.epoch, offset: saved.offset };
+        watermarks.restore(&saved.topic, saved.partition, watermark);
+    }
+    watermarks
+}
+
+fn known(format_version: u32) -> Result<(), RestoreError> {
+    match format_version {
+        0 => Err(RestoreError::Damaged("a record without a format version".to_owned())),
+        found if found > FORMAT_VERSION => Err(RestoreError::TooNew { found }),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,117 @@
+//! `leitong replay`: the fingerprint log clustered again, off line, to JSON lines.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Context;
+use clap::Args;
+
+use super::settings::{self, Wrong};
+use crate::config::hash::cluster_hash;
+use crate::pipeline::fingerprint_half::FingerprintHalf;
+use crate::pipeline::kafka::topics::Topics;
+use crate::pipeline::worker::replay::{Start, replay};
+use crate::sink::files::{DeadLetters, FileSink};
+use crate::sink::whole_lines::WholeLines;
+use crate::snapshot::{TableDir, TableSettings};
+use crate::telemetry::counts::Counts;
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Configuration file; its settings right of the log (near, expiry) may be others than the worker's
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Only this partition of the log [default: all, one after the other]
+    #[arg(long, value_name = "N")]
+    partition: Option<u32>,
+    /// Verdicts, one JSON object a line [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Dead letters, one JSON object a line [default: standard error, for people]
+    #[arg(long, value_name = "FILE")]
+    dead_letters: Option<PathBuf>,
+    /// Stop before this offset of the log
+    #[arg(long, value_name = "OFFSET")]
+    until: Option<u64>,
+    /// Begin with the tables in this folder, at the offset where each was saved
+    #[arg(long, value_name = "DIR")]
+    table: Option<PathBuf>,
+    /// Save the tables into this folder at the end
+    #[arg(long, value_name = "DIR")]
+    save_table: Option<PathBuf>,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let config = settings::config(arguments.config.as_deref(), None, None)?;
+    let half = FingerprintHalf::new(config.clone()).map_err(Wrong::from)?;
+    let table = TableSettings {
+        detector: Arc::clone(half.detector()),
+        expiry: config.expiry.clone(),
+        fingerprint_hash: half.fingerprint_hash(),
+        cluster_hash: cluster_hash(&config, &**half.detector()),
+    };
+    let partitions = match arguments.partition {
+        Some(partition) => partition..partition + 1,
+        None => 0..log_partitions(&config.kafka)?,
+    };
+    let counts = Arc::new(Counts::default());
+    let dead_letters = match &arguments.dead_letters {
+        Some(path) => DeadLetters::File(create(path)?),
+        None => DeadLetters::Log(Box::new(|letter| {
+            eprintln!("leitong: {}: {} ({})", letter.source, letter.message, letter.cause);
+        })),
+    };
+    let output = create(arguments.output.as_deref().unwrap_or(Path::new("-")))?;
+    let mut sink = FileSink::new(output, dead_letters, Arc::clone(&counts));
+    for partition in partitions {
+        let start = match &arguments.table {
+            Some(folder) => load(&partition_folder(folder, partition), &table)?,
+            None => Start::empty(&table, partition),
+        };
+        let (replayed, clusterer, watermarks) =
+            replay(&config.kafka, &table, partition, start, arguments.until, &mut sink)?;
+        if let Some(offset) = replayed.start_is_missing {
+            eprintln!(
+                "leitong: log partition {partition} begins at offset {offset}: what stood before was deleted by \
+                 retention. Clusters that were founded there are not known here, so their pages found new ones, and \
+                 verdicts differ from those published; begin with a table saved earlier (--table) to have the same"
+            );
+        }
+        eprintln!(
+            "leitong: log partition {partition}: {} records, {} repeated or after a gap, {} centres",
+            replayed.taken,
+            replayed.dropped,
+            clusterer.centroid_count()
+        );
+        if let Some(folder) = &arguments.save_table {
+            TableDir::open(&partition_folder(folder, partition))?.save_with_watermarks(
+                &clusterer,
+                &watermarks,
+                &table,
+            )?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn load(folder: &Path, table: &TableSettings) -> anyhow::Result<Start> {
+    let loaded = TableDir::open(folder)?.load_with_watermarks(table, true)?;
+    let (clusterer, watermarks) = loaded
+        .with_context(|| format!("{}: there is no table; save one with --save-table", folder.display()))?;
+    Ok(Start { clusterer, watermarks, loaded: true })
+}
+
+fn partition_folder(folder: &Path, partition: u32) -> PathBuf {
+    folder.join(format!("partition-{partition}"))
+}
+
+fn log_partitions(config: &crate::config::KafkaConfig) -> anyhow::Result<u32> {
+    let topics = Topics::new(config)?;
+    let count = topics.log_partitions()?;
+    count.with_context(|| format!("there is no topic {}", config.topics.fingerprints))
+}
+
+fn create(path: &Path) -> anyhow::Result<WholeLines> {
+    WholeLines::create(path).with_context(|| format!("cannot write {}", path.display()))
+}

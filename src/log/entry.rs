@@ -1,0 +1,283 @@
+//! [`Entry`] ↔ its protobuf message: what stands at one offset of the log.
+//!
+//! Reading never trusts the bytes: what is newer than this reader stops it, what is broken is told apart.
+
+use std::sync::Arc;
+
+use prost::Message;
+use thiserror::Error;
+
+use super::watermarks::Origin;
+use crate::fingerprint::Detector;
+use crate::fingerprint::record::{
+    FingerprintRecord, LogRecord, Outcome, Place, Received, TextDigest, Unreadable,
+};
+use crate::page::timestamp::Timestamp;
+use crate::proto::{self, FORMAT_VERSION, fingerprint_record, source};
+use crate::verdict::Reason;
+
+/// A record of the log, with where it comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// What clustering needs to know.
+    pub record: LogRecord,
+    /// Whether it counts is decided by this.
+    pub origin: Origin,
+}
+
+/// Why bytes of the log are no entry.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+pub enum EntryError {
+    /// Written by a newer Leitong.
+    #[error(
+        "format version {found} is newer than {FORMAT_VERSION}, which this version of Leitong knows; update this \
+         instance"
+    )]
+    TooNew {
+        /// Its version.
+        found: u32,
+    },
+    /// Not what Leitong writes.
+    #[error("no record of Leitong: {0}; nothing else may write to this topic")]
+    Broken(String),
+}
+
+/// The bytes of a record of the log; `detector` made its fingerprint.
+#[must_use]
+pub fn encode(record: LogRecord, previous_offset: Option<u64>, detector: &str) -> Vec<u8> {
+    let message = match record {
+        LogRecord::Page(page) => from_page(*page, previous_offset, detector),
+        LogRecord::Unreadable(unreadable) => from_unreadable(*unreadable, previous_offset),
+    };
+    message.encode_to_vec()
+}
+
+/// The entry in `bytes`. A fingerprint of another detector than `detector` makes the page undecidable.
+///
+/// # Errors
+/// [`EntryError`].
+pub fn decode(bytes: &[u8], detector: &dyn Detector) -> Result<Entry, EntryError> {
+    let broken = |what: &str| EntryError::Broken(what.to_owned());
+    let message =
+        proto::FingerprintRecord::decode(bytes).map_err(|error| EntryError::Broken(error.to_string()))?;
+    match message.format_version {
+        0 => return Err(broken("no format version")),
+        found if found > FORMAT_VERSION => return Err(EntryError::TooNew { found }),
+        _ => {}
+    }
+    let Some(proto::Source { place: Some(source::Place::Topic(place)) }) = message.source else {
+        return Err(broken("no source"));
+    };
+    let origin = Origin {
+        topic: place.topic.into(),
+        partition: place.partition,
+        offset: place.offset,
+        epoch: place.epoch,
+        previous_offset: place.previous_offset,
+    };
+    let source = Place::Message {
+        topic: Arc::clone(&origin.topic),
+        partition: origin.partition,
+        offset: origin.offset,
+        epoch: origin.epoch,
+    };
+    let outcome = match message.outcome.ok_or_else(|| broken("no outcome"))? {
+        fingerprint_record::Outcome::Unreadable(unreadable) => {
+            let record = LogRecord::Unreadable(Box::new(to_unreadable(unreadable, source)));
+            return Ok(Entry { record, origin });
+        }
+        fingerprint_record::Outcome::Undecidable(number) => Outcome::Undecidable(
+            Reason::from_number(number).ok_or_else(|| broken("a reason that is not known"))?,
+        ),
+        fingerprint_record::Outcome::Fingerprint(fingerprint) if fingerprint.detector != detector.name() => {
+            Outcome::Undecidable(Reason::OtherDetector)
+        }
+        fingerprint_record::Outcome::Fingerprint(fingerprint)
+            if !detector.is_fingerprint(&fingerprint.data) =>
+        {
+            return Err(broken("a fingerprint of another shape than its detector's"));
+        }
+        fingerprint_record::Outcome::Fingerprint(fingerprint) => {
+            Outcome::Fingerprint(fingerprint.data.to_vec().into())
+        }
+    };
+    let text = message.text.map(|text| {
+        let digest = text.digest.as_ref().try_into().map(u128::from_be_bytes);
+        digest.map(|digest| TextDigest { digest, chars: text.chars })
+    });
+    let text = text.transpose().map_err(|_| broken("a text digest of other than 16 bytes"))?;
+    // Without a time the expiry of centres would hang on when a table is restored.
+    let log_time = message.log_time_ms.and_then(Timestamp::from_ms).ok_or_else(|| broken("no log time"))?;
+    let record = FingerprintRecord {
+        source,
+        page_id: message.page_id,
+        url: message.url,
+        corpus: message.corpus,
+        fingerprint_hash: message.fingerprint_hash,
+        fetched_at: message.fetched_at_ms.and_then(Timestamp::from_ms),
+        log_time: Some(log_time),
+        passthrough: message.passthrough_json,
+        text,
+        outcome,
+    };
+    Ok(Entry { record: LogRecord::Page(Box::new(record)), origin })
+}
+
+fn from_page(page: FingerprintRecord, previous: Option<u64>, detector: &str) -> proto::FingerprintRecord {
+    proto::FingerprintRecord {
+        format_version: FORMAT_VERSION,
+        source: Some(source_message(&page.source, previous)),
+        page_id: page.page_id,
+        url: page.url,
+        corpus: page.corpus,
+        fingerprint_hash: page.fingerprint_hash,
+        fetched_at_ms: page.fetched_at.map(Timestamp::as_ms),
+        log_time_ms: page.log_time.map(Timestamp::as_ms),
+        passthrough_json: page.passthrough,
+        text: page.text.map(|text| proto::TextDigest {
+            digest: text.digest.to_be_bytes().to_vec().into(),
+            chars: text.chars,
+        }),
+        outcome: Some(match page.outcome {
+            Outcome::Fingerprint(data) => fingerprint_record::Outcome::Fingerprint(proto::Fingerprint {
+                detector: detector.to_owned(),
+                data: data.into_vec().into(),
+            }),
+            Outcome::Undecidable(reason) => fingerprint_record::Outcome::Undecidable(reason.number()),
+        }),
+    }
+}
+
+fn from_unreadable(unreadable: Unreadable, previous: Option<u64>) -> proto::FingerprintRecord {
+    let Received { key, headers, .. } = unreadable.received.map(|received| *received).unwrap_or_default();
+    proto::FingerprintRecord {
+        format_version: FORMAT_VERSION,
+        source: Some(source_message(&unreadable.source, previous)),
+        outcome: Some(fingerprint_record::Outcome::Unreadable(proto::Unreadable {
+            cause: unreadable.cause.into_owned(),
+            message: unreadable.message,
+            raw: unreadable.raw.map(Into::into),
+            raw_bytes: unreadable.raw_bytes,
+            key: key.map(Into::into),
+            headers: headers
+                .into_iter()
+                .map(|(name, value)| proto::Header { name, value: value.map(Into::into) })
+                .collect(),
+        })),
+        ..proto::FingerprintRecord::default()
+    }
+}
+
+fn to_unreadable(message: proto::Unreadable, source: Place) -> Unreadable {
+    let headers = message.headers.into_iter();
+    Unreadable {
+        source,
+        cause: message.cause.into(),
+        message: message.message,
+        raw: message.raw.map(|raw| raw.to_vec()),
+        raw_bytes: message.raw_bytes,
+        received: Some(Box::new(Received {
+            key: message.key.map(|key| key.to_vec()),
+            headers: headers.map(|header| (header.name, header.value.map(|value| value.to_vec()))).collect(),
+            log_time: None,
+        })),
+    }
+}
+
+/// A place as a message; only those of topics have a predecessor.
+pub(crate) fn source_message(place: &Place, previous_offset: Option<u64>) -> proto::Source {
+    let file =
+        |input: &str, number| source::Place::File(proto::FilePlace { input: input.to_owned(), number });
+    let place = match place {
+        Place::Line { input, line } => file(input, *line),
+        Place::Record { input, record } => file(input, *record),
+        Place::Message { topic, partition, offset, epoch } => source::Place::Topic(proto::TopicPlace {
+            topic: topic.to_string(),
+            partition: *partition,
+            offset: *offset,
+            epoch: *epoch,
+            previous_offset,
+        }),
+    };
+    proto::Source { place: Some(place) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    fn place() -> Place {
+        Place::Message { topic: "pages".into(), partition: 3, offset: 7, epoch: 2 }
+    }
+
+    fn page(outcome: Outcome) -> LogRecord {
+        LogRecord::Page(Box::new(FingerprintRecord {
+            source: place(),
+            page_id: "id".into(),
+            url: "http://a/".into(),
+            corpus: "default".into(),
+            fingerprint_hash: 42,
+            fetched_at: Timestamp::from_ms(5),
+            log_time: Timestamp::from_ms(6),
+            passthrough: Some("{}".into()),
+            text: Some(TextDigest { digest: 1 << 100, chars: 9 }),
+            outcome,
+        }))
+    }
+
+    /// Bytes of the right length.
+    fn fingerprint(detector: &dyn Detector) -> Outcome {
+        let bytes = (1..1000).map(|length| vec![7; length]).find(|bytes| detector.is_fingerprint(bytes));
+        Outcome::Fingerprint(bytes.expect("some length is right").into())
+    }
+
+    fn unreadable() -> LogRecord {
+        LogRecord::Unreadable(Box::new(Unreadable {
+            source: place(),
+            cause: "BROKEN_JSON".into(),
+            message: "no".into(),
+            raw: Some(vec![0xff, 0]),
+            raw_bytes: 2,
+            received: Some(Box::new(Received {
+                key: Some(vec![1]),
+                headers: vec![("a".into(), None), ("a".into(), Some(vec![]))],
+                log_time: None,
+            })),
+        }))
+    }
+
+    #[test]
+    fn reads_what_it_writes() {
+        let detector = crate::fingerprint::detector("simhash", &Config::default()).expect("known");
+        let reasons = Reason::ALL.map(|reason| page(Outcome::Undecidable(reason)));
+        let mut records = vec![page(fingerprint(&*detector)), unreadable()];
+        records.extend(reasons);
+        for (record, previous_offset) in records.into_iter().zip([None, Some(0), Some(6)].into_iter().cycle())
+        {
+            let entry = decode(&encode(record.clone(), previous_offset, "simhash"), &*detector);
+            let origin = Origin { topic: "pages".into(), partition: 3, offset: 7, epoch: 2, previous_offset };
+            assert_eq!(entry, Ok(Entry { record, origin }));
+        }
+    }
+
+    #[test]
+    fn what_is_no_entry_is_told_apart() {
+        let detector = crate::fingerprint::detector("simhash", &Config::default()).expect("known");
+        let good = encode(page(fingerprint(&*detector)), None, "simhash");
+        let mut message = proto::FingerprintRecord::decode(&*good).expect("a message");
+        message.format_version = 99;
+        assert_eq!(decode(&message.encode_to_vec(), &*detector), Err(EntryError::TooNew { found: 99 }));
+        for length in 0..good.len() {
+            // Never panics; some prefixes are messages of their own.
+            let _ = decode(&good[..length], &*detector);
+        }
+        assert!(matches!(decode(b"{}", &*detector), Err(EntryError::Broken(_))));
+        assert!(matches!(decode(b"", &*detector), Err(EntryError::Broken(_))));
+        let other = encode(page(Outcome::Fingerprint(vec![7; 8].into())), None, "paragraph");
+        let LogRecord::Page(page) = decode(&other, &*detector).expect("an entry").record else {
+            panic!("a page");
+        };
+        assert_eq!(page.outcome, Outcome::Undecidable(Reason::OtherDetector));
+    }
+}

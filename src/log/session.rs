@@ -1,0 +1,215 @@
+//! One producer session of the fingerprint half: which predecessor a record names, and what may be committed.
+//!
+//! A session is bound to a producer: it ends with the first failed delivery. Within it, each assignment of a
+//! source partition is a lease of its own, whose first record names no predecessor. Why that is safe: a lease
+//! begins at a committed offset, and an offset is committed when all records before it are delivered, so all
+//! of them stand in the log before the lease's first.
+//!
+//! Invariants: a committable offset has only delivered records before it; records of a lease that has ended
+//! are neither sent nor committed. Memory: 8 bytes a record in flight.
+
+use std::collections::{BTreeMap, VecDeque};
+
+/// An assignment of one source partition; a number that is never used twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LeaseId(u64);
+
+/// Names one record in flight, for its delivery report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ticket {
+    lease: LeaseId,
+    partition: u32,
+    number: u64,
+}
+
+/// The leases of one producer session.
+#[derive(Debug, Default)]
+pub struct Session {
+    leases: BTreeMap<u32, Lease>,
+    last_lease: u64,
+    in_flight: usize,
+}
+
+#[derive(Debug)]
+struct Lease {
+    id: LeaseId,
+    /// The last offset sent, by log partition.
+    sent: BTreeMap<u32, u64>,
+    /// Records sent and not yet delivered up to some point, oldest first.
+    window: VecDeque<Sent>,
+    /// Number of the oldest record in the window.
+    first_number: u64,
+    /// The offset up to which all is delivered.
+    committable: Option<u64>,
+    /// What was handed out for committing last.
+    handed_out: Option<u64>,
+    /// Takes no more records.
+    closed: bool,
+}
+
+#[derive(Debug)]
+struct Sent {
+    /// The first offset behind this record.
+    next_offset: u64,
+    delivered: bool,
+}
+
+impl Session {
+    /// Begins a lease of a source partition, and ends the one before it.
+    pub fn assign(&mut self, partition: u32) -> LeaseId {
+        self.revoke(partition);
+        self.last_lease += 1;
+        let id = LeaseId(self.last_lease);
+        self.leases.insert(
+            partition,
+            Lease {
+                id,
+                sent: BTreeMap::new(),
+                window: VecDeque::new(),
+                first_number: 0,
+                committable: None,
+                handed_out: None,
+                closed: false,
+            },
+        );
+        id
+    }
+
+    /// Takes no more records of a source partition; those in flight still count.
+    pub fn close(&mut self, partition: u32) {
+        if let Some(lease) = self.leases.get_mut(&partition) {
+            lease.closed = true;
+        }
+    }
+
+    /// Ends the lease of a source partition.
+    pub fn revoke(&mut self, partition: u32) {
+        if let Some(lease) = self.leases.remove(&partition) {
+            self.in_flight -= lease.window.iter().filter(|sent| !sent.delivered).count();
+        }
+    }
+
+    /// The lease of a source partition that is assigned.
+    #[must_use]
+    pub fn lease(&self, partition: u32) -> Option<LeaseId> {
+        self.leases.get(&partition).map(|lease| lease.id)
+    }
+
+    /// Source partitions that are assigned.
+    pub fn partitions(&self) -> impl Iterator<Item = u32> {
+        self.leases.keys().copied()
+    }
+
+    /// Enters a record that is about to be sent: its predecessor and its ticket; none if its lease has ended.
+    pub fn send(
+        &mut self,
+        lease_id: LeaseId,
+        partition: u32,
+        offset: u64,
+        log_partition: u32,
+    ) -> Option<(Option<u64>, Ticket)> {
+        let lease = self.leases.get_mut(&partition).filter(|l| l.id == lease_id && !l.closed)?;
+        let previous_offset = lease.sent.insert(log_partition, offset);
+        let number = lease.first_number + lease.window.len() as u64;
+        lease.window.push_back(Sent { next_offset: offset + 1, delivered: false });
+        self.in_flight += 1;
+        Some((previous_offset, Ticket { lease: lease_id, partition, number }))
+    }
+
+    /// Enters a delivery.
+    pub fn delivered(&mut self, ticket: Ticket) {
+        let Some(lease) = self.leases.get_mut(&ticket.partition).filter(|lease| lease.id == ticket.lease)
+        else {
+            return;
+        };
+        let at = ticket.number.checked_sub(lease.first_number).and_then(|at| usize::try_from(at).ok());
+        if let Some(sent) = at.and_then(|at| lease.window.get_mut(at))
+            && !sent.delivered
+        {
+            sent.delivered = true;
+            self.in_flight -= 1;
+        }
+        while let Some(sent) = lease.window.pop_front_if(|sent| sent.delivered) {
+            lease.first_number += 1;
+            lease.committable = Some(sent.next_offset);
+        }
+    }
+
+    /// Offsets that have become committable since the last call, by source partition.
+    pub fn take_committable(&mut self) -> Vec<(u32, u64)> {
+        let news = self.leases.iter_mut().filter_map(|(partition, lease)| {
+            let offset = lease.committable.filter(|offset| lease.handed_out < Some(*offset))?;
+            lease.handed_out = Some(offset);
+            Some((*partition, offset))
+        });
+        news.collect()
+    }
+
+    /// Records sent and not yet delivered, of all source partitions or of one.
+    #[must_use]
+    pub fn in_flight(&self, partition: Option<u32>) -> usize {
+        match partition {
+            None => self.in_flight,
+            Some(partition) => self
+                .leases
+                .get(&partition)
+                .map_or(0, |lease| lease.window.iter().filter(|sent| !sent.delivered).count()),
+        }
+    }
+
+    /// The first offset behind all that is delivered; none before the first delivery of the lease.
+    #[must_use]
+    pub fn delivered_up_to(&self, partition: u32) -> Option<u64> {
+        self.leases.get(&partition)?.committable
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_the_predecessor_in_the_same_log_partition() {
+        let mut session = Session::default();
+        let lease = session.assign(3);
+        let mut previous = |offset, log| session.send(lease, 3, offset, log).expect("leased").0;
+        assert_eq!(
+            [previous(10, 0), previous(11, 1), previous(15, 0), previous(16, 1)],
+            [None, None, Some(10), Some(11)]
+        );
+        let lease = session.assign(3);
+        assert_eq!(session.send(lease, 3, 11, 0).expect("leased").0, None, "a lease begins anew");
+    }
+
+    #[test]
+    fn commits_only_behind_delivered_records() {
+        let mut session = Session::default();
+        let lease = session.assign(0);
+        let tickets: Vec<_> = (5..9).map(|o| session.send(lease, 0, o * 2, 0).expect("leased").1).collect();
+        session.delivered(tickets[1]);
+        session.delivered(tickets[1]);
+        assert_eq!((session.take_committable(), session.in_flight(None)), (vec![], 3));
+        session.delivered(tickets[0]);
+        assert_eq!((session.take_committable(), session.take_committable()), (vec![(0, 13)], vec![]));
+        session.delivered(tickets[3]);
+        session.delivered(tickets[2]);
+        assert_eq!((session.take_committable(), session.in_flight(Some(0))), (vec![(0, 17)], 0));
+        assert_eq!(session.delivered_up_to(0), Some(17));
+    }
+
+    #[test]
+    fn what_belongs_to_an_ended_lease_counts_no_more() {
+        let mut session = Session::default();
+        let old = session.assign(0);
+        let (_, ticket) = session.send(old, 0, 1, 0).expect("leased");
+        let new = session.assign(0);
+        assert!(session.send(old, 0, 2, 0).is_none());
+        session.delivered(ticket);
+        assert_eq!((session.take_committable(), session.in_flight(None)), (vec![], 0));
+        assert_eq!(session.lease(0), Some(new));
+        session.close(0);
+        assert!(session.send(new, 0, 1, 0).is_none());
+        session.revoke(0);
+        assert_eq!((session.lease(0), session.partitions().count()), (None, 0));
+    }
+}

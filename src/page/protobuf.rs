@@ -1,0 +1,52 @@
+//! `leitong.v1.Page` → [`Page`], with the limits and rules of the JSON form.
+
+use prost::Message;
+
+use super::json::{PageError, checked_id, checked_url};
+use super::timestamp::Timestamp;
+use super::{Body, Hints, Mended, Page};
+use crate::limits::PASSTHROUGH_BYTES_MAX;
+use crate::proto::{self, page};
+
+/// Reads a page from a protobuf message; `url` replaces the one in it, bodies above `page_bytes_max` bytes
+/// become [`Body::TooLarge`].
+pub(super) fn parse(bytes: &[u8], url: Option<String>, page_bytes_max: usize) -> Result<Page, PageError> {
+    let message = proto::Page::decode(bytes).map_err(|error| PageError::BrokenProtobuf(error.to_string()))?;
+    let url = checked_url(url.or(Some(message.url)))?;
+    let id = checked_id(message.id, &url)?;
+    let too_large = |bytes: usize| Body::TooLarge(bytes as u64);
+    let body = match message.body {
+        None => Body::Missing,
+        Some(page::Body::Html(html)) if html.len() > page_bytes_max => too_large(html.len()),
+        Some(page::Body::HtmlBytes(bytes)) if bytes.len() > page_bytes_max => too_large(bytes.len()),
+        Some(page::Body::Text(text)) if text.len() > page_bytes_max => too_large(text.len()),
+        Some(page::Body::Html(html)) => Body::Html(html),
+        Some(page::Body::HtmlBytes(bytes)) => Body::HtmlBytes(bytes.into()),
+        Some(page::Body::Text(text)) => Body::Text(text),
+    };
+    let fetched_at = message.fetched_at_ms.and_then(Timestamp::from_ms);
+    let passthrough = message.passthrough_json.filter(|json| !json.is_empty());
+    let passthrough_too_large = passthrough.as_ref().is_some_and(|json| json.len() > PASSTHROUGH_BYTES_MAX);
+    let passthrough = passthrough.filter(|_| !passthrough_too_large);
+    if let Some(json) = &passthrough
+        && let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(json)
+    {
+        let field = "`passthrough_json`".to_owned();
+        return Err(PageError::WrongType { field, problem: format!("no JSON: {error}") });
+    }
+    Ok(Page {
+        id,
+        url,
+        body,
+        title: message.title,
+        hints: Hints { charset: message.charset, content_type: message.content_type },
+        status: message.status,
+        mended: Mended {
+            bad_fetched_at: message.fetched_at_ms.is_some() && fetched_at.is_none(),
+            passthrough_too_large,
+            ..Mended::default()
+        },
+        fetched_at,
+        passthrough,
+    })
+}

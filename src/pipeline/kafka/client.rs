@@ -1,0 +1,232 @@
+//! Configuration → librdkafka's clients, each with what exactly once asks of it.
+//!
+//! Three layers, later ones win: our defaults, `[kafka.properties]`, and what must be so. Errors never show a
+//! value, since it may be a secret.
+
+use std::time::Duration;
+
+use rdkafka::ClientConfig;
+use rdkafka::config::FromClientConfigAndContext;
+use rdkafka::error::KafkaError;
+use thiserror::Error;
+
+use crate::config::KafkaConfig;
+
+/// How long a call to a broker may take that is asked for an answer at once.
+pub const CALL_TIMEOUT: Duration = Duration::from_secs(10);
+/// Bytes that a consumer of pages holds ready.
+const PAGES_QUEUE_KBYTES: u32 = 32 * 1024;
+/// Bytes that a consumer of small records holds ready.
+const RECORDS_QUEUE_KBYTES: u32 = 16 * 1024;
+/// Bytes that a producer holds before it takes no more.
+const PRODUCER_QUEUE_KBYTES: u32 = 32 * 1024;
+
+/// Waits before librdkafka or a broker is asked again, where there is no event to wait for.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "whoever calls it asks again in a loop with a deadline or a stop flag"
+)]
+pub fn before_asking_again(time: Duration) {
+    std::thread::sleep(time);
+}
+
+/// Why a client cannot be made.
+#[derive(Debug, Error)]
+pub enum ClientError {
+    /// librdkafka refuses a property.
+    #[error("kafka.properties.{property}: {problem}")]
+    Property {
+        /// Its name.
+        property: String,
+        /// What librdkafka says, without the value.
+        problem: String,
+    },
+    /// librdkafka cannot start.
+    #[error("cannot start a Kafka client: {0}")]
+    Start(String),
+}
+
+/// Makes a client.
+///
+/// # Errors
+/// [`ClientError`].
+pub fn create<C, T>(config: &ClientConfig, context: C) -> Result<T, ClientError>
+where
+    C: rdkafka::client::ClientContext,
+    T: FromClientConfigAndContext<C>,
+{
+    config.create_with_context(context).map_err(|error| match error {
+        KafkaError::ClientConfig(_, problem, property, value) => {
+            let problem = if value.is_empty() { problem } else { problem.replace(&value, "…") };
+            ClientError::Property { property, problem }
+        }
+        other => ClientError::Start(other.to_string()),
+    })
+}
+
+/// The consumer group of the fingerprint half. Each epoch has its own, so that a new one begins at the start.
+#[must_use]
+pub fn fingerprint_group(config: &KafkaConfig) -> String {
+    format!("{}-fingerprint-{}", config.app, config.epoch)
+}
+
+/// The consumer group of the cluster half.
+#[must_use]
+pub fn cluster_group(config: &KafkaConfig) -> String {
+    format!("{}-cluster", config.app)
+}
+
+/// The transactional id of a partition's owner.
+#[must_use]
+pub fn transactional_id(config: &KafkaConfig, log_partition: u32) -> String {
+    format!("{}-cluster-{log_partition}", config.app)
+}
+
+/// For questions about topics.
+#[must_use]
+pub fn admin(config: &KafkaConfig) -> ClientConfig {
+    layered(config, &[])
+}
+
+/// A member of the group that shares the page topic.
+#[must_use]
+pub fn pages_consumer(config: &KafkaConfig) -> ClientConfig {
+    let mut client = consumer(config, &fingerprint_group(config), PAGES_QUEUE_KBYTES);
+    client.set("auto.offset.reset", "earliest");
+    client
+}
+
+/// A member of the group that shares out the log's partitions; it reads none itself.
+#[must_use]
+pub fn log_member(config: &KafkaConfig) -> ClientConfig {
+    let mut client = consumer(config, &cluster_group(config), 1);
+    client.set("auto.offset.reset", "earliest");
+    client
+}
+
+/// A reader of one partition, from an offset that it is told.
+#[must_use]
+pub fn partition_reader(config: &KafkaConfig) -> ClientConfig {
+    let mut client = consumer(config, &cluster_group(config), RECORDS_QUEUE_KBYTES);
+    client.set("auto.offset.reset", "error").set("enable.partition.eof", "true");
+    client
+}
+
+/// Sends the log's records: at least once, in order.
+#[must_use]
+pub fn log_producer(config: &KafkaConfig) -> ClientConfig {
+    let mut client = producer(config, &[("message.timeout.ms", "120000"), ("linger.ms", "5")]);
+    client.set("enable.idempotence", "true");
+    client
+}
+
+/// Writes what follows from one partition of the log, in transactions.
+#[must_use]
+pub fn transactional_producer(config: &KafkaConfig, log_partition: u32) -> ClientConfig {
+    // A message that cannot be delivered must fail before its transaction times out. A transaction is written
+    // when its batch is computed, so waiting for more to send with it would only delay it.
+    let defaults = [("transaction.timeout.ms", "10000"), ("message.timeout.ms", "8000"), ("linger.ms", "0")];
+    let mut client = producer(config, &defaults);
+    client.set("transactional.id", transactional_id(config, log_partition));
+    client
+}
+
+fn consumer(config: &KafkaConfig, group: &str, queue_kbytes: u32) -> ClientConfig {
+    let mut client = layered(
+        config,
+        &[
+            ("session.timeout.ms", "10000"),
+            ("heartbeat.interval.ms", "2000"),
+            ("max.poll.interval.ms", "300000"),
+            ("queued.max.messages.kbytes", &queue_kbytes.to_string()),
+            ("max.partition.fetch.bytes", "1048576"),
+            // A full queue is looked at again soon: by default a reader would stand still for a second.
+            ("fetch.queue.backoff.ms", "20"),
+            ("statistics.interval.ms", "5000"),
+        ],
+    );
+    client
+        .set("group.id", group)
+        .set("enable.auto.commit", "false")
+        .set("enable.auto.offset.store", "false")
+        .set("isolation.level", "read_committed")
+        .set("partition.assignment.strategy", "cooperative-sticky")
+        .set("allow.auto.create.topics", "false");
+    client
+}
+
+fn producer(config: &KafkaConfig, defaults: &[(&str, &str)]) -> ClientConfig {
+    let queue_kbytes = PRODUCER_QUEUE_KBYTES.to_string();
+    let ours = [("compression.type", "zstd"), ("queue.buffering.max.kbytes", &*queue_kbytes)];
+    let mut client = layered(config, &[&ours, defaults].concat());
+    // As Java's clients do it, so that a key finds the same partition whoever writes.
+    client.set("acks", "all").set("partitioner", "murmur2_random");
+    client
+}
+
+fn layered(config: &KafkaConfig, defaults: &[(&str, &str)]) -> ClientConfig {
+    let mut client = ClientConfig::new();
+    client.set("bootstrap.servers", &config.bootstrap_servers);
+    client.set("client.id", &config.app);
+    let message_bytes = config.create.message_bytes_max;
+    client.set("message.max.bytes", message_bytes.to_string());
+    for (name, value) in defaults {
+        client.set(*name, *value);
+    }
+    for (name, value) in &config.properties.0 {
+        client.set(name, value);
+    }
+    client
+}
+
+#[cfg(test)]
+mod tests {
+    use rdkafka::consumer::{BaseConsumer, DefaultConsumerContext};
+    use rdkafka::producer::{BaseProducer, DefaultProducerContext};
+
+    use super::*;
+
+    fn with(properties: &[(&str, &str)]) -> KafkaConfig {
+        let mut config = KafkaConfig::default();
+        let own = properties.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        config.properties.0.extend(own);
+        config
+    }
+
+    #[test]
+    fn all_clients_can_be_made() {
+        let config = with(&[]);
+        for client in [pages_consumer(&config), log_member(&config), partition_reader(&config)] {
+            create::<_, BaseConsumer<_>>(&client, DefaultConsumerContext).expect("a consumer");
+        }
+        for client in [log_producer(&config), transactional_producer(&config, 0)] {
+            create::<_, BaseProducer<_>>(&client, DefaultProducerContext).expect("a producer");
+        }
+    }
+
+    #[test]
+    fn tls_and_sasl_are_compiled_in() {
+        for mechanism in ["PLAIN", "SCRAM-SHA-512", "OAUTHBEARER"] {
+            let config = with(&[
+                ("security.protocol", "SASL_SSL"),
+                ("sasl.mechanism", mechanism),
+                ("sasl.username", "lei"),
+                ("sasl.password", "hunter2"),
+            ]);
+            let client = create::<_, BaseProducer<_>>(&log_producer(&config), DefaultProducerContext);
+            assert!(client.is_ok(), "{mechanism}: {:?}", client.err());
+        }
+    }
+
+    #[test]
+    fn errors_show_no_values() {
+        for name in ["session.timeout.ms", "security.protocol", "sasl.passwort", "ssl.key.pem"] {
+            let mut config = with(&[("security.protocol", "ssl")]);
+            config.properties.0.insert(name.to_owned(), "hunter2".to_owned());
+            let error = create::<_, BaseConsumer<_>>(&pages_consumer(&config), DefaultConsumerContext);
+            let Err(error) = error else { panic!("{name} is refused") };
+            let text = format!("{error} {error:?}");
+            assert!(!text.contains("hunter2"), "{text}");
+        }
+    }
+}

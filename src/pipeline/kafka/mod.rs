@@ -1,0 +1,6 @@
+//! What both ends of the worker share: how clients are made ([`client`]) and what topics must be like
+//! ([`topics`]).
+
+pub mod client;
+pub mod resume;
+pub mod topics;

@@ -1,0 +1,237 @@
+//! The topics that the worker needs: what they must be like, making them, and naming every difference.
+//!
+//! Topics that a broker made by itself have the wrong clean-up policy and number of partitions, so nothing is
+//! taken on trust: `leitong topics check` and `leitong run` compare the same list.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, ResourceSpecifier, TopicReplication};
+use rdkafka::client::DefaultClientContext;
+use rdkafka::error::RDKafkaErrorCode;
+
+use super::client::{self, CALL_TIMEOUT};
+use crate::config::KafkaConfig;
+
+/// What a topic must be like.
+struct Wanted<'a> {
+    name: &'a str,
+    partitions: u32,
+    /// The number of partitions is part of what is stored.
+    partitions_fixed: bool,
+    compacted: Cleanup,
+    /// It takes messages of the configured size.
+    large: bool,
+}
+
+/// What a topic's clean-up policy must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cleanup {
+    Delete,
+    Compact,
+    /// The user's own choice.
+    Any,
+}
+
+/// One difference between a topic and what is needed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The topic.
+    pub topic: String,
+    /// What differs, and what to do.
+    pub problem: String,
+}
+
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "topic {}: {}", self.topic, self.problem)
+    }
+}
+
+/// Partitions of the topics that are there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    /// Of the log.
+    pub log_partitions: u32,
+}
+
+/// Questions and orders about topics.
+pub struct Topics<'a> {
+    config: &'a KafkaConfig,
+    admin: AdminClient<DefaultClientContext>,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl<'a> Topics<'a> {
+    /// Connects to nothing yet.
+    ///
+    /// # Errors
+    /// The client cannot be made.
+    pub fn new(config: &'a KafkaConfig) -> anyhow::Result<Self> {
+        let admin = client::create(&client::admin(config), DefaultClientContext)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .context("cannot start a thread")?;
+        Ok(Self { config, admin, runtime })
+    }
+
+    /// Makes the topics that are not there; those that are stay as they are. Names of the new ones.
+    ///
+    /// # Errors
+    /// A topic cannot be made.
+    pub fn create(&self) -> anyhow::Result<Vec<String>> {
+        let mut created = Vec::new();
+        for wanted in self.wanted() {
+            let size = self.config.create.message_bytes_max.to_string();
+            let replication = TopicReplication::Fixed(self.config.create.replication_factor);
+            let mut topic = NewTopic::new(wanted.name, i32::try_from(wanted.partitions)?, replication);
+            topic = match wanted.compacted {
+                Cleanup::Compact => topic.set("cleanup.policy", "compact"),
+                Cleanup::Delete | Cleanup::Any => topic.set("cleanup.policy", "delete"),
+            };
+            if wanted.large {
+                topic = topic.set("max.message.bytes", &size);
+            }
+            let results = self
+                .runtime
+                .block_on(self.admin.create_topics([&topic], &options()))
+                .with_context(|| format!("cannot make topic {}", wanted.name))?;
+            for result in results {
+                match result {
+                    Ok(name) => created.push(name),
+                    Err((_, RDKafkaErrorCode::TopicAlreadyExists)) => {}
+                    Err((name, error)) => bail!("cannot make topic {name}: {error}"),
+                }
+            }
+        }
+        // Brokers learn of a new topic one after the other.
+        for wanted in self.wanted() {
+            let deadline = Instant::now() + CALL_TIMEOUT;
+            while self.partition_count(wanted.name)?.is_none() && Instant::now() < deadline {
+                client::before_asking_again(Duration::from_millis(50));
+            }
+        }
+        Ok(created)
+    }
+
+    /// Every difference from what is needed, and how many partitions there are.
+    ///
+    /// # Errors
+    /// The broker does not answer.
+    pub fn check(&self) -> anyhow::Result<(Vec<Difference>, Counts)> {
+        let mut differences = Vec::new();
+        let wanted = self.wanted();
+        let counts: Vec<Option<u32>> =
+            wanted.iter().map(|wanted| self.partition_count(wanted.name)).collect::<Result<_, _>>()?;
+        for (wanted, count) in wanted.iter().zip(&counts) {
+            let mut differs =
+                |problem: String| differences.push(Difference { topic: wanted.name.to_owned(), problem });
+            let Some(count) = count else {
+                differs("is not there; `leitong topics create` makes it".to_owned());
+                continue;
+            };
+            if wanted.partitions_fixed && *count != wanted.partitions {
+                differs(format!(
+                    "has {count} partitions, and kafka.create.log_partitions = {}; the number is part of what is \
+                     stored, so set it to what it was when the topics were made",
+                    wanted.partitions
+                ));
+            }
+            for problem in self.config_differences(wanted)? {
+                differs(problem);
+            }
+        }
+        let log_partitions = counts[1].unwrap_or(self.config.create.log_partitions);
+        Ok((differences, Counts { log_partitions }))
+    }
+
+    /// Partitions of the log; none where there is no such topic.
+    ///
+    /// # Errors
+    /// The broker does not answer.
+    pub fn log_partitions(&self) -> anyhow::Result<Option<u32>> {
+        self.partition_count(&self.config.topics.fingerprints)
+    }
+
+    fn wanted(&self) -> [Wanted<'a>; 5] {
+        let (topics, create) = (&self.config.topics, &self.config.create);
+        let topic = |name, partitions, compacted, large| Wanted {
+            name,
+            partitions,
+            partitions_fixed: false,
+            compacted,
+            large,
+        };
+        let fixed = |wanted| Wanted { partitions_fixed: true, ..wanted };
+        [
+            topic(&topics.pages, create.page_partitions, Cleanup::Any, false),
+            fixed(topic(&topics.fingerprints, create.log_partitions, Cleanup::Delete, true)),
+            topic(&topics.verdicts, create.verdict_partitions, Cleanup::Any, false),
+            fixed(topic(&topics.centroids, create.log_partitions, Cleanup::Compact, false)),
+            topic(&topics.dead_letters, 1, Cleanup::Any, true),
+        ]
+        .map(|wanted| if wanted.name == topics.pages { Wanted { large: true, ..wanted } } else { wanted })
+    }
+
+    /// None where there is no such topic.
+    fn partition_count(&self, topic: &str) -> anyhow::Result<Option<u32>> {
+        let metadata = self.admin.inner().fetch_metadata(Some(topic), CALL_TIMEOUT).with_context(|| {
+            format!("no answer from {} about topic {topic}", self.config.bootstrap_servers)
+        })?;
+        let Some(found) = metadata.topics().iter().find(|found| found.name() == topic) else {
+            return Ok(None);
+        };
+        match found.error().map(RDKafkaErrorCode::from) {
+            None => Ok(Some(u32::try_from(found.partitions().len())?).filter(|count| *count > 0)),
+            Some(RDKafkaErrorCode::UnknownTopicOrPartition | RDKafkaErrorCode::UnknownTopic) => Ok(None),
+            Some(error) => bail!("topic {topic}: {error}"),
+        }
+    }
+
+    fn config_differences(&self, wanted: &Wanted<'_>) -> anyhow::Result<Vec<String>> {
+        let resource = [ResourceSpecifier::Topic(wanted.name)];
+        let mut results = self
+            .runtime
+            .block_on(self.admin.describe_configs(&resource, &options()))
+            .with_context(|| format!("no answer about the settings of topic {}", wanted.name))?;
+        let described = match results.pop() {
+            Some(Ok(described)) => described,
+            Some(Err(error)) => bail!("cannot read the settings of topic {}: {error}", wanted.name),
+            None => bail!("no settings of topic {}", wanted.name),
+        };
+        let value =
+            |name: &str| described.get(name).and_then(|entry| entry.value.clone()).unwrap_or_default();
+        let mut problems = Vec::new();
+        let policy = value("cleanup.policy");
+        let right = match wanted.compacted {
+            Cleanup::Delete => policy == "delete",
+            Cleanup::Compact => policy == "compact",
+            Cleanup::Any => true,
+        };
+        if !right {
+            let needed = if wanted.compacted == Cleanup::Compact { "compact" } else { "delete" };
+            let loss = match wanted.compacted {
+                Cleanup::Compact => "with another policy the centroid table would be lost",
+                _ => "with another policy records would be lost",
+            };
+            problems.push(format!("has cleanup.policy={policy}, and must have {needed}: {loss}"));
+        }
+        let size: usize = value("max.message.bytes").parse().unwrap_or(0);
+        let needed = if wanted.large { self.config.create.message_bytes_max } else { SMALL_MESSAGE_BYTES };
+        // Of the page topic only the crawler knows what it writes.
+        if size < needed && wanted.name != self.config.topics.pages {
+            problems.push(format!(
+                "has max.message.bytes={size}, and must have at least {needed} (kafka.create.message_bytes_max)"
+            ));
+        }
+        Ok(problems)
+    }
+}
+
+/// Bytes that every verdict and every centre fits.
+const SMALL_MESSAGE_BYTES: usize = 256 << 10;
+
+fn options() -> AdminOptions {
+    AdminOptions::new().operation_timeout(Some(CALL_TIMEOUT)).request_timeout(Some(CALL_TIMEOUT))
+}

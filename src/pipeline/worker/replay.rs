@@ -1,0 +1,131 @@
+//! The log read again, off line: record by record what the cluster half makes of it, without writing to any
+//! topic. Verdicts are a function of the log, so these are the ones on the verdict topic.
+//!
+//! Memory: the table and one batch.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::changelog::Identity;
+use crate::changelog::restore::Restored;
+use crate::cluster::{Clusterer, Position};
+use crate::config::KafkaConfig;
+use crate::log::entry::{self, EntryError};
+use crate::log::watermarks::Watermarks;
+use crate::page::timestamp::Timestamp;
+use crate::pipeline::Sink;
+use crate::pipeline::cluster_half::ClusterHalf;
+use crate::pipeline::log_partition::{LogPartition, Taken};
+use crate::snapshot::TableSettings;
+use crate::source::kafka::partition::{PartitionReader, Step, offset};
+
+/// Conclusions that go to the sink at once.
+const BATCH: usize = 1000;
+
+/// What one partition came to.
+#[derive(Debug)]
+pub struct Replayed {
+    /// Records of the log that counted.
+    pub taken: u64,
+    /// Those that did not.
+    pub dropped: u64,
+    /// Offset of the first record, if any before it are gone and no table stands in for them.
+    pub start_is_missing: Option<u64>,
+}
+
+/// Where a replay begins.
+pub struct Start {
+    /// The table; empty at the log's beginning.
+    pub clusterer: Clusterer,
+    /// What it has taken of the source.
+    pub watermarks: Watermarks,
+    /// The table was loaded.
+    pub loaded: bool,
+}
+
+impl Start {
+    /// At the log's beginning.
+    #[must_use]
+    pub fn empty(settings: &TableSettings, log_partition: u32) -> Self {
+        let position = Position { log_partition, ..Position::default() };
+        let detector = Arc::clone(&settings.detector);
+        let clusterer = Clusterer::new(detector, settings.expiry.clone(), position);
+        Self { clusterer, watermarks: Watermarks::default(), loaded: false }
+    }
+}
+
+/// Reads `log_partition` from `start` to its present end, or to the offset `until`; gives the table back.
+///
+/// # Errors
+/// The log cannot be read, or holds what this version does not know.
+pub fn replay(
+    config: &KafkaConfig,
+    settings: &TableSettings,
+    log_partition: u32,
+    start: Start,
+    until: Option<u64>,
+    sink: &mut impl Sink,
+) -> anyhow::Result<(Replayed, Clusterer, Watermarks)> {
+    let reader = PartitionReader::new(config, &config.topics.fingerprints, log_partition)?;
+    let (log_start, log_end) = reader.bounds()?;
+    let end = until.map_or(log_end, |until| until.min(log_end));
+    let from = start.clusterer.position().next_log_offset;
+    anyhow::ensure!(
+        !start.loaded || from >= log_start,
+        "the table goes on at offset {from} of {}, and the log begins at {log_start} by now: the records between \
+         are gone",
+        reader.name()
+    );
+    let begin = from.max(log_start);
+    let mut replayed =
+        Replayed { taken: 0, dropped: 0, start_is_missing: (begin > from).then_some(log_start) };
+    let identity = Identity {
+        log_partition,
+        log_partition_count: 0,
+        fingerprint_hash: settings.fingerprint_hash,
+        cluster_hash: settings.cluster_hash,
+    };
+    let restored =
+        Restored { clusterer: start.clusterer, watermarks: start.watermarks, cluster_hash_since: begin };
+    let detector = &settings.detector;
+    let topic = config.topics.fingerprints.as_str().into();
+    let mut state = LogPartition::new(restored, identity, topic, |clusterer| {
+        ClusterHalf::new(clusterer, Arc::clone(detector), settings.cluster_hash)
+    });
+    state.skip_to(begin);
+    let mut batch = Vec::new();
+    if begin < end {
+        reader.begin(begin)?;
+    }
+    while state.next_offset() < end {
+        let message = match reader.next(Duration::from_secs(1))? {
+            Step::Record(message) => message,
+            Step::End => break,
+            Step::Nothing => continue,
+        };
+        let at = offset(&message);
+        if at >= end {
+            break;
+        }
+        let record = entry::decode(rdkafka::Message::payload(&message).unwrap_or_default(), &**detector);
+        if let Err(error @ EntryError::TooNew { .. }) = &record {
+            anyhow::bail!("{}@{at}: {error}", reader.name());
+        }
+        match state.take(at, record, Timestamp::now()) {
+            Taken::Concluded(conclusion) => {
+                replayed.taken += 1;
+                batch.push(conclusion);
+            }
+            Taken::Dropped(_) => replayed.dropped += 1,
+        }
+        if batch.len() >= BATCH {
+            sink.write(std::mem::take(&mut batch))?;
+            // Nobody writes the changelog of a replay.
+            state.take_changelog();
+        }
+    }
+    sink.write(batch)?;
+    sink.flush()?;
+    let (half, watermarks) = state.into_parts();
+    Ok((replayed, half.into_clusterer(), watermarks))
+}

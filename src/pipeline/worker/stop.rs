@@ -1,0 +1,80 @@
+//! The stop flag, and the signals that raise it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::Context;
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Asks all threads to come to an end.
+#[derive(Clone, Default)]
+pub struct Stop(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    requested: AtomicBool,
+    mutex: Mutex<()>,
+    changed: Condvar,
+}
+
+impl Stop {
+    /// Not raised yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Raises it.
+    pub fn request(&self) {
+        self.0.requested.store(true, Ordering::SeqCst);
+        let _guard = self.0.mutex.lock().unwrap_or_else(PoisonError::into_inner);
+        self.0.changed.notify_all();
+    }
+
+    /// Whether it is raised.
+    #[must_use]
+    pub fn is_requested(&self) -> bool {
+        self.0.requested.load(Ordering::SeqCst)
+    }
+
+    /// Waits until it is raised, at most `time`; whether it is.
+    pub fn wait(&self, time: Duration) -> bool {
+        let guard = self.0.mutex.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = self.0.changed.wait_timeout_while(guard, time, |()| !self.is_requested());
+        drop(waiting);
+        self.is_requested()
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "asked for twice; nothing that destructors do is needed")]
+fn end_at_once() -> ! {
+    std::process::exit(130)
+}
+
+/// SIGTERM and SIGINT raise the flag; a second one ends the process at once.
+///
+/// # Errors
+/// The signals cannot be had.
+pub fn on_signals(runtime: &Runtime, stop: &Stop) -> anyhow::Result<()> {
+    let stop = stop.clone();
+    let _guard = runtime.enter();
+    let mut terminate = signal(SignalKind::terminate()).context("cannot listen to SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen to SIGINT")?;
+    runtime.spawn(async move {
+        for round in 0.. {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            if round > 0 {
+                tracing::warn!("stopped at once; nothing is lost, what was not committed is done again");
+                end_at_once();
+            }
+            tracing::info!("stopping: finishing what is in flight");
+            stop.request();
+        }
+    });
+    Ok(())
+}

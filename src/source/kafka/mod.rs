@@ -1,0 +1,4 @@
+//! Pages from a topic ([`pages`]), and single partitions read from an offset to their end ([`partition`]).
+
+pub mod pages;
+pub mod partition;

@@ -1,0 +1,317 @@
+//! Every metric of the worker: what it counts, in base units, with labels of few values. `docs/metrics.md` is
+//! generated from [`ALL`].
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use metrics::{counter, gauge, histogram};
+
+use crate::log::watermarks::Admission;
+use crate::pipeline::cluster_half::Conclusion;
+
+/// A metric, for the documentation and the scrape.
+#[derive(Debug)]
+pub struct Metric {
+    /// Its name.
+    pub name: &'static str,
+    /// `counter`, `gauge` or `histogram`.
+    pub kind: &'static str,
+    /// Names of the labels, with their values.
+    pub labels: &'static str,
+    /// What it counts.
+    pub help: &'static str,
+}
+
+const fn metric(name: &'static str, kind: &'static str, labels: &'static str, help: &'static str) -> Metric {
+    Metric { name, kind, labels, help }
+}
+
+/// All metrics, in the order of the flow.
+pub const ALL: &[Metric] = &[
+    metric("leitong_pages_read_total", "counter", "", "Messages of the page topic read"),
+    metric("leitong_page_bytes_read_total", "counter", "", "Bytes of their values"),
+    metric("leitong_pages_lost_total", "counter", "", "Pages that retention deleted before they were read"),
+    metric("leitong_page_queue_bytes", "gauge", "", "Bytes of pages between the page topic and the log"),
+    metric("leitong_page_queue_pages", "gauge", "", "Pages between the page topic and the log"),
+    metric("leitong_pages_paused", "gauge", "", "1 while the page topic is paused since the queue is full"),
+    metric(
+        "leitong_stage_microseconds_total",
+        "counter",
+        "stage: fingerprint, cluster, transaction",
+        "Time spent in a stage, over all threads, in microseconds since counters are whole numbers",
+    ),
+    metric("leitong_log_records_sent_total", "counter", "", "Records delivered to the log"),
+    metric("leitong_log_sessions_total", "counter", "", "Producer sessions of the fingerprint half begun"),
+    metric(
+        "leitong_log_records_taken_total",
+        "counter",
+        "",
+        "Records of the log that counted: each gives a verdict or a dead letter",
+    ),
+    metric(
+        "leitong_log_records_dropped_total",
+        "counter",
+        "why: repeated, after-gap, old-epoch",
+        "Records of the log that did not count",
+    ),
+    metric(
+        "leitong_other_fingerprint_hash_total",
+        "counter",
+        "",
+        "Pages whose fingerprint was made with other settings than this instance's: they meet only their like",
+    ),
+    metric("leitong_verdicts_total", "counter", "kind: as in verdicts", "Verdicts committed"),
+    metric("leitong_undecidable_total", "counter", "reason: as in verdicts", "Undecidable pages, by reason"),
+    metric("leitong_dead_letters_total", "counter", "cause: as in dead letters", "Dead letters committed"),
+    metric(
+        "leitong_dead_letter_values_left_out_total",
+        "counter",
+        "",
+        "Dead letters that the broker took without their value only",
+    ),
+    metric("leitong_transactions_total", "counter", "result: committed, failed", "Transactions by result"),
+    metric("leitong_transaction_seconds", "histogram", "", "Time from begin to commit of a transaction"),
+    metric(
+        "leitong_verdict_delay_seconds",
+        "histogram",
+        "",
+        "Time from the page's Kafka timestamp to its committed verdict",
+    ),
+    metric("leitong_centroids", "gauge", "partition: of the log", "Centres in the table"),
+    metric(
+        "leitong_restored_centroids",
+        "gauge",
+        "partition: of the log",
+        "Centres read by the last or current restore",
+    ),
+    metric("leitong_restore_seconds", "gauge", "partition: of the log", "Time that the last restore took"),
+    metric(
+        "leitong_partition_halted",
+        "gauge",
+        "partition: of the log",
+        "1 while a partition is not served; the log says why",
+    ),
+    metric(
+        "leitong_partitions_owned",
+        "gauge",
+        "half: fingerprint, cluster",
+        "Partitions assigned to this instance",
+    ),
+    metric(
+        "leitong_lag_records",
+        "gauge",
+        "topic, partition",
+        "Records not yet read of a partition that this instance reads",
+    ),
+    metric(
+        "leitong_client_errors_total",
+        "counter",
+        "client: pages, log, cluster, reader",
+        "Errors that librdkafka reported and goes on from",
+    ),
+];
+
+/// Upper bounds of the histograms' buckets.
+pub const SECONDS: &[f64] =
+    &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
+
+/// Registers names and help texts with the recorder.
+pub fn describe() {
+    for metric in ALL {
+        match metric.kind {
+            "counter" => metrics::describe_counter!(metric.name, metric.help),
+            "gauge" => metrics::describe_gauge!(metric.name, metric.help),
+            _ => metrics::describe_histogram!(metric.name, metric.help),
+        }
+    }
+}
+
+/// The page `docs/metrics.md`.
+#[must_use]
+pub fn markdown() -> String {
+    let mut out = String::from(
+        "# Metrics\n\n<!-- Generated by `leitong config metrics` from src/telemetry/metrics.rs; a test keeps it \
+         true. -->\n\n`leitong run` serves them at `/metrics` of the admin port. Times are in seconds, sizes in \
+         bytes. The queues' fill, `leitong_lag_records` and `leitong_verdict_delay_seconds` are what to watch.\n\n\
+         | metric | type | labels | meaning |\n|---|---|---|---|\n",
+    );
+    for Metric { name, kind, labels, help } in ALL {
+        let _ = writeln!(out, "| `{name}` | {kind} | {labels} | {help} |");
+    }
+    out
+}
+
+/// A message of the page topic.
+pub fn page_read(bytes: usize) {
+    counter!("leitong_pages_read_total").increment(1);
+    counter!("leitong_page_bytes_read_total").increment(bytes as u64);
+}
+
+/// Pages that were gone before they were read.
+pub fn pages_lost(pages: i64) {
+    counter!("leitong_pages_lost_total").increment(u64::try_from(pages).unwrap_or(0));
+}
+
+/// How full the queue is.
+pub fn queue(pages: usize, bytes: usize) {
+    gauge!("leitong_page_queue_pages").set(pages as f64);
+    gauge!("leitong_page_queue_bytes").set(bytes as f64);
+}
+
+/// The page topic is paused, or read again.
+pub fn paused(paused: bool) {
+    gauge!("leitong_pages_paused").set(if paused { 1.0 } else { 0.0 });
+}
+
+/// Time in a stage.
+pub fn stage(stage: &'static str, time: Duration) {
+    // Counters are whole numbers; a gauge that only grows would be no counter to its reader.
+    counter!("leitong_stage_microseconds_total", "stage" => stage)
+        .increment(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
+}
+
+/// Records delivered to the log.
+pub fn log_records_sent(records: u64) {
+    counter!("leitong_log_records_sent_total").increment(records);
+}
+
+/// A producer session begins.
+pub fn log_session() {
+    counter!("leitong_log_sessions_total").increment(1);
+}
+
+/// A record of the log does not count.
+pub fn dropped(why: Admission) {
+    let why = match why {
+        Admission::Taken => return,
+        Admission::Repeated => "repeated",
+        Admission::AfterGap => "after-gap",
+        Admission::OldEpoch => "old-epoch",
+    };
+    counter!("leitong_log_records_dropped_total", "why" => why).increment(1);
+}
+
+/// A page was fingerprinted with other settings.
+pub fn other_fingerprint_hash() {
+    counter!("leitong_other_fingerprint_hash_total").increment(1);
+}
+
+/// A verdict or dead letter is committed.
+pub fn committed(conclusion: &Outcome) {
+    counter!("leitong_log_records_taken_total").increment(1);
+    match conclusion {
+        Outcome::Verdict { kind, reason } => {
+            counter!("leitong_verdicts_total", "kind" => *kind).increment(1);
+            if let Some(reason) = reason {
+                counter!("leitong_undecidable_total", "reason" => *reason).increment(1);
+            }
+        }
+        Outcome::DeadLetter { cause } => {
+            counter!("leitong_dead_letters_total", "cause" => *cause).increment(1);
+        }
+    }
+}
+
+/// What is counted of a conclusion.
+#[derive(Debug, Clone, Copy)]
+pub enum Outcome {
+    /// A verdict.
+    Verdict {
+        /// Its kind.
+        kind: &'static str,
+        /// Why it is undecidable.
+        reason: Option<&'static str>,
+    },
+    /// A dead letter.
+    DeadLetter {
+        /// Its cause, out of those that are known.
+        cause: &'static str,
+    },
+}
+
+/// Causes that are counted by name.
+const CAUSES: [&str; 11] = [
+    "BAD_BASE64",
+    "BAD_KEY",
+    "BROKEN_JSON",
+    "BROKEN_LOG_RECORD",
+    "BROKEN_PROTOBUF",
+    "ID_TOO_LONG",
+    "MISSING_URL",
+    "NULL_VALUE",
+    "URL_TOO_LONG",
+    "WRONG_TYPE",
+    "OTHER",
+];
+
+impl Outcome {
+    /// What is counted of `conclusion`.
+    #[must_use]
+    pub fn of(conclusion: &Conclusion) -> Self {
+        match conclusion {
+            Conclusion::Verdict(verdict) => Self::Verdict {
+                kind: verdict.kind.as_str(),
+                reason: verdict.reason.map(crate::verdict::Reason::as_str),
+            },
+            Conclusion::DeadLetter(letter) => {
+                let known = CAUSES.iter().find(|cause| **cause == letter.cause);
+                Self::DeadLetter { cause: known.copied().unwrap_or("OTHER") }
+            }
+        }
+    }
+}
+
+/// Dead letters go without their values.
+pub fn values_left_out(letters: u64) {
+    counter!("leitong_dead_letter_values_left_out_total").increment(letters);
+}
+
+/// A transaction has ended.
+pub fn transaction(committed: bool, time: Duration) {
+    let result = if committed { "committed" } else { "failed" };
+    counter!("leitong_transactions_total", "result" => result).increment(1);
+    if committed {
+        histogram!("leitong_transaction_seconds").record(time.as_secs_f64());
+    }
+}
+
+/// Time from a page's timestamp to its committed verdict.
+pub fn verdict_delay(time: Duration) {
+    histogram!("leitong_verdict_delay_seconds").record(time.as_secs_f64());
+}
+
+/// The size of a table.
+pub fn centroids(log_partition: u32, count: usize) {
+    gauge!("leitong_centroids", "partition" => log_partition.to_string()).set(count as f64);
+}
+
+/// How far a restore is.
+pub fn restored(log_partition: u32, centroids: u64, time: Duration) {
+    gauge!("leitong_restored_centroids", "partition" => log_partition.to_string()).set(centroids as f64);
+    gauge!("leitong_restore_seconds", "partition" => log_partition.to_string()).set(time.as_secs_f64());
+}
+
+/// A partition is not served, or served again.
+pub fn halted(log_partition: u32, halted: bool) {
+    gauge!("leitong_partition_halted", "partition" => log_partition.to_string()).set(if halted {
+        1.0
+    } else {
+        0.0
+    });
+}
+
+/// Partitions of a half.
+pub fn owned(half: &'static str, partitions: usize) {
+    gauge!("leitong_partitions_owned", "half" => half).set(partitions as f64);
+}
+
+/// Records not yet read.
+pub fn lag(topic: &str, partition: i32, records: i64) {
+    gauge!("leitong_lag_records", "topic" => topic.to_owned(), "partition" => partition.to_string())
+        .set(records as f64);
+}
+
+/// An error that a client goes on from.
+pub fn client_error(client: &'static str) {
+    counter!("leitong_client_errors_total", "client" => client).increment(1);
+}

@@ -1,0 +1,65 @@
+//! [`Verdict`] → its protobuf message.
+
+use prost::Message;
+
+use super::{Kind, Reason, Verdict};
+use crate::cluster::ClusterId;
+use crate::log::entry::source_message;
+use crate::page::timestamp::Timestamp;
+use crate::proto::{self, FORMAT_VERSION};
+
+impl Verdict {
+    /// The bytes of `leitong.v1.Verdict`.
+    #[must_use]
+    pub fn to_protobuf(&self) -> Vec<u8> {
+        let json = |value: Option<String>| value.filter(|json| json != "null");
+        let kind = match self.kind {
+            Kind::Unique => proto::Kind::Unique,
+            Kind::ExactDuplicate => proto::Kind::ExactDuplicate,
+            Kind::NearDuplicate => proto::Kind::NearDuplicate,
+            Kind::Undecidable => proto::Kind::Undecidable,
+        };
+        proto::Verdict {
+            format_version: FORMAT_VERSION,
+            page_id: self.page_id.clone(),
+            url: self.url.clone(),
+            corpus: self.corpus.clone(),
+            kind: kind.into(),
+            reason: self.reason.map(Reason::number),
+            cluster_id: self.cluster_id.map(ClusterId::to_bytes).map(|id| id.to_vec().into()),
+            canonical_page_id: self.canonical_page_id.clone(),
+            canonical_url: self.canonical_url.clone(),
+            same_url: self.same_url,
+            detector: self.detector.to_owned(),
+            distance: self.distance.map(|number| number.0),
+            similarity: self.similarity.map(|number| number.0),
+            fingerprint: self.fingerprint.as_deref().map(|hex| from_hex(hex).into()),
+            text_digest: self.text_digest.as_deref().map(|hex| from_hex(hex).into()),
+            source: Some(source_message(&self.source, None)),
+            log_partition: self.log_partition,
+            log_offset: self.log_offset,
+            fetched_at_ms: self.fetched_at.map(Timestamp::as_ms),
+            decided_at_ms: self.decided_at.as_ms(),
+            fingerprint_hash: self.fingerprint_hash,
+            cluster_hash: self.cluster_hash,
+            evidence_json: json(self.evidence.as_ref().and_then(|e| serde_json::to_string(e).ok())),
+            passthrough_json: json(self.passthrough.as_ref().map(|json| json.get().to_owned())),
+        }
+        .encode_to_vec()
+    }
+}
+
+/// The bytes of a text of hex digits, as verdicts write fingerprints and digests.
+fn from_hex(hex: &str) -> Vec<u8> {
+    let digits: Vec<u8> = hex.chars().filter_map(|c| c.to_digit(16)).map(|digit| digit as u8).collect();
+    digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn hex_is_read() {
+        assert_eq!(super::from_hex("00ff7A"), [0, 0xff, 0x7a]);
+        assert_eq!(super::from_hex(""), [0_u8; 0]);
+    }
+}

@@ -1,0 +1,216 @@
+//! Apache Kafka itself for the tests: fetched once by Maven into `target/kafka`, started on free loopback ports,
+//! killed with the test process. `KAFKA_BOOTSTRAP` names another cluster, for tests that need no broker of their
+//! own. Where neither can be had, tests fail and say what to install.
+
+#![allow(dead_code, reason = "tests that use it all are on their way")]
+
+pub(crate) mod topics;
+pub(crate) mod worker;
+
+use std::fs::{self, File};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// A cluster of this test binary.
+pub(crate) struct Brokers {
+    folder: tempfile::TempDir,
+    nodes: Vec<Node>,
+}
+
+struct Node {
+    port: u16,
+    running: Option<Running>,
+}
+
+struct Running {
+    child: Child,
+    /// Kills the broker and removes its data when its standard input closes: whatever ends the test process
+    /// ends the broker.
+    watchdog: Child,
+}
+
+/// Brokers to talk to: those of `KAFKA_BOOTSTRAP`, or one that all tests of this binary share.
+pub(crate) fn bootstrap() -> String {
+    static SHARED: OnceLock<Brokers> = OnceLock::new();
+    match std::env::var("KAFKA_BOOTSTRAP") {
+        Ok(servers) if !servers.is_empty() => servers,
+        _ => SHARED.get_or_init(|| Brokers::start(1)).bootstrap(),
+    }
+}
+
+impl Brokers {
+    /// Starts `count` brokers, and waits until they serve.
+    pub(crate) fn start(count: usize) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let ports = free_ports(count * 2);
+        let voters: Vec<String> =
+            (0..count).map(|i| format!("{}@127.0.0.1:{}", i + 1, ports[count + i])).collect();
+        let replicas = count.min(3);
+        let min_isr = if count >= 3 { 2 } else { 1 };
+        for i in 0..count {
+            let (port, controller, data) =
+                (ports[i], ports[count + i], folder.path().join(format!("data{i}")));
+            let properties = format!(
+                "process.roles=broker,controller\nnode.id={id}\ncontroller.quorum.voters={voters}\n\
+                 listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}\n\
+                 advertised.listeners=PLAINTEXT://127.0.0.1:{port}\ncontroller.listener.names=CONTROLLER\n\
+                 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT\nlog.dirs={data}\n\
+                 auto.create.topics.enable=false\ndefault.replication.factor={replicas}\nmin.insync.replicas={min_isr}\n\
+                 offsets.topic.num.partitions=4\noffsets.topic.replication.factor={replicas}\n\
+                 transaction.state.log.num.partitions=4\ntransaction.state.log.replication.factor={replicas}\n\
+                 transaction.state.log.min.isr={min_isr}\nshare.coordinator.state.topic.replication.factor={replicas}\n\
+                 share.coordinator.state.topic.min.isr={min_isr}\ngroup.initial.rebalance.delay.ms=0\n\
+                 group.min.session.timeout.ms=1000\ntransaction.abort.timed.out.transaction.cleanup.interval.ms=1000\n\
+                 log.cleaner.backoff.ms=500\nbroker.session.timeout.ms=6000\n",
+                id = i + 1,
+                voters = voters.join(","),
+                data = data.display(),
+            );
+            let file = folder.path().join(format!("{i}.properties"));
+            fs::write(&file, properties).expect("written");
+            let formatted = java()
+                .args(["kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAA", "-c"])
+                .arg(&file)
+                .output()
+                .expect("java starts");
+            assert!(formatted.status.success(), "{}", String::from_utf8_lossy(&formatted.stderr));
+        }
+        let nodes = ports[..count].iter().map(|port| Node { port: *port, running: None }).collect();
+        let mut brokers = Self { folder, nodes };
+        (0..count).for_each(|i| brokers.spawn(i));
+        (0..count).for_each(|i| brokers.wait_until_up(i));
+        brokers
+    }
+
+    /// For clients.
+    pub(crate) fn bootstrap(&self) -> String {
+        let servers: Vec<String> = self.nodes.iter().map(|node| format!("127.0.0.1:{}", node.port)).collect();
+        servers.join(",")
+    }
+
+    /// `kill -9`.
+    pub(crate) fn kill(&mut self, i: usize) {
+        if let Some(mut running) = self.nodes[i].running.take() {
+            running.child.kill().expect("killed");
+            running.child.wait().expect("it ends");
+            running.watchdog.kill().expect("killed");
+            running.watchdog.wait().expect("it ends");
+        }
+    }
+
+    /// Starts a killed broker again.
+    pub(crate) fn restart(&mut self, i: usize) {
+        self.spawn(i);
+        self.wait_until_up(i);
+    }
+
+    fn spawn(&mut self, i: usize) {
+        let output = File::options()
+            .create(true)
+            .append(true)
+            .open(self.folder.path().join(format!("{i}.log")))
+            .expect("a file");
+        let child = java()
+            .arg("kafka.Kafka")
+            .arg(self.folder.path().join(format!("{i}.properties")))
+            .stdin(Stdio::null())
+            .stdout(output.try_clone().expect("a file"))
+            .stderr(output)
+            .spawn()
+            .expect("java starts");
+        let watchdog = Command::new("sh")
+            .args(["-c", "read line; kill -9 $0; rm -rf \"$1\"", &child.id().to_string()])
+            .arg(self.folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("sh starts");
+        self.nodes[i].running = Some(Running { child, watchdog });
+    }
+
+    fn wait_until_up(&mut self, i: usize) {
+        let deadline = Instant::now() + Duration::from_secs(120);
+        while TcpStream::connect(("127.0.0.1", self.nodes[i].port)).is_err() {
+            let log = || fs::read_to_string(self.folder.path().join(format!("{i}.log"))).unwrap_or_default();
+            let running = self.nodes[i].running.as_mut().expect("it runs");
+            assert!(running.child.try_wait().expect("a child").is_none(), "the broker has ended:\n{}", log());
+            assert!(Instant::now() < deadline, "the broker does not come up:\n{}", log());
+            pause(100);
+        }
+    }
+}
+
+impl Drop for Brokers {
+    fn drop(&mut self) {
+        (0..self.nodes.len()).for_each(|i| self.kill(i));
+    }
+}
+
+fn free_ports(count: usize) -> Vec<u16> {
+    let listeners: Vec<_> =
+        (0..count).map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port")).collect();
+    listeners.iter().map(|listener| listener.local_addr().expect("an address").port()).collect()
+}
+
+fn java() -> Command {
+    let mut command = Command::new("java");
+    let classes = format!("{}/*", library().display());
+    command.args(["-Xms128m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", &classes]);
+    command
+}
+
+/// The folder with Kafka's jars, fetched by the first who asks.
+fn library() -> PathBuf {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder").join("kafka");
+    fs::create_dir_all(&target).expect("a folder");
+    let lock = File::create(target.join("lock")).expect("a file");
+    // Test binaries may run side by side.
+    lock.lock().expect("locked");
+    let pom = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kafka/broker/pom.xml");
+    let version = fs::read_to_string(&pom).expect("the pom is there");
+    let (library, stamp) = (target.join("lib"), target.join("fetched"));
+    if fs::read_to_string(&stamp).is_ok_and(|fetched| fetched == version) {
+        return library;
+    }
+    let _ = fs::remove_dir_all(&library);
+    const INSTALL: &str = "these tests need Apache Kafka: install Java 17 or later and Maven (Debian: `apt-get install \
+                           default-jdk-headless maven`), which fetches it, or name a running cluster in KAFKA_BOOTSTRAP";
+    for tool in ["java", "mvn"] {
+        let found = Command::new(tool).arg("-version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        assert!(found.is_ok_and(|status| status.success()), "there is no `{tool}`; {INSTALL}");
+    }
+    let fetched = Command::new("mvn")
+        .args(["-B", "-q", "dependency:copy-dependencies", "-DincludeScope=runtime", "-f"])
+        .arg(&pom)
+        .arg(format!("-DoutputDirectory={}", library.display()))
+        .output()
+        .expect("mvn starts");
+    assert!(
+        fetched.status.success(),
+        "Maven cannot fetch Kafka:\n{}{}\n{INSTALL}",
+        String::from_utf8_lossy(&fetched.stdout),
+        String::from_utf8_lossy(&fetched.stderr)
+    );
+    fs::write(&stamp, version).expect("written");
+    library
+}
+
+/// Lets time go by, where a test is about what happens meanwhile.
+#[expect(clippy::disallowed_methods, reason = "the one place for it")]
+pub(crate) fn pause(ms: u64) {
+    std::thread::sleep(Duration::from_millis(ms));
+}
+
+/// Waits until `done`; fails with `what` after `seconds`.
+#[track_caller]
+pub(crate) fn wait_until(what: &str, seconds: u64, mut done: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(seconds);
+    while !done() {
+        assert!(Instant::now() < deadline, "not within {seconds} s: {what}");
+        pause(50);
+    }
+}

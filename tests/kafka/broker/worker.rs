@@ -1,0 +1,258 @@
+//! `leitong run` as an operator runs it: processes that can be stopped, killed and frozen.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use super::topics::{self, Row};
+use super::wait_until;
+use crate::common::{self, Run, leitong};
+
+/// Topics and a configuration of a test's own.
+pub(crate) struct Installation {
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) bootstrap: String,
+    pub(crate) app: String,
+    workers: AtomicU32,
+}
+
+impl Installation {
+    /// Makes topics for `name` with a configuration that ends in `more`; three page partitions unless it says
+    /// otherwise.
+    pub(crate) fn new(bootstrap: &str, name: &str, more: &str) -> Self {
+        let installation = Self::without_topics(bootstrap, name, more);
+        let made = installation.leitong(&["topics", "create"]);
+        assert_eq!(made.status, 0, "{}{}", made.stdout, made.stderr);
+        installation
+    }
+
+    pub(crate) fn without_topics(bootstrap: &str, name: &str, more: &str) -> Self {
+        let now =
+            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a time").as_millis();
+        let app = format!("{name}-{}-{now}", std::process::id());
+        let installation = Self {
+            folder: tempfile::tempdir().expect("a folder"),
+            bootstrap: bootstrap.to_owned(),
+            app,
+            workers: AtomicU32::new(0),
+        };
+        installation.configure(more);
+        installation
+    }
+
+    /// Writes the configuration anew, with another end.
+    pub(crate) fn configure(&self, more: &str) {
+        let app = &self.app;
+        let create =
+            if more.contains("[kafka.create]") { "" } else { "[kafka.create]\npage_partitions = 3\n" };
+        let text = format!(
+            "[kafka]\nbootstrap_servers = \"{}\"\napp = \"{app}\"\n[kafka.topics]\npages = \"{app}.pages\"\n\
+             fingerprints = \"{app}.log\"\nverdicts = \"{app}.verdicts\"\ncentroids = \"{app}.centroids\"\n\
+             dead_letters = \"{app}.dead\"\n[admin]\naddress = \"127.0.0.1:0\"\n{create}{more}\n",
+            self.bootstrap
+        );
+        std::fs::write(self.config(), text).expect("written");
+    }
+
+    pub(crate) fn config(&self) -> PathBuf {
+        self.folder.path().join("leitong.toml")
+    }
+
+    pub(crate) fn topic(&self, name: &str) -> String {
+        format!("{}.{name}", self.app)
+    }
+
+    /// Runs a command to its end, with this configuration.
+    pub(crate) fn leitong(&self, arguments: &[&str]) -> Run {
+        let output =
+            leitong().args(arguments).arg("--config").arg(self.config()).output().expect("it starts");
+        Run::of(output)
+    }
+
+    pub(crate) fn produce(&self, rows: &[Row]) {
+        topics::produce(&self.bootstrap, &self.topic("pages"), rows);
+    }
+
+    pub(crate) fn verdicts(&self) -> Vec<serde_json::Value> {
+        topics::verdicts(&self.bootstrap, &self.topic("verdicts"))
+    }
+
+    pub(crate) fn dead_letters(&self) -> Vec<Row> {
+        topics::read_all(&self.bootstrap, &self.topic("dead"))
+    }
+
+    /// Waits until there are `count` verdicts and dead letters, and gives the verdicts.
+    #[track_caller]
+    pub(crate) fn wait_for_verdicts(&self, count: usize, seconds: u64) -> Vec<serde_json::Value> {
+        let mut verdicts = Vec::new();
+        wait_until(&format!("{count} verdicts and dead letters"), seconds, || {
+            verdicts = self.verdicts();
+            verdicts.len() + self.dead_letters().len() >= count
+        });
+        verdicts
+    }
+
+    /// Starts `leitong run` with more arguments.
+    pub(crate) fn worker(&self, arguments: &[&str]) -> Worker {
+        let number = self.workers.fetch_add(1, Ordering::Relaxed);
+        let log = self.folder.path().join(format!("worker{number}.log"));
+        let file = File::create(&log).expect("a file");
+        let child = leitong()
+            .arg("run")
+            .arg("--config")
+            .arg(self.config())
+            .args(arguments)
+            .stdout(Stdio::null())
+            .stderr(file)
+            .spawn()
+            .expect("the worker starts");
+        Worker { child, log }
+    }
+
+    /// Verdicts of the log by `leitong replay`.
+    pub(crate) fn replay(&self, more: &[&str]) -> Run {
+        let output = leitong().arg("replay").arg("--config").arg(self.config()).args(more).output();
+        Run::of(output.expect("it starts"))
+    }
+}
+
+impl Installation {
+    /// What must hold whatever happened: one outcome for each of `rows` as a `read_committed` consumer sees it,
+    /// and verdicts equal to those of the log. Gives the verdicts.
+    #[track_caller]
+    pub(crate) fn assert_exactly_once(&self, rows: &[Row]) -> Vec<serde_json::Value> {
+        let (verdicts, letters) = (self.verdicts(), self.dead_letters());
+        let sources = topics::sources(&verdicts, &letters);
+        let twice: Vec<_> = sources.iter().filter(|(_, count)| **count > 1).collect();
+        assert!(twice.is_empty(), "more than one outcome: {twice:?}");
+        let mut expected = std::collections::BTreeMap::new();
+        for row in rows {
+            *expected.entry(i64::from(row.partition)).or_insert(0) += 1;
+        }
+        for (partition, count) in expected {
+            let missing: Vec<_> =
+                (0..count).filter(|offset| !sources.contains_key(&(partition, *offset))).collect();
+            assert!(missing.is_empty(), "partition {partition}: no outcome for offsets {missing:?}");
+        }
+        let replay = self.replay(&["--dead-letters", "/dev/null"]);
+        assert_eq!(replay.status, 0, "{}", replay.stderr);
+        let [published, replayed] =
+            [verdicts.clone(), replay.verdicts()].map(|verdicts| by_centre(&verdicts));
+        common::assert_same("verdict topic and replay", &published, &replayed);
+        verdicts
+    }
+}
+
+/// The essence of verdicts. Clusters are compared by their canonical pages, so of the ids it must only hold
+/// that each has one canonical page.
+fn by_centre(verdicts: &[serde_json::Value]) -> Vec<serde_json::Value> {
+    let mut centres = std::collections::HashMap::new();
+    for verdict in verdicts.iter().filter(|verdict| !verdict["cluster_id"].is_null()) {
+        let centre = centres.entry(&verdict["cluster_id"]).or_insert(&verdict["canonical_page_id"]);
+        assert_eq!(*centre, &verdict["canonical_page_id"], "a cluster has one centre");
+    }
+    verdicts.iter().map(common::essence).collect()
+}
+
+/// A running worker; killed when dropped.
+pub(crate) struct Worker {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Worker {
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a signal by name.
+    pub(crate) fn signal(&self, name: &str) {
+        let sent = Command::new("sh").args(["-c", &format!("kill -{name} {}", self.child.id())]).status();
+        assert!(sent.expect("sh starts").success());
+    }
+
+    pub(crate) fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// SIGTERM; the exit status, which must come within `seconds`.
+    #[track_caller]
+    pub(crate) fn terminate(&mut self, seconds: u64) -> i32 {
+        self.signal("TERM");
+        self.wait(seconds)
+    }
+
+    /// The exit status, which must come within `seconds`.
+    #[track_caller]
+    pub(crate) fn wait(&mut self, seconds: u64) -> i32 {
+        let mut status = None;
+        wait_until("the worker ends", seconds, || {
+            status = self.child.try_wait().expect("a child");
+            status.is_some()
+        });
+        status.expect("it has ended").code().expect("it was not killed")
+    }
+
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.child.try_wait().expect("a child").is_none()
+    }
+
+    #[track_caller]
+    pub(crate) fn wait_for_log(&self, text: &str, seconds: u64) {
+        wait_until(&format!("{text:?} in the log:\n{}", self.log()), seconds, || self.log().contains(text));
+    }
+
+    /// Status and body of a path of the admin port.
+    pub(crate) fn get(&self, path: &str) -> Option<(u16, String)> {
+        let log = common::plain(&self.log());
+        let address = log.split("admin port: http://").nth(1)?.split_whitespace().next()?.to_owned();
+        let mut stream = TcpStream::connect(address).ok()?;
+        stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n").ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        let status = answer.split(' ').nth(1)?.parse().ok()?;
+        Some((status, answer.split("\r\n\r\n").nth(1)?.to_owned()))
+    }
+
+    #[track_caller]
+    pub(crate) fn wait_until_ready(&self, seconds: u64) {
+        wait_until(&format!("ready:\n{}", self.log()), seconds, || {
+            self.get("/readyz").is_some_and(|(status, _)| status == 200)
+        });
+    }
+
+    /// The sum of a metric over all labels.
+    pub(crate) fn metric(&self, name: &str) -> f64 {
+        let (_, text) = self.get("/metrics").unwrap_or_default();
+        let values = text.lines().filter(|line| {
+            line.strip_prefix(name).is_some_and(|rest| rest.starts_with(' ') || rest.starts_with('{'))
+        });
+        values.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
+    }
+
+    /// Resident memory in bytes.
+    pub(crate) fn resident_bytes(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0");
+        line.trim().trim_end_matches("kB").trim().parse::<u64>().unwrap_or(0) * 1024
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.kill();
+        if std::thread::panicking() {
+            eprintln!("--- {}:\n{}", self.log.display(), self.log());
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Whatever is killed when: one outcome a page, and the verdicts that the log gives.
+//!
+//! `LEITONG_CHAOS_SEED` repeats a run, `LEITONG_CHAOS_KILLS` makes it longer.
+
+use std::time::Duration;
+
+use crate::broker::pause;
+use crate::broker::topics::{self, Row};
+use crate::broker::worker::{Installation, Worker};
+use crate::common::article;
+
+/// A small generator of the tests' own, so that a seed is all it takes.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+}
+
+fn from_environment(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+}
+
+/// Fast failure detection, so that a killed member is missed after a second.
+const FAST: &str = "[kafka.properties]\n\"session.timeout.ms\" = 1500\n\"heartbeat.interval.ms\" = 300\n";
+
+fn pages(count: usize, texts: usize) -> Vec<Row> {
+    (0..count)
+        .map(|i| {
+            let row = Row::page((i % 3) as i32, &format!("p{i}"), &article(i * 7 % texts, 12 + i % 5));
+            // Some messages are no pages.
+            if i % 97 == 13 { Row { value: Some(b"{".to_vec()), ..row } } else { row }
+        })
+        .collect()
+}
+
+#[test]
+fn killed_at_random_nothing_is_lost_and_nothing_comes_twice() {
+    let seed = from_environment("LEITONG_CHAOS_SEED", u64::from(std::process::id()));
+    let kills = from_environment("LEITONG_CHAOS_KILLS", 20);
+    println!("LEITONG_CHAOS_SEED={seed} LEITONG_CHAOS_KILLS={kills}");
+    let mut dice = Dice(seed);
+    // Small transactions, so that many stand between two kills.
+    let more = format!("[kafka.transaction]\nrecords_max = 20\nlinger_ms = 5\n{FAST}");
+    let installation = Installation::new(&crate::broker::bootstrap(), "crash", &more);
+    let rows = pages(9000, 400);
+    let (bootstrap, topic) = (installation.bootstrap.clone(), installation.topic("pages"));
+    let crawler = {
+        let rows = rows.clone();
+        std::thread::spawn(move || {
+            // Slowly, so that there is work at every kill.
+            let producer = topics::producer(&bootstrap);
+            for row in &rows {
+                topics::send(&producer, &topic, row);
+                pause(4);
+            }
+            rdkafka::producer::Producer::flush(&producer, Duration::from_secs(60)).expect("delivered");
+        })
+    };
+    const ROLES: [&str; 5] = ["fingerprint", "cluster", "all", "fingerprint", "cluster"];
+    let start = |role: &str| installation.worker(&["--role", role]);
+    let mut workers: Vec<(&str, Worker)> = ROLES[..4].iter().map(|role| (*role, start(role))).collect();
+    for kill in 0..kills {
+        pause(200 + dice.roll(1800));
+        let victim = dice.roll(workers.len() as u64) as usize;
+        let (role, mut worker) = workers.swap_remove(victim);
+        println!("kill {kill}: {role}");
+        worker.kill();
+        drop(worker);
+        workers.push((role, start(role)));
+    }
+    crawler.join().expect("all pages are written");
+    installation.wait_for_verdicts(rows.len(), 180);
+    for (_, worker) in &mut workers {
+        worker.signal("TERM");
+    }
+    for (role, worker) in &mut workers {
+        assert_eq!(worker.wait(30), 0, "{role}: {}", worker.log());
+    }
+    installation.assert_exactly_once(&rows);
+}
+
+#[test]
+fn instances_come_and_go_in_mid_stream() {
+    let more = format!(
+        "[kafka.create]\npage_partitions = 3\nlog_partitions = 2\n[corpus]\nby = \"header\"\n\
+         [kafka.transaction]\nrecords_max = 50\n{FAST}"
+    );
+    let installation = Installation::new(&crate::broker::bootstrap(), "scale", &more);
+    let corpora = ["甲", "乙", "丙", "丁"];
+    let rows: Vec<Row> = pages(3000, 200)
+        .into_iter()
+        .enumerate()
+        .map(|(i, row)| Row { headers: vec![("corpus".into(), Some(corpora[i % 4].into()))], ..row })
+        .collect();
+    let mut workers = vec![installation.worker(&[])];
+    workers[0].wait_until_ready(60);
+    let (first, rest) = rows.split_at(1000);
+    installation.produce(first);
+    workers.push(installation.worker(&[]));
+    pause(1000);
+    installation.produce(&rest[..600]);
+    workers.push(installation.worker(&["--role", "cluster"]));
+    pause(2000);
+    installation.produce(&rest[600..1200]);
+    assert_eq!(workers.remove(0).terminate(30), 0);
+    installation.produce(&rest[1200..]);
+    installation.wait_for_verdicts(rows.len(), 90);
+    for worker in &mut workers {
+        assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+    }
+    let verdicts = installation.assert_exactly_once(&rows);
+    // A canonical page is an earlier page of the same corpus.
+    let mut founded = std::collections::HashMap::new();
+    for verdict in &verdicts {
+        if verdict["kind"] == "UNIQUE" {
+            founded.insert(verdict["page_id"].clone(), verdict);
+        }
+        if let Some(canonical) = verdict["canonical_page_id"].as_str() {
+            let canonical = founded[&serde_json::Value::from(canonical)];
+            assert_eq!(canonical["corpus"], verdict["corpus"], "corpora never meet");
+            assert_eq!(canonical["log_partition"], verdict["log_partition"]);
+        }
+    }
+    assert_eq!(founded.values().map(|v| &v["corpus"]).collect::<std::collections::HashSet<_>>().len(), 4);
+}

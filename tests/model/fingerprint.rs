@@ -1,0 +1,154 @@
+//! A worker of the fingerprint half, in the model.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use leitong::fingerprint::record::{FingerprintRecord, LogRecord, Outcome, Place, TextDigest, Unreadable};
+use leitong::log::entry;
+use leitong::log::session::{Session, Ticket};
+use leitong::page::timestamp::Timestamp;
+
+use super::brokers::Brokers;
+use super::{Dice, Mistake};
+
+/// Of the detector `simhash`.
+const FINGERPRINT_BYTES: usize = 74;
+
+/// A worker with its producer session.
+#[derive(Default)]
+pub(crate) struct Worker {
+    pub(crate) session: Session,
+    /// The next page of each source partition that the worker believes to own.
+    pub(crate) next: BTreeMap<usize, u64>,
+    /// Sent and not yet appended, in order, by log partition.
+    pub(crate) in_flight: Vec<VecDeque<(Vec<u8>, Ticket)>>,
+    /// Appended, and the answer is on its way.
+    answers: VecDeque<Ticket>,
+    /// It does nothing, and others do not know it yet.
+    pub(crate) frozen: bool,
+}
+
+impl Worker {
+    pub(crate) fn new(log_partitions: usize) -> Self {
+        Self { in_flight: vec![VecDeque::new(); log_partitions], ..Self::default() }
+    }
+
+    pub(crate) fn assign(&mut self, partition: usize, brokers: &Brokers) {
+        self.session.assign(partition as u32);
+        self.next.insert(partition, brokers.committed_pages.get(&partition).copied().unwrap_or(0));
+    }
+
+    pub(crate) fn revoke(&mut self, partition: usize) {
+        self.session.revoke(partition as u32);
+        self.next.remove(&partition);
+    }
+
+    /// Reads the next page of one partition and sends its record.
+    pub(crate) fn read(&mut self, brokers: &mut Brokers, dice: &mut Dice, mistake: Mistake) {
+        let partitions: Vec<usize> = self.next.keys().copied().collect();
+        let Some(&partition) = partitions.get(dice.roll(partitions.len())) else { return };
+        let next = self.next[&partition];
+        let Some(&offset) = brokers.pages[partition].iter().find(|offset| **offset >= next) else { return };
+        self.next.insert(partition, offset + 1);
+        let log_partition = log_partition_of(partition, offset, brokers.log.len());
+        let lease = self.session.lease(partition as u32).expect("leased");
+        let Some((previous, ticket)) =
+            self.session.send(lease, partition as u32, offset, log_partition as u32)
+        else {
+            return;
+        };
+        let previous = previous.filter(|_| mistake != Mistake::NamesNoPredecessor);
+        let bytes = entry::encode(record(partition, offset), previous, "simhash");
+        self.in_flight[log_partition].push_back((bytes, ticket));
+        if mistake == Mistake::CommitsBeforeDelivery {
+            brokers.committed_pages.insert(partition, offset + 1);
+        }
+    }
+
+    /// The oldest record in flight to one log partition is appended; its answer may come later, or never.
+    pub(crate) fn append(&mut self, brokers: &mut Brokers, dice: &mut Dice) {
+        let log_partition = dice.roll(self.in_flight.len());
+        if let Some((bytes, ticket)) = self.in_flight[log_partition].pop_front() {
+            brokers.append(log_partition, bytes, dice);
+            self.answers.push_back(ticket);
+        }
+    }
+
+    pub(crate) fn answer(&mut self) {
+        if let Some(ticket) = self.answers.pop_front() {
+            self.session.delivered(ticket);
+        }
+    }
+
+    /// The oldest record in flight is lost. The worker hears of it after some of those behind it are appended:
+    /// then it begins a new session.
+    pub(crate) fn lose(&mut self, brokers: &mut Brokers, dice: &mut Dice) {
+        let log_partition = dice.roll(self.in_flight.len());
+        if self.in_flight[log_partition].pop_front().is_none() {
+            return;
+        }
+        for _ in 0..dice.roll(4) {
+            self.append(brokers, dice);
+            if dice.once_in(2) {
+                self.answer();
+            }
+            if dice.once_in(2) {
+                // Its own commits are still served until then.
+                self.commit(brokers);
+            }
+        }
+        self.in_flight.iter_mut().for_each(VecDeque::clear);
+        self.answers.clear();
+        let partitions: Vec<usize> = self.next.keys().copied().collect();
+        partitions.into_iter().for_each(|partition| self.assign(partition, brokers));
+    }
+
+    pub(crate) fn commit(&mut self, brokers: &mut Brokers) {
+        for (partition, offset) in self.session.take_committable() {
+            brokers.committed_pages.insert(partition as usize, offset);
+        }
+    }
+
+    /// Everything that is in flight, for a zombie that sends it yet.
+    pub(crate) fn leftovers(self) -> Vec<VecDeque<Vec<u8>>> {
+        self.in_flight.into_iter().map(|queue| queue.into_iter().map(|(bytes, _)| bytes).collect()).collect()
+    }
+}
+
+/// A function of the page, as a corpus is.
+pub(crate) fn log_partition_of(partition: usize, offset: u64, log_partitions: usize) -> usize {
+    (partition + offset as usize / 3) % log_partitions
+}
+
+/// The record of a page: of one of some texts, or of something that is no page.
+pub(crate) fn record(partition: usize, offset: u64) -> LogRecord {
+    let source = Place::Message { topic: "pages".into(), partition: partition as u32, offset, epoch: 0 };
+    let number = partition as u64 * 1_000_003 + offset * 7919;
+    if number % 11 == 5 {
+        return LogRecord::Unreadable(Box::new(Unreadable {
+            source,
+            cause: "BROKEN_JSON".into(),
+            message: "no".into(),
+            raw: Some(b"{".to_vec()),
+            raw_bytes: 1,
+            received: None,
+        }));
+    }
+    let text = number % 23;
+    let mut dice = Dice(text + 1);
+    let mut fingerprint: Vec<u8> = (0..FINGERPRINT_BYTES).map(|_| dice.roll(256) as u8).collect();
+    // Terms of the sketch: enough for any demand.
+    fingerprint[8..10].copy_from_slice(&[1, 1]);
+    LogRecord::Page(Box::new(FingerprintRecord {
+        source,
+        page_id: format!("{partition}-{offset}"),
+        url: "http://a/".into(),
+        corpus: "default".into(),
+        fingerprint_hash: 1,
+        fetched_at: None,
+        // Some days go by, so that centres grow old.
+        log_time: Timestamp::from_ms(offset as i64 * 6 * 3_600_000),
+        passthrough: None,
+        text: Some(TextDigest { digest: u128::from(text), chars: 100 }),
+        outcome: Outcome::Fingerprint(fingerprint.into()),
+    }))
+}
