@@ -190,7 +190,7 @@ impl Facts {
 
     /// Hints of each node with those above it. Furniture is not believed of a node that holds over 60 % of the
     /// best run, for its name speaks of one part (`main-with-sidebar`) or of the page's first state (`hide`);
-    /// a comment section is one unless it holds the page's title or nearly all text.
+    /// a comment section or banner is one unless it holds the page's title or nearly all text.
     fn believe(&mut self, tree: &Tree, page: &Page, comments: bool) {
         self.believed.clear();
         self.in_comment.clear();
@@ -204,10 +204,10 @@ impl Facts {
             let has_title = page.title_block.is_some_and(|title| first <= title && title < end);
             let mut doubted = if comments { hints::COMMENT } else { 0 };
             if u64::from(of_best) * 10 > u64::from(best) * 6 {
-                doubted |= (hints::FURNITURE | hints::HIDDEN | hints::CONSENT) & !hints::COMMENT;
+                doubted |= (hints::FURNITURE | hints::HIDDEN) & !hints::COMMENT;
             }
             if has_title || u64::from(text) * 20 > u64::from(all.text) * 19 {
-                doubted |= hints::COMMENT;
+                doubted |= hints::COMMENT | hints::CONSENT;
             }
             let own = node.hints & !doubted;
             let above = self.believed.get(node.parent as usize).copied().unwrap_or(0);
