@@ -52,6 +52,10 @@ demo: build ## Deduplicate the sample pages, and show verdicts and summary
 	@echo "$$ leitong compare examples/pages.jsonl#zh-pc examples/pages.jsonl#zh-pc-tw"
 	@target/release/leitong compare 'examples/pages.jsonl#zh-pc' 'examples/pages.jsonl#zh-pc-tw'
 
+.PHONY: demo-kafka
+demo-kafka: build test-prerequisites ## The same beside a crawler: a Kafka broker, two workers, the verdict topic
+	deploy/demo.sh
+
 .PHONY: test
 test: test-prerequisites format-check lint unit golden deny ## All that CI checks: format, lints, tests, licences
 
@@ -93,6 +97,14 @@ docs: ## Regenerate the pages that come from the program
 .PHONY: quality
 quality: build ## Measure quality on the labelled pages of LEITONG_DATA, and write docs/quality.md
 	tests/quality.sh docs/quality.md
+
+.PHONY: evaluation
+evaluation: build ## Compare all detectors on the labelled pages of LEITONG_DATA, and write docs/evaluation.md
+	tests/evaluation.sh docs/evaluation.md
+
+.PHONY: bench-kafka
+bench-kafka: test-prerequisites ## Measure the Kafka worker: the figures of docs/kafka.md
+	cargo bench --locked --bench kafka
 
 .PHONY: bench
 bench: ## Measure speed

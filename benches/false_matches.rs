@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use leitong::config::Config;
 use leitong::extract::Document;
+use leitong::fingerprint::resources::Resources;
 use leitong::fingerprint::{Detector, detector};
 use leitong::segment::{Lexicons, Segmenter, Terms};
 
@@ -37,7 +38,8 @@ fn main() {
         return;
     }
     let config = Config::default();
-    let detector = detector(&config.detector, &config).expect("the default detector");
+    let detector = detector(&config.detector, &config, &Resources::default());
+    let detector = detector.expect("the default detector").expect("no files");
     println!("| pieces | of letters | unrelated pairs | near, sharing a passage | near, sharing none |");
     println!("|---|---|---|---|---|");
     for chars in PIECE_CHARS {

@@ -7,6 +7,7 @@ pub mod cli;
 pub mod cluster;
 pub mod config;
 pub mod decode;
+pub mod eval;
 pub mod extract;
 pub mod fingerprint;
 mod hashed;

@@ -12,5 +12,8 @@ pub const EVIDENCE_BYTES_MAX: usize = 2 * 1024;
 pub const JSON_DEPTH_MAX: usize = 128;
 /// Bytes of a broken record that its dead letter quotes.
 pub const DEAD_LETTER_RAW_BYTES_MAX: usize = 1024;
+/// Bytes of key and headers that a dead letter keeps; more are left out. Fits into the room that
+/// `kafka.dead_letters.value_bytes_max` must leave in a message.
+pub const DEAD_LETTER_HEADERS_BYTES_MAX: usize = 128 * 1024;
 /// Bytes of a corpus' name; a longer one is replaced by its digest.
 pub const CORPUS_BYTES_MAX: usize = 256;

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use leitong::config::{Config, load};
+use leitong::fingerprint::DETECTORS;
 use leitong::fingerprint::record::{LogRecord, Outcome, Place};
 use leitong::pipeline::fingerprint_half::FingerprintHalf;
 use leitong::source::{Payload, Record};
@@ -15,7 +16,7 @@ use leitong::source::{Payload, Record};
 const TEXTS: &str = include_str!("golden/texts.jsonl");
 const GOLDEN: &str = "tests/golden/fingerprints.tsv";
 
-/// The whole fingerprint of each text, sketch included, in hex, and its digest.
+/// The whole fingerprint of each text in hex, and its digest.
 fn fingerprints(name: &str, config: Config) -> String {
     let half = FingerprintHalf::new(config).expect("a right configuration");
     let mut workspace = half.workspace();
@@ -39,7 +40,16 @@ fn fingerprints(name: &str, config: Config) -> String {
 #[test]
 fn fingerprints_are_fixed() {
     let paper = load::load(Path::new("examples/simhash-paper.toml")).expect("the paper's setting");
-    let found = [fingerprints("default", Config::default()), fingerprints("paper", paper)].concat();
+    let mut found = [fingerprints("default", Config::default()), fingerprints("paper", paper)].concat();
+    for (name, _) in DETECTORS.iter().filter(|(name, _)| *name != "simhash") {
+        let default = Config { detector: (*name).to_owned(), ..Config::default() };
+        found.push_str(&fingerprints(name, default));
+        let paper = format!("examples/{name}-paper.toml");
+        if Path::new(&paper).exists() {
+            let config = load::load(Path::new(&paper)).expect("the paper's setting");
+            found.push_str(&fingerprints(&format!("{name} (paper)"), config));
+        }
+    }
     if std::env::var("LEITONG_GOLDEN").is_ok_and(|value| value == "write") {
         std::fs::write(GOLDEN, &found).expect("written");
     }

@@ -91,9 +91,12 @@ pub fn position_message(
                 partition,
                 epoch: watermark.epoch,
                 offset: watermark.offset,
+                newest_timestamp_ms: watermark.newest_timestamp_ms,
+                gap_accepted: watermark.gap_accepted,
             })
             .collect(),
         cluster_hash_since,
+        gaps_accepted_before: watermarks.gaps_accepted_before(),
         log_partition_count: identity.log_partition_count,
     }
 }

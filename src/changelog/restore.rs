@@ -196,8 +196,14 @@ impl Restoration {
 #[must_use]
 pub fn watermarks(position: &proto::Position) -> Watermarks {
     let mut watermarks = Watermarks::default();
+    watermarks.restore_gaps_accepted_before(position.gaps_accepted_before);
     for saved in &position.watermarks {
-        let watermark = Watermark { epoch: saved.epoch, offset: saved.offset };
+        let watermark = Watermark {
+            epoch: saved.epoch,
+            offset: saved.offset,
+            newest_timestamp_ms: saved.newest_timestamp_ms,
+            gap_accepted: saved.gap_accepted,
+        };
         watermarks.restore(&saved.topic, saved.partition, watermark);
     }
     watermarks

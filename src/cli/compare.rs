@@ -12,7 +12,8 @@ use clap::Args;
 use super::extract::html_page;
 use super::settings::{self, Wrong, wrong};
 use crate::cluster::{Clusterer, Decision, Position};
-use crate::config::Config;
+use crate::config::{Config, load};
+use crate::fingerprint::DETECTORS;
 use crate::fingerprint::record::{FingerprintRecord, LogRecord, Outcome, Place};
 use crate::page::Page;
 use crate::page::json::Rules;
@@ -93,6 +94,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     );
     out.push('\n');
     out.push_str(&conclusion(&a, &b, &config, &half));
+    if arguments.detector.is_none() {
+        out.push_str(&every_detector(&a, &b, &config)?);
+    }
     print!("{out}");
     Ok(ExitCode::SUCCESS)
 }
@@ -127,6 +131,29 @@ fn conclusion(a: &Side, b: &Side, config: &Config, half: &FingerprintHalf) -> St
     };
     let _ = writeln!(out, "verdict if A came first: {verdict}");
     out
+}
+
+/// What each detector sees.
+fn every_detector(a: &Side, b: &Side, config: &Config) -> anyhow::Result<String> {
+    let resources = load::resources(config).map_err(Wrong::from)?;
+    let mut out = String::from("\nevery detector:\n");
+    for (name, build) in DETECTORS {
+        let detector = build(config, &resources).map_err(wrong)?;
+        let (Some(of_a), Some(of_b)) = (detector.fingerprint(&a.terms), detector.fingerprint(&b.terms))
+        else {
+            let _ = writeln!(out, "  {name:<16} no fingerprint: too little text");
+            continue;
+        };
+        let comparison = detector.compare(&of_a, &of_b);
+        let _ = writeln!(
+            out,
+            "  {name:<16} {:<8} distance {:<7} {}",
+            if comparison.near { "near" } else { "not near" },
+            detector.distance(comparison.distance),
+            serde_json::Value::Object(detector.evidence(&of_a, &of_b))
+        );
+    }
+    Ok(out)
 }
 
 fn side(name: &str, config: &Config, half: &FingerprintHalf) -> anyhow::Result<Side> {

@@ -3,14 +3,19 @@
 //! Exit status: 0 all went well; 1 the run failed; 2 the arguments or the configuration are wrong; 3 (`dedup`)
 //! some records went to the dead letters.
 
+mod boilerplate;
 mod compare;
 mod config;
 mod dedup;
+mod documents;
+mod eval;
 mod extract;
+mod idf;
 mod replay;
 mod run;
 mod settings;
 mod topics;
+mod tune;
 
 use std::process::ExitCode;
 
@@ -32,6 +37,14 @@ enum Command {
     Extract(extract::Arguments),
     /// Show why two pages are alike, or why they are not
     Compare(compare::Arguments),
+    /// Measure how well detectors do on some pages, with labels or without
+    Eval(eval::Arguments),
+    /// Find the threshold of a detector that fits your pages
+    Tune(tune::Arguments),
+    /// Make tables of how rare terms are
+    Idf(idf::Arguments),
+    /// Make lists of common paragraphs
+    Boilerplate(boilerplate::Arguments),
     /// Run the Kafka worker
     Run(run::Arguments),
     /// Cluster the worker's fingerprint log again, off line, with the same or other settings
@@ -50,6 +63,10 @@ pub fn main() -> ExitCode {
         Command::Dedup(arguments) => dedup::run(&arguments),
         Command::Extract(arguments) => extract::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::Eval(arguments) => eval::run(&arguments),
+        Command::Tune(arguments) => tune::run(&arguments),
+        Command::Idf(arguments) => idf::run(&arguments),
+        Command::Boilerplate(arguments) => boilerplate::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Topics(arguments) => topics::run(&arguments),

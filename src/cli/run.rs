@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
-use super::settings;
+use super::settings::{self, wrong};
+use crate::fingerprint::{BASELINES, DETECTORS};
 use crate::pipeline::worker::{self, Accepted, Roles};
 
 #[derive(Debug, Args)]
@@ -43,6 +44,18 @@ fn hash(text: &str) -> Result<u64, String> {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut config = settings::config(arguments.config.as_deref(), None, None)?;
+    if BASELINES.contains(&&*config.detector) {
+        return Err(wrong(format_args!(
+            "detector = {:?}: is there for comparison, in dedup, compare, eval and tune; run takes {}",
+            config.detector,
+            DETECTORS
+                .iter()
+                .map(|(name, _)| *name)
+                .filter(|name| !BASELINES.contains(name))
+                .collect::<Vec<_>>()
+                .join(", ")
+        )));
+    }
     if let Some(admin) = &arguments.admin {
         config.admin.address.clone_from(admin);
     }

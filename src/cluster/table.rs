@@ -80,9 +80,12 @@ impl Table {
     ) -> Option<(Near, &Centroid)> {
         keys.clear();
         detector.probe_keys(fingerprint, keys);
+        let mut slots: Vec<u32> = keys.iter().flat_map(|key| self.index.get(*key)).copied().collect();
+        // A centre may be found under many keys, one for each paragraph that it shares; it is compared once.
+        slots.sort_unstable();
+        slots.dedup();
         let mut nearest: Option<Near> = None;
-        // A centre may be found under several keys; comparing it again changes nothing.
-        for &slot in keys.iter().flat_map(|key| self.index.get(*key)) {
+        for slot in slots {
             let centroid = self.centroid(slot);
             let comparison = detector.compare(fingerprint, &centroid.fingerprint);
             if comparison.near && alive(centroid) {

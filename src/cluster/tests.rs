@@ -57,6 +57,9 @@ impl Detector for OnALine {
     fn display(&self, fingerprint: &[u8]) -> String {
         format!("{:02x}", fingerprint[0])
     }
+    fn threshold_setting(&self, _: u32) -> Option<String> {
+        None
+    }
 }
 
 /// A page of the tests: which corpus, which fingerprint (or none), after how many days.

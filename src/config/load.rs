@@ -16,6 +16,7 @@ use toml::de::{DeTable, DeValue};
 use super::env::substitute;
 use super::{Config, PipelineConfig};
 use crate::fingerprint::DETECTORS;
+use crate::fingerprint::resources::{ConceptFile, ResourceError, Resources};
 use crate::segment::{Lexicons, SegmentError};
 
 /// Why there is no configuration.
@@ -53,6 +54,9 @@ pub enum ConfigError {
     /// The settings or files of the segmentation cannot be used.
     #[error(transparent)]
     Segment(#[from] SegmentError),
+    /// A file of a detector cannot be used.
+    #[error(transparent)]
+    Resource(#[from] ResourceError),
 }
 
 /// Reads and checks the configuration in `path`; paths in it become relative to its folder.
@@ -67,30 +71,60 @@ pub fn load(path: &Path) -> Result<Config, ConfigError> {
     })?;
     let mut config = parse(&text, path, |name| std::env::var(name).ok())?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let files = [&mut config.segment.user_dictionary, &mut config.segment.stop_word_file];
-    for file in files.into_iter().flatten() {
+    let files = [
+        &mut config.segment.user_dictionary,
+        &mut config.segment.stop_word_file,
+        &mut config.idf.file,
+        &mut config.paragraph.boilerplate_file,
+    ];
+    for file in files.into_iter().flatten().chain(&mut config.concept_network.lexicon_files) {
         *file = folder.join(&*file);
     }
     Ok(config)
 }
 
-/// Reads the files that `config` names.
+/// Reads the files that the segmentation's settings name.
 ///
 /// # Errors
 /// [`ConfigError::Unreadable`].
 pub fn lexicons(config: &Config) -> Result<Lexicons, ConfigError> {
-    let read = |path: &Option<PathBuf>, what| {
-        let Some(path) = path else { return Ok(String::new()) };
-        std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable {
-            path: path.clone(),
-            what,
-            error,
-        })
-    };
     Ok(Lexicons {
-        user_dictionary: read(&config.segment.user_dictionary, "segment.user_dictionary")?,
-        stop_words: read(&config.segment.stop_word_file, "segment.stop_word_file")?,
+        user_dictionary: read(config.segment.user_dictionary.as_deref(), "segment.user_dictionary")?,
+        stop_words: read(config.segment.stop_word_file.as_deref(), "segment.stop_word_file")?,
     })
+}
+
+/// Reads the files that detectors' settings name.
+///
+/// # Errors
+/// [`ConfigError::Unreadable`].
+pub fn resources(config: &Config) -> Result<Resources, ConfigError> {
+    Ok(Resources {
+        idf: read(config.idf.file.as_deref(), "idf.file")?,
+        boilerplate: read(config.paragraph.boilerplate_file.as_deref(), "paragraph.boilerplate_file")?,
+        concepts: config
+            .concept_network
+            .lexicon_files
+            .iter()
+            .map(|path| concept_file(path))
+            .collect::<Result<_, _>>()?,
+    })
+}
+
+fn concept_file(path: &Path) -> Result<ConceptFile, ConfigError> {
+    let contents = std::fs::read(path).map_err(|error| ConfigError::Unreadable {
+        path: path.to_owned(),
+        what: "concept-network.lexicon_files",
+        error,
+    })?;
+    Ok(ConceptFile { name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(), contents })
+}
+
+/// The contents of a file that a setting names; nothing where it names none.
+fn read(path: Option<&Path>, what: &'static str) -> Result<String, ConfigError> {
+    let Some(path) = path else { return Ok(String::new()) };
+    let unreadable = |error| ConfigError::Unreadable { path: path.to_owned(), what, error };
+    std::fs::read_to_string(path).map_err(unreadable)
 }
 
 /// Checks the text of a configuration; `path` is for messages, `lookup` gives environment variables.
@@ -394,7 +428,9 @@ mod tests {
                 "leitong.toml: line 12: segment.user_dictionary = \"${NOPE}/x\": the environment variable NOPE \
                  is not set; set it, or write ${NOPE:-default}",
                 "leitong.toml: line 13: segment.stop_word_languages = \"zh\": must be a list of strings",
-                "leitong.toml: line 14: nonsense: no such key; there is detector, page, corpus, extract, segment, simhash, expiry, pipeline, kafka, admin",
+                "leitong.toml: line 14: nonsense: no such key; there is detector, page, corpus, extract, segment, idf, simhash, paragraph, \
+                 agglomerate-term, concept-network, word-network, shingle, i-match, tf-idf, punctuation, sentence-ends, \
+                 expiry, pipeline, kafka, admin",
             ]
         );
     }
@@ -422,6 +458,12 @@ mod tests {
     #[test]
     fn an_unknown_detector_is_refused() {
         let faults = parsed("detector = \"md5\"").expect_err("unknown");
-        assert_eq!(faults, ["leitong.toml: detector = \"md5\": no such detector; there is simhash"]);
+        assert_eq!(faults.len(), 1);
+        assert!(
+            faults[0].starts_with(
+                "leitong.toml: detector = \"md5\": no such detector; there is simhash, paragraph"
+            ),
+            "{faults:?}"
+        );
     }
 }

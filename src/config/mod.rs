@@ -18,14 +18,23 @@ use serde::{Deserialize, Serialize};
 
 pub use self::kafka::{AdminConfig, KafkaConfig};
 pub use crate::extract::ExtractConfig;
+pub use crate::fingerprint::agglomerate_term::AgglomerateTermConfig;
+pub use crate::fingerprint::i_match::IMatchConfig;
+pub use crate::fingerprint::network::{ConceptNetworkConfig, WordNetworkConfig};
+pub use crate::fingerprint::paragraph::ParagraphConfig;
+pub use crate::fingerprint::punctuation::PunctuationConfig;
+pub use crate::fingerprint::sentence_ends::SentenceEndsConfig;
+pub use crate::fingerprint::shingle::ShingleConfig;
 pub use crate::fingerprint::term_hash::TermHash;
 pub use crate::fingerprint::term_weight::TermWeight;
+pub use crate::fingerprint::tf_idf::TfIdfConfig;
 
 /// The whole configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// The detector that decides: `simhash`.
+    /// The detector that decides: `simhash`, `paragraph`, `agglomerate-term`, `concept-network`; for comparison also
+    /// `word-network`, `shingle`, `i-match`, `tf-idf`, `punctuation`, `sentence-ends`.
     pub detector: String,
     /// Limits of what is read as a page.
     pub page: PageConfig,
@@ -35,8 +44,34 @@ pub struct Config {
     pub extract: ExtractConfig,
     /// From text to terms.
     pub segment: SegmentConfig,
+    /// How rare terms are, for detectors that ask.
+    pub idf: IdfConfig,
     /// The detector `simhash`.
     pub simhash: SimHashConfig,
+    /// The detector `paragraph`.
+    pub paragraph: ParagraphConfig,
+    /// The detector `agglomerate-term`.
+    #[serde(rename = "agglomerate-term")]
+    pub agglomerate_term: AgglomerateTermConfig,
+    /// The detector `concept-network`.
+    #[serde(rename = "concept-network")]
+    pub concept_network: ConceptNetworkConfig,
+    /// The baseline `word-network`.
+    #[serde(rename = "word-network")]
+    pub word_network: WordNetworkConfig,
+    /// The baseline `shingle`.
+    pub shingle: ShingleConfig,
+    /// The baseline `i-match`.
+    #[serde(rename = "i-match")]
+    pub i_match: IMatchConfig,
+    /// The baseline `tf-idf`.
+    #[serde(rename = "tf-idf")]
+    pub tf_idf: TfIdfConfig,
+    /// The baseline `punctuation`.
+    pub punctuation: PunctuationConfig,
+    /// The baseline `sentence-ends`.
+    #[serde(rename = "sentence-ends")]
+    pub sentence_ends: SentenceEndsConfig,
     /// How long a cluster's centre is kept.
     pub expiry: ExpiryConfig,
     /// Threads and queues.
@@ -101,6 +136,15 @@ pub struct SegmentConfig {
     pub stop_word_languages: Vec<String>,
     /// Stop words of your own, one a line.
     pub stop_word_file: Option<PathBuf>,
+}
+
+/// How rare terms are, for detectors that ask.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct IdfConfig {
+    /// A table that `leitong idf build` made; unset: the one that ships. A relative path starts at the
+    /// configuration file's folder.
+    pub file: Option<PathBuf>,
 }
 
 /// The detector `simhash`: what makes a fingerprint.
@@ -197,7 +241,17 @@ impl Default for Config {
             corpus: CorpusConfig::default(),
             extract: ExtractConfig::default(),
             segment: SegmentConfig::default(),
+            idf: IdfConfig::default(),
             simhash: SimHashConfig::default(),
+            paragraph: ParagraphConfig::default(),
+            agglomerate_term: AgglomerateTermConfig::default(),
+            concept_network: ConceptNetworkConfig::default(),
+            word_network: WordNetworkConfig::default(),
+            shingle: ShingleConfig::default(),
+            i_match: IMatchConfig::default(),
+            tf_idf: TfIdfConfig::default(),
+            punctuation: PunctuationConfig::default(),
+            sentence_ends: SentenceEndsConfig::default(),
             expiry: ExpiryConfig::default(),
             pipeline: PipelineConfig::default(),
             kafka: KafkaConfig::default(),

@@ -7,18 +7,32 @@
 //!
 //! To add a detector, see "Add a detector in five steps" in `ARCHITECTURE.md`.
 
+pub mod agglomerate_term;
 mod bit_votes;
 pub mod digest;
+mod hash_set;
+pub mod i_match;
+pub mod idf;
+pub mod network;
+pub mod paragraph;
+pub mod punctuation;
 pub mod record;
+pub mod resources;
+pub mod sentence_ends;
+pub mod shingle;
+mod signed_votes;
 pub mod simhash;
 mod sketch;
 pub mod term_hash;
+mod term_vector;
 pub mod term_weight;
+pub mod tf_idf;
 
 use serde_json::{Map, Value};
 
 use crate::config::Config;
 use crate::segment::Terms;
+use resources::{ResourceError, Resources};
 
 /// One way of telling near-duplicates. All functions are pure, and all fingerprints are the detector's own.
 pub trait Detector: Send + Sync {
@@ -55,8 +69,12 @@ pub trait Detector: Send + Sync {
     /// What speaks for and against two fingerprints being near, for a person to read.
     fn evidence(&self, a: &[u8], b: &[u8]) -> Map<String, Value>;
 
-    /// The fingerprint in hex as verdicts show it.
+    /// The fingerprint, or the part of it that names it, in hex as verdicts show it.
     fn display(&self, fingerprint: &[u8]) -> String;
+
+    /// The setting, as lines of a configuration file, under which pairs up to this distance are near as far as
+    /// distance decides; none where no threshold does.
+    fn threshold_setting(&self, distance: u32) -> Option<String>;
 }
 
 /// What a comparison found.
@@ -68,15 +86,51 @@ pub struct Comparison {
     pub near: bool,
 }
 
-/// Builds a detector with the settings of a configuration.
-pub type Build = fn(&Config) -> Box<dyn Detector>;
+/// Builds a detector with the settings of a configuration and the contents of the files it names.
+pub type Build = fn(&Config, &Resources) -> Result<Box<dyn Detector>, ResourceError>;
 
 /// Every detector by name. A new one is entered here.
-pub const DETECTORS: &[(&str, Build)] =
-    &[("simhash", |config| Box::new(simhash::SimHash::new(&config.simhash)))];
+pub const DETECTORS: &[(&str, Build)] = &[
+    ("simhash", |config, _| Ok(Box::new(simhash::SimHash::new(&config.simhash)))),
+    ("paragraph", |config, resources| Ok(Box::new(paragraph::Paragraph::new(&config.paragraph, resources)?))),
+    ("agglomerate-term", |config, _| {
+        Ok(Box::new(agglomerate_term::AgglomerateTerm::new(&config.agglomerate_term)))
+    }),
+    ("concept-network", |config, resources| {
+        Ok(Box::new(network::Network::of_concepts(&config.concept_network, resources)?))
+    }),
+    ("word-network", |config, resources| {
+        Ok(Box::new(network::Network::of_words(&config.word_network, resources)?))
+    }),
+    ("shingle", |config, _| Ok(Box::new(shingle::Shingle::new(&config.shingle)))),
+    ("i-match", |config, resources| Ok(Box::new(i_match::IMatch::new(&config.i_match, resources)?))),
+    ("tf-idf", |config, resources| Ok(Box::new(tf_idf::TfIdf::new(&config.tf_idf, resources)?))),
+    ("punctuation", |config, _| Ok(Box::new(punctuation::Punctuation::new(&config.punctuation)))),
+    ("sentence-ends", |config, _| Ok(Box::new(sentence_ends::SentenceEnds::new(&config.sentence_ends)))),
+];
 
-/// The detector of this name, with the settings of `config`.
-#[must_use]
-pub fn detector(name: &str, config: &Config) -> Option<Box<dyn Detector>> {
-    DETECTORS.iter().find(|(known, _)| *known == name).map(|(_, build)| build(config))
+/// Detectors of the table that are there for comparison: in `dedup`, `compare`, `eval` and `tune`, and not in `run`.
+pub const BASELINES: [&str; 6] =
+    ["word-network", "shingle", "i-match", "tf-idf", "punctuation", "sentence-ends"];
+
+/// The detector of this name, with the settings of `config`; none if there is no such name.
+///
+/// # Errors
+/// [`ResourceError`], where a file's contents cannot be used.
+pub fn detector(
+    name: &str,
+    config: &Config,
+    resources: &Resources,
+) -> Option<Result<Box<dyn Detector>, ResourceError>> {
+    DETECTORS.iter().find(|(known, _)| *known == name).map(|(_, build)| build(config, resources))
+}
+
+/// A setting from 0 to 1 as an integer, so that no rounding of a machine decides what is near.
+fn ten_thousandths(share: f64) -> u32 {
+    (share.clamp(0.0, 1.0) * 10_000.0).round() as u32
+}
+
+/// Ten-thousandths as verdicts show them.
+fn shown(ten_thousandths: u32) -> f64 {
+    f64::from(ten_thousandths) / 10_000.0
 }

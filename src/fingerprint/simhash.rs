@@ -190,6 +190,10 @@ impl Detector for SimHash {
     fn display(&self, fingerprint: &[u8]) -> String {
         format!("{:016x}", Parts::of(fingerprint).hash)
     }
+
+    fn threshold_setting(&self, distance: u32) -> Option<String> {
+        Some(format!("[simhash.near]\nmax_distance = {}", distance.min(16)))
+    }
 }
 
 /// An encoded fingerprint, taken apart; its length was checked where it was read.

@@ -14,7 +14,7 @@ pub enum TermWeight {
 }
 
 /// Fractional bits of a weight.
-const FRACTION_BITS: u32 = 16;
+pub(super) const FRACTION_BITS: u32 = 16;
 /// ln 2 in Q32, rounded down: 0.693147180559945… × 2^32.
 const LN_2_Q32: u64 = 2_977_044_471;
 
@@ -31,7 +31,7 @@ impl TermWeight {
 
 /// ln `tf` with [`FRACTION_BITS`] fractional bits, rounded down, by integers alone: the logarithm to base 2
 /// bit by bit (square the mantissa; where it passes 2, the bit is 1), times ln 2. 0 for 0.
-fn ln(tf: u32) -> i64 {
+pub(super) fn ln(tf: u32) -> i64 {
     if tf < 2 {
         return 0;
     }

@@ -42,12 +42,21 @@ pub enum EntryError {
     Broken(String),
 }
 
+/// What a record says of its message beside where it stands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// As in [`Origin`].
+    pub previous_offset: Option<u64>,
+    /// As in [`Origin`].
+    pub timestamp_ms: Option<i64>,
+}
+
 /// The bytes of a record of the log; `detector` made its fingerprint.
 #[must_use]
-pub fn encode(record: LogRecord, previous_offset: Option<u64>, detector: &str) -> Vec<u8> {
+pub fn encode(record: LogRecord, sent: Sent, detector: &str) -> Vec<u8> {
     let message = match record {
-        LogRecord::Page(page) => from_page(*page, previous_offset, detector),
-        LogRecord::Unreadable(unreadable) => from_unreadable(*unreadable, previous_offset),
+        LogRecord::Page(page) => from_page(*page, sent, detector),
+        LogRecord::Unreadable(unreadable) => from_unreadable(*unreadable, sent),
     };
     message.encode_to_vec()
 }
@@ -74,6 +83,7 @@ pub fn decode(bytes: &[u8], detector: &dyn Detector) -> Result<Entry, EntryError
         offset: place.offset,
         epoch: place.epoch,
         previous_offset: place.previous_offset,
+        timestamp_ms: place.timestamp_ms,
     };
     let source = Place::Message {
         topic: Arc::clone(&origin.topic),
@@ -123,10 +133,10 @@ pub fn decode(bytes: &[u8], detector: &dyn Detector) -> Result<Entry, EntryError
     Ok(Entry { record: LogRecord::Page(Box::new(record)), origin })
 }
 
-fn from_page(page: FingerprintRecord, previous: Option<u64>, detector: &str) -> proto::FingerprintRecord {
+fn from_page(page: FingerprintRecord, sent: Sent, detector: &str) -> proto::FingerprintRecord {
     proto::FingerprintRecord {
         format_version: FORMAT_VERSION,
-        source: Some(source_message(&page.source, previous)),
+        source: Some(source_message(&page.source, sent)),
         page_id: page.page_id,
         url: page.url,
         corpus: page.corpus,
@@ -148,11 +158,11 @@ fn from_page(page: FingerprintRecord, previous: Option<u64>, detector: &str) -> 
     }
 }
 
-fn from_unreadable(unreadable: Unreadable, previous: Option<u64>) -> proto::FingerprintRecord {
+fn from_unreadable(unreadable: Unreadable, sent: Sent) -> proto::FingerprintRecord {
     let Received { key, headers, .. } = unreadable.received.map(|received| *received).unwrap_or_default();
     proto::FingerprintRecord {
         format_version: FORMAT_VERSION,
-        source: Some(source_message(&unreadable.source, previous)),
+        source: Some(source_message(&unreadable.source, sent)),
         outcome: Some(fingerprint_record::Outcome::Unreadable(proto::Unreadable {
             cause: unreadable.cause.into_owned(),
             message: unreadable.message,
@@ -185,7 +195,7 @@ fn to_unreadable(message: proto::Unreadable, source: Place) -> Unreadable {
 }
 
 /// A place as a message; only those of topics have a predecessor.
-pub(crate) fn source_message(place: &Place, previous_offset: Option<u64>) -> proto::Source {
+pub(crate) fn source_message(place: &Place, sent: Sent) -> proto::Source {
     let file =
         |input: &str, number| source::Place::File(proto::FilePlace { input: input.to_owned(), number });
     let place = match place {
@@ -196,7 +206,8 @@ pub(crate) fn source_message(place: &Place, previous_offset: Option<u64>) -> pro
             partition: *partition,
             offset: *offset,
             epoch: *epoch,
-            previous_offset,
+            previous_offset: sent.previous_offset,
+            timestamp_ms: sent.timestamp_ms,
         }),
     };
     proto::Source { place: Some(place) }
@@ -249,22 +260,30 @@ mod tests {
 
     #[test]
     fn reads_what_it_writes() {
-        let detector = crate::fingerprint::detector("simhash", &Config::default()).expect("known");
+        let detector = Box::new(crate::fingerprint::simhash::SimHash::new(&Config::default().simhash));
         let reasons = Reason::ALL.map(|reason| page(Outcome::Undecidable(reason)));
         let mut records = vec![page(fingerprint(&*detector)), unreadable()];
         records.extend(reasons);
         for (record, previous_offset) in records.into_iter().zip([None, Some(0), Some(6)].into_iter().cycle())
         {
-            let entry = decode(&encode(record.clone(), previous_offset, "simhash"), &*detector);
-            let origin = Origin { topic: "pages".into(), partition: 3, offset: 7, epoch: 2, previous_offset };
+            let sent = Sent { previous_offset, timestamp_ms: Some(12) };
+            let entry = decode(&encode(record.clone(), sent, "simhash"), &*detector);
+            let origin = Origin {
+                topic: "pages".into(),
+                partition: 3,
+                offset: 7,
+                epoch: 2,
+                previous_offset,
+                timestamp_ms: Some(12),
+            };
             assert_eq!(entry, Ok(Entry { record, origin }));
         }
     }
 
     #[test]
     fn what_is_no_entry_is_told_apart() {
-        let detector = crate::fingerprint::detector("simhash", &Config::default()).expect("known");
-        let good = encode(page(fingerprint(&*detector)), None, "simhash");
+        let detector = Box::new(crate::fingerprint::simhash::SimHash::new(&Config::default().simhash));
+        let good = encode(page(fingerprint(&*detector)), Sent::default(), "simhash");
         let mut message = proto::FingerprintRecord::decode(&*good).expect("a message");
         message.format_version = 99;
         assert_eq!(decode(&message.encode_to_vec(), &*detector), Err(EntryError::TooNew { found: 99 }));
@@ -274,7 +293,7 @@ mod tests {
         }
         assert!(matches!(decode(b"{}", &*detector), Err(EntryError::Broken(_))));
         assert!(matches!(decode(b"", &*detector), Err(EntryError::Broken(_))));
-        let other = encode(page(Outcome::Fingerprint(vec![7; 8].into())), None, "paragraph");
+        let other = encode(page(Outcome::Fingerprint(vec![7; 8].into())), Sent::default(), "paragraph");
         let LogRecord::Page(page) = decode(&other, &*detector).expect("an entry").record else {
             panic!("a page");
         };

@@ -12,11 +12,13 @@ use crate::config::load::ConfigError;
 use crate::config::{Config, CorpusBy, hash, load};
 use crate::extract::Extractor;
 use crate::fingerprint::digest::text_digest;
-use crate::fingerprint::record::{FingerprintRecord, LogRecord, Outcome, Place, TextDigest, Unreadable};
+use crate::fingerprint::record::{
+    FingerprintRecord, LogRecord, Outcome, Place, Received, TextDigest, Unreadable,
+};
 use crate::fingerprint::{self, Detector};
-use crate::limits::{CORPUS_BYTES_MAX, DEAD_LETTER_RAW_BYTES_MAX};
+use crate::limits::{CORPUS_BYTES_MAX, DEAD_LETTER_HEADERS_BYTES_MAX, DEAD_LETTER_RAW_BYTES_MAX};
 use crate::page::host::host;
-use crate::page::json::{self, Rules};
+use crate::page::json::{self, PageError, Rules};
 use crate::page::message::Message;
 use crate::page::timestamp::Timestamp;
 use crate::page::{Mended, Page};
@@ -73,9 +75,10 @@ impl FingerprintHalf {
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         let lexicons = load::lexicons(&config)?;
         let segmenter = Segmenter::new(&config.segment, &lexicons)?;
-        let detector: Arc<dyn Detector> = fingerprint::detector(&config.detector, &config)
-            .ok_or_else(|| ConfigError::UnknownDetector(config.detector.clone()))?
-            .into();
+        let detector: Arc<dyn Detector> =
+            fingerprint::detector(&config.detector, &config, &load::resources(&config)?)
+                .ok_or_else(|| ConfigError::UnknownDetector(config.detector.clone()))??
+                .into();
         let fingerprint_hash = hash::fingerprint_hash(&config, &lexicons, &*detector);
         Ok(Self { config, segmenter, detector, fingerprint_hash, log_time_max: Timestamp::now() })
     }
@@ -126,16 +129,7 @@ impl FingerprintHalf {
         let page = match message.page(&self.config.kafka.pages, self.config.page.bytes_max) {
             Ok(page) => page,
             Err(error) => {
-                let raw_bytes = message.value.as_ref().map_or(0, Vec::len);
-                let cap = self.config.kafka.dead_letters.value_bytes_max;
-                let unreadable = Unreadable {
-                    source,
-                    cause: error.cause().into(),
-                    message: error.to_string(),
-                    raw: message.value.filter(|value| value.len() <= cap),
-                    raw_bytes: raw_bytes as u64,
-                    received: Some(message.received),
-                };
+                let unreadable = self.unreadable(source, message, &error);
                 let record = LogRecord::Unreadable(Box::new(unreadable));
                 return Fingerprinted { record, mended: Mended::default() };
             }
@@ -149,6 +143,30 @@ impl FingerprintHalf {
             }
         }
         fingerprinted
+    }
+
+    /// What is no page travels on as received, as far as the log takes it: value, key and headers each have a cap,
+    /// together below the size of a message.
+    fn unreadable(&self, source: Place, message: Message, error: &PageError) -> Unreadable {
+        let Message { value, mut received } = message;
+        let raw_bytes = value.as_ref().map_or(0, Vec::len);
+        let value_max = self.config.kafka.dead_letters.value_bytes_max;
+        let mut explanation = error.to_string();
+        // An error may quote the value, which may be of any length.
+        explanation.truncate(explanation.floor_char_boundary(DEAD_LETTER_RAW_BYTES_MAX));
+        if received.bytes() > DEAD_LETTER_HEADERS_BYTES_MAX {
+            let bytes = received.bytes();
+            explanation += &format!("; its key and headers of {bytes} bytes are left out");
+            *received = Received { log_time: received.log_time, ..Received::default() };
+        }
+        Unreadable {
+            source,
+            cause: error.cause().into(),
+            message: explanation,
+            raw: value.filter(|value| value.len() <= value_max),
+            raw_bytes: raw_bytes as u64,
+            received: Some(received),
+        }
     }
 
     /// Makes a record of the log of a page. Never panics: a fault in a library on one page makes that page

@@ -7,7 +7,7 @@
 //! ```
 //! Pure but for the log lines. The table runs ahead of the broker by the one transaction that is being
 //! written, which its owner writes again until it is committed, or drops the table (see
-//! `docs/adr/0104-no-overlay.md`).
+//! `docs/adr/0011-no-overlay.md`).
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -29,6 +29,15 @@ pub struct LogPartition {
     cluster_hash_since: u64,
     /// The log topic, for records that are none of Leitong.
     log_topic: Arc<str>,
+}
+
+/// Where a record of the log stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogPlace {
+    /// Its offset.
+    pub offset: u64,
+    /// When it was written, in milliseconds, by its Kafka timestamp.
+    pub timestamp_ms: Option<i64>,
 }
 
 /// What became of one record of the log.
@@ -54,31 +63,31 @@ impl LogPartition {
         Self { half: make_half(clusterer), watermarks, identity, cluster_hash_since, log_topic }
     }
 
-    /// Takes the record at `log_offset`; `now` is the time of the decision.
-    pub fn take(&mut self, log_offset: u64, entry: Result<Entry, EntryError>, now: Timestamp) -> Taken {
-        self.half.clusterer_mut().skip_to(log_offset);
+    /// Takes the record at `place`; `now` is the time of the decision.
+    pub fn take(&mut self, place: LogPlace, entry: Result<Entry, EntryError>, now: Timestamp) -> Taken {
+        self.half.clusterer_mut().skip_to(place.offset);
         let entry = match entry {
             Ok(entry) => entry,
-            Err(error) => return self.foreign(log_offset, &error, now),
+            Err(error) => return self.foreign(place, &error, now),
         };
-        let admission = self.watermarks.admit(&entry.origin);
+        let admission = self.watermarks.admit(place.offset, &entry.origin);
         if admission != Admission::Taken {
-            self.half.clusterer_mut().skip_to(log_offset + 1);
+            self.half.clusterer_mut().skip_to(place.offset + 1);
             return Taken::Dropped(admission);
         }
-        self.name_log(log_offset, now);
+        self.name_log(place);
         Taken::Concluded(self.half.conclude(entry.record, now))
     }
 
     /// Something that is no record of Leitong becomes a dead letter of its own, for nothing may stop the log.
-    fn foreign(&mut self, log_offset: u64, error: &EntryError, now: Timestamp) -> Taken {
+    fn foreign(&mut self, place: LogPlace, error: &EntryError, now: Timestamp) -> Taken {
         let source = Place::Message {
             topic: Arc::clone(&self.log_topic),
             partition: self.identity.log_partition,
-            offset: log_offset,
+            offset: place.offset,
             epoch: 0,
         };
-        self.name_log(log_offset, now);
+        self.name_log(place);
         let record = crate::fingerprint::record::LogRecord::Unreadable(Box::new(Unreadable {
             source,
             cause: "BROKEN_LOG_RECORD".into(),
@@ -90,15 +99,22 @@ impl LogPartition {
         Taken::Concluded(self.half.conclude(record, now))
     }
 
-    /// A log is named once, with its first record; the time tells it from an earlier one of the same pages.
-    fn name_log(&mut self, log_offset: u64, now: Timestamp) {
-        let name = [now.as_ms().to_be_bytes(), log_offset.to_be_bytes()].concat();
+    /// A log is named once, by its first record that counts; when that was written tells it from an earlier log of
+    /// the same pages, and is the same whenever the log is read.
+    fn name_log(&mut self, place: LogPlace) {
+        let written = place.timestamp_ms.unwrap_or_default().to_be_bytes();
+        let name = [&written[..], &place.offset.to_be_bytes(), self.log_topic.as_bytes()].concat();
         self.half.clusterer_mut().name_log(((xxh3_64(&name) >> 32) as u32).max(1));
     }
 
     /// Goes on at `log_offset`, without a record.
     pub fn skip_to(&mut self, log_offset: u64) {
         self.half.clusterer_mut().skip_to(log_offset);
+    }
+
+    /// See [`Watermarks::accept_gaps`].
+    pub fn accept_gaps(&mut self, before: u64) {
+        self.watermarks.accept_gaps(before);
     }
 
     /// The first offset that is not yet taken.

@@ -11,6 +11,7 @@ mod ascii_words;
 mod normalize;
 mod runs;
 mod script;
+pub mod sentences;
 mod stop_words;
 mod vocabulary;
 mod words;
@@ -25,7 +26,7 @@ pub use vocabulary::DistinctTerm;
 use vocabulary::Vocabulary;
 
 use crate::config::SegmentConfig;
-use crate::extract::Document;
+use crate::extract::{Document, ParagraphKind, Place};
 
 /// Part of the fingerprint hash: raised whenever the same text may give other terms than before.
 pub const VERSION: u32 = 1;
@@ -36,7 +37,21 @@ pub struct Terms {
     /// The normalised paragraphs, each followed by a line feed.
     text: String,
     terms: Vec<Term>,
+    paragraphs: Vec<ParagraphTerms>,
     vocabulary: Vocabulary,
+}
+
+/// What one paragraph of the document yields.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParagraphTerms {
+    /// What it is on its page.
+    pub kind: ParagraphKind,
+    /// Where it stands in the page's structure.
+    pub place: Place,
+    /// Byte offsets in the normalised text.
+    pub text: Range<usize>,
+    /// Numbers of its terms.
+    pub terms: Range<usize>,
 }
 
 /// One term of the text.
@@ -47,6 +62,14 @@ pub struct Term {
     end: u32,
     /// Its number in [`Terms::distinct`].
     pub distinct: u32,
+}
+
+impl Term {
+    /// Where it begins in the normalised text, in bytes.
+    #[must_use]
+    pub fn start(self) -> usize {
+        self.start as usize
+    }
 }
 
 impl Terms {
@@ -60,6 +83,12 @@ impl Terms {
     #[must_use]
     pub fn terms(&self) -> &[Term] {
         &self.terms
+    }
+
+    /// The paragraphs in order, those without terms as well.
+    #[must_use]
+    pub fn paragraphs(&self) -> &[ParagraphTerms] {
+        &self.paragraphs
     }
 
     /// The distinct terms in order of first occurrence.
@@ -83,6 +112,7 @@ impl Terms {
     fn clear(&mut self) {
         self.text.clear();
         self.terms.clear();
+        self.paragraphs.clear();
         self.vocabulary.clear();
     }
 }
@@ -152,9 +182,9 @@ impl Segmenter {
     pub fn segment(&self, document: &Document, terms: &mut Terms) {
         terms.clear();
         for paragraph in &document.paragraphs {
-            let start = terms.text.len();
+            let (start, first_term) = (terms.text.len(), terms.terms.len());
             normalize_paragraph(&paragraph.text, self.script.as_ref(), &mut terms.text);
-            let Terms { text, terms, vocabulary } = terms;
+            let Terms { text, terms, paragraphs, vocabulary } = terms;
             self.words.cut(&text[start..], |word: Range<usize>| {
                 let hash = xxh3_64(&text.as_bytes()[start + word.start..start + word.end]);
                 if !self.stop_words.contains(hash) {
@@ -162,6 +192,12 @@ impl Segmenter {
                     let (start, end) = (offset(start + word.start), offset(start + word.end));
                     terms.push(Term { start, end, distinct });
                 }
+            });
+            paragraphs.push(ParagraphTerms {
+                kind: paragraph.kind,
+                place: paragraph.place,
+                text: start..text.len(),
+                terms: first_term..terms.len(),
             });
             text.push('\n');
         }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::ConsumerContext;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::{ClientContext, Statistics};
@@ -59,11 +60,36 @@ impl ClientEvents {
             return; // asked for, and no error
         }
         metrics::client_error(self.client);
+        if error.rdkafka_error_code() == Some(RDKafkaErrorCode::AllBrokersDown) {
+            return; // follows from what was said of each of them
+        }
         tracing::warn!(client = self.client, %error, "{reason}");
     }
 }
 
+/// Takes what librdkafka logs. Properties are given to all clients, so that some clients have no use for some of
+/// them is nothing to warn of; failed connections are told by [`ClientEvents::report`].
+fn log(level: RDKafkaLogLevel, facility: &str, message: &str) {
+    use RDKafkaLogLevel as Level;
+    if matches!(facility, "CONFWARN" | "FAIL") {
+        tracing::debug!("librdkafka: {facility} {message}");
+        return;
+    }
+    match level {
+        Level::Emerg | Level::Alert | Level::Critical | Level::Error => {
+            tracing::error!("librdkafka: {facility} {message}");
+        }
+        Level::Warning => tracing::warn!("librdkafka: {facility} {message}"),
+        Level::Notice | Level::Info => tracing::info!("librdkafka: {facility} {message}"),
+        Level::Debug => tracing::debug!("librdkafka: {facility} {message}"),
+    }
+}
+
 impl ClientContext for ClientEvents {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
+        log(level, facility, message);
+    }
+
     fn stats(&self, statistics: Statistics) {
         self.statistics(&statistics);
     }

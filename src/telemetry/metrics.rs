@@ -51,7 +51,7 @@ pub const ALL: &[Metric] = &[
     metric(
         "leitong_log_records_dropped_total",
         "counter",
-        "why: repeated, after-gap, old-epoch",
+        "why: repeated, after-gap, old-epoch, replaced",
         "Records of the log that did not count",
     ),
     metric(
@@ -187,6 +187,7 @@ pub fn dropped(why: Admission) {
         Admission::Repeated => "repeated",
         Admission::AfterGap => "after-gap",
         Admission::OldEpoch => "old-epoch",
+        Admission::Replaced => "replaced",
     };
     counter!("leitong_log_records_dropped_total", "why" => why).increment(1);
 }

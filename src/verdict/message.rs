@@ -4,7 +4,7 @@ use prost::Message;
 
 use super::{Kind, Reason, Verdict};
 use crate::cluster::ClusterId;
-use crate::log::entry::source_message;
+use crate::log::entry::{Sent, source_message};
 use crate::page::timestamp::Timestamp;
 use crate::proto::{self, FORMAT_VERSION};
 
@@ -35,7 +35,7 @@ impl Verdict {
             similarity: self.similarity.map(|number| number.0),
             fingerprint: self.fingerprint.as_deref().map(|hex| from_hex(hex).into()),
             text_digest: self.text_digest.as_deref().map(|hex| from_hex(hex).into()),
-            source: Some(source_message(&self.source, None)),
+            source: Some(source_message(&self.source, Sent::default())),
             log_partition: self.log_partition,
             log_offset: self.log_offset,
             fetched_at_ms: self.fetched_at.map(Timestamp::as_ms),

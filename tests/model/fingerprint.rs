@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use leitong::fingerprint::record::{FingerprintRecord, LogRecord, Outcome, Place, TextDigest, Unreadable};
-use leitong::log::entry;
+use leitong::log::entry::{self, Sent};
 use leitong::log::session::{Session, Ticket};
 use leitong::page::timestamp::Timestamp;
 
@@ -56,8 +56,11 @@ impl Worker {
         else {
             return;
         };
-        let previous = previous.filter(|_| mistake != Mistake::NamesNoPredecessor);
-        let bytes = entry::encode(record(partition, offset), previous, "simhash");
+        let previous_offset = previous.filter(|_| mistake != Mistake::NamesNoPredecessor);
+        // Crawlers' clocks differ, so timestamps rise and fall.
+        let timestamp_ms = Some((offset * 10 + offset * 7 % 31) as i64);
+        let sent = Sent { previous_offset, timestamp_ms };
+        let bytes = entry::encode(record(partition, offset), sent, "simhash");
         self.in_flight[log_partition].push_back((bytes, ticket));
         if mistake == Mistake::CommitsBeforeDelivery {
             brokers.committed_pages.insert(partition, offset + 1);

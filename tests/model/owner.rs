@@ -6,13 +6,14 @@ use leitong::changelog::Identity;
 use leitong::changelog::restore::{Restoration, Restored};
 use leitong::cluster::{Clusterer, Position};
 use leitong::config::{Config, ExpiryConfig};
-use leitong::fingerprint::{Detector, detector};
+use leitong::fingerprint::Detector;
+use leitong::fingerprint::simhash::SimHash;
 use leitong::log::entry;
-use leitong::log::watermarks::Watermarks;
+use leitong::log::watermarks::{Admission, Watermarks};
 use leitong::page::timestamp::Timestamp;
 use leitong::pipeline::cluster_half::{ClusterHalf, Conclusion};
 use leitong::pipeline::kafka::resume::{Known, next_offset};
-use leitong::pipeline::log_partition::{LogPartition, Taken};
+use leitong::pipeline::log_partition::{LogPartition, LogPlace, Taken};
 
 use super::brokers::{Brokers, Transaction};
 use super::{Dice, Mistake};
@@ -28,7 +29,7 @@ pub(crate) struct Owner {
 
 pub(crate) fn simhash() -> Arc<dyn Detector> {
     static DETECTOR: OnceLock<Arc<dyn Detector>> = OnceLock::new();
-    Arc::clone(DETECTOR.get_or_init(|| detector("simhash", &Config::default()).expect("known").into()))
+    Arc::clone(DETECTOR.get_or_init(|| Arc::new(SimHash::new(&Config::default().simhash))))
 }
 
 pub(crate) fn expiry() -> ExpiryConfig {
@@ -154,7 +155,8 @@ fn fresh(restored: Option<Restored>, identity: Identity) -> LogPartition {
 /// What a consumer sees of one record of the log, without what differs from run to run.
 fn outcome(state: &mut LogPartition, offset: u64, bytes: &[u8]) -> Option<String> {
     let now = Timestamp::from_ms(0).expect("a time");
-    match state.take(offset, entry::decode(bytes, &*simhash()), now) {
+    match state.take(LogPlace { offset, timestamp_ms: None }, entry::decode(bytes, &*simhash()), now) {
+        Taken::Dropped(Admission::Replaced) => panic!("no topic is replaced here"),
         Taken::Dropped(_) => None,
         Taken::Concluded(Conclusion::DeadLetter(letter)) => Some(format!("{} dead", letter.source)),
         Taken::Concluded(Conclusion::Verdict(verdict)) => Some(format!(

@@ -85,13 +85,13 @@ pub fn transactional_id(config: &KafkaConfig, log_partition: u32) -> String {
 /// For questions about topics.
 #[must_use]
 pub fn admin(config: &KafkaConfig) -> ClientConfig {
-    layered(config, &[])
+    layered(config, "admin", &[])
 }
 
 /// A member of the group that shares the page topic.
 #[must_use]
 pub fn pages_consumer(config: &KafkaConfig) -> ClientConfig {
-    let mut client = consumer(config, &fingerprint_group(config), PAGES_QUEUE_KBYTES);
+    let mut client = consumer(config, "pages", &fingerprint_group(config), PAGES_QUEUE_KBYTES);
     client.set("auto.offset.reset", "earliest");
     client
 }
@@ -99,7 +99,7 @@ pub fn pages_consumer(config: &KafkaConfig) -> ClientConfig {
 /// A member of the group that shares out the log's partitions; it reads none itself.
 #[must_use]
 pub fn log_member(config: &KafkaConfig) -> ClientConfig {
-    let mut client = consumer(config, &cluster_group(config), 1);
+    let mut client = consumer(config, "owner", &cluster_group(config), 1);
     client.set("auto.offset.reset", "earliest");
     client
 }
@@ -107,7 +107,7 @@ pub fn log_member(config: &KafkaConfig) -> ClientConfig {
 /// A reader of one partition, from an offset that it is told.
 #[must_use]
 pub fn partition_reader(config: &KafkaConfig) -> ClientConfig {
-    let mut client = consumer(config, &cluster_group(config), RECORDS_QUEUE_KBYTES);
+    let mut client = consumer(config, "reader", &cluster_group(config), RECORDS_QUEUE_KBYTES);
     client.set("auto.offset.reset", "error").set("enable.partition.eof", "true");
     client
 }
@@ -115,7 +115,9 @@ pub fn partition_reader(config: &KafkaConfig) -> ClientConfig {
 /// Sends the log's records: at least once, in order.
 #[must_use]
 pub fn log_producer(config: &KafkaConfig) -> ClientConfig {
-    let mut client = producer(config, &[("message.timeout.ms", "120000"), ("linger.ms", "5")]);
+    // 0: for ever. However slow or long away the brokers are, the queue waits and stays bounded; giving up would
+    // only have the same pages read and sent again.
+    let mut client = producer(config, "log", &[("message.timeout.ms", "0"), ("linger.ms", "5")]);
     client.set("enable.idempotence", "true");
     client
 }
@@ -125,15 +127,24 @@ pub fn log_producer(config: &KafkaConfig) -> ClientConfig {
 pub fn transactional_producer(config: &KafkaConfig, log_partition: u32) -> ClientConfig {
     // A message that cannot be delivered must fail before its transaction times out. A transaction is written
     // when its batch is computed, so waiting for more to send with it would only delay it.
-    let defaults = [("transaction.timeout.ms", "10000"), ("message.timeout.ms", "8000"), ("linger.ms", "0")];
-    let mut client = producer(config, &defaults);
+    // A coordinator that has not yet ended the last transaction says so, and by default it would be asked again after
+    // 100 ms: measured as 100 ms a transaction where 15 are enough.
+    let defaults = [
+        ("transaction.timeout.ms", "10000"),
+        ("message.timeout.ms", "8000"),
+        ("linger.ms", "0"),
+        ("retry.backoff.ms", "5"),
+        ("retry.backoff.max.ms", "500"),
+    ];
+    let mut client = producer(config, "cluster", &defaults);
     client.set("transactional.id", transactional_id(config, log_partition));
     client
 }
 
-fn consumer(config: &KafkaConfig, group: &str, queue_kbytes: u32) -> ClientConfig {
+fn consumer(config: &KafkaConfig, name: &str, group: &str, queue_kbytes: u32) -> ClientConfig {
     let mut client = layered(
         config,
+        name,
         &[
             ("session.timeout.ms", "10000"),
             ("heartbeat.interval.ms", "2000"),
@@ -155,19 +166,20 @@ fn consumer(config: &KafkaConfig, group: &str, queue_kbytes: u32) -> ClientConfi
     client
 }
 
-fn producer(config: &KafkaConfig, defaults: &[(&str, &str)]) -> ClientConfig {
+fn producer(config: &KafkaConfig, name: &str, defaults: &[(&str, &str)]) -> ClientConfig {
     let queue_kbytes = PRODUCER_QUEUE_KBYTES.to_string();
     let ours = [("compression.type", "zstd"), ("queue.buffering.max.kbytes", &*queue_kbytes)];
-    let mut client = layered(config, &[&ours, defaults].concat());
+    let mut client = layered(config, name, &[&ours, defaults].concat());
     // As Java's clients do it, so that a key finds the same partition whoever writes.
     client.set("acks", "all").set("partitioner", "murmur2_random");
     client
 }
 
-fn layered(config: &KafkaConfig, defaults: &[(&str, &str)]) -> ClientConfig {
+/// `name` is the client's in the broker's logs, metrics and quotas, behind that of the installation.
+fn layered(config: &KafkaConfig, name: &str, defaults: &[(&str, &str)]) -> ClientConfig {
     let mut client = ClientConfig::new();
     client.set("bootstrap.servers", &config.bootstrap_servers);
-    client.set("client.id", &config.app);
+    client.set("client.id", format!("{}-{name}", config.app));
     let message_bytes = config.create.message_bytes_max;
     client.set("message.max.bytes", message_bytes.to_string());
     for (name, value) in defaults {

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, ResourceSpecifier, TopicReplication};
-use rdkafka::client::DefaultClientContext;
+use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::RDKafkaErrorCode;
 
 use super::client::{self, CALL_TIMEOUT};
 use crate::config::KafkaConfig;
+use crate::telemetry::kafka::ClientEvents;
 
 /// What a topic must be like.
 struct Wanted<'a> {
@@ -58,7 +59,9 @@ pub struct Counts {
 /// Questions and orders about topics.
 pub struct Topics<'a> {
     config: &'a KafkaConfig,
-    admin: AdminClient<DefaultClientContext>,
+    admin: AdminClient<ClientEvents>,
+    /// Asks for metadata. Unlike the admin client it says why a broker does not answer.
+    probe: BaseConsumer<ClientEvents>,
     runtime: tokio::runtime::Runtime,
 }
 
@@ -68,12 +71,13 @@ impl<'a> Topics<'a> {
     /// # Errors
     /// The client cannot be made.
     pub fn new(config: &'a KafkaConfig) -> anyhow::Result<Self> {
-        let admin = client::create(&client::admin(config), DefaultClientContext)?;
+        let admin = client::create(&client::admin(config), ClientEvents::new("admin"))?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build()
             .context("cannot start a thread")?;
-        Ok(Self { config, admin, runtime })
+        let probe = client::create(&client::partition_reader(config), ClientEvents::new("admin"))?;
+        Ok(Self { config, admin, probe, runtime })
     }
 
     /// Makes the topics that are not there; those that are stay as they are. Names of the new ones.
@@ -176,9 +180,16 @@ impl<'a> Topics<'a> {
 
     /// None where there is no such topic.
     fn partition_count(&self, topic: &str) -> anyhow::Result<Option<u32>> {
-        let metadata = self.admin.inner().fetch_metadata(Some(topic), CALL_TIMEOUT).with_context(|| {
-            format!("no answer from {} about topic {topic}", self.config.bootstrap_servers)
-        })?;
+        let Ok(metadata) = self.probe.fetch_metadata(Some(topic), CALL_TIMEOUT) else {
+            // The reasons wait in a queue, and go to the log as they are taken out. They never end: a few will do.
+            (0..5).for_each(|_| drop(self.probe.poll(Duration::ZERO)));
+            bail!(
+                "no answer from kafka.bootstrap_servers = {:?} within {} s, see the warnings above; is a broker there, \
+                 and do security.protocol and the like fit it?",
+                self.config.bootstrap_servers,
+                CALL_TIMEOUT.as_secs()
+            );
+        };
         let Some(found) = metadata.topics().iter().find(|found| found.name() == topic) else {
             return Ok(None);
         };

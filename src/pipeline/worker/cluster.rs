@@ -11,6 +11,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext, ConsumerGroupMetadata, Rebalance};
 use rdkafka::error::KafkaError;
 use rdkafka::{ClientContext, Statistics, TopicPartitionList};
@@ -175,6 +176,9 @@ impl Cluster {
 }
 
 impl ClientContext for Member {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
+        self.events.log(level, facility, message);
+    }
     fn stats(&self, statistics: Statistics) {
         self.events.statistics(&statistics);
     }

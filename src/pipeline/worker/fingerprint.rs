@@ -20,14 +20,13 @@ use tokio::task::JoinHandle;
 
 use super::stop::Stop;
 use crate::config::Config;
-use crate::log::session::LeaseId;
 use crate::pipeline::budget::{Budget, Permit};
 use crate::pipeline::cpu::CpuStages;
 use crate::pipeline::fingerprint_half::{FingerprintHalf, Fingerprinted};
 use crate::pipeline::kafka::client;
 use crate::sink::kafka::log::LogProducer;
 use crate::source::Record;
-use crate::source::kafka::pages::{Leased, PageConsumer, Shared};
+use crate::source::kafka::pages::{Leased, PageConsumer, PageOrigin, Shared};
 use crate::telemetry::health::Half;
 use crate::telemetry::metrics;
 
@@ -43,7 +42,7 @@ const SESSION_PAUSE: Duration = Duration::from_secs(1);
 /// A batch on its way through the CPU stages.
 struct InFlight {
     results: JoinHandle<Vec<Fingerprinted>>,
-    origins: Vec<(LeaseId, u32, u64)>,
+    origins: Vec<PageOrigin>,
     permit: Permit,
 }
 
@@ -146,8 +145,7 @@ impl Session<'_> {
             };
             self.room_again()?;
             let taken = std::mem::take(&mut batch);
-            let origins =
-                taken.iter().map(|leased| (leased.lease, leased.partition, leased.offset)).collect();
+            let origins = taken.iter().map(|leased| leased.origin).collect();
             let records: Vec<Record> = taken.into_iter().map(|leased| leased.record).collect();
             let results = cpu.submit(records);
             if in_flight.blocking_send(InFlight { results, origins, permit }).is_err() {
@@ -223,8 +221,8 @@ fn send_in_order(
 ) -> anyhow::Result<()> {
     while let Some(InFlight { results, origins, permit }) = in_order.blocking_recv() {
         let results = runtime.block_on(results).context("a CPU stage has failed")?;
-        for (fingerprinted, (lease, partition, offset)) in results.into_iter().zip(origins) {
-            if !producer.send(fingerprinted.record, lease, partition, offset) {
+        for (fingerprinted, origin) in results.into_iter().zip(origins) {
+            if !producer.send(fingerprinted.record, origin) {
                 return Ok(());
             }
         }

@@ -61,6 +61,9 @@ pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<(
         .enable_all()
         .build()?;
     stop::on_signals(&runtime, &stop)?;
+    // Before anybody can ask: not ready until they say so.
+    let watch_fingerprint = roles.fingerprint.then(|| health.add("fingerprint"));
+    let watch_cluster = roles.cluster.then(|| health.add("cluster"));
     serve_admin_port(&runtime, &config.admin.address, &health)?;
 
     let log_partitions = checked_topics(&config)?;
@@ -71,8 +74,6 @@ pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<(
         ?roles,
         "worker starts"
     );
-    let watch_fingerprint = roles.fingerprint.then(|| health.add("fingerprint"));
-    let watch_cluster = roles.cluster.then(|| health.add("cluster"));
     thread::scope(|scope| {
         let left = watch_fingerprint.map(|watch| {
             let (config, half, stop) = (&config, &half, &stop);

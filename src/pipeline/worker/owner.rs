@@ -26,14 +26,14 @@ use crate::config::Config;
 use crate::config::hash::cluster_hash;
 use crate::fingerprint::record::LogRecord;
 use crate::log::entry::{self, EntryError};
-use crate::log::watermarks::Watermarks;
+use crate::log::watermarks::{Admission, Origin, Watermarks};
 use crate::page::timestamp::Timestamp;
 use crate::pipeline::cluster_half::ClusterHalf;
 use crate::pipeline::kafka::resume::{Known, Refusal, next_offset};
-use crate::pipeline::log_partition::{LogPartition, Taken};
+use crate::pipeline::log_partition::{LogPartition, LogPlace, Taken};
 use crate::sink::kafka::outputs::Outputs;
 use crate::sink::kafka::transaction::{TransactionError, TransactionalProducer};
-use crate::source::kafka::partition::{PartitionReader, Step, offset};
+use crate::source::kafka::partition::{PartitionReader, Step, place};
 use crate::telemetry::metrics;
 
 /// Bytes of the log in one transaction: what is no page travels whole, so records may be large.
@@ -233,7 +233,7 @@ impl Owner {
         );
 
         let position = restored.as_ref().map(|restored| restored.clusterer.position().next_log_offset);
-        let next = self.next_offset(log, committed, position)?;
+        let (next, log_end) = self.next_offset(log, committed, position)?;
         let restored = restored.unwrap_or_else(|| {
             let position = Position { log_partition: self.partition, ..Position::default() };
             let clusterer = Clusterer::new(Arc::clone(detector), config.expiry.clone(), position);
@@ -244,8 +244,12 @@ impl Owner {
         let mut state = LogPartition::new(restored, identity, topic, |clusterer| {
             ClusterHalf::new(clusterer, Arc::clone(detector), identity.cluster_hash)
         });
-        let skipped = position.is_some() && position != Some(next);
-        state.skip_to(next);
+        let skipped = next > position.unwrap_or(0);
+        if skipped {
+            tracing::error!(partition = self.partition, next, "going on behind lost records, as accepted");
+            state.skip_to(next);
+            state.accept_gaps(log_end);
+        }
         Ok(Some((state, skipped || (position.is_some() && committed.is_none()))))
     }
 
@@ -262,27 +266,19 @@ impl Owner {
         }
     }
 
+    /// Where to go on in the log, and where it ends.
     fn next_offset(
         &self,
         log: &PartitionReader,
         committed: Option<u64>,
         position: Option<u64>,
-    ) -> Result<u64, Trouble> {
+    ) -> Result<(u64, u64), Trouble> {
         let accept_lost = self.cluster.accepted.lost_records;
         let deadline = Instant::now() + Duration::from_secs(15);
         loop {
             let (log_start, log_end) = log.bounds()?;
             match next_offset(Known { committed, position, log_start, log_end }, accept_lost) {
-                Ok(next) => {
-                    if position != Some(next) && (position.is_some() || next > 0) {
-                        tracing::error!(
-                            partition = self.partition,
-                            next,
-                            "going on behind lost records, as accepted"
-                        );
-                    }
-                    return Ok(next);
-                }
+                Ok(next) => return Ok((next, log_end)),
                 // A leader that has just been elected may not know yet how far the log is.
                 Err(Refusal::LogShorter { .. }) if Instant::now() < deadline && !self.stop.is_requested() => {
                     self.stop.wait(Duration::from_millis(500));
@@ -310,7 +306,7 @@ impl Owner {
                 Step::Record(message) => {
                     let at_work = Instant::now();
                     began.get_or_insert(at_work);
-                    let at = offset(&message);
+                    let at = place(&message);
                     records += 1;
                     bytes += message.payload_len();
                     self.take(at, message.payload().unwrap_or_default(), state, &mut outputs)?;
@@ -338,7 +334,7 @@ impl Owner {
 
     fn take(
         &self,
-        at: u64,
+        at: LogPlace,
         bytes: &[u8],
         state: &mut LogPartition,
         outputs: &mut Outputs,
@@ -346,9 +342,11 @@ impl Owner {
         let half = &self.cluster.half;
         let entry = entry::decode(bytes, &**half.detector());
         if let Err(error @ EntryError::TooNew { .. }) = &entry {
-            let what = format!("{}[{}]@{at}", self.config().kafka.topics.fingerprints, self.partition);
+            let what =
+                format!("{}[{}]@{}", self.config().kafka.topics.fingerprints, self.partition, at.offset);
             return Err(Trouble::Halted(format!("{what}: {error}")));
         }
+        let origin = entry.as_ref().ok().map(|entry| entry.origin.clone());
         let mut log_time = None;
         if let Ok(entry) = &entry
             && let LogRecord::Page(page) = &entry.record
@@ -359,15 +357,32 @@ impl Owner {
             }
         }
         if let Err(error) = &entry {
-            tracing::error!(partition = self.partition, offset = at, "{error}");
+            tracing::error!(partition = self.partition, offset = at.offset, "{error}");
         }
         match state.take(at, entry, Timestamp::now()) {
             Taken::Concluded(conclusion) => outputs.push(conclusion, log_time, &self.config().kafka),
-            Taken::Dropped(why) => metrics::dropped(why),
+            Taken::Dropped(why) => {
+                metrics::dropped(why);
+                if why == Admission::Replaced
+                    && let Some(origin) = origin.filter(|origin| origin.epoch >= self.config().kafka.epoch)
+                {
+                    return Err(Trouble::Halted(Replaced(&origin).to_string()));
+                }
+            }
         }
         Ok(())
     }
 }
+
+/// A page topic was replaced by another one of its name.
+#[derive(Debug, Error)]
+#[error(
+    "topic {topic}, partition {partition}: a page was taken from offset {offset} before, and a later one stands there \
+     now: the topic was deleted and created anew, so its pages would count as read already; raise kafka.epoch to \
+     have all pages of the topic processed",
+    topic = .0.topic, partition = .0.partition, offset = .0.offset
+)]
+struct Replaced<'a>(&'a Origin);
 
 /// Writes transactions, each until it is known to be committed.
 struct Writer<'a> {

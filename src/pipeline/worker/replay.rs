@@ -17,7 +17,7 @@ use crate::pipeline::Sink;
 use crate::pipeline::cluster_half::ClusterHalf;
 use crate::pipeline::log_partition::{LogPartition, Taken};
 use crate::snapshot::TableSettings;
-use crate::source::kafka::partition::{PartitionReader, Step, offset};
+use crate::source::kafka::partition::{PartitionReader, Step, place};
 
 /// Conclusions that go to the sink at once.
 const BATCH: usize = 1000;
@@ -93,6 +93,9 @@ pub fn replay(
         ClusterHalf::new(clusterer, Arc::clone(detector), settings.cluster_hash)
     });
     state.skip_to(begin);
+    if replayed.start_is_missing.is_some() {
+        state.accept_gaps(end);
+    }
     let mut batch = Vec::new();
     if begin < end {
         reader.begin(begin)?;
@@ -103,13 +106,13 @@ pub fn replay(
             Step::End => break,
             Step::Nothing => continue,
         };
-        let at = offset(&message);
-        if at >= end {
+        let at = place(&message);
+        if at.offset >= end {
             break;
         }
         let record = entry::decode(rdkafka::Message::payload(&message).unwrap_or_default(), &**detector);
         if let Err(error @ EntryError::TooNew { .. }) = &record {
-            anyhow::bail!("{}@{at}: {error}", reader.name());
+            anyhow::bail!("{}@{}: {error}", reader.name(), at.offset);
         }
         match state.take(at, record, Timestamp::now()) {
             Taken::Concluded(conclusion) => {

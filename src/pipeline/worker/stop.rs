@@ -8,6 +8,9 @@ use anyhow::Context;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
+/// How long a stop may take. Orchestrators kill after 30 s.
+const STOP_PATIENCE: Duration = Duration::from_secs(28);
+
 /// Asks all threads to come to an end.
 #[derive(Clone, Default)]
 pub struct Stop(Arc<Inner>);
@@ -48,12 +51,16 @@ impl Stop {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "asked for twice; nothing that destructors do is needed")]
-fn end_at_once() -> ! {
-    std::process::exit(130)
+#[expect(
+    clippy::disallowed_methods,
+    reason = "patience is at its end; nothing that destructors do is needed"
+)]
+fn end_at_once(status: i32) -> ! {
+    std::process::exit(status)
 }
 
-/// SIGTERM and SIGINT raise the flag; a second one ends the process at once.
+/// SIGTERM and SIGINT raise the flag. A second one ends the process at once, and so do [`STOP_PATIENCE`] seconds, which
+/// it takes only where brokers do not answer.
 ///
 /// # Errors
 /// The signals cannot be had.
@@ -63,18 +70,21 @@ pub fn on_signals(runtime: &Runtime, stop: &Stop) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen to SIGTERM")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen to SIGINT")?;
     runtime.spawn(async move {
-        for round in 0.. {
+        let mut either = async || {
             tokio::select! {
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
             }
-            if round > 0 {
-                tracing::warn!("stopped at once; nothing is lost, what was not committed is done again");
-                end_at_once();
-            }
-            tracing::info!("stopping: finishing what is in flight");
-            stop.request();
-        }
+        };
+        either().await;
+        tracing::info!("stopping: finishing what is in flight");
+        stop.request();
+        let status = match tokio::time::timeout(STOP_PATIENCE, either()).await {
+            Ok(()) => 130,
+            Err(_) => 1,
+        };
+        tracing::warn!("stopped in the midst; nothing is lost, what was not committed is done again");
+        end_at_once(status);
     });
     Ok(())
 }

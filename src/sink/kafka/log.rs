@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::DeliveryResult;
 use rdkafka::producer::{BaseRecord, Producer, ProducerContext, ThreadedProducer};
@@ -15,10 +16,10 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::config::KafkaConfig;
 use crate::fingerprint::record::LogRecord;
-use crate::log::entry;
-use crate::log::session::{LeaseId, Ticket};
+use crate::log::entry::{self, Sent};
+use crate::log::session::Ticket;
 use crate::pipeline::kafka::client;
-use crate::source::kafka::pages::Shared;
+use crate::source::kafka::pages::{PageOrigin, Shared};
 use crate::telemetry::kafka::ClientEvents;
 use crate::telemetry::metrics;
 
@@ -57,7 +58,8 @@ impl LogProducer {
 
     /// Sends `record`, unless its lease has ended; waits while librdkafka's queue is full. False if the session
     /// has ended.
-    pub fn send(&self, record: LogRecord, lease: LeaseId, partition: u32, offset: u64) -> bool {
+    pub fn send(&self, record: LogRecord, origin: PageOrigin) -> bool {
+        let PageOrigin { lease, partition, offset, timestamp_ms } = origin;
         let log_partition = self.log_partition(&record);
         let (previous_offset, ticket) = {
             let mut state = self.shared.lock();
@@ -69,7 +71,7 @@ impl LogProducer {
                 None => return true, // somebody else's by now
             }
         };
-        let bytes = entry::encode(record, previous_offset, self.detector);
+        let bytes = entry::encode(record, Sent { previous_offset, timestamp_ms }, self.detector);
         let Ok(number) = i32::try_from(log_partition) else { return true };
         let mut message: BaseRecord<'_, (), [u8], Box<Ticket>> =
             BaseRecord::with_opaque_to(&self.topic, Box::new(ticket)).partition(number).payload(&bytes);
@@ -117,6 +119,9 @@ pub fn log_partition(corpus: &str, log_partitions: u32) -> u32 {
 }
 
 impl ClientContext for Deliveries {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
+        self.events.log(level, facility, message);
+    }
     fn stats(&self, statistics: Statistics) {
         self.events.statistics(&statistics);
     }

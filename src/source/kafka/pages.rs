@@ -8,13 +8,15 @@
 //! lost is dropped without a commit. Rebalances run inside [`PageConsumer::poll`], on the caller's thread.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer, ConsumerContext};
 use rdkafka::error::{KafkaError, KafkaResult};
-use rdkafka::message::{BorrowedMessage, Headers, Message as _};
+use rdkafka::message::{BorrowedHeaders, BorrowedMessage, Headers, Message as _};
 use rdkafka::types::RDKafkaRespErr;
 use rdkafka::{ClientContext, Offset, Statistics, TopicPartitionList};
 
@@ -90,16 +92,25 @@ impl Shared {
     }
 }
 
-/// A record, and the lease under which it was read.
+/// A record that was read under a lease.
 pub struct Leased {
-    /// For the log.
+    /// The message.
     pub record: Record,
-    /// The lease.
+    /// Where it stands.
+    pub origin: PageOrigin,
+}
+
+/// Where a page stands, as its log record says it.
+#[derive(Debug, Clone, Copy)]
+pub struct PageOrigin {
+    /// The lease under which it was read.
     pub lease: LeaseId,
     /// Partition of the page topic.
     pub partition: u32,
     /// Offset in it.
     pub offset: u64,
+    /// Its Kafka timestamp, in milliseconds.
+    pub timestamp_ms: Option<i64>,
 }
 
 /// A member of the group.
@@ -159,7 +170,8 @@ impl PageConsumer {
         let place = Place::Message { topic: Arc::clone(&self.topic), partition, offset, epoch: self.epoch };
         let record = Record { place, payload: Payload::Message(Box::new(owned(message))) };
         metrics::page_read(message.payload_len());
-        Some(Leased { record, lease, partition, offset })
+        let timestamp_ms = message.timestamp().to_millis().filter(|ms| *ms >= 0);
+        Some(Leased { record, origin: PageOrigin { lease, partition, offset, timestamp_ms } })
     }
 
     /// Commits what has been delivered since the last time.
@@ -187,7 +199,7 @@ impl PageConsumer {
 
 fn owned(message: &BorrowedMessage<'_>) -> Message {
     let headers = message.headers().map_or_else(Vec::new, |headers| {
-        headers.iter().map(|header| (header.key.to_owned(), header.value.map(<[u8]>::to_vec))).collect()
+        (0..headers.count()).filter_map(|at| readable_header(headers, at)).collect()
     });
     // A record without a time counts as read now; a repetition may say otherwise, and the first one in the log
     // decides.
@@ -199,6 +211,12 @@ fn owned(message: &BorrowedMessage<'_>) -> Message {
         log_time: Some(time.map_or(now, |time| time.min(now))),
     };
     Message { value: message.payload().map(<[u8]>::to_vec), received: Box::new(received) }
+}
+
+/// A header; none where its name is not UTF-8, on which rdkafka panics.
+fn readable_header(headers: &BorrowedHeaders, at: usize) -> Option<(String, Option<Vec<u8>>)> {
+    let header = catch_unwind(AssertUnwindSafe(|| headers.get(at))).ok()?;
+    Some((header.key.to_owned(), header.value.map(<[u8]>::to_vec)))
 }
 
 fn commit(consumer: &BaseConsumer<PagesContext>, topic: &str, offsets: &[(u32, u64)], mode: CommitMode) {
@@ -220,6 +238,9 @@ fn commit(consumer: &BaseConsumer<PagesContext>, topic: &str, offsets: &[(u32, u
 }
 
 impl ClientContext for PagesContext {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
+        self.events.log(level, facility, message);
+    }
     fn stats(&self, statistics: Statistics) {
         self.events.statistics(&statistics);
     }
@@ -360,6 +381,7 @@ impl PagesContext {
             numbers.iter().for_each(|partition| state.session.revoke(*partition));
         }
         self.shared.notify();
+        partitions.elements().iter().for_each(|element| metrics::lag(&self.topic, element.partition(), 0));
         tracing::info!(partitions = ?numbers, lost, "pages: partitions revoked");
         self.health.revoked(numbers.len());
         consumer.incremental_unassign(partitions).context("cannot give partitions back")

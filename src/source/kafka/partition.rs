@@ -12,7 +12,9 @@ use rdkafka::{Offset, TopicPartitionList};
 
 use crate::config::KafkaConfig;
 use crate::pipeline::kafka::client::{self, CALL_TIMEOUT};
+use crate::pipeline::log_partition::LogPlace;
 use crate::telemetry::kafka::ClientEvents;
+use crate::telemetry::metrics;
 
 /// Reads one partition.
 pub struct PartitionReader {
@@ -37,7 +39,8 @@ impl PartitionReader {
     /// # Errors
     /// The client cannot be made.
     pub fn new(config: &KafkaConfig, topic: &str, partition: u32) -> anyhow::Result<Self> {
-        let consumer = client::create(&client::partition_reader(config), ClientEvents::new("reader"))?;
+        let consumer =
+            client::create(&client::partition_reader(config), ClientEvents::new("reader").lag_of(topic))?;
         Ok(Self { consumer, topic: topic.to_owned(), partition: i32::try_from(partition)? })
     }
 
@@ -152,8 +155,18 @@ impl PartitionReader {
     }
 }
 
-/// A message's offset.
+impl Drop for PartitionReader {
+    fn drop(&mut self) {
+        // It reads no more, so it lags behind nothing.
+        metrics::lag(&self.topic, self.partition, 0);
+    }
+}
+
+/// Where a message of the log stands.
 #[must_use]
-pub fn offset(message: &BorrowedMessage<'_>) -> u64 {
-    u64::try_from(message.offset()).unwrap_or(0)
+pub fn place(message: &BorrowedMessage<'_>) -> LogPlace {
+    LogPlace {
+        offset: u64::try_from(message.offset()).unwrap_or(0),
+        timestamp_ms: message.timestamp().to_millis(),
+    }
 }

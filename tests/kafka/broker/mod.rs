@@ -2,11 +2,11 @@
 //! killed with the test process. `KAFKA_BOOTSTRAP` names another cluster, for tests that need no broker of their
 //! own. Where neither can be had, tests fail and say what to install.
 
-#![allow(dead_code, reason = "tests that use it all are on their way")]
-
 pub(crate) mod topics;
 pub(crate) mod worker;
 
+use rdkafka::ClientConfig;
+use rdkafka::consumer::{BaseConsumer, Consumer};
 use std::fs::{self, File};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -107,6 +107,15 @@ impl Brokers {
         self.wait_until_up(i);
     }
 
+    /// Whether all brokers have all of a topic.
+    pub(crate) fn in_sync(&self, topic: &str) -> bool {
+        let client: BaseConsumer =
+            ClientConfig::new().set("bootstrap.servers", self.bootstrap()).create().expect("a client");
+        let Ok(metadata) = client.fetch_metadata(Some(topic), Duration::from_secs(10)) else { return false };
+        let partitions = metadata.topics()[0].partitions();
+        !partitions.is_empty() && partitions.iter().all(|p| p.isr().len() == self.nodes.len())
+    }
+
     fn spawn(&mut self, i: usize) {
         let output = File::options()
             .create(true)
@@ -156,7 +165,8 @@ fn free_ports(count: usize) -> Vec<u16> {
     listeners.iter().map(|listener| listener.local_addr().expect("an address").port()).collect()
 }
 
-fn java() -> Command {
+/// Java with Kafka's classes.
+pub(crate) fn java() -> Command {
     let mut command = Command::new("java");
     let classes = format!("{}/*", library().display());
     command.args(["-Xms128m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", &classes]);

@@ -175,7 +175,7 @@ impl Worker {
 
     /// Sends a signal by name.
     pub(crate) fn signal(&self, name: &str) {
-        let sent = Command::new("sh").args(["-c", &format!("kill -{name} {}", self.child.id())]).status();
+        let sent = Command::new("sh").args(["-c", &format!("kill -{name} {}", self.pid())]).status();
         assert!(sent.expect("sh starts").success());
     }
 

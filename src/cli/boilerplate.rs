@@ -1,0 +1,88 @@
+//! `leitong boilerplate build`: paragraphs that stand on many pages, for `paragraph.boilerplate_file`.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use super::documents;
+use super::settings::{self, Wrong, wrong};
+use crate::config::load;
+use crate::fingerprint::paragraph::boilerplate::{HEADER, letters_hash};
+use crate::segment::{Segmenter, Terms};
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the paragraphs that stand on many pages; read the list before you use it
+    Build {
+        /// Configuration file for extraction and segmentation
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+        /// The list; name it in `paragraph.boilerplate_file`
+        #[arg(long, value_name = "FILE", default_value = "-")]
+        output: PathBuf,
+        /// Pages from which on a paragraph is common: more than any text has copies
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        pages_min: u32,
+        /// Paragraphs held at once; beyond them the rarest go
+        #[arg(long, value_name = "N", default_value_t = 5_000_000)]
+        paragraphs_max: usize,
+        /// Pages as for `dedup`
+        #[arg(value_name = "INPUT", required = true)]
+        inputs: Vec<PathBuf>,
+    },
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let Action::Build { config, output, pages_min, paragraphs_max, inputs } = &arguments.action;
+    let config = settings::config(config.as_deref(), None, None)?;
+    let lexicons = load::lexicons(&config).map_err(Wrong::from)?;
+    let segmenter = Segmenter::new(&config.segment, &lexicons).map_err(wrong)?;
+    let mut terms = Terms::default();
+    // Of each paragraph on how many pages it stands, and its text from the second page on.
+    let mut counts = HashMap::<u64, (u32, Box<str>)>::new();
+    let mut pages = 0_u64;
+    documents::for_each(inputs, &config, |_, document, _| {
+        pages += 1;
+        // Normalised, as the detector sees paragraphs.
+        segmenter.segment(&document, &mut terms);
+        let texts = terms.paragraphs().iter().map(|paragraph| &terms.text()[paragraph.text.clone()]);
+        let mut of_page: Vec<(u64, &str)> =
+            texts.filter_map(|text| Some((letters_hash(text)?, text))).collect();
+        of_page.sort_unstable_by_key(|(hash, _)| *hash);
+        of_page.dedup_by_key(|(hash, _)| *hash);
+        for (hash, text) in of_page {
+            match counts.entry(hash) {
+                Entry::Vacant(entry) => _ = entry.insert((1, "".into())),
+                Entry::Occupied(mut entry) => {
+                    let (count, known) = entry.get_mut();
+                    *count += 1;
+                    if known.is_empty() {
+                        *known = text.replace(['\n', '\r'], " ").into();
+                    }
+                }
+            }
+        }
+        let mut least = 1;
+        while counts.len() > (*paragraphs_max).max(1_000) {
+            counts.retain(|_, (count, _)| *count > least);
+            least += 1;
+        }
+    })?;
+    let mut common: Vec<(u32, Box<str>)> =
+        counts.into_values().filter(|(count, _)| count >= pages_min).collect();
+    common.sort_unstable_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    let mut file = format!("{HEADER}\n# On {pages_min} pages or more of {pages}.\n");
+    common.iter().for_each(|(_, text)| file.push_str(&format!("{text}\n")));
+    documents::write(output, &file)?;
+    eprintln!("leitong: {pages} pages, {} common paragraphs", common.len());
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,215 @@
+//! `leitong eval`: how well detectors do on some pages.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Args;
+
+use super::documents;
+use super::settings::{self, Wrong, wrong};
+use crate::config::{Config, load};
+use crate::eval::pages::{EvalPage, are_labelled, founders, labelled_pairs};
+use crate::eval::pairs::{self, Compared};
+use crate::eval::parallel::Workers;
+use crate::eval::perturb::{Condition, Family, Perturber};
+use crate::eval::random::Random;
+use crate::eval::recall::{self, Recall};
+use crate::eval::report::{DetectorReport, Report, markdown};
+use crate::eval::{self, Competitor, Plan, html, stream};
+use crate::fingerprint::{self, DETECTORS};
+use crate::segment::Segmenter;
+
+/// Texts that others are perturbed with.
+const OTHER_TEXTS: usize = 50;
+/// Characters of main text from which on a text is perturbed: 1 % of it are some words at least.
+const TEXT_CHARS_MIN: usize = 300;
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// A detector that takes part; several times for several [default: all]
+    #[arg(long, value_name = "NAME")]
+    detector: Vec<String>,
+    /// A configuration file whose detector takes part under the file's name; only the detector's settings count
+    #[arg(long, value_name = "FILE")]
+    variant: Vec<PathBuf>,
+    /// Configuration file for extraction, segmentation, and the detectors named by --detector
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Write the report as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write the tables as Markdown
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Write a page with plots
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Of all that is drawn at random
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Texts that are perturbed; 0 leaves this out
+    #[arg(long, default_value_t = 1000)]
+    texts: usize,
+    /// Unrelated pairs whose distances are looked at
+    #[arg(long, default_value_t = 20_000)]
+    pairs: usize,
+    /// Synonyms that replace words, the words of each line parted by tabs; not the detector's own list, or the test
+    /// is circular
+    #[arg(long, value_name = "FILE")]
+    synonyms: Option<PathBuf>,
+    /// Threads [default: one a core]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    threads: usize,
+    /// Pages as for `dedup`; with the fields `cluster` and `label` (new, dup, ambiguous) the verdicts are scored
+    #[arg(value_name = "INPUT", required = true)]
+    inputs: Vec<PathBuf>,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let config = settings::config(arguments.config.as_deref(), None, None)?;
+    let competitors = competitors(arguments, &config)?;
+    let lexicons = load::lexicons(&config).map_err(Wrong::from)?;
+    let segmenter = Segmenter::new(&config.segment, &lexicons).map_err(wrong)?;
+    let synonyms = match &arguments.synonyms {
+        Some(path) => {
+            std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?
+        }
+        None => String::new(),
+    };
+    let plan = Plan { seed: arguments.seed, texts: arguments.texts, pairs: arguments.pairs, synonyms };
+    let pages = pages(&arguments.inputs, &config)?;
+    let inputs = arguments.inputs.iter().map(|path| path.display().to_string()).collect();
+    let report = evaluate(inputs, &pages, &competitors, &segmenter, &Workers::new(arguments.threads), &plan)?;
+    let tables = markdown(&report);
+    let files = [
+        (&arguments.json, serde_json::to_string_pretty(&report)? + "\n"),
+        (&arguments.markdown, tables.clone()),
+        (&arguments.html, html::page(&report)),
+    ];
+    for (path, contents) in files {
+        let Some(path) = path else { continue };
+        std::fs::write(path, contents).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    print!("{tables}");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Detectors by name, then variants.
+fn competitors(arguments: &Arguments, config: &Config) -> anyhow::Result<Vec<Competitor>> {
+    let names: Vec<&str> = match (arguments.detector.is_empty(), arguments.variant.is_empty()) {
+        (true, true) => DETECTORS.iter().map(|(name, _)| *name).collect(),
+        _ => arguments.detector.iter().map(String::as_str).collect(),
+    };
+    let mut competitors = Vec::new();
+    for name in names {
+        competitors
+            .push(competitor(name.to_owned(), &Config { detector: name.to_owned(), ..config.clone() })?);
+    }
+    for path in &arguments.variant {
+        let variant = settings::config(Some(path), None, None)?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        competitors.push(competitor(name, &variant)?);
+    }
+    Ok(competitors)
+}
+
+pub(super) fn competitor(name: String, config: &Config) -> anyhow::Result<Competitor> {
+    let resources = load::resources(config).map_err(Wrong::from)?;
+    let detector = fingerprint::detector(&config.detector, config, &resources)
+        .ok_or_else(|| wrong(format_args!("--detector {name:?}: {}", load::detectors_hint())))?
+        .map_err(wrong)?;
+    Ok(Competitor { name, detector: detector.into() })
+}
+
+/// All pages that have a main text.
+pub(super) fn pages(inputs: &[PathBuf], config: &Config) -> anyhow::Result<Vec<EvalPage>> {
+    let mut pages = Vec::new();
+    documents::for_each(inputs, config, |id, document, label| pages.push(EvalPage { id, document, label }))?;
+    if pages.len() < 2 {
+        return Err(wrong("fewer than two pages with a main text: there is nothing to compare"));
+    }
+    Ok(pages)
+}
+
+fn evaluate(
+    inputs: Vec<String>,
+    pages: &[EvalPage],
+    competitors: &[Competitor],
+    segmenter: &Segmenter,
+    workers: &Workers,
+    plan: &Plan,
+) -> anyhow::Result<Report> {
+    let labelled = are_labelled(pages);
+    let prints = eval::fingerprints(pages, competitors, segmenter, workers);
+    let founders = founders(pages);
+    let (texts, others) = sample(pages, &founders, plan);
+    let others: Vec<&str> = others.iter().map(String::as_str).collect();
+    let perturber =
+        Perturber::new(others, &plan.synonyms).map_err(|error| wrong(format_args!("--synonyms: {error}")))?;
+    let conditions = if texts.is_empty() { Vec::new() } else { Condition::all(!plan.synonyms.is_empty()) };
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let recalls =
+        recall::measure(&texts, &conditions, &perturber, competitors, segmenter, workers, plan.seed);
+    let (related, related_pairs) = if labelled {
+        (labelled_pairs(pages), "each labelled near-duplicate with the first page of its cluster")
+    } else {
+        (Vec::new(), "texts and what became of them when 5 % were rewritten")
+    };
+    let unrelated = pairs::draw(&founders, plan.pairs, plan.seed);
+    let numbered: Vec<usize> = (0..competitors.len()).collect();
+    let reports = workers.map(
+        "pairs and streams, by detector",
+        &numbered,
+        || (),
+        |(), number| {
+            let (Competitor { name, detector }, of_detector, recall) =
+                (&competitors[*number], &prints[*number], recalls[*number].clone());
+            let related = if labelled {
+                pairs::compare(&related, &of_detector.prints, &**detector)
+            } else {
+                rewritten(&recall)
+            };
+            let unrelated = pairs::compare(&unrelated, &of_detector.prints, &**detector);
+            DetectorReport {
+                name: name.clone(),
+                micros_per_6_kb: of_detector.micros_per_6_kb,
+                bytes: of_detector.bytes,
+                judged: of_detector.prints.iter().flatten().count() as f64 / pages.len() as f64,
+                stream: labelled.then(|| stream::score(pages, &of_detector.prints, detector, plan.seed)),
+                distances: pairs::distances(&related, &unrelated),
+                false_matches: pairs::false_matches(&founders, pages, &of_detector.prints, &**detector),
+                recall,
+            }
+        },
+    );
+    Ok(Report {
+        inputs,
+        pages: pages.len(),
+        labelled,
+        seed: plan.seed,
+        texts: texts.len(),
+        related_pairs: related_pairs.to_owned(),
+        detectors: reports,
+    })
+}
+
+/// Related pairs, where there are no labels.
+fn rewritten(recalls: &[Recall]) -> Vec<Compared> {
+    let is_it = |recall: &&Recall| recall.condition == Condition { family: Family::Rewritten, level: 0.05 };
+    let recall = recalls.iter().find(is_it);
+    recall.map_or_else(Vec::new, |recall| recall.compared.clone())
+}
+
+/// Texts to be perturbed, and others to take from.
+fn sample(pages: &[EvalPage], founders: &[usize], plan: &Plan) -> (Vec<String>, Vec<String>) {
+    let mut order = founders.to_vec();
+    Random::new(plan.seed, u64::MAX).shuffle(&mut order);
+    let texts = order.into_iter().map(|at| pages[at].document.text());
+    let mut texts: Vec<String> =
+        texts.filter(|text| text.chars().count() >= TEXT_CHARS_MIN).take(plan.texts + OTHER_TEXTS).collect();
+    // Of few texts, a part is for the others.
+    let others = texts.split_off(texts.len() - OTHER_TEXTS.min(texts.len() / 2));
+    texts.truncate(plan.texts);
+    (texts, others)
+}

@@ -1,0 +1,218 @@
+//! `leitong tune`: which threshold of a detector fits some labelled pairs.
+
+use std::collections::HashMap;
+use std::fs::OpenOptions;
+use std::io::{BufRead, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Args;
+use serde::{Deserialize, Serialize};
+
+use super::eval::{competitor, pages};
+use super::settings::{self, Wrong, wrong};
+use crate::config::load;
+use crate::eval::pages::{EvalPage, are_labelled, founders, labelled_pairs};
+use crate::eval::parallel::Workers;
+use crate::eval::threshold::{Labelled, curve, suggest};
+use crate::eval::{self, pairs};
+use crate::fingerprint::Detector;
+use crate::segment::Segmenter;
+
+/// Characters of each page that are shown.
+const SHOWN_CHARS: usize = 300;
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The detector [default: the configured one]
+    #[arg(long, value_name = "NAME")]
+    detector: Option<String>,
+    /// Configuration file
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Labelled pairs, one a line: {"a": page id, "b": page id, "near": true or false}
+    #[arg(long, value_name = "FILE")]
+    labels: Option<PathBuf>,
+    /// Show N pairs near the threshold, ask for each whether it is one text, and add the answers to --labels
+    #[arg(long, value_name = "N", requires = "labels")]
+    ask: Option<usize>,
+    /// Precision that the suggested threshold must reach; of all such the highest recall is taken
+    #[arg(long, value_name = "SHARE", default_value_t = 0.99)]
+    precision: f64,
+    /// Of the unrelated pairs that are drawn where pages are labelled
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Pages as for `dedup`; with the fields `cluster` and `label` they need no --labels
+    #[arg(value_name = "INPUT", required = true)]
+    inputs: Vec<PathBuf>,
+}
+
+/// A line of `--labels`.
+#[derive(Debug, Serialize, Deserialize)]
+struct Label {
+    a: String,
+    b: String,
+    near: bool,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let config = settings::config(arguments.config.as_deref(), arguments.detector.as_deref(), None)?;
+    let lexicons = load::lexicons(&config).map_err(Wrong::from)?;
+    let segmenter = Segmenter::new(&config.segment, &lexicons).map_err(wrong)?;
+    let competitors = [competitor(config.detector.clone(), &config)?];
+    let detector = &*competitors[0].detector;
+    let pages = pages(&arguments.inputs, &config)?;
+    let prints = eval::fingerprints(&pages, &competitors, &segmenter, &Workers::new(0));
+    let prints = &prints[0].prints;
+    let compare = |a: usize, b: usize| Some(detector.compare(prints[a].as_deref()?, prints[b].as_deref()?));
+    let mut labelled: Vec<Labelled> = Vec::new();
+    let mut add = |a: usize, b: usize, near: bool| {
+        labelled.extend(
+            compare(a, b).map(|comparison| Labelled { distance: comparison.distance, related: near }),
+        );
+    };
+    match &arguments.labels {
+        Some(path) => {
+            if let Some(count) = arguments.ask {
+                ask(&boundary_pairs(&pages, prints, detector, count, arguments.seed), &pages, path)?;
+            }
+            let by_id: HashMap<&str, usize> =
+                (0..).zip(&pages).map(|(at, page)| (page.id.as_str(), at)).collect();
+            for label in read(path)? {
+                let find = |id: &str| {
+                    by_id
+                        .get(id)
+                        .copied()
+                        .ok_or_else(|| wrong(format_args!("{}: no page {id:?}", path.display())))
+                };
+                add(find(&label.a)?, find(&label.b)?, label.near);
+            }
+        }
+        None if are_labelled(&pages) => {
+            let related = labelled_pairs(&pages);
+            for (a, b) in pairs::draw(&founders(&pages), related.len().max(1_000) * 4, arguments.seed) {
+                add(a, b, false);
+            }
+            related.iter().for_each(|(a, b)| add(*a, *b, true));
+        }
+        None => {
+            return Err(wrong(
+                "the pages have no labels: give pairs with --labels, or label some with --ask 40",
+            ));
+        }
+    }
+    report(&mut labelled, detector, arguments.precision);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn report(labelled: &mut [Labelled], detector: &dyn Detector, precision: f64) {
+    let related = labelled.iter().filter(|pair| pair.related).count();
+    println!("{}: {related} related pairs, {} unrelated ones\n", detector.name(), labelled.len() - related);
+    let curve = curve(labelled);
+    println!("| distance up to | precision | recall | F1 |\n|---|---|---|---|");
+    // Some twenty lines, evenly over the recall.
+    let mut last = f64::NEG_INFINITY;
+    for point in &curve {
+        if point.recall - last >= 0.05 || Some(point) == curve.last() {
+            let distance = detector.distance(point.distance);
+            println!("| {distance} | {:.4} | {:.4} | {:.4} |", point.precision, point.recall, point.f1());
+            last = point.recall;
+        }
+    }
+    match suggest(&curve, precision) {
+        None => println!("\nNo related pair has a fingerprint: there is nothing to suggest."),
+        Some(point) => {
+            let reached = if point.precision >= precision {
+                ""
+            } else {
+                " (no threshold reaches it; this is the best F1)"
+            };
+            println!(
+                "\nFor a precision of {precision}{reached}: distance up to {}, precision {:.4}, recall {:.4}",
+                detector.distance(point.distance),
+                point.precision,
+                point.recall
+            );
+            match detector.threshold_setting(point.distance) {
+                Some(setting) => println!("\n{setting}"),
+                None => println!("\nThis detector has no threshold to set."),
+            }
+        }
+    }
+}
+
+/// Pairs on both sides of the threshold, the nearest to it first: those called near that are furthest apart, and
+/// those not called near that are least so.
+fn boundary_pairs(
+    pages: &[EvalPage],
+    prints: &[Option<Box<[u8]>>],
+    detector: &dyn Detector,
+    count: usize,
+    seed: u64,
+) -> Vec<(usize, usize)> {
+    let all: Vec<usize> = (0..pages.len()).collect();
+    let mut candidates = Vec::new();
+    pairs::sharing_a_key(prints, detector, |a, b| candidates.push((a, b)));
+    candidates.extend(pairs::draw(&all, 20_000, seed));
+    candidates.iter_mut().for_each(|pair| *pair = (pair.0.min(pair.1), pair.0.max(pair.1)));
+    candidates.sort_unstable();
+    candidates.dedup();
+    let compared = candidates.into_iter().filter_map(|(a, b)| {
+        let comparison = detector.compare(prints[a].as_deref()?, prints[b].as_deref()?);
+        Some((comparison.distance, comparison.near, (a, b)))
+    });
+    let (mut near, mut apart): (Vec<_>, Vec<_>) = compared.partition(|(_, near, _)| *near);
+    near.sort_unstable_by_key(|(distance, _, pair)| (std::cmp::Reverse(*distance), *pair));
+    apart.sort_unstable_by_key(|(distance, _, pair)| (*distance, *pair));
+    let chosen = near.into_iter().take(count / 2).chain(apart.into_iter().take(count.div_ceil(2)));
+    chosen.map(|(_, _, pair)| pair).collect()
+}
+
+/// Shows pairs, and adds the answers to `path`.
+fn ask(pairs: &[(usize, usize)], pages: &[EvalPage], path: &Path) -> anyhow::Result<()> {
+    let known = if path.exists() { read(path)? } else { Vec::new() };
+    let mut file = OpenOptions::new().create(true).append(true).open(path);
+    let file = file.as_mut().map_err(|error| anyhow::anyhow!("cannot write {}: {error}", path.display()))?;
+    let mut answers = std::io::stdin().lock().lines();
+    for (number, (a, b)) in pairs.iter().enumerate() {
+        let (a, b) = (&pages[*a], &pages[*b]);
+        if known.iter().any(|label| label.a == a.id && label.b == b.id) {
+            continue;
+        }
+        for page in [a, b] {
+            let text: String = page.document.text().chars().take(SHOWN_CHARS).collect();
+            eprintln!("── {} ──\n{text}\n", page.id);
+        }
+        let near = loop {
+            eprint!("{} of {}: one text? [y]es, [n]o, [s]kip, [q]uit: ", number + 1, pairs.len());
+            std::io::stderr().flush()?;
+            match answers.next().transpose().context("cannot read answers")?.as_deref().map(str::trim) {
+                Some("y" | "yes") => break Some(true),
+                Some("n" | "no") => break Some(false),
+                Some("s" | "skip") => break None,
+                None | Some("q" | "quit") => return Ok(()),
+                Some(_) => {}
+            }
+        };
+        if let Some(near) = near {
+            let label = Label { a: a.id.clone(), b: b.id.clone(), near };
+            writeln!(file, "{}", serde_json::to_string(&label)?)
+                .with_context(|| format!("cannot write {}", path.display()))?;
+        }
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> anyhow::Result<Vec<Label>> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let parse = |(number, line): (usize, &str)| {
+        serde_json::from_str(line).map_err(|error| {
+            wrong(format_args!(
+                "{}: line {number}: {error}; write {{\"a\": id, \"b\": id, \"near\": true}}",
+                path.display()
+            ))
+        })
+    };
+    (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()).map(parse).collect()
+}

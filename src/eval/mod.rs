@@ -1,0 +1,108 @@
+//! How well detectors tell near-duplicates: the experiments of the papers, over any pages.
+//!
+//! ```text
+//! pages ─→ fingerprints of every detector ─┬→ stream: Single-Pass against the labels (P, R, F1)
+//!   │                                      ├→ related pairs, unrelated pairs → distances, thresholds
+//!   │                                      └→ all unrelated pairs through the keys → false matches
+//!   └─→ perturb (seeded) ─→ fingerprints ───→ recall by kind and share of change
+//! ```
+//! In: pages, with labels or without. Out: a [`Report`](report::Report). Two runs with the same seed give the same report but
+//! for times. Memory: all documents and fingerprints.
+
+pub mod html;
+pub mod interval;
+pub mod pages;
+pub mod pairs;
+pub mod parallel;
+pub mod perturb;
+pub mod random;
+pub mod recall;
+pub mod report;
+pub mod stream;
+mod svg;
+pub mod threshold;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::extract::Document;
+use crate::fingerprint::Detector;
+use crate::segment::{Segmenter, Terms};
+use pages::EvalPage;
+use parallel::Workers;
+
+/// A detector that takes part, under a name of its own.
+pub struct Competitor {
+    /// The detector's name, or that of a variant's file.
+    pub name: String,
+    /// With its settings.
+    pub detector: Arc<dyn Detector>,
+}
+
+/// How an evaluation is done.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Of all that is drawn.
+    pub seed: u64,
+    /// Texts that are perturbed.
+    pub texts: usize,
+    /// Unrelated pairs whose distances are looked at.
+    pub pairs: usize,
+    /// Lines of synonyms that replace words, or nothing.
+    pub synonyms: String,
+}
+
+/// Fingerprints of the pages by one detector.
+pub struct Prints {
+    /// Of each page; none where there is too little to judge.
+    pub prints: Vec<Option<Box<[u8]>>>,
+    /// Microseconds for 6,000 bytes of text, after segmentation.
+    pub micros_per_6_kb: f64,
+    /// Of those that have one, on average.
+    pub bytes: f64,
+}
+
+/// How often each fingerprint is made; the shortest time counts, since others only disturb.
+const REPEATS: usize = 3;
+
+/// The fingerprints of all pages by all detectors.
+pub fn fingerprints(
+    pages: &[EvalPage],
+    competitors: &[Competitor],
+    segmenter: &Segmenter,
+    workers: &Workers,
+) -> Vec<Prints> {
+    let of_pages = workers.map("fingerprints", pages, Terms::default, |terms, page| {
+        segmenter.segment(&page.document, terms);
+        let of_each = competitors.iter().map(|competitor| {
+            let timed = (0..REPEATS).map(|_| {
+                let since = Instant::now();
+                let print = competitor.detector.fingerprint(terms);
+                (since.elapsed(), print)
+            });
+            timed.min_by_key(|(time, _)| *time).expect("at least once")
+        });
+        (terms.text().len(), of_each.collect::<Vec<_>>())
+    });
+    let text_bytes: usize = of_pages.iter().map(|(bytes, _)| bytes).sum();
+    let mut of_pages: Vec<_> = of_pages.into_iter().map(|(_, prints)| prints.into_iter()).collect();
+    competitors
+        .iter()
+        .map(|_| {
+            let timed: Vec<_> = of_pages.iter_mut().filter_map(Iterator::next).collect();
+            let seconds: f64 = timed.iter().map(|(time, _)| time.as_secs_f64()).sum();
+            let prints: Vec<_> = timed.into_iter().map(|(_, print)| print).collect();
+            let sizes: Vec<usize> = prints.iter().flatten().map(|print| print.len()).collect();
+            Prints {
+                micros_per_6_kb: seconds * 1e6 * 6_000.0 / text_bytes.max(1) as f64,
+                bytes: sizes.iter().sum::<usize>() as f64 / sizes.len().max(1) as f64,
+                prints,
+            }
+        })
+        .collect()
+}
+
+/// A text as a document.
+fn document(text: &str) -> Document {
+    Document::from_text(None, text)
+}

@@ -1,0 +1,103 @@
+//! Pages for an evaluation: documents, with labels where they have them.
+
+use serde::Deserialize;
+
+use crate::extract::Document;
+
+/// A page of an evaluation.
+#[derive(Debug)]
+pub struct EvalPage {
+    /// The page's id.
+    pub id: String,
+    /// Its main text.
+    pub document: Document,
+    /// What is known of it.
+    pub label: Option<Label>,
+}
+
+/// What is known of a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Label {
+    /// Pages of one cluster have one origin.
+    pub cluster: String,
+    /// What a verdict should say.
+    pub kind: LabelKind,
+}
+
+/// What a verdict should say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LabelKind {
+    /// The first of its cluster.
+    New,
+    /// A near-duplicate of an earlier page of its cluster.
+    Dup,
+    /// Not scored.
+    Ambiguous,
+}
+
+impl Label {
+    /// The label in the JSON line of a page: its fields `cluster` and `label`.
+    #[must_use]
+    pub fn of_line(line: &[u8]) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Fields {
+            cluster: String,
+            label: LabelKind,
+        }
+        let Fields { cluster, label } = serde_json::from_slice(line).ok()?;
+        Some(Self { cluster, kind: label })
+    }
+}
+
+/// Whether every page has a label.
+#[must_use]
+pub fn are_labelled(pages: &[EvalPage]) -> bool {
+    !pages.is_empty() && pages.iter().all(|page| page.label.is_some())
+}
+
+/// Pages that are unrelated as far as is known: the first of each cluster, or all where there are no labels.
+#[must_use]
+pub fn founders(pages: &[EvalPage]) -> Vec<usize> {
+    let mut seen = std::collections::HashSet::new();
+    let is_first =
+        |page: &EvalPage| page.label.as_ref().is_none_or(|label| seen.insert(label.cluster.clone()));
+    let mut is_first = is_first;
+    (0..pages.len()).filter(|at| is_first(&pages[*at])).collect()
+}
+
+/// Each near-duplicate with the first page of its cluster.
+#[must_use]
+pub fn labelled_pairs(pages: &[EvalPage]) -> Vec<(usize, usize)> {
+    let mut first = std::collections::HashMap::new();
+    let mut pairs = Vec::new();
+    for (at, page) in pages.iter().enumerate() {
+        let Some(label) = &page.label else { continue };
+        let founder = *first.entry(&label.cluster).or_insert(at);
+        if label.kind == LabelKind::Dup && founder != at {
+            pairs.push((founder, at));
+        }
+    }
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_read_and_pairs_found() {
+        let label = |kind: &str| {
+            Label::of_line(format!("{{\"id\":1,\"cluster\":\"c\",\"label\":\"{kind}\"}}").as_bytes())
+        };
+        assert_eq!(label("dup").map(|label| label.kind), Some(LabelKind::Dup));
+        assert_eq!(label("what"), None);
+        assert_eq!(Label::of_line(b"{\"id\":1}"), None);
+        let page =
+            |kind: &str| EvalPage { id: String::new(), document: Document::default(), label: label(kind) };
+        let pages = [page("new"), page("dup"), page("ambiguous"), page("dup")];
+        assert!(are_labelled(&pages));
+        assert_eq!(founders(&pages), [0]);
+        assert_eq!(labelled_pairs(&pages), [(0, 1), (0, 3)]);
+    }
+}

@@ -1,0 +1,218 @@
+//! Pairs of pages: how far related and unrelated ones are apart, what each threshold would do, and how often
+//! unrelated ones are called near.
+
+use std::collections::{HashMap, HashSet};
+
+use serde::Serialize;
+
+use super::pages::EvalPage;
+use super::random::Random;
+use crate::fingerprint::Detector;
+
+/// Letters in a row that two unrelated texts do not have in common.
+const PASSAGE_CHARS: usize = 20;
+/// Steps of a threshold curve.
+const STEPS: usize = 48;
+/// Bars of a histogram.
+const BARS: usize = 40;
+
+/// Distances of related and unrelated pairs.
+#[derive(Debug, Clone, Serialize)]
+pub struct Distances {
+    /// Related pairs.
+    pub related: usize,
+    /// Unrelated pairs that were drawn.
+    pub unrelated: usize,
+    /// Where each bar begins, and the shares of related and unrelated pairs that fall into it.
+    pub histogram: Vec<(f64, f64, f64)>,
+    /// What would be called near by distance alone.
+    pub thresholds: Vec<Threshold>,
+    /// Of the detector as it is set: share of the related pairs that are near.
+    pub near_related: f64,
+    /// The same of the unrelated pairs.
+    pub near_unrelated: f64,
+}
+
+/// What a threshold would do.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Threshold {
+    /// Pairs up to this distance are near.
+    pub distance: f64,
+    /// Of the pairs called near, those that are related, among as many unrelated as related pairs.
+    pub precision: f64,
+    /// Of the related pairs, those called near.
+    pub recall: f64,
+}
+
+/// A pair's distance, and whether it is near.
+pub type Compared = (f64, bool);
+
+/// Compares pairs of pages; those without fingerprints are left out.
+pub fn compare(
+    pairs: &[(usize, usize)],
+    prints: &[Option<Box<[u8]>>],
+    detector: &dyn Detector,
+) -> Vec<Compared> {
+    let compared = pairs.iter().filter_map(|(a, b)| {
+        let comparison = detector.compare(prints[*a].as_deref()?, prints[*b].as_deref()?);
+        Some((detector.distance(comparison.distance), comparison.near))
+    });
+    compared.collect()
+}
+
+/// `count` pairs of different members of `unrelated`.
+pub fn draw(unrelated: &[usize], count: usize, seed: u64) -> Vec<(usize, usize)> {
+    let mut random = Random::new(seed, 0);
+    if unrelated.len() < 2 {
+        return Vec::new();
+    }
+    let pair = |_| {
+        let a = random.below(unrelated.len());
+        let b = (a + 1 + random.below(unrelated.len() - 1)) % unrelated.len();
+        (unrelated[a], unrelated[b])
+    };
+    (0..count).map(pair).collect()
+}
+
+/// Puts distances into bars, and tries thresholds.
+#[must_use]
+pub fn distances(related: &[Compared], unrelated: &[Compared]) -> Distances {
+    let largest =
+        related.iter().chain(unrelated).map(|(distance, _)| *distance).fold(0.0, f64::max).max(1e-9);
+    let bar = |distance: f64| ((distance / largest * BARS as f64) as usize).min(BARS - 1);
+    let shares = |compared: &[Compared]| {
+        let mut bars = [0.0; BARS];
+        compared.iter().for_each(|(distance, _)| bars[bar(*distance)] += 1.0 / compared.len() as f64);
+        bars
+    };
+    let (of_related, of_unrelated) = (shares(related), shares(unrelated));
+    let up_to = |compared: &[Compared], threshold: f64| {
+        let near = compared.iter().filter(|(distance, _)| *distance <= threshold).count();
+        near as f64 / compared.len().max(1) as f64
+    };
+    let threshold = |step: usize| {
+        let distance = largest * step as f64 / STEPS as f64;
+        let (hits, errors) = (up_to(related, distance), up_to(unrelated, distance));
+        let precision = if hits + errors > 0.0 { hits / (hits + errors) } else { 1.0 };
+        Threshold { distance, precision, recall: hits }
+    };
+    let near = |compared: &[Compared]| {
+        compared.iter().filter(|(_, near)| *near).count() as f64 / compared.len().max(1) as f64
+    };
+    Distances {
+        related: related.len(),
+        unrelated: unrelated.len(),
+        histogram: (0..BARS)
+            .map(|at| (largest * at as f64 / BARS as f64, of_related[at], of_unrelated[at]))
+            .collect(),
+        thresholds: (0..=STEPS).map(threshold).collect(),
+        near_related: near(related),
+        near_unrelated: near(unrelated),
+    }
+}
+
+/// How often unrelated pages are called near.
+#[derive(Debug, Clone, Serialize)]
+pub struct FalseMatches {
+    /// All pairs of pages of different origin.
+    pub pairs: f64,
+    /// Pairs called near that share no passage of some length.
+    pub wrong: usize,
+    /// Pairs called near that do: they are related after all, as far as they go.
+    pub sharing_a_passage: usize,
+    /// Wrong ones per pair; the upper bound of 95 % confidence where there are none.
+    pub per_pair: f64,
+    /// `per_pair` is an upper bound.
+    pub is_bound: bool,
+    /// Centres, and the share of new pages that would be called duplicates among so many.
+    pub at_centres: Vec<(f64, f64)>,
+}
+
+/// Looks for near pairs among all pairs of `unrelated` pages, through the keys that clustering uses.
+pub fn false_matches(
+    unrelated: &[usize],
+    pages: &[EvalPage],
+    prints: &[Option<Box<[u8]>>],
+    detector: &dyn Detector,
+) -> FalseMatches {
+    let present = unrelated.iter().filter(|page| prints[**page].is_some()).count() as u64;
+    let (mut wrong, mut sharing_a_passage) = (0, 0);
+    let mut is_unrelated = vec![false; pages.len()];
+    unrelated.iter().for_each(|page| is_unrelated[*page] = true);
+    let prints: Vec<Option<Box<[u8]>>> = prints
+        .iter()
+        .zip(is_unrelated)
+        .map(|(print, unrelated)| print.clone().filter(|_| unrelated))
+        .collect();
+    sharing_a_key(&prints, detector, |a, b| {
+        let (Some(x), Some(y)) = (&prints[a], &prints[b]) else { return };
+        if detector.compare(x, y).near {
+            match share_a_passage(&pages[a].document.text(), &pages[b].document.text()) {
+                true => sharing_a_passage += 1,
+                false => wrong += 1,
+            }
+        }
+    });
+    let pairs = (present * present.saturating_sub(1) / 2) as f64;
+    let is_bound = wrong == 0;
+    // Without a single error in n pairs, the rate is below 3/n with 95 % confidence.
+    let per_pair = if is_bound { 3.0 } else { wrong as f64 } / pairs.max(1.0);
+    let at = |centres: f64| (centres, 1.0 - (-per_pair * centres).exp());
+    let at_centres = [1e4, 1e5, 1e6, 1e7, 1e8].map(at).to_vec();
+    FalseMatches { pairs, wrong, sharing_a_passage, per_pair, is_bound, at_centres }
+}
+
+/// Calls `pair` with all pairs of fingerprints of which one is found by a key of the other, the older first.
+pub fn sharing_a_key(
+    prints: &[Option<Box<[u8]>>],
+    detector: &dyn Detector,
+    mut pair: impl FnMut(usize, usize),
+) {
+    let mut index = HashMap::<u64, Vec<u32>>::new();
+    let (mut keys, mut found) = (Vec::new(), Vec::new());
+    for (at, print) in prints.iter().enumerate() {
+        let Some(print) = print.as_deref() else { continue };
+        keys.clear();
+        detector.probe_keys(print, &mut keys);
+        found.clear();
+        found.extend(keys.iter().filter_map(|key| index.get(key)).flatten());
+        found.sort_unstable();
+        found.dedup();
+        found.iter().for_each(|other: &u32| pair(*other as usize, at));
+        keys.clear();
+        detector.insert_keys(print, &mut keys);
+        keys.iter().for_each(|key| index.entry(*key).or_default().push(at as u32));
+    }
+}
+
+fn share_a_passage(a: &str, b: &str) -> bool {
+    let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<Vec<char>>();
+    let (a, b) = (letters(a), letters(b));
+    let passages: HashSet<&[char]> = a.windows(PASSAGE_CHARS).collect();
+    b.windows(PASSAGE_CHARS).any(|passage| passages.contains(passage))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thresholds_count_what_lies_below() {
+        let related = [(0.0, true), (0.1, true), (0.2, true), (0.9, false)];
+        let unrelated = [(0.2, true), (0.8, false), (1.0, false), (1.0, false)];
+        let found = distances(&related, &unrelated);
+        assert_eq!(found.thresholds[0], Threshold { distance: 0.0, precision: 1.0, recall: 0.25 });
+        let last = found.thresholds.last().expect("a curve");
+        assert_eq!(*last, Threshold { distance: 1.0, precision: 0.5, recall: 1.0 });
+        assert!((found.near_related - 0.75).abs() < 1e-9 && (found.near_unrelated - 0.25).abs() < 1e-9);
+        let sum = |pick: fn(&(f64, f64, f64)) -> f64| found.histogram.iter().map(pick).sum::<f64>();
+        assert!((sum(|bar| bar.1) - 1.0).abs() < 1e-9 && (sum(|bar| bar.2) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn drawn_pairs_are_of_different_pages() {
+        let pairs = draw(&[3, 5, 9], 500, 1);
+        assert!(pairs.len() == 500 && pairs.iter().all(|(a, b)| a != b && [3, 5, 9].contains(a)));
+        assert_eq!(draw(&[3], 5, 1), []);
+    }
+}

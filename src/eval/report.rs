@@ -1,0 +1,167 @@
+//! What an evaluation found: as JSON (the type itself), and as tables in Markdown, which are for terminals as well.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use super::interval::Estimate;
+use super::pairs::{Distances, FalseMatches};
+use super::recall::Recall;
+use super::stream::StreamScore;
+
+/// What an evaluation found.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// The pages.
+    pub inputs: Vec<String>,
+    /// How many.
+    pub pages: usize,
+    /// They have labels.
+    pub labelled: bool,
+    /// Of all that was drawn.
+    pub seed: u64,
+    /// Texts that were perturbed.
+    pub texts: usize,
+    /// What the related pairs are.
+    pub related_pairs: String,
+    /// One for each detector.
+    pub detectors: Vec<DetectorReport>,
+}
+
+/// What was found of one detector.
+#[derive(Debug, Clone, Serialize)]
+pub struct DetectorReport {
+    /// The detector, or the variant.
+    pub name: String,
+    /// Microseconds for a fingerprint of 6,000 bytes of text, after segmentation.
+    pub micros_per_6_kb: f64,
+    /// Of a fingerprint, on average.
+    pub bytes: f64,
+    /// Share of the pages that have a fingerprint.
+    pub judged: f64,
+    /// Verdicts on labelled pages.
+    pub stream: Option<StreamScore>,
+    /// Recall of perturbed texts.
+    pub recall: Vec<Recall>,
+    /// Distances of pairs.
+    pub distances: Distances,
+    /// Errors among unrelated pairs.
+    pub false_matches: FalseMatches,
+}
+
+/// The report in Markdown.
+#[must_use]
+pub fn markdown(report: &Report) -> String {
+    let mut out = format!(
+        "{} pages of {}{}; seed {}.\n\n",
+        report.pages,
+        report.inputs.join(", "),
+        if report.labelled { ", labelled" } else { "" },
+        report.seed
+    );
+    let header = |out: &mut String, columns: &[String]| {
+        let _ =
+            writeln!(out, "| detector | {} |\n|---|{}", columns.join(" | "), "---|".repeat(columns.len()));
+    };
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    if report.labelled {
+        out.push_str("### The labelled stream, with 95 % intervals\n\n");
+        header(&mut out, &names(&["precision", "recall", "F1", "wrong", "missed", "undecidable", "centres"]));
+        for detector in &report.detectors {
+            if let Some(score) = &detector.stream {
+                let _ = writeln!(
+                    out,
+                    "| `{}` | {} | {} | {} | {} | {} | {} | {} |",
+                    detector.name,
+                    interval(&score.precision),
+                    interval(&score.recall),
+                    interval(&score.f1),
+                    score.wrong,
+                    score.missed,
+                    score.undecidable,
+                    score.centres
+                );
+            }
+        }
+        out.push('\n');
+    }
+    out.push_str("### Cost of a fingerprint\n\n");
+    header(&mut out, &names(&["µs per 6 KB", "bytes", "pages judged"]));
+    for detector in &report.detectors {
+        let _ = writeln!(
+            out,
+            "| `{}` | {:.1} | {:.0} | {:.1} % |",
+            detector.name,
+            detector.micros_per_6_kb,
+            detector.bytes,
+            detector.judged * 100.0
+        );
+    }
+    if let Some(first) = report.detectors.first().filter(|first| !first.recall.is_empty()) {
+        let _ = writeln!(out, "\n### Recognised after a change, in percent of {} texts\n", report.texts);
+        let columns: Vec<String> =
+            report.detectors.iter().map(|detector| format!("`{}`", detector.name)).collect();
+        let _ = writeln!(out, "| change | {} |\n|---|{}", columns.join(" | "), "---|".repeat(columns.len()));
+        for (at, recall) in first.recall.iter().enumerate() {
+            let of_each = report
+                .detectors
+                .iter()
+                .map(|detector| format!("{:.1}", detector.recall[at].recall.value * 100.0));
+            let _ = writeln!(out, "| {} | {} |", recall.condition, of_each.collect::<Vec<_>>().join(" | "));
+        }
+    }
+    out.push_str("\n### Unrelated pairs called near, and false duplicates that come of it\n\n");
+    let columns = ["pairs", "wrong", "sharing a passage", "per pair", "1 M centres", "10 M", "100 M"];
+    header(&mut out, &names(&columns));
+    for detector in &report.detectors {
+        let FalseMatches { pairs, wrong, sharing_a_passage, per_pair, is_bound, at_centres } =
+            &detector.false_matches;
+        let bound = if *is_bound { "< " } else { "" };
+        let at = |number: usize| format!("{bound}{:.3} %", at_centres[number].1 * 100.0);
+        let _ = writeln!(
+            out,
+            "| `{}` | {pairs:.2e} | {wrong} | {sharing_a_passage} | {bound}{per_pair:.1e} | {} | {} | {} |",
+            detector.name,
+            at(2),
+            at(3),
+            at(4)
+        );
+    }
+    let _ = writeln!(out, "\n### Pairs: {}\n", report.related_pairs);
+    header(
+        &mut out,
+        &names(&["related", "near", "unrelated", "near", "best threshold by F1", "precision", "recall"]),
+    );
+    for detector in &report.detectors {
+        let Distances { related, unrelated, near_related, near_unrelated, .. } = &detector.distances;
+        let best = best_threshold(&detector.distances);
+        let _ = writeln!(
+            out,
+            "| `{}` | {related} | {:.2} % | {unrelated} | {:.4} % | {:.3} | {:.4} | {:.4} |",
+            detector.name,
+            near_related * 100.0,
+            near_unrelated * 100.0,
+            best.distance,
+            best.precision,
+            best.recall
+        );
+    }
+    out
+}
+
+/// The threshold of the highest F1.
+#[must_use]
+pub fn best_threshold(distances: &Distances) -> super::pairs::Threshold {
+    let f1 = |t: &super::pairs::Threshold| 2.0 * t.precision * t.recall / (t.precision + t.recall).max(1e-9);
+    let best = distances
+        .thresholds
+        .iter()
+        .max_by(|a, b| f1(a).total_cmp(&f1(b)).then(b.distance.total_cmp(&a.distance)));
+    *best.expect("a curve has points")
+}
+
+/// `0.987 (0.981–0.992)`.
+#[must_use]
+pub fn interval(estimate: &Estimate) -> String {
+    format!("{:.4} ({:.3}–{:.3})", estimate.value, estimate.low, estimate.high)
+}

@@ -1,0 +1,95 @@
+//! Labelled pages in their order through Single-Pass clustering, and how many verdicts are right.
+//!
+//! A duplicate verdict is right when its centre is of the page's own cluster. Precision = right ÷ all duplicate verdicts
+//! on scored pages; recall = right ones on `dup` pages ÷ `dup` pages. Intervals draw whole clusters, whose pages
+//! stand or fall together.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::interval::{Estimate, estimate, ratio};
+use super::pages::{EvalPage, LabelKind};
+use crate::cluster::{Clusterer, Decision, Position};
+use crate::config::ExpiryConfig;
+use crate::fingerprint::Detector;
+use crate::fingerprint::record::{FingerprintRecord, Outcome, Place, TextDigest};
+use crate::verdict::Reason;
+
+/// How a stream went.
+#[derive(Debug, Clone, Serialize)]
+pub struct StreamScore {
+    /// Of the duplicate verdicts, those that are right.
+    pub precision: Estimate,
+    /// Of the duplicates, those that were found.
+    pub recall: Estimate,
+    /// Their harmonic mean.
+    pub f1: Estimate,
+    /// Duplicate verdicts that are right.
+    pub right: u32,
+    /// Duplicate verdicts that are wrong.
+    pub wrong: u32,
+    /// Duplicates without a right verdict.
+    pub missed: u32,
+    /// Pages with too little text to judge.
+    pub undecidable: u32,
+    /// Clusters in the end.
+    pub centres: usize,
+}
+
+/// Scores one detector's fingerprints of labelled pages.
+pub fn score(
+    pages: &[EvalPage],
+    prints: &[Option<Box<[u8]>>],
+    detector: &Arc<dyn Detector>,
+    seed: u64,
+) -> StreamScore {
+    let expiry = ExpiryConfig { max_age_days: None, centroids_max: u64::from(u32::MAX) };
+    let mut clusterer = Clusterer::new(Arc::clone(detector), expiry, Position::default());
+    // Of each gold cluster: right, wrong, missed.
+    let mut clusters = BTreeMap::<&str, [u32; 3]>::new();
+    let mut undecidable = 0;
+    for (number, (page, print)) in pages.iter().zip(prints).enumerate() {
+        let decision = clusterer.decide(Some(&record(number, print.clone())));
+        let Some(label) = page.label.as_ref().filter(|label| label.kind != LabelKind::Ambiguous) else {
+            continue;
+        };
+        let joined = match &decision {
+            Decision::Joined(centre) => {
+                centre.page_id.parse::<usize>().ok().and_then(|at| pages[at].label.as_ref())
+            }
+            _ => None,
+        };
+        let right = joined.is_some_and(|of_centre| of_centre.cluster == label.cluster);
+        let counts = clusters.entry(&label.cluster).or_default();
+        counts[0] += u32::from(right);
+        counts[1] += u32::from(joined.is_some() && !right);
+        counts[2] += u32::from(label.kind == LabelKind::Dup && !right);
+        undecidable += u32::from(decision == Decision::Undecidable);
+    }
+    let counts: Vec<[u32; 3]> = clusters.into_values().collect();
+    let [precision, recall, f1] = estimate(&counts, seed, |[right, wrong, missed]| {
+        let (precision, recall) = (ratio(*right, right + wrong), ratio(*right, right + missed));
+        let f1 = if precision + recall > 0.0 { 2.0 * precision * recall / (precision + recall) } else { 0.0 };
+        [precision, recall, f1]
+    });
+    let sum = |at: usize| counts.iter().map(|counts| counts[at]).sum();
+    let centres = clusterer.centroid_count();
+    StreamScore { precision, recall, f1, right: sum(0), wrong: sum(1), missed: sum(2), undecidable, centres }
+}
+
+fn record(number: usize, print: Option<Box<[u8]>>) -> FingerprintRecord {
+    FingerprintRecord {
+        source: Place::Line { input: "eval".into(), line: number as u64 + 1 },
+        page_id: number.to_string(),
+        url: String::new(),
+        corpus: String::new(),
+        fingerprint_hash: 0,
+        fetched_at: None,
+        log_time: None,
+        passthrough: None,
+        text: Some(TextDigest { digest: number as u128, chars: 0 }),
+        outcome: print.map_or(Outcome::Undecidable(Reason::TooShort), Outcome::Fingerprint),
+    }
+}

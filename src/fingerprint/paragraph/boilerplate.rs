@@ -1,0 +1,95 @@
+//! Common paragraphs, such as licences, footers and disclaimers, which say nothing of the page they stand on.
+//!
+//! A versioned list, and never the size of a bucket in the index, decides what is common: so a verdict stays
+//! a function of the log. The file: a line `# leitong boilerplate 1`, then one paragraph a line; further lines that
+//! begin with `#` are passed over. `leitong boilerplate` makes one of pages. Paragraphs are compared by their
+//! letters and ideographs alone, lower case: `阅读 (1,234)` is `阅读（99）`.
+
+use std::collections::HashSet;
+use std::hash::BuildHasherDefault;
+
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
+
+use crate::fingerprint::resources::{ResourceError, shortened};
+use crate::hashed::HashedKey;
+
+/// The first line of the file.
+pub const HEADER: &str = "# leitong boilerplate 1";
+
+/// A set of common paragraphs.
+#[derive(Debug, Default)]
+pub struct Boilerplate {
+    paragraphs: HashSet<u64, BuildHasherDefault<HashedKey>>,
+    /// XXH3-64 of the file's contents.
+    contents: u64,
+}
+
+impl Boilerplate {
+    /// The set in `file`, which may be empty.
+    ///
+    /// # Errors
+    /// [`ResourceError::WrongHeader`].
+    pub fn new(file: &str) -> Result<Self, ResourceError> {
+        let first = file.lines().next().unwrap_or(HEADER);
+        if first != HEADER {
+            let found = shortened(first);
+            let setting = "paragraph.boilerplate_file";
+            return Err(ResourceError::WrongHeader { setting, expected: HEADER, found });
+        }
+        let lines = file.lines().filter(|line| !line.starts_with('#'));
+        let paragraphs = lines.filter_map(letters_hash).collect();
+        Ok(Self { paragraphs, contents: xxh3_64(file.as_bytes()) })
+    }
+
+    /// Whether a paragraph is common.
+    #[must_use]
+    pub fn contains(&self, paragraph: &str) -> bool {
+        !self.paragraphs.is_empty()
+            && letters_hash(paragraph).is_some_and(|hash| self.paragraphs.contains(&hash))
+    }
+
+    /// For the fingerprint hash.
+    #[must_use]
+    pub fn contents(&self) -> u64 {
+        self.contents
+    }
+}
+
+/// The hash of a paragraph's letters, or none if it has no letter. A paragraph of the list and one of a page are
+/// normalised alike but for the script, so lists should be written in simplified script.
+#[must_use]
+pub fn letters_hash(paragraph: &str) -> Option<u64> {
+    let mut hash = Xxh3Default::new();
+    let mut any = false;
+    let mut buffer = [0; 4];
+    for c in paragraph.chars().filter(|c| c.is_alphabetic()).flat_map(char::to_lowercase) {
+        hash.update(c.encode_utf8(&mut buffer).as_bytes());
+        any = true;
+    }
+    any.then(|| hash.digest())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn knows_paragraphs_by_their_letters() {
+        let set =
+            Boilerplate::new("# leitong boilerplate 1\n# footers\n阅读 (1,234)\nAll rights reserved.\n***\n")
+                .expect("right");
+        for common in ["阅读（99）", "all rights reserved", "ALL RIGHTS RESERVED! 2026"] {
+            assert!(set.contains(common), "{common}");
+        }
+        for other in ["阅读全文", "# footers", "", "***", "1,234"] {
+            assert!(!set.contains(other), "{other}");
+        }
+        assert!(!Boilerplate::default().contains("阅读"));
+    }
+
+    #[test]
+    fn a_file_says_what_it_is() {
+        let error = Boilerplate::new("阅读\n").expect_err("no header");
+        assert!(error.to_string().contains("paragraph.boilerplate_file: line 1: \"阅读\""), "{error}");
+    }
+}

@@ -1,0 +1,307 @@
+//! `paragraph`: pages that share paragraphs (paper 001).
+//!
+//! Fingerprint: of each paragraph with a sentence of some length, a SimHash ([`hash`]) and its weight: characters times
+//! structure (opening paragraph, under a heading, level of lists). Two pages are near if paragraphs that [match](matching)
+//! hold enough of the weight of **both**; if they do so of one page alone, it is an excerpt of the other or holds
+//! one, which is evidence and no duplicate. Common paragraphs are left out by a [list](boilerplate).
+//!
+//! Encoding: per paragraph its SimHash (8 or 16 bytes, big-endian) and its weight (2, big-endian, at most 65,535).
+//!
+//! Keys. Near pages share paragraphs that hold `share_min` of each, so one of those is among the heaviest
+//! paragraphs that leave less than `share_min` over: only these, the *main* ones, are entered.
+//! * `bands`: each 32 bits in a row of each main paragraph. Near pages share one, which is part of what near means then.
+//! * `blocks`: matching hashes lie in one block at least within its radius ([`Blocks`]); main paragraphs are
+//!   entered under their blocks, and looked for are all paragraphs, within the radii. Finds every near page.
+
+mod blocks;
+pub mod boilerplate;
+mod config;
+mod hash;
+mod matching;
+
+use serde_json::{Map, Value, json};
+
+use self::blocks::Blocks;
+use self::boilerplate::Boilerplate;
+use self::config::{Bits, Candidates, Matching};
+pub use self::config::{ParagraphConfig, ParagraphNearConfig};
+use self::hash::Hasher;
+use self::matching::{Match, Print};
+use super::idf::IdfTable;
+use super::resources::{ResourceError, Resources};
+use super::{Comparison, Detector, shown, ten_thousandths};
+use crate::extract::ParagraphKind;
+use crate::segment::{ParagraphTerms, Terms};
+
+/// Part of the fingerprint hash: raised whenever the same terms may give another fingerprint than before.
+const VERSION: u32 = 1;
+
+const WEIGHT_BYTES: usize = 2;
+/// Matches that the evidence lists.
+const MATCHES_SHOWN: usize = 8;
+
+/// The detector with its settings.
+#[derive(Debug)]
+pub struct Paragraph {
+    config: ParagraphConfig,
+    idf: IdfTable,
+    boilerplate: Boilerplate,
+    blocks: Blocks,
+    /// In ten-thousandths.
+    share_min: u32,
+    hash_bytes: usize,
+}
+
+impl Paragraph {
+    /// The detector with these settings.
+    ///
+    /// # Errors
+    /// [`ResourceError`], where a file cannot be used.
+    pub fn new(config: &ParagraphConfig, resources: &Resources) -> Result<Self, ResourceError> {
+        let hash_bytes = match config.bits {
+            Bits::B64 => 8,
+            Bits::B128 => 16,
+        };
+        Ok(Self {
+            config: config.clone(),
+            idf: IdfTable::new(&resources.idf)?,
+            boilerplate: Boilerplate::new(&resources.boilerplate)?,
+            blocks: Blocks::new(hash_bytes as u32 * 8, config.near.max_distance),
+            share_min: ten_thousandths(config.near.share_min).max(1),
+            hash_bytes,
+        })
+    }
+
+    /// Characters times structure; the opening paragraph is the page's first that is no heading.
+    fn weight(&self, paragraph: &ParagraphTerms, text: &str, opening: bool) -> u16 {
+        let mut weight = text.chars().filter(|c| !c.is_whitespace()).count() as u64 * 100;
+        let mut percent = |percent: u32| weight = weight * u64::from(percent) / 100;
+        if opening {
+            percent(self.config.opening_percent);
+        }
+        if paragraph.place.heading.is_some() {
+            percent(self.config.under_heading_percent);
+        }
+        (0..paragraph.place.list_level).for_each(|_| percent(self.config.list_level_percent));
+        u16::try_from((weight / 100).max(1)).unwrap_or(u16::MAX)
+    }
+
+    fn decode<'a>(&self, fingerprint: &'a [u8]) -> impl Iterator<Item = Print> + use<'a> {
+        let hash_bytes = self.hash_bytes;
+        fingerprint.chunks_exact(hash_bytes + WEIGHT_BYTES).map(move |entry| {
+            let (hash, weight) = entry.split_at(hash_bytes);
+            let mut bytes = [0; 16];
+            bytes[..hash_bytes].copy_from_slice(hash);
+            Print { hash: u128::from_be_bytes(bytes), weight: u16::from_be_bytes([weight[0], weight[1]]) }
+        })
+    }
+
+    /// The heaviest paragraphs that leave less than `share_min` of the weight over.
+    fn main_paragraphs(&self, prints: &[Print]) -> Vec<Print> {
+        let mut heaviest = prints.to_vec();
+        heaviest.sort_by_key(|print| std::cmp::Reverse(print.weight));
+        let total: u64 = prints.iter().map(|print| u64::from(print.weight)).sum();
+        let mut left = total;
+        let enough = heaviest.iter().position(|print| {
+            let before = left;
+            left -= u64::from(print.weight);
+            before * 10_000 < total * u64::from(self.share_min)
+        });
+        heaviest.truncate(enough.unwrap_or(heaviest.len()));
+        heaviest
+    }
+
+    fn matches(&self, a: &[Print], b: &[Print]) -> Vec<Match> {
+        match self.config.near.matching {
+            Matching::OneToOne => matching::one_to_one(a, b, self.config.near.max_distance),
+            Matching::Strict => matching::in_place(a, b, self.config.near.max_distance),
+        }
+    }
+
+    fn share_a_band(&self, a: &[Print], b: &[Print]) -> bool {
+        let (a, b) = (self.main_paragraphs(a), self.main_paragraphs(b));
+        let bands = self.hash_bytes as u32 / 4;
+        a.iter().any(|x| {
+            b.iter().any(|y| (0..bands).any(|band| band_value(x.hash, band) == band_value(y.hash, band)))
+        })
+    }
+
+    fn keys(&self, prints: &[Print], keys: &mut Vec<u64>, mut of_hash: impl FnMut(u128, &mut Vec<u64>)) {
+        let start = keys.len();
+        prints.iter().for_each(|print| of_hash(print.hash, keys));
+        keys[start..].sort_unstable();
+        let mut kept = start;
+        for at in start..keys.len() {
+            if at == start || keys[at] != keys[kept - 1] {
+                keys[kept] = keys[at];
+                kept += 1;
+            }
+        }
+        keys.truncate(kept);
+    }
+
+    fn band_keys(&self, prints: &[Print], keys: &mut Vec<u64>) {
+        let bands = self.hash_bytes as u32 / 4;
+        self.keys(&self.main_paragraphs(prints), keys, |hash, keys| {
+            keys.extend((0..bands).map(|band| u64::from(band) << 32 | u64::from(band_value(hash, band))));
+        });
+    }
+}
+
+/// Band 0 holds the upper 32 bits.
+#[inline]
+fn band_value(hash: u128, band: u32) -> u32 {
+    (hash >> (96 - 32 * band)) as u32
+}
+
+impl Detector for Paragraph {
+    fn name(&self) -> &'static str {
+        "paragraph"
+    }
+
+    fn fingerprint_settings(&self) -> Value {
+        let mut settings = json!(self.config);
+        if let Some(settings) = settings.as_object_mut() {
+            settings.remove("near");
+            settings.insert("version".into(), VERSION.into());
+            settings.insert("boilerplate_file".into(), self.boilerplate.contents().into());
+            if self.config.idf {
+                settings.insert("idf_table".into(), self.idf.contents().into());
+            }
+        }
+        settings
+    }
+
+    fn near_settings(&self) -> Value {
+        json!(self.config.near)
+    }
+
+    fn fingerprint(&self, terms: &Terms) -> Option<Box<[u8]>> {
+        let mut hasher = Hasher::new(&self.config, &self.idf, terms);
+        let mut prints = Vec::new();
+        let mut opening = true;
+        for paragraph in terms.paragraphs() {
+            let text = &terms.text()[paragraph.text.clone()];
+            if !self.boilerplate.contains(text)
+                && let Some(hash) = hasher.hash(paragraph)
+            {
+                prints.push(Print { hash, weight: self.weight(paragraph, text, opening) });
+            }
+            opening &= matches!(paragraph.kind, ParagraphKind::Heading(_));
+        }
+        if prints.len() > self.config.paragraphs_max {
+            let mut weights: Vec<(u16, std::cmp::Reverse<usize>)> =
+                (0..).zip(&prints).map(|(at, print)| (print.weight, std::cmp::Reverse(at))).collect();
+            weights.sort_unstable();
+            let lightest_kept = weights[prints.len() - self.config.paragraphs_max];
+            let mut at = 0..;
+            prints.retain(|print| {
+                at.next().is_some_and(|at| (print.weight, std::cmp::Reverse(at)) >= lightest_kept)
+            });
+        }
+        let encode = |print: &Print| {
+            let hash = print.hash.to_be_bytes();
+            [&hash[..self.hash_bytes], &print.weight.to_be_bytes()].concat()
+        };
+        (!prints.is_empty()).then(|| prints.iter().flat_map(encode).collect())
+    }
+
+    fn is_fingerprint(&self, bytes: &[u8]) -> bool {
+        let entry = self.hash_bytes + WEIGHT_BYTES;
+        !bytes.is_empty()
+            && bytes.len().is_multiple_of(entry)
+            && bytes.len() / entry <= self.config.paragraphs_max
+    }
+
+    fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
+        let prints: Vec<Print> = self.decode(fingerprint).collect();
+        match (self.config.near.candidates, self.config.near.matching) {
+            (Candidates::Bands, _) => self.band_keys(&prints, keys),
+            (Candidates::Blocks, Matching::OneToOne) => {
+                self.keys(&self.main_paragraphs(&prints), keys, |hash, keys| {
+                    self.blocks.insert_keys(hash, keys);
+                });
+            }
+            // Every paragraph matches, the first one as well.
+            (Candidates::Blocks, Matching::Strict) => {
+                self.keys(&prints[..1], keys, |hash, keys| self.blocks.insert_keys(hash, keys));
+            }
+        }
+    }
+
+    fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
+        let prints: Vec<Print> = self.decode(fingerprint).collect();
+        match (self.config.near.candidates, self.config.near.matching) {
+            (Candidates::Bands, _) => self.band_keys(&prints, keys),
+            (Candidates::Blocks, Matching::OneToOne) => {
+                self.keys(&prints, keys, |hash, keys| self.blocks.probe_keys(hash, keys));
+            }
+            (Candidates::Blocks, Matching::Strict) => {
+                self.keys(&prints[..1], keys, |hash, keys| self.blocks.probe_keys(hash, keys));
+            }
+        }
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
+        let (a, b): (Vec<Print>, Vec<Print>) = (self.decode(a).collect(), self.decode(b).collect());
+        let matches = self.matches(&a, &b);
+        let (of_a, of_b) = matching::shares(&a, &b, &matches);
+        let share = of_a.min(of_b);
+        let near = match self.config.near.matching {
+            Matching::OneToOne => share >= self.share_min,
+            Matching::Strict => a.len() == b.len() && matches.len() == a.len(),
+        };
+        let near = near && (self.config.near.candidates == Candidates::Blocks || self.share_a_band(&a, &b));
+        Comparison { distance: 10_000 - share, near }
+    }
+
+    fn distance(&self, distance: u32) -> f64 {
+        shown(distance)
+    }
+
+    fn similarity(&self, a: &[u8], b: &[u8]) -> f64 {
+        shown(10_000 - self.compare(a, b).distance)
+    }
+
+    fn evidence(&self, a: &[u8], b: &[u8]) -> Map<String, Value> {
+        let (a, b): (Vec<Print>, Vec<Print>) = (self.decode(a).collect(), self.decode(b).collect());
+        let mut matches = self.matches(&a, &b);
+        let (of_a, of_b) = matching::shares(&a, &b, &matches);
+        let mut evidence = Map::new();
+        evidence.insert("paragraphs".into(), a.len().into());
+        evidence.insert("canonical_paragraphs".into(), b.len().into());
+        evidence.insert("shared_paragraphs".into(), matches.len().into());
+        evidence.insert("shared_share".into(), shown(of_a).into());
+        evidence.insert("canonical_shared_share".into(), shown(of_b).into());
+        evidence.insert("share_needed".into(), shown(self.share_min).into());
+        if self.config.near.matching == Matching::OneToOne && of_a.min(of_b) < self.share_min {
+            let excerpt = match (of_a >= self.share_min, of_b >= self.share_min) {
+                (true, _) => Some("the page is an excerpt of the canonical one, or is held by it"),
+                (_, true) => Some("the page holds the canonical one, or an excerpt of it"),
+                _ => None,
+            };
+            if let Some(excerpt) = excerpt {
+                evidence.insert("excerpt".into(), excerpt.into());
+            }
+        }
+        // The heaviest first: [number in the page, number in the canonical page, bits that differ], from 1.
+        matches.sort_by_key(|pair| (std::cmp::Reverse(a[pair.a].weight), pair.a));
+        let shown =
+            matches.iter().take(MATCHES_SHOWN).map(|pair| json!([pair.a + 1, pair.b + 1, pair.distance]));
+        evidence.insert("matches".into(), shown.collect());
+        evidence
+    }
+
+    fn display(&self, fingerprint: &[u8]) -> String {
+        // The heaviest paragraph's hash: a name for people, not the whole fingerprint.
+        let heaviest =
+            self.decode(fingerprint).max_by_key(|print| print.weight).map_or(0, |print| print.hash);
+        let hex = format!("{heaviest:032x}");
+        hex[..2 * self.hash_bytes].to_owned()
+    }
+
+    fn threshold_setting(&self, distance: u32) -> Option<String> {
+        (self.config.near.matching == Matching::OneToOne)
+            .then(|| format!("[paragraph.near]\nshare_min = {}", shown(10_000 - distance.min(9_999))))
+    }
+}

@@ -1,0 +1,165 @@
+//! Brokers that die, and workers that stand still and wake up as zombies.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::broker::topics::{self, Row};
+use crate::broker::worker::{Installation, Worker};
+use crate::broker::{Brokers, bootstrap, pause, wait_until};
+use crate::common::{article, plain};
+
+/// Fast failure detection, so that a missing member is missed after 1.5 seconds.
+const FAST: &str = "[kafka.properties]\n\"session.timeout.ms\" = 1500\n\"heartbeat.interval.ms\" = 300\n\
+                    \"transaction.timeout.ms\" = 5000\n\"message.timeout.ms\" = 4000\n";
+
+/// A crawler that writes pages until it is stopped.
+struct Crawler {
+    rows: Vec<Row>,
+    written: Arc<AtomicUsize>,
+    stop: Arc<AtomicBool>,
+    thread: std::thread::JoinHandle<()>,
+}
+
+impl Crawler {
+    fn start(installation: &Installation, pages_per_second: u64) -> Self {
+        let rows: Vec<Row> = (0..60_000)
+            .map(|i| Row::page((i % 3) as i32, &format!("p{i}"), &article(i * 7 % 300, 15)))
+            .collect();
+        let (written, stop) = (Arc::<AtomicUsize>::default(), Arc::<AtomicBool>::default());
+        let (bootstrap, topic) = (installation.bootstrap.clone(), installation.topic("pages"));
+        let (work, counter, flag) = (rows.clone(), Arc::clone(&written), Arc::clone(&stop));
+        let thread = std::thread::spawn(move || {
+            let producer = topics::producer(&bootstrap);
+            for row in &work {
+                if flag.load(Ordering::Relaxed) {
+                    break;
+                }
+                topics::send(&producer, &topic, row);
+                counter.fetch_add(1, Ordering::Relaxed);
+                pause(1000 / pages_per_second);
+            }
+            rdkafka::producer::Producer::flush(&producer, Duration::from_secs(60)).expect("delivered");
+        });
+        Self { rows, written, stop, thread }
+    }
+
+    /// All pages that were written.
+    fn stop(mut self) -> Vec<Row> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().expect("all pages are written");
+        self.rows.truncate(self.written.load(Ordering::Relaxed));
+        self.rows
+    }
+}
+
+/// How long until these workers have committed `more` verdicts.
+#[track_caller]
+fn time_until(workers: &[&Worker], more: f64, seconds: u64) -> Duration {
+    let began = Instant::now();
+    let committed =
+        || workers.iter().map(|worker| worker.metric("leitong_log_records_taken_total")).sum::<f64>();
+    let target = committed() + more;
+    wait_until("verdicts go on", seconds, || committed() >= target);
+    began.elapsed()
+}
+
+#[test]
+fn brokers_die_one_after_the_other() {
+    let mut brokers = Brokers::start(3);
+    let installation = Installation::new(&brokers.bootstrap(), "brokers", FAST);
+    let mut workers = [installation.worker(&[]), installation.worker(&[])];
+    workers.iter().for_each(|worker| worker.wait_until_ready(60));
+    let crawler = Crawler::start(&installation, 100);
+    time_until(&[&workers[0], &workers[1]], 50.0, 60);
+    // Each in turn, so the coordinators of all groups and transactions, and the leaders of all partitions, were
+    // among them.
+    for broker in 0..3 {
+        brokers.kill(broker);
+        let held_up = time_until(&[&workers[0], &workers[1]], 50.0, 60);
+        println!("broker {broker} killed: held up for {:.1} s", held_up.as_secs_f64());
+        brokers.restart(broker);
+        // Its copies have caught up when the topics have all of them again.
+        wait_until("all copies are in sync", 60, || brokers.in_sync(&installation.topic("log")));
+        workers.iter_mut().for_each(|worker| {
+            assert!(worker.is_running());
+            assert_eq!(worker.get("/livez").expect("an answer").0, 200, "alive throughout");
+        });
+    }
+    let rows = crawler.stop();
+    installation.wait_for_verdicts(rows.len(), 90);
+    for worker in &mut workers {
+        assert_eq!(worker.terminate(40), 0, "{}", worker.log());
+    }
+    installation.assert_exactly_once(&rows);
+}
+
+#[test]
+fn a_frozen_owner_is_fenced() {
+    // One record a transaction, back to back: wherever it freezes it is within one, or between two.
+    let more = format!("[kafka.transaction]\nrecords_max = 1\nlinger_ms = 0\n{FAST}");
+    let installation = Installation::new(&bootstrap(), "zombie-owner", &more);
+    let mut fingerprint = installation.worker(&["--role", "fingerprint"]);
+    let mut owners = vec![installation.worker(&["--role", "cluster"])];
+    owners[0].wait_until_ready(60);
+    owners.push(installation.worker(&["--role", "cluster"]));
+    owners[1].wait_until_ready(60);
+    let crawler = Crawler::start(&installation, 40);
+    time_until(&[&owners[0], &owners[1]], 30.0, 60);
+    for _ in 0..3 {
+        // The owner is the one that commits.
+        owners.sort_by_key(|worker| worker.metric("leitong_partitions_owned") as u32);
+        let [other, owner] = &mut owners[..] else { panic!("two") };
+        owner.signal("STOP");
+        let held_up = time_until(&[other], 1.0, 30);
+        println!("owner frozen: the next verdict after {:.1} s", held_up.as_secs_f64());
+        assert!(held_up < Duration::from_secs(15), "{held_up:?}");
+        time_until(&[other], 30.0, 30);
+        owner.signal("CONT");
+        let owner = &*owner;
+        wait_until(&format!("the zombie notices:\n{}", owner.log()), 30, || {
+            let log = plain(&owner.log());
+            log.contains("fenced") || log.contains("lost=true") || log.contains("partitions revoked")
+        });
+        owner.wait_until_ready(60);
+        time_until(&[other, owner], 30.0, 40);
+    }
+    let rows = crawler.stop();
+    installation.wait_for_verdicts(rows.len(), 120);
+    for worker in owners.iter_mut().chain([&mut fingerprint]) {
+        assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+    }
+    installation.assert_exactly_once(&rows);
+}
+
+#[test]
+fn a_frozen_fingerprint_worker_holds_nobody_up() {
+    let installation = Installation::new(&bootstrap(), "zombie-fingerprint", FAST);
+    let mut owner = installation.worker(&["--role", "cluster"]);
+    let mut left =
+        [installation.worker(&["--role", "fingerprint"]), installation.worker(&["--role", "fingerprint"])];
+    owner.wait_until_ready(60);
+    left.iter().for_each(|worker| worker.wait_until_ready(60));
+    let crawler = Crawler::start(&installation, 400);
+    time_until(&[&owner], 100.0, 60);
+    for round in 0..4 {
+        let frozen = &left[round % 2];
+        // Records are read and sent all the time, so some are in flight.
+        frozen.signal("STOP");
+        let held_up = time_until(&[&owner], 100.0, 30);
+        println!("fingerprint worker frozen: a hundred verdicts more after {:.1} s", held_up.as_secs_f64());
+        pause(2500);
+        // Its partitions belong to the other one by now.
+        time_until(&[&owner], 100.0, 30);
+        frozen.signal("CONT");
+        time_until(&[&owner], 100.0, 30);
+        frozen.wait_until_ready(60);
+    }
+    let rows = crawler.stop();
+    installation.wait_for_verdicts(rows.len(), 120);
+    println!("records dropped: {}", owner.metric("leitong_log_records_dropped_total"));
+    for worker in left.iter_mut().chain([&mut owner]) {
+        assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+    }
+    installation.assert_exactly_once(&rows);
+}

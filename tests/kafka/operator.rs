@@ -1,0 +1,110 @@
+//! What an operator does and sees: signals, probes, metrics, secrets.
+
+use crate::broker::topics::Row;
+use crate::broker::worker::Installation;
+use crate::broker::{bootstrap, pause};
+use crate::common::{article, plain};
+
+fn pages(count: usize) -> Vec<Row> {
+    (0..count).map(|i| Row::page((i % 3) as i32, &format!("p{i}"), &article(i % 50, 25))).collect()
+}
+
+#[test]
+fn sigterm_finishes_what_was_begun() {
+    let installation = Installation::new(&bootstrap(), "signals", "");
+    let rows = pages(1500);
+    installation.produce(&rows);
+    // Stopped in the midst of it, several times: each goes on where the last one stopped.
+    for _ in 0..3 {
+        let mut worker = installation.worker(&[]);
+        worker.wait_until_ready(60);
+        pause(300);
+        assert_eq!(worker.terminate(25), 0, "{}", worker.log());
+        assert!(plain(&worker.log()).contains("stopping: finishing what is in flight"));
+    }
+    let mut worker = installation.worker(&[]);
+    installation.wait_for_verdicts(rows.len(), 90);
+    installation.assert_exactly_once(&rows);
+    // A second signal does not wait.
+    worker.signal("STOP");
+    worker.signal("INT");
+    worker.signal("TERM");
+    worker.signal("CONT");
+    let status = worker.wait(25);
+    assert!(status == 130 || status == 0, "{status}: {}", worker.log());
+    let mut last = installation.worker(&[]);
+    last.wait_until_ready(60);
+    assert_eq!(last.terminate(25), 0);
+    installation.assert_exactly_once(&rows);
+}
+
+#[test]
+fn probes_and_metrics_say_how_it_stands() {
+    let installation = Installation::new(&bootstrap(), "probes", "");
+    let mut worker = installation.worker(&[]);
+    worker.wait_for_log("admin port", 30);
+    assert_eq!(worker.get("/livez").expect("an answer").0, 200, "alive from the start");
+    worker.wait_until_ready(60);
+    installation.produce(&pages(60));
+    installation.wait_for_verdicts(60, 60);
+    assert_eq!(worker.get("/nothing").expect("an answer").0, 404);
+    let (_, metrics) = worker.get("/metrics").expect("an answer");
+    let documented = std::fs::read_to_string("docs/metrics.md").expect("the page");
+    for line in metrics.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
+        let name = line.split(['{', ' ']).next().expect("a name");
+        let base = ["_bucket", "_sum", "_count"]
+            .iter()
+            .fold(name, |name, end| name.strip_suffix(end).unwrap_or(name));
+        assert!(documented.contains(&format!("`{base}`")), "docs/metrics.md does not know {base}");
+    }
+    assert_eq!(worker.metric("leitong_pages_read_total"), 60.0);
+    assert_eq!(worker.metric("leitong_verdicts_total"), 60.0);
+    assert!(worker.metric("leitong_centroids") == 50.0, "{metrics}");
+    assert!(metrics.contains("leitong_verdict_delay_seconds_bucket"), "a histogram");
+    assert_eq!(worker.metric("leitong_partitions_owned") as u32, 4);
+    assert_eq!(worker.terminate(25), 0);
+}
+
+#[test]
+fn instances_that_stand_by_are_ready_too() {
+    let installation = Installation::new(&bootstrap(), "standby", "");
+    let workers = [(); 2].map(|()| installation.worker(&["--role", "cluster"]));
+    workers.iter().for_each(|worker| worker.wait_until_ready(60));
+    let owned = workers.iter().map(|worker| worker.metric("leitong_partitions_owned") as u32).sum::<u32>();
+    assert!(owned <= 1, "one partition, one owner");
+}
+
+#[test]
+fn secrets_stay_secret() {
+    let secret = "hunter2-not-to-be-seen";
+    let more = |properties: &str| format!("[kafka.properties]\n{properties}\n");
+    let installation = Installation::without_topics(
+        &bootstrap(),
+        "secrets",
+        &more(
+            "\"security.protocol\" = \"SASL_PLAINTEXT\"\n\"sasl.mechanism\" = \"PLAIN\"\n\"sasl.username\" = \"lei\"\n\
+         \"sasl.password\" = \"${LEITONG_TEST_PASSWORD}\"",
+        ),
+    );
+    let run = |installation: &Installation| {
+        let output = crate::common::leitong()
+            .env("LEITONG_TEST_PASSWORD", secret)
+            .env("RUST_LOG", "trace")
+            .args(["topics", "check", "--config"])
+            .arg(installation.config())
+            .output();
+        crate::common::Run::of(output.expect("it starts"))
+    };
+    // The broker speaks no SASL, so this fails, without saying the password.
+    let failed = run(&installation);
+    assert_eq!(failed.status, 1, "{}", failed.stderr);
+    installation.configure(&more("\"sasl.pasword\" = \"${LEITONG_TEST_PASSWORD}\""));
+    let misspelt = run(&installation);
+    assert_ne!(misspelt.status, 0);
+    assert!(misspelt.stderr.contains("sasl.pasword"), "{}", misspelt.stderr);
+    installation.configure(&more("\"session.timeout.ms\" = \"${LEITONG_TEST_PASSWORD}\""));
+    let wrong = run(&installation);
+    for run in [failed, misspelt, wrong] {
+        assert!(!format!("{}{}", run.stdout, run.stderr).contains(secret), "{}", run.stderr);
+    }
+}

@@ -1,0 +1,299 @@
+//! The table is rebuilt from the broker alone; what does not fit is refused or handled, never begun anew.
+
+use leitong::proto;
+use prost::Message;
+
+use crate::admin::Admin;
+use crate::broker::topics::{self, Row};
+use crate::broker::worker::{Installation, Worker};
+use crate::broker::{bootstrap, pause, wait_until};
+use crate::common::{article, plain};
+
+const ONE_PARTITION: &str = "[kafka.create]\npage_partitions = 1\n";
+
+fn pages(from: usize, to: usize, texts: usize) -> Vec<Row> {
+    (from..to).map(|i| Row::page(0, &format!("p{i}"), &article(i * 7 % texts, 25))).collect()
+}
+
+/// Lets a worker work off all of `rows`, some of which are new.
+fn work_off(installation: &Installation, rows: &[Row], new: &[Row], arguments: &[&str]) {
+    installation.produce(new);
+    let mut worker = installation.worker(arguments);
+    installation.wait_for_verdicts(rows.len(), 120);
+    assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+}
+
+/// A worker that does not serve, says why, and lives.
+#[track_caller]
+fn assert_stands_still(worker: &mut Worker, why: &str) {
+    wait_until(&format!("{why:?} in /readyz:\n{}", worker.log()), 60, || {
+        worker.get("/readyz").is_some_and(|(status, body)| status == 503 && body.contains(why))
+    });
+    assert_eq!(worker.get("/livez").expect("an answer").0, 200);
+    assert!(worker.metric("leitong_partition_halted") > 0.0);
+    assert!(plain(&worker.log()).contains(why));
+    assert_eq!(worker.terminate(30), 0);
+}
+
+/// `leitong run` ends at once with status 1 and says why.
+#[track_caller]
+fn assert_refused(installation: &Installation, why: &[&str]) {
+    let mut worker = installation.worker(&[]);
+    assert_eq!(worker.wait(60), 1, "{}", worker.log());
+    let log = plain(&worker.log());
+    for why in why {
+        assert!(log.contains(why), "{why:?} in:\n{log}");
+    }
+}
+
+#[test]
+fn a_compacted_changelog_of_many_fetches_gives_the_same_table() {
+    // Centres come and go, and each fetch brings some of them only.
+    let more = format!(
+        "[expiry]\ncentroids_max = 150\n[kafka.transaction]\nrecords_max = 10\nlinger_ms = 0\n[kafka.properties]\n\
+         \"max.partition.fetch.bytes\" = 4096\n\"fetch.message.max.bytes\" = 4096\n{ONE_PARTITION}"
+    );
+    let installation = Installation::without_topics(&bootstrap(), "compacted", &more);
+    let topic = installation.topic("centroids");
+    // As eager as brokers can be: every append rolls a segment, and all but the last one are compacted.
+    Admin::of(&installation).create_topic(
+        &topic,
+        1,
+        &[
+            ("cleanup.policy", "compact"),
+            ("segment.ms", "50"),
+            ("min.cleanable.dirty.ratio", "0.001"),
+            ("max.compaction.lag.ms", "100"),
+            ("delete.retention.ms", "0"),
+        ],
+    );
+    assert_eq!(installation.leitong(&["topics", "create"]).status, 0);
+    let rows = pages(0, 900, 400);
+    work_off(&installation, &rows[..600], &rows[..600], &[]);
+    let changelog = || topics::read_all(&installation.bootstrap, &topic);
+    wait_until("the changelog is compacted", 90, || {
+        let records = changelog();
+        let positions = records.iter().filter(|record| record.key.as_deref() == Some(b"position")).count();
+        let last = records.last().map_or(0, |record| record.offset);
+        records.len() < 400 && last > 600 && positions < 40
+    });
+    // A new instance knows nothing but what the broker holds.
+    let mut worker = installation.worker(&[]);
+    worker.wait_until_ready(60);
+    assert_eq!(worker.metric("leitong_restored_centroids"), 150.0);
+    installation.produce(&rows[600..]);
+    installation.wait_for_verdicts(rows.len(), 120);
+    assert_eq!(worker.terminate(30), 0);
+    installation.assert_exactly_once(&rows);
+}
+
+#[test]
+fn offsets_that_disagree_are_refused_and_expired_ones_replaced() {
+    let installation = Installation::new(&bootstrap(), "offsets", ONE_PARTITION);
+    let rows = pages(0, 120, 30);
+    work_off(&installation, &rows[..40], &rows[..40], &[]);
+    let (admin, group) = (Admin::of(&installation), format!("{}-cluster", installation.app));
+
+    // The group's offset has expired: the position record stands in for it.
+    admin.delete_group(&group);
+    work_off(&installation, &rows[..80], &rows[40..80], &[]);
+
+    // Somebody has set it back.
+    let log = installation.topic("log");
+    admin.set_offset(&group, &log, 10);
+    installation.produce(&rows[80..]);
+    assert_stands_still(
+        &mut installation.worker(&[]),
+        "the group has committed offset 10 of the log and the changelog says",
+    );
+    assert_eq!(installation.verdicts().len(), 80, "nothing was begun anew");
+    let changelog = topics::read_all(&installation.bootstrap, &installation.topic("centroids"));
+    let position =
+        changelog.iter().rfind(|record| record.key.as_deref() == Some(b"position")).expect("a position");
+    let position = proto::Position::decode(position.value.as_deref().expect("a value")).expect("a position");
+    admin.set_offset(&group, &log, position.next_log_offset as i64);
+    work_off(&installation, &rows, &[], &[]);
+    installation.assert_exactly_once(&rows);
+
+    // The changelog is gone.
+    let name = installation.topic("centroids");
+    admin.delete_topic(&name);
+    admin.create_topic(&name, 1, &[("cleanup.policy", "compact")]);
+    assert_stands_still(&mut installation.worker(&[]), "the changelog is empty: the centroid table is lost");
+    assert_eq!(installation.verdicts().len(), 120);
+}
+
+#[test]
+fn changed_topics_are_refused_and_named() {
+    let installation = Installation::without_topics(&bootstrap(), "topics", ONE_PARTITION);
+    let check = installation.leitong(&["topics", "check"]);
+    assert_eq!((check.status, check.stdout.lines().count()), (1, 5), "{}", check.stdout);
+    assert_refused(
+        &installation,
+        &["the topics are not what they must be", "is not there; `leitong topics create`"],
+    );
+
+    let create = || installation.leitong(&["topics", "create"]);
+    let made = create();
+    assert_eq!((made.status, made.stdout.matches("made topic").count()), (0, 5), "{}", made.stdout);
+    let again = create();
+    assert_eq!((again.status, again.stdout.matches("made topic").count()), (0, 0), "idempotent");
+    assert_eq!(installation.leitong(&["topics", "check"]).status, 0);
+    let rows = pages(0, 20, 10);
+    work_off(&installation, &rows, &rows, &[]);
+
+    // Another clean-up policy, and too small messages.
+    let (admin, changelog, log) =
+        (Admin::of(&installation), installation.topic("centroids"), installation.topic("log"));
+    admin.set_topic(&changelog, &[("cleanup.policy", "delete")]);
+    admin.set_topic(&log, &[("cleanup.policy", "delete"), ("max.message.bytes", "1000")]);
+    let check = installation.leitong(&["topics", "check"]);
+    assert_eq!(check.status, 1);
+    let differences = [
+        format!("topic {changelog}: has cleanup.policy=delete, and must have compact"),
+        format!("topic {log}: has max.message.bytes=1000, and must have at least 10485760"),
+    ];
+    for difference in &differences {
+        assert!(check.stdout.contains(difference), "{}", check.stdout);
+    }
+    assert_refused(&installation, &[&differences[0], &differences[1]]);
+    admin.set_topic(&changelog, &[("cleanup.policy", "compact")]);
+    admin.set_topic(&log, &[("cleanup.policy", "delete"), ("max.message.bytes", "10485760")]);
+
+    // More partitions of the log than the table was made with.
+    installation.configure("[kafka.create]\npage_partitions = 1\nlog_partitions = 2\n");
+    assert_refused(&installation, &["has 1 partitions, and kafka.create.log_partitions = 2"]);
+    [&log, &changelog].iter().for_each(|topic| admin.add_partitions(topic, 2));
+    wait_until("the new partitions are known", 20, || installation.leitong(&["topics", "check"]).status == 0);
+    assert_refused(&installation, &["the table was made with 1 partitions of the log, and now there are 2"]);
+    assert_eq!(installation.verdicts().len(), 20);
+}
+
+#[test]
+fn other_settings_of_clustering_are_refused_until_accepted() {
+    let installation = Installation::new(&bootstrap(), "accept", ONE_PARTITION);
+    let rows = pages(0, 40, 10);
+    work_off(&installation, &rows[..20], &rows[..20], &[]);
+    installation.configure(&format!("[expiry]\ncentroids_max = 3\n{ONE_PARTITION}"));
+    assert_refused(&installation, &["the settings of clustering have changed", "--accept-cluster-hash"]);
+    let mut worker = installation.worker(&[]);
+    worker.wait(60);
+    let log = plain(&worker.log());
+    let hash =
+        log.split("--accept-cluster-hash ").nth(1).expect("a hint").get(..16).expect("a hash").to_owned();
+    work_off(&installation, &rows, &rows[20..], &["--accept-cluster-hash", &hash]);
+    // It is written down: the next start needs no permission.
+    let mut worker = installation.worker(&[]);
+    worker.wait_until_ready(60);
+    assert_eq!(worker.metric("leitong_restored_centroids"), 3.0);
+    assert_eq!(worker.terminate(30), 0);
+    let verdicts = installation.verdicts();
+    let changed: Vec<bool> = verdicts.iter().map(|verdict| verdict["cluster_hash"] == *hash).collect();
+    assert_eq!(changed.iter().position(|changed| *changed), Some(20), "from a position of the log on");
+    assert!(changed[20..].iter().all(|changed| *changed));
+}
+
+#[test]
+fn newer_formats_stop_the_partition() {
+    let installation = Installation::new(&bootstrap(), "newer", ONE_PARTITION);
+    let rows = pages(0, 10, 10);
+    work_off(&installation, &rows, &rows, &[]);
+    let newer = proto::FingerprintRecord { format_version: 99, ..proto::FingerprintRecord::default() };
+    let (log, changelog) = (installation.topic("log"), installation.topic("centroids"));
+    let row = |key: Option<&[u8]>, value| Row {
+        key: key.map(<[u8]>::to_vec),
+        value: Some(value),
+        ..Row::default()
+    };
+    topics::produce(&installation.bootstrap, &log, &[row(None, newer.encode_to_vec())]);
+    assert_stands_still(&mut installation.worker(&[]), "format version 99 is newer than 1");
+    let position = proto::Position { format_version: 99, ..proto::Position::default() };
+    topics::produce(&installation.bootstrap, &changelog, &[row(Some(b"position"), position.encode_to_vec())]);
+    assert_stands_still(&mut installation.worker(&[]), "the changelog holds format version 99");
+    assert_eq!(installation.verdicts().len(), 10);
+}
+
+#[test]
+fn deleted_records_are_refused_until_accepted() {
+    let installation = Installation::new(&bootstrap(), "retention", ONE_PARTITION);
+    let rows = pages(0, 60, 10);
+    work_off(&installation, &rows[..20], &rows[..20], &[]);
+    // Twenty pages are fingerprinted, and their records deleted before an owner sees them.
+    installation.produce(&rows[20..40]);
+    let mut fingerprint = installation.worker(&["--role", "fingerprint"]);
+    let log = installation.topic("log");
+    wait_until("the log has them", 60, || topics::read_all(&installation.bootstrap, &log).len() == 40);
+    assert_eq!(fingerprint.terminate(30), 0);
+    Admin::of(&installation).delete_records(&log, 30);
+    assert_stands_still(
+        &mut installation.worker(&[]),
+        "were deleted by retention before they were clustered",
+    );
+    let replay = installation.replay(&[]);
+    assert_eq!(replay.status, 0);
+    assert!(
+        replay.stderr.contains("begins at offset 30") && replay.stderr.contains("verdicts differ"),
+        "{}",
+        replay.stderr
+    );
+
+    installation.produce(&rows[40..]);
+    let mut worker = installation.worker(&["--accept-lost-records"]);
+    installation.wait_for_verdicts(50, 60);
+    pause(500);
+    assert_eq!(installation.verdicts().len(), 50);
+    assert_eq!(worker.terminate(30), 0);
+    // Once accepted it is written down.
+    let worker = installation.worker(&[]);
+    worker.wait_until_ready(60);
+}
+
+#[test]
+fn a_replaced_page_topic_is_refused_until_the_epoch_is_raised() {
+    let installation = Installation::new(&bootstrap(), "replaced", ONE_PARTITION);
+    let rows = pages(0, 20, 10);
+    work_off(&installation, &rows, &rows, &[]);
+    let (admin, topic) = (Admin::of(&installation), installation.topic("pages"));
+    admin.delete_topic(&topic);
+    admin.create_topic(&topic, 1, &[]);
+    installation.produce(&rows[..5]);
+    // Brokers forget a group's offsets with the topic, so its pages are read from the first one on.
+    assert_stands_still(&mut installation.worker(&[]), "the topic was deleted and created anew");
+    assert_eq!(installation.verdicts().len(), 20, "nothing is taken for a repetition");
+
+    let config = std::fs::read_to_string(installation.config()).expect("a configuration");
+    std::fs::write(installation.config(), config.replacen("[kafka]\n", "[kafka]\nepoch = 1\n", 1))
+        .expect("written");
+    let mut worker = installation.worker(&[]);
+    installation.wait_for_verdicts(25, 60);
+    assert_eq!(worker.terminate(30), 0);
+    let verdicts = installation.verdicts();
+    assert_eq!((verdicts.len(), &verdicts[24]["source"]["epoch"]), (25, &1.into()));
+    assert!(
+        verdicts[20..].iter().all(|v| v["kind"] == "EXACT_DUPLICATE" && v["same_url"] == true),
+        "crawled again"
+    );
+}
+
+#[test]
+fn replay_begins_at_a_saved_table() {
+    let installation = Installation::new(&bootstrap(), "replay", ONE_PARTITION);
+    let rows = pages(0, 60, 25);
+    work_off(&installation, &rows, &rows, &[]);
+    let folder = installation.folder.path().join("tables");
+    let folder = folder.to_str().expect("UTF-8");
+    let whole = installation.replay(&[]);
+    let first = installation.replay(&["--until", "30", "--save-table", folder]);
+    let second = installation.replay(&["--table", folder]);
+    let verdicts = [first.verdicts(), second.verdicts()].concat();
+    assert_eq!(verdicts.len(), 60);
+    let essence =
+        |verdicts: Vec<serde_json::Value>| verdicts.iter().map(crate::common::essence).collect::<Vec<_>>();
+    crate::common::assert_same("in two parts", &essence(whole.verdicts()), &essence(verdicts));
+    // With other settings right of the log.
+    installation.configure(&format!("[expiry]\ncentroids_max = 1\n{ONE_PARTITION}"));
+    let strict = installation.replay(&[]);
+    let unique = |run: &crate::common::Run| run.verdicts().iter().filter(|v| v["kind"] == "UNIQUE").count();
+    assert!(unique(&strict) > unique(&whole), "a centre is forgotten at once");
+    assert_eq!(strict.verdicts().len(), 60);
+}
