@@ -76,6 +76,30 @@ fn a_page_that_scripts_make_is_read_from_its_noscript() {
     assert!(document(&html).text().contains("a paper clip is enough"));
 }
 
+/// News sites that a script draws give their text to search engines only.
+#[test]
+fn a_page_without_text_gives_that_of_its_linked_data() {
+    let html = format!(
+        "<html><head><title>Frost</title><script type='application/ld+json'>{{\"@type\":\"NewsArticle\",\
+         \"articleBody\":\"{SENTENCE}\\n\\u8336 {SENTENCE}\"}}</script></head><body><div id=app></div></body></html>"
+    );
+    let text = document(&html).text();
+    assert_eq!(text.lines().count(), 2, "{text}");
+    assert!(text.starts_with(SENTENCE) && text.contains('茶'), "{text}");
+}
+
+#[test]
+fn a_consent_banner_is_never_the_text() {
+    let html = format!(
+        "<html><body><h1>Opening hours</h1><ul><li><a href=/a>North</a><li><a href=/b>South</a></ul>\
+         <div id='onetrust-consent-sdk'><div class='policy'><p>{SENTENCE}</p><p>{SENTENCE} {SENTENCE}</p></div></div>\
+         <div><p>The hall is open from nine to five on every day but Monday, and on feast days until noon, says the \
+         warden, who has held the keys for thirty years and never once been late.</p></div></body></html>"
+    );
+    let text = document(&html).text();
+    assert!(!text.contains("harvest") && text.contains("warden"), "{text}");
+}
+
 #[test]
 fn a_page_of_too_many_parts_is_refused() {
     let config = ExtractConfig { nodes_max: 1000, ..ExtractConfig::default() };

@@ -13,6 +13,9 @@ mod class {
     pub(super) const CAPITAL: u8 = 3;
     pub(super) const COMMA: u8 = 4;
     pub(super) const STOP: u8 = 5;
+    /// The first byte of a letter of two bytes: it counts with the second, so that a word of a European, Arabic or
+    /// Hebrew script weighs what an English one does.
+    pub(super) const LEAD: u8 = 7;
     /// The first byte of a character that may be punctuation or white space, or `&`.
     pub(super) const LOOK: u8 = 6;
 }
@@ -28,6 +31,7 @@ static CLASSES: [u8; 256] = {
             b',' | b';' | b':' => class::COMMA,
             b'.' | b'!' | b'?' => class::STOP,
             // U+00A0, U+0589…, U+060C, U+0964, U+2000–U+203F, U+3000–U+303F, U+FF00–U+FF1F.
+            0xc3..=0xd7 | 0xd9..=0xdf => class::LEAD,
             0xc2 | 0xd8 | 0xe0 | 0xe2 | 0xe3 | 0xef | b'&' => class::LOOK,
             _ => class::PLAIN,
         };
@@ -57,7 +61,12 @@ pub(super) fn count(text: &[u8], counts: &mut Counts) {
                 in_word = false;
                 continue;
             }
-            bytes += if byte == b'&' { 2 } else { length as u32 };
+            // Indic and Thai letters (0xe0) have three bytes, but tell no more than a Latin one.
+            bytes += match byte {
+                b'&' => 2,
+                0xc2 | 0xd8 | 0xe0 => 1,
+                _ => length as u32,
+            };
             commas += u32::from(class == class::COMMA);
             stops += u32::from(class == class::STOP);
             words += u32::from(!in_word);
@@ -66,7 +75,7 @@ pub(super) fn count(text: &[u8], counts: &mut Counts) {
         }
         at += 1;
         let solid = u32::from(class != class::WHITE);
-        bytes += solid;
+        bytes += solid & u32::from(class != class::LEAD);
         words += solid & u32::from(!in_word);
         in_word = solid != 0;
         commas += u32::from(class == class::COMMA);
@@ -138,6 +147,14 @@ mod tests {
         assert_eq!((english.digits, english.capitals), (3, 3));
         let chinese = counts("你好，世界！今天、明天。");
         assert_eq!((chinese.bytes, chinese.commas, chinese.stops), (36, 2, 2));
+    }
+
+    #[test]
+    fn a_word_weighs_the_same_in_every_alphabet() {
+        assert_eq!(counts("погода, ветер").bytes, counts("pogoda, veter").bytes);
+        assert_eq!(counts("مرحبا").bytes, 5);
+        assert_eq!(counts("สวัสดี").bytes, 6);
+        assert_eq!(counts("große").bytes, 5);
     }
 
     #[test]

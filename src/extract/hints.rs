@@ -72,6 +72,8 @@ pub(super) const COPYRIGHT: Hints = 1 << 28;
 pub(super) const PRODUCT: Hints = 1 << 29;
 /// Code and technical text.
 pub(super) const CODE: Hints = 1 << 30;
+/// Consent to cookies: never main text, where it is believed.
+pub(super) const CONSENT: Hints = 1 << 31;
 
 /// Hints of furniture: they are not believed of a node that holds most of the page.
 pub(super) const FURNITURE: Hints = NAV
@@ -133,6 +135,10 @@ const WORDS: &[(&str, Hints)] = &[
     (
         "cookie|cookies|consent|gdpr|modal|popup|overlay|lightbox|dialog|alert|notice|toast|warning|ccpa|onetrust|paywall|interstitial|tooltip|dropdown|flyout|popover|tanchuang|mask",
         POPUP,
+    ),
+    (
+        "cookie|cookies|consent|gdpr|ccpa|onetrust|ot|cookiebot|didomi|usercentrics|cmp|truste|cookieconsent|cookielaw|cookiebar|cookiebanner|cookienotice",
+        CONSENT,
     ),
     ("breadcrumb|breadcrumbs|crumb|crumbs|bread|location|position|weizhi|path|mianbaoxie|curpos", CRUMB),
     (
@@ -290,6 +296,10 @@ pub(super) fn of_names(names: &[u8], make: &mut u32) -> Hints {
         }
     }
     end(&mut hash);
+    // An article about biscuits is filed under cookies.
+    if hints & (POST | ARTICLE | TAGS) != 0 {
+        hints &= !CONSENT;
+    }
     hints
 }
 
@@ -339,6 +349,8 @@ mod tests {
         assert_eq!(of("PostMeta2"), POST | META);
         assert_eq!(of("sidebar_1 wp-nothing"), SIDE);
         assert_eq!(of("TRS_Editor"), CONTENT | META);
+        assert_eq!(of("onetrust-banner-sdk") & CONSENT, CONSENT);
+        assert_eq!(of("post category-cookies") & CONSENT, 0);
         assert_eq!(of("nonsense"), 0);
         assert_eq!(of(""), 0);
     }

@@ -17,6 +17,7 @@ mod count;
 mod entities;
 mod facts;
 mod hints;
+mod linked;
 mod page_kind;
 mod phrases;
 mod scan;
@@ -36,7 +37,7 @@ use thiserror::Error;
 pub use page_kind::PageKind;
 
 /// Part of the fingerprint hash: raised whenever the same page may give another text than before.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// From HTML to main text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -198,8 +199,21 @@ impl Extractor {
         }
         let mut document = write::write(html, &self.tree, self.selection.blocks());
         document.kind = page_kind::of(&self.tree, self.selection.blocks());
+        if self.selection.is_nearly_empty(&self.tree) {
+            self.read_linked_data(html, &mut document);
+        }
         document.title = title::of(html, &self.tree);
         Ok(document)
+    }
+
+    /// Where the markup has next to no text, that of linked data is the page's.
+    fn read_linked_data(&self, html: &str, document: &mut Document) {
+        let body = self.tree.head.body.and_then(|body| html.get(body.start as usize..body.end as usize));
+        let paragraphs = linked::paragraphs(body.unwrap_or_default());
+        if !paragraphs.is_empty() {
+            document.paragraphs = paragraphs;
+            document.kind = PageKind::Article;
+        }
     }
 
     fn parse(&mut self, html: &str, keep_hidden: bool) -> Result<(), ExtractError> {

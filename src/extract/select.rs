@@ -15,6 +15,13 @@ use super::weights::{BIAS_1, BIAS_2, TABLES_1, TABLES_2};
 /// What is less likely than this is never chosen: on a page without any text the best of nothing would be.
 const LIKELIHOOD_MIN: u16 = 60;
 
+/// Where a block that holds the page's own description is likely, what is less likely than this is not chosen: the
+/// page has a text, and the doubtful rest, such as the teasers below a short one, is wrong all at once.
+const LIKELIHOOD_MIN_ANNOUNCED: u16 = 450;
+
+/// From this likelihood on the announced block counts.
+const ANNOUNCED_LIKELIHOOD_MIN: u16 = 550;
+
 /// Bytes of text without comments that make comments dispensable.
 const TEXT_BESIDE_COMMENTS: u64 = 200;
 
@@ -51,9 +58,18 @@ impl Selection {
         weigh(&TABLES_1, BIAS_1, &facts.columns, blocks, scratch, likelihoods);
         self.context.append(tree, facts, likelihoods);
         weigh(&TABLES_2, BIAS_2, &facts.columns, blocks, scratch, likelihoods);
-        let mut limit = self::limit(tree, likelihoods).max(LIKELIHOOD_MIN);
+        for (likelihood, kept_out) in likelihoods.iter_mut().zip(&facts.kept_out) {
+            *likelihood = if *kept_out { 0 } else { *likelihood };
+        }
+        let announced = likelihoods.iter().enumerate();
+        let announced = announced.filter(|(_, likelihood)| **likelihood >= ANNOUNCED_LIKELIHOOD_MIN);
+        let least = match announced.into_iter().any(|(at, _)| facts.is_announced(at)) {
+            true => LIKELIHOOD_MIN_ANNOUNCED,
+            false => LIKELIHOOD_MIN,
+        };
+        let mut limit = self::limit(tree, likelihoods).max(least);
         if drop_comments(tree, facts, likelihoods, limit) {
-            limit = self::limit(tree, likelihoods).max(LIKELIHOOD_MIN);
+            limit = self::limit(tree, likelihoods).max(least);
         }
         self.chosen.clear();
         let likely = likelihoods.iter().enumerate().filter(|(_, likelihood)| **likelihood >= limit);

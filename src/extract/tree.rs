@@ -81,11 +81,11 @@ pub(super) mod block_fact {
     pub(crate) const TIME: u16 = 64;
 }
 
-/// What is counted in text, in bytes of UTF-8: a Chinese character weighs 3, an English word about 5, which is
-/// about what each tells.
+/// What is counted in text, in bytes of UTF-8, where letters of all alphabets count once: a Chinese character weighs 3,
+/// an English or Russian word about 5, which is about what each tells.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Counts {
-    /// Bytes that are not white space.
+    /// Bytes that are not white space; see above for alphabets.
     pub(super) bytes: u32,
     /// Words, as far as white space parts them.
     pub(super) words: u32,
@@ -120,6 +120,10 @@ pub(super) struct Head {
     pub(super) title: Option<Segment>,
     /// `og:title` or its like.
     pub(super) social_title: Option<Segment>,
+    /// Descriptions for search engines and social networks.
+    pub(super) descriptions: [Option<Segment>; 3],
+    /// The article's text in linked data.
+    pub(super) body: Option<Segment>,
     /// Sorts of page that the page says it is, as bits of [`says`].
     pub(super) says: u8,
 }

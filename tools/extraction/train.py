@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Learn the weights of src/extract/weights.rs from pages whose main text is known.
 
-usage: train.py halves FACTS_DIR            learn on each half of the pages, score the other, with intervals
-       train.py write FACTS_DIR WEIGHTS.rs  learn on all pages and write the tables
+usage: train.py folds FACTS_DIR [SCORES.json]   score each fifth of the pages with weights learned on the other four
+       train.py ablate FACTS_DIR               the same with the first weighing alone, without each group of facts
+       train.py write FACTS_DIR WEIGHTS.rs     learn on all pages and write the tables
 
 FACTS_DIR holds, for each set S, `S.pages.jsonl[.gz]` (id, lang, gold_text, html…) and `S.facts.jsonl`, the output
 of `cargo run --release --example extraction_facts` for these pages. Needs numpy, rapidfuzz and catboost.
@@ -11,15 +12,22 @@ A block's label comes from aligning the words (characters for Chinese) of all bl
 (longest common subsequence): it is main text if over half of it is matched. A block weighs in learning what it
 weighs in its page's F1: its length by the gold text's. The second weighing learns from likelihoods that the
 first one gives to pages that it has not seen (5 folds), so that it does not trust it too much.
+
+Folds never part a site: pages of one host, pages with the same gold, a page and its variants stay together. Variants are
+learned from, never scored. Short blocks, which weigh little and are many, are sampled: one in 20 and those that weigh
+more the more often, with their weights raised by as much. Groups of facts that are
+left out to see what they are worth are in GROUPS; that needs many runs, so that it leaves the variants out as well.
 """
 import collections
 import gzip
 import hashlib
+import itertools
 import json
 import math
 import pathlib
 import re
 import sys
+import urllib.parse
 
 import numpy as np
 from catboost import CatBoostClassifier, Pool
@@ -28,9 +36,24 @@ from rapidfuzz.distance import LCSseq
 SCORED = ["extract_zh_articles", "extract_en_articles", "extract_en_cleaneval", "extract_en_mixed"]
 # How much each set counts in learning: small sets more, hand-made templates and forums less.
 SET_WEIGHT = {"extract_zh_articles": 2.0, "extract_en_cleaneval": 2.0, "extract_en_mixed": 1.3, "pages_zh_gne": 2.0,
-              "forums": 0.5, "short": 0.5, "samples": 0.5, "templates": 0.5}
-TABLES, DEPTH, RATE = 260, 6, 0.05
+              "forums": 0.5, "short": 0.5, "samples": 0.5, "templates": 0.5, "variants": 0.4, "feed": 0.5}
+TABLES, DEPTH, RATE, FOLDS = (200, 300), 6, 0.055, 5
+# The second weighing is the mean of this many learned apart: one alone moves by .01 with its random numbers.
+SECONDS = 2
+# Blocks that weigh this much are all learned from.
+ALWAYS, SELDOM = 0.05, 0.05
+GROUPS = {
+    "announced": "Announced.*|.*Anchor|Anchor.*|PageAnnounced|PageBody",
+    "candidates": "Article[NTA].*|InReadable|Readable.*|InNamed|NamedText|Title(Up|Text)",
+    "names": "Hint.*|Furniture.*|Content(Share|Count)|Near(Hints|Content)|InNamed|NamedText",
+    "phrases": "Phrase.*|Section(Related|Comment|Account|Shop|Share)|PageShopPhrases|PageDates",
+    "enclosing": "Ring.*|Kin.*|InBest.*|Best.*|FromBestStart|ToBestEnd|Section(Bytes|Links|Text|Blocks|Level)",
+    "neighbours": "Previous.*|Next.*|Around.*|BeforeText|AfterText|SinceHeading|ToHeading",
+    "page": "Page.*",
+}
 CONTEXT_COLUMNS = 24
+# Lines that src/extract/facts/block.rs keeps out.
+CREDIT = re.compile(r"(?i:by:?|written by)\s+[A-Z]|作者[：:]|文[/／]|来源[：:]|责任编辑|责编|编辑[：:]|记者[：:]|稿源")
 CJK = ("zh", "ja", "ko")
 
 
@@ -86,14 +109,41 @@ def load(folder):
             if row["id"] not in gold:
                 continue
             lang = gold[row["id"]].get("lang") or "en"
-            page = dict(id=row["id"], set=name, lang=lang, text=row["text"], gold=grams(gold[row["id"]]["gold_text"], lang))
-            page["facts"] = np.array(row["facts"], np.int32).reshape(len(row["text"]), len(names))
+            page = dict(id=row["id"], set=name, url=gold[row["id"]].get("url"), lang=lang, text=row["text"], gold=grams(gold[row["id"]]["gold_text"], lang))
+            page["facts"] = np.array(row["facts"], np.int16).reshape(len(row["text"]), len(names))
+            page["credits"] = np.array([len(text.encode()) <= 70 and bool(CREDIT.match(text)) for text in row["text"]], bool)
             page["rings"], page["section"], page["kin"] = (np.array(row[k], int) for k in ("rings", "section", "kin"))
             page["label"] = labels(row["text"], gold[row["id"]]["gold_text"], lang) > 0.5
             size = np.array([max(1, len(units(text, lang))) for text in row["text"]], float)
-            page["weight"] = np.minimum(size / max(50, sum(page["gold"].values())), 1) * SET_WEIGHT.get(name, 1.0)
+            weight = SET_WEIGHT.get("feed" if row["id"].endswith("~feed") else name, 1.0)
+            page["weight"] = np.minimum(size / max(50, sum(page["gold"].values())), 1) * weight
             pages.append(page)
+    group(pages)
     return names, pages
+
+
+def group(pages):
+    """Gives each page the group that it stays with: its site, and sites with which it shares a gold text."""
+    above, owners = {}, collections.defaultdict(set)
+
+    def top(name):
+        while above.get(name, name) != name:
+            name = above[name]
+        return name
+
+    for page in pages:
+        host = urllib.parse.urlparse(page["url"] or "").netloc.lower().split(":")[0].split(".")
+        size = 3 if len(host) > 2 and len(host[-1]) == 2 and host[-2] in ("co", "com", "org", "gov", "net", "ac", "edu") else 2
+        host = ".".join(host[-size:])
+        page["group"] = page["id"].split("~")[0] if host in ("", "example.test") else host
+        for gram in list(page["gold"])[:400]:
+            owners[gram].add(page["group"])
+    shared = collections.Counter(pair for groups in owners.values() if 1 < len(groups) < 6 for pair in itertools.combinations(sorted(groups), 2))
+    for (one, other), count in shared.items():
+        if count > 60:
+            above[top(one)] = top(other)
+    for page in pages:
+        page["fold"] = number(top(page["group"]), "cv") % FOLDS
 
 
 def context(page, likelihoods):
@@ -137,40 +187,58 @@ def context(page, likelihoods):
     return np.stack(columns, 1).astype(np.int32)
 
 
-def learn(pages, facts):
-    model = CatBoostClassifier(iterations=TABLES, depth=DEPTH, learning_rate=RATE, l2_leaf_reg=3, rsm=0.5, border_count=64,
-                               bootstrap_type="Bernoulli", subsample=0.7, random_seed=1, thread_count=2, verbose=0,
-                               allow_writing_files=False)
-    weights = np.maximum(np.concatenate([page["weight"] for page in pages]), 1e-6)
-    return model.fit(Pool(np.concatenate(facts), np.concatenate([page["label"] for page in pages]).astype(int), weight=weights))
+def learn(pages, facts, tables, without=(), seed=1):
+    model = CatBoostClassifier(iterations=tables, depth=DEPTH, learning_rate=RATE, l2_leaf_reg=3, rsm=0.3, border_count=48,
+                               bootstrap_type="Bernoulli", subsample=0.7, random_seed=seed, thread_count=2, verbose=0,
+                               ignored_features=list(without), allow_writing_files=False)
+    weights = np.concatenate([page["weight"] for page in pages])
+    chance = np.minimum(weights / ALWAYS + SELDOM, 1)
+    kept = np.random.default_rng(5).random(len(weights)) < chance
+    labels = np.concatenate([page["label"] for page in pages]).astype(int)
+    return model.fit(Pool(np.concatenate(facts)[kept], labels[kept], weight=np.maximum(weights / chance, 1e-6)[kept]))
 
 
-def likely(model, facts):
-    return model.predict_proba(facts)[:, 1] if len(facts) else np.zeros(0)
+def likely(models, facts):
+    if not len(facts):
+        return np.zeros(0)
+    return 1 / (1 + np.exp(-np.mean([model.predict(facts, prediction_type="RawFormulaVal") for model in models], 0)))
 
 
-def number(page, salt=""):
-    # A shortened page stays with the page that it comes from.
-    return int(hashlib.md5((salt + page["id"].split("~")[0]).encode()).hexdigest(), 16)
+def number(text, salt=""):
+    return int(hashlib.md5((salt + text).encode()).hexdigest(), 16)
 
 
-def learn_both(pages, folds=5):
-    first = [None] * len(pages)
-    for fold in range(folds):
-        rest = [page for page in pages if number(page, "i") % folds != fold]
-        model = learn(rest, [page["facts"] for page in rest])
-        for at, page in enumerate(pages):
-            if number(page, "i") % folds == fold:
-                first[at] = likely(model, page["facts"])
-    full = [np.concatenate([page["facts"], context(page, s)], 1) for page, s in zip(pages, first)]
-    return learn(pages, [page["facts"] for page in pages]), learn(pages, full)
+class Learner:
+    """Both weighings, learned without some folds; first weighings are kept, since several runs share them."""
+
+    def __init__(self, pages, without=()):
+        self.pages, self.without, self.kept = pages, without, {}
+
+    def first(self, *left_out):
+        key = tuple(sorted(set(left_out)))
+        if key not in self.kept:
+            rest = [page for page in self.pages if page["fold"] not in key]
+            self.kept[key] = [learn(rest, [page["facts"] for page in rest], TABLES[0], self.without)]
+        return self.kept[key]
+
+    def both(self, *left_out):
+        rest = [page for page in self.pages if page["fold"] not in left_out]
+        first = [likely(self.first(page["fold"], *left_out), page["facts"]) for page in rest]
+        full = [np.concatenate([page["facts"], context(page, s)], 1) for page, s in zip(rest, first)]
+        return self.first(*left_out), [learn(rest, full, TABLES[1], self.without, seed) for seed in range(1, SECONDS + 1)]
 
 
 def choose(page, models, names):
     """The blocks that src/extract/select.rs chooses."""
-    first = likely(models[0], page["facts"])
-    s = likely(models[1], np.concatenate([page["facts"], context(page, first)], 1))
+    s = likely(models[0], page["facts"])
+    if len(models) > 1:
+        s = likely(models[1], np.concatenate([page["facts"], context(page, s)], 1))
     size, comment = page["facts"][:, 0].astype(float), page["facts"][:, names.index("InComment")] > 0
+    announced = page["facts"][:, names.index("AnnouncedCover")] >= 500
+    least = 0.45 if (announced & (s >= 0.55)).any() else 0.06
+
+    column = lambda name: page["facts"][:, names.index(name)] > 0
+    s = np.where(column("InTitle") & column("InHeading") | page["credits"], 0, s)
 
     def best(s):
         if not len(s):
@@ -179,7 +247,7 @@ def choose(page, models, names):
         hit, chosen = np.cumsum((s * size)[order]), np.cumsum(size[order])
         keep = np.zeros(len(s), bool)
         keep[order[:np.argmax(2 * hit / (chosen + (s * size).sum())) + 1]] = True
-        return keep & (s > 0.06)
+        return keep & (s >= least)
 
     keep = best(s)
     of_comments = size * keep * comment
@@ -194,27 +262,52 @@ def interval(values, rounds=2000):
     return means[int(rounds * 0.025)], means[int(rounds * 0.975)]
 
 
-def halves(names, pages):
-    scores = collections.defaultdict(lambda: ([], []))
-    for half in (0, 1):
-        models = learn_both([page for page in pages if number(page) % 2 != half])
+def folds(names, pages, path):
+    learner, scores, by_page = Learner(pages), collections.defaultdict(list), {}
+    for fold in range(FOLDS):
+        models = learner.both(fold)
         for page in pages:
-            if number(page) % 2 == half:
-                keep = choose(page, models, names)
-                text = "\n".join(t for t, k in zip(page["text"], keep) if k)
-                scores[page["set"]][half].append(f1(text, page["gold"], page["lang"]))
-    for name, (even, odd) in scores.items():
-        low, high = interval(np.array(even + odd))
-        print(f"{name:22} {len(even + odd):4} pages  even {np.mean(even):.3f}  odd {np.mean(odd):.3f}  "
-              f"both {np.mean(even + odd):.3f}  95 % interval {low:.3f} to {high:.3f}")
+            if page["fold"] == fold and page["set"] != "variants":
+                by_page[page["id"]] = score(page, models, names)
+                scores[page["set"]].append(by_page[page["id"]])
+    for name, values in scores.items():
+        low, high = interval(np.array(values))
+        print(f"{name:22} {len(values):4} pages  {np.mean(values):.3f}  95 % interval {low:.3f} to {high:.3f}")
+    if path:
+        path.write_text(json.dumps(by_page))
 
 
-def tables(model):
+def ablate(names, pages):
+    pages = [page for page in pages if page["set"] != "variants"]
+    for group in [None, *GROUPS]:
+        pattern = re.compile(GROUPS[group] if group else "$^")
+        learner = Learner(pages, [at for at, name in enumerate(names) if pattern.fullmatch(name)])
+        scores = collections.defaultdict(list)
+        for fold in range(FOLDS):
+            model = learner.first(fold)
+            for page in pages:
+                if page["fold"] == fold and page["set"] in SCORED:
+                    scores[page["set"]].append(score(page, [model], names))
+        print(f"without {group or 'nothing':12}", *(f"{name} {np.mean(values):.3f}" for name, values in sorted(scores.items())), flush=True)
+
+
+def score(page, models, names):
+    text = "\n".join(t for t, k in zip(page["text"], choose(page, models, names)) if k)
+    return f1(text, page["gold"], page["lang"])
+
+
+def tables(models):
+    both = [tables_of(model, 1 / len(models)) for model in models]
+    return sum(bias for bias, _ in both), [row for _, rows in both for row in rows]
+
+
+def tables_of(model, share):
     path = pathlib.Path("/tmp/leitong-tables.json")
     model.save_model(str(path), format="json")
     saved = json.loads(path.read_text())
     path.unlink()
     scale, bias = saved["scale_and_bias"]
+    scale = scale * share
     flat = {f["feature_index"]: f["flat_feature_index"] for f in saved["features_info"]["float_features"]}
     short = lambda value: max(-32768, min(32767, value))
     out = []
@@ -225,7 +318,7 @@ def tables(model):
             questions.append((0, 32767))
             weights += [0] * len(weights)
         out.append(f"    Table {{ questions: {questions}, weights: {weights} }},\n")
-    return round((bias[0] if isinstance(bias, list) else bias) * 1000), out
+    return round((bias[0] if isinstance(bias, list) else bias) * share * 1000), out
 
 
 def write(names, pages, path):
@@ -233,7 +326,7 @@ def write(names, pages, path):
     logistic = [round(1000 / (1 + math.exp(-((i - 120) * 0.05 + 0.025)))) for i in range(240)]
     text = f'''//! Weights of the decision tables. Generated by `tools/extraction/train.py`; do not edit.
 //!
-//! Learned from {len(pages)} pages; `docs/extraction.md` says which, and how well half of them teach the other half.
+//! Learned from {len(pages)} pages; `docs/extraction.md` says which, and what a fifth of them scores without having been learned from.
 
 /// Questions a table asks.
 pub(super) const DEPTH: usize = {DEPTH};
@@ -251,7 +344,7 @@ pub(super) struct Table {{
 #[rustfmt::skip]
 pub(super) static LIKELIHOODS: [u16; 240] = {logistic};
 '''
-    for place, which, model in zip((1, 2), ("first", "second"), learn_both(pages)):
+    for place, which, model in zip((1, 2), ("first", "second"), Learner(pages).both()):
         bias, rows = tables(model)
         text += f"\n/// What the {which} weighing starts from.\npub(super) const BIAS_{place}: i32 = {bias};\n"
         text += f"\n/// The {which} weighing.\n#[rustfmt::skip]\npub(super) static TABLES_{place}: [Table; {len(rows)}] = [\n{''.join(rows)}];\n"
@@ -259,8 +352,10 @@ pub(super) static LIKELIHOODS: [u16; 240] = {logistic};
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 3 and sys.argv[1] == "halves":
-        halves(*load(sys.argv[2]))
+    if len(sys.argv) in (3, 4) and sys.argv[1] == "folds":
+        folds(*load(sys.argv[2]), pathlib.Path(sys.argv[3]) if len(sys.argv) == 4 else None)
+    elif len(sys.argv) == 3 and sys.argv[1] == "ablate":
+        ablate(*load(sys.argv[2]))
     elif len(sys.argv) == 4 and sys.argv[1] == "write":
         write(*load(sys.argv[2]), sys.argv[3])
     else:

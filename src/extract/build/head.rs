@@ -8,9 +8,16 @@ use crate::extract::tree::says;
 
 /// Names of sorts that are read of one script with linked data.
 const LINKED_TYPES_MAX: usize = 64;
+
+/// Bytes from which an article's text in linked data is one.
+const BODY_BYTES_MIN: usize = 100;
+
 impl Builder<'_> {
-    /// A script with linked data: only the sorts of page that it names are read.
+    /// A script with linked data: the sorts of page that it names are read, and the article's text.
     pub(in crate::extract) fn linked_data(&mut self, start: usize, end: usize) {
+        if self.tree.head.body.is_none() {
+            self.article_body(start, end);
+        }
         let data = &self.html[start..end];
         for at in memmem::find_iter(data, b"\"@type\"").take(LINKED_TYPES_MAX) {
             let value = data[at + 7..].trim_ascii_start();
@@ -29,12 +36,39 @@ impl Builder<'_> {
         }
     }
 
+    /// The value of `"articleBody"` in linked data.
+    fn article_body(&mut self, start: usize, end: usize) {
+        let data = &self.html[start..end];
+        let Some(at) = memmem::find(data, b"\"articleBody\"") else { return };
+        let value = at + b"\"articleBody\"".len();
+        let Some(quote) = data[value..].iter().take(9).position(|byte| *byte == b'"') else { return };
+        let from = value + quote + 1;
+        let mut to = from;
+        while let Some(next) = memchr::memchr2(b'"', b'\\', &data[to..]) {
+            to += next;
+            if data[to] == b'"' {
+                break;
+            }
+            to = (to + 2).min(data.len());
+        }
+        if to - from >= BODY_BYTES_MIN {
+            self.tree.head.body = segment_of(start + from, start + to);
+        }
+    }
+
     pub(super) fn meta(&mut self, attributes: &Attributes<'_>) {
         let head = &mut self.tree.head;
+        let content =
+            segment_of(attributes.content_start, attributes.content_start + attributes.content.len());
+        let names: [&[u8]; 3] = [b"description", b"og:description", b"twitter:description"];
+        for (slot, name) in head.descriptions.iter_mut().zip(names) {
+            if slot.is_none() && attributes.property.eq_ignore_ascii_case(name) {
+                *slot = content;
+            }
+        }
         match attributes.property {
             b"og:title" | b"twitter:title" if head.social_title.is_none() => {
-                let start = attributes.content_start;
-                head.social_title = segment_of(start, start + attributes.content.len());
+                head.social_title = content;
             }
             b"og:type" if attributes.content.eq_ignore_ascii_case(b"article") => head.says |= says::ARTICLE,
             b"og:type" if attributes.content.eq_ignore_ascii_case(b"product") => head.says |= says::PRODUCT,

@@ -54,6 +54,10 @@ facts! {
     SectionBytes SectionLinks SectionText SectionBlocks SectionLevel SectionRelated SectionComment SectionAccount SectionShop SectionShare
     // Readers' comments.
     InComment CommentShare OutsideComment
+    // What the page announces, and the way to it and to the title.
+    Announced AnnouncedCover AnnouncedBody PageAnnounced PageBody SinceAnchor AnchorUp AnchorText AnchorKin TitleUp TitleText
+    // Candidates.
+    ArticleNumber ArticleText ArticleAnchor InReadable ReadableText ReadablePoints InNamed NamedText
     // The page.
     PageBytes PageLinks PageBlocks PageMean PageLongShare PageParagraphShare PageHighShare PageArticle PageArticles PageNodesPerBlock
     PageHeadings PageItemShare PageKinShare PageShopPhrases PageDates PageProduct PageList PageForum PageQuestions

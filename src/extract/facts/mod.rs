@@ -4,7 +4,9 @@
 //! the blocks, with at most [`ANCESTORS_MAX`] nodes looked at for each. Memory: 340 bytes a block, kept
 //! from page to page.
 
+mod announced;
 mod block;
+mod candidates;
 mod columns;
 mod groups;
 mod page;
@@ -14,6 +16,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::hints::{self, Hints};
 use super::phrases::{self, Phrases};
 use super::tree::{Block, Segment, Tree};
+use announced::Announced;
+use candidates::Candidates;
 pub(super) use columns::names;
 use columns::{Fact, Row, WIDTH};
 use groups::Groups;
@@ -59,11 +63,15 @@ pub(super) struct Facts {
     copies: Vec<(u32, u32)>,
     copy_counts: Vec<u32>,
     groups: Groups,
+    announced: Announced,
+    candidates: Candidates,
     /// For each node, the hints of itself and those above, furniture only where believed.
     believed: Vec<Hints>,
     phrases: Vec<Phrases>,
     /// For each block, the range from the heading above it to the next.
     pub(super) sections: Vec<(u32, u32)>,
+    /// For each block, whether a rule keeps it out of the main text, whatever it weighs.
+    pub(super) kept_out: Vec<bool>,
     /// For each node, whether it is or stands in a comment section.
     in_comment: Vec<bool>,
 }
@@ -105,6 +113,11 @@ impl Facts {
         self.in_comment[block.node as usize]
     }
 
+    /// Whether the block holds at least half of what the page says of itself.
+    pub(super) fn is_announced(&self, block: usize) -> bool {
+        self.announced.shares[block][1] >= 500
+    }
+
     /// Gathers the facts of all blocks of `tree`. With `comments`, comment sections are not known as such.
     pub(super) fn gather(&mut self, tree: &Tree, html: &[u8], comments: bool) {
         self.sum(tree);
@@ -125,14 +138,18 @@ impl Facts {
         page.count(tree, &self.kin_sums, &self.phrases);
         self.rings.clear();
         self.rings.extend(tree.blocks.iter().enumerate().map(|(at, block)| block::rings(tree, at, block)));
+        self.announce(tree, html);
+        self.candidates.gather(tree, &self.sums);
         self.columns.clear();
         self.columns.shrink_to(COLUMNS_KEPT);
         self.columns.resize(tree.blocks.len() * WIDTH, 0);
+        self.kept_out.clear();
         let mut since_heading = 1000;
         for at in 0..tree.blocks.len() {
             self.itself(tree, html, at, &page, &mut since_heading);
             self.neighbours(tree, at);
             self.enclosing(tree, at, &page);
+            self.near_candidates(tree, at, page.title_block);
         }
         let mut to_heading = 1000;
         for at in (0..tree.blocks.len()).rev() {
@@ -140,6 +157,15 @@ impl Facts {
             row.set(Fact::ToHeading, to_heading);
             to_heading = if row.get(Fact::InHeading) != 0 { 1 } else { (to_heading + 1).min(1000) };
         }
+    }
+
+    fn announce(&mut self, tree: &Tree, html: &[u8]) {
+        let text = |segment: Segment| html.get(segment.start as usize..segment.end as usize);
+        self.announced.gather(
+            tree.head.descriptions.into_iter().flatten().filter_map(text),
+            tree.head.body.and_then(text),
+            tree.blocks.iter().map(|block| source(tree, block, html)),
+        );
     }
 
     fn sum(&mut self, tree: &Tree) {
@@ -164,7 +190,7 @@ impl Facts {
 
     /// Hints of each node with those above it. Furniture is not believed of a node that holds over 60 % of the
     /// best run, for its name speaks of one part (`main-with-sidebar`) or of the page's first state (`hide`);
-    /// a comment section is one unless it holds the page's title or nearly all text.
+    /// a comment section or banner is one unless it holds the page's title or nearly all text.
     fn believe(&mut self, tree: &Tree, page: &Page, comments: bool) {
         self.believed.clear();
         self.in_comment.clear();
@@ -181,7 +207,7 @@ impl Facts {
                 doubted |= (hints::FURNITURE | hints::HIDDEN) & !hints::COMMENT;
             }
             if has_title || u64::from(text) * 20 > u64::from(all.text) * 19 {
-                doubted |= hints::COMMENT;
+                doubted |= hints::COMMENT | hints::CONSENT;
             }
             let own = node.hints & !doubted;
             let above = self.believed.get(node.parent as usize).copied().unwrap_or(0);

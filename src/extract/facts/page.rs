@@ -94,6 +94,11 @@ impl<'a> Page<'a> {
         text.len() >= 8 && text.len() <= self.title.len() && memchr::memmem::find(self.title, text).is_some()
     }
 
+    /// Whether `text` is the title but for the site's name.
+    pub(super) fn is_title(&self, text: &[u8]) -> bool {
+        self.title_has(text) && text.len() * 3 >= self.title.len()
+    }
+
     /// The facts of the best node, the best run and the page.
     pub(super) fn place(&self, tree: &Tree, sums: &[Sums], row: &mut Row<'_>) {
         let at = row.at;

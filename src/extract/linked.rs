@@ -1,0 +1,57 @@
+//! The article's text in linked data, for pages whose markup has none: a script puts it there.
+//!
+//! In: the source of a JSON string. Out: paragraphs, one a line, without the markup that some sites leave in it. What is
+//! no JSON string gives nothing. Cost: linear in the string.
+
+use super::entities;
+use super::{Paragraph, ParagraphKind};
+
+/// The paragraphs of `source`, a JSON string without its quotes.
+pub(super) fn paragraphs(source: &str) -> Vec<Paragraph> {
+    let Ok(text) = serde_json::from_str::<String>(&format!("\"{source}\"")) else { return Vec::new() };
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some((before, after)) = rest.split_once('<') {
+        plain.push_str(before);
+        match after.split_once('>') {
+            Some((tag, after)) if tag.starts_with(|c: char| c == '/' || c.is_ascii_alphabetic()) => {
+                plain.push('\n');
+                rest = after;
+            }
+            _ => {
+                plain.push('<');
+                rest = after;
+            }
+        }
+    }
+    plain.push_str(rest);
+    let lines = plain.lines().map(|line| {
+        let mut decoded = String::with_capacity(line.len());
+        entities::decode_into(line, &mut decoded);
+        decoded.split_whitespace().collect::<Vec<_>>().join(" ")
+    });
+    let lines = lines.filter(|line| !line.is_empty());
+    lines.map(|line| Paragraph::new(ParagraphKind::Paragraph, line)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(source: &str) -> Vec<String> {
+        paragraphs(source).into_iter().map(|paragraph| paragraph.text).collect()
+    }
+
+    #[test]
+    fn escapes_references_and_markup_are_resolved() {
+        assert_eq!(lines(r"One &amp; two\nthr\u0065e \u8336"), ["One & two", "three 茶"]);
+        assert_eq!(lines(r"<p>One<\/p><p>two 1 < 2</p>"), ["One", "two 1 < 2"]);
+    }
+
+    #[test]
+    fn what_is_no_string_gives_nothing() {
+        assert_eq!(lines("a\u{1}b"), [""; 0]);
+        assert_eq!(lines(r"\u12"), [""; 0]);
+        assert_eq!(lines(""), [""; 0]);
+    }
+}
