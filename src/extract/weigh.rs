@@ -44,7 +44,7 @@ pub(super) fn weigh(
 }
 
 /// Asks all questions of `table` of each block. One pass over the six columns in words of their own width is what the
-/// compiler makes vector code of; a pass a question took twice the time.
+/// compiler makes vector code of.
 fn answer(table: &Table, columns: &[i16], blocks: usize, answers: &mut [u16]) {
     let column = |question: usize| {
         let start = usize::from(table.questions[question].0) * blocks;

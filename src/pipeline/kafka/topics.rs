@@ -6,7 +6,9 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, ResourceSpecifier, TopicReplication};
+use rdkafka::admin::{
+    AdminClient, AdminOptions, ConfigResource, NewTopic, ResourceSpecifier, TopicReplication,
+};
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::RDKafkaErrorCode;
 
@@ -200,17 +202,30 @@ impl<'a> Topics<'a> {
         }
     }
 
+    /// All settings of a topic. A broker that has not yet heard of a new topic names none: it is asked again.
+    fn settings(&self, topic: &str) -> anyhow::Result<ConfigResource> {
+        let resource = [ResourceSpecifier::Topic(topic)];
+        let deadline = Instant::now() + CALL_TIMEOUT;
+        loop {
+            let mut results = self
+                .runtime
+                .block_on(self.admin.describe_configs(&resource, &options()))
+                .with_context(|| format!("no answer about the settings of topic {topic}"))?;
+            let problem = match results.pop() {
+                Some(Ok(described)) if described.get("cleanup.policy").is_some() => return Ok(described),
+                Some(Ok(_)) => "the broker names none".to_owned(),
+                Some(Err(error)) => error.to_string(),
+                None => "the broker does not name the topic".to_owned(),
+            };
+            if Instant::now() >= deadline {
+                bail!("cannot read the settings of topic {topic}: {problem}");
+            }
+            client::before_asking_again(Duration::from_millis(50));
+        }
+    }
+
     fn config_differences(&self, wanted: &Wanted<'_>) -> anyhow::Result<Vec<String>> {
-        let resource = [ResourceSpecifier::Topic(wanted.name)];
-        let mut results = self
-            .runtime
-            .block_on(self.admin.describe_configs(&resource, &options()))
-            .with_context(|| format!("no answer about the settings of topic {}", wanted.name))?;
-        let described = match results.pop() {
-            Some(Ok(described)) => described,
-            Some(Err(error)) => bail!("cannot read the settings of topic {}: {error}", wanted.name),
-            None => bail!("no settings of topic {}", wanted.name),
-        };
+        let described = self.settings(wanted.name)?;
         let value =
             |name: &str| described.get(name).and_then(|entry| entry.value.clone()).unwrap_or_default();
         let mut problems = Vec::new();
