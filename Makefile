@@ -109,4 +109,4 @@ bench-kafka: test-prerequisites ## Measure the Kafka worker: the figures of docs
 
 .PHONY: bench
 bench: ## Measure speed
-	cargo bench --bench throughput
+	cargo bench --locked --bench throughput --bench detectors

@@ -1,4 +1,4 @@
-//! Runs of ideographs → words: the very words that jieba finds, several times faster.
+//! Runs of ideographs → words: the very words that jieba finds, in less time.
 //!
 //! jieba takes the most probable cut into dictionary words ([`route`]), and guesses words among the characters
 //! that this leaves alone, by a hidden Markov model. The first part is our own, over a [`trie`] that fits into
