@@ -10,8 +10,8 @@
 //! Keys with many centres (a passage that half of a site shares) would fill their neighbourhood: a key with more than
 //! [`CROWD`] centres keeps them in a list of its own.
 //!
-//! Cost: a look-up is one cache miss, and so is an insertion. Memory: 9 to 12 bytes a key and centre, where a hash map of
-//! lists took 30.
+//! Cost: a look-up is one cache miss, and so is an insertion. Memory: by calculation 9 to 12 bytes a key and centre,
+//! where a hash map of lists took some 30.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
