@@ -8,10 +8,9 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use super::documents;
-use super::settings::{self, Wrong, wrong};
-use crate::config::load;
+use super::settings;
 use crate::fingerprint::paragraph::boilerplate::{HEADER, letters_hash};
-use crate::segment::{Segmenter, Terms};
+use crate::segment::Terms;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -44,8 +43,7 @@ enum Action {
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let Action::Build { config, output, pages_min, paragraphs_max, inputs } = &arguments.action;
     let config = settings::config(config.as_deref(), None, None)?;
-    let lexicons = load::lexicons(&config).map_err(Wrong::from)?;
-    let segmenter = Segmenter::new(&config.segment, &lexicons).map_err(wrong)?;
+    let segmenter = settings::segmenter(&config)?;
     let mut terms = Terms::default();
     // Of each paragraph on how many pages it stands, and its text from the second page on.
     let mut counts = HashMap::<u64, (u32, Box<str>)>::new();

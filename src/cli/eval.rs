@@ -69,8 +69,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let config = settings::config(arguments.config.as_deref(), None, None)?;
     let competitors = competitors(arguments, &config)?;
-    let lexicons = load::lexicons(&config).map_err(Wrong::from)?;
-    let segmenter = Segmenter::new(&config.segment, &lexicons).map_err(wrong)?;
+    let segmenter = settings::segmenter(&config)?;
     let synonyms = match &arguments.synonyms {
         Some(path) => {
             std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?

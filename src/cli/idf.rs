@@ -6,10 +6,9 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use super::documents;
-use super::settings::{self, Wrong, wrong};
-use crate::config::load;
+use super::settings;
 use crate::fingerprint::idf::IdfBuilder;
-use crate::segment::{Segmenter, Terms};
+use crate::segment::Terms;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -42,8 +41,7 @@ enum Action {
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let Action::Build { config, output, pages_min, terms_max, inputs } = &arguments.action;
     let config = settings::config(config.as_deref(), None, None)?;
-    let lexicons = load::lexicons(&config).map_err(Wrong::from)?;
-    let segmenter = Segmenter::new(&config.segment, &lexicons).map_err(wrong)?;
+    let segmenter = settings::segmenter(&config)?;
     let mut terms = Terms::default();
     let mut builder = IdfBuilder::new((*terms_max).max(1_000));
     documents::for_each(inputs, &config, |_, document, _| {

@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::config::load::{self, ConfigError};
 use crate::config::{Config, load::detectors_hint};
 use crate::fingerprint::DETECTORS;
+use crate::segment::Segmenter;
 
 /// Arguments or configuration that cannot be followed: exit status 2.
 #[derive(Debug)]
@@ -50,4 +51,10 @@ pub(super) fn config(
         config.pipeline.threads = threads;
     }
     Ok(config)
+}
+
+/// The segmenter of a configuration, with the word lists that it names.
+pub(super) fn segmenter(config: &Config) -> anyhow::Result<Segmenter> {
+    let lexicons = load::lexicons(config).map_err(Wrong::from)?;
+    Segmenter::new(&config.segment, &lexicons).map_err(wrong)
 }

@@ -11,14 +11,12 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use super::eval::{competitor, pages};
-use super::settings::{self, Wrong, wrong};
-use crate::config::load;
+use super::settings::{self, wrong};
 use crate::eval::pages::{EvalPage, are_labelled, founders, labelled_pairs};
 use crate::eval::parallel::Workers;
 use crate::eval::threshold::{Labelled, curve, suggest};
 use crate::eval::{self, pairs};
 use crate::fingerprint::Detector;
-use crate::segment::Segmenter;
 
 /// Characters of each page that are shown.
 const SHOWN_CHARS: usize = 300;
@@ -58,8 +56,7 @@ struct Label {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let config = settings::config(arguments.config.as_deref(), arguments.detector.as_deref(), None)?;
-    let lexicons = load::lexicons(&config).map_err(Wrong::from)?;
-    let segmenter = Segmenter::new(&config.segment, &lexicons).map_err(wrong)?;
+    let segmenter = settings::segmenter(&config)?;
     let competitors = [competitor(config.detector.clone(), &config)?];
     let detector = &*competitors[0].detector;
     let pages = pages(&arguments.inputs, &config)?;

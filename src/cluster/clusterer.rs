@@ -48,6 +48,7 @@ pub struct Clusterer {
     journal: Option<Vec<Change>>,
     /// Scratch space.
     keys: Vec<u64>,
+    slots: Vec<u32>,
 }
 
 /// A change of the table.
@@ -81,6 +82,7 @@ impl Clusterer {
             founded: VecDeque::new(),
             journal: None,
             keys: Vec::new(),
+            slots: Vec::new(),
         }
     }
 
@@ -145,7 +147,7 @@ impl Clusterer {
         let nearest = self.tables.get(&key).and_then(|table| {
             let age = Age { expiry: &self.expiry, now: self.position.log_time };
             let alive = |centroid: &Centroid| !age.too_old(centroid.log_time);
-            table.nearest(fingerprint, &*self.detector, &mut self.keys, alive)
+            table.nearest(fingerprint, &*self.detector, &mut self.keys, &mut self.slots, alive)
         });
         if let Some((near, centroid)) = nearest {
             return Decision::Joined(Centre {

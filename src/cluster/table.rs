@@ -76,16 +76,18 @@ impl Table {
         fingerprint: &[u8],
         detector: &dyn Detector,
         keys: &mut Vec<u64>,
+        slots: &mut Vec<u32>,
         alive: impl Fn(&Centroid) -> bool,
     ) -> Option<(Near, &Centroid)> {
         keys.clear();
         detector.probe_keys(fingerprint, keys);
-        let mut slots: Vec<u32> = keys.iter().flat_map(|key| self.index.get(*key)).collect();
+        slots.clear();
+        slots.extend(keys.iter().flat_map(|key| self.index.get(*key)));
         // A centre may be found under many keys, one for each paragraph that it shares; it is compared once.
         slots.sort_unstable();
         slots.dedup();
         let mut nearest: Option<Near> = None;
-        for slot in slots {
+        for &slot in slots.iter() {
             let centroid = self.centroid(slot);
             let comparison = detector.compare(fingerprint, &centroid.fingerprint);
             if comparison.near && alive(centroid) {

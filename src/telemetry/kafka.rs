@@ -38,7 +38,7 @@ impl ClientEvents {
     }
 
     /// Takes statistics.
-    pub fn statistics(&self, statistics: &Statistics) {
+    fn statistics(&self, statistics: &Statistics) {
         if let (Some(half), Some(group)) = (&self.joins, &statistics.cgrp)
             && group.join_state == "steady"
         {
@@ -55,7 +55,7 @@ impl ClientEvents {
     }
 
     /// Takes an error that concerns no message; librdkafka goes on by itself.
-    pub fn report(&self, error: &KafkaError, reason: &str) {
+    fn report(&self, error: &KafkaError, reason: &str) {
         if error.rdkafka_error_code() == Some(RDKafkaErrorCode::PartitionEOF) {
             return; // asked for, and no error
         }
@@ -100,3 +100,21 @@ impl ClientContext for ClientEvents {
 }
 
 impl ConsumerContext for ClientEvents {}
+
+/// Lets a client's context of the product's own report by its field `events`, a [`ClientEvents`].
+macro_rules! reports_by_events {
+    ($context:ty) => {
+        impl rdkafka::ClientContext for $context {
+            fn log(&self, level: rdkafka::config::RDKafkaLogLevel, facility: &str, message: &str) {
+                self.events.log(level, facility, message);
+            }
+            fn stats(&self, statistics: rdkafka::Statistics) {
+                self.events.stats(statistics);
+            }
+            fn error(&self, error: rdkafka::error::KafkaError, reason: &str) {
+                self.events.error(error, reason);
+            }
+        }
+    };
+}
+pub(crate) use reports_by_events;

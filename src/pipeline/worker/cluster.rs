@@ -11,10 +11,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use rdkafka::config::RDKafkaLogLevel;
+use rdkafka::TopicPartitionList;
 use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext, ConsumerGroupMetadata, Rebalance};
 use rdkafka::error::KafkaError;
-use rdkafka::{ClientContext, Statistics, TopicPartitionList};
 
 use super::Accepted;
 use super::owner::{self, Owner};
@@ -23,7 +22,7 @@ use crate::config::Config;
 use crate::pipeline::fingerprint_half::FingerprintHalf;
 use crate::pipeline::kafka::client;
 use crate::telemetry::health::Half;
-use crate::telemetry::kafka::ClientEvents;
+use crate::telemetry::kafka::{ClientEvents, reports_by_events};
 use crate::telemetry::metrics;
 
 /// How long a revoked partition's owner may take to end its transaction: as long as a transaction may take.
@@ -175,17 +174,7 @@ impl Cluster {
     }
 }
 
-impl ClientContext for Member {
-    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
-        self.events.log(level, facility, message);
-    }
-    fn stats(&self, statistics: Statistics) {
-        self.events.statistics(&statistics);
-    }
-    fn error(&self, error: KafkaError, reason: &str) {
-        self.events.report(&error, reason);
-    }
-}
+reports_by_events!(Member);
 
 impl ConsumerContext for Member {
     fn pre_rebalance(&self, member: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {

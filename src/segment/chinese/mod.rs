@@ -37,6 +37,8 @@ pub(super) struct ChineseWords {
     route: Route,
     /// Byte ranges in the text, in order.
     words: Vec<(u32, u32)>,
+    /// The same before any were guessed.
+    known: Vec<(u32, u32)>,
     /// The characters that the route leaves alone next to one another, each such run on a line of its own; and for
     /// each how many words come before it, and where it begins in the text.
     unjoined: String,
@@ -73,7 +75,7 @@ impl ChineseCutter {
 
     /// The words on the route, but for those that are to be guessed.
     fn collect(&self, text: &str, found: &mut ChineseWords) {
-        let ChineseWords { codes, offsets, route, words, unjoined, unjoined_runs } = found;
+        let ChineseWords { codes, offsets, route, words, unjoined, unjoined_runs, .. } = found;
         words.clear();
         unjoined.clear();
         unjoined_runs.clear();
@@ -111,12 +113,14 @@ impl ChineseWords {
 
     /// Cuts the unjoined runs, and puts their words where they belong.
     fn guess(&mut self, guesser: &Jieba) {
-        let known = std::mem::take(&mut self.words);
-        let mut tokens = guesser.cut(&self.unjoined, true).into_iter();
+        let Self { words, known, unjoined, unjoined_runs, .. } = self;
+        std::mem::swap(words, known);
+        words.clear();
+        let mut tokens = guesser.cut(unjoined, true).into_iter();
         let mut copied = 0;
         let mut line_start = 0;
-        for &(before, start) in &self.unjoined_runs {
-            self.words.extend_from_slice(&known[copied..before]);
+        for &(before, start) in unjoined_runs.iter() {
+            words.extend_from_slice(&known[copied..before]);
             copied = before;
             for token in tokens.by_ref() {
                 if token.word == "\n" {
@@ -124,10 +128,10 @@ impl ChineseWords {
                     break;
                 }
                 let at = |offset: usize| start + (offset - line_start) as u32;
-                self.words.push((at(token.byte_start), at(token.byte_end)));
+                words.push((at(token.byte_start), at(token.byte_end)));
             }
         }
-        self.words.extend_from_slice(&known[copied..]);
+        words.extend_from_slice(&known[copied..]);
     }
 }
 

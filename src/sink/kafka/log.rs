@@ -7,11 +7,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::DeliveryResult;
 use rdkafka::producer::{BaseRecord, Producer, ProducerContext, ThreadedProducer};
-use rdkafka::{ClientContext, Statistics};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::config::KafkaConfig;
@@ -20,7 +18,7 @@ use crate::log::entry::{self, Sent};
 use crate::log::session::Ticket;
 use crate::pipeline::kafka::client;
 use crate::source::kafka::pages::{PageOrigin, Shared};
-use crate::telemetry::kafka::ClientEvents;
+use crate::telemetry::kafka::{ClientEvents, reports_by_events};
 use crate::telemetry::metrics;
 
 /// One producer session.
@@ -118,17 +116,7 @@ pub fn log_partition(corpus: &str, log_partitions: u32) -> u32 {
     (xxh3_64(corpus.as_bytes()) % u64::from(log_partitions.max(1))) as u32
 }
 
-impl ClientContext for Deliveries {
-    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
-        self.events.log(level, facility, message);
-    }
-    fn stats(&self, statistics: Statistics) {
-        self.events.statistics(&statistics);
-    }
-    fn error(&self, error: KafkaError, reason: &str) {
-        self.events.report(&error, reason);
-    }
-}
+reports_by_events!(Deliveries);
 
 impl ProducerContext for Deliveries {
     type DeliveryOpaque = Box<Ticket>;

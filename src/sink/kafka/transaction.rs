@@ -8,19 +8,18 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::ConsumerGroupMetadata;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::{DeliveryResult, Message};
 use rdkafka::producer::{BaseRecord, Producer, ProducerContext, ThreadedProducer};
 use rdkafka::util::Timeout;
-use rdkafka::{ClientContext, Offset, Statistics, TopicPartitionList};
+use rdkafka::{Offset, TopicPartitionList};
 use thiserror::Error;
 
 use super::outputs::{OutputRecord, Outputs, To};
 use crate::config::KafkaConfig;
 use crate::pipeline::kafka::client::{self, ClientError};
-use crate::telemetry::kafka::ClientEvents;
+use crate::telemetry::kafka::{ClientEvents, reports_by_events};
 use crate::telemetry::metrics;
 
 /// Why a transaction was not committed, or perhaps not.
@@ -232,17 +231,7 @@ fn as_i64(number: u64) -> Result<i64, TransactionError> {
     i64::try_from(number).map_err(|_| TransactionError::Failed(format!("no offset {number}")))
 }
 
-impl ClientContext for Deliveries {
-    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
-        self.events.log(level, facility, message);
-    }
-    fn stats(&self, statistics: Statistics) {
-        self.events.statistics(&statistics);
-    }
-    fn error(&self, error: KafkaError, reason: &str) {
-        self.events.report(&error, reason);
-    }
-}
+reports_by_events!(Deliveries);
 
 impl ProducerContext for Deliveries {
     type DeliveryOpaque = ();

@@ -13,12 +13,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer, ConsumerContext};
 use rdkafka::error::{KafkaError, KafkaResult};
 use rdkafka::message::{BorrowedHeaders, BorrowedMessage, Headers, Message as _};
 use rdkafka::types::RDKafkaRespErr;
-use rdkafka::{ClientContext, Offset, Statistics, TopicPartitionList};
+use rdkafka::{Offset, TopicPartitionList};
 
 use crate::config::KafkaConfig;
 use crate::fingerprint::record::{Place, Received};
@@ -28,7 +27,7 @@ use crate::page::timestamp::Timestamp;
 use crate::pipeline::kafka::client::{self, CALL_TIMEOUT};
 use crate::source::{Payload, Record};
 use crate::telemetry::health::Half;
-use crate::telemetry::kafka::ClientEvents;
+use crate::telemetry::kafka::{ClientEvents, reports_by_events};
 use crate::telemetry::metrics;
 
 /// How long a revoked partition waits for its records in flight; what is late is sent again by the next owner.
@@ -237,17 +236,7 @@ fn commit(consumer: &BaseConsumer<PagesContext>, topic: &str, offsets: &[(u32, u
     }
 }
 
-impl ClientContext for PagesContext {
-    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
-        self.events.log(level, facility, message);
-    }
-    fn stats(&self, statistics: Statistics) {
-        self.events.statistics(&statistics);
-    }
-    fn error(&self, error: KafkaError, reason: &str) {
-        self.events.report(&error, reason);
-    }
-}
+reports_by_events!(PagesContext);
 
 impl ConsumerContext for PagesContext {
     fn rebalance(
