@@ -112,7 +112,7 @@ impl Restoration {
         match value {
             // A tombstone whose centre is compacted away, or one that takes the oldest.
             None => {
-                let known = self.clusterer.oldest().is_some_and(|oldest| oldest.log_offset <= id.log_offset);
+                let known = self.clusterer.oldest_log_offset().is_some_and(|oldest| oldest <= id.log_offset);
                 if known && self.newest >= Some(id.log_offset) && !self.clusterer.forget_oldest(id.log_offset)
                 {
                     return Err(RestoreError::Damaged(format!(
@@ -131,7 +131,7 @@ impl Restoration {
                     return Err(RestoreError::Damaged(format!("centre {} is out of order", id.log_offset)));
                 }
                 self.newest = Some(id.log_offset);
-                self.clusterer.restore(&message.corpus, message.fingerprint_hash, centroid);
+                self.clusterer.restore(&message.corpus, message.fingerprint_hash, &centroid);
             }
         }
         Ok(())

@@ -1,9 +1,8 @@
 //! The state right of the log for one log partition: corpora, expiry, position.
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use super::table::{Centroid, Table};
+use super::table::{Centroid, Near, Query, Table, TableBytes};
 use super::{Centre, ClusterId, Decision};
 use crate::config::ExpiryConfig;
 use crate::fingerprint::Detector;
@@ -29,26 +28,22 @@ pub struct Position {
     pub log_time: Option<Timestamp>,
 }
 
-/// What keeps pages apart: corpus, and the settings that made the fingerprint.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct TableKey {
-    corpus: Box<str>,
-    fingerprint_hash: u64,
-}
+/// Centres of a saved table that are entered into the index at once.
+const RESTORED_AT_ONCE: usize = 1_024;
 
 /// Decides, record by record, in log order.
 pub struct Clusterer {
     detector: Arc<dyn Detector>,
     expiry: ExpiryConfig,
     position: Position,
-    tables: HashMap<Arc<TableKey>, Table>,
-    /// The table of each centre, in order of founding.
-    founded: VecDeque<Arc<TableKey>>,
+    table: Table,
+    /// Number of the oldest centre that is not too old by log time, and when it was founded if that is known.
+    alive: (u64, Option<Timestamp>),
+    /// The first log time. Centres from before any record had a time count from then on.
+    first_time: Option<Timestamp>,
     /// What has changed since it was last asked for; none where nobody asks.
     journal: Option<Vec<Change>>,
-    /// Scratch space.
-    keys: Vec<u64>,
-    slots: Vec<u32>,
+    restored: usize,
 }
 
 /// A change of the table.
@@ -71,19 +66,23 @@ pub enum Change {
 }
 
 impl Clusterer {
-    /// An empty table at `position`.
+    /// An empty table at `position`, with a shard for each core.
     #[must_use]
     pub fn new(detector: Arc<dyn Detector>, expiry: ExpiryConfig, position: Position) -> Self {
-        Self {
-            detector,
-            expiry,
-            position,
-            tables: HashMap::new(),
-            founded: VecDeque::new(),
-            journal: None,
-            keys: Vec::new(),
-            slots: Vec::new(),
-        }
+        Self::with_shards(detector, expiry, position, rayon::current_num_threads())
+    }
+
+    /// An empty table at `position`. Decisions do not depend on the number of shards.
+    #[must_use]
+    pub fn with_shards(
+        detector: Arc<dyn Detector>,
+        expiry: ExpiryConfig,
+        position: Position,
+        shards: usize,
+    ) -> Self {
+        let table = Table::new(&*detector, shards);
+        let (alive, first_time) = ((0, None), None);
+        Self { detector, expiry, position, table, alive, first_time, journal: None, restored: 0 }
     }
 
     /// Notes every change from now on, for [`Self::take_changes`].
@@ -115,7 +114,13 @@ impl Clusterer {
     /// Centres in all corpora.
     #[must_use]
     pub fn centroid_count(&self) -> usize {
-        self.founded.len()
+        self.table.len()
+    }
+
+    /// Memory that the table takes.
+    #[must_use]
+    pub fn bytes(&self) -> TableBytes {
+        self.table.bytes()
     }
 
     /// Names a log that has no name yet, so that its clusters are told from those of another log.
@@ -127,68 +132,108 @@ impl Clusterer {
 
     /// Corpora that have centres.
     #[cfg(test)]
-    pub(super) fn table_count(&self) -> usize {
-        self.tables.len()
+    pub(super) fn corpus_count(&self) -> usize {
+        self.table.corpus_count()
+    }
+
+    /// All centres that may be near each query, ordered by query, distance and age. Decides nothing.
+    pub fn look_up(&mut self, queries: &[Option<Query<'_>>]) -> Vec<Near> {
+        self.table.settle(&*self.detector);
+        self.table.find(queries, &*self.detector)
     }
 
     /// Decides on the record at the next offset of the log; none for a record that could not be read, which
     /// takes an offset and nothing else.
     pub fn decide(&mut self, record: Option<&FingerprintRecord>) -> Decision {
+        self.decide_batch(&[record]).pop().expect("as many decisions as records")
+    }
+
+    /// Decides on the records at the next offsets of the log. The same as [`Self::decide`] on one after the other, but
+    /// that the look-ups are done all at once, on all cores.
+    pub fn decide_batch(&mut self, records: &[Option<&FingerprintRecord>]) -> Vec<Decision> {
+        self.table.settle(&*self.detector);
+        let queries: Vec<Option<Query<'_>>> =
+            records.iter().map(|record| query(record.as_deref()?)).collect();
+        let found = self.table.find(&queries, &*self.detector);
+        let mut decisions = Vec::with_capacity(records.len());
+        let mut rest = &found[..];
+        for (number, (record, query)) in (0..).zip(records.iter().zip(&queries)) {
+            let (found, behind) = rest.split_at(rest.partition_point(|near| near.query == number));
+            rest = behind;
+            decisions.push(self.decide_next(record.as_deref(), *query, found));
+        }
+        self.table.settle(&*self.detector);
+        decisions
+    }
+
+    /// Decides on one record; `found` is what may be near of the centres that were there before its batch.
+    fn decide_next(
+        &mut self,
+        record: Option<&FingerprintRecord>,
+        query: Option<Query<'_>>,
+        found: &[Near],
+    ) -> Decision {
         let log_offset = self.position.next_log_offset;
         self.position.next_log_offset += 1;
         let Some(record) = record else { return Decision::Undecidable };
         self.advance(record.log_time);
-        let (Outcome::Fingerprint(fingerprint), Some(text)) = (&record.outcome, record.text) else {
-            return Decision::Undecidable;
-        };
+        let (Some(query), Some(text)) = (query, record.text) else { return Decision::Undecidable };
         self.expire();
-        let key =
-            TableKey { corpus: record.corpus.as_str().into(), fingerprint_hash: record.fingerprint_hash };
-        let nearest = self.tables.get(&key).and_then(|table| {
-            let age = Age { expiry: &self.expiry, now: self.position.log_time };
-            let alive = |centroid: &Centroid| !age.too_old(centroid.log_time);
-            table.nearest(fingerprint, &*self.detector, &mut self.keys, &mut self.slots, alive)
-        });
-        if let Some((near, centroid)) = nearest {
+        if let Some((centroid, distance)) = self.nearest(query, found) {
             return Decision::Joined(Centre {
-                cluster_id: self.cluster_id(near.log_offset),
-                page_id: centroid.page_id.to_string(),
-                url: centroid.url.to_string(),
-                fingerprint: centroid.fingerprint.clone(),
-                distance: near.distance,
+                cluster_id: self.cluster_id(centroid.log_offset),
                 exact: centroid.text_digest == text.digest,
+                page_id: centroid.page_id.into(),
+                url: centroid.url.into(),
+                fingerprint: centroid.fingerprint,
+                distance,
             });
         }
         let centroid = Centroid {
             log_offset,
             log_time: self.position.log_time,
-            fingerprint: fingerprint.clone(),
+            fingerprint: query.fingerprint.into(),
             text_digest: text.digest,
             page_id: record.page_id.as_str().into(),
             url: record.url.as_str().into(),
         };
+        self.table.insert(&record.corpus, record.fingerprint_hash, &centroid, &*self.detector);
         if let Some(journal) = &mut self.journal {
-            let (corpus, fingerprint_hash) = (key.corpus.clone(), key.fingerprint_hash);
-            journal.push(Change::Founded { corpus, fingerprint_hash, centroid: centroid.clone() });
+            let (corpus, fingerprint_hash) = (record.corpus.as_str().into(), record.fingerprint_hash);
+            journal.push(Change::Founded { corpus, fingerprint_hash, centroid });
         }
-        self.found(key, centroid);
         // The new centre counts from the next decision on; letting the surplus go now bounds the memory.
         self.expire();
         Decision::Founded(self.cluster_id(log_offset))
     }
 
+    /// The nearest centre that is near and not too old, and its distance; of equally near ones the oldest.
+    fn nearest(&mut self, query: Query<'_>, found: &[Near]) -> Option<(Centroid, u32)> {
+        let recent = self.table.find_recent(query, &*self.detector);
+        let mut candidates: Vec<&Near> = found.iter().chain(&recent).collect();
+        candidates.sort_unstable_by_key(|near| (near.distance, near.number));
+        candidates.into_iter().filter(|near| near.number >= self.alive.0).find_map(|near| {
+            // What is near by its compared part is nearly always near.
+            let centroid = self.table.centroid(near.number)?;
+            let near_in_full = self.detector.compare(query.fingerprint, &centroid.fingerprint).near;
+            near_in_full.then_some((centroid, near.distance))
+        })
+    }
+
     /// Puts back a centre of a saved table; centres come oldest first.
-    pub fn restore(&mut self, corpus: &str, fingerprint_hash: u64, centroid: Centroid) {
-        self.found(TableKey { corpus: corpus.into(), fingerprint_hash }, centroid);
+    pub fn restore(&mut self, corpus: &str, fingerprint_hash: u64, centroid: &Centroid) {
+        self.table.insert(corpus, fingerprint_hash, centroid, &*self.detector);
+        self.restored += 1;
+        if self.restored.is_multiple_of(RESTORED_AT_ONCE) {
+            self.table.settle(&*self.detector);
+        }
     }
 
     /// All centres in order of founding, each with its corpus and fingerprint hash.
-    pub fn centroids(&self) -> impl Iterator<Item = (&str, u64, &Centroid)> {
-        let mut tables: HashMap<&Arc<TableKey>, _> =
-            self.tables.iter().map(|(key, table)| (key, table.iter())).collect();
-        self.founded.iter().filter_map(move |key| {
-            let centroid = tables.get_mut(key)?.next()?;
-            Some((&*key.corpus, key.fingerprint_hash, centroid))
+    pub fn centroids(&self) -> impl Iterator<Item = (&str, u64, Centroid)> {
+        self.table.iter().map(|(corpus, fingerprint_hash, mut centroid)| {
+            centroid.log_time = centroid.log_time.or(self.first_time);
+            (corpus, fingerprint_hash, centroid)
         })
     }
 
@@ -196,25 +241,14 @@ impl Clusterer {
     /// so founding times never fall from a centre to a younger one.
     fn advance(&mut self, log_time: Option<Timestamp>) {
         if self.position.log_time.is_none() && log_time.is_some() {
-            self.tables.values_mut().for_each(|table| table.set_log_time(log_time));
+            self.first_time = log_time;
         }
         self.position.log_time = self.position.log_time.max(log_time);
     }
 
-    fn found(&mut self, key: TableKey, centroid: Centroid) {
-        // One shared key a table, not one a centre.
-        let key = match self.tables.get_key_value(&key) {
-            Some((known, _)) => Arc::clone(known),
-            None => Arc::new(key),
-        };
-        let table = self.tables.entry(Arc::clone(&key)).or_default();
-        table.insert(centroid, &*self.detector, &mut self.keys);
-        self.founded.push_back(key);
-    }
-
     /// Takes the oldest centre out if it was founded at `log_offset`; false if it was not.
     pub fn forget_oldest(&mut self, log_offset: u64) -> bool {
-        let is_oldest = self.oldest().is_some_and(|oldest| oldest.log_offset == log_offset);
+        let is_oldest = self.oldest_log_offset() == Some(log_offset);
         if is_oldest {
             self.remove_oldest();
         }
@@ -224,42 +258,75 @@ impl Clusterer {
     /// Lets go of at most `max` centres that are beyond the count, where a table was restored with a smaller
     /// one; how many.
     pub fn trim(&mut self, max: usize) -> usize {
-        let surplus = (self.founded.len() as u64).saturating_sub(self.expiry.centroids_max);
-        let surplus = usize::try_from(surplus).unwrap_or(usize::MAX).min(max);
+        let surplus = self.surplus().min(max);
         (0..surplus).for_each(|_| self.remove_oldest());
         surplus
     }
 
-    /// The oldest centre.
+    /// Where the oldest centre was founded.
     #[must_use]
-    pub fn oldest(&self) -> Option<&Centroid> {
-        self.founded.front().and_then(|key| self.tables.get(key)).and_then(Table::oldest)
+    pub fn oldest_log_offset(&self) -> Option<u64> {
+        self.table.founded(self.table.first()).map(|(log_offset, _)| log_offset)
     }
 
     /// Lets go of centres that are too many, and of some that are too old by log time. Both rules take the
     /// oldest first: log time never falls, so it orders centres as their founding does.
     fn expire(&mut self) {
-        for aged in 0.. {
-            let Some(oldest) = self.oldest() else { return };
-            let too_many = self.founded.len() as u64 > self.expiry.centroids_max;
-            let age = Age { expiry: &self.expiry, now: self.position.log_time };
-            if !too_many && (aged >= AGED_FREED_PER_RECORD || !age.too_old(oldest.log_time)) {
-                return;
-            }
+        self.find_alive();
+        let aged = usize::try_from(self.alive.0 - self.table.first()).unwrap_or(usize::MAX);
+        for _ in 0..self.surplus().max(aged.min(AGED_FREED_PER_RECORD)) {
             self.remove_oldest();
         }
     }
 
+    /// Centres beyond the count.
+    fn surplus(&self) -> usize {
+        let surplus = (self.table.len() as u64).saturating_sub(self.expiry.centroids_max);
+        usize::try_from(surplus).unwrap_or(usize::MAX)
+    }
+
+    /// Moves on to the oldest centre that is not too old.
+    fn find_alive(&mut self) {
+        let (Some(days), Some(now)) = (self.expiry.max_age_days, self.position.log_time) else {
+            self.alive.0 = self.alive.0.max(self.table.first());
+            return;
+        };
+        let first = self.table.first();
+        if self.alive.0 < first {
+            self.alive = (first, None);
+        }
+        let end = first + self.table.len() as u64;
+        let founded_at = |number| self.table.founded(number).and_then(|(_, time)| time.or(self.first_time));
+        let too_old = |time: Option<Timestamp>| {
+            time.is_some_and(|time| now.as_ms() - time.as_ms() > i64::from(days) * MS_PER_DAY)
+        };
+        let known = self.alive.1.or_else(|| founded_at(self.alive.0));
+        if !too_old(known) {
+            self.alive.1 = known;
+            return;
+        }
+        // In steps that double, and then between the last two: time may leap over millions.
+        let mut old = self.alive.0;
+        let mut step = 1;
+        while old + step < end && too_old(founded_at(old + step)) {
+            old += step;
+            step *= 2;
+        }
+        let mut young = (old + step).min(end);
+        while young - old > 1 {
+            let middle = old.midpoint(young);
+            if too_old(founded_at(middle)) { old = middle } else { young = middle }
+        }
+        self.alive = (young, founded_at(young));
+    }
+
     fn remove_oldest(&mut self) {
-        let Some(key) = self.founded.pop_front() else { return };
-        let Some(table) = self.tables.get_mut(&key) else { return };
-        if let (Some(journal), Some(oldest)) = (&mut self.journal, table.oldest()) {
-            journal.push(Change::Expired { log_offset: oldest.log_offset });
+        if let (Some(journal), Some((log_offset, _))) =
+            (&mut self.journal, self.table.founded(self.table.first()))
+        {
+            journal.push(Change::Expired { log_offset });
         }
-        table.remove_oldest(&*self.detector, &mut self.keys);
-        if table.is_empty() {
-            self.tables.remove(&key);
-        }
+        self.table.remove_oldest(&*self.detector);
     }
 
     fn cluster_id(&self, log_offset: u64) -> ClusterId {
@@ -271,18 +338,9 @@ impl Clusterer {
     }
 }
 
-/// Tells by log time who is too old.
-struct Age<'a> {
-    expiry: &'a ExpiryConfig,
-    now: Option<Timestamp>,
-}
-
-impl Age<'_> {
-    fn too_old(&self, founded_at: Option<Timestamp>) -> bool {
-        let (Some(days), Some(now), Some(founded_at)) = (self.expiry.max_age_days, self.now, founded_at)
-        else {
-            return false;
-        };
-        now.as_ms() - founded_at.as_ms() > i64::from(days) * MS_PER_DAY
-    }
+/// What is looked up for a record, if it has a fingerprint.
+fn query(record: &FingerprintRecord) -> Option<Query<'_>> {
+    let Outcome::Fingerprint(fingerprint) = &record.outcome else { return None };
+    let FingerprintRecord { corpus, fingerprint_hash, .. } = record;
+    Some(Query { corpus, fingerprint_hash: *fingerprint_hash, fingerprint })
 }

@@ -4,13 +4,18 @@
 //! Only centres are compared against; ties go to the older one.
 //!
 //! ```text
-//! record → expiry → look-up (all near centres) → decision (the nearest) → table
+//! batch of records ─► look-ups ──► near centres ─► decisions ──► table
+//!                     all cores                    one by one     │ expiry first; centres of this batch count
+//!                        ▲                                        │
+//!                        └────────────────────────────────────────┘
 //! ```
+//! Look-up and decision are apart: the former may run on any number of cores or shards, the latter goes in log order.
+//!
 //! Invariants: a decision is a function of the records before it and the settings right of the log; the
 //! look-up finds every near centre; memory is bounded by `expiry.centroids_max`.
 
 mod clusterer;
-mod key_index;
+mod index;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -20,7 +25,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 pub use clusterer::{Change, Clusterer, Position};
-pub use table::{Centroid, Near};
+pub use table::{Centroid, Near, Query, TableBytes};
 
 /// What clustering says of one record.
 #[derive(Debug, Clone, PartialEq)]

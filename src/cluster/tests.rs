@@ -142,12 +142,16 @@ fn clusterer(expiry: &ExpiryConfig) -> Clusterer {
 }
 
 fn decided(clusterer: &mut Clusterer, events: &[Event]) -> Vec<Option<(u64, u32, bool)>> {
-    let decide = |event: &Event| match clusterer.decide(Some(&event.record())) {
+    events.iter().map(|event| outcome(&clusterer.decide(Some(&event.record())))).collect()
+}
+
+/// Which centre, how far, and whether it was joined.
+fn outcome(decision: &Decision) -> Option<(u64, u32, bool)> {
+    match decision {
         Decision::Founded(id) => Some((id.log_offset, 0, false)),
         Decision::Joined(centre) => Some((centre.cluster_id.log_offset, centre.distance, true)),
         Decision::Undecidable => None,
-    };
-    events.iter().map(decide).collect()
+    }
 }
 
 fn expiry() -> impl Strategy<Value = ExpiryConfig> {
@@ -163,6 +167,23 @@ proptest! {
         prop_assert!(clusterer.centroid_count() as u64 <= expiry.centroids_max);
     }
 
+    /// Batches of any size, on any number of shards, decide what one record after the other decides.
+    #[test]
+    fn batches_decide_the_same(
+        events in events(), expiry in expiry(), size in 1..60_usize, shards in prop::sample::select(vec![1_usize, 4]),
+    ) {
+        let records: Vec<FingerprintRecord> = events.iter().map(Event::record).collect();
+        let mut clusterer =
+            Clusterer::with_shards(Arc::new(OnALine), expiry.clone(), Position::default(), shards);
+        let mut decisions = Vec::new();
+        for batch in records.chunks(size) {
+            decisions.extend(clusterer.decide_batch(&batch.iter().map(Some).collect::<Vec<_>>()));
+            prop_assert!(clusterer.centroid_count() as u64 <= expiry.centroids_max);
+        }
+        let decisions: Vec<_> = decisions.iter().map(outcome).collect();
+        prop_assert_eq!(decisions, naive(&events, &expiry));
+    }
+
     /// A table that is taken down and put up again anywhere goes on as if nothing had happened.
     #[test]
     fn goes_on_after_restoring(events in events(), expiry in expiry(), cut in 0..150_usize) {
@@ -171,11 +192,11 @@ proptest! {
         let mut decisions = decided(&mut first, before);
         let mut second = Clusterer::new(Arc::new(OnALine), expiry.clone(), first.position());
         let centroids: Vec<(String, u64, Centroid)> =
-            first.centroids().map(|(corpus, hash, centroid)| (corpus.to_owned(), hash, centroid.clone())).collect();
+            first.centroids().map(|(corpus, hash, centroid)| (corpus.to_owned(), hash, centroid)).collect();
         prop_assert_eq!(centroids.len(), first.centroid_count());
         prop_assert!(centroids.windows(2).all(|pair| pair[0].2.log_offset < pair[1].2.log_offset));
         for (corpus, fingerprint_hash, centroid) in centroids {
-            second.restore(&corpus, fingerprint_hash, centroid);
+            second.restore(&corpus, fingerprint_hash, &centroid);
         }
         decisions.extend(decided(&mut second, after));
         prop_assert_eq!(decisions, naive(&events, &expiry));
@@ -203,5 +224,5 @@ fn memory_of_other_corpora_is_given_back() {
     }
     assert_eq!(seen, BTreeMap::from([(true, 100)]));
     assert_eq!(clusterer.centroids().count(), 2);
-    assert_eq!(clusterer.table_count(), 2);
+    assert_eq!(clusterer.corpus_count(), 2);
 }

@@ -57,6 +57,23 @@ pub trait Detector: Send + Sync {
     /// The keys under which all centres near this fingerprint are found.
     fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>);
 
+    /// How the centroid table finds what is near.
+    fn look_up(&self) -> LookUp {
+        LookUp::Keys
+    }
+
+    /// The beginning of a fingerprint that [`Self::compare_found`] reads. The table keeps it at hand for every centre, and
+    /// the rest where it costs less memory and more time.
+    fn compared<'a>(&self, fingerprint: &'a [u8]) -> &'a [u8] {
+        fingerprint
+    }
+
+    /// [`Self::compare`] for a centre that a look-up has found, of which only the [compared](Self::compared) part is
+    /// at hand. The distance is the same; what is near is near here, and some others may be.
+    fn compare_found(&self, fingerprint: &[u8], compared: &[u8]) -> Comparison {
+        self.compare(fingerprint, compared)
+    }
+
     /// How far two fingerprints are apart. Symmetric, and 0 apart from itself.
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison;
 
@@ -75,6 +92,20 @@ pub trait Detector: Send + Sync {
     /// The setting, as lines of a configuration file, under which pairs up to this distance are near as far as
     /// distance decides; none where no threshold does.
     fn threshold_setting(&self, distance: u32) -> Option<String>;
+}
+
+/// How the centroid table finds the centres that may be near.
+#[derive(Debug, Clone, Copy)]
+pub enum LookUp {
+    /// By shared keys.
+    Keys,
+    /// By the Hamming distance of 64 bits.
+    Hamming {
+        /// What is near is at most this far apart, from 0 to 16.
+        max_distance: u32,
+        /// The 64 bits of a fingerprint, or of its [compared](Detector::compared) part.
+        bits: fn(&[u8]) -> u64,
+    },
 }
 
 /// What a comparison found.

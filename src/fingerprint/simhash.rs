@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 
 use super::bit_votes::BitVotes;
 use super::sketch::{self, BANDS, BINS, VALUE_BYTES, Values};
-use super::{Comparison, Detector};
+use super::{Comparison, Detector, LookUp};
 use crate::config::{Candidates, Confirm, SimHashConfig};
 use crate::segment::Terms;
 
@@ -94,7 +94,7 @@ impl SimHash {
     /// The same for two fingerprints, and how far they are apart.
     fn demand(&self, a: &Parts, b: &Parts) -> (u32, u32) {
         let distance = (a.hash ^ b.hash).count_ones();
-        (distance, self.matches_needed(distance, a.size.min(b.size)))
+        (distance, self.matches_needed(distance, a.opinion.size.min(b.opinion.size)))
     }
 }
 
@@ -151,14 +151,40 @@ impl Detector for SimHash {
         }
     }
 
+    fn look_up(&self) -> LookUp {
+        match self.config.near.candidates {
+            Candidates::Bands => LookUp::Keys,
+            Candidates::Blocks => {
+                LookUp::Hamming { max_distance: self.config.near.max_distance, bits: simhash_of }
+            }
+        }
+    }
+
+    /// All but the bands; without confirmation the SimHash alone.
+    fn compared<'a>(&self, fingerprint: &'a [u8]) -> &'a [u8] {
+        match (self.config.near.confirm, self.config.near.candidates) {
+            (Confirm::None, _) => &fingerprint[..8],
+            (Confirm::Sketch, _) => &fingerprint[..FINGERPRINT_BYTES - BAND_BYTES],
+        }
+    }
+
+    #[inline]
+    fn compare_found(&self, fingerprint: &[u8], compared: &[u8]) -> Comparison {
+        let distance = (simhash_of(fingerprint) ^ simhash_of(compared)).count_ones();
+        let near = distance <= self.config.near.max_distance
+            && (self.config.near.confirm == Confirm::None || {
+                let (a, b) = (Opinion::of(fingerprint), Opinion::of(compared));
+                sketch::matches(a.values, b.values) >= self.matches_needed(distance, a.size.min(b.size))
+            });
+        Comparison { distance, near }
+    }
+
     #[inline]
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
-        let (a, b) = (Parts::of(a), Parts::of(b));
-        let (distance, needed) = self.demand(&a, &b);
-        let near = distance <= self.config.near.max_distance
-            && (self.config.near.confirm == Confirm::None || sketch::matches(a.values, b.values) >= needed)
-            && (self.config.near.candidates == Candidates::Blocks || a.shares_band(&b));
-        Comparison { distance, near }
+        let Comparison { distance, near } = self.compare_found(a, b);
+        let shares =
+            || self.config.near.candidates == Candidates::Blocks || Parts::of(a).shares_band(&Parts::of(b));
+        Comparison { distance, near: near && shares() }
     }
 
     fn distance(&self, distance: u32) -> f64 {
@@ -172,7 +198,7 @@ impl Detector for SimHash {
 
     fn evidence(&self, a: &[u8], b: &[u8]) -> Map<String, Value> {
         let (a, b) = (Parts::of(a), Parts::of(b));
-        let matches = sketch::matches(a.values, b.values);
+        let matches = sketch::matches(a.opinion.values, b.opinion.values);
         let mut evidence = Map::new();
         evidence.insert("sketch_matches".into(), matches.into());
         if self.config.near.confirm == Confirm::Sketch {
@@ -196,22 +222,39 @@ impl Detector for SimHash {
     }
 }
 
+/// The SimHash of a fingerprint, or of its beginning.
+#[inline]
+fn simhash_of(fingerprint: &[u8]) -> u64 {
+    u64::from_be_bytes(*fingerprint.first_chunk().expect("8 bytes at least"))
+}
+
+/// What a fingerprint holds to confirm candidates.
+struct Opinion<'a> {
+    size: u32,
+    values: &'a Values,
+}
+
+impl<'a> Opinion<'a> {
+    #[inline]
+    fn of(fingerprint: &'a [u8]) -> Self {
+        let (size, values) = fingerprint[8..].split_first_chunk::<2>().expect("42 bytes at least");
+        let values = values.first_chunk().expect("42 bytes at least");
+        Self { size: u16::from_be_bytes(*size).into(), values }
+    }
+}
+
 /// An encoded fingerprint, taken apart; its length was checked where it was read.
 struct Parts<'a> {
     hash: u64,
-    size: u32,
-    values: &'a Values,
+    opinion: Opinion<'a>,
     bands: &'a [u8; BAND_BYTES],
 }
 
 impl<'a> Parts<'a> {
     #[inline]
     fn of(fingerprint: &'a [u8]) -> Self {
-        let (hash, rest) = fingerprint.split_first_chunk::<8>().expect("74 bytes");
-        let (size, rest) = rest.split_first_chunk::<2>().expect("74 bytes");
-        let (values, rest) = rest.split_first_chunk::<VALUE_BYTES>().expect("74 bytes");
-        let bands = rest.first_chunk::<BAND_BYTES>().expect("74 bytes");
-        Self { hash: u64::from_be_bytes(*hash), size: u16::from_be_bytes(*size).into(), values, bands }
+        let bands = fingerprint.last_chunk().expect("74 bytes");
+        Self { hash: simhash_of(fingerprint), opinion: Opinion::of(fingerprint), bands }
     }
 
     fn bands(&self) -> impl Iterator<Item = u32> {

@@ -111,7 +111,7 @@ impl TableDir {
         for _ in 0..saved.centroid_count {
             let message: proto::Centroid = reader.message()?;
             let centroid = from_message(&message, &*settings.detector).map_err(|e| reader.damaged(&e))?;
-            clusterer.restore(&message.corpus, message.fingerprint_hash, centroid);
+            clusterer.restore(&message.corpus, message.fingerprint_hash, &centroid);
         }
         reader.check_hash()?;
         Ok(Some((clusterer, watermarks(&saved))))
@@ -161,7 +161,7 @@ fn write(
     let count = clusterer.centroid_count() as u64;
     writer.message(&position_message(clusterer.position(), &identity, 0, count, watermarks))?;
     for (corpus, fingerprint_hash, centroid) in clusterer.centroids() {
-        writer.message(&to_message(corpus, fingerprint_hash, centroid, &*settings.detector))?;
+        writer.message(&to_message(corpus, fingerprint_hash, &centroid, &*settings.detector))?;
     }
     let hash = writer.hash.digest();
     writer.inner.write_all(&hash.to_be_bytes())?;

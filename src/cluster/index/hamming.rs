@@ -1,0 +1,357 @@
+//! 64-bit fingerprint → slots of those within a Hamming distance, exactly.
+//!
+//! Few are compared in a row; more are found by blocks. The [`Plan`] is looked at again whenever their number has grown or
+//! fallen enough. Where another one is quicker, the index is laid out anew beside the old one, some fingerprints at
+//! each insertion, and takes its place when it is complete: look-ups never wait.
+
+use std::collections::VecDeque;
+
+use rayon::prelude::*;
+
+use super::blocks::BlockShard;
+use super::plan::Plan;
+use super::{Batch, Hit, gather};
+
+/// Fingerprints that are laid out anew at each insertion.
+const MOVED_PER_INSERTION: u32 = 4;
+/// Another plan has to cost less than this share of the present one's.
+const WORTH_MOVING: f64 = 0.8;
+/// Every so manieth fingerprint is looked at for how often bits are set.
+const SAMPLED: u32 = 8;
+
+/// The index.
+#[derive(Debug)]
+pub(in crate::cluster) struct Hamming {
+    max_distance: u32,
+    shards: usize,
+    layout: Layout,
+    /// A layout that will replace the present one, and the first slot that it does not hold yet.
+    next: Option<(Layout, u32)>,
+    /// The oldest slot, and how many there are from it on.
+    first: u32,
+    count: u32,
+    /// The plan is looked at again when the count leaves these bounds.
+    settled: std::ops::RangeInclusive<u32>,
+    sample: Sample,
+}
+
+#[derive(Debug)]
+enum Layout {
+    Row(Row),
+    Blocks(Plan, Vec<BlockShard>),
+}
+
+/// Fingerprints in a row, oldest first.
+#[derive(Debug, Default)]
+struct Row {
+    bits: VecDeque<u64>,
+    first: u32,
+}
+
+/// How often each bit is set.
+#[derive(Debug)]
+struct Sample {
+    ones: [u32; 64],
+    seen: u32,
+}
+
+impl Hamming {
+    /// An empty index.
+    pub(super) fn new(max_distance: u32, shards: usize) -> Self {
+        Self {
+            max_distance,
+            shards,
+            layout: Layout::Row(Row::default()),
+            next: None,
+            first: 0,
+            count: 0,
+            settled: 0..=64,
+            sample: Sample { ones: [0; 64], seen: 0 },
+        }
+    }
+
+    /// Adds the slots of what lies within the distance of each fingerprint of `queries`; some more than once.
+    pub(super) fn find(&self, queries: &Batch, hits: &mut Vec<Hit>) {
+        match &self.layout {
+            Layout::Row(row) => row.find(queries, self.max_distance, hits),
+            Layout::Blocks(_, shards) => {
+                gather(shards, queries, hits, |shard, queries, hits| {
+                    shard.find(queries, self.max_distance, hits)
+                });
+            }
+        }
+    }
+
+    /// See `Index::insert`.
+    pub(super) fn insert(&mut self, first: u32, batch: &Batch, bits_of: impl Fn(u32) -> u64) {
+        if self.count == 0 {
+            self.first = first;
+        }
+        self.layout.insert(first, batch);
+        for (_, bits) in batch.iter() {
+            if self.count.is_multiple_of(SAMPLED) || self.count < 64 * SAMPLED {
+                self.sample.take(bits);
+            }
+            self.count += 1;
+        }
+        self.move_on(MOVED_PER_INSERTION * batch.len() as u32, &bits_of);
+        self.settle();
+    }
+
+    /// See `Index::remove`.
+    pub(super) fn remove(&mut self, slot: u32, batch: &Batch) {
+        for (_, bits) in batch.iter() {
+            self.layout.remove(slot, bits);
+            if let Some((layout, unmoved)) = &mut self.next {
+                if *unmoved == slot {
+                    *unmoved = unmoved.wrapping_add(1);
+                } else {
+                    layout.remove(slot, bits);
+                }
+            }
+            self.first = slot.wrapping_add(1);
+            self.count -= 1;
+        }
+        self.settle();
+    }
+
+    /// Lays out some more fingerprints anew.
+    fn move_on(&mut self, most: u32, bits_of: &impl Fn(u32) -> u64) {
+        let Some((layout, unmoved)) = &mut self.next else { return };
+        let end = self.first.wrapping_add(self.count);
+        for _ in 0..most.min(end.wrapping_sub(*unmoved)) {
+            let mut one = Batch::default();
+            one.push(|values| values.push(bits_of(*unmoved)));
+            layout.insert(*unmoved, &one);
+            *unmoved = unmoved.wrapping_add(1);
+        }
+        if *unmoved == end
+            && let Some((layout, _)) = self.next.take()
+        {
+            self.layout = layout;
+        }
+    }
+
+    /// Looks at the plan again, if it is time.
+    fn settle(&mut self) {
+        if self.settled.contains(&self.count) || self.next.is_some() {
+            return;
+        }
+        self.settled = self.count / 4..=self.count.saturating_add(self.count / 4).max(64);
+        let differ = self.sample.differ();
+        let present = self.layout.plan();
+        let best = Plan::choose(self.count as usize, self.max_distance, &differ);
+        let cost = |plan: &Plan| plan.cost(self.count as usize, &differ);
+        if cost(&best) < cost(&present) * WORTH_MOVING {
+            self.next = Some((Layout::new(best, self.shards, self.first), self.first));
+        }
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.layout.bytes() + self.next.as_ref().map_or(0, |(layout, _)| layout.bytes())
+    }
+}
+
+impl Layout {
+    fn new(plan: Plan, shards: usize, first: u32) -> Self {
+        if plan.0.is_empty() {
+            return Self::Row(Row { bits: VecDeque::new(), first });
+        }
+        let made = (0..shards).map(|number| BlockShard::new(&plan, number, shards)).collect();
+        Self::Blocks(plan, made)
+    }
+
+    fn plan(&self) -> Plan {
+        match self {
+            Self::Row(_) => Plan(Vec::new()),
+            Self::Blocks(plan, _) => plan.clone(),
+        }
+    }
+
+    fn insert(&mut self, first: u32, batch: &Batch) {
+        match self {
+            Self::Row(row) => row.insert(first, batch),
+            Self::Blocks(_, shards) => {
+                let insert = |shard: &mut BlockShard| {
+                    batch.iter().for_each(|(number, bits)| shard.insert(bits, first.wrapping_add(number)));
+                };
+                if shards.len() > 1 && batch.is_large() {
+                    shards.par_iter_mut().for_each(insert);
+                } else {
+                    shards.iter_mut().for_each(insert);
+                }
+            }
+        }
+    }
+
+    fn remove(&mut self, slot: u32, bits: u64) {
+        match self {
+            Self::Row(row) => row.remove_oldest(slot),
+            Self::Blocks(_, shards) => shards.iter_mut().for_each(|shard| shard.remove(bits, slot)),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Row(row) => row.bits.capacity() * 8,
+            Self::Blocks(_, shards) => shards.iter().map(BlockShard::bytes).sum(),
+        }
+    }
+}
+
+impl Row {
+    fn find(&self, queries: &Batch, max_distance: u32, hits: &mut Vec<Hit>) {
+        pulp::Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                let (older, younger) = self.bits.as_slices();
+                for (query, bits) in queries.iter() {
+                    let mut slot = self.first;
+                    for other in older.iter().chain(younger) {
+                        if (other ^ bits).count_ones() <= max_distance {
+                            hits.push((query, slot));
+                        }
+                        slot = slot.wrapping_add(1);
+                    }
+                }
+            },
+        );
+    }
+
+    fn insert(&mut self, first: u32, batch: &Batch) {
+        if self.bits.is_empty() {
+            self.first = first;
+        }
+        self.bits.extend(batch.iter().map(|(_, bits)| bits));
+    }
+
+    fn remove_oldest(&mut self, slot: u32) {
+        self.bits.pop_front();
+        self.first = slot.wrapping_add(1);
+    }
+}
+
+impl Sample {
+    fn take(&mut self, bits: u64) {
+        for (bit, ones) in self.ones.iter_mut().enumerate() {
+            *ones += (bits >> bit & 1) as u32;
+        }
+        self.seen += 1;
+        if self.seen == 1 << 20 {
+            // What came long ago counts less and less.
+            self.ones.iter_mut().for_each(|ones| *ones /= 2);
+            self.seen /= 2;
+        }
+    }
+
+    /// The probability, bit by bit, that two fingerprints differ in it.
+    fn differ(&self) -> [f64; 64] {
+        self.ones.map(|ones| {
+            let set = f64::from(ones) / f64::from(self.seen.max(1));
+            2.0 * set * (1.0 - set)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Fingerprints near a few centres of their own, with `skew` bits that are nearly always set.
+    fn fingerprint(seed: u64, skew: u64) -> u64 {
+        let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        x ^= x >> 29;
+        let family = (x % 97).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        let flips = (0..x >> 8 & 7).fold(0_u64, |flips, i| flips | 1 << (x >> (11 + 6 * i) & 63));
+        let common = if x >> 60 == 0 { 0 } else { skew };
+        (family ^ flips) | common
+    }
+
+    fn found(index: &Hamming, bits: u64) -> Vec<u32> {
+        let mut queries = Batch::default();
+        queries.push(|values| values.push(bits));
+        let mut hits = Vec::new();
+        index.find(&queries, &mut hits);
+        let mut slots: Vec<u32> = hits.into_iter().map(|(_, slot)| slot).collect();
+        slots.sort_unstable();
+        slots.dedup();
+        slots
+    }
+
+    fn check(index: &Hamming, held: &VecDeque<(u32, u64)>, bits: u64, max_distance: u32) {
+        let near = held.iter().filter(|(_, other)| (other ^ bits).count_ones() <= max_distance);
+        let mut naive: Vec<u32> = near.map(|(slot, _)| *slot).collect();
+        naive.sort_unstable();
+        assert_eq!(found(index, bits), naive, "{:?}", index.layout.plan());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        /// Whatever comes and goes, at every distance: what a scan finds, before, during and after each change of plan.
+        #[test]
+        fn finds_what_a_scan_finds(
+            max_distance in 0_u32..=16,
+            shards in prop::sample::select(vec![1_usize, 2, 8]),
+            steps in prop::collection::vec((1_u32..400, 0_u32..300), 1..12),
+            seed: u64,
+            skew in prop_oneof![Just(0_u64), any::<u64>(), Just(0xffff_ffff_0000_0000)],
+            start in prop_oneof![Just(0_u32), Just(u32::MAX - 700)],
+        ) {
+            let mut index = Hamming::new(max_distance, shards);
+            let mut held: VecDeque<(u32, u64)> = VecDeque::new();
+            let mut end = start;
+            for (come, go) in steps {
+                let mut batch = Batch::default();
+                let first = end;
+                for _ in 0..come {
+                    let bits = fingerprint(seed ^ u64::from(end), skew);
+                    batch.push(|values| values.push(bits));
+                    held.push_back((end, bits));
+                    end = end.wrapping_add(1);
+                }
+                let bits_of = |slot: u32| held[slot.wrapping_sub(held[0].0) as usize].1;
+                index.insert(first, &batch, bits_of);
+                for _ in 0..go.min(held.len() as u32) {
+                    let (slot, bits) = held.pop_front().expect("as many as that");
+                    let mut batch = Batch::default();
+                    batch.push(|values| values.push(bits));
+                    index.remove(slot, &batch);
+                }
+                for i in 0..4 {
+                    check(&index, &held, fingerprint(seed ^ u64::from(end.wrapping_sub(i * 17)), skew), max_distance);
+                }
+            }
+        }
+    }
+
+    /// Every plan, by itself, at sizes where it would not be chosen.
+    #[test]
+    fn every_plan_finds_what_a_scan_finds() {
+        for max_distance in 0..=16 {
+            for blocks in 1..=8.min(max_distance + 1) {
+                let plan = Plan::even(blocks, max_distance);
+                if plan.cost(0, &[0.5; 64]) > 1_000_000.0 {
+                    continue; // 100,000 values a look-up: right, but no plan for a test
+                }
+                let mut index = Hamming::new(max_distance, 2);
+                index.layout = Layout::new(plan, 2, 0);
+                index.settled = 0..=u32::MAX;
+                let mut held = VecDeque::new();
+                for slot in 0..3_000 {
+                    let bits = fingerprint(u64::from(slot), 0xff00);
+                    let mut batch = Batch::default();
+                    batch.push(|values| values.push(bits));
+                    index.insert(slot, &batch, |_| unreachable!("nothing is laid out anew"));
+                    held.push_back((slot, bits));
+                }
+                for query in 0..3 {
+                    check(&index, &held, fingerprint(5_000 + query, 0xff00), max_distance);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Values of a fingerprint → slots of the centres that may be near: the part of the table that a look-up walks.
+//!
+//! ```text
+//!            ┌ shard 0 ┐
+//! batch of ──┤ shard 1 ├─► hits: (which query, which slot)
+//! queries    └ shard … ┘
+//! ```
+//! Two structures: [`keys`] finds what shares a key, [`hamming`] what lies within a Hamming distance. Both are cut by
+//! key into shards that know nothing of each other: each looks up its own keys of every query and takes in its own keys
+//! of every centre, on a core of its own, without locks. So shards could live in other processes.
+//!
+//! Invariant: every centre that shares a key, or lies within the distance, is among the hits. Some others are too:
+//! whoever asks compares. Nothing depends on how many shards there are.
+
+mod blocks;
+mod flips;
+mod hamming;
+mod keys;
+mod lines;
+mod plan;
+mod recent;
+mod segment;
+
+use rayon::prelude::*;
+
+use crate::fingerprint::LookUp;
+use hamming::Hamming;
+use keys::KeyShard;
+pub(super) use recent::Recent;
+
+/// Below this many values a batch is not worth handing to other cores.
+const PARALLEL_MIN: usize = 2_048;
+
+/// What a look-up found: the query's number in its batch, and a slot. Ordered by query.
+pub(super) type Hit = (u32, u32);
+
+/// Fingerprints as the index sees them: of each some 64-bit values, which are its keys, or one that is its bits.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    values: Vec<u64>,
+    ends: Vec<u32>,
+}
+
+impl Batch {
+    /// Empties it, and keeps its memory.
+    pub(super) fn clear(&mut self) {
+        self.values.clear();
+        self.ends.clear();
+    }
+
+    /// Adds a fingerprint, whose values `push` appends to what is there.
+    pub(super) fn push(&mut self, push: impl FnOnce(&mut Vec<u64>)) {
+        push(&mut self.values);
+        self.ends.push(u32::try_from(self.values.len()).expect("fewer than 2^32 keys in a batch"));
+    }
+
+    /// Takes out the first `count`.
+    fn forget(&mut self, count: usize) {
+        let values = count.checked_sub(1).map_or(0, |last| self.ends[last]);
+        self.values.drain(..values as usize);
+        self.ends.drain(..count);
+        self.ends.iter_mut().for_each(|end| *end -= values);
+    }
+
+    /// Fingerprints in it.
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The values of one fingerprint.
+    pub(super) fn get(&self, number: usize) -> &[u64] {
+        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.values[start as usize..self.ends[number] as usize]
+    }
+
+    fn is_large(&self) -> bool {
+        self.values.len() >= PARALLEL_MIN
+    }
+
+    /// All values with the number of their fingerprint.
+    fn iter(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
+        (0..self.len()).flat_map(|number| self.get(number).iter().map(move |value| (number as u32, *value)))
+    }
+}
+
+/// The index of one table.
+#[derive(Debug)]
+pub(super) enum Index {
+    /// By shared keys.
+    Keys(Vec<KeyShard>),
+    /// By Hamming distance.
+    Hamming(Hamming),
+}
+
+impl Index {
+    /// An empty index of at most `shards` shards.
+    pub(super) fn new(look_up: LookUp, shards: usize) -> Self {
+        let shards = shards.clamp(1, MAX_SHARDS).next_power_of_two();
+        match look_up {
+            LookUp::Keys => Self::Keys((0..shards).map(|number| KeyShard::new(number, shards)).collect()),
+            LookUp::Hamming { max_distance, .. } => Self::Hamming(Hamming::new(max_distance, shards)),
+        }
+    }
+
+    /// Adds to `hits` what may be near each fingerprint of `queries`, ordered, each once.
+    pub(super) fn find(&self, queries: &Batch, hits: &mut Vec<Hit>) {
+        match self {
+            Self::Keys(shards) => gather(shards, queries, hits, KeyShard::find),
+            Self::Hamming(hamming) => hamming.find(queries, hits),
+        }
+        hits.sort_unstable();
+        hits.dedup();
+    }
+
+    /// Enters the fingerprints of `batch` under the slots from `first` on. `bits_of` gives what a slot that is in the
+    /// index already was entered with, for an index that is being laid out anew.
+    pub(super) fn insert(&mut self, first: u32, batch: &Batch, bits_of: impl Fn(u32) -> u64) {
+        match self {
+            Self::Keys(shards) if shards.len() > 1 && batch.is_large() => {
+                shards.par_iter_mut().for_each(|shard| shard.insert(first, batch));
+            }
+            Self::Keys(shards) => shards.iter_mut().for_each(|shard| shard.insert(first, batch)),
+            Self::Hamming(hamming) => hamming.insert(first, batch, bits_of),
+        }
+    }
+
+    /// Takes out `slot`, the oldest, which was entered with the one fingerprint of `batch`.
+    pub(super) fn remove(&mut self, slot: u32, batch: &Batch) {
+        match self {
+            Self::Keys(shards) => shards.iter_mut().for_each(|shard| shard.remove(slot, batch)),
+            Self::Hamming(hamming) => hamming.remove(slot, batch),
+        }
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Keys(shards) => shards.iter().map(KeyShard::bytes).sum(),
+            Self::Hamming(hamming) => hamming.bytes(),
+        }
+    }
+}
+
+/// An index has at most this many shards.
+const MAX_SHARDS: usize = 16;
+/// Pieces of an index, each of which grows on its own; a shard owns a row of them.
+const SEGMENTS: usize = 256;
+
+/// Has all shards look up all queries, on several cores where that pays.
+fn gather<S: Sync>(
+    shards: &[S],
+    queries: &Batch,
+    hits: &mut Vec<Hit>,
+    find: impl Fn(&S, &Batch, &mut Vec<Hit>) + Sync,
+) {
+    if shards.len() > 1 && queries.is_large() {
+        let found: Vec<Vec<Hit>> = shards
+            .par_iter()
+            .map(|shard| {
+                let mut hits = Vec::new();
+                find(shard, queries, &mut hits);
+                hits
+            })
+            .collect();
+        found.into_iter().for_each(|found| hits.extend(found));
+    } else {
+        shards.iter().for_each(|shard| find(shard, queries, hits));
+    }
+}
+
+/// A row of segments that belongs to one shard.
+#[derive(Debug, Clone, Copy)]
+struct Share {
+    first: usize,
+    count: usize,
+}
+
+impl Share {
+    fn new(number: usize, shards: usize) -> Self {
+        let count = SEGMENTS / shards;
+        Self { first: number * count, count }
+    }
+
+    /// Which of the shard's segments a hash of 64 bits belongs to, if to any.
+    #[inline]
+    fn segment(&self, hash: u64) -> Option<usize> {
+        let segment = (hash >> 56) as usize;
+        let own = segment.wrapping_sub(self.first);
+        (own < self.count).then_some(own)
+    }
+}
+
+/// The bits of a hash that tell keys apart in a segment: those after the segment's number.
+#[inline]
+fn in_segment(hash: u64) -> u32 {
+    // The greatest hash is left to free entries.
+    ((hash >> 24) as u32).min(u32::MAX - 1)
+}
+
+/// Keys may be small numbers: one multiplication spreads them.
+#[inline]
+fn spread(key: u64) -> u64 {
+    let product = u128::from(key ^ 0x2545_f491_4f6c_dd1d) * 0x9e37_79b9_7f4a_7c15;
+    (product as u64) ^ (product >> 64) as u64
+}

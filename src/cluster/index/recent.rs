@@ -1,0 +1,66 @@
+//! The centres of the present batch, until the index takes them all at once.
+//!
+//! They are looked at one record at a time, in order, so nothing here is shared out to cores; and for a batch of one
+//! record nothing is done at all.
+
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
+use super::{Batch, spread};
+use crate::fingerprint::LookUp;
+use crate::hashed::HashedKey;
+
+/// Fingerprints in order of coming.
+#[derive(Debug, Default)]
+pub(in crate::cluster) struct Recent {
+    values: Batch,
+    /// Which of them have each key; of as many as were looked at so far.
+    by_key: HashMap<u64, Vec<u32>, BuildHasherDefault<HashedKey>>,
+    entered: usize,
+}
+
+impl Recent {
+    /// Adds a fingerprint.
+    pub(in crate::cluster) fn push(&mut self, push: impl FnOnce(&mut Vec<u64>)) {
+        self.values.push(push);
+    }
+
+    /// All of them.
+    pub(in crate::cluster) fn batch(&self) -> &Batch {
+        &self.values
+    }
+
+    /// Forgets the first `count`, before all are taken over.
+    pub(in crate::cluster) fn forget(&mut self, count: usize) {
+        self.values.forget(count);
+    }
+
+    /// Forgets all, and keeps the memory.
+    pub(in crate::cluster) fn clear(&mut self) {
+        self.values.clear();
+        self.by_key.clear();
+        self.entered = 0;
+    }
+
+    /// The numbers of those that may be near a fingerprint of these values, each once.
+    pub(in crate::cluster) fn find(&mut self, values: &[u64], look_up: LookUp) -> Vec<u32> {
+        let mut found: Vec<u32> = match look_up {
+            LookUp::Hamming { max_distance, .. } => {
+                let near = |bits: u64| values.iter().any(|asked| (bits ^ asked).count_ones() <= max_distance);
+                self.values.iter().filter(|(_, bits)| near(*bits)).map(|(number, _)| number).collect()
+            }
+            LookUp::Keys => {
+                for number in self.entered..self.values.len() {
+                    for key in self.values.get(number) {
+                        self.by_key.entry(spread(*key)).or_default().push(number as u32);
+                    }
+                }
+                self.entered = self.values.len();
+                values.iter().filter_map(|key| self.by_key.get(&spread(*key))).flatten().copied().collect()
+            }
+        };
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+}

@@ -1,0 +1,271 @@
+//! A piece of the key index: 32-bit hash → slots, in entries of 8 bytes.
+//!
+//! An open-addressing table in which entries stand in the order of their hashes: each at its home, which is in
+//! proportion to the hash, or after the entries before it. So a look-up ends at the first greater hash, a longer
+//! table is filled in one pass, and the table may be nearly full: between 15/17 and 15/16.
+//!
+//! A hash with many slots (a passage that half of a site shares) would push its neighbours far from their homes:
+//! one with more than [`CROWD`] keeps them in a list of its own.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::BuildHasherDefault;
+
+use crate::hashed::HashedKey;
+
+/// Slots under one hash that the table itself holds.
+const CROWD: usize = 16;
+/// What a segment holds at first.
+const SMALLEST: usize = 16;
+/// Room for entries that do not fit before the end.
+const ROOM: usize = 64;
+
+/// The hash in the upper half, the slot in the lower one.
+type Entry = u64;
+const FREE: Entry = Entry::MAX;
+
+/// The keys whose hashes begin with the same bits.
+#[derive(Debug, Default)]
+pub(super) struct Segment {
+    /// As many homes as [`Self::homes`] says, and behind them room for what does not fit before the end.
+    entries: Vec<Entry>,
+    homes: usize,
+    taken: usize,
+    /// The slots of hashes that came to have more than [`CROWD`].
+    crowds: HashMap<u64, VecDeque<u32>, BuildHasherDefault<HashedKey>>,
+}
+
+impl Segment {
+    /// Enters `slot` under `hash`, which is below `u32::MAX`.
+    pub(super) fn insert(&mut self, hash: u32, slot: u32) {
+        if let Some(crowd) = self.crowd_mut(hash) {
+            crowd.push_back(slot);
+            return;
+        }
+        if (self.taken + 1) * 16 > self.homes * 15 {
+            self.grow();
+        }
+        let entry = entry(hash, slot);
+        let mut at = self.first_from(hash);
+        let first = at;
+        while self.entries[at] < entry {
+            at += 1;
+        }
+        if at - first == CROWD && hash_of(self.entries[first]) == hash {
+            self.make_crowd(hash, first, slot);
+            return;
+        }
+        let free = (at..).find(|free| self.entries.get(*free).is_none_or(|entry| *entry == FREE));
+        let free = free.expect("the range has no end");
+        if free + 1 >= self.entries.len() {
+            // The last entry is always free, so that every walk ends.
+            self.entries.reserve_exact(ROOM);
+            self.entries.push(FREE);
+        }
+        self.entries.copy_within(at..free, at + 1);
+        self.entries[at] = entry;
+        self.taken += 1;
+    }
+
+    /// Takes out `slot`, which was entered under `hash`.
+    pub(super) fn remove(&mut self, hash: u32, slot: u32) {
+        if let Some(crowd) = self.crowd_mut(hash) {
+            // Slots leave in the order in which they came: this is the first one, or nearly so.
+            if let Some(at) = crowd.iter().position(|other| *other == slot) {
+                crowd.remove(at);
+            }
+            if crowd.is_empty() {
+                self.crowds.remove(&u64::from(hash));
+            }
+            return;
+        }
+        let wanted = entry(hash, slot);
+        let from = self.first_from(hash);
+        let Some(at) = self.entries.get(from..).and_then(|rest| {
+            rest.iter().take_while(|entry| **entry <= wanted).position(|entry| *entry == wanted)
+        }) else {
+            return;
+        };
+        self.take_out(from + at, 1);
+        if self.taken * 2 < self.homes && self.homes > SMALLEST {
+            self.resize(self.taken * 16 / 15 + SMALLEST);
+        }
+    }
+
+    /// The slots under `hash`.
+    #[inline]
+    pub(super) fn get(&self, hash: u32) -> impl Iterator<Item = u32> + '_ {
+        let crowd = if self.crowds.is_empty() { None } else { self.crowds.get(&u64::from(hash)) };
+        let from = self.first_from(hash);
+        let rest = self.entries.get(from..).unwrap_or_default();
+        let here = rest.iter().take_while(move |entry| hash_of(**entry) == hash);
+        here.map(|entry| *entry as u32).chain(crowd.into_iter().flatten().copied())
+    }
+
+    /// Reads the place where `hash` would stand, so that it is in the cache when it is asked for.
+    #[inline]
+    pub(super) fn touch(&self, hash: u32) -> u64 {
+        self.entries.get(self.home(hash)).copied().unwrap_or(0)
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        let crowds = self.crowds.values().map(|crowd| 64 + crowd.capacity() * 4).sum::<usize>();
+        self.entries.capacity() * size_of::<Entry>() + crowds
+    }
+
+    #[inline]
+    fn crowd_mut(&mut self, hash: u32) -> Option<&mut VecDeque<u32>> {
+        if self.crowds.is_empty() { None } else { self.crowds.get_mut(&u64::from(hash)) }
+    }
+
+    /// Moves the entries of `hash`, which begin at `first`, into a list of their own, and adds `slot`.
+    fn make_crowd(&mut self, hash: u32, first: usize, slot: u32) {
+        let mut crowd: VecDeque<u32> = self.get(hash).collect();
+        let length = crowd.len();
+        crowd.push_back(slot);
+        self.take_out(first, length);
+        self.crowds.insert(u64::from(hash), crowd);
+    }
+
+    /// Where the first entry of `hash` stands or would stand.
+    #[inline]
+    fn first_from(&self, hash: u32) -> usize {
+        let mut at = self.home(hash);
+        while self.entries.get(at).is_some_and(|entry| hash_of(*entry) < hash) {
+            at += 1;
+        }
+        at
+    }
+
+    #[inline]
+    fn home(&self, hash: u32) -> usize {
+        ((u64::from(hash) * self.homes as u64) >> 32) as usize
+    }
+
+    /// Takes `length` entries out from `at` on, and moves up those behind that are not at home.
+    fn take_out(&mut self, at: usize, length: usize) {
+        self.taken -= length;
+        self.entries[at..at + length].fill(FREE);
+        let mut free = at;
+        for from in at + length.. {
+            let entry = self.entries[from];
+            let to = free.max(self.home(hash_of(entry)));
+            if entry == FREE || to >= from {
+                break;
+            }
+            self.entries[from] = FREE;
+            self.entries[to] = entry;
+            free = to + 1;
+        }
+    }
+
+    fn grow(&mut self) {
+        self.resize(self.homes + (self.homes / 16).max(SMALLEST));
+    }
+
+    fn resize(&mut self, homes: usize) {
+        let mut entries = Vec::with_capacity(homes + ROOM);
+        entries.resize(homes + 1, FREE);
+        self.homes = homes;
+        let mut next = 0;
+        for entry in self.entries.iter().copied().filter(|entry| *entry != FREE) {
+            let at = self.home(hash_of(entry)).max(next);
+            if at + 1 >= entries.len() {
+                entries.reserve_exact(ROOM);
+                entries.resize(at + 2, FREE);
+            }
+            entries[at] = entry;
+            next = at + 1;
+        }
+        self.entries = entries;
+    }
+}
+
+#[inline]
+fn entry(hash: u32, slot: u32) -> Entry {
+    u64::from(hash) << 32 | u64::from(slot)
+}
+
+#[inline]
+fn hash_of(entry: Entry) -> u32 {
+    (entry >> 32) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    impl Segment {
+        /// Whether every entry stands where the invariant wants it.
+        fn is_sound(&self) -> bool {
+            let taken: Vec<(usize, Entry)> =
+                (0..).zip(self.entries.iter().copied()).filter(|(_, entry)| *entry != FREE).collect();
+            let mut next = 0;
+            taken.len() == self.taken
+                && self.entries.last().is_none_or(|last| *last == FREE)
+                && taken.windows(2).all(|pair| pair[0].1 < pair[1].1)
+                && taken.iter().all(|(at, entry)| {
+                    let expected = self.home(hash_of(*entry)).max(next);
+                    next = at + 1;
+                    *at == expected
+                })
+        }
+    }
+
+    proptest! {
+        /// Any order of insertions and removals, with few hashes (crowds) and with many (growth), at both ends of a
+        /// segment.
+        #[test]
+        fn holds_what_a_map_holds(
+            events in prop::collection::vec((any::<bool>(), 0..4_u32, 0..40_u32), 0..900),
+            hashes in prop::collection::vec(prop_oneof![any::<u32>(), Just(u32::MAX - 1), Just(0)], 40),
+        ) {
+            let mut segment = Segment::default();
+            let mut map: HashMap<u32, VecDeque<u32>> = HashMap::new();
+            for (slot, (insert, few, many)) in (0..).zip(events) {
+                let hash = hashes[if slot % 3 == 0 { few } else { many } as usize].min(u32::MAX - 1);
+                let slots = map.entry(hash).or_default();
+                if insert || slots.is_empty() {
+                    segment.insert(hash, slot);
+                    slots.push_back(slot);
+                } else if let Some(oldest) = slots.pop_front() {
+                    segment.remove(hash, oldest);
+                }
+                let mut found: Vec<u32> = segment.get(hash).collect();
+                found.sort_unstable();
+                prop_assert_eq!(found, map[&hash].iter().copied().collect::<Vec<_>>());
+                prop_assert!(segment.is_sound());
+            }
+            let crowded: usize = segment.crowds.values().map(VecDeque::len).sum();
+            prop_assert_eq!(segment.taken + crowded, map.values().map(VecDeque::len).sum::<usize>());
+            for (hash, slots) in map {
+                let mut found: Vec<u32> = segment.get(hash).collect();
+                found.sort_unstable();
+                prop_assert_eq!(found, Vec::from(slots));
+                segment.remove(hash, u32::MAX); // what is not there
+            }
+        }
+    }
+
+    /// What comes in at one end and leaves at the other, for ten times the size, does not make it grow; and when all
+    /// leave, it shrinks.
+    #[test]
+    fn at_its_cap_it_keeps_its_size() {
+        let mut segment = Segment::default();
+        let hash = |slot: u32| slot.wrapping_mul(0x9e37_79b1).min(u32::MAX - 1);
+        let cap = 20_000;
+        (0..cap).for_each(|slot| segment.insert(hash(slot), slot));
+        let full = segment.bytes();
+        for slot in cap..10 * cap {
+            segment.remove(hash(slot - cap), slot - cap);
+            segment.insert(hash(slot), slot);
+        }
+        assert!(segment.bytes() <= full + full / 10, "{} bytes, {full} when full", segment.bytes());
+        assert!(full < cap as usize * 10, "{full} bytes for {cap} entries");
+        assert!(segment.get(hash(10 * cap - 1)).any(|slot| slot == 10 * cap - 1));
+        (9 * cap..10 * cap).for_each(|slot| segment.remove(hash(slot), slot));
+        assert!(segment.taken == 0 && segment.bytes() < 2_000, "{} bytes", segment.bytes());
+    }
+}

@@ -1,0 +1,153 @@
+//! What every look-up reads of a centre: its corpus, and the part of its fingerprint that is compared.
+//!
+//! Blocks of [`BLOCK`] centres, in order of founding; fingerprints of one length, as SimHashes have, stand one after
+//! the other without anything between them.
+
+use std::collections::VecDeque;
+
+use super::column::Column;
+use super::corpora::CorpusId;
+
+/// Centres in a block.
+const BLOCK: usize = 4_096;
+
+/// All centres.
+#[derive(Debug, Default)]
+pub(super) struct Hot {
+    blocks: VecDeque<Block>,
+    /// Number of the oldest centre, and of the one that will come next.
+    first: u64,
+    end: u64,
+}
+
+#[derive(Debug, Default)]
+struct Block {
+    corpora: Column,
+    bytes: Vec<u8>,
+    /// Of each fingerprint.
+    length: usize,
+    /// Where each ends, from the first one of another length on.
+    ends: Vec<u32>,
+}
+
+impl Hot {
+    /// Centres in it.
+    pub(super) fn len(&self) -> usize {
+        (self.end - self.first) as usize
+    }
+
+    /// Number of the oldest centre, if there is one.
+    pub(super) fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// Number of the next centre.
+    pub(super) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Adds a centre; its number.
+    pub(super) fn push(&mut self, corpus: CorpusId, compared: &[u8]) -> u64 {
+        if self.end.is_multiple_of(BLOCK as u64) {
+            // As long as the last one, if that was full.
+            let bytes = self.blocks.back().map_or(0, |block| block.bytes.len());
+            self.blocks.push_back(Block { bytes: Vec::with_capacity(bytes), ..Block::default() });
+        }
+        let at = (self.end % BLOCK as u64) as usize;
+        self.blocks.back_mut().expect("the first number begins a block").push(at, corpus, compared);
+        self.end += 1;
+        self.end - 1
+    }
+
+    /// Takes the oldest centre out.
+    pub(super) fn pop(&mut self) {
+        if self.first == self.end {
+            return;
+        }
+        self.first += 1;
+        if self.first.is_multiple_of(BLOCK as u64) {
+            self.blocks.pop_front();
+        }
+    }
+
+    /// The centre of this number.
+    #[inline]
+    pub(super) fn get(&self, number: u64) -> Option<(CorpusId, &[u8])> {
+        if !(self.first..self.end).contains(&number) {
+            return None;
+        }
+        let block = number / BLOCK as u64 - self.first / BLOCK as u64;
+        Some(self.blocks[block as usize].get((number % BLOCK as u64) as usize))
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        let of = |block: &Block| {
+            size_of::<Block>() + block.corpora.bytes() + block.bytes.capacity() + block.ends.capacity() * 4
+        };
+        self.blocks.iter().map(of).sum()
+    }
+}
+
+impl Block {
+    fn push(&mut self, at: usize, corpus: CorpusId, compared: &[u8]) {
+        if at == 0 {
+            self.length = compared.len();
+        } else if self.ends.is_empty() && compared.len() != self.length {
+            self.ends.extend((1..=at).map(|number| (number * self.length) as u32));
+        }
+        self.corpora.push(corpus.0);
+        self.bytes.extend_from_slice(compared);
+        if !self.ends.is_empty() {
+            self.ends.push(self.bytes.len() as u32);
+        }
+    }
+
+    #[inline]
+    fn get(&self, at: usize) -> (CorpusId, &[u8]) {
+        let range = if self.ends.is_empty() {
+            at * self.length..(at + 1) * self.length
+        } else {
+            let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+            start as usize..self.ends[at] as usize
+        };
+        (CorpusId(self.corpora.get(at)), &self.bytes[range])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn holds_what_a_queue_holds(
+            runs in prop::collection::vec((1..3_000_usize, 0..3_u32, 0..3_usize, 0..3_000_usize), 1..8),
+        ) {
+            let mut hot = Hot::default();
+            let mut queue = VecDeque::new();
+            let mut number = 0_u64;
+            for (come, corpus, length, go) in runs {
+                for i in 0..come {
+                    let bytes = vec![number as u8; if i == 7 { 2 } else { length }];
+                    prop_assert_eq!(hot.push(CorpusId(corpus), &bytes), number);
+                    queue.push_back((number, corpus, bytes));
+                    number += 1;
+                }
+                for _ in 0..go {
+                    hot.pop();
+                    queue.pop_front();
+                }
+                prop_assert_eq!(hot.len(), queue.len());
+                for (number, corpus, bytes) in &queue {
+                    prop_assert_eq!(hot.get(*number), Some((CorpusId(*corpus), &bytes[..])));
+                }
+                prop_assert!(hot.get(number).is_none());
+                prop_assert!(hot.first().checked_sub(1).is_none_or(|gone| hot.get(gone).is_none()));
+                prop_assert!(hot.blocks.len() <= queue.len() / BLOCK + 2);
+            }
+        }
+    }
+}
