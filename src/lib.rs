@@ -2,6 +2,7 @@
 //!
 //! The modules stand in the order of the flow; `ARCHITECTURE.md` draws it.
 
+pub mod bench;
 pub mod changelog;
 pub mod cli;
 pub mod cluster;

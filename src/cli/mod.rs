@@ -3,6 +3,7 @@
 //! Exit status: 0 all went well; 1 the run failed; 2 the arguments or the configuration are wrong; 3 (`dedup`)
 //! some records went to the dead letters.
 
+mod bench;
 mod boilerplate;
 mod compare;
 mod config;
@@ -45,6 +46,8 @@ enum Command {
     Idf(idf::Arguments),
     /// Make lists of common paragraphs
     Boilerplate(boilerplate::Arguments),
+    /// Measure what this machine carries: time a stage, speed and size of the centroid table
+    Bench(bench::Arguments),
     /// Run the Kafka worker
     Run(run::Arguments),
     /// Cluster the worker's fingerprint log again, off line, with the same or other settings
@@ -67,6 +70,7 @@ pub fn main() -> ExitCode {
         Command::Tune(arguments) => tune::run(&arguments),
         Command::Idf(arguments) => idf::run(&arguments),
         Command::Boilerplate(arguments) => boilerplate::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Topics(arguments) => topics::run(&arguments),

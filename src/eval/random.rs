@@ -9,11 +9,12 @@ impl Random {
     #[must_use]
     pub fn new(seed: u64, stream: u64) -> Self {
         let mut random = Self(seed ^ stream.wrapping_mul(0xd134_2543_de82_ef95));
-        random.next();
+        random.next_bits();
         random
     }
 
-    fn next(&mut self) -> u64 {
+    /// The next 64 bits.
+    pub fn next_bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -23,12 +24,12 @@ impl Random {
 
     /// A number below `n`, or 0 if there is none.
     pub fn below(&mut self, n: usize) -> usize {
-        ((u128::from(self.next()) * n as u128) >> 64) as usize
+        ((u128::from(self.next_bits()) * n as u128) >> 64) as usize
     }
 
     /// True with this probability.
     pub fn chance(&mut self, probability: f64) -> bool {
-        ((self.next() >> 11) as f64) < probability * (1_u64 << 53) as f64
+        ((self.next_bits() >> 11) as f64) < probability * (1_u64 << 53) as f64
     }
 
     /// Puts `items` in any order.

@@ -119,9 +119,7 @@ impl Detector for SimHash {
     fn fingerprint(&self, terms: &Terms) -> Option<Box<[u8]>> {
         let hash = self.hash(terms)?;
         let sketch = sketch::sketch(terms.text())?;
-        let bands = sketch.bands.map(u32::to_be_bytes);
-        let size = sketch.size.to_be_bytes();
-        Some([&hash.to_be_bytes()[..], &size, &sketch.values, bands.as_flattened()].concat().into())
+        Some(encode(hash, sketch.size, &sketch.values, sketch.bands))
     }
 
     fn is_fingerprint(&self, bytes: &[u8]) -> bool {
@@ -222,9 +220,17 @@ impl Detector for SimHash {
     }
 }
 
+/// A fingerprint of these parts: the SimHash, and the sketch's size, values (two a byte) and bands.
+#[must_use]
+pub fn encode(hash: u64, size: u16, values: &[u8; VALUE_BYTES], bands: [u32; BANDS]) -> Box<[u8]> {
+    let bands = bands.map(u32::to_be_bytes);
+    [&hash.to_be_bytes()[..], &size.to_be_bytes(), values, bands.as_flattened()].concat().into()
+}
+
 /// The SimHash of a fingerprint, or of its beginning.
 #[inline]
-fn simhash_of(fingerprint: &[u8]) -> u64 {
+#[must_use]
+pub fn simhash_of(fingerprint: &[u8]) -> u64 {
     u64::from_be_bytes(*fingerprint.first_chunk().expect("8 bytes at least"))
 }
 

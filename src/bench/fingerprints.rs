@@ -1,0 +1,74 @@
+//! SimHash fingerprints that no text has: any number of them, by a seed.
+
+use crate::eval::random::Random;
+use crate::fingerprint::simhash;
+
+/// Bands that a page near another does not share with it, and values of the sketch in which they differ.
+const BANDS_CHANGED: usize = 4;
+const VALUE_BYTES_CHANGED: usize = 8;
+/// Large enough that no demand for short texts applies.
+const SIZE: u16 = 3_000;
+
+/// Where fingerprints come from.
+#[derive(Debug, Clone)]
+pub struct Fingerprints {
+    seed: u64,
+    /// How often each bit is set.
+    set: [f64; 64],
+}
+
+impl Fingerprints {
+    /// Every bit set in half of them.
+    #[must_use]
+    pub fn even(seed: u64) -> Self {
+        Self { seed, set: [0.5; 64] }
+    }
+
+    /// Every third bit set in 5 to 90 % of them, the others in half: as skewed as pages of one kind are.
+    #[must_use]
+    pub fn skewed(seed: u64) -> Self {
+        let set = std::array::from_fn(|bit| if bit % 3 == 0 { 0.05 + 0.85 * bit as f64 / 63.0 } else { 0.5 });
+        Self { seed, set }
+    }
+
+    /// Every bit set as often as in these fingerprints, of which there is one at least.
+    #[must_use]
+    pub fn like(seed: u64, examples: &[u64]) -> Self {
+        let ones = |bit: usize| examples.iter().filter(|hash| **hash >> bit & 1 == 1).count();
+        Self { seed, set: std::array::from_fn(|bit| ones(bit) as f64 / examples.len().max(1) as f64) }
+    }
+
+    /// The fingerprint of this number.
+    #[must_use]
+    pub fn get(&self, number: u64) -> Box<[u8]> {
+        let mut random = Random::new(self.seed, number);
+        let (hash, values, bands) = self.parts(&mut random);
+        simhash::encode(hash, SIZE, &values, bands)
+    }
+
+    /// One near that of this number, `distance` bits apart.
+    #[must_use]
+    pub fn near(&self, number: u64, distance: u32) -> Box<[u8]> {
+        let mut random = Random::new(self.seed, number);
+        let (mut hash, mut values, mut bands) = self.parts(&mut random);
+        let mut flipped = 0_u64;
+        while flipped.count_ones() < distance {
+            flipped |= 1 << random.below(64);
+        }
+        hash ^= flipped;
+        bands[..BANDS_CHANGED].iter_mut().for_each(|band| *band = random.next_bits() as u32);
+        values[..VALUE_BYTES_CHANGED].iter_mut().for_each(|values| *values = random.next_bits() as u8);
+        simhash::encode(hash, SIZE, &values, bands)
+    }
+
+    fn parts(&self, random: &mut Random) -> (u64, [u8; 32], [u32; 8]) {
+        let hash = if self.set.iter().all(|set| *set == 0.5) {
+            random.next_bits()
+        } else {
+            (0..64).fold(0, |hash, bit| hash | u64::from(random.chance(self.set[bit])) << bit)
+        };
+        let values = std::array::from_fn::<u64, 4, _>(|_| random.next_bits()).map(u64::to_le_bytes);
+        let bands = std::array::from_fn(|_| random.next_bits() as u32);
+        (hash, *values.as_flattened().first_chunk().expect("4 times 8 bytes"), bands)
+    }
+}

@@ -1,0 +1,107 @@
+//! Everything that was measured, as tables and as JSON.
+
+use std::fmt::{self, Display};
+
+use serde::Serialize;
+
+use super::machine::Machine;
+use super::stages::StageFigures;
+use super::table::TableFigures;
+
+/// Share of the memory that centroids may take: the rest is for pages in flight, segmentation, and the system.
+const MEMORY_SHARE: f64 = 0.75;
+
+/// All figures.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// Where it was measured.
+    pub machine: Machine,
+    /// Where the pages came from.
+    pub inputs: Vec<String>,
+    /// Time by stage.
+    pub stages: StageFigures,
+    /// The centroid table.
+    pub table: Vec<TableFigures>,
+    /// Centroids that this machine's memory holds with the configured look-up.
+    pub centroids_held: Option<u64>,
+}
+
+impl Report {
+    /// Puts the parts together; the first row of the greatest size of `table` is the configured look-up.
+    #[must_use]
+    pub fn new(
+        machine: Machine,
+        inputs: Vec<String>,
+        stages: StageFigures,
+        table: Vec<TableFigures>,
+    ) -> Self {
+        let configured =
+            table.iter().filter(|row| Some(&row.look_up) == table.first().map(|first| &first.look_up));
+        let bytes = configured.max_by_key(|row| row.centroids).map(|row| row.hot_bytes + row.cold_bytes);
+        let centroids_held = machine
+            .memory_bytes
+            .zip(bytes)
+            .map(|(memory, bytes)| (memory as f64 * MEMORY_SHARE / bytes) as u64);
+        Self { machine, inputs, stages, table, centroids_held }
+    }
+}
+
+impl Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let StageFigures { pages, page_bytes, text_bytes, micros, micros_a_page, .. } = &self.stages;
+        writeln!(
+            f,
+            "{pages} pages of {:.1} KB, {:.1} KB of main text, one core\n",
+            page_bytes / 1e3,
+            text_bytes / 1e3
+        )?;
+        writeln!(f, "| stage | µs a page | pages/s | share |\n|---|---|---|---|")?;
+        let whole = [("all", *micros_a_page)];
+        for (stage, micros) in micros.iter().chain(&whole) {
+            let (rate, share) = (1e6 / micros.max(1e-3), 100.0 * micros / micros_a_page.max(1e-3));
+            writeln!(f, "| {stage} | {micros:.1} | {rate:.0} | {share:.0} % |")?;
+        }
+        writeln!(
+            f,
+            "\nThe centroid table, one core, half of the queries near a centre\n\n\
+             | look-up | fingerprints | centroids | look-ups/s | found | duplicates/s | insertions/s | bytes hot | bytes cold |\n\
+             |---|---|---|---|---|---|---|---|---|"
+        )?;
+        for row in &self.table {
+            writeln!(
+                f,
+                "| {} | {} | {} | {} | {:.1} % | {} | {} | {:.0} | {:.0} |",
+                row.look_up,
+                row.fingerprints,
+                thousands(row.centroids as f64),
+                thousands(row.look_ups_per_second),
+                row.found_percent,
+                thousands(row.duplicates_per_second),
+                thousands(row.insertions_per_second),
+                row.hot_bytes,
+                row.cold_bytes,
+            )?;
+        }
+        let Machine { cores, memory_bytes } = &self.machine;
+        let capacity = *cores as f64 * 1e6 / micros_a_page.max(1e-3);
+        writeln!(f, "\n{cores} cores: about {} such pages a second.", thousands(capacity))?;
+        if let (Some(memory), Some(held)) = (memory_bytes, self.centroids_held) {
+            let gib = *memory as f64 / f64::from(1 << 30);
+            writeln!(
+                f,
+                "{gib:.1} GiB of memory: three quarters of it hold about {:.0} million pages that are no duplicates.",
+                held as f64 / 1e6
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Three digits that count, with a unit.
+fn thousands(number: f64) -> String {
+    match number {
+        n if n >= 1e6 => format!("{:.3} M", n / 1e6),
+        n if n >= 1e3 => format!("{:.1} k", n / 1e3),
+        n => format!("{n:.0}"),
+    }
+}

@@ -1,0 +1,129 @@
+//! Time that each stage takes for a page, on one core.
+
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::cluster::{Clusterer, Position};
+use crate::config::Config;
+use crate::fingerprint::digest::text_digest;
+use crate::fingerprint::record::{LogRecord, Outcome};
+use crate::fingerprint::simhash::simhash_of;
+use crate::page::json::Rules;
+use crate::page::timestamp::Timestamp;
+use crate::page::{Body, Page};
+use crate::pipeline::cluster_half::{ClusterHalf, Conclusion};
+use crate::pipeline::document;
+use crate::pipeline::fingerprint_half::{FingerprintHalf, read_page};
+use crate::segment::{Segmenter, Terms};
+use crate::source::Record;
+
+/// Rounds over all pages; of each page and stage the quickest counts, so that other work on the machine disturbs little.
+const ROUNDS: usize = 3;
+
+/// The stages in the order of the flow.
+pub const STAGES: [&str; 7] = ["read", "extract", "digest", "segment", "fingerprint", "cluster", "write"];
+
+/// What was measured.
+#[derive(Debug, Clone, Serialize)]
+pub struct StageFigures {
+    /// Pages with a fingerprint; others are left out.
+    pub pages: usize,
+    /// Their bytes as fetched, on average.
+    pub page_bytes: f64,
+    /// Their main text in bytes, on average.
+    pub text_bytes: f64,
+    /// Microseconds a page by stage: `read` (the record), `extract` (decode the body, find the main text), `digest`,
+    /// `segment`, `fingerprint`, `cluster` (decide), `write` (the verdict as JSON).
+    pub micros: Vec<(&'static str, f64)>,
+    /// Their sum.
+    pub micros_a_page: f64,
+    /// SimHashes of the pages, where the detector is `simhash`.
+    #[serde(skip)]
+    pub hashes: Vec<u64>,
+}
+
+/// Takes the pages of `records` through all stages.
+pub fn measure(
+    records: Vec<Record>,
+    config: &Config,
+    half: &FingerprintHalf,
+    segmenter: &Segmenter,
+) -> StageFigures {
+    let detector = half.detector();
+    let rules = Rules { page_bytes_max: config.page.bytes_max, url_required: false };
+    let clusterer = Clusterer::new(detector.clone(), config.expiry.clone(), Position::default());
+    let mut cluster_half = ClusterHalf::new(clusterer, detector.clone(), 0);
+    let mut workspace = half.workspace();
+    let mut terms = Terms::default();
+    let mut buffer = Vec::new();
+    let mut totals = [Duration::ZERO; STAGES.len()];
+    let (mut pages, mut page_bytes, mut text_bytes) = (0, 0, 0);
+    let mut hashes = Vec::new();
+    for record in records {
+        let place = record.place.clone();
+        let mut times = [Duration::MAX; STAGES.len()];
+        let since = Instant::now();
+        let Ok(page) = read_page(record.payload, rules) else { continue };
+        times[0] = since.elapsed();
+        let LogRecord::Page(log_record) = half.process_page(place, page.clone(), &mut workspace).record
+        else {
+            continue;
+        };
+        let Outcome::Fingerprint(fingerprint) = &log_record.outcome else { continue };
+        if detector.name() == "simhash" {
+            hashes.push(simhash_of(fingerprint));
+        }
+        for round in 0..ROUNDS {
+            let mut since = Instant::now();
+            let mut done = |stage: usize| {
+                times[stage] = times[stage].min(since.elapsed());
+                since = Instant::now();
+            };
+            let Ok(reading) = document::read(&page, workspace.extractor()) else { break };
+            done(1);
+            std::hint::black_box(text_digest(&reading.document, &mut buffer));
+            done(2);
+            segmenter.segment(&reading.document, &mut terms);
+            done(3);
+            std::hint::black_box(detector.fingerprint(&terms));
+            done(4);
+            if round == 0 {
+                // A second time it would be a duplicate of itself.
+                let conclusion = cluster_half.conclude(LogRecord::Page(log_record.clone()), Timestamp::now());
+                done(5);
+                let Conclusion::Verdict(verdict) = &conclusion else { break };
+                std::hint::black_box(serde_json::to_vec(verdict).ok());
+                done(6);
+                text_bytes += reading.document.paragraphs.iter().map(|p| p.text.len()).sum::<usize>();
+            }
+        }
+        if times.iter().all(|time| *time < Duration::MAX) {
+            totals.iter_mut().zip(times).for_each(|(total, time)| *total += time);
+            pages += 1;
+            page_bytes += body_bytes(&page);
+        }
+    }
+    let average = |sum: usize| sum as f64 / pages.max(1) as f64;
+    let micros: Vec<(&str, f64)> = STAGES
+        .into_iter()
+        .zip(totals.map(|total| total.as_secs_f64() * 1e6 / f64::from(pages.max(1) as u32)))
+        .collect();
+    let micros_a_page = micros.iter().map(|(_, micros)| micros).sum();
+    StageFigures {
+        pages,
+        page_bytes: average(page_bytes),
+        text_bytes: average(text_bytes),
+        micros,
+        micros_a_page,
+        hashes,
+    }
+}
+
+fn body_bytes(page: &Page) -> usize {
+    match &page.body {
+        Body::Text(text) | Body::Html(text) => text.len(),
+        Body::HtmlBytes(bytes) => bytes.len(),
+        Body::Missing | Body::TooLarge(_) => 0,
+    }
+}

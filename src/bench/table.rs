@@ -1,0 +1,223 @@
+//! Speed and size of the centroid table.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use super::fingerprints::Fingerprints;
+use super::median;
+use crate::cluster::{Centroid, Clusterer, Position, Query};
+use crate::config::{Candidates, Config, Confirm, ExpiryConfig};
+use crate::eval::random::Random;
+use crate::fingerprint::Detector;
+use crate::fingerprint::record::{FingerprintRecord, Outcome, Place, TextDigest};
+use crate::fingerprint::simhash::SimHash;
+
+/// Look-ups and insertions that are done at once.
+const BATCH: usize = 1_024;
+/// Batches of look-ups, each of which is timed, and for how long at most.
+const LOOK_UP_BATCHES: usize = 64;
+const LOOK_UP_TIME: Duration = Duration::from_secs(5);
+
+/// What is measured.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Centroids at which look-ups are timed, ascending.
+    pub sizes: Vec<usize>,
+    /// Of fingerprints and queries.
+    pub seed: u64,
+    /// Centroids have a page id and a url, as real ones do; without, more of them fit into memory.
+    pub texts: bool,
+}
+
+/// What was measured at one size.
+#[derive(Debug, Clone, Serialize)]
+pub struct TableFigures {
+    /// How centres are found.
+    pub look_up: String,
+    /// Where fingerprints come from.
+    pub fingerprints: &'static str,
+    /// Centroids in the table.
+    pub centroids: usize,
+    /// Look-ups a second, half of the queries near a centre; all near centres found and compared.
+    pub look_ups_per_second: f64,
+    /// Queries near a centre whose centre was found, of 100.
+    pub found_percent: f64,
+    /// Decisions a second on duplicates: look-up, and all that their verdicts say of the centre.
+    pub duplicates_per_second: f64,
+    /// Insertions a second, on the way from the last size to this one.
+    pub insertions_per_second: f64,
+    /// Bytes a centroid that look-ups read.
+    pub hot_bytes: f64,
+    /// The other bytes of a centroid.
+    pub cold_bytes: f64,
+}
+
+/// The default settings of `simhash`, with those of `config`.
+#[must_use]
+pub fn default_detector(config: &Config) -> (String, Arc<dyn Detector>) {
+    let near = &config.simhash.near;
+    let name = match (near.candidates, near.confirm) {
+        (Candidates::Bands, Confirm::Sketch) => "configured: bands, confirmed".to_owned(),
+        (Candidates::Bands, Confirm::None) => "configured: bands".to_owned(),
+        (Candidates::Blocks, Confirm::Sketch) => {
+            format!("configured: distance {}, confirmed", near.max_distance)
+        }
+        (Candidates::Blocks, Confirm::None) => format!("configured: distance {}", near.max_distance),
+    };
+    (name, Arc::new(SimHash::new(&config.simhash)))
+}
+
+/// The method of the paper: everything within this distance, without confirmation.
+#[must_use]
+pub fn plain_detector(max_distance: u32) -> (String, Arc<dyn Detector>) {
+    let mut config = Config::default().simhash;
+    config.near.max_distance = max_distance;
+    config.near.candidates = Candidates::Blocks;
+    config.near.confirm = Confirm::None;
+    (format!("distance {max_distance}"), Arc::new(SimHash::new(&config)))
+}
+
+/// Fills a table to each size in turn. `max_distance`: how far near queries are from their centre at most.
+pub fn measure(
+    (look_up, detector): &(String, Arc<dyn Detector>),
+    max_distance: u32,
+    (name, fingerprints): &(&'static str, Fingerprints),
+    plan: &Plan,
+    mut progress: impl FnMut(&str),
+) -> Vec<TableFigures> {
+    let expiry = ExpiryConfig { max_age_days: None, centroids_max: u64::from(u32::MAX) };
+    let mut clusterer = Clusterer::with_shards(Arc::clone(detector), expiry, Position::default(), 1);
+    let mut figures = Vec::new();
+    for &size in &plan.sizes {
+        progress(&format!("{look_up}, {name}: {size} centroids"));
+        let insertions_per_second = fill(&mut clusterer, size, fingerprints, plan.texts);
+        let mut queries = Queries { random: Random::new(plan.seed, size as u64), max_distance, size };
+        let (look_ups_per_second, found_percent) = look_ups(&mut clusterer, &mut queries, fingerprints);
+        let duplicates_per_second = duplicates(&mut clusterer, &mut queries, fingerprints);
+        let bytes = clusterer.bytes();
+        figures.push(TableFigures {
+            look_up: look_up.clone(),
+            fingerprints: name,
+            centroids: size,
+            look_ups_per_second,
+            found_percent,
+            duplicates_per_second,
+            insertions_per_second,
+            hot_bytes: bytes.hot as f64 / size as f64,
+            cold_bytes: bytes.cold as f64 / size as f64,
+        });
+    }
+    figures
+}
+
+/// Insertions a second.
+fn fill(clusterer: &mut Clusterer, size: usize, fingerprints: &Fingerprints, texts: bool) -> f64 {
+    let start = clusterer.centroid_count();
+    let mut time = Duration::ZERO;
+    for from in (start..size).step_by(BATCH) {
+        let batch: Vec<Centroid> = (from..size.min(from + BATCH))
+            .map(|number| centroid(number as u64, fingerprints, texts))
+            .collect();
+        let since = Instant::now();
+        batch.iter().for_each(|centroid| clusterer.restore("", 0, centroid));
+        time += since.elapsed();
+    }
+    (size - start) as f64 / time.as_secs_f64()
+}
+
+fn centroid(number: u64, fingerprints: &Fingerprints, texts: bool) -> Centroid {
+    let mut random = Random::new(number, 1);
+    let text_digest = u128::from(random.next_bits()) << 64 | u128::from(random.next_bits());
+    let (page_id, url) = if texts {
+        let (site, section, page) = (random.below(50_000), random.below(40), random.next_bits() >> 40);
+        (
+            format!("{:032x}", u128::from(random.next_bits()) << 64 | u128::from(random.next_bits())),
+            format!("https://www.site-{site}.example.com/section-{section}/2026/11/article-{page}.html"),
+        )
+    } else {
+        Default::default()
+    };
+    Centroid {
+        log_offset: number,
+        log_time: None,
+        fingerprint: fingerprints.get(number),
+        text_digest,
+        page_id: page_id.into(),
+        url: url.into(),
+    }
+}
+
+/// What is asked.
+struct Queries {
+    random: Random,
+    max_distance: u32,
+    size: usize,
+}
+
+impl Queries {
+    fn near(&mut self, fingerprints: &Fingerprints) -> Box<[u8]> {
+        let distance = self.random.below(self.max_distance as usize + 1) as u32;
+        fingerprints.near(self.random.below(self.size) as u64, distance)
+    }
+
+    /// Near no centre but by chance.
+    fn other(&mut self, fingerprints: &Fingerprints) -> Box<[u8]> {
+        fingerprints.get(self.size as u64 + 1 + (self.random.next_bits() >> 1))
+    }
+}
+
+/// Look-ups a second, and the share of near queries that found something, in percent.
+fn look_ups(clusterer: &mut Clusterer, queries: &mut Queries, fingerprints: &Fingerprints) -> (f64, f64) {
+    let mut times = Vec::new();
+    let (mut found, mut asked) = (0, 0);
+    let began = Instant::now();
+    while times.len() < LOOK_UP_BATCHES && (times.len() < 3 || began.elapsed() < LOOK_UP_TIME) {
+        let prints: Vec<Box<[u8]>> = (0..BATCH)
+            .map(|i| if i % 2 == 0 { queries.near(fingerprints) } else { queries.other(fingerprints) })
+            .collect();
+        let batch: Vec<Option<Query<'_>>> = prints
+            .iter()
+            .map(|fingerprint| Some(Query { corpus: "", fingerprint_hash: 0, fingerprint }))
+            .collect();
+        let since = Instant::now();
+        let near = clusterer.look_up(&batch);
+        times.push(since.elapsed().as_secs_f64());
+        let mut answered: Vec<u32> =
+            near.iter().map(|near| near.query).filter(|query| query % 2 == 0).collect();
+        answered.dedup();
+        found += answered.len();
+        asked += BATCH / 2;
+    }
+    (BATCH as f64 / median(&mut times), 100.0 * found as f64 / asked as f64)
+}
+
+/// Decisions a second on duplicates.
+fn duplicates(clusterer: &mut Clusterer, queries: &mut Queries, fingerprints: &Fingerprints) -> f64 {
+    let mut times = Vec::new();
+    for _ in 0..8 {
+        let records: Vec<FingerprintRecord> =
+            (0..BATCH).map(|_| record(queries.near(fingerprints))).collect();
+        let batch: Vec<Option<&FingerprintRecord>> = records.iter().map(Some).collect();
+        let since = Instant::now();
+        std::hint::black_box(clusterer.decide_batch(&batch));
+        times.push(since.elapsed().as_secs_f64());
+    }
+    BATCH as f64 / median(&mut times)
+}
+
+fn record(fingerprint: Box<[u8]>) -> FingerprintRecord {
+    FingerprintRecord {
+        source: Place::Line { input: "bench".into(), line: 1 },
+        page_id: String::new(),
+        url: String::new(),
+        corpus: String::new(),
+        fingerprint_hash: 0,
+        fetched_at: None,
+        log_time: None,
+        passthrough: None,
+        text: Some(TextDigest { digest: 0, chars: 0 }),
+        outcome: Outcome::Fingerprint(fingerprint),
+    }
+}

@@ -1,0 +1,146 @@
+//! `leitong bench`: how much this machine carries.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use anyhow::Context;
+use clap::Args;
+
+use super::documents::write;
+use super::settings::{self, Wrong, wrong};
+use crate::bench::fingerprints::Fingerprints;
+use crate::bench::machine::Machine;
+use crate::bench::report::Report;
+use crate::bench::stages;
+use crate::bench::table::{self, Plan, TableFigures};
+use crate::config::Config;
+use crate::fingerprint::record::Place;
+use crate::pipeline::fingerprint_half::FingerprintHalf;
+use crate::source::inputs::Inputs;
+use crate::source::open::Input;
+use crate::source::{Payload, Record, Source};
+
+/// Bytes of pages that are read at most: they stay in memory.
+const BYTES_MAX: usize = 256 << 20;
+/// Pages from which on their fingerprints say how often bits are set.
+const EXAMPLES_MIN: usize = 100;
+/// Where no pages are named.
+const SAMPLE: &str = include_str!("../../examples/pages.jsonl");
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Configuration file [default: the default settings]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Millions of centroids at which the table is measured; 100 need some 20 GB of memory
+    #[arg(long, value_name = "MILLIONS", value_delimiter = ',', default_values_t = [0.1, 1.0])]
+    sizes: Vec<f64>,
+    /// Hamming distances whose plain look-up, the paper's method, is measured beside the configured one
+    #[arg(long, value_name = "BITS", value_delimiter = ',', default_values_t = [3])]
+    distances: Vec<u32>,
+    /// Leave page ids and urls of centroids out, so that more of them fit into memory
+    #[arg(long)]
+    no_urls: bool,
+    /// Of all that is drawn at random
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Write the figures as JSON; `-` for standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Pages as for `dedup` [default: the sample pages]
+    #[arg(value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let config = settings::config(arguments.config.as_deref(), None, None)?;
+    let half = FingerprintHalf::new(config.clone()).map_err(Wrong::from)?;
+    let segmenter = settings::segmenter(&config)?;
+    if let Some(distance) = arguments.distances.iter().find(|distance| **distance > 16) {
+        return Err(wrong(format_args!("--distances {distance}: the greatest is 16")));
+    }
+    let plan = Plan { sizes: sizes(&arguments.sizes)?, seed: arguments.seed, texts: !arguments.no_urls };
+
+    let records = if arguments.inputs.is_empty() { sample() } else { read(&arguments.inputs, &config)? };
+    let inputs = match &arguments.inputs[..] {
+        [] => vec!["the sample pages".to_owned()],
+        named => named.iter().map(|path| path.display().to_string()).collect(),
+    };
+    eprintln!("leitong: {} records of {}", records.len(), inputs.join(", "));
+    let stages = stages::measure(records, &config, &half, &segmenter);
+    if stages.pages == 0 {
+        return Err(wrong("none of the pages has a fingerprint: there is nothing to measure"));
+    }
+    let table = table(arguments, &config, &plan, &stages.hashes);
+    let report = Report::new(Machine::this(), inputs, stages, table);
+    if let Some(path) = &arguments.json {
+        write(path, &(serde_json::to_string_pretty(&report)? + "\n"))?;
+    }
+    if arguments.json.as_deref() != Some(Path::new("-")) {
+        print!("{report}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The table with the configured look-up and with plain ones, with even and skewed fingerprints and some like the pages'.
+fn table(arguments: &Arguments, config: &Config, plan: &Plan, hashes: &[u64]) -> Vec<TableFigures> {
+    let mut sources =
+        vec![("even", Fingerprints::even(plan.seed)), ("skewed", Fingerprints::skewed(plan.seed))];
+    if hashes.len() >= EXAMPLES_MIN {
+        sources.push(("like the pages'", Fingerprints::like(plan.seed, hashes)));
+    }
+    let configured = (table::default_detector(config), config.simhash.near.max_distance);
+    let plain = arguments.distances.iter().map(|distance| (table::plain_detector(*distance), *distance));
+    let mut figures = Vec::new();
+    for (detector, max_distance) in std::iter::once(configured).chain(plain) {
+        for source in &sources {
+            let progress = |what: &str| eprintln!("leitong: {what}");
+            figures.extend(table::measure(&detector, max_distance, source, plan, progress));
+        }
+    }
+    figures
+}
+
+fn sizes(millions: &[f64]) -> anyhow::Result<Vec<usize>> {
+    let mut sizes = Vec::new();
+    for size in millions {
+        if !(0.001..=4_000.0).contains(size) {
+            return Err(wrong(format_args!("--sizes {size}: from 0.001 to 4000 millions")));
+        }
+        sizes.push((size * 1e6) as usize);
+    }
+    sizes.sort_unstable();
+    sizes.dedup();
+    Ok(sizes)
+}
+
+fn sample() -> Vec<Record> {
+    let input: Arc<str> = "examples/pages.jsonl".into();
+    let record = |(line, text): (u64, &str)| Record {
+        place: Place::Line { input: Arc::clone(&input), line },
+        payload: Payload::Json(text.into()),
+    };
+    (1..).zip(SAMPLE.lines()).map(record).collect()
+}
+
+/// The first pages of the inputs.
+fn read(inputs: &[PathBuf], config: &Config) -> anyhow::Result<Vec<Record>> {
+    let open = |path: &PathBuf| Input::open(path).with_context(|| format!("cannot read {}", path.display()));
+    let inputs = inputs.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
+    let mut source = Inputs::new(inputs, config.page.clone(), Arc::new(AtomicU64::new(0)));
+    let mut records = Vec::new();
+    let mut bytes = 0;
+    while bytes < BYTES_MAX {
+        let mut batch = Vec::new();
+        let more = source.read_batch(&mut batch, 1 << 20).context("cannot read on")?;
+        bytes += batch.iter().map(Record::bytes).sum::<usize>();
+        records.append(&mut batch);
+        if !more {
+            return Ok(records);
+        }
+    }
+    eprintln!("leitong: only the first {} MB of the pages are taken", BYTES_MAX >> 20);
+    Ok(records)
+}
