@@ -91,7 +91,6 @@ pub fn measure(
     let mut clusterer = Clusterer::with_shards(Arc::clone(detector), expiry, Position::default(), 1);
     let mut figures = Vec::new();
     for &size in &plan.sizes {
-        progress(&format!("{look_up}, {name}: {size} centroids"));
         let insertions_per_second = fill(&mut clusterer, size, fingerprints, plan.texts);
         let mut queries = Queries { random: Random::new(plan.seed, size as u64), max_distance, size };
         let (look_ups_per_second, found_percent) = look_ups(&mut clusterer, &mut queries, fingerprints);
@@ -108,6 +107,7 @@ pub fn measure(
             hot_bytes: bytes.hot as f64 / size as f64,
             cold_bytes: bytes.cold as f64 / size as f64,
         });
+        progress(&format!("{look_up}, {name}: {size} centroids, {look_ups_per_second:.0} look-ups/s"));
     }
     figures
 }
@@ -199,7 +199,7 @@ fn duplicates(clusterer: &mut Clusterer, queries: &mut Queries, fingerprints: &F
     for _ in 0..8 {
         let records: Vec<FingerprintRecord> =
             (0..BATCH).map(|_| record(queries.near(fingerprints))).collect();
-        let batch: Vec<Option<&FingerprintRecord>> = records.iter().map(Some).collect();
+        let batch: Vec<_> = (0..).zip(records.iter().map(Some)).collect();
         let since = Instant::now();
         std::hint::black_box(clusterer.decide_batch(&batch));
         times.push(since.elapsed().as_secs_f64());

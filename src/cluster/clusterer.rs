@@ -145,22 +145,22 @@ impl Clusterer {
     /// Decides on the record at the next offset of the log; none for a record that could not be read, which
     /// takes an offset and nothing else.
     pub fn decide(&mut self, record: Option<&FingerprintRecord>) -> Decision {
-        self.decide_batch(&[record]).pop().expect("as many decisions as records")
+        let log_offset = self.position.next_log_offset;
+        self.decide_batch(&[(log_offset, record)]).pop().expect("as many decisions as records")
     }
 
-    /// Decides on the records at the next offsets of the log. The same as [`Self::decide`] on one after the other, but
-    /// that the look-ups are done all at once, on all cores.
-    pub fn decide_batch(&mut self, records: &[Option<&FingerprintRecord>]) -> Vec<Decision> {
-        self.table.settle(&*self.detector);
+    /// Decides on the records at these offsets of the log, which ascend. The same as [`Self::decide`] on one after the
+    /// other, but that the look-ups are done all at once, on all cores.
+    pub fn decide_batch(&mut self, records: &[(u64, Option<&FingerprintRecord>)]) -> Vec<Decision> {
         let queries: Vec<Option<Query<'_>>> =
-            records.iter().map(|record| query(record.as_deref()?)).collect();
-        let found = self.table.find(&queries, &*self.detector);
+            records.iter().map(|(_, record)| record.and_then(query)).collect();
+        let found = self.look_up(&queries);
         let mut decisions = Vec::with_capacity(records.len());
         let mut rest = &found[..];
-        for (number, (record, query)) in (0..).zip(records.iter().zip(&queries)) {
+        for (number, ((log_offset, record), query)) in (0..).zip(records.iter().zip(queries)) {
             let (found, behind) = rest.split_at(rest.partition_point(|near| near.query == number));
             rest = behind;
-            decisions.push(self.decide_next(record.as_deref(), *query, found));
+            decisions.push(self.decide_next(*log_offset, *record, query, found));
         }
         self.table.settle(&*self.detector);
         decisions
@@ -169,12 +169,12 @@ impl Clusterer {
     /// Decides on one record; `found` is what may be near of the centres that were there before its batch.
     fn decide_next(
         &mut self,
+        log_offset: u64,
         record: Option<&FingerprintRecord>,
         query: Option<Query<'_>>,
         found: &[Near],
     ) -> Decision {
-        let log_offset = self.position.next_log_offset;
-        self.position.next_log_offset += 1;
+        self.position.next_log_offset = log_offset + 1;
         let Some(record) = record else { return Decision::Undecidable };
         self.advance(record.log_time);
         let (Some(query), Some(text)) = (query, record.text) else { return Decision::Undecidable };

@@ -176,8 +176,9 @@ proptest! {
         let mut clusterer =
             Clusterer::with_shards(Arc::new(OnALine), expiry.clone(), Position::default(), shards);
         let mut decisions = Vec::new();
+        let records: Vec<_> = (0..).zip(records.iter().map(Some)).collect();
         for batch in records.chunks(size) {
-            decisions.extend(clusterer.decide_batch(&batch.iter().map(Some).collect::<Vec<_>>()));
+            decisions.extend(clusterer.decide_batch(batch));
             prop_assert!(clusterer.centroid_count() as u64 <= expiry.centroids_max);
         }
         let decisions: Vec<_> = decisions.iter().map(outcome).collect();

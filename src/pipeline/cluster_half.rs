@@ -35,25 +35,36 @@ impl ClusterHalf {
 
     /// Decides on the next record of the log; `now` is the time of the decision.
     pub fn conclude(&mut self, record: LogRecord, now: Timestamp) -> Conclusion {
-        self.clusterer.name_log(generation(&record));
+        self.conclude_batch(vec![record], now).pop().expect("as many conclusions as records")
+    }
+
+    /// Decides on the next records of the log; `now` is the time of the decisions.
+    pub fn conclude_batch(&mut self, records: Vec<LogRecord>, now: Timestamp) -> Vec<Conclusion> {
+        if let Some(first) = records.first() {
+            self.clusterer.name_log(generation(first));
+        }
         let position = self.clusterer.position();
-        match record {
-            LogRecord::Unreadable(unreadable) => {
-                self.clusterer.decide(None);
-                Conclusion::DeadLetter(unreadable)
-            }
+        let pages = records.iter().map(|record| match record {
+            LogRecord::Page(page) => Some(&**page),
+            LogRecord::Unreadable(_) => None,
+        });
+        let asked: Vec<_> = (position.next_log_offset..).zip(pages).collect();
+        let decisions = self.clusterer.decide_batch(&asked);
+        let decided = (position.next_log_offset..).zip(decisions);
+        let conclude = |(record, (log_offset, decision))| match record {
+            LogRecord::Unreadable(unreadable) => Conclusion::DeadLetter(unreadable),
             LogRecord::Page(record) => {
-                let decision = self.clusterer.decide(Some(&record));
                 let judge = Judge {
                     detector: &*self.detector,
                     cluster_hash: self.cluster_hash,
                     log_partition: position.log_partition,
-                    log_offset: position.next_log_offset,
+                    log_offset,
                     decided_at: now,
                 };
                 Conclusion::Verdict(Box::new(judge.verdict(*record, decision)))
             }
-        }
+        };
+        records.into_iter().zip(decided).map(conclude).collect()
     }
 
     /// The table.

@@ -111,13 +111,9 @@ pub fn run<S: Sink>(
             while let Some(InFlight { results, permit }) = in_order.blocking_recv() {
                 let results = runtime.block_on(results).context("a CPU stage has failed")?;
                 let now = Timestamp::now();
-                let conclusions = results
-                    .into_iter()
-                    .map(|fingerprinted| {
-                        observe(&fingerprinted);
-                        cluster_half.conclude(fingerprinted.record, now)
-                    })
-                    .collect();
+                results.iter().for_each(&mut observe);
+                let records = results.into_iter().map(|fingerprinted| fingerprinted.record).collect();
+                let conclusions = cluster_half.conclude_batch(records, now);
                 drop(permit);
                 if to_sink.blocking_send(conclusions).is_err() {
                     break; // the sink thread has stopped, and says why

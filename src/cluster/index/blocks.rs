@@ -1,18 +1,30 @@
 //! Fingerprints by the values of their blocks: one shard's part, laid out by one [`Plan`].
 
 use super::flips::flips;
-use super::lines::Lines;
+use super::lines::{At, Lines};
 use super::plan::{Block, Plan};
 use super::{Batch, Hit, SEGMENTS, Share, in_segment, spread};
 
-/// Values that are fetched at once: their cache misses overlap.
-const AHEAD: usize = 32;
+/// Lines that are fetched at once, of as many queries as it takes: their cache misses overlap.
+const AHEAD: usize = 64;
 
 /// A shard of the blocks' tables.
 #[derive(Debug)]
 pub(super) struct BlockShard {
     share: Share,
     tables: Vec<BlockTable>,
+}
+
+/// A line that may hold what a query looks for.
+#[derive(Debug, Clone, Copy, Default)]
+struct Wanted {
+    query: u32,
+    bits: u64,
+    table: u16,
+    piece: u16,
+    at: At,
+    /// Some of the line, which was read so that it is in the cache when it is compared.
+    fetched: u64,
 }
 
 #[derive(Debug)]
@@ -50,27 +62,38 @@ impl BlockShard {
 
     #[inline(always)]
     fn find_here(&self, queries: &Batch, max_distance: u32, hits: &mut Vec<Hit>) {
-        for (query, bits) in queries.iter() {
-            for table in &self.tables {
-                let value = table.block.of(bits);
-                for flips in table.flips.chunks(AHEAD) {
-                    let mut touched = 0;
-                    let mut wanted = [(0, 0); AHEAD];
-                    let mut count = 0;
-                    for flip in flips {
-                        let hash = table.hash(value ^ flip);
-                        if let Some(piece) = self.share.segment(hash) {
-                            wanted[count] = (piece, in_segment(hash));
-                            touched ^= table.pieces[piece].touch(in_segment(hash));
-                            count += 1;
-                        }
-                    }
-                    std::hint::black_box(touched);
-                    for &(piece, hash) in &wanted[..count] {
-                        table.pieces[piece].find(hash, bits, max_distance, |slot| hits.push((query, slot)));
+        let mut wanted = [Wanted::default(); AHEAD];
+        let mut count = 0;
+        for query in 0..queries.len() {
+            let Some(&bits) = queries.get(query).first() else { continue };
+            for (table, own) in (0..).zip(&self.tables) {
+                let value = own.block.of(bits);
+                for flip in &own.flips {
+                    let hash = own.hash(value ^ flip);
+                    let Some(piece) = self.share.segment(hash) else { continue };
+                    let Some((at, fetched)) = own.pieces[piece].line(in_segment(hash)) else { continue };
+                    wanted[count] =
+                        Wanted { query: query as u32, bits, table, piece: piece as u16, at, fetched };
+                    count += 1;
+                    if count == AHEAD {
+                        self.compare(&wanted, max_distance, hits);
+                        count = 0;
                     }
                 }
             }
+        }
+        self.compare(&wanted[..count], max_distance, hits);
+    }
+
+    #[inline(always)]
+    fn compare(&self, wanted: &[Wanted], max_distance: u32, hits: &mut Vec<Hit>) {
+        let lines = |wanted: &Wanted| &self.tables[wanted.table as usize].pieces[wanted.piece as usize];
+        let touched = wanted.iter().fold(0, |all, wanted| all ^ wanted.fetched);
+        std::hint::black_box(touched);
+        let touched = wanted.iter().fold(0, |all, wanted| all ^ lines(wanted).touch_spill(wanted.at));
+        std::hint::black_box(touched);
+        for wanted in wanted {
+            lines(wanted).find(wanted.at, wanted.bits, max_distance, |slot| hits.push((wanted.query, slot)));
         }
     }
 

@@ -1,9 +1,11 @@
 //! A piece of a block's table: hash of a block's value → fingerprints with that value, and their slots.
 //!
-//! Fingerprints stand in *lines* of 64 bytes, one cache miss each: seven of them and a word that says how many there are.
-//! All of a line are compared, whatever their value, so values need not be told apart. What does not fit goes into the
-//! line's *spill*, a list of its own: so values that very many centres share make their line slow and no other.
-//! Slots stand apart, since only those of fingerprints within the distance are read.
+//! Fingerprints stand in *lines* of 64 bytes, one cache miss each: seven of them and a word that says what there is. All of
+//! a line are compared, whatever their value, so values need not be told apart. What does not fit goes into the line's
+//! [`Spill`]: values that very many centres share make their own line long and no other. Slots stand apart, since only
+//! those of fingerprints within the distance are read.
+
+use super::spill::{Spill, Spills};
 
 /// Fingerprints in a line.
 const LINE: usize = 7;
@@ -14,17 +16,7 @@ const TWO_LINES_FULL: usize = 9;
 #[repr(align(64))]
 struct Line {
     bits: [u64; LINE],
-    /// How many of `bits` are there.
-    count: u32,
-    /// Number of its spill, from 1 on; 0 is none.
-    spill: u32,
-}
-
-/// What did not fit into a line.
-#[derive(Debug, Default)]
-struct Spill {
-    bits: Vec<u64>,
-    slots: Vec<u32>,
+    spill: Spill,
 }
 
 /// The lines of one piece.
@@ -32,10 +24,13 @@ struct Spill {
 pub(super) struct Lines {
     lines: Vec<Line>,
     slots: Vec<[u32; LINE]>,
-    spills: Vec<Spill>,
-    unused_spills: Vec<u32>,
+    spills: Spills,
     count: usize,
 }
+
+/// Where a look-up goes on.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct At(u32);
 
 impl Lines {
     /// Enters a fingerprint under `hash`. `most` lines are of use at most; `hash_of` gives what other fingerprints
@@ -61,74 +56,56 @@ impl Lines {
         }
         let at = self.home(hash);
         let (line, slots) = (&mut self.lines[at], &mut self.slots[at]);
-        let here = (0..line.count as usize).find(|i| slots[*i] == slot && line.bits[*i] == bits);
-        let spill = line.spill.checked_sub(1).map(|spill| &mut self.spills[spill as usize]);
-        match (here, spill) {
-            (Some(i), Some(spill)) => {
-                // The hole is filled from the spill.
-                (line.bits[i], slots[i]) =
-                    spill.bits.pop().zip(spill.slots.pop()).expect("a spill is never empty");
-            }
-            (Some(i), None) => {
-                let last = line.count as usize - 1;
-                (line.bits[i], slots[i]) = (line.bits[last], slots[last]);
-                line.count -= 1;
-            }
-            (None, Some(spill)) => {
-                let Some(i) = spill.slots.iter().position(|other| *other == slot) else { return };
-                spill.bits.swap_remove(i);
-                spill.slots.swap_remove(i);
-            }
-            (None, None) => return,
+        let count = line.spill.line_count();
+        match (0..count).find(|i| slots[*i] == slot && line.bits[*i] == bits) {
+            // The hole is filled from the spill, or from the line's end.
+            Some(i) => match self.spills.pop(&mut line.spill) {
+                Some(last) => (line.bits[i], slots[i]) = last,
+                None => {
+                    (line.bits[i], slots[i]) = (line.bits[count - 1], slots[count - 1]);
+                    line.spill.set_line_count(count - 1);
+                }
+            },
+            None if self.spills.remove(&mut line.spill, slot) => {}
+            None => return,
         }
         self.count -= 1;
-        if let Some(number) = self.lines[at].spill.checked_sub(1)
-            && self.spills[number as usize].bits.is_empty()
-        {
-            self.spills[number as usize] = Spill::default();
-            self.unused_spills.push(number);
-            self.lines[at].spill = 0;
-        }
         if self.count * 4 < self.lines.len() {
             self.resize(self.count * 2 / TWO_LINES_FULL + 1, hash_of);
         }
     }
 
-    /// Calls `found` with the slots of the fingerprints under `hash`, and others, that differ from `bits` by
-    /// `max_distance` at most.
+    /// The line of `hash`, which is fetched; none where nothing is.
     #[inline(always)]
-    pub(super) fn find(&self, hash: u32, bits: u64, max_distance: u32, mut found: impl FnMut(u32)) {
+    pub(super) fn line(&self, hash: u32) -> Option<(At, u64)> {
         let at = self.home(hash);
-        let Some(line) = self.lines.get(at) else { return };
+        self.lines.get(at).map(|line| (At(at as u32), line.spill.raw()))
+    }
+
+    /// Fetches the spill of a line.
+    #[inline(always)]
+    pub(super) fn touch_spill(&self, At(at): At) -> u64 {
+        self.spills.touch(self.lines[at as usize].spill)
+    }
+
+    /// Calls `found` with the slots of the fingerprints in a line that differ from `bits` by `max_distance` at most.
+    #[inline(always)]
+    pub(super) fn find(&self, At(at): At, bits: u64, max_distance: u32, mut found: impl FnMut(u32)) {
+        let at = at as usize;
+        let line = &self.lines[at];
         for i in 0..LINE {
-            if (line.bits[i] ^ bits).count_ones() <= max_distance && i < line.count as usize {
+            if (line.bits[i] ^ bits).count_ones() <= max_distance && i < line.spill.line_count() {
                 found(self.slots[at][i]);
             }
         }
-        if let Some(spill) = line.spill.checked_sub(1) {
-            let spill = &self.spills[spill as usize];
-            for (i, other) in spill.bits.iter().enumerate() {
-                if (other ^ bits).count_ones() <= max_distance {
-                    found(spill.slots[i]);
-                }
-            }
-        }
-    }
-
-    /// Reads the line of `hash`, so that it is in the cache when it is asked for.
-    #[inline(always)]
-    pub(super) fn touch(&self, hash: u32) -> u32 {
-        self.lines.get(self.home(hash)).map_or(0, |line| line.count)
+        self.spills.find(line.spill, bits, max_distance, found);
     }
 
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
-        let spilled =
-            self.spills.iter().map(|s| s.bits.capacity() * 8 + s.slots.capacity() * 4).sum::<usize>();
         self.lines.capacity() * size_of::<Line>()
             + self.slots.capacity() * size_of::<[u32; LINE]>()
-            + self.spills.capacity() * size_of::<Spill>()
-            + spilled
+            + self.spills.bytes()
     }
 
     #[inline(always)]
@@ -140,28 +117,13 @@ impl Lines {
         let at = self.home(hash);
         let line = &mut self.lines[at];
         self.count += 1;
-        if (line.count as usize) < LINE {
-            line.bits[line.count as usize] = bits;
-            self.slots[at][line.count as usize] = slot;
-            line.count += 1;
-            return;
+        let count = line.spill.line_count();
+        if count < LINE {
+            (line.bits[count], self.slots[at][count]) = (bits, slot);
+            line.spill.set_line_count(count + 1);
+        } else {
+            self.spills.push(&mut line.spill, bits, slot);
         }
-        if line.spill == 0 {
-            let number = self.unused_spills.pop().unwrap_or_else(|| {
-                self.spills.push(Spill::default());
-                self.spills.len() as u32 - 1
-            });
-            line.spill = number + 1;
-        }
-        let spill = &mut self.spills[line.spill as usize - 1];
-        // By half and not to double: most spills hold one or two.
-        if spill.bits.len() == spill.bits.capacity() {
-            let more = (spill.bits.len() / 2).max(2);
-            spill.bits.reserve_exact(more);
-            spill.slots.reserve_exact(more);
-        }
-        spill.bits.push(bits);
-        spill.slots.push(slot);
     }
 
     fn resize(&mut self, lines: usize, hash_of: impl Fn(u64) -> u32) {
@@ -169,13 +131,9 @@ impl Lines {
         self.lines = vec![Line::default(); lines];
         self.slots = vec![[0; LINE]; lines];
         for (line, slots) in old.lines.iter().zip(&old.slots) {
-            for i in 0..line.count as usize {
-                self.put(hash_of(line.bits[i]), line.bits[i], slots[i]);
-            }
-        }
-        for spill in &old.spills {
-            for (bits, slot) in spill.bits.iter().zip(&spill.slots) {
-                self.put(hash_of(*bits), *bits, *slot);
+            let here = line.bits.iter().copied().zip(slots.iter().copied()).take(line.spill.line_count());
+            for (bits, slot) in here.chain(old.spills.iter(line.spill)) {
+                self.put(hash_of(bits), bits, slot);
             }
         }
     }

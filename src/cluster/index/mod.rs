@@ -20,6 +20,7 @@ mod lines;
 mod plan;
 mod recent;
 mod segment;
+mod spill;
 
 use rayon::prelude::*;
 

@@ -1,0 +1,165 @@
+//! Look-ups within Hamming distance 3 beside other structures, on the same fingerprints and queries, one core.
+//!
+//! `cargo run --release -- MILLIONS even|skewed [SEED]`. Structures, each with 64-bit fingerprints:
+//! * `leitong`: the program's own, through `Clusterer::look_up`;
+//! * `4 x 16 bits`: four tables of 65,536 lists of slots, fingerprints apart;
+//! * `10 of 2 of 5`: Manku, Jain & Das Sarma's ten tables, sorted by two of five blocks, fingerprints in them;
+//! * `gaoya`: the crate's `SimHashIndex`.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use gaoya::simhash::SimHashIndex;
+use leitong::bench::fingerprints::Fingerprints;
+use leitong::bench::table::plain_detector;
+use leitong::cluster::{Centroid, Clusterer, Position, Query};
+use leitong::config::ExpiryConfig;
+use leitong::fingerprint::simhash::simhash_of;
+
+const DISTANCE: u32 = 3;
+const QUERIES: usize = 1_024;
+const ROUNDS: usize = 15;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let millions: f64 = arguments.get(1).and_then(|a| a.parse().ok()).unwrap_or(1.0);
+    let seed = arguments.get(3).and_then(|a| a.parse().ok()).unwrap_or(1);
+    let source = match arguments.get(2).map(String::as_str) {
+        Some("skewed") => Fingerprints::skewed(seed),
+        _ => Fingerprints::even(seed),
+    };
+    let count = (millions * 1e6) as usize;
+    let hashes: Vec<u64> = (0..count as u64).map(|number| simhash_of(&source.get(number))).collect();
+    // Half of the queries are near a centre.
+    let queries: Vec<Box<[u8]>> = (0..QUERIES as u64)
+        .map(|i| match i % 2 {
+            0 => source.near(i * 7_919 % count as u64, i as u32 / 2 % (DISTANCE + 1)),
+            _ => source.get(count as u64 + 1 + i * 104_729),
+        })
+        .collect();
+    let asked: Vec<u64> = queries.iter().map(|query| simhash_of(query)).collect();
+    println!("{count} centroids, distance {DISTANCE}, median of {ROUNDS} rounds of {QUERIES} look-ups");
+    println!("| structure | look-ups/s | insertions/s | bytes a centroid | found |\n|---|---|---|---|---|");
+
+    let expiry = ExpiryConfig { max_age_days: None, centroids_max: u64::from(u32::MAX) };
+    let (_, detector) = plain_detector(DISTANCE);
+    let mut table = Clusterer::with_shards(detector, expiry, Position::default(), 1);
+    let built = timed_in_parts(count, |number| {
+        let fingerprint = source.get(number as u64);
+        move |table: &mut Clusterer| {
+            let centroid = Centroid {
+                log_offset: number as u64,
+                log_time: None,
+                fingerprint,
+                text_digest: 0,
+                page_id: "".into(),
+                url: "".into(),
+            };
+            table.restore("", 0, &centroid);
+        }
+    }, &mut table);
+    let batch: Vec<Option<Query<'_>>> = queries
+        .iter()
+        .map(|fingerprint| Some(Query { corpus: "", fingerprint_hash: 0, fingerprint }))
+        .collect();
+    let bytes = table.bytes().hot as f64 / count as f64;
+    row("leitong", built, count, bytes, || table.look_up(&batch).len());
+    drop(table);
+
+    let since = Instant::now();
+    let mut lists: Vec<Vec<u32>> = vec![Vec::new(); 4 << 16];
+    for (slot, hash) in (0..).zip(&hashes) {
+        (0..4).for_each(|block| lists[block << 16 | (hash >> (16 * block) & 0xffff) as usize].push(slot));
+    }
+    let built = since.elapsed();
+    let bytes = lists.iter().map(|list| 24 + list.capacity() * 4).sum::<usize>() as f64 / count as f64 + 8.0;
+    row("4 x 16 bits", built, count, bytes, || {
+        let mut found = Vec::new();
+        for (query, hash) in (0_u32..).zip(&asked) {
+            for block in 0..4 {
+                let list = &lists[block << 16 | (hash >> (16 * block) & 0xffff) as usize];
+                let near = list.iter().filter(|slot| (hashes[**slot as usize] ^ hash).count_ones() <= DISTANCE);
+                found.extend(near.map(|slot| (query, *slot)));
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found.len()
+    });
+    drop(lists);
+
+    if count <= 20_000_000 {
+        let since = Instant::now();
+        let tables: Vec<(u64, Vec<(u64, u32)>)> = pairs()
+            .map(|mask| {
+                let mut table: Vec<(u64, u32)> = hashes.iter().copied().zip(0..).collect();
+                table.sort_unstable_by_key(|(hash, _)| hash & mask);
+                (mask, table)
+            })
+            .collect();
+        let built = since.elapsed();
+        row("10 of 2 of 5, sorted", built, count, 160.0, || {
+            let mut found = Vec::new();
+            for (query, hash) in (0_u32..).zip(&asked) {
+                for (mask, table) in &tables {
+                    let from = table.partition_point(|(other, _)| other & mask < hash & mask);
+                    let same = table[from..].iter().take_while(|(other, _)| other & mask == hash & mask);
+                    let near = same.filter(|(other, _)| (other ^ hash).count_ones() <= DISTANCE);
+                    found.extend(near.map(|(_, slot)| (query, *slot)));
+                }
+            }
+            found.sort_unstable();
+            found.dedup();
+            found.len()
+        });
+    }
+
+    if count <= 2_000_000 {
+        let since = Instant::now();
+        let mut index: SimHashIndex<u64, u32> = SimHashIndex::new(DISTANCE as usize + 1, DISTANCE as usize);
+        for (slot, hash) in (0..).zip(&hashes) {
+            index.insert(slot, *hash);
+        }
+        let built = since.elapsed();
+        row("gaoya", built, count, f64::NAN, || asked.iter().map(|hash| index.query(hash).len()).sum());
+    }
+}
+
+/// Bits of two of five blocks.
+fn pairs() -> impl Iterator<Item = u64> {
+    let widths = [13, 13, 13, 13, 12];
+    let mut shift = 0;
+    let blocks = widths.map(|width| {
+        let mask = ((1_u64 << width) - 1) << shift;
+        shift += width;
+        mask
+    });
+    (0..5).flat_map(move |a| (a + 1..5).map(move |b| blocks[a] | blocks[b]))
+}
+
+/// The time of steps that are prepared beforehand, some thousands at once.
+fn timed_in_parts<T, S: FnOnce(&mut T)>(count: usize, prepare: impl Fn(usize) -> S, target: &mut T) -> Duration {
+    let mut time = Duration::ZERO;
+    for from in (0..count).step_by(4_096) {
+        let steps: Vec<S> = (from..count.min(from + 4_096)).map(&prepare).collect();
+        let since = Instant::now();
+        steps.into_iter().for_each(|step| step(target));
+        time += since.elapsed();
+    }
+    time
+}
+
+fn row(name: &str, built: Duration, count: usize, bytes: f64, mut look_up: impl FnMut() -> usize) {
+    let mut found = 0;
+    let mut times: Vec<Duration> = (0..ROUNDS)
+        .map(|_| {
+            let since = Instant::now();
+            found = black_box(look_up());
+            since.elapsed()
+        })
+        .collect();
+    times.sort_unstable();
+    let rate = QUERIES as f64 / times[ROUNDS / 2].as_secs_f64();
+    let insertions = count as f64 / built.as_secs_f64();
+    println!("| {name} | {:.3} M | {:.2} M | {bytes:.0} | {found} |", rate / 1e6, insertions / 1e6);
+}
