@@ -6,9 +6,11 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
-use super::{Centroid, ClusterId, Clusterer, Decision, Position};
-use crate::config::ExpiryConfig;
+use super::{Centroid, ClusterId, Clusterer, Decision, Position, TableBytes};
+use crate::bench::fingerprints::Fingerprints;
+use crate::config::{Candidates, Config, Confirm, ExpiryConfig};
 use crate::fingerprint::record::{FingerprintRecord, Outcome, Place, TextDigest};
+use crate::fingerprint::simhash::SimHash;
 use crate::fingerprint::{Comparison, Detector};
 use crate::page::timestamp::Timestamp;
 use crate::segment::Terms;
@@ -226,4 +228,57 @@ fn memory_of_other_corpora_is_given_back() {
     assert_eq!(seen, BTreeMap::from([(true, 100)]));
     assert_eq!(clusterer.centroids().count(), 2);
     assert_eq!(clusterer.corpus_count(), 2);
+}
+
+/// Fingerprints of the default detector that are near none of the others.
+fn founding(number: u64) -> FingerprintRecord {
+    let print = Fingerprints::even(1).get(number);
+    let event = Event { corpus: 0, settings: 0, fingerprint: Some(0), day: Some((number / 1_000) as i64) };
+    let mut record = event.record();
+    record.outcome = Outcome::Fingerprint(print);
+    record.page_id = format!("{number:032x}");
+    record.url = format!("https://example.com/section/{}/{number}.html", number % 7);
+    record
+}
+
+/// A table at its cap takes ten times as many centres as it holds, and no more memory than when it was first full; and
+/// when all have become too old, it gives its memory back. By keys and by Hamming distance.
+#[test]
+fn at_its_cap_memory_stays_the_same() {
+    let mut blocks = Config::default().simhash;
+    blocks.near.candidates = Candidates::Blocks;
+    blocks.near.confirm = Confirm::None;
+    blocks.near.max_distance = 3;
+    for config in [Config::default().simhash, blocks] {
+        let cap = 6_000;
+        let expiry = ExpiryConfig { max_age_days: Some(10_000), centroids_max: cap };
+        let mut clusterer =
+            Clusterer::with_shards(Arc::new(SimHash::new(&config)), expiry, Position::default(), 2);
+        let mut full = 0;
+        for start in (0..11 * cap).step_by(500) {
+            let records: Vec<FingerprintRecord> = (start..start + 500).map(founding).collect();
+            let batch: Vec<_> = (start..).zip(records.iter().map(Some)).collect();
+            let decisions = clusterer.decide_batch(&batch);
+            assert!(decisions.iter().all(|decision| matches!(decision, Decision::Founded(_))));
+            let TableBytes { hot, cold } = clusterer.bytes();
+            if start < 3 * cap {
+                full = full.max(hot + cold);
+            }
+            assert!(hot + cold < full + full / 10, "{hot} + {cold} bytes at {start}, {full} when full");
+        }
+        assert_eq!(clusterer.centroid_count() as u64, cap);
+        let last = founding(11 * cap - 1);
+        assert!(matches!(clusterer.decide(Some(&last)), Decision::Joined(_)), "the youngest is still there");
+        assert!(matches!(clusterer.decide(Some(&founding(1))), Decision::Founded(_)), "an old one is not");
+
+        // Days later than any centre lives; each record then frees some.
+        let mut late = founding(1);
+        late.log_time = Timestamp::from_ms(20_000 * 24 * 60 * 60 * 1000);
+        for _ in 0..cap / 16 + 2 {
+            clusterer.decide(Some(&late));
+        }
+        assert_eq!(clusterer.centroid_count(), 1);
+        let TableBytes { hot, cold } = clusterer.bytes();
+        assert!(hot + cold < full / 2, "{hot} + {cold} bytes, {full} when full");
+    }
 }

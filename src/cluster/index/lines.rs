@@ -44,7 +44,7 @@ impl Lines {
         hash_of: impl Fn(u64) -> u32,
     ) {
         if self.count * 2 >= self.lines.len() * TWO_LINES_FULL && self.lines.len() < most {
-            self.resize((self.lines.len() + (self.lines.len() / 8).max(1)).min(most), hash_of);
+            self.resize((self.lines.len() + (self.lines.len() / 4).max(1)).min(most), hash_of);
         }
         self.put(hash, bits, slot);
     }

@@ -7,12 +7,11 @@
 use std::collections::VecDeque;
 
 use super::Centroid;
+use super::compress::{compress, decompress};
 use crate::page::timestamp::Timestamp;
 
 /// Centres in a block.
 const BLOCK: usize = 128;
-/// Level of zstd: higher ones take several times as long for a few bytes.
-const LEVEL: i32 = 1;
 const IN_MEMORY: &str = "a block that was written here";
 
 /// All centres.
@@ -136,9 +135,7 @@ impl Cold {
     fn block_texts(&self, block: u64) -> Vec<u8> {
         match self.sealed.get((block - self.first / BLOCK as u64) as usize) {
             None => self.open.texts.clone(),
-            Some(sealed) => {
-                zstd::bulk::decompress(&sealed.texts, sealed.texts_bytes as usize).expect(IN_MEMORY)
-            }
+            Some(sealed) => decompress(&sealed.texts, sealed.texts_bytes as usize),
         }
     }
 }
@@ -168,7 +165,7 @@ impl Open {
     fn seal(self) -> Sealed {
         Sealed {
             records: self.records.into(),
-            texts: zstd::bulk::compress(&self.texts, LEVEL).expect("memory for a block").into(),
+            texts: compress(&self.texts),
             texts_bytes: u32::try_from(self.texts.len()).expect("limits of ids and urls keep a block small"),
         }
     }

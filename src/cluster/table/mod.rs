@@ -12,6 +12,7 @@
 
 mod cold;
 mod column;
+mod compress;
 mod corpora;
 mod hot;
 
