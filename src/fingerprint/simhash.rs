@@ -12,7 +12,8 @@
 //! sketch (8 times 4, big-endian).
 //!
 //! Keys, by `candidates`:
-//! * `bands`: the 8 bands. Near pages share one, which is part of what near means then.
+//! * `bands`: the 8 bands, and the SimHash. Near pages share one of these, which is part of what near means then.
+//!   Texts of the same words in another order have the same SimHash, and may share no band.
 //! * `blocks`: four blocks of 16 bits. Two SimHashes within distance *d* lie in at least one block *i* within
 //!   r_i, where Σ(r_i + 1) = d + 1: else they would differ in Σ(r_i + 1) bits at least. So a centre is entered
 //!   under its four blocks, and looked for under all values within r_i of each block.
@@ -27,9 +28,13 @@ use crate::segment::Terms;
 
 /// Part of the fingerprint hash: raised whenever the same terms may give another fingerprint than before.
 const VERSION: u32 = 1;
+/// Part of the cluster hash: raised whenever the same fingerprints and settings may be near where they were not.
+const NEAR_VERSION: u32 = 2;
 
 /// Frequencies whose terms are counted together; of a page's distinct terms, 99 % have one of these.
 const SMALL_FREQUENCIES: usize = 12;
+/// From this distance on the whole demand on short texts applies; at 0 none of it.
+const SAME_WORDS: u32 = 2;
 const BLOCKS: u32 = 4;
 const BLOCK_BITS: u32 = 64 / BLOCKS;
 const BAND_BYTES: usize = 4 * BANDS;
@@ -88,6 +93,8 @@ impl SimHash {
             on_a_line(near.sketch_matches_near, near.sketch_matches_far, distance, near.max_distance);
         let by_size =
             on_a_line(near.sketch_matches_short, near.sketch_matches_near, size, near.short_text_size);
+        // Of the same words in another order little speaks for a template.
+        let by_size = on_a_line(near.sketch_matches_near, by_size, distance, SAME_WORDS);
         by_distance.max(by_size)
     }
 
@@ -113,7 +120,7 @@ impl Detector for SimHash {
     }
 
     fn near_settings(&self) -> Value {
-        json!(self.config.near)
+        json!({ "version": NEAR_VERSION, "near": self.config.near })
     }
 
     fn fingerprint(&self, terms: &Terms) -> Option<Box<[u8]>> {
@@ -129,7 +136,7 @@ impl Detector for SimHash {
     fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
         let parts = Parts::of(fingerprint);
         match self.config.near.candidates {
-            Candidates::Bands => keys.extend(parts.band_keys()),
+            Candidates::Bands => keys.extend(parts.keys()),
             Candidates::Blocks => {
                 keys.extend((0..BLOCKS).map(|block| key(block, block_value(parts.hash, block))));
             }
@@ -139,7 +146,7 @@ impl Detector for SimHash {
     fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
         let parts = Parts::of(fingerprint);
         match self.config.near.candidates {
-            Candidates::Bands => keys.extend(parts.band_keys()),
+            Candidates::Bands => keys.extend(parts.keys()),
             Candidates::Blocks => {
                 for (block, flips) in (0..BLOCKS).zip(&self.flips) {
                     let value = block_value(parts.hash, block);
@@ -180,9 +187,12 @@ impl Detector for SimHash {
     #[inline]
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
         let Comparison { distance, near } = self.compare_found(a, b);
-        let shares =
-            || self.config.near.candidates == Candidates::Blocks || Parts::of(a).shares_band(&Parts::of(b));
-        Comparison { distance, near: near && shares() }
+        let shares_key = || {
+            self.config.near.candidates == Candidates::Blocks
+                || distance == 0
+                || Parts::of(a).shares_band(&Parts::of(b))
+        };
+        Comparison { distance, near: near && shares_key() }
     }
 
     fn distance(&self, distance: u32) -> f64 {
@@ -267,8 +277,10 @@ impl<'a> Parts<'a> {
         self.bands.as_chunks::<4>().0.iter().map(|band| u32::from_be_bytes(*band))
     }
 
-    fn band_keys(&self) -> impl Iterator<Item = u64> {
-        (0..).zip(self.bands()).map(|(number, band): (u64, u32)| number << 32 | u64::from(band))
+    /// The bands by their numbers, and the SimHash, which is no such small number but in one case of 2²⁸.
+    fn keys(&self) -> impl Iterator<Item = u64> {
+        let bands = (0..).zip(self.bands()).map(|(number, band): (u64, u32)| number << 32 | u64::from(band));
+        bands.chain([self.hash])
     }
 
     fn shares_band(&self, other: &Self) -> bool {
@@ -331,7 +343,8 @@ mod tests {
         let detector = SimHash::new(&Config::default().simhash);
         let needed = |distance, size| detector.matches_needed(distance, size);
         assert_eq!([0, 8, 16, 99].map(|distance| needed(distance, 10_000)), [24, 32, 40, 40]);
-        assert_eq!([0, 1_000, 2_000].map(|size| needed(0, size)), [52, 38, 24]);
+        assert_eq!([0, 1_000, 2_000].map(|size| needed(2, size)), [52, 38, 26]);
+        assert_eq!([0, 1, 2].map(|distance| needed(distance, 0)), [24, 38, 52], "less for the same words");
         assert_eq!(needed(16, 1_000), 40, "the stricter one counts");
     }
 
