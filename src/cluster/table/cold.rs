@@ -7,11 +7,12 @@
 use std::collections::VecDeque;
 
 use super::Centroid;
-use super::compress::{compress, decompress};
 use crate::page::timestamp::Timestamp;
 
 /// Centres in a block.
 const BLOCK: usize = 128;
+/// Level of zstd: higher ones take several times as long for a few bytes.
+const LEVEL: i32 = 1;
 const IN_MEMORY: &str = "a block that was written here";
 
 /// All centres.
@@ -135,7 +136,9 @@ impl Cold {
     fn block_texts(&self, block: u64) -> Vec<u8> {
         match self.sealed.get((block - self.first / BLOCK as u64) as usize) {
             None => self.open.texts.clone(),
-            Some(sealed) => decompress(&sealed.texts, sealed.texts_bytes as usize),
+            Some(sealed) => {
+                zstd::bulk::decompress(&sealed.texts, sealed.texts_bytes as usize).expect(IN_MEMORY)
+            }
         }
     }
 }
@@ -165,7 +168,7 @@ impl Open {
     fn seal(self) -> Sealed {
         Sealed {
             records: self.records.into(),
-            texts: compress(&self.texts),
+            texts: zstd::bulk::compress(&self.texts, LEVEL).expect("memory for a block").into(),
             texts_bytes: u32::try_from(self.texts.len()).expect("limits of ids and urls keep a block small"),
         }
     }

@@ -12,7 +12,6 @@
 
 mod cold;
 mod column;
-mod compress;
 mod corpora;
 mod hot;
 
