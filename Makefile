@@ -110,3 +110,7 @@ bench-kafka: test-prerequisites ## Measure the Kafka worker: the figures of docs
 .PHONY: bench
 bench: ## Measure speed
 	cargo bench --locked --bench throughput --bench detectors
+
+.PHONY: bench-table
+bench-table: build ## Measure the centroid table: the figures of docs/table.md
+	target/release/leitong bench --sizes 1,10 --distances 3,5,7

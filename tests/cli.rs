@@ -135,3 +135,36 @@ fn generated_pages_are_up_to_date() {
     let file = std::fs::read_to_string("docs/metrics.md").expect("the page");
     assert!(metrics == file, "docs/metrics.md is stale: run `make docs`");
 }
+
+#[test]
+fn bench_measures_stages_and_table() {
+    let measured = run(["bench", "--sizes", "0.002,0.004", "--distances", "3", "--json", "-"]);
+    assert_eq!(measured.status, 0, "{}", measured.stderr);
+    let report: Value = serde_json::from_str(&measured.stdout).expect("JSON");
+    let stages: Vec<&str> = report["stages"]["micros"]
+        .as_array()
+        .expect("stages")
+        .iter()
+        .filter_map(|stage| (stage[1].as_f64() > Some(0.0)).then(|| stage[0].as_str()).flatten())
+        .collect();
+    assert_eq!(stages, ["read", "extract", "digest", "segment", "fingerprint", "cluster", "write"]);
+    let table = report["table"].as_array().expect("rows");
+    // Two look-ups, two distributions, two sizes.
+    assert_eq!(table.len(), 8);
+    for row in table {
+        let found = row["found_percent"].as_f64();
+        assert!(found > Some(99.9), "queries near a centre find it: {row:#}");
+        assert!(row["look_ups_per_second"].as_f64() > Some(0.0), "{row:#}");
+        assert!(row["hot_bytes"].as_f64() > Some(0.0) && row["cold_bytes"].as_f64() > Some(0.0), "{row:#}");
+    }
+    assert!(report["machine"]["cores"].as_u64() > Some(0));
+
+    for (arguments, expected) in [
+        (["bench", "--sizes", "0"], "--sizes 0: from 0.001 to 4000 millions"),
+        (["bench", "--distances", "17"], "--distances 17: the greatest is 16"),
+    ] {
+        let refused = run(arguments);
+        assert_eq!(refused.status, 2);
+        assert!(refused.stderr.contains(expected), "{}", refused.stderr);
+    }
+}

@@ -34,7 +34,7 @@ const NEAR_VERSION: u32 = 2;
 /// Frequencies whose terms are counted together; of a page's distinct terms, 99 % have one of these.
 const SMALL_FREQUENCIES: usize = 12;
 /// From this distance on the whole demand on short texts applies; at 0 none of it.
-const SAME_WORDS: u32 = 2;
+const SAME_WORDS: u32 = 5;
 const BLOCKS: u32 = 4;
 const BLOCK_BITS: u32 = 64 / BLOCKS;
 const BAND_BYTES: usize = 4 * BANDS;
