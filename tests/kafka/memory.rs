@@ -52,7 +52,7 @@ fn a_throttled_owner_writes_smaller_transactions() {
                 \"compression.type\" = \"none\"\n";
     let installation = Installation::new(&bootstrap(), "throttled", more);
     throttle(&installation.bootstrap, &format!("{}-cluster", installation.app), 20_000);
-    let rows: Vec<Row> = (0..300).map(|i| Row::page(0, &format!("p{i}"), &article(i % 40, 25))).collect();
+    let rows: Vec<Row> = (0..500).map(|i| Row::page(0, &format!("p{i}"), &article(i % 40, 25))).collect();
     installation.produce(&rows);
     let mut worker = installation.worker(&[]);
     installation.wait_for_verdicts(rows.len(), 120);
