@@ -343,8 +343,12 @@ mod tests {
         let detector = SimHash::new(&Config::default().simhash);
         let needed = |distance, size| detector.matches_needed(distance, size);
         assert_eq!([0, 8, 16, 99].map(|distance| needed(distance, 10_000)), [24, 32, 40, 40]);
-        assert_eq!([0, 1_000, 2_000].map(|size| needed(2, size)), [52, 38, 26]);
-        assert_eq!([0, 1, 2].map(|distance| needed(distance, 0)), [24, 38, 52], "less for the same words");
+        assert_eq!([0, 1_000, 2_000].map(|size| needed(5, size)), [52, 38, 29]);
+        assert_eq!(
+            [0, 1, 2, 5].map(|distance| needed(distance, 0)),
+            [24, 30, 36, 52],
+            "less for the same words"
+        );
         assert_eq!(needed(16, 1_000), 40, "the stricter one counts");
     }
 

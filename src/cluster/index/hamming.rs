@@ -76,7 +76,7 @@ impl Hamming {
             Layout::Row(row) => row.find(queries, self.max_distance, hits),
             Layout::Blocks(_, shards) => {
                 gather(shards, queries, hits, |shard, queries, hits| {
-                    shard.find(queries, self.max_distance, hits)
+                    shard.find(queries, self.max_distance, hits);
                 });
             }
         }

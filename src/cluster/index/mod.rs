@@ -90,7 +90,7 @@ pub(super) enum Index {
     /// By shared keys.
     Keys(Vec<KeyShard>),
     /// By Hamming distance.
-    Hamming(Hamming),
+    Hamming(Box<Hamming>),
 }
 
 impl Index {
@@ -99,7 +99,9 @@ impl Index {
         let shards = shards.clamp(1, MAX_SHARDS).next_power_of_two();
         match look_up {
             LookUp::Keys => Self::Keys((0..shards).map(|number| KeyShard::new(number, shards)).collect()),
-            LookUp::Hamming { max_distance, .. } => Self::Hamming(Hamming::new(max_distance, shards)),
+            LookUp::Hamming { max_distance, .. } => {
+                Self::Hamming(Box::new(Hamming::new(max_distance, shards)))
+            }
         }
     }
 
