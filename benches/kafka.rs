@@ -1,5 +1,5 @@
 //! The figures of docs/kafka.md, over a real broker: `make bench-kafka`, or
-//! `cargo bench --bench kafka -- cpu delay restore failover scaling` for some of them.
+//! `cargo bench --bench kafka -- cpu delay restore failover takeover scaling` for some of them.
 //!
 //! The broker runs on the same machine, and takes its share of the cores.
 
@@ -28,15 +28,25 @@ use leitong::config::Config;
 use leitong::config::hash::cluster_hash;
 use leitong::log::watermarks::Watermarks;
 use leitong::pipeline::fingerprint_half::FingerprintHalf;
+use leitong::pipeline::kafka::client;
 use rdkafka::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::message::Message;
 
 fn main() {
+    if let Ok(what) = std::env::var(FLOOR) {
+        return read_and_throw_away(&what);
+    }
     let chosen: Vec<String> =
         std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
-    let benches: [(&str, fn()); 5] =
-        [("cpu", cpu), ("delay", delay), ("restore", restore), ("failover", failover), ("scaling", scaling)];
+    let benches: [(&str, fn()); 6] = [
+        ("cpu", cpu),
+        ("delay", delay),
+        ("restore", restore),
+        ("failover", failover),
+        ("takeover", takeover),
+        ("scaling", scaling),
+    ];
     for (name, bench) in benches {
         if chosen.is_empty() || chosen.iter().any(|chosen| chosen == name) {
             bench();
@@ -79,8 +89,43 @@ fn articles(count: usize, partitions: usize) -> Vec<Row> {
     (0..count).map(|i| Row::page((i % partitions) as i32, &format!("p{i}"), &article(i % 5000, 80))).collect()
 }
 
-/// What reading from and writing to topics costs beside the work on the pages: `run` against `dedup`.
+/// Makes a process of this program the bare consumer: "SERVERS TOPIC PAGES".
+const FLOOR: &str = "LEITONG_BENCH_FLOOR";
+
+/// A client as the worker's, which throws all pages away: what no program can go below with this client.
+fn read_and_throw_away(what: &str) {
+    let what: Vec<&str> = what.split(' ').collect();
+    let [servers, topic, pages] = what[..] else { panic!("{FLOOR}: {what:?}") };
+    let mut config = Config::default().kafka;
+    config.bootstrap_servers = servers.to_owned();
+    config.app = format!("floor-{}", std::process::id());
+    let consumer: BaseConsumer = client::pages_consumer(&config).create().expect("a consumer");
+    consumer.subscribe(&[topic]).expect("subscribed");
+    let mut left = pages.parse::<usize>().expect("a number");
+    while left > 0 {
+        if let Some(Ok(_)) = consumer.poll(Duration::from_millis(100)) {
+            left -= 1;
+        }
+    }
+}
+
+/// CPU time of a bare consumer for the first `pages` of an installation's pages, in seconds.
+fn floor(installation: &Installation, pages: usize) -> f64 {
+    let before = cpu_seconds("self");
+    let what = format!("{} {} {pages}", installation.bootstrap, installation.topic("pages"));
+    let status = Command::new(std::env::current_exe().expect("a path")).env(FLOOR, what).status();
+    assert!(status.expect("it starts").success());
+    cpu_seconds("self") - before
+}
+
+/// What reading from and writing to topics costs beside the work on the pages: `run` against `dedup`, and what a
+/// bare consumer of the same pages takes.
 fn cpu() {
+    cpu_of("as they are written", false);
+    cpu_of("of a backlog", true);
+}
+
+fn cpu_of(which: &str, backlog: bool) {
     const PAGES: usize = 10_000;
     const ROUNDS: usize = 3;
     let rows = heavy_pages(PAGES, 48_000);
@@ -102,24 +147,38 @@ fn cpu() {
         assert_eq!(run.status, 0, "{}", run.stderr);
         cpu_seconds("self") - before
     };
-    let (mut differences, mut shares) = (Vec::new(), Vec::new());
+    let (mut differences, mut floors) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
         let embedded = dedup(&all) - dedup(&one);
-        let installation = Installation::new(&bootstrap(), &format!("cpu{round}"), "");
+        let more = std::env::var("LEITONG_BENCH_CONFIG").unwrap_or_default();
+        let installation = Installation::new(&bootstrap(), &format!("cpu{round}"), &more);
         let worker = installation.worker(&[]);
         worker.wait_until_ready(60);
         let before = cpu_seconds(&worker.pid().to_string());
+        if backlog {
+            // Shorter than the session time-out: it stays a member.
+            worker.signal("STOP");
+        }
         installation.produce(&rows);
+        worker.signal("CONT");
         wait_for_metric(&worker, "leitong_log_records_taken_total", PAGES as f64);
         let over_kafka = cpu_seconds(&worker.pid().to_string()) - before;
+        drop(worker);
+        let floor = floor(&installation, PAGES) - floor(&installation, 1);
         let micros = |seconds: f64| seconds / PAGES as f64 * 1e6;
-        println!("cpu: {:.1} µs a page over Kafka, {:.1} µs embedded", micros(over_kafka), micros(embedded));
+        println!(
+            "cpu: pages {which}: {:.1} µs a page over Kafka, {:.1} µs embedded; a bare consumer {:.1} µs",
+            micros(over_kafka),
+            micros(embedded),
+            micros(floor)
+        );
         differences.push(micros(over_kafka - embedded));
-        shares.push(over_kafka / embedded);
+        floors.push(micros(floor));
     }
     println!(
-        "cpu: the Kafka ends add {:.1} µs a page of 50 KB (median of {ROUNDS})\n",
-        median(&mut differences)
+        "cpu: pages {which}: the Kafka ends add {:.1} µs a page of 50 KB, a bare consumer takes {:.1} µs (medians of {ROUNDS})\n",
+        median(&mut differences),
+        median(&mut floors)
     );
 }
 
@@ -198,17 +257,20 @@ fn verdict_reader(installation: &Installation) -> BaseConsumer {
     consumer
 }
 
-/// How fast a table is read back.
-fn restore() {
-    const CENTROIDS: u64 = 1_000_000;
-    let installation = Installation::new(&bootstrap(), "restore", "[kafka.create]\npage_partitions = 1\n");
+/// Centres in the tables that are restored.
+const CENTROIDS: u64 = 1_000_000;
+
+/// An installation whose changelog holds so many centres, of pages that are in the log no more.
+fn filled(name: &str, more: &str) -> Installation {
+    let more = format!("{more}[kafka.create]\npage_partitions = 3\n");
+    let installation = Installation::new(&bootstrap(), name, &more);
     let config = Config::default();
     let half = FingerprintHalf::new(config.clone()).expect("the default settings");
     let detector = half.detector();
     let length =
         (1..1000).find(|length| detector.is_fingerprint(&vec![7; *length])).expect("some length is right");
     let producer = topics::producer(&installation.bootstrap);
-    let topic = installation.topic("centroids");
+    let (log, topic) = (installation.topic("log"), installation.topic("centroids"));
     let mut state = 1_u64;
     for log_offset in 0..CENTROIDS {
         let mut random = || {
@@ -227,6 +289,7 @@ fn restore() {
         let change =
             Change::Founded { corpus: "default".into(), fingerprint_hash: half.fingerprint_hash(), centroid };
         let record = change_record(&change, 1, 0, &**detector);
+        topics::send(&producer, &log, &Row { value: Some(vec![0]), ..Row::default() });
         topics::send(
             &producer,
             &topic,
@@ -238,12 +301,19 @@ fn restore() {
         log_partition_count: 1,
         fingerprint_hash: half.fingerprint_hash(),
         cluster_hash: cluster_hash(&config, &**detector),
+        corpus_hash: 0,
     };
-    let position = Position { log_generation: 1, ..Position::default() };
+    let position = Position { log_generation: 1, next_log_offset: CENTROIDS, ..Position::default() };
     let record =
         position_record(&position_message(position, &identity, 0, CENTROIDS, &Watermarks::default()));
     topics::send(&producer, &topic, &Row { key: Some(record.key), value: record.value, ..Row::default() });
     rdkafka::producer::Producer::flush(&producer, Duration::from_secs(120)).expect("delivered");
+    installation
+}
+
+/// How fast a table is read back.
+fn restore() {
+    let installation = filled("restore", "");
     let mut rates = Vec::new();
     let mut memory = 0;
     for _ in 0..3 {
@@ -342,6 +412,79 @@ fn failover() {
     );
 }
 
+/// How long verdicts stay away when the owner of a million centres is killed: by default, with snapshots, and with a
+/// standby; and whether snapshots hold verdicts up. Default settings otherwise.
+fn takeover() {
+    for (name, more) in [
+        ("default", ""),
+        ("snapshots", "[kafka.snapshots]\ndir = \"snapshots\"\ninterval_s = 5\n"),
+        ("standby", ""),
+    ] {
+        let installation = filled(&format!("takeover-{name}"), more);
+        if name == "standby" {
+            let text = fs::read_to_string(installation.config()).expect("a configuration");
+            fs::write(installation.config(), text.replacen("[kafka]\n", "[kafka]\nstandby = true\n", 1))
+                .expect("written");
+        }
+        let left = installation.worker(&["--role", "fingerprint"]);
+        let mut owner = installation.worker(&["--role", "cluster"]);
+        owner.wait_until_ready(120);
+        let other = installation.worker(&["--role", "cluster"]);
+        [&left, &other].iter().for_each(|worker| worker.wait_until_ready(120));
+        let stop = Arc::new(AtomicBool::new(false));
+        let crawler = crawler(&installation, &stop);
+        let taken = "leitong_log_records_taken_total";
+        wait_until("verdicts", 60, || owner.metric(taken) > 200.0);
+        let consumer = verdict_reader(&installation);
+        let (mut last, mut longest) = (None, Duration::ZERO);
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_secs(25) {
+            let Some(Ok(_)) = consumer.poll(Duration::from_millis(20)) else { continue };
+            // The reader needs some seconds to join.
+            if began.elapsed() > Duration::from_secs(8) {
+                longest = longest.max(last.map_or(Duration::ZERO, |last: Instant| last.elapsed()));
+            }
+            last = Some(Instant::now());
+        }
+        let log = common::plain(&owner.log());
+        let written: Vec<&str> = log
+            .lines()
+            .filter(|line| line.contains("snapshot written"))
+            .filter_map(|line| line.split("seconds=").nth(1))
+            .collect();
+        owner.kill();
+        let began = Instant::now();
+        wait_until("the other one takes over", 60, || other.metric(taken) > 0.0);
+        let away = began.elapsed().as_secs_f64();
+        let restore = other.metric("leitong_restore_seconds");
+        let records = other.metric("leitong_restored_records");
+        stop.store(true, Ordering::Relaxed);
+        crawler.join().expect("it ends");
+        println!(
+            "takeover: {name}: a million centres; longest time between verdicts before it {:.0} ms, snapshots written in \
+             {written:?} s; owner killed: next verdict after {away:.1} s, of which the restore took {restore:.2} s, \
+             reading {records} records",
+            longest.as_secs_f64() * 1e3
+        );
+    }
+    println!();
+}
+
+/// CPU time that the machine has spent so far, in seconds.
+fn machine_seconds() -> f64 {
+    let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+    let fields: Vec<f64> =
+        stat.lines().next().unwrap_or_default().split_whitespace().filter_map(|f| f.parse().ok()).collect();
+    // User, nice, system, then idle and waiting, then interrupts.
+    fields
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| ![3, 4].contains(at) && *at < 7)
+        .map(|(_, ticks)| ticks)
+        .sum::<f64>()
+        / 100.0
+}
+
 /// The stateless half with one process and with two, each on a core of its own.
 fn scaling() {
     let rows = articles(30_000, 4);
@@ -362,10 +505,19 @@ fn scaling() {
             installation.produce(&rows);
             let sent =
                 || workers.iter().map(|worker| worker.metric("leitong_log_records_sent_total")).sum::<f64>();
-            let (began, first) = (Instant::now(), sent());
+            let cpu = || workers.iter().map(|worker| cpu_seconds(&worker.pid().to_string())).sum::<f64>();
+            let (began, first, own, machine) = (Instant::now(), sent(), cpu(), machine_seconds());
             wait_until("all are sent", 600, || sent() >= rows.len() as f64);
-            let rate = (rows.len() as f64 - first) / began.elapsed().as_secs_f64();
-            println!("scaling: {processes} process(es): {rate:.0} pages/s");
+            let (pages, seconds) = (rows.len() as f64 - first, began.elapsed().as_secs_f64());
+            let (own, machine) = (cpu() - own, machine_seconds() - machine);
+            let rate = pages / seconds;
+            println!(
+                "scaling: {processes} process(es): {rate:.0} pages/s, {:.1} µs of CPU a page; they had {:.2} cores, all \
+                 others {:.2}",
+                own / pages * 1e6,
+                own / seconds,
+                (machine - own) / seconds
+            );
             rates[processes - 1].push(rate);
         }
     }

@@ -16,13 +16,15 @@ pub struct ClientEvents {
     /// The topic whose lag is shown.
     lag_of: Option<String>,
     joins: Option<Arc<Half>>,
+    /// The queue whose fill is shown, and the partition of the log that it belongs to.
+    queue: Option<(&'static str, String)>,
 }
 
 impl ClientEvents {
     /// Reports of the client of this name.
     #[must_use]
     pub fn new(client: &'static str) -> Self {
-        Self { client, lag_of: None, joins: None }
+        Self { client, lag_of: None, joins: None, queue: None }
     }
 
     /// Shows the lag of the partitions of `topic` that are read.
@@ -37,8 +39,26 @@ impl ClientEvents {
         Self { joins: Some(Arc::clone(half)), ..self }
     }
 
+    /// Shows how full the client's queue is: of messages fetched, or to be sent.
+    #[must_use]
+    pub fn queue(self, queue: &'static str, partition: String) -> Self {
+        Self { queue: Some((queue, partition)), ..self }
+    }
+
+    fn queue_fill(&self, statistics: &Statistics) {
+        let Some((queue, partition)) = &self.queue else { return };
+        let (mut records, mut bytes) = (statistics.msg_cnt, statistics.msg_size);
+        if statistics.client_type == "consumer" {
+            let partitions = || statistics.topics.values().flat_map(|topic| topic.partitions.values());
+            records = partitions().map(|partition| u64::try_from(partition.fetchq_cnt).unwrap_or(0)).sum();
+            bytes = partitions().map(|partition| partition.fetchq_size).sum();
+        }
+        metrics::queue(queue, partition, records, bytes);
+    }
+
     /// Takes statistics.
     fn statistics(&self, statistics: &Statistics) {
+        self.queue_fill(statistics);
         if let (Some(half), Some(group)) = (&self.joins, &statistics.cgrp)
             && group.join_state == "steady"
         {

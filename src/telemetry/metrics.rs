@@ -7,6 +7,7 @@ use std::time::Duration;
 use metrics::{counter, gauge, histogram};
 
 use crate::log::watermarks::Admission;
+use crate::page::timestamp::Timestamp;
 use crate::pipeline::cluster_half::Conclusion;
 
 /// A metric, for the documentation and the scrape.
@@ -31,8 +32,14 @@ pub const ALL: &[Metric] = &[
     metric("leitong_pages_read_total", "counter", "", "Messages of the page topic read"),
     metric("leitong_page_bytes_read_total", "counter", "", "Bytes of their values"),
     metric("leitong_pages_lost_total", "counter", "", "Pages that retention deleted before they were read"),
-    metric("leitong_page_queue_bytes", "gauge", "", "Bytes of pages between the page topic and the log"),
-    metric("leitong_page_queue_pages", "gauge", "", "Pages between the page topic and the log"),
+    metric(
+        "leitong_queue_records",
+        "gauge",
+        "queue: page-fetch, page, log-send, log-fetch, changelog-fetch, transaction; partition: of the log, for the last three",
+        "Records waiting: fetched pages, pages between topic and log, records on their way to the log, records fetched \
+         of the log, of changelogs, records of a transaction on their way",
+    ),
+    metric("leitong_queue_bytes", "gauge", "queue, partition: as above", "Bytes of these records"),
     metric("leitong_pages_paused", "gauge", "", "1 while the page topic is paused since the queue is full"),
     metric(
         "leitong_stage_microseconds_total",
@@ -84,7 +91,32 @@ pub const ALL: &[Metric] = &[
         "partition: of the log",
         "Centres read by the last or current restore",
     ),
+    metric(
+        "leitong_restored_records",
+        "gauge",
+        "partition: of the log",
+        "Records of the changelog read by the last or current restore; few behind a snapshot or a standby's table",
+    ),
     metric("leitong_restore_seconds", "gauge", "partition: of the log", "Time that the last restore took"),
+    metric(
+        "leitong_standby_centroids",
+        "gauge",
+        "partition: of the log",
+        "Centres in the table that this instance keeps ready for a partition of another one",
+    ),
+    metric(
+        "leitong_snapshot_timestamp_seconds",
+        "gauge",
+        "partition: of the log",
+        "When the last local snapshot was made, in seconds since 1970",
+    ),
+    metric("leitong_snapshot_seconds", "gauge", "partition: of the log", "Time that the last snapshot took"),
+    metric(
+        "leitong_snapshots_set_aside_total",
+        "counter",
+        "",
+        "Snapshots that could not be used; the log says why",
+    ),
     metric(
         "leitong_partition_halted",
         "gauge",
@@ -152,10 +184,11 @@ pub fn pages_lost(pages: i64) {
     counter!("leitong_pages_lost_total").increment(u64::try_from(pages).unwrap_or(0));
 }
 
-/// How full the queue is.
-pub fn queue(pages: usize, bytes: usize) {
-    gauge!("leitong_page_queue_pages").set(pages as f64);
-    gauge!("leitong_page_queue_bytes").set(bytes as f64);
+/// How full a queue is; `partition` is empty for those that an instance has one of.
+pub fn queue(queue: &'static str, partition: &str, records: u64, bytes: u64) {
+    let labels = [("queue", queue.to_owned()), ("partition", partition.to_owned())];
+    gauge!("leitong_queue_records", &labels).set(records as f64);
+    gauge!("leitong_queue_bytes", &labels).set(bytes as f64);
 }
 
 /// The page topic is paused, or read again.
@@ -286,10 +319,28 @@ pub fn centroids(log_partition: u32, count: usize) {
     gauge!("leitong_centroids", "partition" => log_partition.to_string()).set(count as f64);
 }
 
-/// How far a restore is.
-pub fn restored(log_partition: u32, centroids: u64, time: Duration) {
+/// How far a restore is: centres in the table, records of the changelog read.
+pub fn restored(log_partition: u32, centroids: u64, records: u64, time: Duration) {
+    gauge!("leitong_restored_records", "partition" => log_partition.to_string()).set(records as f64);
     gauge!("leitong_restored_centroids", "partition" => log_partition.to_string()).set(centroids as f64);
     gauge!("leitong_restore_seconds", "partition" => log_partition.to_string()).set(time.as_secs_f64());
+}
+
+/// The size of a table that is kept ready.
+pub fn standby(log_partition: u32, centroids: usize) {
+    gauge!("leitong_standby_centroids", "partition" => log_partition.to_string()).set(centroids as f64);
+}
+
+/// A snapshot was made.
+pub fn snapshot(log_partition: u32, as_of: Timestamp, time: Duration) {
+    gauge!("leitong_snapshot_timestamp_seconds", "partition" => log_partition.to_string())
+        .set(as_of.as_ms() as f64 / 1e3);
+    gauge!("leitong_snapshot_seconds", "partition" => log_partition.to_string()).set(time.as_secs_f64());
+}
+
+/// A snapshot cannot be used.
+pub fn snapshot_set_aside() {
+    counter!("leitong_snapshots_set_aside_total").increment(1);
 }
 
 /// A partition is not served, or served again.

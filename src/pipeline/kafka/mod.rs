@@ -2,5 +2,6 @@
 //! ([`topics`]).
 
 pub mod client;
+pub mod polled;
 pub mod resume;
 pub mod topics;

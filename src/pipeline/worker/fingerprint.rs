@@ -70,7 +70,9 @@ pub fn run(
             full_since: None,
             paused: false,
         };
-        session.run(&cpu, &producer, stop)?;
+        let result = session.run(&cpu, &producer, stop);
+        shared.lock().closing = true;
+        result?;
         let refused = shared.lock().refused.take();
         if let Some(error) = refused {
             return Err(error);
@@ -128,7 +130,7 @@ impl Session<'_> {
             if committed.elapsed() >= COMMIT_INTERVAL {
                 self.consumer.commit(CommitMode::Async);
                 let (pages, bytes) = self.budget.in_use();
-                metrics::queue(pages, bytes);
+                metrics::queue("page", "", pages as u64, bytes as u64);
                 metrics::owned("fingerprint", self.health.partitions());
                 committed = Instant::now();
             }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::DeliveryResult;
-use rdkafka::producer::{BaseRecord, Producer, ProducerContext, ThreadedProducer};
+use rdkafka::producer::{BaseRecord, Producer, ProducerContext};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::config::KafkaConfig;
@@ -17,13 +17,14 @@ use crate::fingerprint::record::LogRecord;
 use crate::log::entry::{self, Sent};
 use crate::log::session::Ticket;
 use crate::pipeline::kafka::client;
+use crate::pipeline::kafka::polled::PolledProducer;
 use crate::source::kafka::pages::{PageOrigin, Shared};
 use crate::telemetry::kafka::{ClientEvents, reports_by_events};
 use crate::telemetry::metrics;
 
 /// One producer session.
 pub struct LogProducer {
-    producer: ThreadedProducer<Deliveries>,
+    producer: PolledProducer<Deliveries>,
     topic: String,
     log_partitions: u32,
     detector: &'static str,
@@ -47,8 +48,11 @@ impl LogProducer {
         detector: &'static str,
         shared: &Arc<Shared>,
     ) -> anyhow::Result<Self> {
-        let deliveries = Deliveries { events: ClientEvents::new("log"), shared: Arc::clone(shared) };
-        let producer = client::create(&client::log_producer(config), deliveries)?;
+        let deliveries = Deliveries {
+            events: ClientEvents::new("log").queue("log-send", String::new()),
+            shared: Arc::clone(shared),
+        };
+        let producer = PolledProducer::new(&client::log_producer(config), deliveries)?;
         metrics::log_session();
         let (topic, shared) = (config.topics.fingerprints.clone(), Arc::clone(shared));
         Ok(Self { producer, topic, log_partitions, detector, shared })

@@ -49,6 +49,8 @@ pub struct State {
     pub session: Session,
     /// Why the session has ended.
     pub broken: Option<String>,
+    /// The consumer is being closed: what is assigned to it still, it does not begin.
+    pub closing: bool,
     /// Why there must be no other.
     pub refused: Option<anyhow::Error>,
 }
@@ -136,7 +138,10 @@ impl PageConsumer {
     pub fn new(config: &KafkaConfig, shared: &Arc<Shared>, health: &Arc<Half>) -> anyhow::Result<Self> {
         let topic: Arc<str> = config.topics.pages.as_str().into();
         let context = PagesContext {
-            events: ClientEvents::new("pages").lag_of(&config.topics.pages).joins(health),
+            events: ClientEvents::new("pages")
+                .lag_of(&config.topics.pages)
+                .joins(health)
+                .queue("page-fetch", String::new()),
             shared: Arc::clone(shared),
             health: Arc::clone(health),
             topic: Arc::clone(&topic),
@@ -269,7 +274,8 @@ impl PagesContext {
         let numbers = numbers(partitions);
         self.health.tick();
         let mut from = TopicPartitionList::new();
-        if !numbers.is_empty() {
+        // A consumer that is closing gets no answer to its questions, and would wait for one.
+        if !numbers.is_empty() && !self.shared.lock().closing {
             let starts = self.starts(consumer, &numbers)?;
             for (partition, start) in &starts {
                 let offset = Offset::Offset(i64::try_from(*start)?);

@@ -39,8 +39,9 @@ impl PartitionReader {
     /// # Errors
     /// The client cannot be made.
     pub fn new(config: &KafkaConfig, topic: &str, partition: u32) -> anyhow::Result<Self> {
-        let consumer =
-            client::create(&client::partition_reader(config), ClientEvents::new("reader").lag_of(topic))?;
+        let queue = if topic == config.topics.fingerprints { "log-fetch" } else { "changelog-fetch" };
+        let events = ClientEvents::new("reader").lag_of(topic).queue(queue, partition.to_string());
+        let consumer = client::create(&client::partition_reader(config), events)?;
         Ok(Self { consumer, topic: topic.to_owned(), partition: i32::try_from(partition)? })
     }
 
