@@ -39,6 +39,8 @@ pub struct Identity {
     pub fingerprint_hash: u64,
     /// Of the settings right of the log.
     pub cluster_hash: u64,
+    /// Of the settings that say what corpus a page belongs to; 0 where nobody asks.
+    pub corpus_hash: u64,
 }
 
 /// The record for `change` of a table of the log `log_generation`.
@@ -98,5 +100,6 @@ pub fn position_message(
         cluster_hash_since,
         gaps_accepted_before: watermarks.gaps_accepted_before(),
         log_partition_count: identity.log_partition_count,
+        corpus_hash: Some(identity.corpus_hash).filter(|hash| *hash != 0),
     }
 }

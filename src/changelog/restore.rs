@@ -89,6 +89,38 @@ impl Restoration {
         Self { clusterer, detector, position: None, newest: None, log_generation: None }
     }
 
+    /// A table that its owner has given back, with all that it has committed; the records behind that may follow.
+    #[must_use]
+    pub fn resume(clusterer: Clusterer, position: proto::Position, detector: Arc<dyn Detector>) -> Self {
+        Self {
+            clusterer,
+            detector,
+            newest: position.next_log_offset.checked_sub(1),
+            log_generation: Some(position.log_generation).filter(|generation| *generation != 0),
+            position: Some(position),
+        }
+    }
+
+    /// Takes a live centre of a snapshot of the changelog; its position is to follow.
+    ///
+    /// # Errors
+    /// As [`Self::take`].
+    pub fn take_saved(
+        &mut self,
+        position: &proto::Position,
+        log_offset: u64,
+        value: &[u8],
+    ) -> Result<(), RestoreError> {
+        let proto::Position { log_generation, log_partition, .. } = *position;
+        let key = ClusterId { log_generation, log_partition, log_offset }.to_bytes();
+        self.take(Some(&key), Some(value))
+    }
+
+    /// Takes the position of a snapshot of the changelog.
+    pub fn take_saved_position(&mut self, position: proto::Position) {
+        self.position = Some(position);
+    }
+
     /// Takes the next record.
     ///
     /// # Errors
@@ -120,13 +152,15 @@ impl Restoration {
                         id.log_offset
                     )));
                 }
+                // An owner's table keeps a journal, which nobody writes down any more.
+                self.clusterer.take_changes();
             }
             Some(value) => {
-                let message = proto::Centroid::decode(value)
+                let mut message = proto::Centroid::decode(value)
                     .map_err(|error| RestoreError::Damaged(format!("a centre is broken: {error}")))?;
                 known(message.format_version)?;
                 let centroid =
-                    centroid::from_message(&message, &*self.detector).map_err(RestoreError::Damaged)?;
+                    centroid::from_message(&mut message, &*self.detector).map_err(RestoreError::Damaged)?;
                 if centroid.log_offset != id.log_offset || self.newest >= Some(id.log_offset) {
                     return Err(RestoreError::Damaged(format!("centre {} is out of order", id.log_offset)));
                 }
@@ -135,6 +169,12 @@ impl Restoration {
             }
         }
         Ok(())
+    }
+
+    /// The last position record.
+    #[must_use]
+    pub fn position(&self) -> Option<&proto::Position> {
+        self.position.as_ref()
     }
 
     /// Centres so far.

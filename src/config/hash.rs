@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::Config;
+use super::{Config, CorpusBy};
 use crate::fingerprint::Detector;
 use crate::segment::{self, Lexicons};
 use crate::{decode, extract};
@@ -36,6 +36,13 @@ pub fn cluster_hash(config: &Config, detector: &dyn Detector) -> u64 {
         "near": detector.near_settings(),
         "expiry": config.expiry,
     }))
+}
+
+/// Of what says which corpus a page belongs to, and so which partition of the log it goes to.
+#[must_use]
+pub fn corpus_hash(config: &Config) -> u64 {
+    let header = Some(&config.corpus.header).filter(|_| config.corpus.by == CorpusBy::Header);
+    hash(&json!({ "by": config.corpus.by, "header": header }))
 }
 
 /// XXH3-64 of the JSON text with sorted keys, so that the order of fields in a type does not matter.

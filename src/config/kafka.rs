@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,11 @@ pub struct KafkaConfig {
     pub dead_letters: DeadLettersConfig,
     /// What one transaction holds.
     pub transaction: TransactionConfig,
+    /// Local copies of the centroid tables, for quick restarts.
+    pub snapshots: SnapshotsConfig,
+    /// Instances of the cluster role keep tables ready of all log partitions that others own, so that a partition whose
+    /// owner is lost need not be restored first. Costs each instance the memory of all tables.
+    pub standby: bool,
     /// What `leitong topics create` makes; `check` and `run` compare the topics with it.
     pub create: CreateConfig,
     /// Any property of librdkafka, such as `security.protocol` or `sasl.password`, for all clients. Keep
@@ -126,6 +132,18 @@ pub struct TransactionConfig {
     /// Milliseconds to wait for more records after the first: fewer transactions against sooner verdicts.
     #[schemars(range(min = 0, max = 10_000))]
     pub linger_ms: u64,
+}
+
+/// Local copies of the centroid tables.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SnapshotsConfig {
+    /// Folder that survives a restart; none: the table is read from the changelog at every start. Instances of
+    /// one machine may share it.
+    pub dir: Option<PathBuf>,
+    /// Seconds from one snapshot to the next. Each writes the whole table, some 250 bytes a centre.
+    #[schemars(range(min = 1, max = 86_400))]
+    pub interval_s: u64,
 }
 
 /// What `leitong topics create` makes.
@@ -247,6 +265,8 @@ impl Default for KafkaConfig {
             verdicts: VerdictsConfig::default(),
             dead_letters: DeadLettersConfig::default(),
             transaction: TransactionConfig::default(),
+            snapshots: SnapshotsConfig::default(),
+            standby: false,
             create: CreateConfig::default(),
             properties: Properties::default(),
         }
@@ -286,6 +306,12 @@ impl Default for DeadLettersConfig {
 impl Default for TransactionConfig {
     fn default() -> Self {
         Self { records_max: 1000, linger_ms: 50 }
+    }
+}
+
+impl Default for SnapshotsConfig {
+    fn default() -> Self {
+        Self { dir: None, interval_s: 300 }
     }
 }
 

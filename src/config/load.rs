@@ -74,6 +74,7 @@ pub fn load(path: &Path) -> Result<Config, ConfigError> {
     let files = [
         &mut config.segment.user_dictionary,
         &mut config.segment.stop_word_file,
+        &mut config.kafka.snapshots.dir,
         &mut config.idf.file,
         &mut config.paragraph.boilerplate_file,
     ];

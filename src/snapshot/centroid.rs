@@ -28,23 +28,29 @@ pub(crate) fn to_message(
     }
 }
 
-/// The centre of a message, or what is wrong with it.
-pub(crate) fn from_message(message: &proto::Centroid, detector: &dyn Detector) -> Result<Centroid, String> {
+/// The centre of a message, or what is wrong with it. Takes its texts out of it, since tables of millions of centres
+/// are read.
+pub(crate) fn from_message(
+    message: &mut proto::Centroid,
+    detector: &dyn Detector,
+) -> Result<Centroid, String> {
     let at = message.log_offset;
-    let fingerprint = message.fingerprint.as_ref().ok_or(format!("centre {at} has no fingerprint"))?;
+    let fingerprint =
+        message.fingerprint.as_ref().ok_or_else(|| format!("centre {at} has no fingerprint"))?;
     if fingerprint.detector != detector.name() || !detector.is_fingerprint(&fingerprint.data) {
         return Err(format!("centre {at} has no fingerprint of the detector {}", detector.name()));
     }
     let text_digest = message.text_digest.as_ref().try_into().map(u128::from_be_bytes);
-    let log_time =
-        message.log_time_ms.map(|ms| Timestamp::from_ms(ms).ok_or(format!("centre {at} has no time")));
+    let log_time = message
+        .log_time_ms
+        .map(|ms| Timestamp::from_ms(ms).ok_or_else(|| format!("centre {at} has no time")));
     Ok(Centroid {
         log_offset: message.log_offset,
         log_time: log_time.transpose()?,
-        fingerprint: fingerprint.data.to_vec().into(),
+        fingerprint: Box::from(&*fingerprint.data),
         text_digest: text_digest
             .map_err(|_| format!("centre {at} has a text digest of other than 16 bytes"))?,
-        page_id: message.page_id.as_str().into(),
-        url: message.url.as_str().into(),
+        page_id: std::mem::take(&mut message.page_id).into(),
+        url: std::mem::take(&mut message.url).into(),
     })
 }

@@ -1,15 +1,15 @@
 //! The folder of a table: lock, load, save.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prost::Message;
-use xxhash_rust::xxh3::Xxh3Default;
 
 use super::SnapshotError;
 use super::centroid::{from_message, to_message};
+use super::summed::{SummedReader, SummedWriter};
 use crate::changelog::restore::watermarks;
 use crate::changelog::{Identity, position_message};
 use crate::cluster::{Clusterer, Position};
@@ -82,7 +82,7 @@ impl TableDir {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(at(&path)(error)),
         };
-        let mut reader = Reader { inner: BufReader::new(file), hash: Xxh3Default::new(), path: &path };
+        let mut reader = Reader { inner: SummedReader::new(file), path: &path };
         let mut magic = [0; MAGIC.len()];
         reader.exact(&mut magic)?;
         if magic != MAGIC {
@@ -109,8 +109,8 @@ impl TableDir {
         };
         let mut clusterer = Clusterer::new(Arc::clone(&settings.detector), settings.expiry.clone(), position);
         for _ in 0..saved.centroid_count {
-            let message: proto::Centroid = reader.message()?;
-            let centroid = from_message(&message, &*settings.detector).map_err(|e| reader.damaged(&e))?;
+            let mut message: proto::Centroid = reader.message()?;
+            let centroid = from_message(&mut message, &*settings.detector).map_err(|e| reader.damaged(&e))?;
             clusterer.restore(&message.corpus, message.fingerprint_hash, &centroid);
         }
         reader.check_hash()?;
@@ -150,54 +150,40 @@ fn write(
     watermarks: &Watermarks,
     settings: &TableSettings,
 ) -> io::Result<()> {
-    let mut writer = Writer { inner: BufWriter::new(File::create(path)?), hash: Xxh3Default::new() };
+    let mut writer = SummedWriter::create(path)?;
     writer.all(MAGIC)?;
     let identity = Identity {
         log_partition: clusterer.position().log_partition,
         log_partition_count: 0,
         fingerprint_hash: settings.fingerprint_hash,
         cluster_hash: settings.cluster_hash,
+        corpus_hash: 0,
     };
     let count = clusterer.centroid_count() as u64;
-    writer.message(&position_message(clusterer.position(), &identity, 0, count, watermarks))?;
+    let position = position_message(clusterer.position(), &identity, 0, count, watermarks);
+    writer.all(&position.encode_length_delimited_to_vec())?;
     for (corpus, fingerprint_hash, centroid) in clusterer.centroids() {
-        writer.message(&to_message(corpus, fingerprint_hash, &centroid, &*settings.detector))?;
+        let message = to_message(corpus, fingerprint_hash, &centroid, &*settings.detector);
+        writer.all(&message.encode_length_delimited_to_vec())?;
     }
-    let hash = writer.hash.digest();
-    writer.inner.write_all(&hash.to_be_bytes())?;
-    writer.inner.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
-}
-
-struct Writer {
-    inner: BufWriter<File>,
-    hash: Xxh3Default,
-}
-
-impl Writer {
-    fn all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.hash.update(bytes);
-        self.inner.write_all(bytes)
-    }
-
-    fn message(&mut self, message: &impl Message) -> io::Result<()> {
-        self.all(&message.encode_length_delimited_to_vec())
-    }
+    writer.finish()
 }
 
 struct Reader<'a> {
-    inner: BufReader<File>,
-    hash: Xxh3Default,
+    inner: SummedReader,
     path: &'a Path,
 }
 
 impl Reader<'_> {
     fn exact(&mut self, bytes: &mut [u8]) -> Result<(), SnapshotError> {
-        self.inner.read_exact(bytes).map_err(|error| match error.kind() {
+        self.inner.exact(bytes).map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, error: io::Error) -> SnapshotError {
+        match error.kind() {
             io::ErrorKind::UnexpectedEof => self.damaged("the file ends early"),
             _ => at(self.path)(error),
-        })?;
-        self.hash.update(bytes);
-        Ok(())
+        }
     }
 
     fn message<M: Message + Default>(&mut self) -> Result<M, SnapshotError> {
@@ -219,13 +205,10 @@ impl Reader<'_> {
     }
 
     fn check_hash(mut self) -> Result<(), SnapshotError> {
-        let expected = self.hash.digest();
-        let mut bytes = [0; 8];
-        self.exact(&mut bytes)?;
-        if u64::from_be_bytes(bytes) == expected {
-            Ok(())
-        } else {
-            Err(self.damaged("its checksum does not fit its contents"))
+        match self.inner.sum_fits() {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(self.damaged("its checksum does not fit its contents")),
+            Err(error) => Err(self.failed(error)),
         }
     }
 

@@ -42,6 +42,7 @@ fn identity(log_partition: usize, log_partitions: usize) -> Identity {
         log_partition_count: log_partitions as u32,
         fingerprint_hash: 1,
         cluster_hash: 2,
+        corpus_hash: 3,
     }
 }
 
