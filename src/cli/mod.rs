@@ -21,6 +21,9 @@ mod tune;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 /// Near-duplicate verdicts for crawled web pages.
 #[derive(Debug, Parser)]
@@ -58,10 +61,26 @@ enum Command {
     Config(config::Arguments),
 }
 
+/// `RUST_LOG` says what is logged: a level, or modules with levels, as in `info,leitong::pipeline=debug`.
+fn log_to_standard_error() {
+    let wanted = std::env::var("RUST_LOG").unwrap_or_default();
+    let default = Targets::new().with_default(LevelFilter::INFO);
+    let (filter, refused) = match wanted.parse::<Targets>() {
+        _ if wanted.is_empty() => (default, None),
+        Ok(filter) => (filter, None),
+        Err(error) => (default, Some(error)),
+    };
+    let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false);
+    tracing_subscriber::registry().with(layer).with(filter).init();
+    if let Some(why) = refused {
+        tracing::warn!("RUST_LOG = {wanted:?} is not used: {why}");
+    }
+}
+
 /// Runs the program with the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
-    tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false).init();
+    log_to_standard_error();
     let result = match Cli::parse().command {
         Command::Dedup(arguments) => dedup::run(&arguments),
         Command::Extract(arguments) => extract::run(&arguments),

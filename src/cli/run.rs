@@ -26,6 +26,9 @@ pub(super) struct Arguments {
     /// Go on behind records of the log that retention deleted before they were clustered
     #[arg(long)]
     accept_lost_records: bool,
+    /// Go on with other settings of `corpus.*`, where the log has several partitions and no page is in flight
+    #[arg(long)]
+    accept_corpus_change: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -64,8 +67,11 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Role::Cluster => Roles { fingerprint: false, cluster: true },
         Role::All => Roles { fingerprint: true, cluster: true },
     };
-    let accepted =
-        Accepted { cluster_hash: arguments.accept_cluster_hash, lost_records: arguments.accept_lost_records };
+    let accepted = Accepted {
+        cluster_hash: arguments.accept_cluster_hash,
+        lost_records: arguments.accept_lost_records,
+        corpus_change: arguments.accept_corpus_change,
+    };
     worker::run(config, roles, accepted)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 /// The program, in an environment without surprises.
 pub(crate) fn leitong() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_leitong"));
-    command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null());
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null()).env_remove("RUST_LOG");
     command
 }
 

@@ -14,4 +14,6 @@ mod hashes;
 mod memory;
 mod operator;
 mod poison;
+mod snapshots;
+mod standby;
 mod state;

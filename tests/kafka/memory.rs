@@ -1,4 +1,5 @@
-//! A sink slower than the source: memory stays bounded, polling goes on, and all arrives in the end.
+//! A sink slower than the source: memory stays bounded, polling goes on, transactions become smaller, and all arrives in
+//! the end.
 
 use crate::admin::throttle;
 use crate::broker::topics::Row;
@@ -39,6 +40,25 @@ fn a_slow_sink_holds_the_source_back() {
     }
     println!("resident at most {} MiB", peak >> 20);
     assert!(peak < RESIDENT_BYTES_MAX, "resident {} MiB", peak >> 20);
+    assert_eq!(worker.terminate(30), 0);
+    installation.assert_exactly_once(&rows);
+}
+
+#[test]
+fn a_throttled_owner_writes_smaller_transactions() {
+    // At this rate a batch takes longer than a transaction may.
+    let more = "[kafka.transaction]\nrecords_max = 1000\nlinger_ms = 1000\n[kafka.create]\npage_partitions = 1\n\
+                [kafka.properties]\n\"transaction.timeout.ms\" = 5000\n\"message.timeout.ms\" = 4000\n\
+                \"compression.type\" = \"none\"\n";
+    let installation = Installation::new(&bootstrap(), "throttled", more);
+    throttle(&installation.bootstrap, &format!("{}-cluster", installation.app), 20_000);
+    let rows: Vec<Row> = (0..300).map(|i| Row::page(0, &format!("p{i}"), &article(i % 40, 25))).collect();
+    installation.produce(&rows);
+    let mut worker = installation.worker(&[]);
+    installation.wait_for_verdicts(rows.len(), 120);
+    assert!(worker.log().contains("the broker is slow: smaller transactions"), "{}", worker.log());
+    let failed = worker.log().matches("transaction not committed").count();
+    println!("{failed} transactions were not committed");
     assert_eq!(worker.terminate(30), 0);
     installation.assert_exactly_once(&rows);
 }

@@ -1,8 +1,10 @@
 //! What an operator does and sees: signals, probes, metrics, secrets.
 
+use std::time::Instant;
+
 use crate::broker::topics::Row;
 use crate::broker::worker::Installation;
-use crate::broker::{bootstrap, pause};
+use crate::broker::{Brokers, bootstrap, pause, wait_until};
 use crate::common::{article, plain};
 
 fn pages(count: usize) -> Vec<Row> {
@@ -39,6 +41,50 @@ fn sigterm_finishes_what_was_begun() {
 }
 
 #[test]
+fn sigterm_ends_a_worker_whose_brokers_are_away() {
+    let mut brokers = Brokers::start(1);
+    let installation = Installation::new(&brokers.bootstrap(), "away", "");
+    let rows = pages(600);
+    let mut worker = installation.worker(&[]);
+    worker.wait_until_ready(60);
+    installation.produce(&rows[..300]);
+    // In the midst of it.
+    wait_until("verdicts", 60, || worker.metric("leitong_verdicts_total") > 0.0);
+    installation.produce(&rows[300..]);
+    brokers.kill(0);
+    pause(2000);
+    assert!(worker.is_running() && worker.get("/livez").expect("an answer").0 == 200);
+    let began = Instant::now();
+    let status = worker.terminate(30);
+    println!("ended with status {status} after {:.1} s", began.elapsed().as_secs_f64());
+    // 0 where nothing was in flight, and nobody had to be asked.
+    assert!(status <= 1, "{status}: {}", worker.log());
+    brokers.restart(0);
+    let mut worker = installation.worker(&[]);
+    installation.wait_for_verdicts(rows.len(), 90);
+    assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+    installation.assert_exactly_once(&rows);
+}
+
+#[test]
+fn rust_log_says_what_is_logged() {
+    let installation = Installation::new(&bootstrap(), "rust-log", "");
+    let log_with = |filter: &str, wanted: &str, unwanted: &str| {
+        let mut worker = installation.worker_with(&["--role", "fingerprint"], &[("RUST_LOG", filter)]);
+        match wanted {
+            "" => pause(1500),
+            wanted => worker.wait_for_log(wanted, 30),
+        }
+        assert!(!worker.log().contains(unwanted), "{filter:?}: {}", worker.log());
+        worker.kill();
+    };
+    log_with("", "worker starts", "DEBUG");
+    log_with("error", "", "worker starts");
+    log_with("warn,leitong::pipeline=info", "worker starts", "admin port:http");
+    log_with("leitong=loud", "is not used", "DEBUG");
+}
+
+#[test]
 fn probes_and_metrics_say_how_it_stands() {
     let installation = Installation::new(&bootstrap(), "probes", "");
     let mut worker = installation.worker(&[]);
@@ -62,6 +108,14 @@ fn probes_and_metrics_say_how_it_stands() {
     assert!(worker.metric("leitong_centroids") == 50.0, "{metrics}");
     assert!(metrics.contains("leitong_verdict_delay_seconds_bucket"), "a histogram");
     assert_eq!(worker.metric("leitong_partitions_owned") as u32, 4);
+    // Every queue, once its client has reported.
+    let queues = ["page-fetch", "page", "log-send", "log-fetch", "changelog-fetch", "transaction"];
+    wait_until("all queues are shown", 20, || {
+        let (_, metrics) = worker.get("/metrics").unwrap_or_default();
+        let shown =
+            |name: &str, queue: &str| metrics.contains(&format!("leitong_queue_{name}{{queue=\"{queue}\""));
+        queues[..4].iter().chain(&queues[5..]).all(|queue| shown("records", queue) && shown("bytes", queue))
+    });
     assert_eq!(worker.terminate(25), 0);
 }
 

@@ -194,6 +194,33 @@ fn other_settings_of_clustering_are_refused_until_accepted() {
 }
 
 #[test]
+fn another_way_to_corpora_is_refused_until_accepted() {
+    let two = |by: &str| {
+        format!("[corpus]\nby = \"{by}\"\n[kafka.create]\npage_partitions = 1\nlog_partitions = 2\n")
+    };
+    let installation = Installation::new(&bootstrap(), "corpora", &two("host"));
+    let rows: Vec<Row> = (0..40)
+        .map(|i| {
+            let page = serde_json::json!({ "id": format!("p{i}"), "url": format!("http://host{}/", i % 5), "text": article(i, 25) });
+            Row { value: Some(page.to_string().into_bytes()), ..Row::default() }
+        })
+        .collect();
+    work_off(&installation, &rows[..20], &rows[..20], &[]);
+    installation.configure(&two("all"));
+    assert_refused(&installation, &["the settings corpus.* have changed", "--accept-corpus-change"]);
+    assert_eq!(installation.verdicts().len(), 20);
+    // Accepted, it is written down at once, before any page; then the old ones are refused.
+    let mut worker = installation.worker(&["--accept-corpus-change"]);
+    worker.wait_until_ready(60);
+    assert_eq!(worker.terminate(30), 0);
+    installation.configure(&two("host"));
+    assert_refused(&installation, &["the settings corpus.* have changed"]);
+    installation.configure(&two("all"));
+    work_off(&installation, &rows, &rows[20..], &[]);
+    installation.assert_exactly_once(&rows);
+}
+
+#[test]
 fn newer_formats_stop_the_partition() {
     let installation = Installation::new(&bootstrap(), "newer", ONE_PARTITION);
     let rows = pages(0, 10, 10);

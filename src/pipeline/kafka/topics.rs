@@ -160,6 +160,18 @@ impl<'a> Topics<'a> {
         self.partition_count(&self.config.topics.fingerprints)
     }
 
+    /// For how long the changelog keeps tombstones that have been compacted: its `delete.retention.ms`.
+    ///
+    /// # Errors
+    /// The broker does not answer.
+    pub fn delete_retention(&self) -> anyhow::Result<Duration> {
+        let topic = &self.config.topics.centroids;
+        let described = self.settings(topic)?;
+        let value = described.get("delete.retention.ms").and_then(|entry| entry.value.as_ref());
+        let ms = value.and_then(|value| value.parse().ok());
+        Ok(Duration::from_millis(ms.with_context(|| format!("topic {topic} has no delete.retention.ms"))?))
+    }
+
     fn wanted(&self) -> [Wanted<'a>; 5] {
         let (topics, create) = (&self.config.topics, &self.config.create);
         let topic = |name, partitions, compacted, large| Wanted {

@@ -6,8 +6,9 @@
 //! for another.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -15,9 +16,10 @@ use rdkafka::TopicPartitionList;
 use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext, ConsumerGroupMetadata, Rebalance};
 use rdkafka::error::KafkaError;
 
-use super::Accepted;
 use super::owner::{self, Owner};
+use super::standby::{self, Standby};
 use super::stop::Stop;
+use super::{Accepted, snapshots};
 use crate::config::Config;
 use crate::pipeline::fingerprint_half::FingerprintHalf;
 use crate::pipeline::kafka::client;
@@ -37,7 +39,10 @@ pub(super) struct Cluster {
     pub(super) health: Arc<Half>,
     /// Ends the whole worker.
     stop: Stop,
+    pub(super) standby: Standby,
     owners: Mutex<BTreeMap<u32, Running>>,
+    /// The member is leaving: what is assigned to it still gets no owner.
+    leaving: AtomicBool,
     /// For commits, once there is a member.
     member: Mutex<Option<std::sync::Weak<BaseConsumer<Member>>>>,
     /// What was refused; ends the worker.
@@ -75,21 +80,44 @@ pub fn run(
         accepted,
         health: Arc::clone(health),
         stop: stop.clone(),
+        standby: Standby::new(log_partitions),
         owners: Mutex::default(),
+        leaving: AtomicBool::new(false),
         member: Mutex::default(),
         refused: Mutex::default(),
     });
+    let cluster = &cluster;
+    thread::scope(|scope| {
+        if config.kafka.standby {
+            (0..log_partitions).for_each(|p| health.wait_for(p, "standby: not restored yet".to_owned()));
+            scope.spawn(|| standby::run(cluster, &cluster.standby, stop));
+        }
+        if config.kafka.snapshots.dir.is_some() {
+            scope.spawn(|| snapshots::run(cluster, stop));
+        }
+        let result = members(cluster, health, stop);
+        // The helpers end with it.
+        stop.request();
+        result
+    })
+}
+
+/// One member of the group after the other.
+fn members(cluster: &Arc<Cluster>, health: &Arc<Half>, stop: &Stop) -> anyhow::Result<()> {
+    let config = &cluster.config;
     while !stop.is_requested() {
         let context =
-            Member { events: ClientEvents::new("cluster").joins(health), cluster: Arc::clone(&cluster) };
+            Member { events: ClientEvents::new("cluster").joins(health), cluster: Arc::clone(cluster) };
         let member: BaseConsumer<Member> = client::create(&client::log_member(&config.kafka), context)?;
         let member = Arc::new(member);
         *lock(&cluster.member) = Some(Arc::downgrade(&member));
         member.subscribe(&[&config.kafka.topics.fingerprints]).context("cannot subscribe to the log")?;
         let result = poll(&member, health, stop);
+        cluster.leaving.store(true, Ordering::SeqCst);
         // Leaves the group; owners end their transactions before.
         cluster.stop_owners(None, false);
         drop(member);
+        cluster.leaving.store(false, Ordering::SeqCst);
         if let Some(error) = lock(&cluster.refused).take() {
             return Err(error);
         }
@@ -128,13 +156,22 @@ impl Cluster {
         self.stop.request();
     }
 
+    /// Partitions of which this instance keeps the table.
+    pub(super) fn partitions_at_hand(&self) -> Vec<u32> {
+        match self.config.kafka.standby {
+            true => (0..self.log_partitions).collect(),
+            false => lock(&self.owners).keys().copied().collect(),
+        }
+    }
+
     fn start_owners(self: &Arc<Self>, partitions: &[u32]) {
         let mut owners = lock(&self.owners);
         for &partition in partitions {
             let stop = Stop::new();
             self.health.wait_for(partition, "not restored yet".to_owned());
+            self.standby.own(partition);
             let owner = Owner::new(Arc::clone(self), partition, stop.clone());
-            let thread = std::thread::Builder::new()
+            let thread = thread::Builder::new()
                 .name(format!("leitong-log-{partition}"))
                 .spawn(move || owner::run(&owner));
             match thread {
@@ -191,7 +228,9 @@ impl ConsumerContext for Member {
     }
 
     fn post_rebalance(&self, member: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
-        if let Rebalance::Assign(partitions) = rebalance {
+        if let Rebalance::Assign(partitions) = rebalance
+            && !self.cluster.leaving.load(Ordering::SeqCst)
+        {
             if let Err(error) = member.pause(partitions) {
                 tracing::warn!(%error, "cannot pause partitions: they are fetched for nothing");
             }

@@ -5,14 +5,20 @@
 //!  pages ──► poll thread ─► CPU tasks ─► send thread ──► log ──► owner thread a partition (owner.rs)
 //!  topic       commits what is delivered ◄──┘                     restore ─► batch ─► transaction
 //! ```
-//! Threads that talk to brokers are plain threads: those calls block. Each half runs until the stop flag is up
+//! Beside them, if configured: a thread that makes local snapshots (snapshots.rs), one that follows the tables of others
+//! (standby.rs); an owner's table comes from the nearest of these (restore.rs). Threads that talk to brokers are plain threads: those calls block. Each half runs until the stop flag is up
 //! or something is refused; whatever may pass is tried again.
 
 pub mod cluster;
+mod corpus;
 pub mod fingerprint;
 mod owner;
 pub mod replay;
+mod restore;
+mod snapshots;
+mod standby;
 pub mod stop;
+mod writer;
 
 use std::sync::Arc;
 use std::thread;
@@ -44,6 +50,8 @@ pub struct Accepted {
     pub cluster_hash: Option<u64>,
     /// To go on behind records of the log that retention has deleted.
     pub lost_records: bool,
+    /// Other settings of `corpus.*`: no page is in flight.
+    pub corpus_change: bool,
 }
 
 /// Runs the worker until it is told to stop.
@@ -67,6 +75,9 @@ pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<(
     serve_admin_port(&runtime, &config.admin.address, &health)?;
 
     let log_partitions = checked_topics(&config)?;
+    if !accepted.corpus_change {
+        corpus::refuse_another(&config, log_partitions)?;
+    }
     tracing::info!(
         app = config.kafka.app,
         fingerprint_hash = format!("{:016x}", half.fingerprint_hash()),

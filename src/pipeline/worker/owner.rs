@@ -13,17 +13,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
 use rdkafka::message::Message;
 use thiserror::Error;
 
 use super::cluster::Cluster;
+use super::restore::{Followed, Source};
 use super::stop::Stop;
-use crate::changelog::Identity;
+use super::writer::Writer;
 use crate::changelog::restore::{Restoration, RestoreError, Restored};
 use crate::cluster::{Clusterer, Position};
 use crate::config::Config;
-use crate::config::hash::cluster_hash;
 use crate::fingerprint::record::LogRecord;
 use crate::log::entry::{self, EntryError};
 use crate::log::watermarks::{Admission, Origin, Watermarks};
@@ -38,6 +37,10 @@ use crate::telemetry::metrics;
 
 /// Bytes of the log in one transaction: what is no page travels whole, so records may be large.
 const BATCH_BYTES: usize = 4 << 20;
+/// Records and bytes of the log in one part of a transaction: with less, a slow broker is not waited for. What a part
+/// costs is a position record, which is written for the last one only.
+const PART_RECORDS: usize = 50;
+const PART_BYTES: usize = 64 << 10;
 /// Surplus centres let go in one transaction, where a table was restored with a smaller count.
 const TRIM_CENTROIDS: usize = 10_000;
 /// How long to wait before trying again.
@@ -50,14 +53,30 @@ const RESTORE_TRIES: u32 = 3;
 
 /// One partition's owner.
 pub(super) struct Owner {
-    cluster: Arc<Cluster>,
-    partition: u32,
-    stop: Stop,
+    pub(super) cluster: Arc<Cluster>,
+    pub(super) partition: u32,
+    pub(super) stop: Stop,
+}
+
+/// A restored table.
+struct Table {
+    state: LogPartition,
+    /// Where it stands has to be written down first.
+    reset: bool,
+    /// The first offset of the changelog that is not part of it; none where nothing is.
+    changelog_next: Option<u64>,
+}
+
+/// Where a restore begins.
+struct Begin {
+    source: Source,
+    start: Followed,
+    began: Instant,
 }
 
 /// Why an owner does not serve its partition.
 #[derive(Debug, Error)]
-enum Trouble {
+pub(super) enum Trouble {
     /// May pass: begin again with taking over.
     #[error("{0:#}")]
     Passing(anyhow::Error),
@@ -80,10 +99,18 @@ impl From<anyhow::Error> for Trouble {
 
 /// Owns the partition until its stop flag is raised.
 pub(super) fn run(owner: &Owner) {
+    let table = serve_until_stopped(owner);
+    owner.cluster.standby.release(owner.partition, table);
+}
+
+fn serve_until_stopped(owner: &Owner) -> Option<Followed> {
     let mut damaged = 0;
     while !owner.stop.is_requested() {
         let (partition, health) = (owner.partition, &owner.cluster.health);
-        let Err(trouble) = owner.serve(&mut damaged) else { break };
+        let trouble = match owner.serve(&mut damaged) {
+            Ok(table) => return table,
+            Err(trouble) => trouble,
+        };
         health.wait_for(partition, trouble.to_string());
         match trouble {
             Trouble::Passing(error) => {
@@ -107,6 +134,7 @@ pub(super) fn run(owner: &Owner) {
             }
         }
     }
+    None
 }
 
 impl Owner {
@@ -114,41 +142,33 @@ impl Owner {
         Self { cluster, partition, stop }
     }
 
-    fn config(&self) -> &Config {
+    pub(super) fn config(&self) -> &Config {
         &self.cluster.config
     }
 
-    fn identity(&self) -> Identity {
-        Identity {
-            log_partition: self.partition,
-            log_partition_count: self.cluster.log_partitions,
-            fingerprint_hash: self.cluster.half.fingerprint_hash(),
-            cluster_hash: cluster_hash(self.config(), &**self.cluster.half.detector()),
-        }
-    }
-
-    /// Serves the partition from taking over to the stop.
-    fn serve(&self, damaged: &mut u32) -> Result<(), Trouble> {
+    /// Serves the partition from taking over to the stop; what it leaves for the standby.
+    fn serve(&self, damaged: &mut u32) -> Result<Option<Followed>, Trouble> {
         let producer = self.take_over()?;
         let reader = PartitionReader::new(
             &self.config().kafka,
             &self.config().kafka.topics.fingerprints,
             self.partition,
         )?;
-        let Some((mut state, reset)) = self.restore(&reader, damaged)? else { return Ok(()) };
-        let mut writer = Writer { owner: self, producer: Some(producer), reader: &reader };
+        let Some(Table { mut state, reset, changelog_next }) = self.restore(&reader, damaged)? else {
+            return Ok(None);
+        };
+        let mut writer = Writer::new(self, producer, &reader, changelog_next);
         if reset {
-            writer.write(Outputs {
-                changelog: state.take_changelog(),
-                ..self.outputs(&state, state.next_offset())
-            })?;
+            let changelog = state.take_changelog();
+            writer.write(vec![Outputs { changelog, ..self.outputs(&state, state.next_offset()) }])?;
         }
         loop {
             let first = state.next_offset();
             if !state.trim(TRIM_CENTROIDS) {
                 break;
             }
-            writer.write(Outputs { changelog: state.take_changelog(), ..self.outputs(&state, first) })?;
+            let changelog = state.take_changelog();
+            writer.write(vec![Outputs { changelog, ..self.outputs(&state, first) }])?;
         }
         reader.begin(state.next_offset())?;
         self.cluster.health.settled(self.partition);
@@ -159,14 +179,25 @@ impl Owner {
             "log partition: serving"
         );
         while !self.stop.is_requested() {
-            let Some(outputs) = self.batch(&reader, &mut state)? else { continue };
-            writer.write(outputs)?;
+            let parts = self.batch(&reader, &mut state)?;
+            if parts.is_empty() {
+                continue;
+            }
+            writer.write(parts)?;
             metrics::centroids(self.partition, state.centroid_count());
         }
-        Ok(())
+        // All that is in the table is committed.
+        let Some(next_offset) = writer.changelog_next.filter(|_| self.config().kafka.standby) else {
+            return Ok(None);
+        };
+        let position = state.position();
+        let (half, _) = state.into_parts();
+        let detector = Arc::clone(self.cluster.half.detector());
+        let restoration = Restoration::resume(half.into_clusterer(), position, detector);
+        Ok(Some(Followed { restoration, next_offset }))
     }
 
-    fn take_over(&self) -> Result<TransactionalProducer, Trouble> {
+    pub(super) fn take_over(&self) -> Result<TransactionalProducer, Trouble> {
         let stop = || self.stop.is_requested();
         TransactionalProducer::take_over(&self.config().kafka, self.partition, stop).map_err(|error| {
             match error {
@@ -180,31 +211,66 @@ impl Owner {
         Outputs { first_log_offset, next_log_offset: state.next_offset(), ..Outputs::default() }
     }
 
-    /// The table as the changelog has it, at the offset to go on at, and whether that has to be written down
-    /// first; none if the owner is stopped meanwhile.
-    fn restore(
-        &self,
-        log: &PartitionReader,
-        damaged: &mut u32,
-    ) -> Result<Option<(LogPartition, bool)>, Trouble> {
-        let began = Instant::now();
-        let config = self.config();
+    /// The table as the changelog has it, by the shortest way; none if the owner is stopped meanwhile.
+    fn restore(&self, log: &PartitionReader, damaged: &mut u32) -> Result<Option<Table>, Trouble> {
+        let config = &self.config().kafka;
         let committed = log.committed()?;
-        let changelog = PartitionReader::new(&config.kafka, &config.kafka.topics.centroids, self.partition)?;
-        let detector = self.cluster.half.detector();
-        let mut restoration = Restoration::new(Arc::clone(detector), config.expiry.clone());
-        let (start, _) = changelog.bounds()?;
+        let changelog = PartitionReader::new(config, &config.topics.centroids, self.partition)?;
+        let bounds = changelog.bounds()?;
+        for source in Source::ALL {
+            let began = Instant::now();
+            let start = match source {
+                Source::Standby => self.cluster.standby.take(self.partition),
+                Source::Snapshot => {
+                    self.cluster.at_snapshot(self.partition, bounds, || self.stop.is_requested())?
+                }
+                Source::Changelog => Some(self.cluster.at_beginning(bounds.0)),
+            };
+            let Some(start) = start else { continue };
+            let begin = Begin { source, start, began };
+            if source == Source::Changelog {
+                return self.read_on(begin, &changelog, log, committed, damaged);
+            }
+            // A short cut is tried once.
+            let mut believed = RESTORE_TRIES;
+            match self.read_on(begin, &changelog, log, committed, &mut believed) {
+                Ok(restored) => return Ok(restored),
+                Err(trouble) if source == Source::Snapshot => {
+                    self.cluster.set_aside(self.partition, &trouble);
+                }
+                Err(trouble) => {
+                    tracing::warn!(
+                        partition = self.partition,
+                        "the standby's table is dropped, and restored in another way: {trouble}"
+                    );
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads the changelog from where `begin` is to its end.
+    fn read_on(
+        &self,
+        begin: Begin,
+        changelog: &PartitionReader,
+        log: &PartitionReader,
+        committed: Option<u64>,
+        damaged: &mut u32,
+    ) -> Result<Option<Table>, Trouble> {
+        let Begin { source, mut start, began } = begin;
         let mut records = 0_u64;
         let mut wrong = None;
         let whole = changelog.read_to_end(
-            start,
+            start.next_offset,
             || self.stop.is_requested(),
             |message| {
                 records += 1;
                 if records.is_multiple_of(100_000) {
-                    metrics::restored(self.partition, restoration.centroid_count() as u64, began.elapsed());
+                    let centroids = start.restoration.centroid_count() as u64;
+                    metrics::restored(self.partition, centroids, records, began.elapsed());
                 }
-                restoration.take(message.key(), message.payload()).map_err(|error| {
+                start.take(message).map_err(|error| {
                     wrong = Some(error.clone());
                     error.into()
                 })
@@ -217,16 +283,20 @@ impl Owner {
         if !whole {
             return Ok(None);
         }
+        let Followed { restoration, next_offset: changelog_next } = start;
         let count = restoration.centroid_count() as u64;
+        let identity = self.cluster.identity(self.partition);
+        let corpus_hash = restoration.position().and_then(|position| position.corpus_hash);
         let restored = restoration
-            .finish(&self.identity(), self.cluster.accepted.cluster_hash)
+            .finish(&identity, self.cluster.accepted.cluster_hash)
             .map_err(|error| self.restore_trouble(error, damaged))?;
         *damaged = 0;
-        metrics::restored(self.partition, count, began.elapsed());
+        metrics::restored(self.partition, count, records, began.elapsed());
         let seconds = format!("{:.1}", began.elapsed().as_secs_f64());
         tracing::info!(
             partition = self.partition,
             centroids = count,
+            from = %source,
             records,
             seconds,
             "log partition: restored"
@@ -234,12 +304,12 @@ impl Owner {
 
         let position = restored.as_ref().map(|restored| restored.clusterer.position().next_log_offset);
         let (next, log_end) = self.next_offset(log, committed, position)?;
+        let (config, detector) = (self.config(), self.cluster.half.detector());
         let restored = restored.unwrap_or_else(|| {
             let position = Position { log_partition: self.partition, ..Position::default() };
             let clusterer = Clusterer::new(Arc::clone(detector), config.expiry.clone(), position);
             Restored { clusterer, watermarks: Watermarks::default(), cluster_hash_since: next }
         });
-        let identity = self.identity();
         let topic = config.kafka.topics.fingerprints.as_str().into();
         let mut state = LogPartition::new(restored, identity, topic, |clusterer| {
             ClusterHalf::new(clusterer, Arc::clone(detector), identity.cluster_hash)
@@ -250,7 +320,10 @@ impl Owner {
             state.skip_to(next);
             state.accept_gaps(log_end);
         }
-        Ok(Some((state, skipped || (position.is_some() && committed.is_none()))))
+        // So that instances which start later know of it.
+        let corpus_changed = corpus_hash.is_some_and(|hash| hash != identity.corpus_hash);
+        let reset = skipped || corpus_changed || (position.is_some() && committed.is_none());
+        Ok(Some(Table { state, reset, changelog_next: position.map(|_| changelog_next) }))
     }
 
     fn restore_trouble(&self, error: RestoreError, damaged: &mut u32) -> Trouble {
@@ -288,19 +361,20 @@ impl Owner {
         }
     }
 
-    /// Decides on what the log has at hand: everything that one transaction holds; none if there is nothing.
-    fn batch(&self, log: &PartitionReader, state: &mut LogPartition) -> Result<Option<Outputs>, Trouble> {
+    /// Decides on what the log has at hand: everything that one transaction holds, in parts that could each be one.
+    fn batch(&self, log: &PartitionReader, state: &mut LogPartition) -> Result<Vec<Outputs>, Trouble> {
         let transaction = &self.config().kafka.transaction;
         let linger = Duration::from_millis(transaction.linger_ms);
-        let first_log_offset = state.next_offset();
-        let mut outputs = Outputs::default();
-        let (mut records, mut bytes) = (0, 0);
+        let mut parts = Vec::new();
+        let mut part = self.outputs(state, state.next_offset());
+        let (mut records, mut bytes, mut part_bytes) = (0, 0, 0);
         let mut began: Option<Instant> = None;
         let mut busy = Duration::ZERO;
         while records < transaction.records_max && bytes < BATCH_BYTES {
             let patience = match began {
                 None => Duration::from_millis(100),
-                Some(began) => linger.saturating_sub(began.elapsed()),
+                // In whole milliseconds: rdkafka spins through a part of one.
+                Some(began) => whole_ms(linger.saturating_sub(began.elapsed())),
             };
             match log.next(patience)? {
                 Step::Record(message) => {
@@ -309,7 +383,13 @@ impl Owner {
                     let at = place(&message);
                     records += 1;
                     bytes += message.payload_len();
-                    self.take(at, message.payload().unwrap_or_default(), state, &mut outputs)?;
+                    self.take(at, message.payload().unwrap_or_default(), state, &mut part)?;
+                    part_bytes += message.payload_len();
+                    if part.records.len() >= PART_RECORDS || part_bytes >= PART_BYTES {
+                        let next = self.outputs(state, state.next_offset());
+                        parts.push(ended(std::mem::replace(&mut part, next), state));
+                        part_bytes = 0;
+                    }
                     busy += at_work.elapsed();
                 }
                 Step::End | Step::Nothing => {
@@ -322,14 +402,13 @@ impl Owner {
                 break;
             }
         }
-        if records == 0 {
-            return Ok(None);
+        if state.next_offset() > part.first_log_offset {
+            parts.push(ended(part, state));
         }
-        metrics::stage("cluster", busy);
-        outputs.changelog = state.take_changelog();
-        outputs.first_log_offset = first_log_offset;
-        outputs.next_log_offset = state.next_offset();
-        Ok(Some(outputs))
+        if records > 0 {
+            metrics::stage("cluster", busy);
+        }
+        Ok(parts)
     }
 
     fn take(
@@ -374,6 +453,16 @@ impl Owner {
     }
 }
 
+/// A part that is complete: with the changes that it has made, and the position behind it.
+fn ended(part: Outputs, state: &mut LogPartition) -> Outputs {
+    Outputs { changelog: state.take_changelog(), next_log_offset: state.next_offset(), ..part }
+}
+
+/// Rounded up.
+fn whole_ms(time: Duration) -> Duration {
+    Duration::from_millis(u64::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX))
+}
+
 /// A page topic was replaced by another one of its name.
 #[derive(Debug, Error)]
 #[error(
@@ -383,99 +472,3 @@ impl Owner {
     topic = .0.topic, partition = .0.partition, offset = .0.offset
 )]
 struct Replaced<'a>(&'a Origin);
-
-/// Writes transactions, each until it is known to be committed.
-struct Writer<'a> {
-    owner: &'a Owner,
-    /// None after a failure.
-    producer: Option<TransactionalProducer>,
-    reader: &'a PartitionReader,
-}
-
-impl Writer<'_> {
-    fn write(&mut self, mut outputs: Outputs) -> Result<(), Trouble> {
-        let (owner, config) = (self.owner, &self.owner.config().kafka);
-        let began = Instant::now();
-        loop {
-            let group = owner.cluster.group().context("this instance has left its group")?;
-            let producer = match self.producer.take() {
-                Some(producer) => producer,
-                None => owner.take_over()?,
-            };
-            // A new producer says what came of the one before.
-            match producer.commit(&outputs, config, owner.partition, &group) {
-                Ok(()) => {
-                    self.producer = Some(producer);
-                    break;
-                }
-                Err(error) => {
-                    drop(producer);
-                    self.failed(error, &mut outputs)?;
-                    if owner.stop.is_requested() {
-                        return Err(Trouble::Passing(anyhow::anyhow!("stopped")));
-                    }
-                    let producer = owner.take_over()?;
-                    self.producer = Some(producer);
-                    if self.was_committed(&outputs)? {
-                        break;
-                    }
-                }
-            }
-        }
-        metrics::stage("transaction", began.elapsed());
-        let now = Timestamp::now();
-        for (outcome, log_time) in &outputs.outcomes {
-            metrics::committed(outcome);
-            if let Some(log_time) = log_time {
-                let delay = u64::try_from(now.as_ms() - log_time.as_ms()).unwrap_or(0);
-                metrics::verdict_delay(Duration::from_millis(delay));
-            }
-        }
-        Ok(())
-    }
-
-    /// What to do about a failure: fenced and refused ones are not tried again as they are.
-    fn failed(&self, error: TransactionError, outputs: &mut Outputs) -> Result<(), Trouble> {
-        let partition = self.owner.partition;
-        match error {
-            TransactionError::Fenced(_) => Err(Trouble::Fenced(error.to_string())),
-            TransactionError::Client(error) => Err(Trouble::Refused(error.to_string())),
-            TransactionError::Refused { topic, bytes, code } => {
-                let left_out = if topic == self.owner.config().kafka.topics.dead_letters {
-                    outputs.leave_out_values()
-                } else {
-                    0
-                };
-                if left_out > 0 {
-                    tracing::warn!(partition, topic, bytes, %code, left_out, "dead letters go without their values");
-                    metrics::values_left_out(left_out);
-                    return Ok(());
-                }
-                Err(Trouble::Halted(format!(
-                    "topic {topic} does not take a record of {bytes} bytes: {code}; see `leitong topics check`"
-                )))
-            }
-            TransactionError::Failed(why) => {
-                tracing::warn!(partition, "transaction not committed, finding out what came of it: {why}");
-                self.owner.stop.wait(Duration::from_millis(100));
-                Ok(())
-            }
-        }
-    }
-
-    /// Whether the transaction in doubt was committed, by the committed offset. Only after taking over: then
-    /// nothing of it is on its way any more.
-    fn was_committed(&self, outputs: &Outputs) -> Result<bool, Trouble> {
-        match self.reader.committed()? {
-            Some(committed) if committed == outputs.next_log_offset => {
-                // A transaction that moved no offset is written again: the same records have the same effect.
-                Ok(outputs.next_log_offset != outputs.first_log_offset)
-            }
-            Some(committed) if committed == outputs.first_log_offset => Ok(false),
-            None => Ok(false),
-            Some(committed) => Err(Trouble::Fenced(format!(
-                "another instance has committed offset {committed} of the log meanwhile"
-            ))),
-        }
-    }
-}

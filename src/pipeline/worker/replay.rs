@@ -84,6 +84,7 @@ pub fn replay(
         log_partition_count: 0,
         fingerprint_hash: settings.fingerprint_hash,
         cluster_hash: settings.cluster_hash,
+        corpus_hash: 0,
     };
     let restored =
         Restored { clusterer: start.clusterer, watermarks: start.watermarks, cluster_hash_since: begin };

@@ -1,16 +1,17 @@
-//! Everything that one transaction writes, ready to be sent, and to be sent again.
+//! Everything that one transaction writes, ready to be sent, and to be sent again: one part, or several in a row, each of
+//! which could be a transaction of its own.
 
 use rdkafka::message::{Header, OwnedHeaders};
 
 use super::dead_letter;
-use crate::changelog::ChangelogRecord;
+use crate::changelog::{ChangelogRecord, POSITION_KEY};
 use crate::config::KafkaConfig;
 use crate::config::kafka::VerdictFormat;
 use crate::page::timestamp::Timestamp;
 use crate::pipeline::cluster_half::Conclusion;
 use crate::telemetry::metrics::Outcome;
 
-/// A transaction's records.
+/// A transaction's records, or a part of them.
 #[derive(Default)]
 pub struct Outputs {
     /// In the order of the log.
@@ -85,6 +86,14 @@ impl Outputs {
             }
         };
         self.records.push(record);
+    }
+
+    /// The changelog's records of `parts`, which follow one another: of their positions only the last one.
+    pub fn changelog_of(parts: &[Self]) -> impl Iterator<Item = &ChangelogRecord> {
+        parts.iter().enumerate().flat_map(|(at, part)| {
+            let is_last = at + 1 == parts.len();
+            part.changelog.iter().filter(move |record| is_last || record.key != POSITION_KEY)
+        })
     }
 
     /// Takes the values out of all dead letters; how many had one.

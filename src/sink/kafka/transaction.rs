@@ -5,13 +5,13 @@
 //! decided, else by aborting it, and fences everything of it that is still on its way. What came of it is then
 //! read from the committed offset. That is one path for errors, time-outs and crashes alike.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rdkafka::consumer::ConsumerGroupMetadata;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::{DeliveryResult, Message};
-use rdkafka::producer::{BaseRecord, Producer, ProducerContext, ThreadedProducer};
+use rdkafka::producer::{BaseRecord, Producer, ProducerContext};
 use rdkafka::util::Timeout;
 use rdkafka::{Offset, TopicPartitionList};
 use thiserror::Error;
@@ -19,6 +19,7 @@ use thiserror::Error;
 use super::outputs::{OutputRecord, Outputs, To};
 use crate::config::KafkaConfig;
 use crate::pipeline::kafka::client::{self, ClientError};
+use crate::pipeline::kafka::polled::PolledProducer;
 use crate::telemetry::kafka::{ClientEvents, reports_by_events};
 use crate::telemetry::metrics;
 
@@ -48,19 +49,37 @@ pub enum TransactionError {
 
 /// A producer that owns its transactional id.
 pub struct TransactionalProducer {
-    producer: ThreadedProducer<Deliveries>,
-    deliveries: Arc<Failures>,
+    producer: PolledProducer<Deliveries>,
+    in_flight: Arc<InFlight>,
 }
 
-/// The first delivery that failed in the transaction at hand.
+/// What became of the records sent.
 #[derive(Default)]
-struct Failures {
-    first: Mutex<Option<(String, usize, RDKafkaErrorCode)>>,
+struct InFlight {
+    state: Mutex<Sent>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Sent {
+    /// Sent and not delivered yet.
+    records: usize,
+    /// The last delivered to the changelog.
+    changelog_offset: Option<i64>,
+    /// The first that failed: its topic, its value's bytes, and why.
+    failed: Option<(String, usize, RDKafkaErrorCode)>,
+}
+
+impl InFlight {
+    fn lock(&self) -> MutexGuard<'_, Sent> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 struct Deliveries {
     events: ClientEvents,
-    failures: Arc<Failures>,
+    in_flight: Arc<InFlight>,
+    changelog: String,
 }
 
 impl TransactionalProducer {
@@ -74,14 +93,18 @@ impl TransactionalProducer {
         log_partition: u32,
         stop: impl Fn() -> bool,
     ) -> Result<Self, TransactionError> {
-        let failures = Arc::new(Failures::default());
-        let deliveries = Deliveries { events: ClientEvents::new("cluster"), failures: Arc::clone(&failures) };
-        let producer: ThreadedProducer<Deliveries> =
-            client::create(&client::transactional_producer(config, log_partition), deliveries)?;
+        let in_flight = Arc::<InFlight>::default();
+        let deliveries = Deliveries {
+            events: ClientEvents::new("cluster").queue("transaction", log_partition.to_string()),
+            in_flight: Arc::clone(&in_flight),
+            changelog: config.topics.centroids.clone(),
+        };
+        let producer =
+            PolledProducer::new(&client::transactional_producer(config, log_partition), deliveries)?;
         let mut said = Instant::now();
         loop {
             match producer.init_transactions(Duration::from_secs(5)) {
-                Ok(()) => return Ok(Self { producer, deliveries: failures }),
+                Ok(()) => return Ok(Self { producer, in_flight }),
                 Err(KafkaError::Transaction(error)) if error.is_retriable() && !stop() => {
                     if said.elapsed() > Duration::from_secs(30) {
                         tracing::warn!(log_partition, %error, "still waiting for the transaction coordinator");
@@ -95,37 +118,41 @@ impl TransactionalProducer {
         }
     }
 
-    /// Writes `outputs` and commits them together with the group's offset.
+    /// Writes `parts` and commits them together with the group's offset. Gives the offset behind what it wrote to the
+    /// changelog.
     ///
     /// # Errors
     /// [`TransactionError`]; then this producer must not be used any more, and whether the transaction was
     /// committed is to be read from the committed offset.
     pub fn commit(
         &self,
-        outputs: &Outputs,
+        parts: &[Outputs],
         config: &KafkaConfig,
         log_partition: u32,
         group: &ConsumerGroupMetadata,
-    ) -> Result<(), TransactionError> {
+    ) -> Result<Option<u64>, TransactionError> {
         let began = Instant::now();
-        let result = self.try_commit(outputs, config, log_partition, group);
+        let result = self.try_commit(parts, config, log_partition, group);
         metrics::transaction(result.is_ok(), began.elapsed());
-        result
+        result?;
+        let last = self.in_flight.lock().changelog_offset;
+        Ok(last.and_then(|last| u64::try_from(last).ok()).map(|last| last + 1))
     }
 
     fn try_commit(
         &self,
-        outputs: &Outputs,
+        parts: &[Outputs],
         config: &KafkaConfig,
         log_partition: u32,
         group: &ConsumerGroupMetadata,
     ) -> Result<(), TransactionError> {
-        let (log_partition, offset) = (as_i32(log_partition)?, as_i64(outputs.next_log_offset)?);
+        let Some(last) = parts.last() else { return Ok(()) };
+        let (log_partition, offset) = (as_i32(log_partition)?, as_i64(last.next_log_offset)?);
         self.producer.begin_transaction().map_err(|error| self.explain(&error))?;
-        for record in &outputs.records {
+        for record in parts.iter().flat_map(|part| &part.records) {
             self.send_output(record, config)?;
         }
-        for record in &outputs.changelog {
+        for record in Outputs::changelog_of(parts) {
             let message = BaseRecord::to(&config.topics.centroids).partition(log_partition).key(&record.key);
             let message = match &record.value {
                 Some(value) => message.payload(value),
@@ -148,10 +175,13 @@ impl TransactionalProducer {
     /// Waits until all is delivered or anything failed. The commit would wait as well, but rdkafka does it in steps
     /// of 100 ms: measured as 110 ms a transaction, and 15 with this.
     fn wait_for_deliveries(&self) {
-        let is_failed = || self.deliveries.first.lock().unwrap_or_else(PoisonError::into_inner).is_some();
         // A record that is not delivered in time has failed, so this ends.
-        while self.producer.in_flight_count() > 0 && !is_failed() {
-            client::before_asking_again(Duration::from_micros(200));
+        let is_open = |sent: &mut Sent| sent.records > 0 && sent.failed.is_none();
+        let sent = self.in_flight.changed.wait_while(self.in_flight.lock(), is_open);
+        let failed = sent.unwrap_or_else(PoisonError::into_inner).failed.is_some();
+        // librdkafka counts a record until its report is put away, a moment after it was given to us.
+        while !failed && self.producer.in_flight_count() > 0 {
+            client::before_asking_again(Duration::from_micros(50));
         }
     }
 
@@ -169,6 +199,7 @@ impl TransactionalProducer {
 
     fn send(&self, mut message: BaseRecord<'_, Vec<u8>, Vec<u8>>) -> Result<(), TransactionError> {
         let (topic, bytes) = (message.topic, message.payload.map_or(0, Vec::len));
+        self.in_flight.lock().records += 1;
         loop {
             match self.producer.send(message) {
                 Ok(()) => return Ok(()),
@@ -189,7 +220,7 @@ impl TransactionalProducer {
     /// What an error means, with the first failed delivery, which is its cause if there was one.
     fn explain(&self, error: &KafkaError) -> TransactionError {
         use RDKafkaErrorCode as Code;
-        let first = self.deliveries.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let first = self.in_flight.lock().failed.take();
         let code = match error {
             KafkaError::Transaction(error) => Some(error.code()),
             other => other.rdkafka_error_code(),
@@ -237,12 +268,24 @@ impl ProducerContext for Deliveries {
     type DeliveryOpaque = ();
 
     fn delivery(&self, result: &DeliveryResult<'_>, (): ()) {
-        let Err((error, message)) = result else { return };
-        let Some(code) = error.rdkafka_error_code() else { return };
-        if matches!(code, RDKafkaErrorCode::PurgeQueue | RDKafkaErrorCode::PurgeInflight) {
-            return;
+        let mut sent = self.in_flight.lock();
+        sent.records = sent.records.saturating_sub(1);
+        match result {
+            Ok(message) if message.topic() == self.changelog => {
+                sent.changelog_offset = sent.changelog_offset.max(Some(message.offset()));
+            }
+            Ok(_) => {}
+            Err((error, message)) => {
+                let code = error.rdkafka_error_code();
+                let purged = [RDKafkaErrorCode::PurgeQueue, RDKafkaErrorCode::PurgeInflight].map(Some);
+                if let Some(code) = code.filter(|_| !purged.contains(&code)) {
+                    let failed = (message.topic().to_owned(), message.payload_len(), code);
+                    sent.failed.get_or_insert(failed);
+                }
+            }
         }
-        let mut first = self.failures.first.lock().unwrap_or_else(PoisonError::into_inner);
-        first.get_or_insert_with(|| (message.topic().to_owned(), message.payload_len(), code));
+        if sent.records == 0 || sent.failed.is_some() {
+            self.in_flight.changed.notify_all();
+        }
     }
 }

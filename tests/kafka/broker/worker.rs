@@ -98,6 +98,11 @@ impl Installation {
 
     /// Starts `leitong run` with more arguments.
     pub(crate) fn worker(&self, arguments: &[&str]) -> Worker {
+        self.worker_with(arguments, &[])
+    }
+
+    /// The same with more in its environment.
+    pub(crate) fn worker_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Worker {
         let number = self.workers.fetch_add(1, Ordering::Relaxed);
         let log = self.folder.path().join(format!("worker{number}.log"));
         let file = File::create(&log).expect("a file");
@@ -106,6 +111,7 @@ impl Installation {
             .arg("--config")
             .arg(self.config())
             .args(arguments)
+            .envs(environment.iter().copied())
             .stdout(Stdio::null())
             .stderr(file)
             .spawn()

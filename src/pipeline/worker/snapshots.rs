@@ -1,0 +1,135 @@
+//! Local snapshots: a thread that makes, every now and then, a new one of the last one and of what has been written to the
+//! changelog since.
+//!
+//! ```text
+//! last snapshot ─► its live centres ─┐
+//! changelog from there to its end ───┴─► new file ─► in place of the last one
+//! ```
+//! Neither the table nor its owner has any part in it, so the partition is not held up at all. Memory: one centre. A
+//! snapshot is a function of the changelog; so is the table, and the two are equal at the same offset.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use prost::Message as _;
+use rdkafka::message::Message;
+
+use super::cluster::Cluster;
+use super::stop::Stop;
+use crate::changelog::POSITION_KEY;
+use crate::cluster::ClusterId;
+use crate::page::timestamp::Timestamp;
+use crate::proto;
+use crate::snapshot::of_changelog::{ChangelogSnapshot, SnapshotPlace, SnapshotWriter, Unusable};
+use crate::source::kafka::partition::PartitionReader;
+use crate::telemetry::metrics;
+
+/// A snapshot to which nothing has been added is written anew at this age, since it counts for a limited time only.
+const UNCHANGED_AGE_MS: i64 = 60 * 60 * 1000;
+
+/// Writes snapshots until `stop` is raised.
+pub(super) fn run(cluster: &Cluster, stop: &Stop) {
+    let interval = Duration::from_secs(cluster.config.kafka.snapshots.interval_s);
+    while !stop.wait(interval) {
+        for partition in cluster.partitions_at_hand() {
+            let Some(place) = cluster.snapshot_place(partition) else { return };
+            if let Err(error) = write(cluster, partition, &place, stop) {
+                // The last one is still there, and the next attempt comes.
+                tracing::warn!(partition, "no snapshot written: {error:#}");
+            }
+        }
+    }
+}
+
+fn write(cluster: &Cluster, partition: u32, place: &SnapshotPlace, stop: &Stop) -> anyhow::Result<()> {
+    let Some(_lock) = place.lock().context("cannot lock the folder")? else {
+        return Ok(()); // another instance of this machine is at it
+    };
+    let began = Instant::now();
+    let config = &cluster.config.kafka;
+    let reader = PartitionReader::new(config, &config.topics.centroids, partition)?;
+    // Before the changelog is read: all that is written behind what was read is younger.
+    let as_of = Timestamp::now();
+    let bounds = reader.bounds()?;
+    let last = cluster.snapshot(partition, bounds)?;
+    let unchanged = |last: &ChangelogSnapshot| {
+        // Behind the last record there is but the mark of its transaction.
+        bounds.1 <= last.changelog_offset() + 1 && last.age_ms(as_of) < UNCHANGED_AGE_MS
+    };
+    if last.as_ref().is_some_and(unchanged) {
+        return Ok(());
+    }
+    let from = last.as_ref().map_or(bounds.0, ChangelogSnapshot::changelog_offset);
+    let mut next = Next {
+        file: place.create().context("cannot write")?,
+        oldest_log_offset: 0,
+        position: last.as_ref().map(|last| last.position().clone()),
+        changelog_offset: from,
+        whole: true,
+    };
+    if let Some(last) = last {
+        let copied = last.read(|log_offset, value| {
+            next.file.add(log_offset, value)?;
+            Ok(!stop.is_requested())
+        });
+        match copied {
+            Ok(Some(_)) => {}
+            Ok(None) => return Ok(()),
+            Err(unusable @ Unusable::Damaged(_)) => {
+                cluster.set_aside(partition, &unusable);
+                return Ok(()); // the next one is made of the changelog alone
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if !reader.read_to_end(from, || stop.is_requested(), |message| next.take(message))? {
+        return Ok(());
+    }
+    let Next { file, oldest_log_offset, position, changelog_offset, whole } = next;
+    let Some(position) = position else { return Ok(()) };
+    anyhow::ensure!(whole, "the changelog ends within a transaction");
+    let (log_offset, centroids) = (position.next_log_offset, position.centroid_count);
+    let footer = proto::Snapshot {
+        changelog_topic: config.topics.centroids.clone(),
+        changelog_offset,
+        as_of_ms: as_of.as_ms(),
+        oldest_log_offset,
+        position: Some(position),
+        ..proto::Snapshot::default()
+    };
+    file.finish(footer).context("cannot write")?;
+    metrics::snapshot(partition, as_of, began.elapsed());
+    let seconds = format!("{:.1}", began.elapsed().as_secs_f64());
+    tracing::info!(partition, centroids, log_offset, changelog_offset, seconds, "snapshot written");
+    Ok(())
+}
+
+/// A snapshot in the making.
+struct Next {
+    file: SnapshotWriter,
+    oldest_log_offset: u64,
+    position: Option<proto::Position>,
+    changelog_offset: u64,
+    /// The last record read ended a transaction.
+    whole: bool,
+}
+
+impl Next {
+    fn take(&mut self, message: &impl Message) -> anyhow::Result<()> {
+        let key = message.key().context("a record without a key")?;
+        if key == POSITION_KEY {
+            self.position = Some(proto::Position::decode(message.payload().unwrap_or_default())?);
+            self.changelog_offset = u64::try_from(message.offset())? + 1;
+            self.whole = true;
+            return Ok(());
+        }
+        let id = ClusterId::from_bytes(key.try_into().context("a key that is no cluster id")?);
+        self.whole = false;
+        match message.payload() {
+            // The oldest ones leave first, so all before it have left as well.
+            None => self.oldest_log_offset = self.oldest_log_offset.max(id.log_offset + 1),
+            Some(value) => self.file.add(id.log_offset, value).context("cannot write")?,
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,162 @@
+//! Local snapshots: a restart reads the snapshot and the changelog's tail, and one that is of no use costs time alone.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::admin::Admin;
+use crate::broker::topics::{self, Row};
+use crate::broker::worker::{Installation, Worker};
+use crate::broker::{bootstrap, pause, wait_until};
+use crate::common::{article, plain};
+
+/// With expiry by count, so that there are tombstones, small transactions, and kills that are noticed soon.
+fn settings(interval_s: u32) -> String {
+    format!(
+        "[expiry]\ncentroids_max = 150\n[kafka.transaction]\nrecords_max = 10\nlinger_ms = 0\n[kafka.snapshots]\n\
+         dir = \"snapshots\"\ninterval_s = {interval_s}\n[kafka.properties]\n\"session.timeout.ms\" = 1500\n\
+         \"heartbeat.interval.ms\" = 300\n[kafka.create]\npage_partitions = 1\n"
+    )
+}
+
+fn pages(from: usize, to: usize) -> Vec<Row> {
+    (from..to).map(|i| Row::page(0, &format!("p{i}"), &article(i * 7 % 400, 25))).collect()
+}
+
+fn file(installation: &Installation, extension: &str) -> PathBuf {
+    installation.folder.path().join("snapshots").join(format!("{}-0.{extension}", installation.app))
+}
+
+/// Waits until a snapshot holds all that is committed.
+#[track_caller]
+fn wait_for_snapshot(installation: &Installation, worker: &Worker) {
+    let changelog = topics::read_all(&installation.bootstrap, &installation.topic("centroids"));
+    let end = changelog.last().expect("records").offset + 1;
+    let wanted = format!("changelog_offset={end}");
+    wait_until("a snapshot of all", 30, || worker.said().contains(&wanted));
+}
+
+impl Worker {
+    /// The log, without colours.
+    fn said(&self) -> String {
+        plain(&self.log())
+    }
+}
+
+#[test]
+fn a_restart_reads_the_snapshot_and_the_tail() {
+    let installation = Installation::new(&bootstrap(), "snapshot", &settings(1));
+    let rows = pages(0, 900);
+    let mut worker = installation.worker(&[]);
+    installation.produce(&rows[..500]);
+    installation.wait_for_verdicts(500, 60);
+    pause(1500);
+    // A second one, of the first and of what has changed.
+    installation.produce(&rows[500..600]);
+    installation.wait_for_verdicts(600, 60);
+    wait_for_snapshot(&installation, &worker);
+    worker.kill();
+
+    // Without the snapshot's help: what a restart would have to read.
+    installation.configure(&settings(86_400));
+    let records = topics::read_all(&installation.bootstrap, &installation.topic("centroids")).len() as f64;
+    let mut worker = installation.worker(&[]);
+    worker.wait_until_ready(60);
+    assert!(worker.said().contains("from=snapshot"), "{}", worker.said());
+    assert_eq!(worker.metric("leitong_restored_centroids"), 150.0);
+    assert!(worker.metric("leitong_restored_records") <= 2.0 && records > 500.0, "{records}");
+    installation.produce(&rows[600..750]);
+    installation.wait_for_verdicts(750, 60);
+    worker.kill();
+
+    // The same snapshot again, older by 150 pages now.
+    let mut worker = installation.worker(&[]);
+    worker.wait_until_ready(60);
+    let tail = worker.metric("leitong_restored_records");
+    assert!(worker.said().contains("from=snapshot") && tail > 15.0 && tail < records / 2.0, "{tail}");
+    assert_eq!(worker.metric("leitong_restored_centroids"), 150.0);
+    installation.produce(&rows[750..]);
+    installation.wait_for_verdicts(900, 60);
+    assert_eq!(worker.terminate(30), 0);
+    installation.assert_exactly_once(&rows);
+}
+
+#[test]
+fn what_is_of_no_use_is_set_aside() {
+    let installation = Installation::new(&bootstrap(), "unusable", &settings(1));
+    let rows = pages(0, 200);
+    let mut worker = installation.worker(&[]);
+    installation.produce(&rows[..180]);
+    installation.wait_for_verdicts(180, 60);
+    wait_for_snapshot(&installation, &worker);
+    assert_eq!(worker.terminate(30), 0);
+    installation.configure(&settings(86_400));
+    let whole = fs::read(file(&installation, "snapshot")).expect("a snapshot");
+    let restart = |why: &str| {
+        let mut worker = installation.worker(&["--role", "cluster"]);
+        worker.wait_until_ready(60);
+        let said = worker.said();
+        assert!(
+            said.contains("set aside") && said.contains(why) && said.contains("from=changelog"),
+            "{why:?}: {said}"
+        );
+        assert_eq!(worker.metric("leitong_restored_centroids"), 150.0);
+        assert_eq!(worker.metric("leitong_snapshots_set_aside_total"), 1.0);
+        assert!(!file(&installation, "snapshot").exists() && file(&installation, "set-aside").exists());
+        assert_eq!(worker.terminate(30), 0);
+    };
+    // Beginning, a centre, the position, the checksum.
+    for at in [3, whole.len() / 2, whole.len() - 40, whole.len() - 1] {
+        let mut flipped = whole.clone();
+        flipped[at] ^= 0x10;
+        fs::write(file(&installation, "snapshot"), flipped).expect("written");
+        restart("it is damaged");
+    }
+    // Tombstones that came after it may be gone.
+    fs::write(file(&installation, "snapshot"), &whole).expect("written");
+    let topic = installation.topic("centroids");
+    Admin::of(&installation)
+        .set_topic(&topic, &[("cleanup.policy", "compact"), ("delete.retention.ms", "1000")]);
+    restart("keeps tombstones for delete.retention.ms = 1 s only");
+    Admin::of(&installation).set_topic(&topic, &[("cleanup.policy", "compact")]);
+    // Sound, and of another changelog: its tail does not fit.
+    let mut earlier = installation.worker(&[]);
+    installation.produce(&rows[180..]);
+    installation.wait_for_verdicts(200, 60);
+    assert_eq!(earlier.terminate(30), 0);
+    installation.assert_exactly_once(&rows);
+}
+
+#[test]
+fn killed_while_it_is_written() {
+    let installation = Installation::new(&bootstrap(), "torn", &settings(1));
+    // Long urls make a snapshot of some megabytes, so that writing it takes a while.
+    let rows: Vec<Row> = (0..700)
+        .map(|i| {
+            let url = format!("https://example.test/{i}?{}", "x".repeat(7000));
+            let page = serde_json::json!({ "url": url, "text": article(i * 7 % 400, 25) });
+            Row { value: Some(page.to_string().into_bytes()), ..Row::default() }
+        })
+        .collect();
+    let mut torn = 0;
+    for part in rows.chunks(100) {
+        let mut worker = installation.worker(&[]);
+        worker.wait_until_ready(60);
+        installation.produce(part);
+        let new = file(&installation, "new");
+        // Polled without a pause: it is there for some milliseconds.
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(4);
+        let written = |path: &PathBuf| fs::metadata(path).map_or(0, |file| file.len());
+        while written(&new) == 0 && std::time::Instant::now() < deadline {}
+        worker.kill();
+        torn += usize::from(new.exists());
+    }
+    println!("killed while a snapshot was written: {torn} times");
+    assert!(torn > 0, "no kill came at the right moment");
+    let mut worker = installation.worker(&[]);
+    worker.wait_until_ready(60);
+    installation.wait_for_verdicts(rows.len(), 60);
+    assert!(!worker.said().contains("set aside"), "{}", worker.said());
+    assert!(worker.said().contains("from=snapshot"), "{}", worker.said());
+    assert_eq!(worker.terminate(30), 0);
+    installation.assert_exactly_once(&rows);
+}
