@@ -1,6 +1,6 @@
 //! Any bytes with any hints: decoding ends, and what it gives is short enough for what came in.
 //!
-//! The first byte chooses the hints. Run: `cargo +nightly fuzz run decode -- -max_total_time=60`.
+//! The first byte chooses the hints. Run: `fuzz/run.sh 60 decode`.
 #![no_main]
 
 use leitong::decode::decode;
