@@ -7,7 +7,8 @@ use leitong::decode::decode;
 use leitong::page::Hints;
 use libfuzzer_sys::fuzz_target;
 
-const LABELS: [&str; 8] = ["", "utf-8", "gbk", "big5", "shift_jis", "iso-2022-jp", "windows-1252", "nonsense"];
+const LABELS: [&str; 8] =
+    ["", "utf-8", "gbk", "big5", "shift_jis", "iso-2022-jp", "windows-1252", "nonsense"];
 
 fuzz_target!(|data: &[u8]| {
     let Some((choice, body)) = data.split_first() else { return };
