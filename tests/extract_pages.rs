@@ -188,3 +188,16 @@ fn floods_are_read_in_linear_time() {
         assert!(extract(&html, &config).is_ok(), "{part}");
     }
 }
+
+/// Links from headings to themselves, and "edit" of wikis, were once part of the headings.
+#[test]
+fn marks_within_a_line_are_not_of_its_text() {
+    let html = format!(
+        "<html><body><main><h1>Frost</h1><h2>Loss<a class=headerlink href=#loss>¶</a></h2><p>{SENTENCE}</p>\
+         <h2><span>Prices</span><span class='mw-editsection'>[<a href=/e>edit</a>]</span></h2><p>{SENTENCE} {SENTENCE}</p>\
+         <p>It is <span class='sr-only'>Opens in a new tab</span> over, they say, and nobody in the valley is sorry.</p></main></body></html>"
+    );
+    let text = document(&html).text();
+    assert!(text.contains("Loss\n") && text.contains("Prices\n") && text.contains("It is over,"), "{text}");
+    assert!(!text.contains('¶') && !text.contains("edit") && !text.contains("new tab"), "{text}");
+}

@@ -1,13 +1,14 @@
 //! Any bytes with any hints: decoding ends, and what it gives is short enough for what came in.
 //!
-//! The first byte chooses the hints. Run: `cargo +nightly fuzz run decode -- -max_total_time=60`.
+//! The first byte chooses the hints. Run: `fuzz/run.sh 60 decode`.
 #![no_main]
 
 use leitong::decode::decode;
 use leitong::page::Hints;
 use libfuzzer_sys::fuzz_target;
 
-const LABELS: [&str; 8] = ["", "utf-8", "gbk", "big5", "shift_jis", "iso-2022-jp", "windows-1252", "nonsense"];
+const LABELS: [&str; 8] =
+    ["", "utf-8", "gbk", "big5", "shift_jis", "iso-2022-jp", "windows-1252", "nonsense"];
 
 fuzz_target!(|data: &[u8]| {
     let Some((choice, body)) = data.split_first() else { return };

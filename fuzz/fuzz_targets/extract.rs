@@ -1,6 +1,6 @@
 //! Any text as a page: extraction ends without a panic, gives the same twice, and invents nothing.
 //!
-//! Run: `cargo +nightly fuzz run extract fuzz/corpus/extract tests/data/markup -- -max_total_time=60`.
+//! Run: `fuzz/run.sh 60 extract`.
 #![no_main]
 
 use std::cell::RefCell;

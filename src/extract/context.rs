@@ -4,7 +4,7 @@
 //! columns. Means are weighted by length, up to [`BYTES_MAX`] bytes a block, and leave the block itself out where
 //! they are of a node or of kin. Cost: linear in the blocks.
 
-use super::facts::Facts;
+use super::facts::{self, Facts};
 use super::tree::Tree;
 
 /// Columns that are added.
@@ -23,7 +23,7 @@ pub(super) struct Context {
 }
 
 impl Context {
-    /// Appends the columns to those of `facts`.
+    /// Sets the columns after those of the facts.
     pub(super) fn append(&mut self, tree: &Tree, facts: &mut Facts, likelihoods: &[u16]) {
         let blocks = likelihoods.len();
         let weight = |at: usize| u64::from(tree.blocks[at].counts.bytes.clamp(1, BYTES_MAX));
@@ -58,8 +58,6 @@ impl Context {
             let place = (at + on).checked_sub(back);
             u64::from(place.and_then(|place| likelihoods.get(place)).copied().unwrap_or(0))
         };
-        let start = facts.columns.len();
-        facts.columns.resize(start + WIDTH * blocks, 0);
         let mut highest_before = 0;
         for at in 0..blocks {
             highest_before = likelihoods[at].max(highest_before);
@@ -97,8 +95,9 @@ impl Context {
                 u64::from(likelihoods[facts.sections[at].0 as usize]),
                 without_own(between(facts.sections[at].0 as usize, facts.sections[at].1 as usize)),
             ];
+            let mut row = facts.columns.row(at);
             for (column, value) in values.into_iter().enumerate() {
-                facts.columns[start + column * blocks + at] = value.min(30_000) as i16;
+                row.put(facts::WIDTH + column, value.min(30_000) as i16);
             }
         }
     }

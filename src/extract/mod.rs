@@ -37,7 +37,7 @@ use thiserror::Error;
 pub use page_kind::PageKind;
 
 /// Part of the fingerprint hash: raised whenever the same page may give another text than before.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// From HTML to main text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -192,11 +192,7 @@ impl Extractor {
     /// # Errors
     /// [`ExtractError`], where the page is past the limits.
     pub fn extract(&mut self, html: &str) -> Result<Document, ExtractError> {
-        self.parse(html, false)?;
-        self.selection.select(&self.tree, html, &self.config);
-        if self.selection.is_nearly_empty(&self.tree) && self.parse_hidden(html)? {
-            self.selection.select(&self.tree, html, &self.config);
-        }
+        self.choose(html)?;
         let mut document = write::write(html, &self.tree, self.selection.blocks());
         document.kind = page_kind::of(&self.tree, self.selection.blocks());
         if self.selection.is_nearly_empty(&self.tree) {
@@ -204,6 +200,16 @@ impl Extractor {
         }
         document.title = title::of(html, &self.tree);
         Ok(document)
+    }
+
+    /// Parses `html` and chooses among its blocks; what is hidden is read too where that alone has text.
+    fn choose(&mut self, html: &str) -> Result<(), ExtractError> {
+        self.parse(html, false)?;
+        self.selection.select(&self.tree, html, &self.config);
+        if self.selection.is_nearly_empty(&self.tree) && self.parse_hidden(html)? {
+            self.selection.select(&self.tree, html, &self.config);
+        }
+        Ok(())
     }
 
     /// Where the markup has next to no text, that of linked data is the page's.

@@ -9,7 +9,7 @@ use super::ExtractConfig;
 use super::context::Context;
 use super::facts::Facts;
 use super::tree::Tree;
-use super::weigh::{Scratch, weigh};
+use super::weigh::weigh;
 use super::weights::{BIAS_1, BIAS_2, TABLES_1, TABLES_2};
 
 /// What is less likely than this is never chosen: on a page without any text the best of nothing would be.
@@ -35,7 +35,6 @@ pub(super) struct Selection {
     chosen: Vec<u32>,
     facts: Facts,
     context: Context,
-    scratch: Scratch,
     likelihoods: Vec<u16>,
 }
 
@@ -54,10 +53,10 @@ impl Selection {
     pub(super) fn select(&mut self, tree: &Tree, html: &str, config: &ExtractConfig) {
         let blocks = tree.blocks.len();
         self.facts.gather(tree, html.as_bytes(), config.comments);
-        let Self { facts, scratch, likelihoods, .. } = self;
-        weigh(&TABLES_1, BIAS_1, &facts.columns, blocks, scratch, likelihoods);
+        let Self { facts, likelihoods, .. } = self;
+        weigh(&TABLES_1, BIAS_1, &facts.columns, blocks, likelihoods);
         self.context.append(tree, facts, likelihoods);
-        weigh(&TABLES_2, BIAS_2, &facts.columns, blocks, scratch, likelihoods);
+        weigh(&TABLES_2, BIAS_2, &facts.columns, blocks, likelihoods);
         for (likelihood, kept_out) in likelihoods.iter_mut().zip(&facts.kept_out) {
             *likelihood = if *kept_out { 0 } else { *likelihood };
         }

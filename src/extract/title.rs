@@ -1,6 +1,6 @@
 //! The page's title, without the site's name.
 //!
-//! In: the page and its tree. Out: the main heading if the `<title>` contains it, else the title that the page
+//! In: the page and its tree. Out: the longest main heading that the `<title>` contains, else the title that the page
 //! gives to social networks, else `<title>` without what follows its last separator. Cost: the title's length
 //! for each first-level heading, of which the first few count.
 
@@ -24,7 +24,7 @@ pub(super) fn of(html: &str, tree: &Tree) -> Option<String> {
         (!text.is_empty()).then_some(text)
     };
     let title = text(tree.head.title);
-    let mut first_heading = None;
+    let (mut longest, mut first_heading) = (None::<String>, None);
     let headings = tree.blocks.iter().filter(|block| {
         tree.ancestors(block.node)
             .take(3)
@@ -33,11 +33,18 @@ pub(super) fn of(html: &str, tree: &Tree) -> Option<String> {
     for block in headings.take(HEADINGS_MAX) {
         let heading = text_of(html, tree, block, false);
         let Some(title) = &title else { return Some(heading) };
-        // A heading of less than a third of the title is the site's name rather than the page's.
-        if title.contains(&heading) && heading.len() * 3 >= title.len() {
-            return Some(heading);
+        // A heading of less than a third of the title is the site's name rather than the page's; of two, so is the
+        // shorter one.
+        if title.contains(&heading)
+            && heading.len() * 3 >= title.len()
+            && longest.as_ref().is_none_or(|longest| longest.len() < heading.len())
+        {
+            longest = Some(heading.clone());
         }
         first_heading.get_or_insert(heading);
+    }
+    if longest.is_some() {
+        return longest;
     }
     text(tree.head.social_title)
         .or_else(|| title.map(|title| without_site(&title).to_owned()))

@@ -31,7 +31,7 @@ impl Extractor {
     /// # Errors
     /// [`ExtractError`], where the page is past the limits.
     pub fn block_facts(&mut self, html: &str) -> Result<Vec<BlockFacts>, ExtractError> {
-        self.parse(html, false)?;
+        self.choose(html)?;
         let mut facts = facts::Facts::default();
         facts.gather(&self.tree, html.as_bytes(), false);
         let blocks = self.tree.blocks.iter().enumerate();

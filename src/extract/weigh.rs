@@ -2,65 +2,61 @@
 //!
 //! In: columns of facts. Out: for each block the likelihood, in thousandths, that it is main text. A table asks
 //! [`DEPTH`] questions "is this fact above that value?"; the answers, as bits, are the place of a weight; the
-//! weights of all tables are added up. The same questions are asked of every block, so the work goes down whole
+//! weights of all tables are added up. The same questions are asked of every block, so the work goes down
 //! columns, which the compiler vectorises. A second set of tables sees what the first one made of the
 //! neighbours and of the nodes round a block ([`super::context`]). `docs/extraction.md` says how the weights are
 //! learned and what each half of the pages scores with the weights of the other half. Invariant: integers only.
 //! Cost: about 1 ns a block and table.
 
+use super::facts::{Columns, LANES, Tile};
 use super::weights::{DEPTH, LIKELIHOODS, Table};
 
 /// Weights are thousandths of a unit of log-odds; [`LIKELIHOODS`] has one entry for each 50 of them.
 const STEP: i32 = 50;
 
-/// Buffers of [`weigh`], kept from page to page.
-#[derive(Debug, Default)]
-pub(super) struct Scratch {
-    answers: Vec<u16>,
-    sums: Vec<i32>,
-}
-
 /// Replaces `likelihoods` by those of `blocks` blocks whose facts stand in `columns`.
 pub(super) fn weigh(
     tables: &[Table],
     bias: i32,
-    columns: &[i16],
+    columns: &Columns,
     blocks: usize,
-    scratch: &mut Scratch,
     likelihoods: &mut Vec<u16>,
 ) {
-    scratch.sums.clear();
-    scratch.sums.resize(blocks, bias);
-    scratch.answers.resize(blocks, 0);
-    for table in tables {
-        answer(table, columns, blocks, &mut scratch.answers);
-        for (sum, answer) in scratch.sums.iter_mut().zip(&scratch.answers) {
-            // The mask is what the questions give anyway; it spares the bounds check.
-            *sum += i32::from(table.weights[usize::from(*answer) & ((1 << DEPTH) - 1)]);
-        }
-    }
     likelihoods.clear();
-    likelihoods.extend(scratch.sums.iter().map(|sum| likelihood(*sum)));
+    for tile in &columns.tiles {
+        let sums = sums(tables, bias, tile);
+        let known = LANES.min(blocks - likelihoods.len());
+        likelihoods.extend(sums[..known].iter().map(|sum| likelihood(*sum)));
+    }
 }
 
-/// Asks all questions of `table` of each block. One pass over the six columns in words of their own width is what the
-/// compiler makes vector code of.
-fn answer(table: &Table, columns: &[i16], blocks: usize, answers: &mut [u16]) {
-    let column = |question: usize| {
-        let start = usize::from(table.questions[question].0) * blocks;
-        &columns[start..start + blocks]
-    };
-    let [a, b, c, d, e, f]: [&[i16]; DEPTH] = std::array::from_fn(column);
+/// The log-odds of the blocks of one tile.
+fn sums(tables: &[Table], bias: i32, tile: &Tile) -> [i32; LANES] {
+    let mut sums = [bias; LANES];
+    for table in tables {
+        let answers = answers(table, tile);
+        for (sum, answer) in sums.iter_mut().zip(answers) {
+            // The mask is what the questions give anyway; it spares the bounds check.
+            *sum += i32::from(table.weights[usize::from(answer) & ((1 << DEPTH) - 1)]);
+        }
+    }
+    sums
+}
+
+/// The answers of each block to all questions of `table`. One pass over six columns of fixed length, in words of their own
+/// width, is what the compiler makes vector code of.
+#[inline]
+fn answers(table: &Table, tile: &Tile) -> [u16; LANES] {
+    let [a, b, c, d, e, f] = table.questions.map(|(column, _)| &tile[usize::from(column)]);
     let limits = table.questions.map(|(_, limit)| limit);
-    let answers = &mut answers[..blocks];
-    for at in 0..blocks {
-        answers[at] = u16::from(a[at] > limits[0])
+    std::array::from_fn(|at| {
+        u16::from(a[at] > limits[0])
             | u16::from(b[at] > limits[1]) << 1
             | u16::from(c[at] > limits[2]) << 2
             | u16::from(d[at] > limits[3]) << 3
             | u16::from(e[at] > limits[4]) << 4
-            | u16::from(f[at] > limits[5]) << 5;
-    }
+            | u16::from(f[at] > limits[5]) << 5
+    })
 }
 
 /// The logistic function, in thousandths.
@@ -82,7 +78,12 @@ mod tests {
         questions[0] = (0, 10);
         let table = Table { questions, weights };
         let mut likelihoods = Vec::new();
-        weigh(&[table], 0, &[5, 11, 10], 3, &mut Scratch::default(), &mut likelihoods);
+        let mut columns = Columns::default();
+        columns.clear(3);
+        for (at, value) in [5, 11, 10].into_iter().enumerate() {
+            columns.row(at).put(0, value);
+        }
+        weigh(&[table], 0, &columns, 3, &mut likelihoods);
         assert!(
             likelihoods[1] > 850 && likelihoods[0] == likelihoods[2] && likelihoods[0].abs_diff(500) < 15
         );

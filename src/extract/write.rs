@@ -3,7 +3,6 @@
 //! In: the page, its tree, the indices of the chosen blocks in order. Out: paragraphs with references decoded and
 //! white space collapsed. A line break between two Chinese characters is no space. Cost: linear in the text.
 
-use super::count::is_white;
 use super::entities;
 use super::tag::Tag;
 use super::tree::{Block, Segment, Tree, block_fact};
@@ -96,42 +95,50 @@ fn collapse(text: String) -> String {
         trimmed if trimmed.len() == text.len() => text,
         trimmed => trimmed.to_owned(),
     };
-    if is_collapsed(text.as_bytes()) {
-        return text;
-    }
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text.as_str();
-    while let Some(start) = rest.find(is_blank) {
-        out.push_str(&rest[..start]);
-        let after = rest[start..].trim_start_matches(is_blank);
-        let run = &rest[start..rest.len() - after.len()];
+    let bytes = text.as_bytes();
+    let mut out = String::new();
+    let (mut at, mut copied) = (0, 0);
+    while let Some(&byte) = bytes.get(at) {
+        // Most blanks are one space between two words.
+        let is_plain = |byte: u8| !MAY_BE_BLANK[usize::from(byte)];
+        if is_plain(byte) || (byte == b' ' && bytes.get(at + 1).is_some_and(|next| is_plain(*next))) {
+            at += 1;
+            continue;
+        }
+        let after = text[at..].trim_start_matches(is_blank);
+        let end = text.len() - after.len();
+        if end == at {
+            at += after.chars().next().map_or(1, char::len_utf8);
+            continue;
+        }
+        out.push_str(&text[copied..at]);
+        let run = &text[at..end];
         let joins = |c: Option<char>| c.is_some_and(is_cjk);
         let only_invisible = run.chars().all(|c| matches!(c, '\0' | '\u{200b}' | '\u{feff}'));
         let wrapped = run.contains('\n') && joins(out.chars().next_back()) && joins(after.chars().next());
         if !only_invisible && !wrapped {
             out.push(' ');
         }
-        rest = after;
+        (at, copied) = (end, end);
     }
-    out.push_str(rest);
+    if copied == 0 {
+        return text;
+    }
+    out.push_str(&text[copied..]);
     out
 }
 
-/// Whether the only white space is single spaces; a quick look that most texts pass.
-fn is_collapsed(text: &[u8]) -> bool {
-    let mut after_space = false;
-    text.iter().all(|&byte| {
-        let space = byte == b' ';
-        let fine = !(space && after_space)
-            && (space || !is_white(byte))
-            && byte != 0xc2
-            && byte != 0xe3
-            && byte != 0xe2
-            && byte != 0xef;
-        after_space = space;
-        fine
-    })
-}
+/// First bytes of characters that [`is_blank`] holds for.
+static MAY_BE_BLANK: [bool; 256] = {
+    let mut may = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        // U+0085, U+00A0; U+1680; U+2000–U+205F; U+3000; U+FEFF.
+        may[byte] = matches!(byte as u8, 0..=b' ' | 0xc2 | 0xe1 | 0xe2 | 0xe3 | 0xef);
+        byte += 1;
+    }
+    may
+};
 
 /// Characters of scripts that are written without spaces, with their punctuation.
 fn is_cjk(c: char) -> bool {
@@ -148,6 +155,7 @@ mod tests {
         assert_eq!(collapse("一行\n 二行\nthree\nfour".to_owned()), "一行二行 three four");
         assert_eq!(collapse("x\u{feff}y\u{200b} z\u{200b}".to_owned()), "xy z");
         assert_eq!(collapse("一 二".to_owned()), "一 二");
+        assert_eq!(collapse("a  b c\u{b}\u{1680}、d 、 e".to_owned()), "a b c 、d 、 e");
     }
 
     #[test]

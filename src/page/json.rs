@@ -184,7 +184,7 @@ impl RawBody {
 impl Fields {
     fn into_page(self, rules: Rules) -> Result<Page, PageError> {
         let url = match self.url {
-            None if !rules.url_required => String::new(),
+            url if !rules.url_required && url.as_ref().is_none_or(String::is_empty) => String::new(),
             url => checked_url(url)?,
         };
         let id = checked_id(self.id, &url)?;

@@ -3,6 +3,7 @@
 
 usage: made_pages.py forums DATA OUT.jsonl.gz    threads with posts drawn from the gold texts and articles in DATA
        made_pages.py short DATA OUT.jsonl.gz     articles of DATA of which only the first paragraphs are left
+       made_pages.py templates DATA OUT.jsonl.gz   help pages of DATA, whose own markup says what is text
 
 Real sets hold few forums, and few short articles among much furniture. The threads follow the markup that forum
 programs are known to write (Discuz, phpBB, vBulletin, XenForo, Tieba, Discourse, and table layouts of the
@@ -147,9 +148,23 @@ def short(data):
                            gold_text="\n".join(left), html="".join(parts) + html[at:])
 
 
+def templates(data):
+    for at, page in enumerate(lines(f"{data}/templates_zh.jsonl.gz")):
+        area = re.search(r'<div id="DisplayArea".*?>(.*)<div id="SearchFrame"', page["html"], re.S)
+        if at % 60 == 0 and area:
+            text = re.sub(r"<(script|style)\b.*?</\1>", "", area.group(1), flags=re.S)
+            text = re.sub(r"</?(p|div|h\d|li|ul|ol|td|tr|table|pre|br)\b[^>]*>", "\n", text)
+            text = [" ".join(H.unescape(re.sub(r"<[^>]*>", "", line)).split()) for line in text.split("\n")]
+            text = "\n".join(line for line in text if line)
+            if len(text) > 40:
+                yield dict(id=page["id"], url="", lang="zh", kind="documentation", gold_text=text, html=page["html"])
+
+
+MAKERS = {"forums": forums, "short": short, "templates": templates}
+
 if __name__ == "__main__":
-    if len(sys.argv) != 4 or sys.argv[1] not in ("forums", "short"):
+    if len(sys.argv) != 4 or sys.argv[1] not in MAKERS:
         raise SystemExit(__doc__)
     with gzip.open(sys.argv[3], "wt", encoding="utf-8") as out:
-        for made in (forums if sys.argv[1] == "forums" else short)(sys.argv[2]):
+        for made in MAKERS[sys.argv[1]](sys.argv[2]):
             out.write(json.dumps(made, ensure_ascii=False) + "\n")

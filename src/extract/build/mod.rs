@@ -10,8 +10,7 @@
 mod head;
 mod nesting;
 mod stack;
-
-use memchr::memmem;
+mod unseen;
 
 use super::count::count;
 use super::hints::{self, Hints};
@@ -21,6 +20,7 @@ use super::tree::{Block, Node, Segment, Tree, block_fact};
 use super::{ExtractConfig, ExtractError};
 pub(super) use stack::Stack;
 use stack::{Inside, Open, open};
+use unseen::{is_hidden, is_mark};
 
 /// Builds one page's tree.
 pub(super) struct Builder<'a> {
@@ -132,7 +132,8 @@ impl<'a> Builder<'a> {
             Tag::Pre | Tag::Xmp => open::PREFORMATTED,
             _ => 0,
         };
-        if tag.is(fact::SKIP) || (is_hidden(attributes) && !self.keep_hidden && tag != Tag::Body) {
+        let is_unseen = is_hidden(attributes) && !self.keep_hidden && tag != Tag::Body;
+        if tag.is(fact::SKIP) || is_unseen || is_mark(tag, attributes.class) {
             facts |= open::SKIPPED;
         }
         let is_block = tag.is(fact::BLOCK) && self.inside.skipped == 0;
@@ -247,22 +248,6 @@ impl<'a> Builder<'a> {
         self.end_block();
         self.tree.nodes[0].end_block = index(self.tree.blocks.len());
     }
-}
-
-/// Whether the element is not shown. `visibility` does not count: large sites hide their text that way until a
-/// script has run.
-fn is_hidden(attributes: &Attributes<'_>) -> bool {
-    // React sends parts of a page as `<div hidden id="S:0">`, which a script then shows.
-    if attributes.hidden && !attributes.id.starts_with(b"S:") {
-        return true;
-    }
-    if attributes.style.len() < "display:none".len() {
-        return false;
-    }
-    memmem::find(attributes.style, b"display").is_some_and(|at| {
-        let value = attributes.style[at + "display".len()..].trim_ascii_start();
-        value.strip_prefix(b":").is_some_and(|value| value.trim_ascii_start().starts_with(b"none"))
-    })
 }
 
 fn segment_of(start: usize, end: usize) -> Option<Segment> {

@@ -2,7 +2,7 @@
 //!
 //! Cost: constant a block, with at most [`ANCESTORS_MAX`] nodes looked at.
 
-use super::columns::{Fact, Row};
+use super::columns::Fact;
 use super::page::Page;
 use super::{ANCESTORS_MAX, Facts, RINGS, clamp, distance, is_heading, share, source};
 use crate::extract::hints;
@@ -22,7 +22,7 @@ impl Facts {
         let block = &tree.blocks[at];
         let counts = &block.counts;
         let text = source(tree, block, html);
-        let mut row = Row { columns: &mut self.columns, blocks: tree.blocks.len(), at };
+        let mut row = self.columns.row(at);
         row.set(Fact::Bytes, clamp(counts.bytes));
         row.set(Fact::LinkShare, share(block.link_bytes, counts.bytes));
         row.set(Fact::Commas, clamp(counts.commas.into()));
@@ -112,7 +112,7 @@ impl Facts {
         };
         let around = between(at.saturating_sub(5), at + 6);
         let (before, after) = (between(at.saturating_sub(8), at), between(at + 1, at + 9));
-        let mut row = Row { columns: &mut self.columns, blocks: tree.blocks.len(), at };
+        let mut row = self.columns.row(at);
         row.set(Fact::PreviousBytes, clamp(previous.counts.bytes));
         row.set(Fact::PreviousLinkShare, share(previous.link_bytes, previous.counts.bytes));
         row.set(Fact::PreviousStops, clamp(previous.counts.stops.into()));
@@ -165,7 +165,7 @@ impl Facts {
                 }
             }
         }
-        let mut row = Row { columns: &mut self.columns, blocks: tree.blocks.len(), at };
+        let mut row = self.columns.row(at);
         for (ring, &(first, end)) in self.rings[at].iter().enumerate() {
             let (bytes, linked, text) = within(first, end);
             let base = Fact::Ring0Share as usize + ring * 5;

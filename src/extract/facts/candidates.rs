@@ -5,7 +5,7 @@
 //! 1 + its commas + up to 3 for its length to the node above it, half to the next, a third of that to further ones;
 //! names add or take 25; the share of links takes its part.
 
-use super::columns::{Fact, Row};
+use super::columns::Fact;
 use super::{Facts, Sums, clamp, share};
 use crate::extract::hints;
 use crate::extract::tag::Tag;
@@ -184,7 +184,7 @@ impl Facts {
             (Fact::InNamed, self.candidates.named.map_or(-1, |named| i16::from(holds(named, at)))),
             (Fact::NamedText, self.candidates.named.map_or(0, text)),
         ];
-        let mut row = Row { columns: &mut self.columns, blocks: tree.blocks.len(), at };
+        let mut row = self.columns.row(at);
         for (fact, value) in values {
             row.set(fact, value);
         }

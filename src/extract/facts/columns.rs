@@ -1,8 +1,8 @@
 //! The names of the facts, and where a block's values stand.
 //!
-//! A table of columns, one a [`Fact`], one value a block in each: weighing goes down a column at a time.
+//! A table of columns, one a [`Fact`], one value a block in each: weighing goes down a column some blocks at a time.
 
-use crate::extract::phrases;
+use crate::extract::{context, phrases};
 
 macro_rules! facts {
     ($($fact:ident)*) => {
@@ -63,20 +63,56 @@ facts! {
     PageHeadings PageItemShare PageKinShare PageShopPhrases PageDates PageProduct PageList PageForum PageQuestions
 }
 
-/// Number of columns.
+/// Number of facts of the first weighing.
 pub(in crate::extract) const WIDTH: usize = Fact::End as usize;
 
-/// The place of one block's values in the columns.
-pub(super) struct Row<'a> {
-    pub(super) columns: &'a mut [i16],
-    pub(super) blocks: usize,
+/// Blocks that are weighed at once; their values of one column stand beside one another.
+pub(in crate::extract) const LANES: usize = 32;
+
+/// The values of [`LANES`] blocks in all columns, the context's after the facts.
+pub(in crate::extract) type Tile = [[i16; LANES]; WIDTH + context::WIDTH];
+
+/// All values of a page, in tiles: a tile (15 KB) stays in the nearest cache while it is filled and weighed. Values past
+/// the last block are zero and mean nothing.
+#[derive(Debug, Default)]
+pub(in crate::extract) struct Columns {
+    pub(in crate::extract) tiles: Vec<Tile>,
+}
+
+/// Tiles whose memory is kept from page to page (16 MB); only pages with more than 32,000 blocks need more.
+const TILES_KEPT: usize = 1024;
+
+impl Columns {
+    /// Makes room for `blocks` blocks without facts.
+    pub(in crate::extract) fn clear(&mut self, blocks: usize) {
+        self.tiles.clear();
+        self.tiles.shrink_to(TILES_KEPT);
+        self.tiles.resize(blocks.div_ceil(LANES), [[0; LANES]; WIDTH + context::WIDTH]);
+    }
+
+    /// The values of one block, to be read and written.
+    pub(in crate::extract) fn row(&mut self, at: usize) -> Row<'_> {
+        Row { tile: &mut self.tiles[at / LANES], lane: at % LANES, at }
+    }
+
+    /// The facts of one block.
+    pub(super) fn facts(&self, at: usize) -> Vec<i16> {
+        self.tiles[at / LANES][..WIDTH].iter().map(|column| column[at % LANES]).collect()
+    }
+}
+
+/// The place of one block's values.
+pub(in crate::extract) struct Row<'a> {
+    tile: &'a mut Tile,
+    lane: usize,
+    /// The block.
     pub(super) at: usize,
 }
 
 impl Row<'_> {
     #[inline]
-    pub(super) fn put(&mut self, column: usize, value: i16) {
-        self.columns[column * self.blocks + self.at] = value;
+    pub(in crate::extract) fn put(&mut self, column: usize, value: i16) {
+        self.tile[column][self.lane] = value;
     }
 
     #[inline]
@@ -85,7 +121,7 @@ impl Row<'_> {
     }
 
     pub(super) fn get(&self, fact: Fact) -> i16 {
-        self.columns[fact as usize * self.blocks + self.at]
+        self.tile[fact as usize][self.lane]
     }
 
     pub(super) fn add(&mut self, fact: Fact) {

@@ -1,7 +1,7 @@
 //! What is known of each block when it is weighed: itself, its neighbours, the nodes round it, the page.
 //!
 //! In: the tree. Out: one column of integers a [`Fact`], one value a block. Shares are in thousandths. Cost: linear in
-//! the blocks, with at most [`ANCESTORS_MAX`] nodes looked at for each. Memory: 340 bytes a block, kept
+//! the blocks, with at most [`ANCESTORS_MAX`] nodes looked at for each. Memory: 520 bytes a block, kept
 //! from page to page.
 
 mod announced;
@@ -18,8 +18,8 @@ use super::phrases::{self, Phrases};
 use super::tree::{Block, Segment, Tree};
 use announced::Announced;
 use candidates::Candidates;
-pub(super) use columns::names;
-use columns::{Fact, Row, WIDTH};
+use columns::Fact;
+pub(super) use columns::{Columns, LANES, Tile, WIDTH, names};
 use groups::Groups;
 use page::Page;
 
@@ -31,9 +31,6 @@ const RINGS: usize = 4;
 
 /// Bytes from which a block with few links counts as text: about 15 words, 27 Chinese characters.
 const TEXT_BYTES: u32 = 80;
-
-/// Values whose memory is kept from page to page (16 MB); only pages with more than 40,000 blocks need more.
-const COLUMNS_KEPT: usize = 8 << 20;
 
 /// Sums over all blocks before a place.
 #[derive(Debug, Clone, Copy, Default)]
@@ -49,8 +46,7 @@ struct Sums {
 /// The facts of one page, with the sums that they and later steps use.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
-    /// All values of the first column, then all of the second…: weighing goes down a column at a time.
-    pub(super) columns: Vec<i16>,
+    pub(super) columns: Columns,
     /// One more than there are blocks.
     sums: Vec<Sums>,
     /// For each block, its [`RINGS`] enclosing block ranges.
@@ -104,8 +100,7 @@ fn distance(from: usize, to: usize) -> i16 {
 impl Facts {
     /// The values of one block.
     pub(super) fn row_of(&self, block: usize) -> Vec<i16> {
-        let blocks = self.kin.len();
-        (0..WIDTH).map(|column| self.columns[column * blocks + block]).collect()
+        self.columns.facts(block)
     }
 
     /// Whether the block stands in a comment section.
@@ -140,9 +135,7 @@ impl Facts {
         self.rings.extend(tree.blocks.iter().enumerate().map(|(at, block)| block::rings(tree, at, block)));
         self.announce(tree, html);
         self.candidates.gather(tree, &self.sums);
-        self.columns.clear();
-        self.columns.shrink_to(COLUMNS_KEPT);
-        self.columns.resize(tree.blocks.len() * WIDTH, 0);
+        self.columns.clear(tree.blocks.len());
         self.kept_out.clear();
         let mut since_heading = 1000;
         for at in 0..tree.blocks.len() {
@@ -153,7 +146,7 @@ impl Facts {
         }
         let mut to_heading = 1000;
         for at in (0..tree.blocks.len()).rev() {
-            let mut row = Row { columns: &mut self.columns, blocks: tree.blocks.len(), at };
+            let mut row = self.columns.row(at);
             row.set(Fact::ToHeading, to_heading);
             to_heading = if row.get(Fact::InHeading) != 0 { 1 } else { (to_heading + 1).min(1000) };
         }
