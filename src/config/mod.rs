@@ -178,7 +178,7 @@ pub struct NearConfig {
     /// The same at `max_distance`; in between, the demand rises evenly.
     #[schemars(range(min = 0, max = 64))]
     pub sketch_matches_far: u32,
-    /// The same for the shortest texts, from distance 5 on; up to `short_text_size` the demand falls evenly.
+    /// The same for the shortest texts, from distance 3 on; up to `short_text_size` the demand falls evenly.
     #[schemars(range(min = 0, max = 64))]
     pub sketch_matches_short: u32,
     /// Size from which on a text is not short: characters of Chinese, or half that many words of English.

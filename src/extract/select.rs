@@ -8,7 +8,7 @@
 use super::ExtractConfig;
 use super::context::Context;
 use super::facts::Facts;
-use super::tree::Tree;
+use super::tree::{Block, Tree};
 use super::weigh::weigh;
 use super::weights::{BIAS_1, BIAS_2, TABLES_1, TABLES_2};
 
@@ -73,6 +73,18 @@ impl Selection {
         self.chosen.clear();
         let likely = likelihoods.iter().enumerate().filter(|(_, likelihood)| **likelihood >= limit);
         self.chosen.extend(likely.filter_map(|(at, _)| u32::try_from(at).ok()));
+        if self.is_nearly_empty(tree) && self.is_all_links(tree) {
+            // A menu is no text, where there is nothing else.
+            self.chosen.clear();
+        }
+    }
+
+    fn is_all_links(&self, tree: &Tree) -> bool {
+        let of = |of: fn(&Block) -> u32| -> u32 {
+            self.chosen.iter().map(|&block| of(&tree.blocks[block as usize])).sum()
+        };
+        of(|block| block.counts.stops.into()) == 0
+            && of(|block| block.link_bytes) * 10 >= of(|block| block.counts.bytes) * 9
     }
 }
 

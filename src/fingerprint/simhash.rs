@@ -34,7 +34,7 @@ const NEAR_VERSION: u32 = 2;
 /// Frequencies whose terms are counted together; of a page's distinct terms, 99 % have one of these.
 const SMALL_FREQUENCIES: usize = 12;
 /// From this distance on the whole demand on short texts applies; at 0 none of it.
-const SAME_WORDS: u32 = 5;
+const SAME_WORDS: u32 = 3;
 const BLOCKS: u32 = 4;
 const BLOCK_BITS: u32 = 64 / BLOCKS;
 const BAND_BYTES: usize = 4 * BANDS;
@@ -343,7 +343,7 @@ mod tests {
         let detector = SimHash::new(&Config::default().simhash);
         let needed = |distance, size| detector.matches_needed(distance, size);
         assert_eq!([0, 8, 16, 99].map(|distance| needed(distance, 10_000)), [24, 32, 40, 40]);
-        assert_eq!([0, 1_000, 2_000].map(|size| needed(5, size)), [52, 38, 29]);
+        assert_eq!([0, 1_000, 2_000].map(|size| needed(3, size)), [52, 38, 27]);
         assert_eq!(
             [0, 1, 2, 5].map(|distance| needed(distance, 0)),
             [24, 30, 36, 52],

@@ -70,6 +70,7 @@ impl Facts {
         self.kept_out.push(
             (in_heading && page.is_title(text))
                 || is_credit(text)
+                || are_buttons(text)
                 || self.believed[block.node as usize] & hints::CONSENT != 0,
         );
         row.set(Fact::SinceHeading, *since_heading);
@@ -260,6 +261,31 @@ fn is_credit(text: &[u8]) -> bool {
             || [&b"by"[..], b"by:", b"written by"].into_iter().any(begins_english))
 }
 
+/// Bytes of markup above which labels in brackets are a list.
+const BUTTONS_BYTES_MAX: usize = 300;
+
+/// Whether the markup shows nothing but several labels in brackets, as in `[<a>Print</a>] [<a>Back to top</a>]`.
+fn are_buttons(html: &[u8]) -> bool {
+    let (mut in_tag, mut inside, mut labels) = (false, false, 0);
+    html.len() <= BUTTONS_BYTES_MAX
+        && html.iter().all(|byte| match byte {
+            b'<' | b'>' => {
+                in_tag = *byte == b'<';
+                true
+            }
+            _ if in_tag => true,
+            b'[' => {
+                labels += 1;
+                !std::mem::replace(&mut inside, true)
+            }
+            b']' => std::mem::replace(&mut inside, false),
+            b',' | b'"' | b'\'' | b'0'..=b'9' => false,
+            byte => inside || byte.is_ascii_whitespace() || *byte == b'|',
+        })
+        && !inside
+        && labels > 1
+}
+
 /// How a text ends: 4 as a sentence, 3 with a colon, 2 with a comma, 1 otherwise.
 fn last_class(text: &[u8]) -> i16 {
     let text = text.strip_suffix(b"\"").or_else(|| text.strip_suffix("”".as_bytes())).unwrap_or(text);
@@ -291,6 +317,19 @@ fn first_class(text: &[u8]) -> i16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn labels_in_brackets_are_buttons() {
+        for buttons in ["[Print] [Back to top]", "[<a href='x(1)'>打印本页</a>] | [返回顶部]", "[a][b] [c]"]
+        {
+            assert!(are_buttons(buttons.as_bytes()), "{buttons}");
+        }
+        for other in
+            ["", "[Print]", "[a] [b", "a] [b]", "[a] [b] more", "[a[b]]", "[1] [2]", &"[long]".repeat(20)]
+        {
+            assert!(!are_buttons(other.as_bytes()), "{other}");
+        }
+    }
 
     #[test]
     fn credits_are_lines_of_their_own() {
