@@ -166,7 +166,7 @@ pub struct NearConfig {
     /// Bits of 64 in which near SimHashes may differ.
     #[schemars(range(min = 0, max = 16))]
     pub max_distance: u32,
-    /// How candidates are found: `bands` (the sketches share one of 8 bands; fast in a table of any size) or
+    /// How candidates are found: `bands` (the sketches share one of 8 bands, or the SimHashes are the same; fast in a table of any size) or
     /// `blocks` (every SimHash within the distance; the paper's meaning, slow for distances above 3 in a large
     /// table).
     pub candidates: Candidates,

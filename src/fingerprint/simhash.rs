@@ -345,8 +345,8 @@ mod tests {
         assert_eq!([0, 8, 16, 99].map(|distance| needed(distance, 10_000)), [24, 32, 40, 40]);
         assert_eq!([0, 1_000, 2_000].map(|size| needed(3, size)), [52, 38, 27]);
         assert_eq!(
-            [0, 1, 2, 5].map(|distance| needed(distance, 0)),
-            [24, 30, 36, 52],
+            [0, 1, 2, 3].map(|distance| needed(distance, 0)),
+            [24, 34, 43, 52],
             "less for the same words"
         );
         assert_eq!(needed(16, 1_000), 40, "the stricter one counts");

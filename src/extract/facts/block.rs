@@ -325,7 +325,7 @@ mod tests {
             assert!(are_buttons(buttons.as_bytes()), "{buttons}");
         }
         for other in
-            ["", "[Print]", "[a] [b", "a] [b]", "[a] [b] more", "[a[b]]", "[1] [2]", &"[long]".repeat(20)]
+            ["", "[Print]", "[a] [b", "a] [b]", "[a] [b] more", "[a[b]]", "[1] [2]", &"[long]".repeat(60)]
         {
             assert!(!are_buttons(other.as_bytes()), "{other}");
         }
