@@ -11,9 +11,9 @@
 //! only: every plan finds the same.
 
 /// Cost in nanoseconds of visiting a value of a block, of comparing a centre found there, and of comparing one in a row.
-const VISIT: f64 = 12.0;
-const COMPARE: f64 = 1.2;
-const SCAN: f64 = 0.7;
+const VISIT: f64 = 15.0;
+const COMPARE: f64 = 2.5;
+const SCAN: f64 = 1.0;
 /// Blocks have no more values than this within their radius: beyond, comparing all centres is quicker anyway.
 const FLIPS_MAX: f64 = 70_000.0;
 const BLOCKS_MAX: u32 = 8;
