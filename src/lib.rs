@@ -22,4 +22,5 @@ pub mod sink;
 pub mod snapshot;
 pub mod source;
 pub mod telemetry;
+mod varint;
 pub mod verdict;

@@ -250,7 +250,7 @@ fn at_its_cap_memory_stays_the_same() {
     blocks.near.confirm = Confirm::None;
     blocks.near.max_distance = 3;
     for config in [Config::default().simhash, blocks] {
-        let cap = 6_000;
+        let cap = 10_000;
         let expiry = ExpiryConfig { max_age_days: Some(10_000), centroids_max: cap };
         let mut clusterer =
             Clusterer::with_shards(Arc::new(SimHash::new(&config)), expiry, Position::default(), 2);

@@ -5,6 +5,8 @@
 //!
 //! Cost: two vectors of 20 terms are compared in about 1 µs.
 
+use crate::varint::{push_varint, take_varint};
+
 /// Bytes of a term; a longer one is cut at a character's end.
 const TERM_BYTES_MAX: usize = 48;
 
@@ -88,29 +90,6 @@ pub(super) fn shared<'v>(
 
 pub(super) fn square_sum(vector: &TermVector) -> u128 {
     vector.terms.iter().map(|(_, weight)| u128::from(*weight).pow(2)).sum()
-}
-
-/// 7 bits a byte, the lowest first; the upper bit says that more follow.
-pub(super) fn push_varint(mut value: u32, bytes: &mut Vec<u8>) {
-    while value >= 0x80 {
-        bytes.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
-}
-
-/// Takes a varint off the front; none if there is none, or one above 32 bits.
-pub(super) fn take_varint(bytes: &mut &[u8]) -> Option<u32> {
-    let mut value = 0_u64;
-    for shift in (0..35).step_by(7) {
-        let (byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        value |= u64::from(byte & 0x7f) << shift;
-        if *byte < 0x80 {
-            return u32::try_from(value).ok();
-        }
-    }
-    None
 }
 
 #[cfg(test)]

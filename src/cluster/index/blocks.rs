@@ -1,140 +1,218 @@
-//! Fingerprints by the values of their blocks: one shard's part, laid out by one [`Plan`].
+//! Fingerprints by the keys of a [`Plan`]: one shard's part.
+
+use std::hint::black_box;
 
 use super::flips::flips;
-use super::lines::{At, Lines};
-use super::plan::{Block, Plan};
-use super::{Batch, Hit, SEGMENTS, Share, in_segment, spread};
+use super::lines::Lines;
+use super::order::BitOrder;
+use super::plan::{Key, Plan};
+use super::{Batch, Hit, SEGMENTS, Share};
 
 /// Lines that are fetched at once, of as many queries as it takes: their cache misses overlap.
 const AHEAD: usize = 64;
 
-/// A shard of the blocks' tables.
+/// A shard of a plan's tables.
 #[derive(Debug)]
 pub(super) struct BlockShard {
-    share: Share,
-    tables: Vec<BlockTable>,
+    cut: Cut,
+    /// The shard's segments of the first table, then those of the second, and so on.
+    pieces: Vec<Lines>,
 }
 
-/// A line that may hold what a query looks for.
-#[derive(Debug, Clone, Copy, Default)]
-struct Wanted {
-    query: u32,
-    bits: u64,
-    table: u16,
-    piece: u16,
-    at: At,
-    /// Some of the line, which was read so that it is in the cache when it is compared.
-    fetched: u64,
+/// How fingerprints are cut into keys.
+#[derive(Debug)]
+struct Cut {
+    share: Share,
+    order: BitOrder,
+    tables: Vec<Table>,
 }
 
 #[derive(Debug)]
-struct BlockTable {
-    number: u64,
-    block: Block,
+struct Table {
+    key: Key,
+    /// What is to be XORed to a key's hash to get those of all keys within the radius.
     flips: Box<[u64]>,
-    /// Lines that are of use in a piece: no more than the block has values.
+    /// Lines that are of use in a piece: no more than there are keys.
     most: usize,
-    pieces: Vec<Lines>,
+}
+
+/// Where a fingerprint may stand, or is to stand.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    /// The query's or the fingerprint's number in its batch.
+    number: u32,
+    /// The bits that are compared.
+    rest: u32,
+    table: u32,
+    piece: u32,
+    hash: u32,
 }
 
 impl BlockShard {
     /// The shard of this number out of so many.
     pub(super) fn new(plan: &Plan, number: usize, shards: usize) -> Self {
         let share = Share::new(number, shards);
-        let table = |(number, block): (u64, &Block)| BlockTable {
-            number,
-            block: *block,
-            flips: flips(*block),
-            most: ((1_u128 << block.width) / SEGMENTS as u128).clamp(1, 1 << 31) as usize,
-            pieces: (0..share.count).map(|_| Lines::default()).collect(),
-        };
-        Self { share, tables: (0..).zip(&plan.0).map(table).collect() }
+        let tables: Vec<Table> = plan.keys().map(Table::new).collect();
+        let pieces = (0..share.count * tables.len()).map(|_| Lines::new()).collect();
+        Self { cut: Cut { share, order: plan.order().clone(), tables }, pieces }
     }
 
-    /// Adds the slots of what lies within `max_distance` of `queries` and is this shard's.
+    /// Adds the slots of what may lie within `max_distance` of `queries` and is this shard's.
     pub(super) fn find(&self, queries: &Batch, max_distance: u32, hits: &mut Vec<Hit>) {
-        // With the machine's own instruction for counting bits, where it has one.
-        pulp::Arch::new().dispatch(
-            #[inline(always)]
-            || self.find_here(queries, max_distance, hits),
-        );
+        // With the machine's own instructions for counting bits, where it has them.
+        pulp::Arch::new().dispatch(Find { shard: self, queries, max_distance, hits });
     }
 
     #[inline(always)]
-    fn find_here(&self, queries: &Batch, max_distance: u32, hits: &mut Vec<Hit>) {
-        let mut wanted = [Wanted::default(); AHEAD];
+    fn compare(&self, places: &[Place], max_distance: u32, hits: &mut Vec<Hit>) {
+        let mut lines = [0; AHEAD];
+        let mut touched = 0;
+        for (line, place) in lines.iter_mut().zip(places) {
+            let piece = &self.pieces[place.piece as usize];
+            *line = piece.home(place.hash);
+            touched ^= piece.touch(*line);
+        }
+        black_box(touched);
+        let touch_list =
+            |(line, place): (&usize, &Place)| self.pieces[place.piece as usize].touch_list(*line);
+        black_box(lines.iter().zip(places).map(touch_list).fold(0, |all, touched| all ^ touched));
+        for (line, place) in lines.iter().zip(places) {
+            let found = |slot| hits.push((place.number, slot));
+            self.pieces[place.piece as usize].find(*line, place.rest, max_distance, found);
+        }
+    }
+
+    /// Enters the fingerprints of `batch` in the pieces that are this shard's; `bits_of` gives those of other slots.
+    pub(super) fn insert(&mut self, first: u32, batch: &Batch, bits_of: impl Fn(u32) -> u64) {
+        let Self { cut, pieces } = self;
+        cut.places(batch, |places| {
+            let touch = |place: &Place| pieces[place.piece as usize].touch_for_insertion(place.hash);
+            black_box(places.iter().map(touch).fold(0, |all, touched| all ^ touched));
+            for place in places {
+                let table = &cut.tables[place.table as usize];
+                let hash_of = |slot| in_piece(table.hash(cut.order.apply(bits_of(slot))));
+                let slot = first.wrapping_add(place.number);
+                pieces[place.piece as usize].insert(place.hash, place.rest, slot, table.most, hash_of);
+            }
+        });
+    }
+
+    /// Takes a fingerprint out of the pieces that are this shard's.
+    pub(super) fn remove(&mut self, slot: u32, batch: &Batch) {
+        let Self { cut, pieces } = self;
+        cut.places(batch, |places| {
+            places.iter().for_each(|place| pieces[place.piece as usize].remove(place.hash, slot));
+        });
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.pieces.iter().map(Lines::bytes).sum()
+    }
+}
+
+/// A look-up, as a type of its own: of a closure, not all is compiled for the machine's own instructions.
+struct Find<'a> {
+    shard: &'a BlockShard,
+    queries: &'a Batch,
+    max_distance: u32,
+    hits: &'a mut Vec<Hit>,
+}
+
+impl pulp::NullaryFnOnce for Find<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { shard, queries, max_distance, hits } = self;
+        shard.cut.probe(
+            queries,
+            #[inline(always)]
+            |places| shard.compare(places, max_distance, hits),
+        );
+    }
+}
+
+impl Cut {
+    /// Where the fingerprints of `batch` stand, some at a time.
+    fn places(&self, batch: &Batch, take: impl FnMut(&[Place])) {
+        self.each_place(batch, |_| &[0], take);
+    }
+
+    /// Where fingerprints that are near those of `queries` may stand, some at a time.
+    #[inline(always)]
+    fn probe(&self, queries: &Batch, take: impl FnMut(&[Place])) {
+        self.each_place(queries, |table| &table.flips, take);
+    }
+
+    #[inline(always)]
+    fn each_place(&self, batch: &Batch, flips: impl Fn(&Table) -> &[u64], mut take: impl FnMut(&[Place])) {
+        let mut places = [Place::default(); AHEAD];
         let mut count = 0;
-        for query in 0..queries.len() {
-            let Some(&bits) = queries.get(query).first() else { continue };
-            for (table, own) in (0..).zip(&self.tables) {
-                let value = own.block.of(bits);
-                for flip in &own.flips {
-                    let hash = own.hash(value ^ flip);
-                    let Some(piece) = self.share.segment(hash) else { continue };
-                    let Some((at, fetched)) = own.pieces[piece].line(in_segment(hash)) else { continue };
-                    wanted[count] =
-                        Wanted { query: query as u32, bits, table, piece: piece as u16, at, fetched };
+        for (number, bits) in batch.iter() {
+            let bits = self.order.apply(bits);
+            for (at, table) in (0..).zip(&self.tables) {
+                let (hash, rest) = (table.hash(bits), table.key.rest(bits));
+                for flip in flips(table) {
+                    let hash = hash ^ flip;
+                    let Some(piece) = self.share.own(hash as usize % SEGMENTS) else { continue };
+                    let piece = at * self.share.count as u32 + piece as u32;
+                    places[count] = Place { number, rest, table: at, piece, hash: in_piece(hash) };
                     count += 1;
                     if count == AHEAD {
-                        self.compare(&wanted, max_distance, hits);
+                        take(&places);
                         count = 0;
                     }
                 }
             }
         }
-        self.compare(&wanted[..count], max_distance, hits);
-    }
-
-    #[inline(always)]
-    fn compare(&self, wanted: &[Wanted], max_distance: u32, hits: &mut Vec<Hit>) {
-        let lines = |wanted: &Wanted| &self.tables[wanted.table as usize].pieces[wanted.piece as usize];
-        let touched = wanted.iter().fold(0, |all, wanted| all ^ wanted.fetched);
-        std::hint::black_box(touched);
-        let touched = wanted.iter().fold(0, |all, wanted| all ^ lines(wanted).touch_spill(wanted.at));
-        std::hint::black_box(touched);
-        for wanted in wanted {
-            lines(wanted).find(wanted.at, wanted.bits, max_distance, |slot| hits.push((wanted.query, slot)));
-        }
-    }
-
-    /// Enters a fingerprint in the pieces that are this shard's.
-    pub(super) fn insert(&mut self, bits: u64, slot: u32) {
-        for table in &mut self.tables {
-            let hash = table.hash(table.block.of(bits));
-            if let Some(piece) = self.share.segment(hash) {
-                let (number, block) = (table.number, table.block);
-                let hash_of = |bits| in_segment(hash_of(number, block.of(bits)));
-                table.pieces[piece].insert(in_segment(hash), bits, slot, table.most, hash_of);
-            }
-        }
-    }
-
-    /// Takes a fingerprint out of the pieces that are this shard's.
-    pub(super) fn remove(&mut self, bits: u64, slot: u32) {
-        for table in &mut self.tables {
-            let hash = table.hash(table.block.of(bits));
-            if let Some(piece) = self.share.segment(hash) {
-                let (number, block) = (table.number, table.block);
-                let hash_of = |bits| in_segment(hash_of(number, block.of(bits)));
-                table.pieces[piece].remove(in_segment(hash), bits, slot, hash_of);
-            }
-        }
-    }
-
-    /// Bytes of memory.
-    pub(super) fn bytes(&self) -> usize {
-        self.tables.iter().flat_map(|table| &table.pieces).map(Lines::bytes).sum()
+        take(&places[..count]);
     }
 }
 
-impl BlockTable {
+impl Table {
+    fn new(key: Key) -> Self {
+        let flips = flips(key.width(), key.radius).iter().map(|flip| mix(*flip, key.width())).collect();
+        let most = ((1_u128 << key.width()) / SEGMENTS as u128).clamp(1, 1 << 31) as usize;
+        Self { key, flips, most }
+    }
+
+    /// A fingerprint's key, mixed: the lowest byte is the segment's number.
     #[inline(always)]
-    fn hash(&self, value: u64) -> u64 {
-        hash_of(self.number, value)
+    fn hash(&self, bits: u64) -> u64 {
+        mix(self.key.of(bits), self.key.width())
     }
 }
 
+/// The bits of a hash that tell keys apart in a piece.
 #[inline(always)]
-fn hash_of(table: u64, value: u64) -> u64 {
-    spread(value ^ table << 60)
+fn in_piece(hash: u64) -> u32 {
+    (hash >> SEGMENTS.ilog2()) as u32
+}
+
+/// Mixes a key of `width` bits, so that its lower bits tell nearly as much as all of them. No two keys become the same, and
+/// the mix of `a ^ b` is that of `a` XORed to that of `b`.
+#[inline(always)]
+fn mix(key: u64, width: u32) -> u64 {
+    let third = width.div_ceil(3);
+    let key = key ^ key >> third;
+    let key = (key ^ key << third) & u64::MAX >> (64 - width);
+    key ^ key >> third
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mixing_is_linear_and_keeps_keys_apart() {
+        for width in 1..=12 {
+            let keys = 0..1 << width;
+            let mut mixed: Vec<u64> = keys.clone().map(|key| mix(key, width)).collect();
+            assert!(keys.clone().all(|key| mix(key ^ 1, width) == mixed[key as usize] ^ mix(1, width)));
+            mixed.sort_unstable();
+            assert!(mixed.into_iter().eq(keys));
+        }
+        assert!((0..64).all(|bit| mix(1 << bit, 64) != 0));
+    }
 }

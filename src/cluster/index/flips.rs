@@ -1,18 +1,16 @@
-//! All ways to change a few bits of a block.
+//! All ways to change a few bits of a key.
 
-use super::plan::Block;
-
-/// What is to be XORed to a value of `block` to get all values within its radius, nearest first.
-pub(super) fn flips(block: Block) -> Box<[u64]> {
+/// What is to be XORed to a value of `width` bits to get all values within the radius, nearest first.
+pub(super) fn flips(width: u32, radius: u32) -> Box<[u64]> {
     let mut flips = vec![0_u64];
     let mut shell = 0..1;
-    for _ in 0..block.radius.min(block.width) {
+    for _ in 0..radius.min(width) {
         let start = flips.len();
         for at in shell {
             let flip = flips[at];
             // Only bits above those that are set, so that each set of bits comes once.
             let from = 64 - flip.leading_zeros();
-            flips.extend((from..block.width).map(|bit| flip | 1 << bit));
+            flips.extend((from..width).map(|bit| flip | 1 << bit));
         }
         shell = start..flips.len();
     }
@@ -26,7 +24,7 @@ mod tests {
     #[test]
     fn all_values_within_the_radius_once() {
         for (width, radius) in [(1, 0), (1, 3), (8, 0), (8, 1), (10, 3), (13, 4), (64, 1)] {
-            let flips = flips(Block { shift: 0, width, radius });
+            let flips = flips(width, radius);
             let mut sorted = flips.to_vec();
             sorted.sort_unstable();
             if width < 64 {

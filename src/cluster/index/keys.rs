@@ -8,7 +8,7 @@
 //! Cost: `leitong bench table` measures look-ups, insertions and bytes a centre.
 
 use super::segment::Segment;
-use super::{Batch, Hit, Share, in_segment, spread};
+use super::{Batch, Hit, Share, spread};
 
 /// Keys that are fetched at once: their cache misses overlap.
 const AHEAD: usize = 64;
@@ -31,7 +31,7 @@ impl KeyShard {
     pub(super) fn find(&self, queries: &Batch, hits: &mut Vec<Hit>) {
         let mut own = queries.iter().filter_map(|(query, key)| {
             let hash = spread(key);
-            Some((query, self.share.segment(hash)?, in_segment(hash)))
+            Some((query, self.share.own(segment(hash))?, in_segment(hash)))
         });
         let mut wanted = [(0, 0, 0); AHEAD];
         loop {
@@ -56,7 +56,7 @@ impl KeyShard {
     pub(super) fn insert(&mut self, first: u32, batch: &Batch) {
         for (number, key) in batch.iter() {
             let hash = spread(key);
-            if let Some(segment) = self.share.segment(hash) {
+            if let Some(segment) = self.share.own(segment(hash)) {
                 self.segments[segment].insert(in_segment(hash), first.wrapping_add(number));
             }
         }
@@ -66,7 +66,7 @@ impl KeyShard {
     pub(super) fn remove(&mut self, slot: u32, batch: &Batch) {
         for (_, key) in batch.iter() {
             let hash = spread(key);
-            if let Some(segment) = self.share.segment(hash) {
+            if let Some(segment) = self.share.own(segment(hash)) {
                 self.segments[segment].remove(in_segment(hash), slot);
             }
         }
@@ -76,4 +76,17 @@ impl KeyShard {
     pub(super) fn bytes(&self) -> usize {
         self.segments.iter().map(Segment::bytes).sum()
     }
+}
+
+/// The segment that a hash belongs to.
+#[inline]
+fn segment(hash: u64) -> usize {
+    (hash >> 56) as usize
+}
+
+/// The bits of a hash that tell keys apart in a segment: those after the segment's number.
+#[inline]
+fn in_segment(hash: u64) -> u32 {
+    // The greatest hash is left to free entries.
+    ((hash >> 24) as u32).min(u32::MAX - 1)
 }

@@ -1,104 +1,167 @@
-//! A piece of a block's table: hash of a block's value → fingerprints with that value, and their slots.
+//! A piece of one table: hash of a key → 32 bits of fingerprints, and their slots.
 //!
-//! Fingerprints stand in *lines* of 64 bytes, one cache miss each: seven of them and a word that says what there is. All of
-//! a line are compared, whatever their value, so values need not be told apart. What does not fit goes into the line's
-//! [`Spill`]: values that very many centres share make their own line long and no other. Slots stand apart, since only
-//! those of fingerprints within the distance are read.
+//! Fingerprints stand in *lines* of 64 bytes, one cache miss each: 32 bits of fourteen of them, and where the line's
+//! [`Spill`] is. All of a line are compared, whatever their key, so keys need not be told apart. What does not fit goes into
+//! the spill: keys that very many centres share make their own line long and no other. Slots stand apart, since only those
+//! of what seems near are read.
+//!
+//! Linear hashing (Litwin 1980): when there are [`MEAN`] fingerprints a line, one line is split in two, in turn. So a piece grows line by line,
+//! and each fingerprint is moved about once for every doubling.
+
+use std::hint::select_unpredictable;
 
 use super::spill::{Spill, Spills};
 
 /// Fingerprints in a line.
-const LINE: usize = 7;
-/// A piece grows when it has this many fingerprints for two lines.
-const TWO_LINES_FULL: usize = 9;
+const LINE: usize = 14;
+/// Fingerprints for each line on average, spills included, and the least before a line is given up.
+pub(super) const MEAN: usize = 9;
+const MEAN_MIN: usize = 7;
+/// The words of a line behind the fingerprints.
+const SPILL_START: usize = 14;
+const COUNTS: usize = 15;
 
+/// Fingerprints; where the spill begins; and the spill's length times 16 and how many fingerprints are here.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(64))]
-struct Line {
-    bits: [u64; LINE],
-    spill: Spill,
-}
+struct Line([u32; 16]);
 
-/// The lines of one piece.
-#[derive(Debug, Default)]
+/// The lines of one piece, of which there is one at least.
+#[derive(Debug)]
 pub(super) struct Lines {
     lines: Vec<Line>,
     slots: Vec<[u32; LINE]>,
     spills: Spills,
     count: usize,
+    /// Scratch space: hash, bits and slot of what is being moved.
+    moved: Vec<(u32, u32, u32)>,
 }
 
-/// Where a look-up goes on.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct At(u32);
+impl Line {
+    #[inline(always)]
+    fn count(&self) -> usize {
+        (self.0[COUNTS] & 15) as usize
+    }
+
+    fn set_count(&mut self, count: usize) {
+        self.0[COUNTS] = self.0[COUNTS] & !15 | count as u32;
+    }
+
+    #[inline(always)]
+    fn spill(&self) -> Spill {
+        Spill { start: self.0[SPILL_START], length: self.0[COUNTS] >> 4 }
+    }
+
+    fn set_spill(&mut self, spill: Spill) {
+        self.0[SPILL_START] = spill.start;
+        self.0[COUNTS] = self.0[COUNTS] & 15 | spill.length << 4;
+    }
+
+    /// A bit for each fingerprint that differs by `max_distance` at most.
+    #[inline(always)]
+    fn near(&self, bits: u32, max_distance: u32) -> u32 {
+        let mut near = 0;
+        for (number, other) in self.0.iter().enumerate() {
+            near |= u32::from((other ^ bits).count_ones() <= max_distance) << number;
+        }
+        near & ((1 << self.count()) - 1)
+    }
+}
 
 impl Lines {
-    /// Enters a fingerprint under `hash`. `most` lines are of use at most; `hash_of` gives what other fingerprints
+    /// One line, which is empty.
+    pub(super) fn new() -> Self {
+        Self {
+            lines: vec![Line::default()],
+            slots: vec![[0; LINE]],
+            spills: Spills::default(),
+            count: 0,
+            moved: Vec::new(),
+        }
+    }
+
+    /// Enters a fingerprint under `hash`. `most` lines are of use at most; `hash_of` gives what other slots
     /// here were entered under.
     pub(super) fn insert(
         &mut self,
         hash: u32,
-        bits: u64,
+        bits: u32,
         slot: u32,
         most: usize,
-        hash_of: impl Fn(u64) -> u32,
+        hash_of: impl Fn(u32) -> u32,
     ) {
-        if self.count * 2 >= self.lines.len() * TWO_LINES_FULL && self.lines.len() < most {
-            self.resize((self.lines.len() + (self.lines.len() / 4).max(1)).min(most), hash_of);
+        if self.count >= self.lines.len() * MEAN && self.lines.len() < most {
+            self.split(hash_of);
         }
-        self.put(hash, bits, slot);
+        self.put(self.home(hash), bits, slot);
+        self.count += 1;
+        self.compact();
     }
 
-    /// Takes out a fingerprint that was entered under `hash`.
-    pub(super) fn remove(&mut self, hash: u32, bits: u64, slot: u32, hash_of: impl Fn(u64) -> u32) {
-        if self.lines.is_empty() {
-            return;
-        }
+    /// Takes out a slot that was entered under `hash`.
+    pub(super) fn remove(&mut self, hash: u32, slot: u32) {
         let at = self.home(hash);
         let (line, slots) = (&mut self.lines[at], &mut self.slots[at]);
-        let count = line.spill.line_count();
-        match (0..count).find(|i| slots[*i] == slot && line.bits[*i] == bits) {
+        let count = line.count();
+        let mut spill = line.spill();
+        match slots[..count].iter().position(|other| *other == slot) {
             // The hole is filled from the spill, or from the line's end.
-            Some(i) => match self.spills.pop(&mut line.spill) {
-                Some(last) => (line.bits[i], slots[i]) = last,
+            Some(i) => match self.spills.pop(&mut spill) {
+                Some(last) => (line.0[i], slots[i]) = last,
                 None => {
-                    (line.bits[i], slots[i]) = (line.bits[count - 1], slots[count - 1]);
-                    line.spill.set_line_count(count - 1);
+                    (line.0[i], slots[i]) = (line.0[count - 1], slots[count - 1]);
+                    line.set_count(count - 1);
                 }
             },
-            None if self.spills.remove(&mut line.spill, slot) => {}
+            None if self.spills.remove(&mut spill, slot) => {}
             None => return,
         }
+        line.set_spill(spill);
         self.count -= 1;
-        if self.count * 4 < self.lines.len() {
-            self.resize(self.count * 2 / TWO_LINES_FULL + 1, hash_of);
+        if self.count < self.lines.len() * MEAN_MIN && self.lines.len() > 1 {
+            self.merge();
         }
+        self.compact();
     }
 
-    /// The line of `hash`, which is fetched; none where nothing is.
+    /// The line of `hash`: of its bits as many as tell all lines apart, or one less where there is no such line.
     #[inline(always)]
-    pub(super) fn line(&self, hash: u32) -> Option<(At, u64)> {
+    pub(super) fn home(&self, hash: u32) -> usize {
+        let lines = self.lines.len();
+        let mask = lines.next_power_of_two() - 1;
+        let at = hash as usize & mask;
+        // A branch here would be guessed wrong half of the time, and end the fetching of lines ahead.
+        select_unpredictable(at < lines, at, at & mask >> 1)
+    }
+
+    /// Fetches a line.
+    #[inline(always)]
+    pub(super) fn touch(&self, at: usize) -> u32 {
+        self.lines[at].0[COUNTS]
+    }
+
+    /// Fetches the beginning of a line's spill.
+    #[inline(always)]
+    pub(super) fn touch_list(&self, at: usize) -> u32 {
+        self.spills.touch(self.lines[at].spill())
+    }
+
+    /// Fetches what an insertion writes to.
+    pub(super) fn touch_for_insertion(&self, hash: u32) -> u32 {
         let at = self.home(hash);
-        self.lines.get(at).map(|line| (At(at as u32), line.spill.raw()))
-    }
-
-    /// Fetches the spill of a line.
-    #[inline(always)]
-    pub(super) fn touch_spill(&self, At(at): At) -> u64 {
-        self.spills.touch(self.lines[at as usize].spill)
+        self.touch(at) ^ self.slots[at][0]
     }
 
     /// Calls `found` with the slots of the fingerprints in a line that differ from `bits` by `max_distance` at most.
     #[inline(always)]
-    pub(super) fn find(&self, At(at): At, bits: u64, max_distance: u32, mut found: impl FnMut(u32)) {
-        let at = at as usize;
+    pub(super) fn find(&self, at: usize, bits: u32, max_distance: u32, mut found: impl FnMut(u32)) {
         let line = &self.lines[at];
-        for i in 0..LINE {
-            if (line.bits[i] ^ bits).count_ones() <= max_distance && i < line.spill.line_count() {
-                found(self.slots[at][i]);
-            }
+        let mut near = line.near(bits, max_distance);
+        while near != 0 {
+            found(self.slots[at][near.trailing_zeros() as usize]);
+            near &= near - 1;
         }
-        self.spills.find(line.spill, bits, max_distance, found);
+        self.spills.find(line.spill(), bits, max_distance, found);
     }
 
     /// Bytes of memory.
@@ -106,35 +169,130 @@ impl Lines {
         self.lines.capacity() * size_of::<Line>()
             + self.slots.capacity() * size_of::<[u32; LINE]>()
             + self.spills.bytes()
+            + self.moved.capacity() * size_of::<(u32, u32, u32)>()
     }
 
-    #[inline(always)]
-    fn home(&self, hash: u32) -> usize {
-        ((u64::from(hash) * self.lines.len() as u64) >> 32) as usize
-    }
-
-    fn put(&mut self, hash: u32, bits: u64, slot: u32) {
-        let at = self.home(hash);
+    fn put(&mut self, at: usize, bits: u32, slot: u32) {
         let line = &mut self.lines[at];
-        self.count += 1;
-        let count = line.spill.line_count();
+        let count = line.count();
         if count < LINE {
-            (line.bits[count], self.slots[at][count]) = (bits, slot);
-            line.spill.set_line_count(count + 1);
+            (line.0[count], self.slots[at][count]) = (bits, slot);
+            line.set_count(count + 1);
         } else {
-            self.spills.push(&mut line.spill, bits, slot);
+            let mut spill = line.spill();
+            self.spills.push(&mut spill, bits, slot);
+            line.set_spill(spill);
         }
     }
 
-    fn resize(&mut self, lines: usize, hash_of: impl Fn(u64) -> u32) {
-        let old = std::mem::take(self);
-        self.lines = vec![Line::default(); lines];
-        self.slots = vec![[0; LINE]; lines];
-        for (line, slots) in old.lines.iter().zip(&old.slots) {
-            let here = line.bits.iter().copied().zip(slots.iter().copied()).take(line.spill.line_count());
-            for (bits, slot) in here.chain(old.spills.iter(line.spill)) {
-                self.put(hash_of(bits), bits, slot);
+    /// Adds a line, and shares out to it what its sibling, the line of the same lower bits, holds.
+    fn split(&mut self, hash_of: impl Fn(u32) -> u32) {
+        let added = self.lines.len();
+        if added == self.lines.capacity() {
+            // By an eighth and not to double.
+            self.lines.reserve_exact(added / 8 + 1);
+            self.slots.reserve_exact(added / 8 + 1);
+        }
+        self.lines.push(Line::default());
+        self.slots.push([0; LINE]);
+        let mut moved = self.take(sibling(added), hash_of);
+        for (hash, bits, slot) in moved.drain(..) {
+            self.put(self.home(hash), bits, slot);
+        }
+        self.moved = moved;
+    }
+
+    /// Gives up the last line; its sibling gets what it holds.
+    fn merge(&mut self) {
+        let last = self.lines.len() - 1;
+        let mut moved = self.take(last, |_| 0);
+        self.lines.pop();
+        self.slots.pop();
+        moved.drain(..).for_each(|(_, bits, slot)| self.put(sibling(last), bits, slot));
+        self.moved = moved;
+        if last < self.lines.capacity() / 4 * 3 {
+            self.lines.shrink_to(last + last / 8);
+            self.slots.shrink_to(last + last / 8);
+        }
+    }
+
+    /// Gives back what spills have left behind, if it is much.
+    fn compact(&mut self) {
+        if self.spills.is_sparse() {
+            let mut spills = self.spills.successor();
+            for line in &mut self.lines {
+                line.set_spill(spills.take_over(line.spill(), &self.spills));
             }
+            self.spills = spills;
+        }
+    }
+
+    /// Empties a line; what it held.
+    fn take(&mut self, at: usize, hash_of: impl Fn(u32) -> u32) -> Vec<(u32, u32, u32)> {
+        let mut all = std::mem::take(&mut self.moved);
+        let line = std::mem::take(&mut self.lines[at]);
+        let here = line.0.into_iter().zip(self.slots[at]).take(line.count());
+        all.extend(
+            here.chain(self.spills.iter(line.spill())).map(|(bits, slot)| (hash_of(slot), bits, slot)),
+        );
+        self.spills.drop(line.spill());
+        all
+    }
+}
+
+/// The line that the hashes of this line, which is not the first one, had while it was not there.
+fn sibling(at: usize) -> usize {
+    at & !(1 << at.ilog2())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn found(lines: &Lines, hash: u32, bits: u32, max_distance: u32) -> Vec<u32> {
+        let mut slots = Vec::new();
+        lines.find(lines.home(hash), bits, max_distance, |slot| slots.push(slot));
+        slots.sort_unstable();
+        slots
+    }
+
+    proptest! {
+        /// Any order of insertions and removals; some hashes come so often that they spill.
+        #[test]
+        fn holds_what_a_map_holds(
+            events in prop::collection::vec((0..3_u8, 0..60_usize), 0..1_500),
+            hashes in prop::collection::vec(any::<u32>(), 60),
+            most in prop::sample::select(vec![1_usize, 4, 1_000]),
+        ) {
+            let mut lines = Lines::new();
+            let mut held: BTreeMap<u32, usize> = BTreeMap::new();
+            let mut hash_by_slot = Vec::new();
+            for (slot, (what, number)) in (0..).zip(events) {
+                // Half of all have one of three hashes.
+                let hash = hashes[if slot % 2 == 0 { number % 3 } else { number }];
+                hash_by_slot.push(hash);
+                if what > 0 || held.is_empty() {
+                    lines.insert(hash, slot / 4, slot, most, |slot| hash_by_slot[slot as usize]);
+                    held.insert(slot, number);
+                } else if let Some((oldest, _)) = held.pop_first() {
+                    lines.remove(hash_by_slot[oldest as usize], oldest);
+                }
+                prop_assert_eq!(lines.count, held.len());
+                let all: Vec<u32> = held.keys().copied().filter(|held| hash_by_slot[*held as usize] == hash).collect();
+                let here = found(&lines, hash, 0, 32);
+                prop_assert!(all.iter().all(|slot| here.contains(slot)));
+                let near: Vec<u32> = here.iter().copied().filter(|slot| (slot / 4).count_ones() <= 1).collect();
+                prop_assert_eq!(found(&lines, hash, 0, 1), near);
+            }
+            prop_assert!(lines.lines.len() <= most);
+            while let Some((oldest, _)) = held.pop_first() {
+                lines.remove(hash_by_slot[oldest as usize], oldest);
+            }
+            prop_assert!(lines.count == 0 && lines.bytes() < 3_000, "{} bytes", lines.bytes());
         }
     }
 }

@@ -17,6 +17,7 @@ mod flips;
 mod hamming;
 mod keys;
 mod lines;
+mod order;
 mod plan;
 mod recent;
 mod segment;
@@ -117,12 +118,9 @@ impl Index {
 
     /// Enters the fingerprints of `batch` under the slots from `first` on. `bits_of` gives what a slot that is in the
     /// index already was entered with, for an index that is being laid out anew.
-    pub(super) fn insert(&mut self, first: u32, batch: &Batch, bits_of: impl Fn(u32) -> u64) {
+    pub(super) fn insert(&mut self, first: u32, batch: &Batch, bits_of: impl Fn(u32) -> u64 + Sync) {
         match self {
-            Self::Keys(shards) if shards.len() > 1 && batch.is_large() => {
-                shards.par_iter_mut().for_each(|shard| shard.insert(first, batch));
-            }
-            Self::Keys(shards) => shards.iter_mut().for_each(|shard| shard.insert(first, batch)),
+            Self::Keys(shards) => for_each_shard(shards, batch, |shard| shard.insert(first, batch)),
             Self::Hamming(hamming) => hamming.insert(first, batch, bits_of),
         }
     }
@@ -171,6 +169,15 @@ fn gather<S: Sync>(
     }
 }
 
+/// Has all shards take in a batch, on several cores where that pays.
+fn for_each_shard<S: Send>(shards: &mut [S], batch: &Batch, take_in: impl Fn(&mut S) + Sync + Send) {
+    if shards.len() > 1 && batch.is_large() {
+        shards.par_iter_mut().for_each(take_in);
+    } else {
+        shards.iter_mut().for_each(take_in);
+    }
+}
+
 /// A row of segments that belongs to one shard.
 #[derive(Debug, Clone, Copy)]
 struct Share {
@@ -184,20 +191,12 @@ impl Share {
         Self { first: number * count, count }
     }
 
-    /// Which of the shard's segments a hash of 64 bits belongs to, if to any.
-    #[inline]
-    fn segment(&self, hash: u64) -> Option<usize> {
-        let segment = (hash >> 56) as usize;
+    /// Which of the shard's segments this one of all is, if it is the shard's.
+    #[inline(always)]
+    fn own(&self, segment: usize) -> Option<usize> {
         let own = segment.wrapping_sub(self.first);
         (own < self.count).then_some(own)
     }
-}
-
-/// The bits of a hash that tell keys apart in a segment: those after the segment's number.
-#[inline]
-fn in_segment(hash: u64) -> u32 {
-    // The greatest hash is left to free entries.
-    ((hash >> 24) as u32).min(u32::MAX - 1)
 }
 
 /// Keys may be small numbers: one multiplication spreads them.

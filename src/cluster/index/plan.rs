@@ -1,103 +1,248 @@
-//! How 64 bits are cut into blocks, so that look-ups within a Hamming distance are quick: the plan.
+//! How look-ups within a Hamming distance are cut into look-ups of equal values: the plan.
 //!
-//! Multi-index hashing (Norouzi, Punjani & Fleet 2012; with all radii 0: Manku, Jain & Das Sarma 2007). With blocks of
-//! radius rᵢ and Σ(rᵢ + 1) = *d* + 1, two fingerprints within distance *d* lie within rᵢ of each other in at least one
-//! block *i*: else they would differ in Σ(rᵢ + 1) > *d* bits. So a centre is entered under its value in each block, and
-//! looked for under all values within rᵢ of each.
+//! Multi-index hashing (Norouzi, Punjani & Fleet 2012). The 64 bits are cut into blocks of radius rᵢ with Σ(rᵢ + 1) = *d* + 1:
+//! two fingerprints within distance *d* lie within rᵢ of each other in at least one block *i*, else they would differ
+//! in Σ(rᵢ + 1) > *d* bits. So a centre is entered under its value in each block, and looked for under all values within
+//! rᵢ of each.
+//!
+//! A block of radius 1 can have several tables instead: it is cut into parts, and each table leaves one of them out. The one bit
+//! that differs lies in one part, so in that part's table the values are equal, and one look-up a table is enough. (Two
+//! blocks cut in three are six tables of 21 bits for distance 3; those of Manku, Jain & Das Sarma 2007, two of five parts, are ten of
+//! 25.)
 //!
 //! Wide blocks have few centres a value and many values within their radius; narrow ones the reverse. Which is quicker
 //! depends on the number of centres, the distance, and on how much fingerprints differ: the plan is the one with the least
 //! cost by a simple model, whose constants were measured (`docs/adr/0008-look-ups.md`). It decides about speed
 //! only: every plan finds the same.
 
-/// Cost in nanoseconds of visiting a value of a block, of comparing a centre found there, and of comparing one in a row.
-const VISIT: f64 = 15.0;
-const COMPARE: f64 = 2.5;
+use super::order::BitOrder;
+
+/// Cost in nanoseconds of visiting a value of a block, of going on to a list where the line is full, of comparing a
+/// centre found there, of fetching one that seems near and is not, and of comparing one in a row.
+const VISIT: f64 = 20.0;
+const LIST: f64 = 15.0;
+const COMPARE: f64 = 0.6;
+const FETCH: f64 = 30.0;
 const SCAN: f64 = 1.0;
+/// What a table costs besides: a new page is entered in it as well, and it takes memory.
+const TABLE: f64 = 40.0;
 /// Blocks have no more values than this within their radius: beyond, comparing all centres is quicker anyway.
 const FLIPS_MAX: f64 = 70_000.0;
 const BLOCKS_MAX: u32 = 8;
+/// Into how many parts a block of radius 1 may be cut; 1: it is not. Two parts are what two blocks are.
+const PARTS: [u32; 3] = [1, 3, 4];
 
-/// The blocks; none where all centres are compared in a row.
+/// The blocks, and the order of bits in which they are telling alike; none where all centres are compared in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Plan(pub(super) Vec<Block>);
+pub(super) struct Plan {
+    blocks: Vec<Block>,
+    order: BitOrder,
+}
 
 /// Some neighbouring bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Block {
+struct Block {
     /// Bits below it.
-    pub(super) shift: u32,
+    shift: u32,
     /// Its bits, 1 to 64.
-    pub(super) width: u32,
+    width: u32,
     /// How many of them may differ.
+    radius: u32,
+    /// Tables, each of which leaves out one part; 1 where there is one table of the whole block.
+    parts: u32,
+}
+
+/// What a table is sorted by: the bits of a block, but for one part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Key {
+    /// Bits below the block, and bits of the block.
+    shift: u32,
+    block: u32,
+    /// Bits of the block below the part that is left out, and bits of that part.
+    below: u32,
+    hole: u32,
+    /// How many bits may differ.
     pub(super) radius: u32,
 }
 
-impl Block {
-    /// The block's bits, moved to the lower end.
-    #[inline]
-    pub(super) fn of(&self, bits: u64) -> u64 {
-        bits >> self.shift & u64::MAX >> (64 - self.width)
-    }
-}
-
 impl Plan {
-    /// The blocks and radii for `count` blocks, as even as can be: the narrower a block, the greater its radius.
-    pub(super) fn even(count: u32, max_distance: u32) -> Self {
-        let share = |total: u32, number: u32| total / count + u32::from(number < total % count);
-        let mut shift = 64;
-        let blocks = (0..count).map(|number| {
-            let width = share(64, number);
-            shift -= width;
-            Block { shift, width, radius: share(max_distance + 1, count - 1 - number) - 1 }
-        });
-        Self(blocks.collect())
+    /// All centres are compared in a row.
+    pub(super) fn row() -> Self {
+        Self { blocks: Vec::new(), order: BitOrder::balanced(&[64], &[0.5; 64]).0 }
     }
 
-    /// The quickest plan for `centres` centres, any two of which differ in bit *i* with probability `differ[i]`.
-    pub(super) fn choose(centres: usize, max_distance: u32, differ: &[f64; 64]) -> Self {
+    /// The blocks for `count` blocks, as even as can be: the narrower a block, the greater its radius. Those of radius 1
+    /// are cut into `parts`.
+    fn even(count: u32, parts: u32, max_distance: u32, differ: &[f64; 64]) -> (Self, [f64; 64]) {
+        let mut shift = 64;
+        let block = |number| {
+            let width = share(64, count, number);
+            shift -= width;
+            let radius = share(max_distance + 1, count, count - 1 - number) - 1;
+            Block { shift, width, radius, parts: if radius == 1 { parts.min(width) } else { 1 } }
+        };
+        let mut blocks: Vec<Block> = (0..count).map(block).collect();
+        blocks.reverse();
+        let widths: Vec<u32> = blocks.iter().flat_map(Block::part_widths).collect();
+        let (order, differ) = BitOrder::balanced(&widths, differ);
+        (Self { blocks, order }, differ)
+    }
+
+    /// Every plan for this distance, with the probability, bit by bit in its order, that two centres differ.
+    fn all(max_distance: u32, differ: &[f64; 64]) -> impl Iterator<Item = (Self, [f64; 64])> {
         let most = BLOCKS_MAX.min(max_distance + 1);
-        let plans = (1..=most).map(|count| Self::even(count, max_distance));
-        let possible = plans.filter(|plan| plan.0.iter().all(|block| block.flips() <= FLIPS_MAX));
-        let all = possible.chain([Self(Vec::new())]);
-        let cost = |plan: &Self| plan.cost(centres, differ);
-        all.min_by(|a, b| cost(a).total_cmp(&cost(b))).expect("at least one plan")
+        (1..=most).flat_map(move |count| {
+            PARTS
+                .into_iter()
+                .filter(move |parts| *parts == 1 || (1..2 * count).contains(&(max_distance + 1 - count)))
+                .map(move |parts| Self::even(count, parts, max_distance, differ))
+        })
+    }
+
+    /// The quickest plan for `centres` centres, any two of which differ in bit *i* with probability `differ[i]`, and its
+    /// expected nanoseconds a look-up.
+    pub(super) fn choose(centres: usize, max_distance: u32, differ: &[f64; 64]) -> (Self, f64) {
+        let possible = Self::all(max_distance, differ)
+            .filter(|(plan, _)| plan.blocks.iter().all(|block| block.flips() <= FLIPS_MAX));
+        let costs = possible.map(|(plan, differ)| {
+            let cost = plan.cost_in_order(centres, max_distance, &differ);
+            (plan, cost)
+        });
+        let row = (Self::row(), centres as f64 * SCAN);
+        costs.chain([row]).min_by(|(_, a), (_, b)| a.total_cmp(b)).expect("at least one plan")
     }
 
     /// Expected nanoseconds of a look-up.
-    pub(super) fn cost(&self, centres: usize, differ: &[f64; 64]) -> f64 {
-        let centres = centres as f64;
-        if self.0.is_empty() {
-            return centres * SCAN;
+    pub(super) fn cost(&self, centres: usize, max_distance: u32, differ: &[f64; 64]) -> f64 {
+        let mut ordered = [0.0; 64];
+        for (bit, differ) in differ.iter().enumerate() {
+            ordered[self.order.apply(1 << bit).trailing_zeros() as usize] = *differ;
         }
-        let cost =
-            |block: &Block| block.flips() * VISIT + centres * block.share_within_radius(differ) * COMPARE;
-        self.0.iter().map(cost).sum()
+        self.cost_in_order(centres, max_distance, &ordered)
+    }
+
+    fn cost_in_order(&self, centres: usize, max_distance: u32, differ: &[f64; 64]) -> f64 {
+        if self.is_row() {
+            return centres as f64 * SCAN;
+        }
+        let cost = |key: Key| {
+            let flips = flips(key.width(), key.radius);
+            let here = key.differ(differ);
+            let compared = centres as f64 * within(&here, key.radius);
+            let rest: Vec<f64> = (0..u32::BITS).map(|bit| differ[key.rest_bit(bit) as usize]).collect();
+            let lists = (compared / flips / super::lines::MEAN as f64).min(1.0);
+            TABLE
+                + flips * (VISIT + lists * LIST)
+                + compared * (COMPARE + within(&rest, max_distance) * FETCH)
+        };
+        self.keys().map(cost).sum()
+    }
+
+    /// Whether all centres are compared in a row.
+    pub(super) fn is_row(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// The order in which the bits are cut.
+    pub(super) fn order(&self) -> &BitOrder {
+        &self.order
+    }
+
+    /// What each of its tables is sorted by.
+    pub(super) fn keys(&self) -> impl Iterator<Item = Key> + '_ {
+        self.blocks.iter().flat_map(|block| {
+            let &Block { shift, width, radius, parts } = block;
+            let mut below = 0;
+            let leave_out = move |hole| {
+                below += hole;
+                Key { shift, block: width, below: below - hole, hole, radius: 0 }
+            };
+            let whole = Key { shift, block: width, below: 0, hole: 0, radius };
+            let one = (parts == 1).then_some(whole);
+            one.into_iter().chain(block.part_widths().filter(move |_| parts > 1).map(leave_out))
+        })
     }
 }
 
+/// The share of one of so many in a total, as even as can be, the first ones greater.
+fn share(total: u32, count: u32, number: u32) -> u32 {
+    total / count + u32::from(number < total % count)
+}
+
 impl Block {
-    /// Values within its radius of any value.
-    fn flips(&self) -> f64 {
-        let (mut flips, mut ways) = (1.0, 1.0);
-        for r in 1..=self.radius.min(self.width) {
-            ways *= f64::from(self.width - r + 1) / f64::from(r);
-            flips += ways;
-        }
-        flips
+    fn part_widths(&self) -> impl Iterator<Item = u32> + use<> {
+        let Self { width, parts, .. } = *self;
+        (0..parts).map(move |part| share(width, parts, part))
     }
 
-    /// The probability that two fingerprints lie within the radius here, if their bits are independent.
-    fn share_within_radius(&self, differ: &[f64; 64]) -> f64 {
-        let mut by_distance = vec![0.0; self.radius as usize + 1];
-        by_distance[0] = 1.0;
-        for differ in &differ[self.shift as usize..(self.shift + self.width) as usize] {
-            for at in (0..by_distance.len()).rev() {
-                let from_below = if at > 0 { by_distance[at - 1] * differ } else { 0.0 };
-                by_distance[at] = by_distance[at] * (1.0 - differ) + from_below;
-            }
+    /// Values that one look-up asks for.
+    fn flips(&self) -> f64 {
+        if self.parts > 1 { f64::from(self.parts) } else { flips(self.width, self.radius) }
+    }
+}
+
+impl Key {
+    /// Its bits, 1 to 64.
+    pub(super) fn width(&self) -> u32 {
+        self.block - self.hole
+    }
+
+    /// A fingerprint's value, moved to the lower end.
+    #[inline]
+    pub(super) fn of(&self, bits: u64) -> u64 {
+        let block = bits >> self.shift & u64::MAX >> (64 - self.block);
+        let below = (1 << self.below) - 1;
+        block & below | block >> self.hole & !below
+    }
+
+    /// 32 bits of a fingerprint, outside the block where there are so many: what candidates are compared by.
+    #[inline]
+    pub(super) fn rest(&self, bits: u64) -> u32 {
+        bits.rotate_right(self.shift + self.block) as u32
+    }
+
+    /// Which bit of a fingerprint is this one of [`Self::rest`].
+    fn rest_bit(&self, bit: u32) -> u32 {
+        (self.shift + self.block + bit) % 64
+    }
+
+    /// The probabilities of its own bits.
+    fn differ(&self, differ: &[f64; 64]) -> Vec<f64> {
+        let hole = self.below..self.below + self.hole;
+        let own = (0..self.block).filter(|bit| !hole.contains(bit));
+        own.map(|bit| differ[(self.shift + bit) as usize]).collect()
+    }
+}
+
+/// Values of so many bits within a radius of any value.
+fn flips(width: u32, radius: u32) -> f64 {
+    let (mut flips, mut ways) = (1.0, 1.0);
+    for r in 1..=radius.min(width) {
+        ways *= f64::from(width - r + 1) / f64::from(r);
+        flips += ways;
+    }
+    flips
+}
+
+/// The probability that no more bits than `radius` differ, if each does with its own probability.
+fn within(differ: &[f64], radius: u32) -> f64 {
+    let mut by_distance = vec![0.0; radius as usize + 1];
+    by_distance[0] = 1.0;
+    for differ in differ {
+        for at in (0..by_distance.len()).rev() {
+            let from_below = if at > 0 { by_distance[at - 1] * differ } else { 0.0 };
+            by_distance[at] = by_distance[at] * (1.0 - differ) + from_below;
         }
-        by_distance.iter().sum()
+    }
+    by_distance.iter().sum()
+}
+
+#[cfg(test)]
+impl Plan {
+    /// Every plan for this distance that asks for few enough values.
+    pub(super) fn all_below(values: f64, max_distance: u32) -> impl Iterator<Item = Self> {
+        let plans = Self::all(max_distance, &[0.5; 64]).map(|(plan, _)| plan);
+        plans.filter(move |plan| plan.blocks.iter().map(Block::flips).sum::<f64>() <= values)
     }
 }
 
@@ -108,34 +253,79 @@ mod tests {
     #[test]
     fn blocks_cover_all_bits_and_radii_follow_the_rule() {
         for max_distance in 0..=16 {
-            for count in 1..=BLOCKS_MAX.min(max_distance + 1) {
-                let Plan(blocks) = Plan::even(count, max_distance);
-                let bits = blocks.iter().map(|block| block.of(u64::MAX) << block.shift).fold(0, |a, b| {
-                    assert_eq!(a & b, 0, "no bit twice");
-                    a | b
+            for plan in Plan::all_below(f64::INFINITY, max_distance) {
+                let bits = plan.blocks.iter().fold(0, |all, block| {
+                    let bits = (u64::MAX >> (64 - block.width)) << block.shift;
+                    assert_eq!(all & bits, 0, "no bit twice");
+                    assert_eq!(block.part_widths().sum::<u32>(), block.width);
+                    all | bits
                 });
                 assert_eq!(bits, u64::MAX);
-                assert_eq!(blocks.iter().map(|block| block.radius + 1).sum::<u32>(), max_distance + 1);
+                assert_eq!(plan.blocks.iter().map(|block| block.radius + 1).sum::<u32>(), max_distance + 1);
+            }
+        }
+    }
+
+    /// Wherever bits differ, up to the distance, some table has no more of them than its radius.
+    #[test]
+    fn every_near_fingerprint_is_looked_for() {
+        for max_distance in 0..=8 {
+            for plan in Plan::all_below(f64::INFINITY, max_distance) {
+                let masks: Vec<(u64, u32)> = plan
+                    .keys()
+                    .map(|key| {
+                        (
+                            (0..64).filter(|bit| key.of(1 << bit) != 0).fold(0, |all, bit| all | 1 << bit),
+                            key.radius,
+                        )
+                    })
+                    .collect();
+                for seed in 0..2_000_u64 {
+                    let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(max_distance);
+                    let flips = (0..max_distance).fold(0_u64, |flips, _| {
+                        x = (x ^ x >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+                        flips | 1 << (x >> 58)
+                    });
+                    assert!(
+                        masks.iter().any(|(mask, radius)| (flips & mask).count_ones() <= *radius),
+                        "{flips:x} by {:?}",
+                        plan.blocks
+                    );
+                }
             }
         }
     }
 
     #[test]
+    fn keys_leave_one_part_out() {
+        let (plan, _) = Plan::even(2, 3, 3, &[0.5; 64]);
+        let keys: Vec<Key> = plan.keys().collect();
+        assert_eq!(keys.iter().map(Key::width).collect::<Vec<_>>(), [21, 21, 22, 21, 21, 22]);
+        for key in keys {
+            let own = (0..64).filter(|bit| key.of(1 << bit) != 0).count();
+            assert_eq!(own, key.width() as usize);
+            assert_eq!(key.of(u64::MAX), u64::MAX >> (64 - key.width()));
+            assert!((0..32).all(|bit| key.rest(1 << key.rest_bit(bit)) == 1 << bit));
+            assert!((0..32).all(|bit| key.of(1 << key.rest_bit(bit)) == 0), "outside the block");
+        }
+    }
+
+    #[test]
     fn more_centres_ask_for_wider_blocks() {
-        let blocks = |centres, max_distance| Plan::choose(centres, max_distance, &[0.5; 64]).0.len();
-        assert_eq!(blocks(50, 3), 0, "a few are compared in a row");
-        let counts = [1_000, 1_000_000, 10_000_000, 100_000_000].map(|centres| blocks(centres, 3));
-        assert!(counts.windows(2).all(|pair| pair[0] >= pair[1]), "{counts:?}");
-        assert!(counts[0] == 4 && counts[3] == 2, "{counts:?}");
-        assert_eq!(blocks(1 << 20, 0), 1, "equal ones share all bits");
+        let widest = |centres, max_distance| {
+            let (plan, _) = Plan::choose(centres, max_distance, &[0.5; 64]);
+            plan.keys().map(|key| key.width()).max().unwrap_or(0)
+        };
+        assert_eq!(widest(50, 3), 0, "a few are compared in a row");
+        let widths = [1_000, 1_000_000, 10_000_000, 100_000_000].map(|centres| widest(centres, 3));
+        assert!(widths.windows(2).all(|pair| pair[0] <= pair[1]), "{widths:?}");
+        assert!(widths[0] == 16 && widths[3] > 20, "{widths:?}");
+        assert_eq!(widest(1 << 20, 0), 64, "equal ones share all bits");
     }
 
     #[test]
     fn bits_that_seldom_differ_count_less() {
-        let block = Block { shift: 0, width: 2, radius: 1 };
-        let mut differ = [0.5; 64];
-        assert!((block.share_within_radius(&differ) - 0.75).abs() < 1e-9);
-        differ[0] = 0.0;
-        assert!((block.share_within_radius(&differ) - 1.0).abs() < 1e-9);
+        assert!((within(&[0.5, 0.5], 1) - 0.75).abs() < 1e-9);
+        assert!((within(&[0.0, 0.5], 1) - 1.0).abs() < 1e-9);
     }
 }

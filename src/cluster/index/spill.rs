@@ -1,107 +1,133 @@
 //! What did not fit into lines: a list for each, all in one arena.
 //!
 //! How much room a list has follows from its length, so a line needs to know no more than where it begins and how long
-//! it is. Lists that outgrow their room move; rooms that become free are used again by lists of that length.
+//! it is. Lists that outgrow their room move to the arena's end. What they leave behind is free until a quarter of the arena
+//! is: then all lists move to a new one.
 
-use std::collections::BTreeMap;
+/// Values in a cache line, and lines of a list that are fetched ahead.
+const LINE: usize = 16;
+const TOUCHED_LINES: usize = 4;
 
-/// Lists up to this length have room for an even number.
-const SHORT: u32 = 8;
-
-/// Where a line's list is, and how many fingerprints the line itself holds.
+/// What does not fit into a line.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Spill {
-    start: u32,
-    /// The list's length times 8, and the line's own count, which is 7 at most.
-    counts: u32,
+    /// Where in the arena it begins.
+    pub(super) start: u32,
+    /// Fingerprints in it.
+    pub(super) length: u32,
 }
 
 impl Spill {
-    /// Fingerprints in the line itself.
-    #[inline(always)]
-    pub(super) fn line_count(self) -> usize {
-        (self.counts & 7) as usize
-    }
-
-    /// Sets that.
-    pub(super) fn set_line_count(&mut self, count: usize) {
-        self.counts = self.counts & !7 | count as u32;
-    }
-
-    /// All of it as one word.
-    #[inline(always)]
-    pub(super) fn raw(self) -> u64 {
-        u64::from(self.start) << 32 | u64::from(self.counts)
-    }
-
-    #[inline(always)]
-    fn length(self) -> u32 {
-        self.counts >> 3
-    }
-
-    fn set_length(&mut self, length: u32) {
-        self.counts = self.counts & 7 | length << 3;
-    }
-
     #[inline(always)]
     fn range(self) -> std::ops::Range<usize> {
-        self.start as usize..self.start as usize + self.length() as usize
+        self.start as usize..self.start as usize + self.length as usize
     }
 }
 
 /// The arena.
 #[derive(Debug, Default)]
 pub(super) struct Spills {
-    bits: Vec<u64>,
+    bits: Vec<u32>,
     slots: Vec<u32>,
-    /// Where rooms of each size are free.
-    free: BTreeMap<u32, Vec<u32>>,
+    /// Places that no list has room in.
+    free: usize,
 }
 
 impl Spills {
     /// Adds to a list.
-    pub(super) fn push(&mut self, spill: &mut Spill, bits: u64, slot: u32) {
-        let length = spill.length();
-        if room(length) <= length {
-            self.move_to(spill, length + 1);
+    pub(super) fn push(&mut self, spill: &mut Spill, bits: u32, slot: u32) {
+        let length = spill.length;
+        if room(length) == length {
+            let old = spill.range();
+            self.free += old.len();
+            self.reserve(room(length + 1) as usize);
+            spill.start =
+                u32::try_from(self.bits.len()).expect("a piece of an index has fewer than 2^32 entries");
+            for values in [&mut self.bits, &mut self.slots] {
+                values.extend_from_within(old.clone());
+                values.resize(spill.start as usize + room(length + 1) as usize, 0);
+            }
         }
         let at = (spill.start + length) as usize;
         (self.bits[at], self.slots[at]) = (bits, slot);
-        spill.set_length(length + 1);
+        spill.length += 1;
     }
 
     /// Takes the last one from a list.
-    pub(super) fn pop(&mut self, spill: &mut Spill) -> Option<(u64, u32)> {
+    pub(super) fn pop(&mut self, spill: &mut Spill) -> Option<(u32, u32)> {
         let last = spill.range().last()?;
-        let taken = (self.bits[last], self.slots[last]);
-        let length = spill.length() - 1;
-        spill.set_length(length);
-        if room(length) < room(length + 1) {
-            let old = *spill;
-            self.move_to(spill, length);
-            self.free.entry(room(length + 1)).or_default().push(old.start);
-        }
-        Some(taken)
+        spill.length -= 1;
+        self.free += (room(spill.length + 1) - room(spill.length)) as usize;
+        Some((self.bits[last], self.slots[last]))
     }
 
     /// Takes `slot` from a list; false if it is not there.
     pub(super) fn remove(&mut self, spill: &mut Spill, slot: u32) -> bool {
         let Some(at) = spill.range().find(|at| self.slots[*at] == slot) else { return false };
-        let last = spill.range().end - 1;
-        (self.bits[at], self.slots[at]) = (self.bits[last], self.slots[last]);
-        self.pop(spill).is_some()
+        let Some(last) = self.pop(spill) else { return false };
+        (self.bits[at], self.slots[at]) = last;
+        true
     }
 
-    /// Fetches the beginning of a list.
+    /// Gives up a list.
+    pub(super) fn drop(&mut self, spill: Spill) {
+        self.free += room(spill.length) as usize;
+    }
+
+    /// Whether enough is free to move all lists with [`Self::take_over`].
+    pub(super) fn is_sparse(&self) -> bool {
+        self.free * 4 > self.bits.len() && self.free > 16
+    }
+
+    /// An empty arena with room for all lists of this one.
+    pub(super) fn successor(&self) -> Self {
+        let mut successor = Self::default();
+        successor.reserve(self.bits.len() - self.free);
+        successor
+    }
+
+    /// Moves a list of another arena to this one.
+    pub(super) fn take_over(&mut self, spill: Spill, from: &Self) -> Spill {
+        let start = self.bits.len();
+        let end = start + room(spill.length) as usize;
+        for (to, from) in [(&mut self.bits, &from.bits), (&mut self.slots, &from.slots)] {
+            to.extend_from_slice(&from[spill.range()]);
+            to.resize(end, 0);
+        }
+        Spill { start: start as u32, ..spill }
+    }
+
+    /// Fetches the beginning of a list; the processor sees by itself that the rest follows.
     #[inline(always)]
-    pub(super) fn touch(&self, spill: Spill) -> u64 {
-        if spill.length() == 0 { 0 } else { self.bits[spill.start as usize] }
+    pub(super) fn touch(&self, spill: Spill) -> u32 {
+        let lines = (spill.length as usize).div_ceil(LINE).min(TOUCHED_LINES);
+        let line = |line| self.bits.get(spill.start as usize + line * LINE).copied().unwrap_or(0);
+        (1..lines).fold(line(0), |touched, number| touched ^ line(number))
     }
 
     /// Calls `found` with the slots of what differs from `bits` by `max_distance` at most.
     #[inline(always)]
-    pub(super) fn find(&self, spill: Spill, bits: u64, max_distance: u32, mut found: impl FnMut(u32)) {
-        for (at, other) in spill.range().zip(&self.bits[spill.range()]) {
+    pub(super) fn find(&self, spill: Spill, bits: u32, max_distance: u32, mut found: impl FnMut(u32)) {
+        let all = &self.bits[spill.range()];
+        let mut first = spill.start as usize;
+        let (some, rest) = all.as_chunks::<8>();
+        for some in some {
+            // Whether any of them is near takes no branch each.
+            let mut any = false;
+            for other in some {
+                any |= (other ^ bits).count_ones() <= max_distance;
+            }
+            if any {
+                self.find_in(first, some, bits, max_distance, &mut found);
+            }
+            first += some.len();
+        }
+        self.find_in(first, rest, bits, max_distance, &mut found);
+    }
+
+    #[inline(always)]
+    fn find_in(&self, first: usize, some: &[u32], bits: u32, max_distance: u32, found: &mut impl FnMut(u32)) {
+        for (at, other) in (first..).zip(some) {
             if (other ^ bits).count_ones() <= max_distance {
                 found(self.slots[at]);
             }
@@ -109,50 +135,29 @@ impl Spills {
     }
 
     /// A list.
-    pub(super) fn iter(&self, spill: Spill) -> impl Iterator<Item = (u64, u32)> + '_ {
+    pub(super) fn iter(&self, spill: Spill) -> impl Iterator<Item = (u32, u32)> + '_ {
         spill.range().map(|at| (self.bits[at], self.slots[at]))
     }
 
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
-        let free: usize = self.free.values().map(|rooms| 32 + rooms.capacity() * 4).sum();
-        self.bits.capacity() * 8 + self.slots.capacity() * 4 + free
+        (self.bits.capacity() + self.slots.capacity()) * 4
     }
 
-    /// Gives a list room for `length`.
-    fn move_to(&mut self, spill: &mut Spill, length: u32) {
-        let old = *spill;
-        let room = room(length);
-        spill.start = match self.free.get_mut(&room).and_then(Vec::pop) {
-            Some(start) => start,
-            None => {
-                let start = self.bits.len();
-                let end = start + room as usize;
-                if end > self.bits.capacity() {
-                    // By an eighth and not to double.
-                    self.bits.reserve_exact(start / 8 + room as usize);
-                    self.slots.reserve_exact(start / 8 + room as usize);
-                }
-                self.bits.resize(end, 0);
-                self.slots.resize(end, 0);
-                u32::try_from(start).expect("a piece of an index has fewer than 2^32 entries")
-            }
-        };
-        let kept = old.range().len().min(length as usize);
-        let from = old.start as usize;
-        self.bits.copy_within(from..from + kept, spill.start as usize);
-        self.slots.copy_within(from..from + kept, spill.start as usize);
-        if length > old.length() && old.length() > 0 {
-            self.free.entry(self::room(old.length())).or_default().push(old.start);
+    /// Makes room for so many more: by an eighth and not to double.
+    fn reserve(&mut self, more: usize) {
+        let length = self.bits.len();
+        if length + more > self.bits.capacity() {
+            self.bits.reserve_exact(length / 8 + more);
+            self.slots.reserve_exact(length / 8 + more);
         }
     }
 }
 
-/// For how many a list of this length has room: at most a quarter more.
+/// For how many a list of this length has room: a quarter more at most, from sixteen on.
 #[inline]
 fn room(length: u32) -> u32 {
-    let step = if length <= SHORT { 2 } else { length.next_power_of_two() / 8 };
-    length.div_ceil(step) * step
+    length.next_multiple_of((length.next_power_of_two() / 8).max(4))
 }
 
 #[cfg(test)]
@@ -163,10 +168,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn holds_what_lists_hold(steps in prop::collection::vec((0..4_usize, 0..3_u8, any::<u64>()), 0..2_000)) {
+        fn holds_what_lists_hold(steps in prop::collection::vec((0..4_usize, 0..3_u8, any::<u32>()), 0..2_000)) {
             let mut spills = Spills::default();
             let mut handles = [Spill::default(); 4];
-            let mut lists: [Vec<(u64, u32)>; 4] = Default::default();
+            let mut lists: [Vec<(u32, u32)>; 4] = Default::default();
             for (slot, (list, what, bits)) in (0..).zip(steps) {
                 let (handle, naive) = (&mut handles[list], &mut lists[list]);
                 // Mostly pushes, so that lists pass several sizes; runs of pops bring them back.
@@ -180,27 +185,35 @@ mod tests {
                         prop_assert!(spills.remove(handle, gone));
                         prop_assert!(!spills.remove(handle, gone));
                     }
+                    _ if slot % 97 == 0 => {
+                        spills.drop(*handle);
+                        *handle = Spill::default();
+                        naive.clear();
+                    }
                     _ => prop_assert_eq!(spills.pop(handle).is_some(), naive.pop().is_some()),
                 }
-                handle.set_line_count(slot as usize % 8);
-                prop_assert_eq!(handle.line_count(), slot as usize % 8);
-                let mut found: Vec<(u64, u32)> = spills.iter(*handle).collect();
-                let mut expected = naive.clone();
+                if spills.is_sparse() {
+                    let mut successor = spills.successor();
+                    handles = handles.map(|handle| successor.take_over(handle, &spills));
+                    prop_assert_eq!(successor.free, 0);
+                    spills = successor;
+                }
+                let mut found: Vec<(u32, u32)> = spills.iter(handles[list]).collect();
+                let mut expected = lists[list].clone();
                 found.sort_unstable();
                 expected.sort_unstable();
                 prop_assert_eq!(found, expected);
                 // What the naive list holds in another order is the same to pop.
-                *naive = spills.iter(*handle).collect();
+                lists[list] = spills.iter(handles[list]).collect();
+                let taken: usize = handles.iter().map(|handle| room(handle.length) as usize).sum();
+                prop_assert_eq!(taken + spills.free, spills.bits.len());
             }
-            let room = |list: &Vec<(u64, u32)>| room(list.len() as u32) as usize;
-            let free: usize = spills.free.iter().map(|(room, rooms)| *room as usize * rooms.len()).sum();
-            prop_assert_eq!(lists.iter().map(room).sum::<usize>() + free, spills.bits.len());
         }
     }
 
     #[test]
     fn room_is_a_quarter_more_at_most() {
-        assert_eq!([0, 1, 2, 3, 8, 9, 16, 17, 33].map(room), [0, 2, 2, 4, 8, 10, 16, 20, 40]);
-        assert!((8..10_000).all(|length| (length..=length + length / 4).contains(&room(length))));
+        assert_eq!([0, 1, 4, 5, 16, 17, 33, 65].map(room), [0, 4, 4, 8, 16, 20, 40, 80]);
+        assert!((16..10_000).all(|length| (length..=length + length / 4).contains(&room(length))));
     }
 }

@@ -5,9 +5,13 @@
 //! compressed together; the rest, which does not, stays as it is and is read without that.
 
 use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use zstd::bulk::{Compressor, Decompressor};
 
 use super::Centroid;
 use crate::page::timestamp::Timestamp;
+use crate::varint::{push_varint, take_varint};
 
 /// Centres in a block.
 const BLOCK: usize = 128;
@@ -16,10 +20,11 @@ const LEVEL: i32 = 1;
 const IN_MEMORY: &str = "a block that was written here";
 
 /// All centres.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Cold {
     sealed: VecDeque<Sealed>,
     open: Open,
+    codec: Mutex<Codec>,
     /// Number of the oldest centre, and of the one that will come next.
     first: u64,
     end: u64,
@@ -62,13 +67,30 @@ struct Sealed {
     texts_bytes: u32,
 }
 
+/// What compresses and unpacks; making it anew for each block would take longer than its work.
+struct Codec {
+    compressor: Compressor<'static>,
+    decompressor: Decompressor<'static>,
+}
+
+impl Default for Codec {
+    fn default() -> Self {
+        const NEVER: &str = "memory for zstd, at a level that exists";
+        Self {
+            compressor: Compressor::new(LEVEL).expect(NEVER),
+            decompressor: Decompressor::new().expect(NEVER),
+        }
+    }
+}
+
 impl Cold {
     /// Adds a centre, of whose fingerprint only `rest` is kept.
     pub(super) fn push(&mut self, centroid: &Centroid, rest: &[u8]) {
         self.open.push(centroid, rest);
         self.end += 1;
         if self.end.is_multiple_of(BLOCK as u64) {
-            self.sealed.push_back(std::mem::take(&mut self.open).seal());
+            let codec = self.codec.get_mut().unwrap_or_else(PoisonError::into_inner);
+            self.sealed.push_back(self.open.seal(codec));
         }
     }
 
@@ -137,7 +159,8 @@ impl Cold {
         match self.sealed.get((block - self.first / BLOCK as u64) as usize) {
             None => self.open.texts.clone(),
             Some(sealed) => {
-                zstd::bulk::decompress(&sealed.texts, sealed.texts_bytes as usize).expect(IN_MEMORY)
+                let mut codec = self.codec.lock().unwrap_or_else(PoisonError::into_inner);
+                codec.decompressor.decompress(&sealed.texts, sealed.texts_bytes as usize).expect(IN_MEMORY)
             }
         }
     }
@@ -145,32 +168,39 @@ impl Cold {
 
 impl Open {
     fn push(&mut self, centroid: &Centroid, rest: &[u8]) {
-        put_varint(&mut self.records, zigzag(centroid.log_offset.wrapping_sub(self.last.log_offset) as i64));
+        let difference = centroid.log_offset.wrapping_sub(self.last.log_offset) as i64;
+        push_varint(zigzag(difference), &mut self.records);
         self.last.log_offset = centroid.log_offset;
         // 0 is no time; the difference of two times is one more.
         match centroid.log_time {
-            None => put_varint(&mut self.records, 0),
+            None => push_varint(0_u64, &mut self.records),
             Some(time) => {
                 let ms = time.as_ms();
-                put_varint(&mut self.records, zigzag(ms.wrapping_sub(self.last.log_time_ms)).wrapping_add(1));
+                let difference = zigzag(ms.wrapping_sub(self.last.log_time_ms));
+                push_varint(difference.wrapping_add(1), &mut self.records);
                 self.last.log_time_ms = ms;
             }
         }
         self.records.extend_from_slice(&centroid.text_digest.to_le_bytes());
-        put_varint(&mut self.records, rest.len() as u64);
+        push_varint(rest.len() as u64, &mut self.records);
         self.records.extend_from_slice(rest);
         for text in [&centroid.page_id, &centroid.url] {
-            put_varint(&mut self.texts, text.len() as u64);
+            push_varint(text.len() as u64, &mut self.texts);
             self.texts.extend_from_slice(text.as_bytes());
         }
     }
 
-    fn seal(self) -> Sealed {
-        Sealed {
-            records: self.records.into(),
-            texts: zstd::bulk::compress(&self.texts, LEVEL).expect("memory for a block").into(),
+    /// Makes a full block of it, and begins the next one in the same memory.
+    fn seal(&mut self, codec: &mut Codec) -> Sealed {
+        let sealed = Sealed {
+            records: self.records.as_slice().into(),
+            texts: codec.compressor.compress(&self.texts).expect("memory for a block").into(),
             texts_bytes: u32::try_from(self.texts.len()).expect("limits of ids and urls keep a block small"),
-        }
+        };
+        self.records.clear();
+        self.texts.clear();
+        self.last = Last::default();
+        sealed
     }
 }
 
@@ -242,26 +272,9 @@ fn unzigzag(number: u64) -> i64 {
     (number >> 1) as i64 ^ -((number & 1) as i64)
 }
 
-/// Seven bits a byte, the lowest first; all but the last have the highest bit set.
-fn put_varint(bytes: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        bytes.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    bytes.push(number as u8);
-}
-
+/// Takes a number that was written here.
 fn varint(bytes: &mut &[u8]) -> u64 {
-    let mut number = 0;
-    for shift in (0..64).step_by(7) {
-        let (byte, rest) = bytes.split_first().expect(IN_MEMORY);
-        *bytes = rest;
-        number |= u64::from(byte & 0x7f) << shift;
-        if *byte < 0x80 {
-            break;
-        }
-    }
-    number
+    take_varint(bytes).expect(IN_MEMORY)
 }
 
 #[cfg(test)]

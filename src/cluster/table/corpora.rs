@@ -23,6 +23,8 @@ pub(super) struct Corpora {
     ids: HashMap<Box<str>, Vec<(u64, CorpusId)>>,
     /// By number.
     entries: Vec<Entry>,
+    /// The one that was entered last: mostly the next one too.
+    last: Option<CorpusId>,
     unused: Vec<CorpusId>,
 }
 
@@ -37,6 +39,11 @@ impl Corpora {
     /// The number of a corpus, if it has centres.
     #[inline]
     pub(super) fn find(&self, name: &str, fingerprint_hash: u64) -> Option<CorpusId> {
+        if let Some(last) = self.last
+            && self.get(last) == (name, fingerprint_hash)
+        {
+            return Some(last);
+        }
         let ids = self.ids.get(name)?;
         ids.iter().find(|(hash, _)| *hash == fingerprint_hash).map(|(_, id)| *id)
     }
@@ -59,6 +66,7 @@ impl Corpora {
             id
         });
         self.entries[id.0 as usize].centroids += 1;
+        self.last = Some(id);
         id
     }
 
@@ -70,6 +78,7 @@ impl Corpora {
             return;
         }
         let name = std::mem::take(&mut entry.name);
+        self.last = None;
         if let Some(ids) = self.ids.get_mut(&name) {
             ids.retain(|(_, other)| *other != id);
             if ids.is_empty() {

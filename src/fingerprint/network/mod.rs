@@ -35,10 +35,11 @@ use self::lexicon::ConceptLexicon;
 use super::agglomerate_term::shared_terms;
 use super::idf::IdfTable;
 use super::resources::{ResourceError, Resources};
-use super::term_vector::{self, TermVector, push_varint, take_varint};
+use super::term_vector::{self, TermVector};
 use super::tf_idf::prefix_keys;
 use super::{Comparison, Detector, shown, ten_thousandths};
 use crate::segment::Terms;
+use crate::varint::{push_varint, take_varint};
 
 /// Part of the fingerprint hash: raised whenever the same terms may give another fingerprint than before.
 const VERSION: u32 = 1;
