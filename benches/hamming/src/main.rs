@@ -19,7 +19,7 @@ use leitong::config::ExpiryConfig;
 use leitong::fingerprint::simhash::simhash_of;
 
 const QUERIES: usize = 1_024;
-const ROUNDS: usize = 64;
+const ROUNDS: usize = 512;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();

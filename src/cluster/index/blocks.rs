@@ -3,13 +3,17 @@
 use std::hint::black_box;
 
 use super::flips::flips;
-use super::lines::Lines;
+use super::lines::{Entry, Lines};
 use super::order::BitOrder;
 use super::plan::{Key, Plan};
+use super::spill::Wanted;
 use super::{Batch, Hit, SEGMENTS, Share};
 
 /// Lines that are fetched at once, of as many queries as it takes: their cache misses overlap.
 const AHEAD: usize = 64;
+
+/// Bits of a hash that are kept beside the compared ones.
+const KEPT: u32 = 8;
 
 /// A shard of a plan's tables.
 #[derive(Debug)]
@@ -34,6 +38,9 @@ struct Table {
     flips: Box<[u64]>,
     /// Lines that are of use in a piece: no more than there are keys.
     most: usize,
+    /// The bits that are compared. The other ones are the last of the hash, so that a line is split without reading
+    /// fingerprints elsewhere.
+    mask: u32,
 }
 
 /// Where a fingerprint may stand, or is to stand.
@@ -41,12 +48,15 @@ struct Table {
 struct Place {
     /// The query's or the fingerprint's number in its batch.
     number: u32,
-    /// The bits that are compared.
-    rest: u32,
+    /// The bits that are compared, and some of the hash.
+    bits: u32,
     table: u32,
     piece: u32,
     hash: u32,
 }
+
+/// What may be near a query: the query's number, piece, and place in the piece.
+type Found = (u32, u32, Entry);
 
 impl BlockShard {
     /// The shard of this number out of so many.
@@ -64,7 +74,7 @@ impl BlockShard {
     }
 
     #[inline(always)]
-    fn compare(&self, places: &[Place], max_distance: u32, hits: &mut Vec<Hit>) {
+    fn compare(&self, places: &[Place], max_distance: u32, found: &mut Vec<Found>, hits: &mut Vec<Hit>) {
         let mut lines = [0; AHEAD];
         let mut touched = 0;
         for (line, place) in lines.iter_mut().zip(places) {
@@ -77,9 +87,14 @@ impl BlockShard {
             |(line, place): (&usize, &Place)| self.pieces[place.piece as usize].touch_list(*line);
         black_box(lines.iter().zip(places).map(touch_list).fold(0, |all, touched| all ^ touched));
         for (line, place) in lines.iter().zip(places) {
-            let found = |slot| hits.push((place.number, slot));
-            self.pieces[place.piece as usize].find(*line, place.rest, max_distance, found);
+            let mask = self.cut.tables[place.table as usize].mask;
+            let wanted = Wanted { bits: place.bits, mask, max_distance };
+            let found = |entry| found.push((place.number, place.piece, entry));
+            self.pieces[place.piece as usize].find(*line, wanted, found);
         }
+        // Apart from the comparison, so that these overlap too.
+        let slot = |(number, piece, entry): Found| (number, self.pieces[piece as usize].slot(entry));
+        hits.extend(found.drain(..).map(slot));
     }
 
     /// Enters the fingerprints of `batch` in the pieces that are this shard's; `bits_of` gives those of other slots.
@@ -90,9 +105,12 @@ impl BlockShard {
             black_box(places.iter().map(touch).fold(0, |all, touched| all ^ touched));
             for place in places {
                 let table = &cut.tables[place.table as usize];
-                let hash_of = |slot| in_piece(table.hash(cut.order.apply(bits_of(slot))));
+                let is_set = |bit: u32, bits: u32, slot| match table.kept_bit(bit) {
+                    Some(kept) => bits >> kept & 1 == 1,
+                    None => in_piece(table.hash(cut.order.apply(bits_of(slot)))) >> bit & 1 == 1,
+                };
                 let slot = first.wrapping_add(place.number);
-                pieces[place.piece as usize].insert(place.hash, place.rest, slot, table.most, hash_of);
+                pieces[place.piece as usize].insert(place.hash, place.bits, slot, table.most, is_set);
             }
         });
     }
@@ -125,10 +143,11 @@ impl pulp::NullaryFnOnce for Find<'_> {
     #[inline(always)]
     fn call(self) {
         let Self { shard, queries, max_distance, hits } = self;
+        let mut found = Vec::new();
         shard.cut.probe(
             queries,
             #[inline(always)]
-            |places| shard.compare(places, max_distance, hits),
+            |places| shard.compare(places, max_distance, &mut found, hits),
         );
     }
 }
@@ -152,12 +171,12 @@ impl Cut {
         for (number, bits) in batch.iter() {
             let bits = self.order.apply(bits);
             for (at, table) in (0..).zip(&self.tables) {
-                let (hash, rest) = (table.hash(bits), table.key.rest(bits));
+                let (hash, bits) = (table.hash(bits), table.bits(bits));
                 for flip in flips(table) {
                     let hash = hash ^ flip;
                     let Some(piece) = self.share.own(hash as usize % SEGMENTS) else { continue };
                     let piece = at * self.share.count as u32 + piece as u32;
-                    places[count] = Place { number, rest, table: at, piece, hash: in_piece(hash) };
+                    places[count] = Place { number, bits, table: at, piece, hash: in_piece(hash) };
                     count += 1;
                     if count == AHEAD {
                         take(&places);
@@ -174,13 +193,27 @@ impl Table {
     fn new(key: Key) -> Self {
         let flips = flips(key.width(), key.radius).iter().map(|flip| mix(*flip, key.width())).collect();
         let most = ((1_u128 << key.width()) / SEGMENTS as u128).clamp(1, 1 << 31) as usize;
-        Self { key, flips, most }
+        Self { key, flips, most, mask: u32::MAX >> (32 - key.rest_bits()) }
     }
 
     /// A fingerprint's key, mixed: the lowest byte is the segment's number.
     #[inline(always)]
     fn hash(&self, bits: u64) -> u64 {
         mix(self.key.of(bits), self.key.width())
+    }
+
+    /// The bits that are compared, and the last bits of the hash above them.
+    #[inline(always)]
+    fn bits(&self, bits: u64) -> u32 {
+        let kept = self.hash(bits) >> self.key.width().saturating_sub(KEPT);
+        self.key.rest(bits) | (kept as u32) << (32 - KEPT) & !self.mask
+    }
+
+    /// Where in that this bit of [`in_piece`] is, if it is.
+    fn kept_bit(&self, bit: u32) -> Option<u32> {
+        let first = self.key.width().checked_sub(SEGMENTS.ilog2() + KEPT)?;
+        let kept = 32 - KEPT + bit.checked_sub(first)?;
+        (kept < 32 && self.mask >> kept & 1 == 0).then_some(kept)
     }
 }
 

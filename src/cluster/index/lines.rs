@@ -10,7 +10,7 @@
 
 use std::hint::select_unpredictable;
 
-use super::spill::{Spill, Spills};
+use super::spill::{Spill, Spills, Wanted};
 
 /// Fingerprints in a line.
 const LINE: usize = 14;
@@ -33,8 +33,15 @@ pub(super) struct Lines {
     slots: Vec<[u32; LINE]>,
     spills: Spills,
     count: usize,
-    /// Scratch space: hash, bits and slot of what is being moved.
-    moved: Vec<(u32, u32, u32)>,
+    /// Scratch space for what is being moved.
+    moved: Vec<(u32, u32)>,
+}
+
+/// Where a fingerprint stands: which one of a line, or where in the spills.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Entry {
+    Line(u32, u32),
+    Spill(u32),
 }
 
 impl Line {
@@ -57,12 +64,12 @@ impl Line {
         self.0[COUNTS] = self.0[COUNTS] & 15 | spill.length << 4;
     }
 
-    /// A bit for each fingerprint that differs by `max_distance` at most.
+    /// A bit for each fingerprint that may be near.
     #[inline(always)]
-    fn near(&self, bits: u32, max_distance: u32) -> u32 {
+    fn near(&self, wanted: Wanted) -> u32 {
         let mut near = 0;
         for (number, other) in self.0.iter().enumerate() {
-            near |= u32::from((other ^ bits).count_ones() <= max_distance) << number;
+            near |= u32::from(wanted.is_near(*other)) << number;
         }
         near & ((1 << self.count()) - 1)
     }
@@ -80,18 +87,18 @@ impl Lines {
         }
     }
 
-    /// Enters a fingerprint under `hash`. `most` lines are of use at most; `hash_of` gives what other slots
-    /// here were entered under.
+    /// Enters a fingerprint under `hash`. `most` lines are of use at most; `is_set` tells of a bit of the hash of others here, by
+    /// its number, their bits and their slot, whether it is set.
     pub(super) fn insert(
         &mut self,
         hash: u32,
         bits: u32,
         slot: u32,
         most: usize,
-        hash_of: impl Fn(u32) -> u32,
+        is_set: impl Fn(u32, u32, u32) -> bool,
     ) {
         if self.count >= self.lines.len() * MEAN && self.lines.len() < most {
-            self.split(hash_of);
+            self.split(is_set);
         }
         self.put(self.home(hash), bits, slot);
         self.count += 1;
@@ -152,16 +159,25 @@ impl Lines {
         self.touch(at) ^ self.slots[at][0]
     }
 
-    /// Calls `found` with the slots of the fingerprints in a line that differ from `bits` by `max_distance` at most.
+    /// Calls `found` with the places of the fingerprints of a line that may be near.
     #[inline(always)]
-    pub(super) fn find(&self, at: usize, bits: u32, max_distance: u32, mut found: impl FnMut(u32)) {
+    pub(super) fn find(&self, at: usize, wanted: Wanted, mut found: impl FnMut(Entry)) {
         let line = &self.lines[at];
-        let mut near = line.near(bits, max_distance);
+        let mut near = line.near(wanted);
         while near != 0 {
-            found(self.slots[at][near.trailing_zeros() as usize]);
+            found(Entry::Line(at as u32, near.trailing_zeros()));
             near &= near - 1;
         }
-        self.spills.find(line.spill(), bits, max_distance, found);
+        self.spills.find(line.spill(), wanted, |at| found(Entry::Spill(at)));
+    }
+
+    /// The slot of what was found here.
+    #[inline(always)]
+    pub(super) fn slot(&self, entry: Entry) -> u32 {
+        match entry {
+            Entry::Line(at, number) => self.slots[at as usize][number as usize],
+            Entry::Spill(at) => self.spills.slot(at),
+        }
     }
 
     /// Bytes of memory.
@@ -169,7 +185,7 @@ impl Lines {
         self.lines.capacity() * size_of::<Line>()
             + self.slots.capacity() * size_of::<[u32; LINE]>()
             + self.spills.bytes()
-            + self.moved.capacity() * size_of::<(u32, u32, u32)>()
+            + self.moved.capacity() * size_of::<(u32, u32)>()
     }
 
     fn put(&mut self, at: usize, bits: u32, slot: u32) {
@@ -186,7 +202,7 @@ impl Lines {
     }
 
     /// Adds a line, and shares out to it what its sibling, the line of the same lower bits, holds.
-    fn split(&mut self, hash_of: impl Fn(u32) -> u32) {
+    fn split(&mut self, is_set: impl Fn(u32, u32, u32) -> bool) {
         let added = self.lines.len();
         if added == self.lines.capacity() {
             // By an eighth and not to double.
@@ -195,9 +211,11 @@ impl Lines {
         }
         self.lines.push(Line::default());
         self.slots.push([0; LINE]);
-        let mut moved = self.take(sibling(added), hash_of);
-        for (hash, bits, slot) in moved.drain(..) {
-            self.put(self.home(hash), bits, slot);
+        let sibling = sibling(added);
+        let mut moved = self.take(sibling);
+        for (bits, slot) in moved.drain(..) {
+            let at = if is_set(added.ilog2(), bits, slot) { added } else { sibling };
+            self.put(at, bits, slot);
         }
         self.moved = moved;
     }
@@ -205,10 +223,10 @@ impl Lines {
     /// Gives up the last line; its sibling gets what it holds.
     fn merge(&mut self) {
         let last = self.lines.len() - 1;
-        let mut moved = self.take(last, |_| 0);
+        let mut moved = self.take(last);
         self.lines.pop();
         self.slots.pop();
-        moved.drain(..).for_each(|(_, bits, slot)| self.put(sibling(last), bits, slot));
+        moved.drain(..).for_each(|(bits, slot)| self.put(sibling(last), bits, slot));
         self.moved = moved;
         if last < self.lines.capacity() / 4 * 3 {
             self.lines.shrink_to(last + last / 8);
@@ -228,13 +246,11 @@ impl Lines {
     }
 
     /// Empties a line; what it held.
-    fn take(&mut self, at: usize, hash_of: impl Fn(u32) -> u32) -> Vec<(u32, u32, u32)> {
+    fn take(&mut self, at: usize) -> Vec<(u32, u32)> {
         let mut all = std::mem::take(&mut self.moved);
         let line = std::mem::take(&mut self.lines[at]);
-        let here = line.0.into_iter().zip(self.slots[at]).take(line.count());
-        all.extend(
-            here.chain(self.spills.iter(line.spill())).map(|(bits, slot)| (hash_of(slot), bits, slot)),
-        );
+        all.extend(line.0.into_iter().zip(self.slots[at]).take(line.count()));
+        all.extend(self.spills.iter(line.spill()));
         self.spills.drop(line.spill());
         all
     }
@@ -253,9 +269,10 @@ mod tests {
 
     use super::*;
 
-    fn found(lines: &Lines, hash: u32, bits: u32, max_distance: u32) -> Vec<u32> {
+    fn found(lines: &Lines, hash: u32, max_distance: u32) -> Vec<u32> {
+        let wanted = Wanted { bits: 0, mask: u32::MAX, max_distance };
         let mut slots = Vec::new();
-        lines.find(lines.home(hash), bits, max_distance, |slot| slots.push(slot));
+        lines.find(lines.home(hash), wanted, |entry| slots.push(lines.slot(entry)));
         slots.sort_unstable();
         slots
     }
@@ -276,17 +293,17 @@ mod tests {
                 let hash = hashes[if slot % 2 == 0 { number % 3 } else { number }];
                 hash_by_slot.push(hash);
                 if what > 0 || held.is_empty() {
-                    lines.insert(hash, slot / 4, slot, most, |slot| hash_by_slot[slot as usize]);
+                    lines.insert(hash, slot / 4, slot, most, |bit, _, slot| hash_by_slot[slot as usize] >> bit & 1 == 1);
                     held.insert(slot, number);
                 } else if let Some((oldest, _)) = held.pop_first() {
                     lines.remove(hash_by_slot[oldest as usize], oldest);
                 }
                 prop_assert_eq!(lines.count, held.len());
                 let all: Vec<u32> = held.keys().copied().filter(|held| hash_by_slot[*held as usize] == hash).collect();
-                let here = found(&lines, hash, 0, 32);
+                let here = found(&lines, hash, 32);
                 prop_assert!(all.iter().all(|slot| here.contains(slot)));
                 let near: Vec<u32> = here.iter().copied().filter(|slot| (slot / 4).count_ones() <= 1).collect();
-                prop_assert_eq!(found(&lines, hash, 0, 1), near);
+                prop_assert_eq!(found(&lines, hash, 1), near);
             }
             prop_assert!(lines.lines.len() <= most);
             while let Some((oldest, _)) = held.pop_first() {

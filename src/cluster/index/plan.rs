@@ -21,7 +21,7 @@ use super::order::BitOrder;
 /// centre found there, of fetching one that seems near and is not, and of comparing one in a row.
 const VISIT: f64 = 20.0;
 const LIST: f64 = 15.0;
-const COMPARE: f64 = 0.6;
+const COMPARE: f64 = 1.2;
 const FETCH: f64 = 30.0;
 const SCAN: f64 = 1.0;
 /// What a table costs besides: a new page is entered in it as well, and it takes memory.
@@ -129,7 +129,7 @@ impl Plan {
             let flips = flips(key.width(), key.radius);
             let here = key.differ(differ);
             let compared = centres as f64 * within(&here, key.radius);
-            let rest: Vec<f64> = (0..u32::BITS).map(|bit| differ[key.rest_bit(bit) as usize]).collect();
+            let rest: Vec<f64> = (0..key.rest_bits()).map(|bit| differ[key.rest_bit(bit) as usize]).collect();
             let lists = (compared / flips / super::lines::MEAN as f64).min(1.0);
             TABLE
                 + flips * (VISIT + lists * LIST)
@@ -195,10 +195,16 @@ impl Key {
         block & below | block >> self.hole & !below
     }
 
-    /// 32 bits of a fingerprint, outside the block where there are so many: what candidates are compared by.
+    /// Of how many bits, outside the block where there are so many, candidates are compared at first. Few centres have the
+    /// same long key: fewer bits tell them apart.
+    pub(super) fn rest_bits(&self) -> u32 {
+        if self.radius == 0 && self.width() > 16 { 24 } else { 32 }
+    }
+
+    /// These bits of a fingerprint.
     #[inline]
     pub(super) fn rest(&self, bits: u64) -> u32 {
-        bits.rotate_right(self.shift + self.block) as u32
+        bits.rotate_right(self.shift + self.block) as u32 & u32::MAX >> (32 - self.rest_bits())
     }
 
     /// Which bit of a fingerprint is this one of [`Self::rest`].
@@ -305,8 +311,8 @@ mod tests {
             let own = (0..64).filter(|bit| key.of(1 << bit) != 0).count();
             assert_eq!(own, key.width() as usize);
             assert_eq!(key.of(u64::MAX), u64::MAX >> (64 - key.width()));
-            assert!((0..32).all(|bit| key.rest(1 << key.rest_bit(bit)) == 1 << bit));
-            assert!((0..32).all(|bit| key.of(1 << key.rest_bit(bit)) == 0), "outside the block");
+            assert!((0..24).all(|bit| key.rest(1 << key.rest_bit(bit)) == 1 << bit));
+            assert!((0..24).all(|bit| key.of(1 << key.rest_bit(bit)) == 0), "outside the block");
         }
     }
 

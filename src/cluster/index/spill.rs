@@ -6,7 +6,23 @@
 
 /// Values in a cache line, and lines of a list that are fetched ahead.
 const LINE: usize = 16;
-const TOUCHED_LINES: usize = 4;
+const TOUCHED_LINES: usize = 16;
+
+/// What is looked for: values that differ from `bits` in few of the bits of `mask`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted {
+    pub(super) bits: u32,
+    pub(super) mask: u32,
+    /// In how many at most.
+    pub(super) max_distance: u32,
+}
+
+impl Wanted {
+    #[inline(always)]
+    pub(super) fn is_near(self, other: u32) -> bool {
+        ((other ^ self.bits) & self.mask).count_ones() <= self.max_distance
+    }
+}
 
 /// What does not fit into a line.
 #[derive(Debug, Clone, Copy, Default)]
@@ -105,33 +121,29 @@ impl Spills {
         (1..lines).fold(line(0), |touched, number| touched ^ line(number))
     }
 
-    /// Calls `found` with the slots of what differs from `bits` by `max_distance` at most.
+    /// Calls `found` with the places of what may be near.
     #[inline(always)]
-    pub(super) fn find(&self, spill: Spill, bits: u32, max_distance: u32, mut found: impl FnMut(u32)) {
-        let all = &self.bits[spill.range()];
-        let mut first = spill.start as usize;
-        let (some, rest) = all.as_chunks::<8>();
+    pub(super) fn find(&self, spill: Spill, wanted: Wanted, mut found: impl FnMut(u32)) {
+        let mut first = spill.start;
+        let (some, rest) = self.bits[spill.range()].as_chunks::<8>();
         for some in some {
             // Whether any of them is near takes no branch each.
             let mut any = false;
             for other in some {
-                any |= (other ^ bits).count_ones() <= max_distance;
+                any |= wanted.is_near(*other);
             }
             if any {
-                self.find_in(first, some, bits, max_distance, &mut found);
+                find_in(first, some, wanted, &mut found);
             }
-            first += some.len();
+            first += some.len() as u32;
         }
-        self.find_in(first, rest, bits, max_distance, &mut found);
+        find_in(first, rest, wanted, &mut found);
     }
 
+    /// The slot at a place.
     #[inline(always)]
-    fn find_in(&self, first: usize, some: &[u32], bits: u32, max_distance: u32, found: &mut impl FnMut(u32)) {
-        for (at, other) in (first..).zip(some) {
-            if (other ^ bits).count_ones() <= max_distance {
-                found(self.slots[at]);
-            }
-        }
+    pub(super) fn slot(&self, at: u32) -> u32 {
+        self.slots[at as usize]
     }
 
     /// A list.
@@ -150,6 +162,15 @@ impl Spills {
         if length + more > self.bits.capacity() {
             self.bits.reserve_exact(length / 8 + more);
             self.slots.reserve_exact(length / 8 + more);
+        }
+    }
+}
+
+#[inline(always)]
+fn find_in(first: u32, some: &[u32], wanted: Wanted, found: &mut impl FnMut(u32)) {
+    for (at, other) in (first..).zip(some) {
+        if wanted.is_near(*other) {
+            found(at);
         }
     }
 }

@@ -15,6 +15,8 @@ mod column;
 mod corpora;
 mod hot;
 
+use std::hint::black_box;
+
 use rayon::prelude::*;
 
 use super::index::{Batch, Hit, Index, Recent};
@@ -24,6 +26,8 @@ use cold::{Cold, ColdCentroid};
 use corpora::{Corpora, CorpusId};
 use hot::Hot;
 
+/// Hits that are fetched at once.
+const AHEAD: usize = 64;
 /// Below this many hits a batch is compared on one core.
 const PARALLEL_MIN: usize = 256;
 
@@ -134,9 +138,11 @@ impl Table {
         self.index.find(&batch, &mut hits);
         let compare = |hit: &Hit| self.compare(*hit, queries, &corpora, detector);
         let mut near: Vec<Near> = if self.one_core || hits.len() < PARALLEL_MIN {
-            hits.iter().filter_map(compare).collect()
+            let chunks = hits.chunks(AHEAD);
+            chunks.flat_map(|some| self.fetch(some).iter().filter_map(compare)).collect()
         } else {
-            hits.par_iter().with_min_len(PARALLEL_MIN / 4).filter_map(compare).collect()
+            let chunks = hits.par_chunks(AHEAD);
+            chunks.flat_map_iter(|some| self.fetch(some).iter().filter_map(compare)).collect()
         };
         near.sort_unstable();
         (self.batch, self.hits) = (batch, hits);
@@ -263,6 +269,16 @@ impl Table {
             corpus
         };
         queries.iter().map(probe).collect()
+    }
+
+    /// Reads where these hits are compared: their cache misses overlap.
+    fn fetch<'a>(&self, hits: &'a [Hit]) -> &'a [Hit] {
+        let first_byte = |hit: &Hit| {
+            let (_, compared) = self.hot.get(number_of(&self.hot, hit.1))?;
+            compared.first()
+        };
+        black_box(hits.iter().filter_map(first_byte).fold(0, |all, byte| all ^ byte));
+        hits
     }
 
     #[inline]
