@@ -107,7 +107,12 @@ pub fn measure(
             hot_bytes: bytes.hot as f64 / size as f64,
             cold_bytes: bytes.cold as f64 / size as f64,
         });
-        progress(&format!("{look_up}, {name}: {size} centroids, {look_ups_per_second:.0} look-ups/s"));
+        progress(&format!(
+            "{look_up}, {name}: {size} centroids, {look_ups_per_second:.0} look-ups/s, \
+             {insertions_per_second:.0} insertions/s, {} + {} bytes each",
+            bytes.hot / size,
+            bytes.cold / size
+        ));
     }
     figures
 }

@@ -217,7 +217,7 @@ impl Lines {
             let at = if is_set(added.ilog2(), bits, slot) { added } else { sibling };
             self.put(at, bits, slot);
         }
-        self.moved = moved;
+        self.keep_scratch(moved);
     }
 
     /// Gives up the last line; its sibling gets what it holds.
@@ -227,7 +227,7 @@ impl Lines {
         self.lines.pop();
         self.slots.pop();
         moved.drain(..).for_each(|(bits, slot)| self.put(sibling(last), bits, slot));
-        self.moved = moved;
+        self.keep_scratch(moved);
         if last < self.lines.capacity() / 4 * 3 {
             self.lines.shrink_to(last + last / 8);
             self.slots.shrink_to(last + last / 8);
@@ -243,6 +243,12 @@ impl Lines {
             }
             self.spills = spills;
         }
+    }
+
+    /// Keeps scratch space for lines of the usual length.
+    fn keep_scratch(&mut self, mut moved: Vec<(u32, u32)>) {
+        moved.shrink_to(4 * LINE);
+        self.moved = moved;
     }
 
     /// Empties a line; what it held.

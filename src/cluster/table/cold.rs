@@ -5,7 +5,6 @@
 //! compressed together; the rest, which does not, stays as it is and is read without that.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 
 use zstd::bulk::{Compressor, Decompressor};
 
@@ -24,7 +23,7 @@ const IN_MEMORY: &str = "a block that was written here";
 pub(super) struct Cold {
     sealed: VecDeque<Sealed>,
     open: Open,
-    codec: Mutex<Codec>,
+    codec: Codec,
     /// Number of the oldest centre, and of the one that will come next.
     first: u64,
     end: u64,
@@ -89,8 +88,7 @@ impl Cold {
         self.open.push(centroid, rest);
         self.end += 1;
         if self.end.is_multiple_of(BLOCK as u64) {
-            let codec = self.codec.get_mut().unwrap_or_else(PoisonError::into_inner);
-            self.sealed.push_back(self.open.seal(codec));
+            self.sealed.push_back(self.open.seal(&mut self.codec.compressor));
         }
     }
 
@@ -112,9 +110,10 @@ impl Cold {
     }
 
     /// Page id and url of the centre of this number.
-    pub(super) fn texts(&self, number: u64) -> Option<(Box<str>, Box<str>)> {
+    pub(super) fn texts(&mut self, number: u64) -> Option<(Box<str>, Box<str>)> {
         let (_, at) = self.records(number)?;
-        let texts = self.block_texts(number / BLOCK as u64);
+        let sealed = self.sealed.get(self.place_of(number / BLOCK as u64));
+        let texts = unpacked(sealed, &self.open, &mut self.codec.decompressor);
         Texts(&texts).nth(at).map(|(page_id, url)| (page_id.into(), url.into()))
     }
 
@@ -122,9 +121,10 @@ impl Cold {
     /// is kept here.
     pub(super) fn blocks(&self) -> impl Iterator<Item = (u64, Vec<Centroid>)> + '_ {
         let blocks = self.first / BLOCK as u64..self.end.div_ceil(BLOCK as u64);
-        blocks.map(|block| {
+        let mut decompressor = Codec::default().decompressor;
+        blocks.map(move |block| {
             let start = block * BLOCK as u64;
-            let texts = self.block_texts(block);
+            let texts = unpacked(self.sealed.get(self.place_of(block)), &self.open, &mut decompressor);
             let records = self.records(start.max(self.first)).map_or(&[][..], |(records, _)| records);
             let whole = Records::new(records).zip(Texts(&texts)).map(|(record, (page_id, url))| Centroid {
                 log_offset: record.log_offset,
@@ -150,19 +150,24 @@ impl Cold {
         if !(self.first..self.end).contains(&number) {
             return None;
         }
-        let block = (number / BLOCK as u64 - self.first / BLOCK as u64) as usize;
-        let records = self.sealed.get(block).map_or(&*self.open.records, |sealed| &*sealed.records);
+        let records = self
+            .sealed
+            .get(self.place_of(number / BLOCK as u64))
+            .map_or(&*self.open.records, |sealed| &*sealed.records);
         Some((records, (number % BLOCK as u64) as usize))
     }
 
-    fn block_texts(&self, block: u64) -> Vec<u8> {
-        match self.sealed.get((block - self.first / BLOCK as u64) as usize) {
-            None => self.open.texts.clone(),
-            Some(sealed) => {
-                let mut codec = self.codec.lock().unwrap_or_else(PoisonError::into_inner);
-                codec.decompressor.decompress(&sealed.texts, sealed.texts_bytes as usize).expect(IN_MEMORY)
-            }
-        }
+    /// Where a block is among the sealed ones.
+    fn place_of(&self, block: u64) -> usize {
+        (block - self.first / BLOCK as u64) as usize
+    }
+}
+
+/// Page ids and urls of a block.
+fn unpacked(sealed: Option<&Sealed>, open: &Open, decompressor: &mut Decompressor<'_>) -> Vec<u8> {
+    match sealed {
+        None => open.texts.clone(),
+        Some(sealed) => decompressor.decompress(&sealed.texts, sealed.texts_bytes as usize).expect(IN_MEMORY),
     }
 }
 
@@ -191,10 +196,10 @@ impl Open {
     }
 
     /// Makes a full block of it, and begins the next one in the same memory.
-    fn seal(&mut self, codec: &mut Codec) -> Sealed {
+    fn seal(&mut self, compressor: &mut Compressor<'_>) -> Sealed {
         let sealed = Sealed {
             records: self.records.as_slice().into(),
-            texts: codec.compressor.compress(&self.texts).expect("memory for a block").into(),
+            texts: compressor.compress(&self.texts).expect("memory for a block").into(),
             texts_bytes: u32::try_from(self.texts.len()).expect("limits of ids and urls keep a block small"),
         };
         self.records.clear();

@@ -168,10 +168,10 @@ impl Table {
     }
 
     /// The centre of this number; none if it has left.
-    pub(super) fn centroid(&self, number: u64) -> Option<Centroid> {
+    pub(super) fn centroid(&mut self, number: u64) -> Option<Centroid> {
+        let (page_id, url) = self.cold.texts(number)?;
         let (_, compared) = self.hot.get(number)?;
         let ColdCentroid { log_offset, log_time, text_digest, rest } = self.cold.get(number)?;
-        let (page_id, url) = self.cold.texts(number)?;
         let fingerprint = [compared, rest].concat().into();
         Some(Centroid { log_offset, log_time, fingerprint, text_digest, page_id, url })
     }
