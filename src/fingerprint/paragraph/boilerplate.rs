@@ -2,7 +2,8 @@
 //!
 //! A versioned list, and never the size of a bucket in the index, decides what is common: so a verdict stays
 //! a function of the log. The file: a line `# leitong boilerplate 1`, then one paragraph a line; further lines that
-//! begin with `#` are passed over. `leitong boilerplate` makes one of pages. Paragraphs are compared by their
+//! begin with `#` are passed over. `leitong boilerplate` makes one of pages; `boilerplate.txt` ships, a few that many
+//! sites have, and a file of the user's stands in its place. Paragraphs are compared by their
 //! letters and ideographs alone, lower case: `阅读 (1,234)` is `阅读（99）`.
 
 use std::collections::HashSet;
@@ -15,9 +16,10 @@ use crate::hashed::HashedKey;
 
 /// The first line of the file.
 pub const HEADER: &str = "# leitong boilerplate 1";
+const DEFAULT: &str = include_str!("boilerplate.txt");
 
 /// A set of common paragraphs.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Boilerplate {
     paragraphs: HashSet<u64, BuildHasherDefault<HashedKey>>,
     /// XXH3-64 of the file's contents.
@@ -25,12 +27,13 @@ pub struct Boilerplate {
 }
 
 impl Boilerplate {
-    /// The set in `file`, which may be empty.
+    /// The set in `file`; that which ships if it is empty.
     ///
     /// # Errors
     /// [`ResourceError::WrongHeader`].
     pub fn new(file: &str) -> Result<Self, ResourceError> {
-        let first = file.lines().next().unwrap_or(HEADER);
+        let file = if file.is_empty() { DEFAULT } else { file };
+        let first = file.lines().next().unwrap_or_default();
         if first != HEADER {
             let found = shortened(first);
             let setting = "paragraph.boilerplate_file";
@@ -84,7 +87,20 @@ mod tests {
         for other in ["阅读全文", "# footers", "", "***", "1,234"] {
             assert!(!set.contains(other), "{other}");
         }
-        assert!(!Boilerplate::default().contains("阅读"));
+        let none = Boilerplate::new(HEADER).expect("right");
+        assert!(!none.contains("阅读") && !none.contains("You must be logged in to post a comment."));
+    }
+
+    #[test]
+    fn the_list_that_ships_is_as_the_detector_sees_paragraphs() {
+        let set = Boilerplate::new("").expect("right");
+        assert!(set.contains("Your email address will not be published. Required fields are marked"));
+        let lines: Vec<&str> = DEFAULT.lines().filter(|line| !line.starts_with('#')).collect();
+        assert_eq!(set.paragraphs.len(), lines.len(), "each once");
+        // Shorter ones have no fingerprint, or are paragraphs of articles as well.
+        for line in lines {
+            assert!(line.chars().filter(|c| c.is_alphabetic()).count() >= 16, "{line}");
+        }
     }
 
     #[test]

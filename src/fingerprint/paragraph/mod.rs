@@ -7,8 +7,8 @@
 //!
 //! Encoding: per paragraph its SimHash (8 or 16 bytes, big-endian) and its weight (2, big-endian, at most 65,535).
 //!
-//! Keys. Near pages share paragraphs that hold `share_min` of each, so one of those is among the heaviest
-//! paragraphs that leave less than `share_min` over: only these, the *main* ones, are entered.
+//! Keys. Near pages share paragraphs that hold `share_min` of each, so one of those is among any that leave less than
+//! `share_min` over: only these, the [main](main_paragraphs) ones, are entered.
 //! * `bands`: each 32 bits in a row of each main paragraph. Near pages share one, which is part of what near means then.
 //! * `blocks`: matching hashes lie in one block at least within its radius ([`Blocks`]); main paragraphs are
 //!   entered under their blocks, and looked for are all paragraphs, within the radii. Finds every near page.
@@ -17,6 +17,7 @@ mod blocks;
 pub mod boilerplate;
 mod config;
 mod hash;
+mod main_paragraphs;
 mod matching;
 
 use serde_json::{Map, Value, json};
@@ -26,6 +27,7 @@ use self::boilerplate::Boilerplate;
 use self::config::{Bits, Candidates, Matching};
 pub use self::config::{ParagraphConfig, ParagraphNearConfig};
 use self::hash::Hasher;
+use self::main_paragraphs::main_paragraphs;
 use self::matching::{Match, Print};
 use super::idf::IdfTable;
 use super::resources::{ResourceError, Resources};
@@ -35,6 +37,8 @@ use crate::segment::{ParagraphTerms, Terms};
 
 /// Part of the fingerprint hash: raised whenever the same terms may give another fingerprint than before.
 const VERSION: u32 = 1;
+/// Part of the cluster hash: raised whenever the same fingerprints and settings may be near where they were not.
+const NEAR_VERSION: u32 = 2;
 
 const WEIGHT_BYTES: usize = 2;
 /// Matches that the evidence lists.
@@ -96,19 +100,8 @@ impl Paragraph {
         })
     }
 
-    /// The heaviest paragraphs that leave less than `share_min` of the weight over.
     fn main_paragraphs(&self, prints: &[Print]) -> Vec<Print> {
-        let mut heaviest = prints.to_vec();
-        heaviest.sort_by_key(|print| std::cmp::Reverse(print.weight));
-        let total: u64 = prints.iter().map(|print| u64::from(print.weight)).sum();
-        let mut left = total;
-        let enough = heaviest.iter().position(|print| {
-            let before = left;
-            left -= u64::from(print.weight);
-            before * 10_000 < total * u64::from(self.share_min)
-        });
-        heaviest.truncate(enough.unwrap_or(heaviest.len()));
-        heaviest
+        main_paragraphs(prints, self.share_min)
     }
 
     fn matches(&self, a: &[Print], b: &[Print]) -> Vec<Match> {
@@ -173,7 +166,7 @@ impl Detector for Paragraph {
     }
 
     fn near_settings(&self) -> Value {
-        json!(self.config.near)
+        json!({ "version": NEAR_VERSION, "near": self.config.near })
     }
 
     fn fingerprint(&self, terms: &Terms) -> Option<Box<[u8]>> {
