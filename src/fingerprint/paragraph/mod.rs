@@ -13,6 +13,7 @@
 //! * `blocks`: matching hashes lie in one block at least within its radius ([`Blocks`]); main paragraphs are
 //!   entered under their blocks, and looked for are all paragraphs, within the radii. Finds every near page.
 
+mod bands;
 mod blocks;
 pub mod boilerplate;
 mod config;
@@ -111,40 +112,33 @@ impl Paragraph {
         }
     }
 
-    fn share_a_band(&self, a: &[Print], b: &[Print]) -> bool {
-        let (a, b) = (self.main_paragraphs(a), self.main_paragraphs(b));
-        let bands = self.hash_bytes as u32 / 4;
-        a.iter().any(|x| {
-            b.iter().any(|y| (0..bands).any(|band| band_value(x.hash, band) == band_value(y.hash, band)))
-        })
+    /// 32 bits each.
+    fn bands(&self) -> u32 {
+        self.hash_bytes as u32 / 4
     }
 
-    fn keys(&self, prints: &[Print], keys: &mut Vec<u64>, mut of_hash: impl FnMut(u128, &mut Vec<u64>)) {
-        let start = keys.len();
-        prints.iter().for_each(|print| of_hash(print.hash, keys));
-        keys[start..].sort_unstable();
-        let mut kept = start;
-        for at in start..keys.len() {
-            if at == start || keys[at] != keys[kept - 1] {
-                keys[kept] = keys[at];
-                kept += 1;
+    /// `of_hash` gives the keys of a hash under which it is entered or looked for among blocks.
+    fn keys(
+        &self,
+        fingerprint: &[u8],
+        probed: bool,
+        of_hash: fn(&Blocks, u128, &mut Vec<u64>),
+        keys: &mut Vec<u64>,
+    ) {
+        let prints: Vec<Print> = self.decode(fingerprint).collect();
+        let of_hash = |hash, keys: &mut Vec<u64>| of_hash(&self.blocks, hash, keys);
+        match (self.config.near.candidates, self.config.near.matching) {
+            (Candidates::Bands, _) => bands::keys(&self.main_paragraphs(&prints), self.bands(), keys),
+            // Every paragraph matches, the first one as well.
+            (Candidates::Blocks, Matching::Strict) => bands::distinct_keys(&prints[..1], keys, of_hash),
+            (Candidates::Blocks, Matching::OneToOne) if probed => {
+                bands::distinct_keys(&prints, keys, of_hash);
+            }
+            (Candidates::Blocks, Matching::OneToOne) => {
+                bands::distinct_keys(&self.main_paragraphs(&prints), keys, of_hash);
             }
         }
-        keys.truncate(kept);
     }
-
-    fn band_keys(&self, prints: &[Print], keys: &mut Vec<u64>) {
-        let bands = self.hash_bytes as u32 / 4;
-        self.keys(&self.main_paragraphs(prints), keys, |hash, keys| {
-            keys.extend((0..bands).map(|band| u64::from(band) << 32 | u64::from(band_value(hash, band))));
-        });
-    }
-}
-
-/// Band 0 holds the upper 32 bits.
-#[inline]
-fn band_value(hash: u128, band: u32) -> u32 {
-    (hash >> (96 - 32 * band)) as u32
 }
 
 impl Detector for Paragraph {
@@ -207,32 +201,11 @@ impl Detector for Paragraph {
     }
 
     fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        let prints: Vec<Print> = self.decode(fingerprint).collect();
-        match (self.config.near.candidates, self.config.near.matching) {
-            (Candidates::Bands, _) => self.band_keys(&prints, keys),
-            (Candidates::Blocks, Matching::OneToOne) => {
-                self.keys(&self.main_paragraphs(&prints), keys, |hash, keys| {
-                    self.blocks.insert_keys(hash, keys);
-                });
-            }
-            // Every paragraph matches, the first one as well.
-            (Candidates::Blocks, Matching::Strict) => {
-                self.keys(&prints[..1], keys, |hash, keys| self.blocks.insert_keys(hash, keys));
-            }
-        }
+        self.keys(fingerprint, false, Blocks::insert_keys, keys);
     }
 
     fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        let prints: Vec<Print> = self.decode(fingerprint).collect();
-        match (self.config.near.candidates, self.config.near.matching) {
-            (Candidates::Bands, _) => self.band_keys(&prints, keys),
-            (Candidates::Blocks, Matching::OneToOne) => {
-                self.keys(&prints, keys, |hash, keys| self.blocks.probe_keys(hash, keys));
-            }
-            (Candidates::Blocks, Matching::Strict) => {
-                self.keys(&prints[..1], keys, |hash, keys| self.blocks.probe_keys(hash, keys));
-            }
-        }
+        self.keys(fingerprint, true, Blocks::probe_keys, keys);
     }
 
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
@@ -244,7 +217,9 @@ impl Detector for Paragraph {
             Matching::OneToOne => share >= self.share_min,
             Matching::Strict => a.len() == b.len() && matches.len() == a.len(),
         };
-        let near = near && (self.config.near.candidates == Candidates::Blocks || self.share_a_band(&a, &b));
+        let share_a_band =
+            || bands::share(&self.main_paragraphs(&a), &self.main_paragraphs(&b), self.bands());
+        let near = near && (self.config.near.candidates == Candidates::Blocks || share_a_band());
         Comparison { distance: 10_000 - share, near }
     }
 
