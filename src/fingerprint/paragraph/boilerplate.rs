@@ -9,19 +9,22 @@
 use std::collections::HashSet;
 use std::hash::BuildHasherDefault;
 
-use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::fingerprint::resources::{ResourceError, shortened};
 use crate::hashed::HashedKey;
 
 /// The first line of the file.
 pub const HEADER: &str = "# leitong boilerplate 1";
+const PREFIX_LETTERS: usize = 4;
 const DEFAULT: &str = include_str!("boilerplate.txt");
 
 /// A set of common paragraphs.
 #[derive(Debug)]
 pub struct Boilerplate {
     paragraphs: HashSet<u64, BuildHasherDefault<HashedKey>>,
+    /// Their first [`PREFIX_LETTERS`], so that the letters of other paragraphs need not be read.
+    prefixes: HashSet<u64, BuildHasherDefault<HashedKey>>,
     /// XXH3-64 of the file's contents.
     contents: u64,
 }
@@ -39,15 +42,16 @@ impl Boilerplate {
             let setting = "paragraph.boilerplate_file";
             return Err(ResourceError::WrongHeader { setting, expected: HEADER, found });
         }
-        let lines = file.lines().filter(|line| !line.starts_with('#'));
-        let paragraphs = lines.filter_map(letters_hash).collect();
-        Ok(Self { paragraphs, contents: xxh3_64(file.as_bytes()) })
+        let lines = || file.lines().filter(|line| !line.starts_with('#'));
+        let paragraphs = lines().filter_map(letters_hash).collect();
+        let prefixes = lines().filter_map(prefix_hash).collect();
+        Ok(Self { paragraphs, prefixes, contents: xxh3_64(file.as_bytes()) })
     }
 
     /// Whether a paragraph is common.
     #[must_use]
     pub fn contains(&self, paragraph: &str) -> bool {
-        !self.paragraphs.is_empty()
+        prefix_hash(paragraph).is_some_and(|hash| self.prefixes.contains(&hash))
             && letters_hash(paragraph).is_some_and(|hash| self.paragraphs.contains(&hash))
     }
 
@@ -62,14 +66,20 @@ impl Boilerplate {
 /// normalised alike but for the script, so lists should be written in simplified script.
 #[must_use]
 pub fn letters_hash(paragraph: &str) -> Option<u64> {
-    let mut hash = Xxh3Default::new();
-    let mut any = false;
-    let mut buffer = [0; 4];
-    for c in paragraph.chars().filter(|c| c.is_alphabetic()).flat_map(char::to_lowercase) {
-        hash.update(c.encode_utf8(&mut buffer).as_bytes());
-        any = true;
-    }
-    any.then(|| hash.digest())
+    hash(letters(paragraph))
+}
+
+fn prefix_hash(paragraph: &str) -> Option<u64> {
+    hash(letters(paragraph).take(PREFIX_LETTERS))
+}
+
+fn letters(paragraph: &str) -> impl Iterator<Item = char> {
+    paragraph.chars().filter(|c| c.is_alphabetic()).flat_map(char::to_lowercase)
+}
+
+fn hash(letters: impl Iterator<Item = char>) -> Option<u64> {
+    let letters: String = letters.collect();
+    (!letters.is_empty()).then(|| xxh3_64(letters.as_bytes()))
 }
 
 #[cfg(test)]
