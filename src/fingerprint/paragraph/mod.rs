@@ -8,7 +8,7 @@
 //! Encoding: per paragraph its SimHash (8 or 16 bytes, big-endian) and its weight (2, big-endian, at most 65,535).
 //!
 //! Keys. Near pages share paragraphs that hold `share_min` of each, so one of those is among any that leave less than
-//! `share_min` over: only these, the [main](main_paragraphs) ones, are entered.
+//! `share_min` over: only these, the [main](mod@main_paragraphs) ones, are entered.
 //! * `bands`: each 32 bits in a row of each main paragraph. Near pages share one, which is part of what near means then.
 //! * `blocks`: matching hashes lie in one block at least within its radius ([`Blocks`]); main paragraphs are
 //!   entered under their blocks, and looked for are all paragraphs, within the radii. Finds every near page.
