@@ -17,7 +17,7 @@ CARGO_DENY_VERSION := 0.20.2
 
 .PHONY: help
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # What a build needs beside Rust: compilers and make for zstd and librdkafka, and OpenSSL for the latter's TLS.
 .PHONY: prerequisites
@@ -110,6 +110,10 @@ quality: build ## Measure quality on the labelled pages of LEITONG_DATA, and wri
 .PHONY: evaluation
 evaluation: build ## Compare all detectors on the labelled pages of LEITONG_DATA, and write docs/evaluation.md
 	tests/evaluation.sh docs/evaluation.md
+
+.PHONY: experiments
+experiments: build ## Rerun the papers' experiments on the labelled pages of LEITONG_DATA, and write docs/evaluation.md
+	tests/experiments.py docs/evaluation.md
 
 .PHONY: bench-kafka
 bench-kafka: test-prerequisites ## Measure the Kafka worker: the figures of docs/kafka.md

@@ -1,18 +1,22 @@
-//! Microseconds that each detector takes for the fingerprint of a page of 6 KB, after segmentation, and to compare two.
+//! Microseconds that each detector takes for the fingerprint of a page of 6 KB, after segmentation, to compare two,
+//! and for other lengths.
 //! Documents are pieces of the labelled Chinese streams in `LEITONG_DATA`. Run it with
 //! `cargo bench --bench detectors`.
 
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use leitong::config::{Config, load};
 use leitong::extract::Document;
-use leitong::fingerprint::DETECTORS;
+use leitong::fingerprint::resources::Resources;
+use leitong::fingerprint::{self, DETECTORS, Detector};
 use leitong::segment::{Lexicons, Segmenter, Terms};
 
 const STREAMS: [&str; 2] = ["neardup_zh_lctt", "neardup_zh_xitu"];
 const DOCUMENT_BYTES: usize = 6_000;
+/// Other lengths, for the second table.
+const LENGTHS: [usize; 4] = [1_500, 6_000, 24_000, 48_000];
 const DOCUMENTS: usize = 400;
 const ROUNDS: usize = 7;
 
@@ -25,18 +29,16 @@ fn main() {
     // A configuration may name lexicons and tables.
     let config = std::env::var("LEITONG_CONFIG").map_or_else(
         |_| Config::default(),
-        |path| load::load(std::path::Path::new(&path)).expect("a right configuration"),
+        |path| load::load(Path::new(&path)).expect("a right configuration"),
     );
     let resources = load::resources(&config).expect("files that can be read");
     let segmenter = Segmenter::new(&config.segment, &Lexicons::default()).expect("the default settings");
-    let texts: Vec<Terms> = texts(&data)
+    let detectors: Vec<(String, Box<dyn Detector>)> = DETECTORS
         .iter()
-        .map(|text| {
-            let mut terms = Terms::default();
-            segmenter.segment(&Document::from_text(None, text), &mut terms);
-            terms
-        })
+        .map(|(name, build)| (format!("`{name}`"), build(&config, &resources).expect("right files")))
         .collect();
+
+    let texts = texts(&data, &segmenter, DOCUMENT_BYTES);
     println!(
         "{} documents of {DOCUMENT_BYTES} bytes, the best of {ROUNDS} rounds, median document\n",
         texts.len()
@@ -44,46 +46,86 @@ fn main() {
     println!(
         "| detector | µs a fingerprint | 90th percentile | bytes | µs a comparison |\n|---|---|---|---|---|"
     );
-    for (name, build) in DETECTORS {
-        let detector = build(&config, &resources).expect("right files");
-        let mut times = vec![Duration::MAX; texts.len()];
-        let mut prints = Vec::new();
-        for _ in 0..ROUNDS {
-            prints.clear();
-            for (terms, best) in texts.iter().zip(&mut times) {
-                let since = Instant::now();
-                let print = std::hint::black_box(detector.fingerprint(terms));
-                *best = since.elapsed().min(*best);
-                prints.extend(print);
-            }
-        }
-        times.sort_unstable();
-        let micros = |time: Duration| time.as_secs_f64() * 1e6;
-        let since = Instant::now();
-        for pair in prints.windows(2) {
-            std::hint::black_box(detector.compare(&pair[0], &pair[1]));
-        }
-        println!(
-            "| `{name}` | {:.1} | {:.1} | {} | {:.2} |",
-            micros(times[times.len() / 2]),
-            micros(times[times.len() * 9 / 10]),
-            prints.iter().map(|print| print.len()).sum::<usize>() / prints.len().max(1),
-            micros(since.elapsed()) / prints.len() as f64
-        );
+    for (name, detector) in &detectors {
+        let Figures { median, tail, bytes, comparison } = measure(&**detector, &texts);
+        println!("| {name} | {median:.1} | {tail:.1} | {bytes} | {comparison:.2} |");
+    }
+
+    by_length(&detectors, &config, &resources, |bytes| self::texts(&data, &segmenter, bytes));
+}
+
+/// Time against length (paper 000), also with every node of a network tried in place of the hubs alone.
+fn by_length(
+    detectors: &[(String, Box<dyn Detector>)],
+    config: &Config,
+    resources: &Resources,
+    texts: impl Fn(usize) -> Vec<Terms>,
+) {
+    let mut all_nodes = Config { detector: "word-network".into(), ..config.clone() };
+    all_nodes.word_network.graph.hubs = 256;
+    let all_nodes = fingerprint::detector("word-network", &all_nodes, resources).expect("a detector");
+    let all_nodes = ("`word-network`, all nodes tried".to_owned(), all_nodes.expect("right files"));
+    let texts: Vec<Vec<Terms>> = LENGTHS.iter().map(|bytes| texts(*bytes)).collect();
+    let heads = LENGTHS.iter().zip(&texts).map(|(bytes, texts)| format!("{bytes} bytes ({})", texts.len()));
+    println!(
+        "\nMedian µs a fingerprint by length of the text (documents)\n\n| detector | {} |\n|---|---|---|---|---|",
+        heads.collect::<Vec<_>>().join(" | ")
+    );
+    for (name, detector) in detectors.iter().chain([&all_nodes]) {
+        let medians = texts.iter().map(|texts| format!("{:.1}", measure(&**detector, texts).median));
+        println!("| {name} | {} |", medians.collect::<Vec<_>>().join(" | "));
     }
 }
 
-/// Texts of about [`DOCUMENT_BYTES`].
-fn texts(data: &std::path::Path) -> Vec<String> {
+/// Of one detector; times in µs.
+struct Figures {
+    median: f64,
+    /// 90th percentile.
+    tail: f64,
+    /// Of a fingerprint, on average.
+    bytes: usize,
+    comparison: f64,
+}
+
+fn measure(detector: &dyn Detector, texts: &[Terms]) -> Figures {
+    let mut times = vec![Duration::MAX; texts.len()];
+    let mut prints = Vec::new();
+    for _ in 0..ROUNDS {
+        prints.clear();
+        for (terms, best) in texts.iter().zip(&mut times) {
+            let since = Instant::now();
+            let print = std::hint::black_box(detector.fingerprint(terms));
+            *best = since.elapsed().min(*best);
+            prints.extend(print);
+        }
+    }
+    times.sort_unstable();
+    let micros = |time: Duration| time.as_secs_f64() * 1e6;
+    let since = Instant::now();
+    for pair in prints.windows(2) {
+        std::hint::black_box(detector.compare(&pair[0], &pair[1]));
+    }
+    Figures {
+        median: micros(times[times.len() / 2]),
+        tail: micros(times[times.len() * 9 / 10]),
+        bytes: prints.iter().map(|print| print.len()).sum::<usize>() / prints.len().max(1),
+        comparison: micros(since.elapsed()) / prints.len() as f64,
+    }
+}
+
+/// The first [`DOCUMENTS`] texts of the streams that are long enough, cut to `bytes`.
+fn texts(data: &Path, segmenter: &Segmenter, bytes: usize) -> Vec<Terms> {
     let mut texts = Vec::new();
     for stream in STREAMS {
         let file = std::fs::File::open(data.join(format!("{stream}.jsonl.gz"))).expect("a stream");
         for line in BufReader::new(flate2::read::MultiGzDecoder::new(file)).lines() {
             let page: serde_json::Value = serde_json::from_str(&line.expect("a line")).expect("JSON");
             let text = page["text"].as_str().expect("a text");
-            if text.len() > DOCUMENT_BYTES && texts.len() < DOCUMENTS {
-                let end = (DOCUMENT_BYTES..).find(|end| text.is_char_boundary(*end)).expect("a boundary");
-                texts.push(text[..end].to_owned());
+            if text.len() > bytes && texts.len() < DOCUMENTS {
+                let end = (bytes..).find(|end| text.is_char_boundary(*end)).expect("a boundary");
+                let mut terms = Terms::default();
+                segmenter.segment(&Document::from_text(None, &text[..end]), &mut terms);
+                texts.push(terms);
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::cluster::{Centroid, Clusterer, Position, Query};
 use crate::config::{Candidates, Config, Confirm, ExpiryConfig};
 use crate::eval::random::Random;
 use crate::fingerprint::Detector;
-use crate::fingerprint::record::{FingerprintRecord, Outcome, Place, TextDigest};
+use crate::fingerprint::record::FingerprintRecord;
 use crate::fingerprint::simhash::SimHash;
 
 /// Look-ups and insertions that are done at once.
@@ -202,27 +202,13 @@ fn look_ups(clusterer: &mut Clusterer, queries: &mut Queries, fingerprints: &Fin
 fn duplicates(clusterer: &mut Clusterer, queries: &mut Queries, fingerprints: &Fingerprints) -> f64 {
     let mut times = Vec::new();
     for _ in 0..8 {
-        let records: Vec<FingerprintRecord> =
-            (0..BATCH).map(|_| record(queries.near(fingerprints))).collect();
+        let records: Vec<FingerprintRecord> = (0..BATCH)
+            .map(|number| FingerprintRecord::numbered(number, Some(queries.near(fingerprints))))
+            .collect();
         let batch: Vec<_> = (0..).zip(records.iter().map(Some)).collect();
         let since = Instant::now();
         std::hint::black_box(clusterer.decide_batch(&batch));
         times.push(since.elapsed().as_secs_f64());
     }
     BATCH as f64 / median(&mut times)
-}
-
-fn record(fingerprint: Box<[u8]>) -> FingerprintRecord {
-    FingerprintRecord {
-        source: Place::Line { input: "bench".into(), line: 1 },
-        page_id: String::new(),
-        url: String::new(),
-        corpus: String::new(),
-        fingerprint_hash: 0,
-        fetched_at: None,
-        log_time: None,
-        passthrough: None,
-        text: Some(TextDigest { digest: 0, chars: 0 }),
-        outcome: Outcome::Fingerprint(fingerprint),
-    }
 }

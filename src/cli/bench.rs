@@ -3,12 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use anyhow::Context;
 use clap::Args;
 
-use super::documents::write;
+use super::documents;
 use super::settings::{self, Wrong, wrong};
 use crate::bench::fingerprints::Fingerprints;
 use crate::bench::machine::Machine;
@@ -18,8 +17,6 @@ use crate::bench::table::{self, Plan, TableFigures};
 use crate::config::Config;
 use crate::fingerprint::record::Place;
 use crate::pipeline::fingerprint_half::FingerprintHalf;
-use crate::source::inputs::Inputs;
-use crate::source::open::Input;
 use crate::source::{Payload, Record, Source};
 
 /// Bytes of pages that are read at most: they stay in memory.
@@ -76,7 +73,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let table = table(arguments, &config, &plan, &stages.hashes);
     let report = Report::new(Machine::this(), inputs, stages, table);
     if let Some(path) = &arguments.json {
-        write(path, &(serde_json::to_string_pretty(&report)? + "\n"))?;
+        documents::write(path, &(serde_json::to_string_pretty(&report)? + "\n"))?;
     }
     if arguments.json.as_deref() != Some(Path::new("-")) {
         print!("{report}");
@@ -127,9 +124,7 @@ fn sample() -> Vec<Record> {
 
 /// The first pages of the inputs.
 fn read(inputs: &[PathBuf], config: &Config) -> anyhow::Result<Vec<Record>> {
-    let open = |path: &PathBuf| Input::open(path).with_context(|| format!("cannot read {}", path.display()));
-    let inputs = inputs.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
-    let mut source = Inputs::new(inputs, config.page.clone(), Arc::new(AtomicU64::new(0)));
+    let mut source = documents::source(inputs, config)?;
     let mut records = Vec::new();
     let mut bytes = 0;
     while bytes < BYTES_MAX {

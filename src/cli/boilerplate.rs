@@ -2,15 +2,12 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use super::documents;
-use super::settings;
+use super::documents::Counted;
 use crate::fingerprint::paragraph::boilerplate::{HEADER, letters_hash};
-use crate::segment::Terms;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -20,38 +17,27 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List the paragraphs that stand on many pages; read the list before you use it
+    /// List the paragraphs that stand on many pages; read the list before you name it in `paragraph.boilerplate_file`
     Build {
-        /// Configuration file for extraction and segmentation
-        #[arg(long, value_name = "FILE")]
-        config: Option<PathBuf>,
-        /// The list; name it in `paragraph.boilerplate_file`
-        #[arg(long, value_name = "FILE", default_value = "-")]
-        output: PathBuf,
+        #[command(flatten)]
+        pages: Counted,
         /// Pages from which on a paragraph is common: more than any text has copies
         #[arg(long, value_name = "N", default_value_t = 20)]
         pages_min: u32,
         /// Paragraphs held at once; beyond them the rarest go
         #[arg(long, value_name = "N", default_value_t = 5_000_000)]
         paragraphs_max: usize,
-        /// Pages as for `dedup`
-        #[arg(value_name = "INPUT", required = true)]
-        inputs: Vec<PathBuf>,
     },
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let Action::Build { config, output, pages_min, paragraphs_max, inputs } = &arguments.action;
-    let config = settings::config(config.as_deref(), None, None)?;
-    let segmenter = settings::segmenter(&config)?;
-    let mut terms = Terms::default();
+    let Action::Build { pages: given, pages_min, paragraphs_max } = &arguments.action;
     // Of each paragraph on how many pages it stands, and its text from the second page on.
     let mut counts = HashMap::<u64, (u32, Box<str>)>::new();
     let mut pages = 0_u64;
-    documents::for_each(inputs, &config, |_, document, _| {
+    given.for_each(|terms| {
         pages += 1;
         // Normalised, as the detector sees paragraphs.
-        segmenter.segment(&document, &mut terms);
         let texts = terms.paragraphs().iter().map(|paragraph| &terms.text()[paragraph.text.clone()]);
         let mut of_page: Vec<(u64, &str)> =
             texts.filter_map(|text| Some((letters_hash(text)?, text))).collect();
@@ -80,7 +66,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     common.sort_unstable_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     let mut file = format!("{HEADER}\n# On {pages_min} pages or more of {pages}.\n");
     common.iter().for_each(|(_, text)| file.push_str(&format!("{text}\n")));
-    documents::write(output, &file)?;
+    given.write(&file)?;
     eprintln!("leitong: {pages} pages, {} common paragraphs", common.len());
     Ok(ExitCode::SUCCESS)
 }

@@ -4,11 +4,11 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::Args;
 
+use super::documents;
 use super::extract::html_page;
 use super::settings::{self, Wrong, wrong};
 use crate::cluster::{Clusterer, Decision, Position};
@@ -21,8 +21,6 @@ use crate::pipeline::document::{self, Charset};
 use crate::pipeline::fingerprint_half::{FingerprintHalf, read_page};
 use crate::segment::Terms;
 use crate::source::Source;
-use crate::source::inputs::Inputs;
-use crate::source::open::Input;
 
 /// Terms that are shown of each page.
 const TOP_TERMS: usize = 12;
@@ -195,8 +193,7 @@ fn load(name: &str, config: &Config) -> anyhow::Result<Page> {
 
 /// The page `id` of a file of pages.
 fn find(path: &Path, id: &str, config: &Config) -> anyhow::Result<Page> {
-    let input = Input::open(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let mut source = Inputs::new(vec![input], config.page.clone(), Arc::new(AtomicU64::new(0)));
+    let mut source = documents::source(&[path.to_owned()], config)?;
     let rules = Rules { page_bytes_max: config.page.bytes_max, url_required: false };
     let mut more = true;
     while more {

@@ -10,6 +10,7 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use clap::Args;
 
+use super::documents;
 use super::settings::{self, Wrong, wrong};
 use crate::cluster::{Clusterer, Position};
 use crate::config::hash::cluster_hash;
@@ -108,7 +109,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(if counts.dead_letters() > 0 { ExitCode::from(3) } else { ExitCode::SUCCESS })
 }
 
-/// Opens all inputs before anything is written, so that a mistyped name costs nothing.
+/// All inputs, or standard input where none is named.
 fn open_inputs(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
     if paths.is_empty() {
         if std::io::stdin().is_terminal() {
@@ -116,10 +117,7 @@ fn open_inputs(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
         }
         return Ok(vec![Input::open(Path::new("-")).context("standard input")?]);
     }
-    paths
-        .iter()
-        .map(|path| Input::open(path).with_context(|| format!("cannot read {}", path.display())))
-        .collect()
+    documents::open(paths)
 }
 
 /// Verdicts must not overwrite pages, and dead letters not verdicts.

@@ -1,20 +1,66 @@
-//! Input files → documents, for commands that look at pages as a whole.
+//! Input files → records and documents, for commands that look at pages as a whole.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use anyhow::Context;
+use clap::Args;
 
+use super::settings;
 use crate::config::Config;
 use crate::eval::pages::Label;
 use crate::extract::{Document, Extractor};
 use crate::page::json::Rules;
 use crate::pipeline::document;
 use crate::pipeline::fingerprint_half::read_page;
+use crate::segment::Terms;
 use crate::source::inputs::Inputs;
 use crate::source::open::Input;
 use crate::source::{Payload, Source};
+
+/// What a command is given that counts something over all pages.
+#[derive(Debug, Args)]
+pub(super) struct Counted {
+    /// Configuration file for extraction and segmentation
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where to write; `-` for standard output
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+    /// Pages as for `dedup`
+    #[arg(value_name = "INPUT", required = true)]
+    inputs: Vec<PathBuf>,
+}
+
+impl Counted {
+    /// Calls `take` with the terms of each page.
+    pub(super) fn for_each(&self, mut take: impl FnMut(&Terms)) -> anyhow::Result<()> {
+        let config = settings::config(self.config.as_deref(), None, None)?;
+        let segmenter = settings::segmenter(&config)?;
+        let mut terms = Terms::default();
+        for_each(&self.inputs, &config, |_, document, _| {
+            segmenter.segment(&document, &mut terms);
+            take(&terms);
+        })
+    }
+
+    /// Writes what was counted.
+    pub(super) fn write(&self, contents: &str) -> anyhow::Result<()> {
+        write(&self.output, contents)
+    }
+}
+
+/// Opens all inputs, before anything is written, so that a mistyped name costs nothing.
+pub(super) fn open(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
+    let open = |path: &PathBuf| Input::open(path).with_context(|| format!("cannot read {}", path.display()));
+    paths.iter().map(open).collect()
+}
+
+/// The records of all inputs.
+pub(super) fn source(paths: &[PathBuf], config: &Config) -> anyhow::Result<Inputs> {
+    Ok(Inputs::new(open(paths)?, config.page.clone(), Arc::new(AtomicU64::new(0))))
+}
 
 /// Calls `take` with id, document and label of each page that has a main text; says how many have none.
 pub(super) fn for_each(
@@ -22,9 +68,7 @@ pub(super) fn for_each(
     config: &Config,
     mut take: impl FnMut(String, Document, Option<Label>),
 ) -> anyhow::Result<()> {
-    let open = |path: &PathBuf| Input::open(path).with_context(|| format!("cannot read {}", path.display()));
-    let inputs = inputs.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
-    let mut source = Inputs::new(inputs, config.page.clone(), Arc::new(AtomicU64::new(0)));
+    let mut source = source(inputs, config)?;
     let rules = Rules { page_bytes_max: config.page.bytes_max, url_required: false };
     let mut extractor = Extractor::new(&config.extract);
     let mut left_out = 0_u64;

@@ -12,6 +12,7 @@ use crate::config::{Config, load};
 use crate::eval::pages::{EvalPage, are_labelled, founders, labelled_pairs};
 use crate::eval::pairs::{self, Compared};
 use crate::eval::parallel::Workers;
+use crate::eval::passages::Passages;
 use crate::eval::perturb::{Condition, Family, Perturber};
 use crate::eval::random::Random;
 use crate::eval::recall::{self, Recall};
@@ -156,6 +157,7 @@ fn evaluate(
         (Vec::new(), "texts and what became of them when 5 % were rewritten")
     };
     let unrelated = pairs::draw(&founders, plan.pairs, plan.seed);
+    let passages = Passages::new(pages);
     let numbered: Vec<usize> = (0..competitors.len()).collect();
     let reports = workers.map(
         "pairs and streams, by detector",
@@ -177,7 +179,7 @@ fn evaluate(
                 judged: of_detector.prints.iter().flatten().count() as f64 / pages.len() as f64,
                 stream: labelled.then(|| stream::score(pages, &of_detector.prints, detector, plan.seed)),
                 distances: pairs::distances(&related, &unrelated),
-                false_matches: pairs::false_matches(&founders, pages, &of_detector.prints, &**detector),
+                false_matches: pairs::false_matches(&founders, &passages, &of_detector.prints, &**detector),
                 recall,
             }
         },

@@ -3,13 +3,12 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
+use super::documents;
 use super::settings::{self, wrong};
 use crate::config::Config;
 use crate::extract::{Document, Extractor, Paragraph, ParagraphKind};
@@ -19,7 +18,6 @@ use crate::pipeline::document::{self, Charset, Reading};
 use crate::pipeline::fingerprint_half::read_page;
 use crate::sink::whole_lines::WholeLines;
 use crate::source::Source;
-use crate::source::inputs::Inputs;
 use crate::source::open::Input;
 
 #[derive(Debug, Args)]
@@ -67,8 +65,7 @@ fn one(path: &Path, format: Format, config: &Config) -> anyhow::Result<ExitCode>
 }
 
 fn many(path: &Path, config: &Config) -> anyhow::Result<ExitCode> {
-    let input = Input::open(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let mut source = Inputs::new(vec![input], config.page.clone(), Arc::new(AtomicU64::new(0)));
+    let mut source = documents::source(&[path.to_owned()], config)?;
     let mut extractor = Extractor::new(&config.extract);
     let mut out = WholeLines::create(Path::new("-"))?;
     let mut exit = ExitCode::SUCCESS;

@@ -20,6 +20,8 @@ use crate::fingerprint::Detector;
 
 /// Characters of each page that are shown.
 const SHOWN_CHARS: usize = 300;
+/// Pairs of either kind below which a suggestion is a guess.
+const PAIRS_MIN: usize = 20;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -106,18 +108,22 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 fn report(labelled: &mut [Labelled], detector: &dyn Detector, precision: f64) {
     let related = labelled.iter().filter(|pair| pair.related).count();
     println!("{}: {related} related pairs, {} unrelated ones\n", detector.name(), labelled.len() - related);
+    if related.min(labelled.len() - related) < PAIRS_MIN {
+        println!("These are few: label {PAIRS_MIN} of either kind at least before you trust the figures.\n");
+    }
     let curve = curve(labelled);
+    let suggested = suggest(&curve, precision);
     println!("| distance up to | precision | recall | F1 |\n|---|---|---|---|");
-    // Some twenty lines, evenly over the recall.
+    // Some twenty lines, evenly over the recall, and the suggestion.
     let mut last = f64::NEG_INFINITY;
     for point in &curve {
-        if point.recall - last >= 0.05 || Some(point) == curve.last() {
+        if point.recall - last >= 0.05 || Some(point) == curve.last() || Some(*point) == suggested {
             let distance = detector.distance(point.distance);
             println!("| {distance} | {:.4} | {:.4} | {:.4} |", point.precision, point.recall, point.f1());
             last = point.recall;
         }
     }
-    match suggest(&curve, precision) {
+    match suggested {
         None => println!("\nNo related pair has a fingerprint: there is nothing to suggest."),
         Some(point) => {
             let reached = if point.precision >= precision {
@@ -132,7 +138,9 @@ fn report(labelled: &mut [Labelled], detector: &dyn Detector, precision: f64) {
                 point.recall
             );
             match detector.threshold_setting(point.distance) {
-                Some(setting) => println!("\n{setting}"),
+                Some(setting) => println!(
+                    "Figures are by distance alone: whatever else the detector demands leaves pairs out.\n\n{setting}"
+                ),
                 None => println!("\nThis detector has no threshold to set."),
             }
         }

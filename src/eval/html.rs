@@ -19,7 +19,7 @@ p { margin: 4px 0 12px; max-width: 900px; color: #45505d; }
 .card { background: #fff; border: 1px solid #dfe3e8; border-radius: 8px; padding: 14px; overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: 14px; font-variant-numeric: tabular-nums; }
 th, td { padding: 5px 10px; text-align: right; border-bottom: 1px solid #edf0f3; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; } th { color: #5a6675; font-weight: 600; }
+th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: #fff; } th { color: #5a6675; font-weight: 600; white-space: normal; vertical-align: bottom; }
 tr:last-child td { border-bottom: 0; } small { color: #7a8592; }
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(380px, 1fr)); gap: 14px; }
 svg { width: 100%; height: auto; display: block; }
@@ -170,7 +170,7 @@ fn false_matches(report: &Report, out: &mut String) {
     out.push_str(
         "<h2>Unrelated pairs called near</h2><p>All pairs of pages of different origin. A new page is falsely called a duplicate \
          among <i>n</i> centres with probability 1 − exp(−rate·<i>n</i>). Without an error, the bound of 95 % confidence, \
-         3 ÷ pairs, stands for the rate. Pairs that share a passage of 20 letters are counted apart.</p>",
+         3 ÷ pairs, stands for the rate; –: too few pairs to say. Pairs that share a passage of 20 letters are counted apart.</p>",
     );
     let rows = report.detectors.iter().map(|detector| {
         let found = &detector.false_matches;
@@ -182,9 +182,7 @@ fn false_matches(report: &Report, out: &mut String) {
             found.sharing_a_passage.to_string(),
             format!("{bound}{:.1e}", found.per_pair),
         ];
-        row.extend(
-            found.at_centres.iter().skip(2).map(|(_, share)| format!("{bound}{:.3} %", share * 100.0)),
-        );
+        row.extend(found.at_millions().map(|share| escape(&share)));
         row
     });
     table(

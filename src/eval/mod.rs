@@ -14,6 +14,7 @@ pub mod interval;
 pub mod pages;
 pub mod pairs;
 pub mod parallel;
+pub mod passages;
 pub mod perturb;
 pub mod random;
 pub mod recall;

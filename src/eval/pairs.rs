@@ -1,16 +1,14 @@
 //! Pairs of pages: how far related and unrelated ones are apart, what each threshold would do, and how often
 //! unrelated ones are called near.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::pages::EvalPage;
+use super::passages::Passages;
 use super::random::Random;
 use crate::fingerprint::Detector;
 
-/// Letters in a row that two unrelated texts do not have in common.
-const PASSAGE_CHARS: usize = 20;
 /// Steps of a threshold curve.
 const STEPS: usize = 48;
 /// Bars of a histogram.
@@ -128,16 +126,35 @@ pub struct FalseMatches {
     pub at_centres: Vec<(f64, f64)>,
 }
 
+/// Of a bound, the share from which on it says nothing: the pairs are too few for a table of that size.
+const BOUND_MAX: f64 = 0.1;
+
+impl FalseMatches {
+    /// For 1, 10 and 100 million centres the share of new pages that would be called duplicates; `–` where the pairs were too
+    /// few to say.
+    #[must_use]
+    pub fn at_millions(&self) -> [String; 3] {
+        std::array::from_fn(|power| {
+            let share = 1.0 - (-self.per_pair * 10_f64.powi(6 + power as i32)).exp();
+            match self.is_bound {
+                true if share > BOUND_MAX => "–".to_owned(),
+                true => format!("< {:.3} %", share * 100.0),
+                false => format!("{:.3} %", share * 100.0),
+            }
+        })
+    }
+}
+
 /// Looks for near pairs among all pairs of `unrelated` pages, through the keys that clustering uses.
 pub fn false_matches(
     unrelated: &[usize],
-    pages: &[EvalPage],
+    passages: &Passages,
     prints: &[Option<Box<[u8]>>],
     detector: &dyn Detector,
 ) -> FalseMatches {
     let present = unrelated.iter().filter(|page| prints[**page].is_some()).count() as u64;
     let (mut wrong, mut sharing_a_passage) = (0, 0);
-    let mut is_unrelated = vec![false; pages.len()];
+    let mut is_unrelated = vec![false; prints.len()];
     unrelated.iter().for_each(|page| is_unrelated[*page] = true);
     let prints: Vec<Option<Box<[u8]>>> = prints
         .iter()
@@ -147,7 +164,7 @@ pub fn false_matches(
     sharing_a_key(&prints, detector, |a, b| {
         let (Some(x), Some(y)) = (&prints[a], &prints[b]) else { return };
         if detector.compare(x, y).near {
-            match share_a_passage(&pages[a].document.text(), &pages[b].document.text()) {
+            match passages.share(a, b) {
                 true => sharing_a_passage += 1,
                 false => wrong += 1,
             }
@@ -185,16 +202,20 @@ pub fn sharing_a_key(
     }
 }
 
-fn share_a_passage(a: &str, b: &str) -> bool {
-    let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<Vec<char>>();
-    let (a, b) = (letters(a), letters(b));
-    let passages: HashSet<&[char]> = a.windows(PASSAGE_CHARS).collect();
-    b.windows(PASSAGE_CHARS).any(|passage| passages.contains(passage))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bound_that_says_nothing_is_not_shown() {
+        let found = |per_pair, is_bound| {
+            let (pairs, wrong, sharing_a_passage, at_centres) = (1.0, 0, 0, Vec::new());
+            FalseMatches { pairs, wrong, sharing_a_passage, per_pair, is_bound, at_centres }.at_millions()
+        };
+        assert_eq!(found(1e-9, true), ["< 0.100 %", "< 0.995 %", "< 9.516 %"]);
+        assert_eq!(found(4e-6, true), ["–", "–", "–"]);
+        assert_eq!(found(1e-6, false), ["63.212 %", "99.995 %", "100.000 %"]);
+    }
 
     #[test]
     fn thresholds_count_what_lies_below() {

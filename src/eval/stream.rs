@@ -14,8 +14,7 @@ use super::pages::{EvalPage, LabelKind};
 use crate::cluster::{Clusterer, Decision, Position};
 use crate::config::ExpiryConfig;
 use crate::fingerprint::Detector;
-use crate::fingerprint::record::{FingerprintRecord, Outcome, Place, TextDigest};
-use crate::verdict::Reason;
+use crate::fingerprint::record::FingerprintRecord;
 
 /// How a stream went.
 #[derive(Debug, Clone, Serialize)]
@@ -51,7 +50,7 @@ pub fn score(
     let mut clusters = BTreeMap::<&str, [u32; 3]>::new();
     let mut undecidable = 0;
     for (number, (page, print)) in pages.iter().zip(prints).enumerate() {
-        let decision = clusterer.decide(Some(&record(number, print.clone())));
+        let decision = clusterer.decide(Some(&FingerprintRecord::numbered(number, print.clone())));
         let Some(label) = page.label.as_ref().filter(|label| label.kind != LabelKind::Ambiguous) else {
             continue;
         };
@@ -77,19 +76,4 @@ pub fn score(
     let sum = |at: usize| counts.iter().map(|counts| counts[at]).sum();
     let centres = clusterer.centroid_count();
     StreamScore { precision, recall, f1, right: sum(0), wrong: sum(1), missed: sum(2), undecidable, centres }
-}
-
-fn record(number: usize, print: Option<Box<[u8]>>) -> FingerprintRecord {
-    FingerprintRecord {
-        source: Place::Line { input: "eval".into(), line: number as u64 + 1 },
-        page_id: number.to_string(),
-        url: String::new(),
-        corpus: String::new(),
-        fingerprint_hash: 0,
-        fetched_at: None,
-        log_time: None,
-        passthrough: None,
-        text: Some(TextDigest { digest: number as u128, chars: 0 }),
-        outcome: print.map_or(Outcome::Undecidable(Reason::TooShort), Outcome::Fingerprint),
-    }
 }

@@ -26,13 +26,14 @@ const WIDTH: f64 = 420.0;
 const HEIGHT: f64 = 250.0;
 const LEFT: f64 = 46.0;
 const TOP: f64 = 28.0;
-const PLOT_WIDTH: f64 = WIDTH - LEFT - 14.0;
+const PLOT_WIDTH: f64 = WIDTH - LEFT - 20.0;
 const PLOT_HEIGHT: f64 = HEIGHT - TOP - 42.0;
 
 /// A chart of lines; y is from 0 to 1.
 pub(super) fn lines(axes: &Axes, lines: &[Line]) -> String {
     let mut svg = frame(axes);
-    for line in lines {
+    // The first one on top.
+    for line in lines.iter().rev() {
         let at = |(x, y): &(f64, f64)| format!("{:.1},{:.1}", x_at(*x, axes), y_at(*y));
         let points: Vec<String> = line.points.iter().map(at).collect();
         let _ = write!(

@@ -27,8 +27,6 @@ use crate::segment::{DistinctTerm, Terms};
 
 /// Part of the fingerprint hash: raised whenever the same terms may give another fingerprint than before.
 const VERSION: u32 = 1;
-/// How many of the best terms make a key.
-const KEY_SIZES: std::ops::RangeInclusive<usize> = 3..=5;
 /// 1 as a score.
 const ONE: u64 = 1 << 16;
 /// Shared terms that the evidence lists.
@@ -50,6 +48,9 @@ pub struct AgglomerateTermConfig {
     /// Best terms that the fingerprint holds.
     #[schemars(range(min = 5, max = 64))]
     pub terms_max: usize,
+    /// How many of the best terms make a key (the paper's N): `3-to-5` for a key of each number, or `3`, `4` or `5` for
+    /// one alone. A text with fewer terms that occur twice has no fingerprint.
+    pub key_terms: KeyTerms,
     /// When two fingerprints are near.
     pub near: AgglomerateTermNearConfig,
 }
@@ -60,7 +61,7 @@ pub struct AgglomerateTermConfig {
 pub struct AgglomerateTermNearConfig {
     /// `cosine` of the frequencies, or `weighted-jaccard` of frequency ÷ length.
     pub similarity: TermSimilarity,
-    /// The least similarity of near pages, which also share the set of their 3, 4 or 5 best terms.
+    /// The least similarity of near pages, which also share a key.
     #[schemars(range(min = 0, max = 1))]
     pub similarity_min: f64,
 }
@@ -75,6 +76,34 @@ pub enum Gap {
     Relative,
     /// Not at all.
     None,
+}
+
+/// How many of the best terms make a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum KeyTerms {
+    /// Any of these numbers.
+    #[serde(rename = "3-to-5")]
+    Any,
+    /// 3.
+    #[serde(rename = "3")]
+    Three,
+    /// 4.
+    #[serde(rename = "4")]
+    Four,
+    /// 5.
+    #[serde(rename = "5")]
+    Five,
+}
+
+impl KeyTerms {
+    fn sizes(self) -> std::ops::RangeInclusive<usize> {
+        match self {
+            Self::Any => 3..=5,
+            Self::Three => 3..=3,
+            Self::Four => 4..=4,
+            Self::Five => 5..=5,
+        }
+    }
 }
 
 /// How term vectors are compared.
@@ -94,6 +123,7 @@ impl Default for AgglomerateTermConfig {
             gap_terms: 80,
             gap_share: 0.5,
             terms_max: 20,
+            key_terms: KeyTerms::Any,
             near: AgglomerateTermNearConfig::default(),
         }
     }
@@ -166,7 +196,7 @@ impl AgglomerateTerm {
 
     fn keys(&self, vector: &TermVector, keys: &mut Vec<u64>) {
         let mut joined = Vec::with_capacity(64);
-        for size in KEY_SIZES.filter(|size| *size <= vector.terms.len()) {
+        for size in self.config.key_terms.sizes().filter(|size| *size <= vector.terms.len()) {
             let mut best: Vec<&[u8]> = vector.terms[..size].iter().map(|(term, _)| *term).collect();
             best.sort_unstable();
             joined.clear();
@@ -190,7 +220,13 @@ impl AgglomerateTerm {
         let (mut of_a, mut of_b) = (Vec::new(), Vec::new());
         self.keys(a, &mut of_a);
         self.keys(b, &mut of_b);
-        KEY_SIZES.zip(of_a.iter().zip(&of_b)).filter(|(_, (a, b))| a == b).map(|(size, _)| size).collect()
+        self.config
+            .key_terms
+            .sizes()
+            .zip(of_a.iter().zip(&of_b))
+            .filter(|(_, (a, b))| a == b)
+            .map(|(size, _)| size)
+            .collect()
     }
 }
 
@@ -231,8 +267,15 @@ impl Detector for AgglomerateTerm {
     }
 
     fn fingerprint_settings(&self) -> Value {
-        let AgglomerateTermConfig { gap, gap_terms, gap_share, terms_max, near: _ } = &self.config;
-        json!({ "version": VERSION, "gap": gap, "gap_terms": gap_terms, "gap_share": gap_share, "terms_max": terms_max })
+        let AgglomerateTermConfig { gap, gap_terms, gap_share, terms_max, key_terms, near: _ } = &self.config;
+        json!({
+            "version": VERSION,
+            "gap": gap,
+            "gap_terms": gap_terms,
+            "gap_share": gap_share,
+            "terms_max": terms_max,
+            "key_terms": key_terms,
+        })
     }
 
     fn near_settings(&self) -> Value {
@@ -246,7 +289,7 @@ impl Detector for AgglomerateTerm {
             .zip(terms.distinct().iter().copied())
             .filter(|(score, _)| *score > 0)
             .collect();
-        if scored.len() < *KEY_SIZES.start() {
+        if scored.len() < *self.config.key_terms.sizes().start() {
             return None;
         }
         // Ties go by frequency, then the first occurrence, at which no two terms stand.
@@ -263,8 +306,9 @@ impl Detector for AgglomerateTerm {
     }
 
     fn is_fingerprint(&self, bytes: &[u8]) -> bool {
-        term_vector::decode(bytes)
-            .is_some_and(|vector| (*KEY_SIZES.start()..=self.config.terms_max).contains(&vector.terms.len()))
+        term_vector::decode(bytes).is_some_and(|vector| {
+            (*self.config.key_terms.sizes().start()..=self.config.terms_max).contains(&vector.terms.len())
+        })
     }
 
     fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {

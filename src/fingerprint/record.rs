@@ -44,6 +44,26 @@ pub struct FingerprintRecord {
     pub outcome: Outcome,
 }
 
+impl FingerprintRecord {
+    /// A record for measurements, of a page of which nothing is known but its fingerprint, if it has one: the number stands for
+    /// its place, its page id and its text.
+    #[must_use]
+    pub fn numbered(number: usize, fingerprint: Option<Box<[u8]>>) -> Self {
+        Self {
+            source: Place::Line { input: "-".into(), line: number as u64 + 1 },
+            page_id: number.to_string(),
+            url: String::new(),
+            corpus: String::new(),
+            fingerprint_hash: 0,
+            fetched_at: None,
+            log_time: None,
+            passthrough: None,
+            text: Some(TextDigest { digest: number as u128, chars: 0 }),
+            outcome: fingerprint.map_or(Outcome::Undecidable(Reason::TooShort), Outcome::Fingerprint),
+        }
+    }
+}
+
 /// What the stateless half made of a page.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {

@@ -29,12 +29,14 @@ use crate::segment::Terms;
 /// Part of the fingerprint hash: raised whenever the same terms may give another fingerprint than before.
 const VERSION: u32 = 1;
 /// Part of the cluster hash: raised whenever the same fingerprints and settings may be near where they were not.
-const NEAR_VERSION: u32 = 2;
+const NEAR_VERSION: u32 = 3;
 
 /// Frequencies whose terms are counted together; of a page's distinct terms, 99 % have one of these.
 const SMALL_FREQUENCIES: usize = 12;
-/// From this distance on the whole demand on short texts applies; at 0 none of it.
-const SAME_WORDS: u32 = 3;
+/// Texts at most this far apart, whose sizes differ by one part in [`SAME_SIZE`] at most, are the same words in another order:
+/// the demand on short texts is not made of them.
+const SAME_WORDS: u32 = 4;
+const SAME_SIZE: u32 = 50;
 const BLOCKS: u32 = 4;
 const BLOCK_BITS: u32 = 64 / BLOCKS;
 const BAND_BYTES: usize = 4 * BANDS;
@@ -85,23 +87,26 @@ impl SimHash {
         Some(sums.iter().enumerate().fold(0, |hash, (bit, sum)| hash | u64::from(*sum > 0) << bit))
     }
 
-    /// Values of the sketch that must agree between texts this far apart, the smaller of which has this size: two
-    /// straight lines, rounded up, of which the stricter counts.
-    fn matches_needed(&self, distance: u32, size: u32) -> u32 {
+    /// Values of the sketch that must agree between texts this far apart and of these sizes: two straight lines, rounded up, of
+    /// which the stricter counts.
+    fn matches_needed(&self, distance: u32, a_size: u32, b_size: u32) -> u32 {
         let near = &self.config.near;
         let by_distance =
             on_a_line(near.sketch_matches_near, near.sketch_matches_far, distance, near.max_distance);
+        // Of the same words in another order little speaks for a template.
+        if distance <= SAME_WORDS && a_size.abs_diff(b_size) * SAME_SIZE <= a_size.max(b_size) {
+            return by_distance;
+        }
+        let size = a_size.min(b_size);
         let by_size =
             on_a_line(near.sketch_matches_short, near.sketch_matches_near, size, near.short_text_size);
-        // Of the same words in another order little speaks for a template.
-        let by_size = on_a_line(near.sketch_matches_near, by_size, distance, SAME_WORDS);
         by_distance.max(by_size)
     }
 
     /// The same for two fingerprints, and how far they are apart.
     fn demand(&self, a: &Parts, b: &Parts) -> (u32, u32) {
         let distance = (a.hash ^ b.hash).count_ones();
-        (distance, self.matches_needed(distance, a.opinion.size.min(b.opinion.size)))
+        (distance, self.matches_needed(distance, a.opinion.size, b.opinion.size))
     }
 }
 
@@ -179,7 +184,7 @@ impl Detector for SimHash {
         let near = distance <= self.config.near.max_distance
             && (self.config.near.confirm == Confirm::None || {
                 let (a, b) = (Opinion::of(fingerprint), Opinion::of(compared));
-                sketch::matches(a.values, b.values) >= self.matches_needed(distance, a.size.min(b.size))
+                sketch::matches(a.values, b.values) >= self.matches_needed(distance, a.size, b.size)
             });
         Comparison { distance, near }
     }
@@ -341,15 +346,13 @@ mod tests {
     #[test]
     fn the_demand_rises_with_distance_and_brevity() {
         let detector = SimHash::new(&Config::default().simhash);
-        let needed = |distance, size| detector.matches_needed(distance, size);
+        let needed = |distance, size| detector.matches_needed(distance, size, size + size / 10 + 1);
         assert_eq!([0, 8, 16, 99].map(|distance| needed(distance, 10_000)), [24, 32, 40, 40]);
         assert_eq!([0, 1_000, 2_000].map(|size| needed(3, size)), [52, 38, 27]);
-        assert_eq!(
-            [0, 1, 2, 3].map(|distance| needed(distance, 0)),
-            [24, 34, 43, 52],
-            "less for the same words"
-        );
         assert_eq!(needed(16, 1_000), 40, "the stricter one counts");
+        let same_size = |distance| detector.matches_needed(distance, 1_000, 1_020);
+        assert_eq!([0, 4, 5].map(same_size), [24, 28, 38], "less for the same words in another order");
+        assert_eq!(detector.matches_needed(4, 1_000, 1_021), 38, "and not for others");
     }
 
     proptest! {

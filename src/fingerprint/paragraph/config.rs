@@ -43,8 +43,8 @@ pub struct ParagraphConfig {
     /// Paragraphs of a fingerprint; of more, the heaviest are kept. 10 bytes each with 64 bits, 18 with 128.
     #[schemars(range(min = 1, max = 4_096))]
     pub paragraphs_max: usize,
-    /// Common paragraphs that count for nothing, one a line (see docs/detectors.md). A relative path starts at
-    /// the configuration file's folder.
+    /// Common paragraphs that count for nothing, one a line (see docs/detectors.md), in place of the few that ship. A
+    /// relative path starts at the configuration file's folder.
     pub boilerplate_file: Option<std::path::PathBuf>,
     /// When two fingerprints are near.
     pub near: ParagraphNearConfig,

@@ -7,16 +7,18 @@
 //!
 //! Encoding: per paragraph its SimHash (8 or 16 bytes, big-endian) and its weight (2, big-endian, at most 65,535).
 //!
-//! Keys. Near pages share paragraphs that hold `share_min` of each, so one of those is among the heaviest
-//! paragraphs that leave less than `share_min` over: only these, the *main* ones, are entered.
+//! Keys. Near pages share paragraphs that hold `share_min` of each, so one of those is among any that leave less than
+//! `share_min` over: only these, the [main](mod@main_paragraphs) ones, are entered.
 //! * `bands`: each 32 bits in a row of each main paragraph. Near pages share one, which is part of what near means then.
 //! * `blocks`: matching hashes lie in one block at least within its radius ([`Blocks`]); main paragraphs are
 //!   entered under their blocks, and looked for are all paragraphs, within the radii. Finds every near page.
 
+mod bands;
 mod blocks;
 pub mod boilerplate;
 mod config;
 mod hash;
+mod main_paragraphs;
 mod matching;
 
 use serde_json::{Map, Value, json};
@@ -26,6 +28,7 @@ use self::boilerplate::Boilerplate;
 use self::config::{Bits, Candidates, Matching};
 pub use self::config::{ParagraphConfig, ParagraphNearConfig};
 use self::hash::Hasher;
+use self::main_paragraphs::main_paragraphs;
 use self::matching::{Match, Print};
 use super::idf::IdfTable;
 use super::resources::{ResourceError, Resources};
@@ -35,6 +38,8 @@ use crate::segment::{ParagraphTerms, Terms};
 
 /// Part of the fingerprint hash: raised whenever the same terms may give another fingerprint than before.
 const VERSION: u32 = 1;
+/// Part of the cluster hash: raised whenever the same fingerprints and settings may be near where they were not.
+const NEAR_VERSION: u32 = 2;
 
 const WEIGHT_BYTES: usize = 2;
 /// Matches that the evidence lists.
@@ -96,19 +101,8 @@ impl Paragraph {
         })
     }
 
-    /// The heaviest paragraphs that leave less than `share_min` of the weight over.
     fn main_paragraphs(&self, prints: &[Print]) -> Vec<Print> {
-        let mut heaviest = prints.to_vec();
-        heaviest.sort_by_key(|print| std::cmp::Reverse(print.weight));
-        let total: u64 = prints.iter().map(|print| u64::from(print.weight)).sum();
-        let mut left = total;
-        let enough = heaviest.iter().position(|print| {
-            let before = left;
-            left -= u64::from(print.weight);
-            before * 10_000 < total * u64::from(self.share_min)
-        });
-        heaviest.truncate(enough.unwrap_or(heaviest.len()));
-        heaviest
+        main_paragraphs(prints, self.share_min)
     }
 
     fn matches(&self, a: &[Print], b: &[Print]) -> Vec<Match> {
@@ -118,40 +112,33 @@ impl Paragraph {
         }
     }
 
-    fn share_a_band(&self, a: &[Print], b: &[Print]) -> bool {
-        let (a, b) = (self.main_paragraphs(a), self.main_paragraphs(b));
-        let bands = self.hash_bytes as u32 / 4;
-        a.iter().any(|x| {
-            b.iter().any(|y| (0..bands).any(|band| band_value(x.hash, band) == band_value(y.hash, band)))
-        })
+    /// 32 bits each.
+    fn bands(&self) -> u32 {
+        self.hash_bytes as u32 / 4
     }
 
-    fn keys(&self, prints: &[Print], keys: &mut Vec<u64>, mut of_hash: impl FnMut(u128, &mut Vec<u64>)) {
-        let start = keys.len();
-        prints.iter().for_each(|print| of_hash(print.hash, keys));
-        keys[start..].sort_unstable();
-        let mut kept = start;
-        for at in start..keys.len() {
-            if at == start || keys[at] != keys[kept - 1] {
-                keys[kept] = keys[at];
-                kept += 1;
+    /// `of_hash` gives the keys of a hash under which it is entered or looked for among blocks.
+    fn keys(
+        &self,
+        fingerprint: &[u8],
+        probed: bool,
+        of_hash: fn(&Blocks, u128, &mut Vec<u64>),
+        keys: &mut Vec<u64>,
+    ) {
+        let prints: Vec<Print> = self.decode(fingerprint).collect();
+        let of_hash = |hash, keys: &mut Vec<u64>| of_hash(&self.blocks, hash, keys);
+        match (self.config.near.candidates, self.config.near.matching) {
+            (Candidates::Bands, _) => bands::keys(&self.main_paragraphs(&prints), self.bands(), keys),
+            // Every paragraph matches, the first one as well.
+            (Candidates::Blocks, Matching::Strict) => bands::distinct_keys(&prints[..1], keys, of_hash),
+            (Candidates::Blocks, Matching::OneToOne) if probed => {
+                bands::distinct_keys(&prints, keys, of_hash);
+            }
+            (Candidates::Blocks, Matching::OneToOne) => {
+                bands::distinct_keys(&self.main_paragraphs(&prints), keys, of_hash);
             }
         }
-        keys.truncate(kept);
     }
-
-    fn band_keys(&self, prints: &[Print], keys: &mut Vec<u64>) {
-        let bands = self.hash_bytes as u32 / 4;
-        self.keys(&self.main_paragraphs(prints), keys, |hash, keys| {
-            keys.extend((0..bands).map(|band| u64::from(band) << 32 | u64::from(band_value(hash, band))));
-        });
-    }
-}
-
-/// Band 0 holds the upper 32 bits.
-#[inline]
-fn band_value(hash: u128, band: u32) -> u32 {
-    (hash >> (96 - 32 * band)) as u32
 }
 
 impl Detector for Paragraph {
@@ -173,7 +160,7 @@ impl Detector for Paragraph {
     }
 
     fn near_settings(&self) -> Value {
-        json!(self.config.near)
+        json!({ "version": NEAR_VERSION, "near": self.config.near })
     }
 
     fn fingerprint(&self, terms: &Terms) -> Option<Box<[u8]>> {
@@ -214,32 +201,11 @@ impl Detector for Paragraph {
     }
 
     fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        let prints: Vec<Print> = self.decode(fingerprint).collect();
-        match (self.config.near.candidates, self.config.near.matching) {
-            (Candidates::Bands, _) => self.band_keys(&prints, keys),
-            (Candidates::Blocks, Matching::OneToOne) => {
-                self.keys(&self.main_paragraphs(&prints), keys, |hash, keys| {
-                    self.blocks.insert_keys(hash, keys);
-                });
-            }
-            // Every paragraph matches, the first one as well.
-            (Candidates::Blocks, Matching::Strict) => {
-                self.keys(&prints[..1], keys, |hash, keys| self.blocks.insert_keys(hash, keys));
-            }
-        }
+        self.keys(fingerprint, false, Blocks::insert_keys, keys);
     }
 
     fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        let prints: Vec<Print> = self.decode(fingerprint).collect();
-        match (self.config.near.candidates, self.config.near.matching) {
-            (Candidates::Bands, _) => self.band_keys(&prints, keys),
-            (Candidates::Blocks, Matching::OneToOne) => {
-                self.keys(&prints, keys, |hash, keys| self.blocks.probe_keys(hash, keys));
-            }
-            (Candidates::Blocks, Matching::Strict) => {
-                self.keys(&prints[..1], keys, |hash, keys| self.blocks.probe_keys(hash, keys));
-            }
-        }
+        self.keys(fingerprint, true, Blocks::probe_keys, keys);
     }
 
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
@@ -251,7 +217,9 @@ impl Detector for Paragraph {
             Matching::OneToOne => share >= self.share_min,
             Matching::Strict => a.len() == b.len() && matches.len() == a.len(),
         };
-        let near = near && (self.config.near.candidates == Candidates::Blocks || self.share_a_band(&a, &b));
+        let share_a_band =
+            || bands::share(&self.main_paragraphs(&a), &self.main_paragraphs(&b), self.bands());
+        let near = near && (self.config.near.candidates == Candidates::Blocks || share_a_band());
         Comparison { distance: 10_000 - share, near }
     }
 

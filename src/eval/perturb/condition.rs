@@ -1,0 +1,104 @@
+//! In which ways texts are changed, and how much.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// A way to change a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Family {
+    /// Sentences of other texts at random places.
+    Added,
+    /// Text gone at random places.
+    Deleted,
+    /// Sentences replaced by sentences of other texts.
+    Rewritten,
+    /// Words replaced by synonyms, where a list is given.
+    Synonyms,
+    /// Sentences moved to random places.
+    SentencesMoved,
+    /// Paragraphs moved to random places.
+    ParagraphsMoved,
+    /// A run of sentences alone.
+    Excerpt,
+    /// Other texts put before and behind it.
+    Merged,
+    /// Lines of navigation and footers round it.
+    Furniture,
+    /// Another headline, and a line of date and editor.
+    Headline,
+    /// Traditional script with the vocabulary of Taiwan.
+    Traditional,
+    /// Full-width forms in place of half-width ones, and the other way round.
+    Width,
+}
+
+/// A family and how much.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Condition {
+    /// In which way.
+    pub family: Family,
+    /// A share, or a number of texts or lines.
+    pub level: f64,
+}
+
+impl Condition {
+    /// All that an evaluation looks at.
+    #[must_use]
+    pub fn all(with_synonyms: bool) -> Vec<Self> {
+        const CHANGED: &[f64] = &[0.01, 0.02, 0.05, 0.1, 0.15, 0.2];
+        const MOVED: &[f64] = &[0.1, 0.25, 0.5, 1.0];
+        const KEPT: &[f64] = &[0.2, 0.4, 0.6, 0.8];
+        let families: [(Family, &[f64]); 12] = [
+            (Family::Added, CHANGED),
+            (Family::Deleted, CHANGED),
+            (Family::Rewritten, CHANGED),
+            (Family::Synonyms, CHANGED),
+            (Family::SentencesMoved, MOVED),
+            (Family::ParagraphsMoved, MOVED),
+            (Family::Excerpt, KEPT),
+            (Family::Merged, &[2.0, 3.0]),
+            (Family::Furniture, &[4.0, 12.0]),
+            (Family::Headline, &[1.0]),
+            (Family::Traditional, &[1.0]),
+            (Family::Width, &[1.0]),
+        ];
+        let wanted = families.into_iter().filter(|(family, _)| with_synonyms || *family != Family::Synonyms);
+        wanted
+            .flat_map(|(family, levels)| levels.iter().map(move |level| Self { family, level: *level }))
+            .collect()
+    }
+}
+
+impl Family {
+    /// In words.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Added => "text added",
+            Self::Deleted => "text deleted",
+            Self::Rewritten => "sentences rewritten",
+            Self::Synonyms => "words replaced by synonyms",
+            Self::SentencesMoved => "sentences moved",
+            Self::ParagraphsMoved => "paragraphs moved",
+            Self::Excerpt => "excerpt of the text",
+            Self::Merged => "articles merged",
+            Self::Furniture => "lines of page furniture",
+            Self::Headline => "other headline and editor's line",
+            Self::Traditional => "traditional script",
+            Self::Width => "full and half width swapped",
+        }
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.family {
+            Family::Merged => write!(f, "{} {}", self.level, self.family.title()),
+            Family::Furniture => write!(f, "{} {}", self.level, self.family.title()),
+            Family::Headline | Family::Traditional | Family::Width => f.write_str(self.family.title()),
+            _ => write!(f, "{:.0} % {}", self.level * 100.0, self.family.title()),
+        }
+    }
+}
