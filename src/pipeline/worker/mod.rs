@@ -6,9 +6,10 @@
 //!  topic       commits what is delivered ◄──┘                     restore ─► batch ─► transaction
 //! ```
 //! Beside them, if configured: a thread that makes local snapshots (snapshots.rs), one that follows the tables of others
-//! (standby.rs); an owner's table comes from the nearest of these (restore.rs). Threads that talk to brokers are plain threads: those calls block. Each half runs until the stop flag is up
-//! or something is refused; whatever may pass is tried again.
+//! (standby.rs); an owner's table comes from the nearest of these (restore/). Threads that talk to brokers are plain threads:
+//! those calls block. Each half runs until the stop flag is up or something is refused; whatever may pass is tried again.
 
+mod batch;
 pub mod cluster;
 mod corpus;
 pub mod fingerprint;
