@@ -28,6 +28,10 @@ pub(crate) fn delay() {
     let worker = installation.worker(&[]);
     worker.wait_until_ready(60);
     let consumer = verdict_reader(&installation);
+    // The reader needs some seconds to join its group, which are not the worker's.
+    while consumer.assignment().expect("an assignment").count() == 0 {
+        assert!(consumer.poll(Duration::from_millis(10)).is_none(), "there are no verdicts yet");
+    }
     let producer = topics::producer(&installation.bootstrap);
     let (per_second, count) = (full / 2.0, ((full / 2.0 * 20.0) as usize).min(rows.len()));
     let mut delays = vec![0.0; count];

@@ -11,6 +11,7 @@ mod common;
 mod cpu;
 mod delay;
 mod failover;
+mod owner;
 mod restore;
 mod scaling;
 
@@ -27,9 +28,10 @@ fn main() {
     }
     let chosen: Vec<String> =
         std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
-    let benches: [(&str, fn()); 6] = [
+    let benches: [(&str, fn()); 7] = [
         ("cpu", cpu::cpu),
         ("delay", delay::delay),
+        ("owner", owner::owner),
         ("restore", restore::restore),
         ("failover", failover::failover),
         ("takeover", failover::takeover),
@@ -60,7 +62,17 @@ fn wait_for_metric(worker: &Worker, name: &str, value: f64) {
     wait_until(&format!("{name} = {value}"), 600, || worker.metric(name) >= value);
 }
 
-/// Articles of some 6 KB.
+/// Articles of some 6 KB. Names that are drawn at random make them as unlike one another as articles are; the tests' few
+/// words alone would have every look-up find thousands of candidates.
 fn articles(count: usize, partitions: usize) -> Vec<Row> {
-    (0..count).map(|i| Row::page((i % partitions) as i32, &format!("p{i}"), &article(i % 5000, 80))).collect()
+    let text = |i: usize| {
+        let mut state = i as u64 + 1;
+        let mut name = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            char::from_u32(0x4e00 + (state >> 33) as u32 % 3000).expect("a Chinese character")
+        };
+        let sentence = |sentence: &str| format!("{sentence}、{}{}{}{}。", name(), name(), name(), name());
+        article(i, 64).split_terminator('。').map(sentence).collect::<String>()
+    };
+    (0..count).map(|i| Row::page((i % partitions) as i32, &format!("p{i}"), &text(i % 5000))).collect()
 }
