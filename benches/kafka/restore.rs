@@ -60,6 +60,7 @@ pub(crate) fn filled(name: &str, more: &str) -> Installation {
         fingerprint_hash: half.fingerprint_hash(),
         cluster_hash: cluster_hash(&config, &**detector),
         corpus_hash: 0,
+        app_hash: 0,
     };
     let position = Position { log_generation: 1, next_log_offset: CENTROIDS, ..Position::default() };
     let record =

@@ -224,6 +224,7 @@ mod tests {
             fingerprint_hash: 1,
             cluster_hash: 2,
             corpus_hash: 3,
+            app_hash: 4,
         };
         LogPartition::new(restored, identity, "log".into(), |clusterer| {
             ClusterHalf::new(clusterer, detector(), 2)

@@ -153,6 +153,7 @@ fn write(
         fingerprint_hash: settings.fingerprint_hash,
         cluster_hash: settings.cluster_hash,
         corpus_hash: 0,
+        app_hash: 0,
     };
     let count = clusterer.centroid_count() as u64;
     let position = position_message(clusterer.position(), &identity, 0, count, watermarks);

@@ -194,6 +194,20 @@ fn other_settings_of_clustering_are_refused_until_accepted() {
 }
 
 #[test]
+fn another_installation_at_the_same_topics_is_refused() {
+    let installation = Installation::new(&bootstrap(), "first", ONE_PARTITION);
+    let rows = pages(0, 20, 10);
+    work_off(&installation, &rows, &rows, &[]);
+    let name = format!("app = \"{}\"", installation.app);
+    let text = std::fs::read_to_string(installation.config()).expect("a configuration");
+    std::fs::write(installation.config(), text.replace(&name, "app = \"second\"")).expect("written");
+    assert_refused(&installation, &["the changelog was written under another kafka.app"]);
+    std::fs::write(installation.config(), text).expect("written");
+    work_off(&installation, &rows, &[], &[]);
+    installation.assert_exactly_once(&rows);
+}
+
+#[test]
 fn another_way_to_corpora_is_refused_until_accepted() {
     let two = |by: &str| {
         format!("[corpus]\nby = \"{by}\"\n[kafka.create]\npage_partitions = 1\nlog_partitions = 2\n")

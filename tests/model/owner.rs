@@ -43,6 +43,7 @@ fn identity(log_partition: usize, log_partitions: usize) -> Identity {
         fingerprint_hash: 1,
         cluster_hash: 2,
         corpus_hash: 3,
+        app_hash: 4,
     }
 }
 

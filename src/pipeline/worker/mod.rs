@@ -60,16 +60,17 @@ pub struct Accepted {
 /// # Errors
 /// What is refused, and what cannot be gone on from.
 pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<()> {
-    let half = Arc::new(FingerprintHalf::new(config.clone())?);
-    let config = Arc::new(config);
     let stop = Stop::new();
-    let health = Arc::new(Health::default());
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .thread_name("leitong-admin")
         .enable_all()
         .build()?;
+    // First of all: dictionaries take a while to load, and a signal before this ends the process as it stands.
     stop::on_signals(&runtime, &stop)?;
+    let half = Arc::new(FingerprintHalf::new(config.clone())?);
+    let config = Arc::new(config);
+    let health = Arc::new(Health::default());
     // Before anybody can ask: not ready until they say so.
     let watch_fingerprint = roles.fingerprint.then(|| health.add("fingerprint"));
     let watch_cluster = roles.cluster.then(|| health.add("cluster"));

@@ -102,6 +102,7 @@ pub fn replay(
         fingerprint_hash: settings.fingerprint_hash,
         cluster_hash: settings.cluster_hash,
         corpus_hash: 0,
+        app_hash: 0,
     };
     let restored =
         Restored { clusterer: start.clusterer, watermarks: start.watermarks, cluster_hash_since: begin };

@@ -63,9 +63,10 @@ impl SnapshotPlace {
     /// # Errors
     /// The file cannot be made.
     pub fn create(&self) -> io::Result<SnapshotWriter> {
-        let mut file = SummedWriter::create(&self.with("new"))?;
+        let new = self.with("new");
+        let mut file = SummedWriter::create(&new)?;
         file.all(MAGIC)?;
-        Ok(SnapshotWriter { file, place: self.clone(), entries: 0 })
+        Ok(SnapshotWriter { file, place: self.clone(), entries: 0, _unfinished: Unfinished(new) })
     }
 
     /// Puts the present snapshot out of the way, in place of the one before; where it is now.
@@ -79,11 +80,22 @@ impl SnapshotPlace {
     }
 }
 
-/// Writes a snapshot.
+/// Writes a snapshot. Dropped unfinished, it leaves nothing.
 pub struct SnapshotWriter {
     file: SummedWriter,
     place: SnapshotPlace,
     entries: u64,
+    _unfinished: Unfinished,
+}
+
+/// A file that is removed unless it has been renamed: on a full disk it would take the room that is left.
+struct Unfinished(PathBuf);
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        // If it cannot be removed, the next one replaces it.
+        let _ = fs::remove_file(&self.0);
+    }
 }
 
 impl SnapshotWriter {

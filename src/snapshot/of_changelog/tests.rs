@@ -16,6 +16,7 @@ fn identity() -> Identity {
         fingerprint_hash: 5,
         cluster_hash: 6,
         corpus_hash: 7,
+        app_hash: 0,
     }
 }
 
@@ -101,6 +102,19 @@ fn any_flipped_byte_and_any_cut_is_noticed() {
     assert!(read(&place).is_ok());
     write(&place);
     assert_eq!(fs::read(place.path()).expect("a file"), whole);
+}
+
+#[test]
+fn what_was_not_finished_leaves_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = SnapshotPlace::new(folder.path(), "app", 0);
+    write(&place);
+    let mut writer = place.create().expect("a file");
+    writer.add(1, &[7; 1 << 20]).expect("written");
+    assert!(folder.path().join("app-0.new").exists());
+    drop(writer);
+    assert!(!folder.path().join("app-0.new").exists());
+    assert!(read(&place).is_ok(), "the last one is still there");
 }
 
 #[test]

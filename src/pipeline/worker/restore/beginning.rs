@@ -12,6 +12,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use rdkafka::message::{BorrowedMessage, Message};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::changelog::Identity;
 use crate::changelog::restore::{Restoration, RestoreError};
@@ -76,6 +77,7 @@ impl Cluster {
             fingerprint_hash: self.half.fingerprint_hash(),
             cluster_hash: cluster_hash(&self.config, &**self.half.detector()),
             corpus_hash: corpus_hash(&self.config),
+            app_hash: xxh3_64(self.config.kafka.app.as_bytes()),
         }
     }
 

@@ -160,9 +160,9 @@ impl Owner {
 
     fn restore_trouble(&self, error: RestoreError, damaged: &mut u32) -> Trouble {
         match error {
-            RestoreError::PartitionCount { .. } | RestoreError::ClusterHash { .. } => {
-                Trouble::Refused(error.to_string())
-            }
+            RestoreError::PartitionCount { .. }
+            | RestoreError::OtherApp
+            | RestoreError::ClusterHash { .. } => Trouble::Refused(error.to_string()),
             RestoreError::Damaged(_) if *damaged + 1 < RESTORE_TRIES => {
                 *damaged += 1;
                 Trouble::Passing(error.into())
