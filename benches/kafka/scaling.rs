@@ -66,6 +66,11 @@ pub(crate) fn scaling() {
                     .output();
                 assert!(pinned.expect("taskset starts").status.success());
             }
+            // The first one owned all partitions until the others joined.
+            let share = (4 / processes) as f64;
+            let is_shared_out =
+                || workers.iter().all(|worker| worker.metric("leitong_partitions_owned") == share);
+            wait_until("the partitions are shared out", 60, is_shared_out);
             installation.produce(&rows);
             let sent =
                 || workers.iter().map(|worker| worker.metric("leitong_log_records_sent_total")).sum::<f64>();

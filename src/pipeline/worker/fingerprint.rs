@@ -9,7 +9,7 @@
 //! away whole, and the next one begins at the committed offsets.
 
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -98,7 +98,8 @@ struct Session<'a> {
 
 impl<'a> Session<'a> {
     fn run(&mut self, half: &FingerprintHalf, producer: &LogProducer, stop: &Stop) -> anyhow::Result<()> {
-        let (in_flight, in_order) = mpsc::sync_channel(self.config.pipeline.queue_pages);
+        // What is in it is bounded by the budget.
+        let (in_flight, in_order) = mpsc::channel();
         thread::scope(|scope| {
             let process = |half: &FingerprintHalf, leased: Leased<'a>, workspace: &mut _| {
                 half.process_message(leased.place.clone(), leased.message(), workspace)
@@ -121,7 +122,7 @@ impl<'a> Session<'a> {
     fn read(
         &mut self,
         cpu: &CpuStages<Leased<'a>>,
-        in_flight: &SyncSender<InFlight>,
+        in_flight: &Sender<InFlight>,
         stop: &Stop,
     ) -> anyhow::Result<()> {
         let mut batch: Vec<Leased<'a>> = Vec::new();
