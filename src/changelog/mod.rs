@@ -41,6 +41,8 @@ pub struct Identity {
     pub cluster_hash: u64,
     /// Of the settings that say what corpus a page belongs to; 0 where nobody asks.
     pub corpus_hash: u64,
+    /// XXH3-64 of the installation's name; 0 where there is none.
+    pub app_hash: u64,
 }
 
 /// The record for `change` of a table of the log `log_generation`.
@@ -101,5 +103,6 @@ pub fn position_message(
         gaps_accepted_before: watermarks.gaps_accepted_before(),
         log_partition_count: identity.log_partition_count,
         corpus_hash: Some(identity.corpus_hash).filter(|hash| *hash != 0),
+        app_hash: Some(identity.app_hash).filter(|hash| *hash != 0),
     }
 }

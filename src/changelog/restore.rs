@@ -46,6 +46,12 @@ pub enum RestoreError {
         /// As the topic has.
         wanted: u32,
     },
+    /// Another installation writes to it.
+    #[error(
+        "the changelog was written under another kafka.app: two installations that share topics would give each page \
+         two verdicts; use the old name, or topics of its own (kafka.topics.*)"
+    )]
+    OtherApp,
     /// The settings right of the log have changed.
     #[error(
         "the settings of clustering have changed: the table was made with cluster_hash {found:016x}, this \
@@ -212,6 +218,9 @@ impl Restoration {
         if saved.log_partition_count != identity.log_partition_count {
             let (found, wanted) = (saved.log_partition_count, identity.log_partition_count);
             return Err(RestoreError::PartitionCount { found, wanted });
+        }
+        if saved.app_hash.is_some_and(|found| found != identity.app_hash) {
+            return Err(RestoreError::OtherApp);
         }
         let mut cluster_hash_since = saved.cluster_hash_since;
         if saved.cluster_hash != identity.cluster_hash {

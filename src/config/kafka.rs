@@ -216,6 +216,11 @@ impl KafkaConfig {
         for name in self.properties.0.keys().filter(|name| RESERVED.contains(&name.as_str())) {
             faults.push(format!("kafka.properties.{name}: is set by Leitong; take it out"));
         }
+        for (key, value) in [("bootstrap_servers", &self.bootstrap_servers), ("app", &self.app)] {
+            if value.trim().is_empty() {
+                faults.push(format!("kafka.{key} = {value:?}: must not be empty"));
+            }
+        }
         let topics = self.topics.all();
         for (at, (key, name)) in topics.iter().enumerate() {
             if name.is_empty() || name.len() > 249 {
@@ -351,11 +356,13 @@ mod tests {
         let mut config = KafkaConfig::default();
         config.properties.0.insert("acks".into(), "1".into());
         config.topics.verdicts = config.topics.pages.clone();
+        config.bootstrap_servers.clear();
         let faults = config.faults();
         assert_eq!(
             faults,
             [
                 "kafka.properties.acks: is set by Leitong; take it out",
+                "kafka.bootstrap_servers = \"\": must not be empty",
                 "kafka.topics.verdicts = \"leitong.pages\": is kafka.topics.pages already"
             ]
         );

@@ -10,20 +10,20 @@ use crate::fingerprint::record::Received;
 
 /// A message as received.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Message {
-    /// None for a null value.
-    pub value: Option<Vec<u8>>,
+pub struct Message<'a> {
+    /// Where it was received; none for a null value.
+    pub value: Option<&'a [u8]>,
     /// All else.
     pub received: Box<Received>,
 }
 
-impl Message {
+impl Message<'_> {
     /// The page in it.
     ///
     /// # Errors
     /// [`PageError`], where no page can be read.
     pub fn page(&self, config: &PagesConfig, page_bytes_max: usize) -> Result<Page, PageError> {
-        let value = self.value.as_deref().ok_or(PageError::NullValue)?;
+        let value = self.value.ok_or(PageError::NullValue)?;
         let content_type =
             self.received.header("content-type").and_then(|value| std::str::from_utf8(value).ok());
         let format = content_type.and_then(format_of).unwrap_or(config.format);
@@ -85,14 +85,14 @@ mod tests {
     use super::*;
     use crate::proto;
 
-    fn message(content_type: Option<&str>, key: Option<&[u8]>, value: Option<&[u8]>) -> Message {
+    fn message<'a>(content_type: Option<&str>, key: Option<&[u8]>, value: Option<&'a [u8]>) -> Message<'a> {
         let headers = content_type.map(|value| ("Content-Type".to_owned(), Some(value.as_bytes().to_vec())));
         let received =
             Received { key: key.map(<[u8]>::to_vec), headers: headers.into_iter().collect(), log_time: None };
-        Message { value: value.map(<[u8]>::to_vec), received: Box::new(received) }
+        Message { value, received: Box::new(received) }
     }
 
-    fn read(message: &Message, url_from: UrlFrom) -> Result<(String, Body), PageError> {
+    fn read(message: &Message<'_>, url_from: UrlFrom) -> Result<(String, Body), PageError> {
         let config = PagesConfig { url_from, ..PagesConfig::default() };
         message.page(&config, 100).map(|page| (page.url, page.body))
     }

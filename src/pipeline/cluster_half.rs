@@ -43,28 +43,36 @@ impl ClusterHalf {
         if let Some(first) = records.first() {
             self.clusterer.name_log(generation(first));
         }
-        let position = self.clusterer.position();
-        let pages = records.iter().map(|record| match record {
-            LogRecord::Page(page) => Some(&**page),
-            LogRecord::Unreadable(_) => None,
-        });
-        let asked: Vec<_> = (position.next_log_offset..).zip(pages).collect();
+        let next = self.clusterer.position().next_log_offset;
+        self.conclude_at((next..).zip(records).collect(), now)
+    }
+
+    /// Decides on the records at these offsets of the log, which ascend; `now` is the time of the decisions. Look-ups are
+    /// done all at once, decisions one after the other.
+    pub fn conclude_at(&mut self, records: Vec<(u64, LogRecord)>, now: Timestamp) -> Vec<Conclusion> {
+        let asked: Vec<_> = records
+            .iter()
+            .map(|(log_offset, record)| match record {
+                LogRecord::Page(page) => (*log_offset, Some(&**page)),
+                LogRecord::Unreadable(_) => (*log_offset, None),
+            })
+            .collect();
         let decisions = self.clusterer.decide_batch(&asked);
-        let decided = (position.next_log_offset..).zip(decisions);
-        let conclude = |(record, (log_offset, decision))| match record {
+        let log_partition = self.clusterer.position().log_partition;
+        let conclude = |((log_offset, record), decision)| match record {
             LogRecord::Unreadable(unreadable) => Conclusion::DeadLetter(unreadable),
             LogRecord::Page(record) => {
                 let judge = Judge {
                     detector: &*self.detector,
                     cluster_hash: self.cluster_hash,
-                    log_partition: position.log_partition,
+                    log_partition,
                     log_offset,
                     decided_at: now,
                 };
                 Conclusion::Verdict(Box::new(judge.verdict(*record, decision)))
             }
         };
-        records.into_iter().zip(decided).map(conclude).collect()
+        records.into_iter().zip(decisions).map(conclude).collect()
     }
 
     /// The table.

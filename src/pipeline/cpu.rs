@@ -1,61 +1,109 @@
-//! The CPU stages: batches in, results out, one task a batch on one thread a core.
+//! The CPU stages: batches in, results out, one thread a core.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread::{self, Scope};
 use std::time::Instant;
 
 use anyhow::Context;
-use tokio::runtime::{self, Runtime};
-use tokio::task::JoinHandle;
 
 use super::fingerprint_half::{FingerprintHalf, Fingerprinted, Workspace};
-use crate::source::Record;
 use crate::telemetry::metrics;
 
-/// Threads that run the stateless half.
-pub struct CpuStages {
-    runtime: Runtime,
-    half: Arc<FingerprintHalf>,
-    /// Buffers that some earlier task has grown.
-    workspaces: Arc<Mutex<Vec<Workspace>>>,
+/// Threads of a scope that run the stateless half on batches of `T`, which may borrow from outside of the scope. They end
+/// when this is dropped.
+pub struct CpuStages<T> {
+    jobs: Sender<Job<T>>,
 }
 
-impl CpuStages {
-    /// `threads` many threads; 0: one a core.
+struct Job<T> {
+    batch: Vec<T>,
+    results: SyncSender<Vec<Fingerprinted>>,
+    asked: Weak<()>,
+}
+
+/// The results of a batch, as soon as they are there. Dropped, the batch is not worked on.
+pub struct Pending {
+    results: Receiver<Vec<Fingerprinted>>,
+    _asked: Arc<()>,
+}
+
+impl<T: Send> CpuStages<T> {
+    /// Starts `threads` many threads; 0: one a core. `process` runs the half on one item.
     ///
     /// # Errors
     /// Threads cannot be started.
-    pub fn new(threads: usize, half: Arc<FingerprintHalf>) -> anyhow::Result<Self> {
+    pub fn start<'scope, F>(
+        scope: &'scope Scope<'scope, '_>,
+        threads: usize,
+        half: &'scope FingerprintHalf,
+        process: F,
+    ) -> anyhow::Result<Self>
+    where
+        T: 'scope,
+        F: Fn(&FingerprintHalf, T, &mut Workspace) -> Fingerprinted + Copy + Send + 'scope,
+    {
         let threads = match threads {
             0 => thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
         };
-        let runtime = runtime::Builder::new_multi_thread()
-            .worker_threads(1) // the plumbing itself needs next to nothing
-            .max_blocking_threads(threads)
-            .thread_name("leitong-cpu")
-            .build()
-            .context("cannot start threads")?;
-        Ok(Self { runtime, half, workspaces: Arc::default() })
+        let (jobs, waiting) = mpsc::channel();
+        let waiting = Arc::new(Mutex::new(waiting));
+        for _ in 0..threads {
+            let waiting = Arc::clone(&waiting);
+            thread::Builder::new()
+                .name("leitong-cpu".to_owned())
+                .spawn_scoped(scope, move || work(&waiting, half, process))
+                .context("cannot start threads")?;
+        }
+        Ok(Self { jobs })
     }
 
     /// Begins with a batch.
-    pub fn submit(&self, batch: Vec<Record>) -> JoinHandle<Vec<Fingerprinted>> {
-        let (half, workspaces) = (Arc::clone(&self.half), Arc::clone(&self.workspaces));
-        self.runtime.spawn_blocking(move || {
-            let began = Instant::now();
-            let pool = || workspaces.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut workspace = pool().pop().unwrap_or_else(|| half.workspace());
-            let results = batch.into_iter().map(|record| half.process(record, &mut workspace)).collect();
-            pool().push(workspace);
-            metrics::stage("fingerprint", began.elapsed());
-            results
-        })
+    pub fn submit(&self, batch: Vec<T>) -> Pending {
+        let (results, pending) = mpsc::sync_channel(1);
+        let asked = Arc::new(());
+        let job = Job { batch, results, asked: Arc::downgrade(&asked) };
+        // Without threads the results never come, and whoever waits for them is told so.
+        let _ = self.jobs.send(job);
+        Pending { results: pending, _asked: asked }
     }
+}
 
-    /// For waiting.
-    #[must_use]
-    pub fn runtime(&self) -> &Runtime {
-        &self.runtime
+impl Pending {
+    /// Waits for the results: one an item of the batch, in its order.
+    ///
+    /// # Errors
+    /// A thread has failed.
+    pub fn wait(self) -> anyhow::Result<Vec<Fingerprinted>> {
+        self.results.recv().context("a CPU stage has failed")
+    }
+}
+
+fn work<T>(
+    jobs: &Mutex<Receiver<Job<T>>>,
+    half: &FingerprintHalf,
+    process: impl Fn(&FingerprintHalf, T, &mut Workspace) -> Fingerprinted,
+) {
+    let mut workspace = half.workspace();
+    loop {
+        // One thread waits for the next job, the others for the lock.
+        let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(Job { batch, results, asked }) = job else { return };
+        if asked.strong_count() == 0 {
+            continue;
+        }
+        let began = Instant::now();
+        let done = catch_unwind(AssertUnwindSafe(|| {
+            batch.into_iter().map(|item| process(half, item, &mut workspace)).collect()
+        }));
+        metrics::stage("fingerprint", began.elapsed());
+        match done {
+            // Nobody may wait for it any more.
+            Ok(done) => _ = results.send(done),
+            // The panic hook has logged it; `Pending::wait` says that there are no results.
+            Err(_) => workspace = half.workspace(),
+        }
     }
 }

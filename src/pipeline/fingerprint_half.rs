@@ -7,7 +7,6 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::document;
-use crate::config::kafka::PagesConfig;
 use crate::config::load::ConfigError;
 use crate::config::{Config, CorpusBy, hash, load};
 use crate::extract::Extractor;
@@ -107,9 +106,6 @@ impl FingerprintHalf {
 
     /// Makes a record of the log of a record of the source.
     pub fn process(&self, record: Record, workspace: &mut Workspace) -> Fingerprinted {
-        if let Payload::Message(message) = record.payload {
-            return self.process_message(record.place, *message, workspace);
-        }
         let rules = Rules { page_bytes_max: self.config.page.bytes_max, url_required: true };
         match read_page(record.payload, rules) {
             Ok(page) => self.process_page(record.place, page, workspace),
@@ -125,7 +121,13 @@ impl FingerprintHalf {
         }
     }
 
-    fn process_message(&self, source: Place, message: Message, workspace: &mut Workspace) -> Fingerprinted {
+    /// Makes a record of the log of a message of a topic.
+    pub fn process_message(
+        &self,
+        source: Place,
+        message: Message<'_>,
+        workspace: &mut Workspace,
+    ) -> Fingerprinted {
         let page = match message.page(&self.config.kafka.pages, self.config.page.bytes_max) {
             Ok(page) => page,
             Err(error) => {
@@ -147,9 +149,9 @@ impl FingerprintHalf {
 
     /// What is no page travels on as received, as far as the log takes it: value, key and headers each have a cap,
     /// together below the size of a message.
-    fn unreadable(&self, source: Place, message: Message, error: &PageError) -> Unreadable {
+    fn unreadable(&self, source: Place, message: Message<'_>, error: &PageError) -> Unreadable {
         let Message { value, mut received } = message;
-        let raw_bytes = value.as_ref().map_or(0, Vec::len);
+        let raw_bytes = value.map_or(0, <[u8]>::len);
         let value_max = self.config.kafka.dead_letters.value_bytes_max;
         let mut explanation = error.to_string();
         // An error may quote the value, which may be of any length.
@@ -163,7 +165,7 @@ impl FingerprintHalf {
             source,
             cause: error.cause().into(),
             message: explanation,
-            raw: value.filter(|value| value.len() <= value_max),
+            raw: value.filter(|value| value.len() <= value_max).map(<[u8]>::to_vec),
             raw_bytes: raw_bytes as u64,
             received: Some(received),
         }
@@ -260,9 +262,6 @@ pub fn read_page(payload: Payload, rules: Rules) -> Result<Page, NoPage> {
         Payload::Json(line) => (json::parse(&line, rules), line),
         Payload::Warc(record) => (record.into_page(rules.page_bytes_max), Vec::new()),
         Payload::Head(page) => (*page, Vec::new()),
-        Payload::Message(message) => {
-            (message.page(&PagesConfig::default(), rules.page_bytes_max), Vec::new())
-        }
         Payload::Broken(error) => return Err(no_page(error.cause(), error.to_string(), &[])),
     };
     page.map_err(|error| no_page(error.cause(), error.to_string(), &raw))

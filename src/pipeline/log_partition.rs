@@ -1,25 +1,26 @@
 //! One partition of the log as its owner sees it: records in, and out comes all that one transaction holds.
 //!
 //! ```text
-//! bytes → entry → watermarks → ClusterHalf → verdict or dead letter ┐
-//!            └ dropped: repeated, after a gap                       ├─► Transaction
-//!                         changes of the table, position record ────┘
+//! batch of entries → watermarks → ClusterHalf → verdicts, dead letters ┐
+//!                      └ dropped: repeated, after a gap                ├─► Transaction
+//!                            changes of the table, position record ────┘
 //! ```
-//! Pure but for the log lines. The table runs ahead of the broker by the one transaction that is being
-//! written, which its owner writes again until it is committed, or drops the table (see
-//! `docs/adr/0011-no-overlay.md`).
+//! Pure but for the log lines. Invariant: what comes out does not depend on how the log is cut into batches. The table
+//! runs ahead of the broker by the one transaction that is being written, which its owner writes again until it is
+//! committed, or drops the table (see `docs/adr/0011-no-overlay.md`).
+
+use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::cluster_half::{ClusterHalf, Conclusion};
 use crate::changelog::restore::Restored;
 use crate::changelog::{ChangelogRecord, Identity, change_record, position_message, position_record};
-use crate::fingerprint::record::{Place, Unreadable};
+use crate::fingerprint::record::{LogRecord, Place, Unreadable};
 use crate::log::entry::{Entry, EntryError};
-use crate::log::watermarks::{Admission, Watermarks};
+use crate::log::watermarks::{Admission, Origin, Watermarks};
 use crate::page::timestamp::Timestamp;
 use crate::proto;
-use std::sync::Arc;
 
 /// The state of one partition.
 pub struct LogPartition {
@@ -45,8 +46,8 @@ pub struct LogPlace {
 pub enum Taken {
     /// It counts, and this is what the user gets.
     Concluded(Conclusion),
-    /// It does not count.
-    Dropped(Admission),
+    /// It does not count: why, and where it comes from.
+    Dropped(Admission, Box<Origin>),
 }
 
 impl LogPartition {
@@ -63,40 +64,69 @@ impl LogPartition {
         Self { half: make_half(clusterer), watermarks, identity, cluster_hash_since, log_topic }
     }
 
-    /// Takes the record at `place`; `now` is the time of the decision.
-    pub fn take(&mut self, place: LogPlace, entry: Result<Entry, EntryError>, now: Timestamp) -> Taken {
-        self.half.clusterer_mut().skip_to(place.offset);
-        let entry = match entry {
-            Ok(entry) => entry,
-            Err(error) => return self.foreign(place, &error, now),
-        };
-        let admission = self.watermarks.admit(place.offset, &entry.origin);
-        if admission != Admission::Taken {
-            self.half.clusterer_mut().skip_to(place.offset + 1);
-            return Taken::Dropped(admission);
+    /// Takes the records at these places, in order, and decides on all that count at once; `now` is the time of the
+    /// decisions. Gives as many results as there are records.
+    pub fn take_batch(
+        &mut self,
+        records: Vec<(LogPlace, Result<Entry, EntryError>)>,
+        now: Timestamp,
+    ) -> Vec<Taken> {
+        let Some((last, _)) = records.last() else { return Vec::new() };
+        let next_offset = last.offset + 1;
+        let mut counting = Vec::with_capacity(records.len());
+        let mut dropped = Vec::with_capacity(records.len());
+        for (place, entry) in records {
+            dropped.push(match self.admit(place, entry) {
+                Ok(record) => {
+                    counting.push((place.offset, record));
+                    None
+                }
+                Err(dropped) => Some(dropped),
+            });
         }
+        let mut conclusions = self.half.conclude_at(counting, now).into_iter();
+        // Those behind the last one that counts were dropped.
+        self.half.clusterer_mut().skip_to(next_offset);
+        let taken = |dropped| match dropped {
+            Some((why, origin)) => Taken::Dropped(why, origin),
+            None => Taken::Concluded(conclusions.next().expect("as many conclusions as records that count")),
+        };
+        dropped.into_iter().map(taken).collect()
+    }
+
+    /// The record, if it counts, or why it does not and where it comes from.
+    fn admit(
+        &mut self,
+        place: LogPlace,
+        entry: Result<Entry, EntryError>,
+    ) -> Result<LogRecord, (Admission, Box<Origin>)> {
+        let record = match entry {
+            Ok(Entry { record, origin }) => match self.watermarks.admit(place.offset, &origin) {
+                Admission::Taken => record,
+                why => return Err((why, Box::new(origin))),
+            },
+            Err(error) => self.foreign(place, &error),
+        };
         self.name_log(place);
-        Taken::Concluded(self.half.conclude(entry.record, now))
+        Ok(record)
     }
 
     /// Something that is no record of Leitong becomes a dead letter of its own, for nothing may stop the log.
-    fn foreign(&mut self, place: LogPlace, error: &EntryError, now: Timestamp) -> Taken {
+    fn foreign(&self, place: LogPlace, error: &EntryError) -> LogRecord {
         let source = Place::Message {
             topic: Arc::clone(&self.log_topic),
             partition: self.identity.log_partition,
             offset: place.offset,
             epoch: 0,
         };
-        self.name_log(place);
-        let record = crate::fingerprint::record::LogRecord::Unreadable(Box::new(Unreadable {
+        LogRecord::Unreadable(Box::new(Unreadable {
             source,
             cause: "BROKEN_LOG_RECORD".into(),
             message: error.to_string(),
             raw: None,
             raw_bytes: 0,
             received: None,
-        }));
-        Taken::Concluded(self.half.conclude(record, now))
+        }))
     }
 
     /// A log is named once, by its first record that counts; when that was written tells it from an earlier log of
@@ -164,5 +194,128 @@ impl LogPartition {
     #[must_use]
     pub fn into_parts(self) -> (ClusterHalf, Watermarks) {
         (self.half, self.watermarks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::changelog::POSITION_KEY;
+    use crate::cluster::{Clusterer, Position};
+    use crate::config::{Config, ExpiryConfig};
+    use crate::fingerprint::Detector;
+    use crate::fingerprint::record::{FingerprintRecord, Outcome, TextDigest};
+    use crate::fingerprint::simhash::SimHash;
+    use crate::verdict::Reason;
+
+    const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+    fn detector() -> Arc<dyn Detector> {
+        Arc::new(SimHash::new(&Config::default().simhash))
+    }
+
+    fn empty() -> LogPartition {
+        let expiry = ExpiryConfig { max_age_days: Some(3), centroids_max: 40 };
+        let clusterer = Clusterer::new(detector(), expiry, Position::default());
+        let restored = Restored { clusterer, watermarks: Watermarks::default(), cluster_hash_since: 0 };
+        let identity = Identity {
+            log_partition: 0,
+            log_partition_count: 1,
+            fingerprint_hash: 1,
+            cluster_hash: 2,
+            corpus_hash: 3,
+            app_hash: 4,
+        };
+        LogPartition::new(restored, identity, "log".into(), |clusterer| {
+            ClusterHalf::new(clusterer, detector(), 2)
+        })
+    }
+
+    /// A log of pages that are alike, too short, repeated and behind gaps, of what is no page and of what is no
+    /// entry. Log time runs through thirty days, and offsets have gaps.
+    fn log() -> Vec<(LogPlace, Result<Entry, EntryError>)> {
+        let length = (1..1000).find(|length| detector().is_fingerprint(&vec![7; *length]));
+        let length = length.expect("some length is right");
+        let entry = |i: u64| {
+            if i % 41 == 40 {
+                return Err(EntryError::Broken("no message".into()));
+            }
+            // A repetition, or one whose predecessor is missing.
+            let offset = if i % 17 == 16 { i - 3 } else { i };
+            let previous_offset = if i % 29 == 28 { Some(i + 5) } else { offset.checked_sub(1) };
+            let origin = Origin {
+                topic: "pages".into(),
+                partition: 0,
+                offset,
+                epoch: 0,
+                previous_offset: previous_offset.filter(|_| offset > 0 && i % 29 == 28),
+                timestamp_ms: Some(0),
+            };
+            let source = Place::Message { topic: "pages".into(), partition: 0, offset, epoch: 0 };
+            let text = xxh3_64(&i.to_be_bytes()) % 50;
+            let bytes = (0..length as u64).map(|at| (((text + 1) * 0x9e37_79b9 * (at + 1)) >> 24) as u8);
+            let record = match i % 23 {
+                22 => LogRecord::Unreadable(Box::new(Unreadable {
+                    source,
+                    cause: "BROKEN_JSON".into(),
+                    message: "no".into(),
+                    raw: None,
+                    raw_bytes: 0,
+                    received: None,
+                })),
+                kind => LogRecord::Page(Box::new(FingerprintRecord {
+                    source,
+                    page_id: format!("p{i}"),
+                    url: format!("http://a/{i}"),
+                    corpus: if i.is_multiple_of(5) { "other" } else { "default" }.to_owned(),
+                    fingerprint_hash: 1,
+                    fetched_at: None,
+                    log_time: Timestamp::from_ms(1_700_000_000_000 + i as i64 * DAY_MS / 30),
+                    passthrough: None,
+                    text: Some(TextDigest { digest: u128::from(text) + u128::from(i % 3), chars: 100 }),
+                    outcome: match kind {
+                        21 => Outcome::Undecidable(Reason::TooShort),
+                        _ => Outcome::Fingerprint(bytes.collect()),
+                    },
+                })),
+            };
+            Ok(Entry { record, origin })
+        };
+        let place = |i: u64| LogPlace { offset: 5 + i + i / 10, timestamp_ms: Some(1) };
+        (0..900).map(|i| (place(i), entry(i))).collect()
+    }
+
+    #[test]
+    fn verdicts_and_changelog_do_not_depend_on_how_the_log_is_cut() {
+        let now = Timestamp::from_ms(0).expect("a time");
+        let run = |batch: usize| {
+            let mut state = empty();
+            let (mut taken, mut changes) = (Vec::new(), Vec::new());
+            for records in log().chunks(batch) {
+                taken
+                    .extend(state.take_batch(records.to_vec(), now).iter().map(|taken| format!("{taken:?}")));
+                let changelog = state.take_changelog();
+                changes.extend(changelog.into_iter().filter(|record| record.key != POSITION_KEY));
+            }
+            (taken, changes, position_record(&state.position()))
+        };
+        let one_by_one = run(1);
+        let (taken, changes, _) = &one_by_one;
+        let count = |what: &str| taken.iter().filter(|taken| taken.contains(what)).count();
+        for what in
+            ["Unique", "ExactDuplicate", "NearDuplicate", "TooShort", "BROKEN_JSON", "BROKEN_LOG_RECORD"]
+        {
+            assert!(count(what) > 10, "{what}: {}", count(what));
+        }
+        assert!(count("Dropped(Repeated") > 10 && count("Dropped(AfterGap") > 10);
+        assert!(changes.iter().filter(|change| change.value.is_none()).count() > 100, "tombstones");
+        for batch in [2, 7, 50, 1000] {
+            let (taken, changes, position) = run(batch);
+            for (one, other) in one_by_one.0.iter().zip(&taken) {
+                assert_eq!(one, other, "batches of {batch}");
+            }
+            assert_eq!(taken.len(), one_by_one.0.len());
+            assert_eq!((&changes, &position), (&one_by_one.1, &one_by_one.2), "batches of {batch}");
+        }
     }
 }

@@ -24,19 +24,17 @@ pub mod kafka;
 pub mod log_partition;
 pub mod worker;
 
-use std::sync::Arc;
 use std::{io, thread};
 
 use anyhow::Context;
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
 
 use crate::config::PipelineConfig;
 use crate::page::timestamp::Timestamp;
 use crate::source::{Record, Source};
 use budget::{Budget, Permit};
 use cluster_half::{ClusterHalf, Conclusion};
-use cpu::CpuStages;
+use cpu::{CpuStages, Pending};
 use fingerprint_half::{FingerprintHalf, Fingerprinted};
 
 /// Bytes from which on a batch is full: large enough that handing it over costs nothing beside its pages.
@@ -61,7 +59,7 @@ pub trait Sink: Send {
 
 /// A batch on its way through the CPU stages.
 struct InFlight {
-    results: JoinHandle<Vec<Fingerprinted>>,
+    results: Pending,
     /// Given back when the batch is decided on.
     permit: Permit,
 }
@@ -74,25 +72,24 @@ struct InFlight {
 pub fn run<S: Sink>(
     config: &PipelineConfig,
     mut source: Box<dyn Source>,
-    fingerprint_half: &Arc<FingerprintHalf>,
+    fingerprint_half: &FingerprintHalf,
     mut cluster_half: ClusterHalf,
     mut sink: S,
     mut observe: impl FnMut(&Fingerprinted) + Send,
 ) -> anyhow::Result<(ClusterHalf, S, Box<dyn Source>)> {
-    let cpu = CpuStages::new(config.threads, Arc::clone(fingerprint_half))?;
-    let runtime = cpu.runtime();
     let budget = Budget::new(config.queue_pages, config.queue_bytes);
     let (in_flight, in_order) = mpsc::channel::<InFlight>(config.queue_pages);
     let (to_sink, concluded) = mpsc::channel::<Vec<Conclusion>>(SINK_QUEUE_BATCHES);
 
     thread::scope(|scope| {
-        let reading = scope.spawn(|| -> io::Result<Box<dyn Source>> {
+        let cpu = CpuStages::start(scope, config.threads, fingerprint_half, FingerprintHalf::process)?;
+        let reading = scope.spawn(move || -> io::Result<Box<dyn Source>> {
             loop {
                 let mut batch = Vec::new();
                 let more = source.read_batch(&mut batch, BATCH_BYTES)?;
                 if !batch.is_empty() {
                     let bytes = batch.iter().map(Record::bytes).sum();
-                    let permit = runtime.block_on(budget.acquire(batch.len(), bytes));
+                    let permit = budget.acquire(batch.len(), bytes);
                     let results = cpu.submit(batch);
                     if in_flight.blocking_send(InFlight { results, permit }).is_err() {
                         break; // the cluster thread has stopped, and says why
@@ -102,14 +99,13 @@ pub fn run<S: Sink>(
                     break;
                 }
             }
-            drop(in_flight);
             Ok(source)
         });
         let clustering = scope.spawn(|| -> anyhow::Result<ClusterHalf> {
             // Moved in, so that both ends are gone when this thread ends and its neighbours stop as well.
             let (to_sink, mut in_order) = (to_sink, in_order);
             while let Some(InFlight { results, permit }) = in_order.blocking_recv() {
-                let results = runtime.block_on(results).context("a CPU stage has failed")?;
+                let results = results.wait()?;
                 let now = Timestamp::now();
                 results.iter().for_each(&mut observe);
                 let records = results.into_iter().map(|fingerprinted| fingerprinted.record).collect();

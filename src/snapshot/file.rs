@@ -1,15 +1,15 @@
 //! The folder of a table: lock, load, save.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use prost::Message;
 
-use super::SnapshotError;
 use super::centroid::{from_message, to_message};
 use super::summed::{SummedReader, SummedWriter};
+use super::{SnapshotError, folder};
 use crate::changelog::restore::watermarks;
 use crate::changelog::{Identity, position_message};
 use crate::cluster::{Clusterer, Position};
@@ -48,13 +48,10 @@ impl TableDir {
     /// # Errors
     /// [`SnapshotError::Locked`] where another run has it, [`SnapshotError::Io`] where it cannot be had.
     pub fn open(folder: &Path) -> Result<Self, SnapshotError> {
-        fs::create_dir_all(folder).map_err(at(folder))?;
         let path = folder.join("lock");
-        let lock = File::create(&path).map_err(at(&path))?;
-        match lock.try_lock() {
-            Ok(()) => Ok(Self { folder: folder.to_owned(), _lock: lock }),
-            Err(TryLockError::WouldBlock) => Err(SnapshotError::Locked { path: folder.to_owned() }),
-            Err(TryLockError::Error(error)) => Err(at(&path)(error)),
+        match folder::lock(&path).map_err(at(&path))? {
+            Some(lock) => Ok(Self { folder: folder.to_owned(), _lock: lock }),
+            None => Err(SnapshotError::Locked { path: folder.to_owned() }),
         }
     }
 
@@ -138,9 +135,7 @@ impl TableDir {
         let path = self.folder.join(FILE_NAME);
         let new_path = self.folder.join(format!("{FILE_NAME}.new"));
         write(&new_path, clusterer, watermarks, settings).map_err(at(&new_path))?;
-        fs::rename(&new_path, &path).map_err(at(&path))?;
-        // The rename itself is on disk once the folder is.
-        File::open(&self.folder).and_then(|folder| folder.sync_all()).map_err(at(&self.folder))
+        folder::replace(&path, &new_path).map_err(at(&path))
     }
 }
 
@@ -158,6 +153,7 @@ fn write(
         fingerprint_hash: settings.fingerprint_hash,
         cluster_hash: settings.cluster_hash,
         corpus_hash: 0,
+        app_hash: 0,
     };
     let count = clusterer.centroid_count() as u64;
     let position = position_message(clusterer.position(), &identity, 0, count, watermarks);

@@ -7,6 +7,7 @@
 
 pub(crate) mod centroid;
 mod file;
+mod folder;
 pub mod of_changelog;
 mod summed;
 

@@ -1,4 +1,5 @@
-//! Where pages come from: files and standard input ([`open`]), or a topic ([`kafka`]).
+//! Where pages come from: files and standard input ([`open`]), or a topic ([`kafka`], whose messages are no [`Record`]s:
+//! they stay where the client has received them).
 //!
 //! A source only cuts its input into records and reads no more of them than fit the limits. Making sense of a
 //! record is left to the CPU stages, which run in parallel.
@@ -18,7 +19,6 @@ use thiserror::Error;
 use crate::fingerprint::record::Place;
 use crate::page::Page;
 use crate::page::json::PageError;
-use crate::page::message::Message;
 use crate::page::warc::WarcRecord;
 
 /// One record of the input, not yet made sense of.
@@ -37,8 +37,6 @@ pub enum Payload {
     Json(Vec<u8>),
     /// A response or conversion record of a WARC file.
     Warc(Box<WarcRecord>),
-    /// A message of a topic.
-    Message(Box<Message>),
     /// A page of which only the head was read, since the record is above the limit.
     Head(Box<Result<Page, PageError>>),
     /// A record that the input's framing left unreadable.
@@ -52,9 +50,6 @@ impl Record {
         let payload = match &self.payload {
             Payload::Json(line) => line.len(),
             Payload::Warc(record) => record.content.len() + record.url.as_deref().map_or(0, str::len),
-            Payload::Message(message) => {
-                message.value.as_ref().map_or(0, Vec::len) + message.received.bytes()
-            }
             Payload::Head(_) | Payload::Broken(_) => 0,
         };
         payload + size_of::<Self>()

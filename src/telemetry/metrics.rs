@@ -173,9 +173,9 @@ pub fn markdown() -> String {
     out
 }
 
-/// A message of the page topic.
-pub fn page_read(bytes: usize) {
-    counter!("leitong_pages_read_total").increment(1);
+/// Messages of the page topic, and bytes of their values.
+pub fn pages_read(pages: usize, bytes: usize) {
+    counter!("leitong_pages_read_total").increment(pages as u64);
     counter!("leitong_page_bytes_read_total").increment(bytes as u64);
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::broker::pause;
 use crate::broker::topics::{self, Row};
-use crate::broker::worker::{Installation, Worker};
+use crate::broker::worker::{Installation, MISSED_SOON, Worker};
 use crate::common::article;
 
 /// A small generator of the tests' own, so that a seed is all it takes.
@@ -22,9 +22,6 @@ impl Dice {
 fn from_environment(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
 }
-
-/// Fast failure detection, so that a killed member is missed after a second.
-const FAST: &str = "[kafka.properties]\n\"session.timeout.ms\" = 1500\n\"heartbeat.interval.ms\" = 300\n";
 
 fn pages(count: usize, texts: usize) -> Vec<Row> {
     (0..count)
@@ -43,7 +40,7 @@ fn killed_at_random_nothing_is_lost_and_nothing_comes_twice() {
     println!("LEITONG_CHAOS_SEED={seed} LEITONG_CHAOS_KILLS={kills}");
     let mut dice = Dice(seed);
     // Small transactions, so that many stand between two kills.
-    let more = format!("[kafka.transaction]\nrecords_max = 20\nlinger_ms = 5\n{FAST}");
+    let more = format!("[kafka.transaction]\nrecords_max = 20\nlinger_ms = 5\n{MISSED_SOON}");
     let installation = Installation::new(&crate::broker::bootstrap(), "crash", &more);
     let rows = pages(9000, 400);
     let (bootstrap, topic) = (installation.bootstrap.clone(), installation.topic("pages"));
@@ -86,7 +83,7 @@ fn killed_at_random_nothing_is_lost_and_nothing_comes_twice() {
 fn instances_come_and_go_in_mid_stream() {
     let more = format!(
         "[kafka.create]\npage_partitions = 3\nlog_partitions = 2\n[corpus]\nby = \"header\"\n\
-         [kafka.transaction]\nrecords_max = 50\n{FAST}"
+         [kafka.transaction]\nrecords_max = 50\n{MISSED_SOON}"
     );
     let installation = Installation::new(&crate::broker::bootstrap(), "scale", &more);
     let corpora = ["甲", "乙", "丙", "丁"];

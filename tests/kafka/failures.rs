@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::broker::topics::{self, Row};
-use crate::broker::worker::{Installation, Worker};
+use crate::broker::worker::{Installation, MISSED_SOON, Worker};
 use crate::broker::{Brokers, bootstrap, pause, wait_until};
-use crate::common::{article, plain};
+use crate::common::article;
 
-/// Fast failure detection, so that a missing member is missed after 1.5 seconds.
-const FAST: &str = "[kafka.properties]\n\"session.timeout.ms\" = 1500\n\"heartbeat.interval.ms\" = 300\n\
-                    \"transaction.timeout.ms\" = 5000\n\"message.timeout.ms\" = 4000\n";
+/// Fast failure detection, and transactions that end as soon.
+fn fast() -> String {
+    format!("{MISSED_SOON}\"transaction.timeout.ms\" = 5000\n\"message.timeout.ms\" = 4000\n")
+}
 
 /// A crawler that writes pages until it is stopped.
 struct Crawler {
@@ -67,7 +68,7 @@ fn time_until(workers: &[&Worker], more: f64, seconds: u64) -> Duration {
 #[test]
 fn brokers_die_one_after_the_other() {
     let mut brokers = Brokers::start(3);
-    let installation = Installation::new(&brokers.bootstrap(), "brokers", FAST);
+    let installation = Installation::new(&brokers.bootstrap(), "brokers", &fast());
     let mut workers = [installation.worker(&[]), installation.worker(&[])];
     workers.iter().for_each(|worker| worker.wait_until_ready(60));
     let crawler = Crawler::start(&installation, 100);
@@ -97,7 +98,7 @@ fn brokers_die_one_after_the_other() {
 #[test]
 fn a_frozen_owner_is_fenced() {
     // One record a transaction, back to back: wherever it freezes it is within one, or between two.
-    let more = format!("[kafka.transaction]\nrecords_max = 1\nlinger_ms = 0\n{FAST}");
+    let more = format!("[kafka.transaction]\nrecords_max = 1\nlinger_ms = 0\n{}", fast());
     let installation = Installation::new(&bootstrap(), "zombie-owner", &more);
     let mut fingerprint = installation.worker(&["--role", "fingerprint"]);
     let mut owners = vec![installation.worker(&["--role", "cluster"])];
@@ -118,7 +119,7 @@ fn a_frozen_owner_is_fenced() {
         owner.signal("CONT");
         let owner = &*owner;
         wait_until(&format!("the zombie notices:\n{}", owner.log()), 30, || {
-            let log = plain(&owner.log());
+            let log = owner.said();
             log.contains("fenced") || log.contains("lost=true") || log.contains("partitions revoked")
         });
         owner.wait_until_ready(60);
@@ -134,7 +135,7 @@ fn a_frozen_owner_is_fenced() {
 
 #[test]
 fn a_frozen_fingerprint_worker_holds_nobody_up() {
-    let installation = Installation::new(&bootstrap(), "zombie-fingerprint", FAST);
+    let installation = Installation::new(&bootstrap(), "zombie-fingerprint", &fast());
     let mut owner = installation.worker(&["--role", "cluster"]);
     let mut left =
         [installation.worker(&["--role", "fingerprint"]), installation.worker(&["--role", "fingerprint"])];

@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::broker::topics::Row;
 use crate::broker::worker::Installation;
 use crate::broker::{Brokers, bootstrap, pause, wait_until};
-use crate::common::{article, plain};
+use crate::common::article;
 
 fn pages(count: usize) -> Vec<Row> {
     (0..count).map(|i| Row::page((i % 3) as i32, &format!("p{i}"), &article(i % 50, 25))).collect()
@@ -22,7 +22,7 @@ fn sigterm_finishes_what_was_begun() {
         worker.wait_until_ready(60);
         pause(300);
         assert_eq!(worker.terminate(25), 0, "{}", worker.log());
-        assert!(plain(&worker.log()).contains("stopping: finishing what is in flight"));
+        assert!(worker.said().contains("stopping: finishing what is in flight"));
     }
     let mut worker = installation.worker(&[]);
     installation.wait_for_verdicts(rows.len(), 90);

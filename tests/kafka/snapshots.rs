@@ -5,16 +5,15 @@ use std::path::PathBuf;
 
 use crate::admin::Admin;
 use crate::broker::topics::{self, Row};
-use crate::broker::worker::{Installation, Worker};
+use crate::broker::worker::{Installation, MISSED_SOON, Worker};
 use crate::broker::{bootstrap, pause, wait_until};
-use crate::common::{article, plain};
+use crate::common::article;
 
 /// With expiry by count, so that there are tombstones, small transactions, and kills that are noticed soon.
 fn settings(interval_s: u32) -> String {
     format!(
         "[expiry]\ncentroids_max = 150\n[kafka.transaction]\nrecords_max = 10\nlinger_ms = 0\n[kafka.snapshots]\n\
-         dir = \"snapshots\"\ninterval_s = {interval_s}\n[kafka.properties]\n\"session.timeout.ms\" = 1500\n\
-         \"heartbeat.interval.ms\" = 300\n[kafka.create]\npage_partitions = 1\n"
+         dir = \"snapshots\"\ninterval_s = {interval_s}\n[kafka.create]\npage_partitions = 1\n{MISSED_SOON}"
     )
 }
 
@@ -35,11 +34,14 @@ fn wait_for_snapshot(installation: &Installation, worker: &Worker) {
     wait_until("a snapshot of all", 30, || worker.said().contains(&wanted));
 }
 
-impl Worker {
-    /// The log, without colours.
-    fn said(&self) -> String {
-        plain(&self.log())
-    }
+/// A worker that is ready, with its table from `source`.
+#[track_caller]
+fn restored(installation: &Installation, source: &str, arguments: &[&str]) -> Worker {
+    let worker = installation.worker(arguments);
+    worker.wait_until_ready(60);
+    let said = worker.said();
+    assert!(said.contains(&format!("from={source}")), "{said}");
+    worker
 }
 
 #[test]
@@ -47,35 +49,28 @@ fn a_restart_reads_the_snapshot_and_the_tail() {
     let installation = Installation::new(&bootstrap(), "snapshot", &settings(1));
     let rows = pages(0, 900);
     let mut worker = installation.worker(&[]);
-    installation.produce(&rows[..500]);
-    installation.wait_for_verdicts(500, 60);
+    installation.feed(&rows[..500], 500);
     pause(1500);
     // A second one, of the first and of what has changed.
-    installation.produce(&rows[500..600]);
-    installation.wait_for_verdicts(600, 60);
+    installation.feed(&rows[500..600], 600);
     wait_for_snapshot(&installation, &worker);
     worker.kill();
 
     // Without the snapshot's help: what a restart would have to read.
     installation.configure(&settings(86_400));
     let records = topics::read_all(&installation.bootstrap, &installation.topic("centroids")).len() as f64;
-    let mut worker = installation.worker(&[]);
-    worker.wait_until_ready(60);
-    assert!(worker.said().contains("from=snapshot"), "{}", worker.said());
+    let mut worker = restored(&installation, "snapshot", &[]);
     assert_eq!(worker.metric("leitong_restored_centroids"), 150.0);
     assert!(worker.metric("leitong_restored_records") <= 2.0 && records > 500.0, "{records}");
-    installation.produce(&rows[600..750]);
-    installation.wait_for_verdicts(750, 60);
+    installation.feed(&rows[600..750], 750);
     worker.kill();
 
     // The same snapshot again, older by 150 pages now.
-    let mut worker = installation.worker(&[]);
-    worker.wait_until_ready(60);
+    let mut worker = restored(&installation, "snapshot", &[]);
     let tail = worker.metric("leitong_restored_records");
-    assert!(worker.said().contains("from=snapshot") && tail > 15.0 && tail < records / 2.0, "{tail}");
+    assert!(tail > 15.0 && tail < records / 2.0, "{tail}");
     assert_eq!(worker.metric("leitong_restored_centroids"), 150.0);
-    installation.produce(&rows[750..]);
-    installation.wait_for_verdicts(900, 60);
+    installation.feed(&rows[750..], 900);
     assert_eq!(worker.terminate(30), 0);
     installation.assert_exactly_once(&rows);
 }
@@ -85,20 +80,15 @@ fn what_is_of_no_use_is_set_aside() {
     let installation = Installation::new(&bootstrap(), "unusable", &settings(1));
     let rows = pages(0, 200);
     let mut worker = installation.worker(&[]);
-    installation.produce(&rows[..180]);
-    installation.wait_for_verdicts(180, 60);
+    installation.feed(&rows[..180], 180);
     wait_for_snapshot(&installation, &worker);
     assert_eq!(worker.terminate(30), 0);
     installation.configure(&settings(86_400));
     let whole = fs::read(file(&installation, "snapshot")).expect("a snapshot");
     let restart = |why: &str| {
-        let mut worker = installation.worker(&["--role", "cluster"]);
-        worker.wait_until_ready(60);
+        let mut worker = restored(&installation, "changelog", &["--role", "cluster"]);
         let said = worker.said();
-        assert!(
-            said.contains("set aside") && said.contains(why) && said.contains("from=changelog"),
-            "{why:?}: {said}"
-        );
+        assert!(said.contains("set aside") && said.contains(why), "{why:?}: {said}");
         assert_eq!(worker.metric("leitong_restored_centroids"), 150.0);
         assert_eq!(worker.metric("leitong_snapshots_set_aside_total"), 1.0);
         assert!(!file(&installation, "snapshot").exists() && file(&installation, "set-aside").exists());
@@ -120,8 +110,7 @@ fn what_is_of_no_use_is_set_aside() {
     Admin::of(&installation).set_topic(&topic, &[("cleanup.policy", "compact")]);
     // Sound, and of another changelog: its tail does not fit.
     let mut earlier = installation.worker(&[]);
-    installation.produce(&rows[180..]);
-    installation.wait_for_verdicts(200, 60);
+    installation.feed(&rows[180..], 200);
     assert_eq!(earlier.terminate(30), 0);
     installation.assert_exactly_once(&rows);
 }
@@ -152,11 +141,9 @@ fn killed_while_it_is_written() {
     }
     println!("killed while a snapshot was written: {torn} times");
     assert!(torn > 0, "no kill came at the right moment");
-    let mut worker = installation.worker(&[]);
-    worker.wait_until_ready(60);
+    let mut worker = restored(&installation, "snapshot", &[]);
     installation.wait_for_verdicts(rows.len(), 60);
     assert!(!worker.said().contains("set aside"), "{}", worker.said());
-    assert!(worker.said().contains("from=snapshot"), "{}", worker.said());
     assert_eq!(worker.terminate(30), 0);
     installation.assert_exactly_once(&rows);
 }

@@ -1,22 +1,19 @@
 //! Warm standby: who takes a partition over has its table already, and reads the changelog's tail only.
 
 use crate::broker::topics::{self, Row};
-use crate::broker::worker::{Installation, Worker};
+use crate::broker::worker::{Installation, MISSED_SOON, Worker};
 use crate::broker::{bootstrap, wait_until};
-use crate::common::{article, plain};
+use crate::common::article;
 
-/// Fast failure detection, expiry by count, and small transactions.
-const SETTINGS: &str = "[expiry]\ncentroids_max = 150\n[kafka.transaction]\nrecords_max = 10\nlinger_ms = 0\n\
-                        [kafka.properties]\n\"session.timeout.ms\" = 1500\n\"heartbeat.interval.ms\" = 300\n";
-
-fn standby(installation: &Installation) {
-    let path = installation.config();
-    let text = std::fs::read_to_string(&path).expect("a configuration");
-    std::fs::write(path, text.replacen("[kafka]\n", "[kafka]\nstandby = true\n", 1)).expect("written");
+/// Expiry by count, small transactions, and kills that are noticed soon.
+fn settings(more: &str) -> String {
+    format!(
+        "{more}[expiry]\ncentroids_max = 150\n[kafka.transaction]\nrecords_max = 10\nlinger_ms = 0\n{MISSED_SOON}"
+    )
 }
 
 fn restores(worker: &Worker) -> Vec<String> {
-    let log = plain(&worker.log());
+    let log = worker.said();
     log.lines().filter(|line| line.contains("log partition: restored")).map(str::to_owned).collect()
 }
 
@@ -30,9 +27,9 @@ fn tail_read(worker: &Worker) -> f64 {
 
 #[test]
 fn who_takes_over_has_the_table_already() {
-    let more = format!("{SETTINGS}[kafka.create]\npage_partitions = 1\n");
+    let more = settings("[kafka.create]\npage_partitions = 1\n");
     let installation = Installation::new(&bootstrap(), "standby", &more);
-    standby(&installation);
+    installation.keep_standbys();
     let rows: Vec<Row> =
         (0..900).map(|i| Row::page(0, &format!("p{i}"), &article(i * 7 % 400, 25))).collect();
     let mut fingerprint = installation.worker(&["--role", "fingerprint"]);
@@ -40,15 +37,13 @@ fn who_takes_over_has_the_table_already() {
     owner.wait_until_ready(60);
     let mut other = installation.worker(&["--role", "cluster"]);
     other.wait_until_ready(60);
-    installation.produce(&rows[..600]);
-    installation.wait_for_verdicts(600, 60);
+    installation.feed(&rows[..600], 600);
     wait_until("the standby has followed", 30, || other.metric("leitong_standby_centroids") == 150.0);
     let records = topics::read_all(&installation.bootstrap, &installation.topic("centroids")).len() as f64;
     assert!(records > 500.0, "a restore would read {records} records");
 
     owner.kill();
-    installation.produce(&rows[600..700]);
-    installation.wait_for_verdicts(700, 60);
+    installation.feed(&rows[600..700], 700);
     assert!(tail_read(&other) < 50.0, "{}", other.log());
     assert_eq!(other.metric("leitong_restored_centroids"), 150.0);
 
@@ -56,11 +51,9 @@ fn who_takes_over_has_the_table_already() {
     let mut third = installation.worker(&["--role", "cluster"]);
     third.wait_until_ready(60);
     assert_eq!(third.metric("leitong_standby_centroids"), 150.0, "ready is who has followed to the end");
-    installation.produce(&rows[700..800]);
-    installation.wait_for_verdicts(800, 60);
+    installation.feed(&rows[700..800], 800);
     assert_eq!(other.terminate(30), 0);
-    installation.produce(&rows[800..]);
-    installation.wait_for_verdicts(900, 60);
+    installation.feed(&rows[800..], 900);
     assert!(tail_read(&third) < 50.0, "{}", third.log());
     assert_eq!(third.terminate(30), 0);
     assert_eq!(fingerprint.terminate(30), 0);
@@ -69,11 +62,10 @@ fn who_takes_over_has_the_table_already() {
 
 #[test]
 fn a_table_goes_from_owner_to_standby_and_back() {
-    let more = format!(
-        "{SETTINGS}[corpus]\nby = \"header\"\n[kafka.create]\npage_partitions = 2\nlog_partitions = 2\n"
-    );
+    let more =
+        settings("[corpus]\nby = \"header\"\n[kafka.create]\npage_partitions = 2\nlog_partitions = 2\n");
     let installation = Installation::new(&bootstrap(), "handover", &more);
-    standby(&installation);
+    installation.keep_standbys();
     let corpora = ["甲", "乙", "丙", "丁"];
     let rows: Vec<Row> = (0..1500)
         .map(|i| {
@@ -83,8 +75,7 @@ fn a_table_goes_from_owner_to_standby_and_back() {
         .collect();
     let mut first = installation.worker(&[]);
     first.wait_until_ready(60);
-    installation.produce(&rows[..800]);
-    installation.wait_for_verdicts(800, 60);
+    installation.feed(&rows[..800], 800);
     // The second one takes a partition from it, which the first one goes on to follow …
     let mut second = installation.worker(&[]);
     second.wait_until_ready(60);
@@ -94,14 +85,12 @@ fn a_table_goes_from_owner_to_standby_and_back() {
             owned.contains("leitong_partitions_owned{half=\"cluster\"} 1")
         })
     });
-    installation.produce(&rows[800..1200]);
-    installation.wait_for_verdicts(1200, 60);
+    installation.feed(&rows[800..1200], 1200);
     wait_until("the first follows", 30, || first.metric("leitong_standby_centroids") >= 100.0);
     // … and gets back.
     let before = restores(&first).len();
     second.kill();
-    installation.produce(&rows[1200..]);
-    installation.wait_for_verdicts(1500, 60);
+    installation.feed(&rows[1200..], 1500);
     wait_until("it owns both", 30, || restores(&first).len() > before);
     let log = restores(&first);
     assert!(log.last().expect("a restore").contains("from=standby"), "{log:?}");

@@ -7,7 +7,7 @@ use crate::admin::Admin;
 use crate::broker::topics::{self, Row};
 use crate::broker::worker::{Installation, Worker};
 use crate::broker::{bootstrap, pause, wait_until};
-use crate::common::{article, plain};
+use crate::common::article;
 
 const ONE_PARTITION: &str = "[kafka.create]\npage_partitions = 1\n";
 
@@ -31,7 +31,7 @@ fn assert_stands_still(worker: &mut Worker, why: &str) {
     });
     assert_eq!(worker.get("/livez").expect("an answer").0, 200);
     assert!(worker.metric("leitong_partition_halted") > 0.0);
-    assert!(plain(&worker.log()).contains(why));
+    assert!(worker.said().contains(why));
     assert_eq!(worker.terminate(30), 0);
 }
 
@@ -40,7 +40,7 @@ fn assert_stands_still(worker: &mut Worker, why: &str) {
 fn assert_refused(installation: &Installation, why: &[&str]) {
     let mut worker = installation.worker(&[]);
     assert_eq!(worker.wait(60), 1, "{}", worker.log());
-    let log = plain(&worker.log());
+    let log = worker.said();
     for why in why {
         assert!(log.contains(why), "{why:?} in:\n{log}");
     }
@@ -178,7 +178,7 @@ fn other_settings_of_clustering_are_refused_until_accepted() {
     assert_refused(&installation, &["the settings of clustering have changed", "--accept-cluster-hash"]);
     let mut worker = installation.worker(&[]);
     worker.wait(60);
-    let log = plain(&worker.log());
+    let log = worker.said();
     let hash =
         log.split("--accept-cluster-hash ").nth(1).expect("a hint").get(..16).expect("a hash").to_owned();
     work_off(&installation, &rows, &rows[20..], &["--accept-cluster-hash", &hash]);
@@ -191,6 +191,20 @@ fn other_settings_of_clustering_are_refused_until_accepted() {
     let changed: Vec<bool> = verdicts.iter().map(|verdict| verdict["cluster_hash"] == *hash).collect();
     assert_eq!(changed.iter().position(|changed| *changed), Some(20), "from a position of the log on");
     assert!(changed[20..].iter().all(|changed| *changed));
+}
+
+#[test]
+fn another_installation_at_the_same_topics_is_refused() {
+    let installation = Installation::new(&bootstrap(), "first", ONE_PARTITION);
+    let rows = pages(0, 20, 10);
+    work_off(&installation, &rows, &rows, &[]);
+    let name = format!("app = \"{}\"", installation.app);
+    let text = std::fs::read_to_string(installation.config()).expect("a configuration");
+    std::fs::write(installation.config(), text.replace(&name, "app = \"second\"")).expect("written");
+    assert_refused(&installation, &["the changelog was written under another kafka.app"]);
+    std::fs::write(installation.config(), text).expect("written");
+    work_off(&installation, &rows, &[], &[]);
+    installation.assert_exactly_once(&rows);
 }
 
 #[test]

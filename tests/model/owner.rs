@@ -43,6 +43,7 @@ fn identity(log_partition: usize, log_partitions: usize) -> Identity {
         fingerprint_hash: 1,
         cluster_hash: 2,
         corpus_hash: 3,
+        app_hash: 4,
     }
 }
 
@@ -127,10 +128,7 @@ impl Owner {
         if records.is_empty() {
             return;
         }
-        let mut outcomes = Vec::new();
-        for (offset, bytes) in records {
-            outcomes.extend(outcome(&mut self.state, *offset, bytes));
-        }
+        let outcomes = outcomes(&mut self.state, &records);
         let transaction = Transaction {
             epoch: self.epoch,
             outcomes,
@@ -153,12 +151,15 @@ fn fresh(restored: Option<Restored>, identity: Identity) -> LogPartition {
     LogPartition::new(restored, identity, "log".into(), |clusterer| ClusterHalf::new(clusterer, simhash(), 2))
 }
 
-/// What a consumer sees of one record of the log, without what differs from run to run.
-fn outcome(state: &mut LogPartition, offset: u64, bytes: &[u8]) -> Option<String> {
-    let now = Timestamp::from_ms(0).expect("a time");
-    match state.take(LogPlace { offset, timestamp_ms: None }, entry::decode(bytes, &*simhash()), now) {
-        Taken::Dropped(Admission::Replaced) => panic!("no topic is replaced here"),
-        Taken::Dropped(_) => None,
+/// What a consumer sees of records of the log that are decided on at once, without what differs from run to run.
+fn outcomes(state: &mut LogPartition, records: &[&(u64, Vec<u8>)]) -> Vec<String> {
+    let entry = |(offset, bytes): &(u64, Vec<u8>)| {
+        (LogPlace { offset: *offset, timestamp_ms: None }, entry::decode(bytes, &*simhash()))
+    };
+    let records = records.iter().map(|record| entry(record)).collect();
+    let outcome = |taken| match taken {
+        Taken::Dropped(Admission::Replaced, _) => panic!("no topic is replaced here"),
+        Taken::Dropped(..) => None,
         Taken::Concluded(Conclusion::DeadLetter(letter)) => Some(format!("{} dead", letter.source)),
         Taken::Concluded(Conclusion::Verdict(verdict)) => Some(format!(
             "{} {} {}",
@@ -166,11 +167,13 @@ fn outcome(state: &mut LogPartition, offset: u64, bytes: &[u8]) -> Option<String
             verdict.kind.as_str(),
             verdict.canonical_page_id.as_deref().unwrap_or_default()
         )),
-    }
+    };
+    let now = Timestamp::from_ms(0).expect("a time");
+    state.take_batch(records, now).into_iter().filter_map(outcome).collect()
 }
 
-/// All outcomes of a log, in one go.
+/// All outcomes of a log, decided one by one.
 pub(crate) fn replay(log: &[(u64, Vec<u8>)], log_partition: usize, log_partitions: usize) -> Vec<String> {
     let mut state = fresh(None, identity(log_partition, log_partitions));
-    log.iter().filter_map(|(offset, bytes)| outcome(&mut state, *offset, bytes)).collect()
+    log.iter().flat_map(|record| outcomes(&mut state, &[record])).collect()
 }

@@ -9,24 +9,21 @@
 //! away whole, and the next one begins at the committed offsets.
 
 use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
 use rdkafka::consumer::CommitMode;
-use tokio::runtime::Runtime;
-use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
 
 use super::stop::Stop;
 use crate::config::Config;
 use crate::pipeline::budget::{Budget, Permit};
-use crate::pipeline::cpu::CpuStages;
-use crate::pipeline::fingerprint_half::{FingerprintHalf, Fingerprinted};
+use crate::pipeline::cpu::{CpuStages, Pending};
+use crate::pipeline::fingerprint_half::FingerprintHalf;
 use crate::pipeline::kafka::client;
 use crate::sink::kafka::log::LogProducer;
-use crate::source::Record;
-use crate::source::kafka::pages::{Leased, PageConsumer, PageOrigin, Shared};
+use crate::source::kafka::pages::{Leased, PageConsumer, PageOrigin};
+use crate::source::kafka::session::Shared;
 use crate::telemetry::health::Half;
 use crate::telemetry::metrics;
 
@@ -41,7 +38,7 @@ const SESSION_PAUSE: Duration = Duration::from_secs(1);
 
 /// A batch on its way through the CPU stages.
 struct InFlight {
-    results: JoinHandle<Vec<Fingerprinted>>,
+    results: Pending,
     origins: Vec<PageOrigin>,
     permit: Permit,
 }
@@ -57,20 +54,20 @@ pub fn run(
     health: &Arc<Half>,
     stop: &Stop,
 ) -> anyhow::Result<()> {
-    let cpu = CpuStages::new(config.pipeline.threads, Arc::clone(half))?;
     while !stop.is_requested() {
         let shared = Arc::new(Shared::default());
         let producer = LogProducer::new(&config.kafka, log_partitions, half.detector().name(), &shared)?;
+        let consumer = PageConsumer::new(&config.kafka, &shared, health)?;
         let mut session = Session {
             config,
-            consumer: PageConsumer::new(&config.kafka, &shared, health)?,
+            consumer: &consumer,
             shared: Arc::clone(&shared),
             budget: Budget::new(config.pipeline.queue_pages, config.pipeline.queue_bytes),
             health,
             full_since: None,
             paused: false,
         };
-        let result = session.run(&cpu, &producer, stop);
+        let result = session.run(half, &producer, stop);
         shared.lock().closing = true;
         result?;
         let refused = shared.lock().refused.take();
@@ -82,7 +79,7 @@ pub fn run(
                 "the producer session has ended, pages since the last commit are read again: {why}"
             );
         }
-        drop(session);
+        drop(consumer);
         stop.wait(SESSION_PAUSE);
     }
     Ok(())
@@ -90,7 +87,7 @@ pub fn run(
 
 struct Session<'a> {
     config: &'a Config,
-    consumer: PageConsumer,
+    consumer: &'a PageConsumer,
     shared: Arc<Shared>,
     budget: Budget,
     health: &'a Arc<Half>,
@@ -99,12 +96,17 @@ struct Session<'a> {
     paused: bool,
 }
 
-impl Session<'_> {
-    fn run(&mut self, cpu: &CpuStages, producer: &LogProducer, stop: &Stop) -> anyhow::Result<()> {
-        let (in_flight, in_order) = mpsc::channel(self.config.pipeline.queue_pages);
+impl<'a> Session<'a> {
+    fn run(&mut self, half: &FingerprintHalf, producer: &LogProducer, stop: &Stop) -> anyhow::Result<()> {
+        // What is in it is bounded by the budget.
+        let (in_flight, in_order) = mpsc::channel();
         thread::scope(|scope| {
-            let sending = scope.spawn(|| send_in_order(cpu.runtime(), in_order, producer));
-            let result = self.read(cpu, &in_flight, stop);
+            let process = |half: &FingerprintHalf, leased: Leased<'a>, workspace: &mut _| {
+                half.process_message(leased.place.clone(), leased.message(), workspace)
+            };
+            let cpu = CpuStages::start(scope, self.config.pipeline.threads, half, process)?;
+            let sending = scope.spawn(|| send_in_order(in_order, producer));
+            let result = self.read(&cpu, &in_flight, stop);
             drop(in_flight);
             self.drain(&sending, producer);
             // After a failure nothing more may be sent: what waits is dropped.
@@ -119,11 +121,11 @@ impl Session<'_> {
     /// Reads until the session ends.
     fn read(
         &mut self,
-        cpu: &CpuStages,
-        in_flight: &mpsc::Sender<InFlight>,
+        cpu: &CpuStages<Leased<'a>>,
+        in_flight: &Sender<InFlight>,
         stop: &Stop,
     ) -> anyhow::Result<()> {
-        let mut batch: Vec<Leased> = Vec::new();
+        let mut batch: Vec<Leased<'a>> = Vec::new();
         let mut committed = Instant::now();
         while !stop.is_requested() && self.shared.lock().broken.is_none() {
             self.health.tick();
@@ -137,7 +139,7 @@ impl Session<'_> {
             if batch.is_empty() {
                 self.fill(&mut batch)?;
             }
-            let bytes = batch.iter().map(|leased| leased.record.bytes()).sum();
+            let bytes = batch.iter().map(Leased::bytes).sum();
             if batch.is_empty() {
                 continue;
             }
@@ -148,9 +150,8 @@ impl Session<'_> {
             self.room_again()?;
             let taken = std::mem::take(&mut batch);
             let origins = taken.iter().map(|leased| leased.origin).collect();
-            let records: Vec<Record> = taken.into_iter().map(|leased| leased.record).collect();
-            let results = cpu.submit(records);
-            if in_flight.blocking_send(InFlight { results, origins, permit }).is_err() {
+            let results = cpu.submit(taken);
+            if in_flight.send(InFlight { results, origins, permit }).is_err() {
                 break; // the send thread has ended, and the session says why
             }
         }
@@ -158,20 +159,21 @@ impl Session<'_> {
     }
 
     /// Takes what is at hand, waiting for the first record only.
-    fn fill(&self, batch: &mut Vec<Leased>) -> anyhow::Result<()> {
+    fn fill(&self, batch: &mut Vec<Leased<'a>>) -> anyhow::Result<()> {
         let mut bytes = 0;
         let mut patience = Duration::from_millis(100);
         while bytes < BATCH_BYTES {
-            let Some(leased) = self.consumer.poll(patience)? else { return Ok(()) };
-            bytes += leased.record.bytes();
+            let Some(leased) = self.consumer.poll(patience)? else { break };
+            bytes += leased.bytes();
             batch.push(leased);
             patience = Duration::ZERO;
         }
+        metrics::pages_read(batch.len(), batch.iter().map(Leased::value_bytes).sum());
         Ok(())
     }
 
     /// Short pressure is waited out; under long pressure the partitions are paused, and polling goes on.
-    fn wait_for_room(&mut self, batch: &mut Vec<Leased>) -> anyhow::Result<()> {
+    fn wait_for_room(&mut self, batch: &mut Vec<Leased<'a>>) -> anyhow::Result<()> {
         let full_since = *self.full_since.get_or_insert_with(Instant::now);
         if full_since.elapsed() < Duration::from_millis(self.config.kafka.pages.pause_after_ms) {
             client::before_asking_again(Duration::from_millis(5));
@@ -185,7 +187,9 @@ impl Session<'_> {
         // Again and again, since a rebalance may have brought partitions that are not paused.
         self.consumer.pause()?;
         // Hardly ever is there one: fetched before the pause took hold.
-        batch.extend(self.consumer.poll(Duration::from_millis(50))?);
+        let leased = self.consumer.poll(Duration::from_millis(50))?;
+        metrics::pages_read(usize::from(leased.is_some()), leased.as_ref().map_or(0, Leased::value_bytes));
+        batch.extend(leased);
         Ok(())
     }
 
@@ -216,14 +220,9 @@ impl Session<'_> {
 }
 
 /// Sends results in the order in which their batches were read.
-fn send_in_order(
-    runtime: &Runtime,
-    mut in_order: mpsc::Receiver<InFlight>,
-    producer: &LogProducer,
-) -> anyhow::Result<()> {
-    while let Some(InFlight { results, origins, permit }) = in_order.blocking_recv() {
-        let results = runtime.block_on(results).context("a CPU stage has failed")?;
-        for (fingerprinted, origin) in results.into_iter().zip(origins) {
+fn send_in_order(in_order: Receiver<InFlight>, producer: &LogProducer) -> anyhow::Result<()> {
+    for InFlight { results, origins, permit } in in_order {
+        for (fingerprinted, origin) in results.wait()?.into_iter().zip(origins) {
             if !producer.send(fingerprinted.record, origin) {
                 return Ok(());
             }

@@ -6,9 +6,10 @@
 //!  topic       commits what is delivered ◄──┘                     restore ─► batch ─► transaction
 //! ```
 //! Beside them, if configured: a thread that makes local snapshots (snapshots.rs), one that follows the tables of others
-//! (standby.rs); an owner's table comes from the nearest of these (restore.rs). Threads that talk to brokers are plain threads: those calls block. Each half runs until the stop flag is up
-//! or something is refused; whatever may pass is tried again.
+//! (standby.rs); an owner's table comes from the nearest of these (restore/). Threads that talk to brokers are plain threads:
+//! those calls block. Each half runs until the stop flag is up or something is refused; whatever may pass is tried again.
 
+mod batch;
 pub mod cluster;
 mod corpus;
 pub mod fingerprint;
@@ -59,16 +60,17 @@ pub struct Accepted {
 /// # Errors
 /// What is refused, and what cannot be gone on from.
 pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<()> {
-    let half = Arc::new(FingerprintHalf::new(config.clone())?);
-    let config = Arc::new(config);
     let stop = Stop::new();
-    let health = Arc::new(Health::default());
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .thread_name("leitong-admin")
         .enable_all()
         .build()?;
+    // First of all: dictionaries take a while to load, and a signal before this ends the process as it stands.
     stop::on_signals(&runtime, &stop)?;
+    let half = Arc::new(FingerprintHalf::new(config.clone())?);
+    let config = Arc::new(config);
+    let health = Arc::new(Health::default());
     // Before anybody can ask: not ready until they say so.
     let watch_fingerprint = roles.fingerprint.then(|| health.add("fingerprint"));
     let watch_cluster = roles.cluster.then(|| health.add("cluster"));

@@ -6,6 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use rdkafka::message::Message;
+
 use crate::changelog::Identity;
 use crate::changelog::restore::Restored;
 use crate::cluster::{Clusterer, Position};
@@ -14,12 +16,12 @@ use crate::log::entry::{self, EntryError};
 use crate::log::watermarks::Watermarks;
 use crate::page::timestamp::Timestamp;
 use crate::pipeline::Sink;
-use crate::pipeline::cluster_half::ClusterHalf;
+use crate::pipeline::cluster_half::{ClusterHalf, Conclusion};
 use crate::pipeline::log_partition::{LogPartition, Taken};
 use crate::snapshot::TableSettings;
 use crate::source::kafka::partition::{PartitionReader, Step, place};
 
-/// Conclusions that go to the sink at once.
+/// Records of the log that are decided on at once.
 const BATCH: usize = 1000;
 
 /// What one partition came to.
@@ -41,6 +43,21 @@ pub struct Start {
     pub watermarks: Watermarks,
     /// The table was loaded.
     pub loaded: bool,
+}
+
+impl Replayed {
+    /// Counts what became of records, and gives the conclusions.
+    fn conclusions(&mut self, taken: Vec<Taken>) -> Vec<Conclusion> {
+        let records = taken.len();
+        let concluded = |taken| match taken {
+            Taken::Concluded(conclusion) => Some(conclusion),
+            Taken::Dropped(..) => None,
+        };
+        let conclusions: Vec<_> = taken.into_iter().filter_map(concluded).collect();
+        self.taken += conclusions.len() as u64;
+        self.dropped += (records - conclusions.len()) as u64;
+        conclusions
+    }
 }
 
 impl Start {
@@ -85,6 +102,7 @@ pub fn replay(
         fingerprint_hash: settings.fingerprint_hash,
         cluster_hash: settings.cluster_hash,
         corpus_hash: 0,
+        app_hash: 0,
     };
     let restored =
         Restored { clusterer: start.clusterer, watermarks: start.watermarks, cluster_hash_since: begin };
@@ -97,38 +115,32 @@ pub fn replay(
     if replayed.start_is_missing.is_some() {
         state.accept_gaps(end);
     }
-    let mut batch = Vec::new();
     if begin < end {
         reader.begin(begin)?;
     }
-    while state.next_offset() < end {
-        let message = match reader.next(Duration::from_secs(1))? {
-            Step::Record(message) => message,
-            Step::End => break,
-            Step::Nothing => continue,
-        };
-        let at = place(&message);
-        if at.offset >= end {
-            break;
-        }
-        let record = entry::decode(rdkafka::Message::payload(&message).unwrap_or_default(), &**detector);
-        if let Err(error @ EntryError::TooNew { .. }) = &record {
-            anyhow::bail!("{}@{}: {error}", reader.name(), at.offset);
-        }
-        match state.take(at, record, Timestamp::now()) {
-            Taken::Concluded(conclusion) => {
-                replayed.taken += 1;
-                batch.push(conclusion);
+    let mut batch = Vec::new();
+    let mut next = begin;
+    while next < end {
+        match reader.next(Duration::from_secs(1))? {
+            Step::Record(message) if place(&message).offset < end => {
+                let at = place(&message);
+                let entry = entry::decode(message.payload().unwrap_or_default(), &**detector);
+                if let Err(error @ EntryError::TooNew { .. }) = &entry {
+                    anyhow::bail!("{}@{}: {error}", reader.name(), at.offset);
+                }
+                next = at.offset + 1;
+                batch.push((at, entry));
             }
-            Taken::Dropped(_) => replayed.dropped += 1,
+            Step::Nothing => continue,
+            Step::Record(_) | Step::End => break,
         }
         if batch.len() >= BATCH {
-            sink.write(std::mem::take(&mut batch))?;
+            sink.write(replayed.conclusions(state.take_batch(std::mem::take(&mut batch), Timestamp::now())))?;
             // Nobody writes the changelog of a replay.
             state.take_changelog();
         }
     }
-    sink.write(batch)?;
+    sink.write(replayed.conclusions(state.take_batch(batch, Timestamp::now())))?;
     sink.flush()?;
     let (half, watermarks) = state.into_parts();
     Ok((replayed, half.into_clusterer(), watermarks))

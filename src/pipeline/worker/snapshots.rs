@@ -35,14 +35,15 @@ pub(super) fn run(cluster: &Cluster, stop: &Stop) {
             let Some(place) = cluster.snapshot_place(partition) else { return };
             if let Err(error) = write(cluster, partition, &place, stop) {
                 // The last one is still there, and the next attempt comes.
-                tracing::warn!(partition, "no snapshot written: {error:#}");
+                let snapshot = place.path();
+                tracing::warn!(partition, "snapshot {} not written: {error:#}", snapshot.display());
             }
         }
     }
 }
 
 fn write(cluster: &Cluster, partition: u32, place: &SnapshotPlace, stop: &Stop) -> anyhow::Result<()> {
-    let Some(_lock) = place.lock().context("cannot lock the folder")? else {
+    let Some(_lock) = place.lock().context("cannot lock it")? else {
         return Ok(()); // another instance of this machine is at it
     };
     let began = Instant::now();
@@ -61,7 +62,7 @@ fn write(cluster: &Cluster, partition: u32, place: &SnapshotPlace, stop: &Stop) 
     }
     let from = last.as_ref().map_or(bounds.0, ChangelogSnapshot::changelog_offset);
     let mut next = Next {
-        file: place.create().context("cannot write")?,
+        file: place.create()?,
         oldest_log_offset: 0,
         position: last.as_ref().map(|last| last.position().clone()),
         changelog_offset: from,
@@ -97,7 +98,7 @@ fn write(cluster: &Cluster, partition: u32, place: &SnapshotPlace, stop: &Stop) 
         position: Some(position),
         ..proto::Snapshot::default()
     };
-    file.finish(footer).context("cannot write")?;
+    file.finish(footer)?;
     metrics::snapshot(partition, as_of, began.elapsed());
     let seconds = format!("{:.1}", began.elapsed().as_secs_f64());
     tracing::info!(partition, centroids, log_offset, changelog_offset, seconds, "snapshot written");
@@ -128,7 +129,7 @@ impl Next {
         match message.payload() {
             // The oldest ones leave first, so all before it have left as well.
             None => self.oldest_log_offset = self.oldest_log_offset.max(id.log_offset + 1),
-            Some(value) => self.file.add(id.log_offset, value).context("cannot write")?,
+            Some(value) => self.file.add(id.log_offset, value)?,
         }
         Ok(())
     }

@@ -6,10 +6,13 @@ use std::time::Duration;
 
 use anyhow::Context;
 use tokio::runtime::Runtime;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// How long a stop may take. Orchestrators kill after 30 s.
 const STOP_PATIENCE: Duration = Duration::from_secs(28);
+
+/// Some supervisors send a signal to the process and to its group, which is twice.
+const SAME_SIGNAL: Duration = Duration::from_millis(300);
 
 /// Asks all threads to come to an end.
 #[derive(Clone, Default)]
@@ -60,26 +63,26 @@ fn end_at_once(status: i32) -> ! {
 }
 
 /// SIGTERM and SIGINT raise the flag. A second one ends the process at once, and so do [`STOP_PATIENCE`] seconds, which
-/// it takes only where brokers do not answer.
+/// it takes only where brokers do not answer. What comes within [`SAME_SIGNAL`] counts as one.
 ///
 /// # Errors
 /// The signals cannot be had.
 pub fn on_signals(runtime: &Runtime, stop: &Stop) -> anyhow::Result<()> {
     let stop = stop.clone();
     let _guard = runtime.enter();
-    let mut terminate = signal(SignalKind::terminate()).context("cannot listen to SIGTERM")?;
-    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen to SIGINT")?;
+    let mut first = Signals::listen()?;
     runtime.spawn(async move {
-        let mut either = async || {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
-        };
-        either().await;
+        first.recv().await;
         tracing::info!("stopping: finishing what is in flight");
         stop.request();
-        let status = match tokio::time::timeout(STOP_PATIENCE, either()).await {
+        tokio::time::sleep(SAME_SIGNAL).await;
+        let second = async {
+            match Signals::listen() {
+                Ok(mut second) => second.recv().await,
+                Err(_) => std::future::pending().await,
+            }
+        };
+        let status = match tokio::time::timeout(STOP_PATIENCE, second).await {
             Ok(()) => 130,
             Err(_) => 1,
         };
@@ -87,4 +90,26 @@ pub fn on_signals(runtime: &Runtime, stop: &Stop) -> anyhow::Result<()> {
         end_at_once(status);
     });
     Ok(())
+}
+
+/// The signals that come from now on.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn listen() -> anyhow::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate()).context("cannot listen to SIGTERM")?,
+            interrupt: signal(SignalKind::interrupt()).context("cannot listen to SIGINT")?,
+        })
+    }
+
+    async fn recv(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
 }

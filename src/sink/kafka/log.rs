@@ -18,7 +18,8 @@ use crate::log::entry::{self, Sent};
 use crate::log::session::Ticket;
 use crate::pipeline::kafka::client;
 use crate::pipeline::kafka::polled::PolledProducer;
-use crate::source::kafka::pages::{PageOrigin, Shared};
+use crate::source::kafka::pages::PageOrigin;
+use crate::source::kafka::session::Shared;
 use crate::telemetry::kafka::{ClientEvents, reports_by_events};
 use crate::telemetry::metrics;
 

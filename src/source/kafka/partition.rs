@@ -129,19 +129,24 @@ impl PartitionReader {
         mut take: impl FnMut(&BorrowedMessage<'_>) -> anyhow::Result<()>,
     ) -> anyhow::Result<bool> {
         self.begin(offset)?;
-        let mut last_progress = Instant::now();
+        let mut waiting_since = None;
         loop {
             match self.next(Duration::from_millis(100))? {
                 Step::Record(message) => {
                     take(&message)?;
-                    last_progress = Instant::now();
+                    waiting_since = None;
                 }
                 Step::End => return Ok(true),
-                Step::Nothing if last_progress.elapsed() > Duration::from_secs(30) => {
-                    tracing::warn!(partition = self.name(), "no answer from the broker for 30 s; waiting on");
-                    last_progress = Instant::now();
+                Step::Nothing => {
+                    let since = waiting_since.get_or_insert_with(Instant::now);
+                    if since.elapsed() > Duration::from_secs(30) {
+                        tracing::warn!(
+                            partition = self.name(),
+                            "no answer from the broker for 30 s; waiting on"
+                        );
+                        waiting_since = None;
+                    }
                 }
-                Step::Nothing => {}
             }
             if stop() {
                 return Ok(false);

@@ -58,6 +58,13 @@ impl Installation {
         std::fs::write(self.config(), text).expect("written");
     }
 
+    /// Has every instance that starts from now on follow the tables of others.
+    pub(crate) fn keep_standbys(&self) {
+        let text = std::fs::read_to_string(self.config()).expect("a configuration");
+        std::fs::write(self.config(), text.replacen("[kafka]\n", "[kafka]\nstandby = true\n", 1))
+            .expect("written");
+    }
+
     pub(crate) fn config(&self) -> PathBuf {
         self.folder.path().join("leitong.toml")
     }
@@ -75,6 +82,13 @@ impl Installation {
 
     pub(crate) fn produce(&self, rows: &[Row]) {
         topics::produce(&self.bootstrap, &self.topic("pages"), rows);
+    }
+
+    /// Writes pages, and waits until there are `total` verdicts and dead letters.
+    #[track_caller]
+    pub(crate) fn feed(&self, rows: &[Row], total: usize) {
+        self.produce(rows);
+        self.wait_for_verdicts(total, 120);
     }
 
     pub(crate) fn verdicts(&self) -> Vec<serde_json::Value> {
@@ -164,6 +178,11 @@ fn by_centre(verdicts: &[serde_json::Value]) -> Vec<serde_json::Value> {
     verdicts.iter().map(common::essence).collect()
 }
 
+/// Fast failure detection: a member that is gone is missed after 1.5 seconds. The last part of a configuration, to which more
+/// properties may be added.
+pub(crate) const MISSED_SOON: &str =
+    "[kafka.properties]\n\"session.timeout.ms\" = 1500\n\"heartbeat.interval.ms\" = 300\n";
+
 /// A running worker; killed when dropped.
 pub(crate) struct Worker {
     child: Child,
@@ -173,6 +192,11 @@ pub(crate) struct Worker {
 impl Worker {
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// The log, without colours.
+    pub(crate) fn said(&self) -> String {
+        common::plain(&self.log())
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -219,7 +243,7 @@ impl Worker {
 
     /// Status and body of a path of the admin port.
     pub(crate) fn get(&self, path: &str) -> Option<(u16, String)> {
-        let log = common::plain(&self.log());
+        let log = self.said();
         let address = log.split("admin port: http://").nth(1)?.split_whitespace().next()?.to_owned();
         let mut stream = TcpStream::connect(address).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;

@@ -1,4 +1,4 @@
-//! Where an owner's table comes from. Whatever it is, the changelog is read on to its end from there:
+//! Where a restore begins. Whatever it is, the changelog is read on to its end from there:
 //!
 //! ```text
 //! what the standby has followed ─┐
@@ -12,26 +12,27 @@ use std::fmt;
 use std::sync::Arc;
 
 use rdkafka::message::{BorrowedMessage, Message};
+use xxhash_rust::xxh3::xxh3_64;
 
-use super::cluster::Cluster;
 use crate::changelog::Identity;
 use crate::changelog::restore::{Restoration, RestoreError};
 use crate::config::hash::{cluster_hash, corpus_hash};
 use crate::page::timestamp::Timestamp;
 use crate::pipeline::kafka::topics::Topics;
+use crate::pipeline::worker::cluster::Cluster;
 use crate::snapshot::of_changelog::{ChangelogSnapshot, SnapshotPlace, Unusable, Wanted};
 use crate::telemetry::metrics;
 
 /// A table as far as the changelog was read.
-pub(super) struct Followed {
-    pub(super) restoration: Restoration,
+pub(in crate::pipeline::worker) struct Followed {
+    pub(in crate::pipeline::worker) restoration: Restoration,
     /// The first offset of the changelog that is not part of it.
-    pub(super) next_offset: u64,
+    pub(in crate::pipeline::worker) next_offset: u64,
 }
 
 /// Where a restore begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
+pub(in crate::pipeline::worker) enum Source {
     /// At what this instance has followed while another one was the owner.
     Standby,
     /// At the local snapshot.
@@ -42,7 +43,7 @@ pub(super) enum Source {
 
 impl Source {
     /// The shortest way first.
-    pub(super) const ALL: [Self; 3] = [Self::Standby, Self::Snapshot, Self::Changelog];
+    pub(in crate::pipeline::worker) const ALL: [Self; 3] = [Self::Standby, Self::Snapshot, Self::Changelog];
 }
 
 impl fmt::Display for Source {
@@ -57,7 +58,10 @@ impl fmt::Display for Source {
 
 impl Followed {
     /// Takes the next record of the changelog.
-    pub(super) fn take(&mut self, message: &BorrowedMessage<'_>) -> Result<(), RestoreError> {
+    pub(in crate::pipeline::worker) fn take(
+        &mut self,
+        message: &BorrowedMessage<'_>,
+    ) -> Result<(), RestoreError> {
         self.restoration.take(message.key(), message.payload())?;
         self.next_offset = u64::try_from(message.offset()).unwrap_or(0) + 1;
         Ok(())
@@ -66,32 +70,33 @@ impl Followed {
 
 impl Cluster {
     /// What the tables of `log_partition` belong to.
-    pub(super) fn identity(&self, log_partition: u32) -> Identity {
+    pub(in crate::pipeline::worker) fn identity(&self, log_partition: u32) -> Identity {
         Identity {
             log_partition,
             log_partition_count: self.log_partitions,
             fingerprint_hash: self.half.fingerprint_hash(),
             cluster_hash: cluster_hash(&self.config, &**self.half.detector()),
             corpus_hash: corpus_hash(&self.config),
+            app_hash: xxh3_64(self.config.kafka.app.as_bytes()),
         }
     }
 
     /// An empty table, at the first offset of the changelog.
-    pub(super) fn at_beginning(&self, start: u64) -> Followed {
+    pub(in crate::pipeline::worker) fn at_beginning(&self, start: u64) -> Followed {
         let detector = Arc::clone(self.half.detector());
         let restoration = Restoration::new(detector, self.config.expiry.clone());
         Followed { restoration, next_offset: start }
     }
 
     /// Where the snapshots of `log_partition` are; none where there are to be none.
-    pub(super) fn snapshot_place(&self, log_partition: u32) -> Option<SnapshotPlace> {
+    pub(in crate::pipeline::worker) fn snapshot_place(&self, log_partition: u32) -> Option<SnapshotPlace> {
         let folder = self.config.kafka.snapshots.dir.as_deref()?;
         Some(SnapshotPlace::new(folder, &self.config.kafka.app, log_partition))
     }
 
     /// The snapshot of `log_partition`, if there is one that fits; one that does not is set aside. `bounds` are the
     /// changelog's.
-    pub(super) fn snapshot(
+    pub(in crate::pipeline::worker) fn snapshot(
         &self,
         log_partition: u32,
         bounds: (u64, u64),
@@ -118,7 +123,7 @@ impl Cluster {
     }
 
     /// The table in the snapshot, if there is one that fits; none also if `stop` says so meanwhile.
-    pub(super) fn at_snapshot(
+    pub(in crate::pipeline::worker) fn at_snapshot(
         &self,
         log_partition: u32,
         bounds: (u64, u64),
@@ -147,7 +152,7 @@ impl Cluster {
     }
 
     /// Puts a snapshot that is of no use out of the way.
-    pub(super) fn set_aside(&self, log_partition: u32, why: &dyn fmt::Display) {
+    pub(in crate::pipeline::worker) fn set_aside(&self, log_partition: u32, why: &dyn fmt::Display) {
         let Some(place) = self.snapshot_place(log_partition) else { return };
         metrics::snapshot_set_aside();
         let snapshot = place.path();

@@ -1,0 +1,95 @@
+//! How fast a table is read back.
+
+use std::time::Duration;
+
+use leitong::changelog::{Identity, change_record, position_message, position_record};
+use leitong::cluster::{Centroid, Change, Position};
+use leitong::config::Config;
+use leitong::config::hash::cluster_hash;
+use leitong::log::watermarks::Watermarks;
+use leitong::pipeline::fingerprint_half::FingerprintHalf;
+use rdkafka::producer::Producer;
+
+use crate::broker::bootstrap;
+use crate::broker::topics::{self, Row};
+use crate::broker::worker::Installation;
+use crate::{cpu_seconds, median};
+
+/// Centres in the tables that are restored.
+const CENTROIDS: u64 = 1_000_000;
+
+/// An installation whose changelog holds so many centres, of pages that are in the log no more.
+pub(crate) fn filled(name: &str, more: &str) -> Installation {
+    let more = format!("{more}[kafka.create]\npage_partitions = 3\n");
+    let installation = Installation::new(&bootstrap(), name, &more);
+    let config = Config::default();
+    let half = FingerprintHalf::new(config.clone()).expect("the default settings");
+    let detector = half.detector();
+    let length =
+        (1..1000).find(|length| detector.is_fingerprint(&vec![7; *length])).expect("some length is right");
+    let producer = topics::producer(&installation.bootstrap);
+    let (log, topic) = (installation.topic("log"), installation.topic("centroids"));
+    let mut state = 1_u64;
+    for log_offset in 0..CENTROIDS {
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as u8
+        };
+        let fingerprint: Vec<u8> = (0..length).map(|_| random()).collect();
+        let centroid = Centroid {
+            log_offset,
+            log_time: None,
+            fingerprint: fingerprint.into(),
+            text_digest: u128::from(log_offset),
+            page_id: format!("{:032x}", u128::from(log_offset).wrapping_mul(0x9e37_79b9_7f4a_7c15)).into(),
+            url: format!("https://news.example.com/articles/2026/11/{log_offset}.html").into(),
+        };
+        let change =
+            Change::Founded { corpus: "default".into(), fingerprint_hash: half.fingerprint_hash(), centroid };
+        let record = change_record(&change, 1, 0, &**detector);
+        topics::send(&producer, &log, &Row { value: Some(vec![0]), ..Row::default() });
+        topics::send(
+            &producer,
+            &topic,
+            &Row { key: Some(record.key), value: record.value, ..Row::default() },
+        );
+    }
+    let identity = Identity {
+        log_partition: 0,
+        log_partition_count: 1,
+        fingerprint_hash: half.fingerprint_hash(),
+        cluster_hash: cluster_hash(&config, &**detector),
+        corpus_hash: 0,
+        app_hash: 0,
+    };
+    let position = Position { log_generation: 1, next_log_offset: CENTROIDS, ..Position::default() };
+    let record =
+        position_record(&position_message(position, &identity, 0, CENTROIDS, &Watermarks::default()));
+    topics::send(&producer, &topic, &Row { key: Some(record.key), value: record.value, ..Row::default() });
+    producer.flush(Duration::from_secs(120)).expect("delivered");
+    installation
+}
+
+/// How fast a table is read back.
+pub(crate) fn restore() {
+    let installation = filled("restore", "");
+    let mut rates = Vec::new();
+    let mut memory = 0;
+    for _ in 0..3 {
+        let mut worker = installation.worker(&["--role", "cluster"]);
+        worker.wait_for_log("worker starts", 60);
+        let before = cpu_seconds(&worker.pid().to_string());
+        worker.wait_until_ready(600);
+        let cpu = cpu_seconds(&worker.pid().to_string()) - before;
+        let seconds = worker.metric("leitong_restore_seconds");
+        assert_eq!(worker.metric("leitong_restored_centroids"), CENTROIDS as f64);
+        println!("restore: {CENTROIDS} centres in {seconds:.2} s, {cpu:.2} s of CPU");
+        rates.push(CENTROIDS as f64 / cpu / 1e6);
+        memory = worker.resident_bytes() / CENTROIDS;
+        assert_eq!(worker.terminate(30), 0);
+    }
+    println!(
+        "restore: {:.2} M centres a second and core, {memory} bytes resident a centre\n",
+        median(&mut rates)
+    );
+}
