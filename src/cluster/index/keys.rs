@@ -5,7 +5,9 @@
 //! look-up gives centres that the detector's comparison then turns down: at 100 million centres with eight keys each
 //! one or two a look-up.
 //!
-//! Cost: `leitong bench table` measures look-ups, insertions and bytes a centre.
+//! Cost: `leitong bench` measures look-ups, insertions and bytes a centre.
+
+use std::hint::black_box;
 
 use super::segment::Segment;
 use super::{Batch, Hit, Share, spread};
@@ -20,6 +22,16 @@ pub(in crate::cluster) struct KeyShard {
     segments: Vec<Segment>,
 }
 
+/// Where a key stands, or is to stand.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    /// Of its fingerprint in the batch.
+    number: u32,
+    /// Of the shard's segments.
+    segment: usize,
+    hash: u32,
+}
+
 impl KeyShard {
     /// The shard of this number out of so many.
     pub(super) fn new(number: usize, shards: usize) -> Self {
@@ -29,53 +41,61 @@ impl KeyShard {
 
     /// Adds the slots under the keys of `queries` that are this shard's.
     pub(super) fn find(&self, queries: &Batch, hits: &mut Vec<Hit>) {
-        let mut own = queries.iter().filter_map(|(query, key)| {
-            let hash = spread(key);
-            Some((query, self.share.own(segment(hash))?, in_segment(hash)))
+        each_place(self.share, queries, |places| {
+            fetch(&self.segments, places);
+            for &Place { number, segment, hash } in places {
+                hits.extend(self.segments[segment].get(hash).map(|slot| (number, slot)));
+            }
         });
-        let mut wanted = [(0, 0, 0); AHEAD];
-        loop {
-            let mut count = 0;
-            let mut touched = 0;
-            for (place, next) in wanted.iter_mut().zip(&mut own) {
-                *place = next;
-                touched ^= self.segments[next.1].touch(next.2);
-                count += 1;
-            }
-            std::hint::black_box(touched);
-            for &(query, segment, hash) in &wanted[..count] {
-                hits.extend(self.segments[segment].get(hash).map(|slot| (query, slot)));
-            }
-            if count < AHEAD {
-                return;
-            }
-        }
     }
 
     /// Enters the keys that are this shard's.
     pub(super) fn insert(&mut self, first: u32, batch: &Batch) {
-        for (number, key) in batch.iter() {
-            let hash = spread(key);
-            if let Some(segment) = self.share.own(segment(hash)) {
-                self.segments[segment].insert(in_segment(hash), first.wrapping_add(number));
+        each_place(self.share, batch, |places| {
+            fetch(&self.segments, places);
+            for &Place { number, segment, hash } in places {
+                self.segments[segment].insert(hash, first.wrapping_add(number));
             }
-        }
+        });
     }
 
     /// Takes `slot` out from under the keys that are this shard's.
     pub(super) fn remove(&mut self, slot: u32, batch: &Batch) {
-        for (_, key) in batch.iter() {
-            let hash = spread(key);
-            if let Some(segment) = self.share.own(segment(hash)) {
-                self.segments[segment].remove(in_segment(hash), slot);
-            }
-        }
+        each_place(self.share, batch, |places| {
+            fetch(&self.segments, places);
+            places.iter().for_each(|place| self.segments[place.segment].remove(place.hash, slot));
+        });
     }
 
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
         self.segments.iter().map(Segment::bytes).sum()
     }
+}
+
+/// Where the keys of `batch` stand that are of this share, some at a time.
+#[inline]
+fn each_place(share: Share, batch: &Batch, mut take: impl FnMut(&[Place])) {
+    let mut places = [Place::default(); AHEAD];
+    let mut count = 0;
+    for (number, key) in batch.iter() {
+        let hash = spread(key);
+        let Some(segment) = share.own(segment(hash)) else { continue };
+        places[count] = Place { number, segment, hash: in_segment(hash) };
+        count += 1;
+        if count == AHEAD {
+            take(&places);
+            count = 0;
+        }
+    }
+    take(&places[..count]);
+}
+
+/// Reads these places, so that they are in the cache.
+#[inline]
+fn fetch(segments: &[Segment], places: &[Place]) {
+    let touch = |place: &Place| segments[place.segment].touch(place.hash);
+    black_box(places.iter().map(touch).fold(0, |all, touched| all ^ touched));
 }
 
 /// The segment that a hash belongs to.
