@@ -1,12 +1,12 @@
-//! A piece of one table: hash of a key → 32 bits of fingerprints, and their slots.
+//! A piece of one table: hash of a key → 32 bits of each fingerprint, and its slot.
 //!
 //! Fingerprints stand in *lines* of 64 bytes, one cache miss each: 32 bits of fourteen of them, and where the line's
-//! [`Spill`] is. All of a line are compared, whatever their key, so keys need not be told apart. What does not fit goes into
-//! the spill: keys that very many centres share make their own line long and no other. Slots stand apart, since only those
-//! of what seems near are read.
+//! [`Spill`] is. All of a line are compared, whatever their key, so keys need not be told apart. What does not fit goes
+//! into the spill: keys that very many centres share make their own line long and no other. Slots stand apart, since
+//! only those of what seems near are read.
 //!
-//! Linear hashing (Litwin 1980): when there are [`MEAN`] fingerprints a line, one line is split in two, in turn. So a piece grows line by line,
-//! and each fingerprint is moved about once for every doubling.
+//! Linear hashing (Litwin 1980): when there are [`MEAN`] fingerprints a line, one line is split in two, in turn. So a
+//! piece grows line by line, and each fingerprint is moved about once for every doubling.
 
 use std::hint::select_unpredictable;
 
