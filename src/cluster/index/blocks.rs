@@ -171,7 +171,8 @@ impl Cut {
         for (number, bits) in batch.iter() {
             let bits = self.order.apply(bits);
             for (at, table) in (0..).zip(&self.tables) {
-                let (hash, bits) = (table.hash(bits), table.bits(bits));
+                let hash = table.hash(bits);
+                let bits = table.kept(bits, hash);
                 for flip in flips(table) {
                     let hash = hash ^ flip;
                     let Some(piece) = self.share.own(hash as usize % SEGMENTS) else { continue };
@@ -202,11 +203,11 @@ impl Table {
         mix(self.key.of(bits), self.key.width())
     }
 
-    /// The bits that are compared, and the last bits of the hash above them.
+    /// What is kept of a fingerprint: the bits that are compared, and the last bits of its hash above them.
     #[inline(always)]
-    fn bits(&self, bits: u64) -> u32 {
-        let kept = self.hash(bits) >> self.key.width().saturating_sub(KEPT);
-        self.key.rest(bits) | (kept as u32) << (32 - KEPT) & !self.mask
+    fn kept(&self, bits: u64, hash: u64) -> u32 {
+        let last = hash >> self.key.width().saturating_sub(KEPT);
+        self.key.rest(bits) | (last as u32) << (32 - KEPT) & !self.mask
     }
 
     /// Where in that this bit of [`in_piece`] is, if it is.
