@@ -80,18 +80,28 @@ pub fn plain_detector(max_distance: u32) -> (String, Arc<dyn Detector>) {
 }
 
 /// Fills a table to each size in turn. `max_distance`: how far near queries are from their centre at most.
+/// `memory_is_short` is asked now and then; where it says yes, this size and those above are left out.
 pub fn measure(
     (look_up, detector): &(String, Arc<dyn Detector>),
     max_distance: u32,
     (name, fingerprints): &(&'static str, Fingerprints),
     plan: &Plan,
+    memory_is_short: impl Fn() -> bool,
     mut progress: impl FnMut(&str),
 ) -> Vec<TableFigures> {
     let expiry = ExpiryConfig { max_age_days: None, centroids_max: u64::from(u32::MAX) };
     let mut clusterer = Clusterer::with_shards(Arc::clone(detector), expiry, Position::default(), 1);
     let mut figures = Vec::new();
     for &size in &plan.sizes {
-        let insertions_per_second = fill(&mut clusterer, size, fingerprints, plan.texts);
+        let Some(insertions_per_second) =
+            fill(&mut clusterer, size, fingerprints, plan.texts, &memory_is_short)
+        else {
+            progress(&format!(
+                "{look_up}, {name}: {size} centroids left out: memory is short with {}",
+                clusterer.centroid_count()
+            ));
+            break;
+        };
         let mut queries = Queries { random: Random::new(plan.seed, size as u64), max_distance, size };
         let (look_ups_per_second, found_percent) = look_ups(&mut clusterer, &mut queries, fingerprints);
         let duplicates_per_second = duplicates(&mut clusterer, &mut queries, fingerprints);
@@ -117,11 +127,20 @@ pub fn measure(
     figures
 }
 
-/// Insertions a second.
-fn fill(clusterer: &mut Clusterer, size: usize, fingerprints: &Fingerprints, texts: bool) -> f64 {
+/// Insertions a second; none if memory got short on the way.
+fn fill(
+    clusterer: &mut Clusterer,
+    size: usize,
+    fingerprints: &Fingerprints,
+    texts: bool,
+    memory_is_short: impl Fn() -> bool,
+) -> Option<f64> {
     let start = clusterer.centroid_count();
     let mut time = Duration::ZERO;
     for from in (start..size).step_by(BATCH) {
+        if (from - start).is_multiple_of(1_024 * BATCH) && memory_is_short() {
+            return None;
+        }
         let batch: Vec<Centroid> = (from..size.min(from + BATCH))
             .map(|number| centroid(number as u64, fingerprints, texts))
             .collect();
@@ -129,7 +148,7 @@ fn fill(clusterer: &mut Clusterer, size: usize, fingerprints: &Fingerprints, tex
         batch.iter().for_each(|centroid| clusterer.restore("", 0, centroid));
         time += since.elapsed();
     }
-    (size - start) as f64 / time.as_secs_f64()
+    Some((size - start) as f64 / time.as_secs_f64())
 }
 
 fn centroid(number: u64, fingerprints: &Fingerprints, texts: bool) -> Centroid {
@@ -211,4 +230,23 @@ fn duplicates(clusterer: &mut Clusterer, queries: &mut Queries, fingerprints: &F
         times.push(since.elapsed().as_secs_f64());
     }
     BATCH as f64 / median(&mut times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_for_which_memory_is_short_are_left_out() {
+        let plan = Plan { sizes: vec![1_000, 2_000, 3_000], seed: 1, texts: false };
+        let asked = std::cell::Cell::new(0);
+        let memory_is_short = || asked.replace(asked.get() + 1) > 0;
+        let mut said = Vec::new();
+        let source = ("even", Fingerprints::even(1));
+        let figures = measure(&plain_detector(3), 3, &source, &plan, memory_is_short, |what| {
+            said.push(what.to_owned());
+        });
+        assert_eq!(figures.iter().map(|figures| figures.centroids).collect::<Vec<_>>(), [1_000]);
+        assert_eq!(said[1..], ["distance 3, even: 2000 centroids left out: memory is short with 1000"]);
+    }
 }

@@ -10,7 +10,7 @@ use clap::Args;
 use super::documents;
 use super::settings::{self, Wrong, wrong};
 use crate::bench::fingerprints::Fingerprints;
-use crate::bench::machine::Machine;
+use crate::bench::machine::{self, Machine};
 use crate::bench::report::Report;
 use crate::bench::stages;
 use crate::bench::table::{self, Plan, TableFigures};
@@ -31,7 +31,7 @@ pub(super) struct Arguments {
     /// Configuration file [default: the default settings]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Millions of centroids at which the table is measured; 100 need some 20 GB of memory
+    /// Millions of centroids at which the table is measured; 100 need some 20 GB of memory, and are left out where that is short
     #[arg(long, value_name = "MILLIONS", value_delimiter = ',', default_values_t = [0.1, 1.0])]
     sizes: Vec<f64>,
     /// Hamming distances whose plain look-up, the paper's method, is measured beside the configured one
@@ -94,7 +94,14 @@ fn table(arguments: &Arguments, config: &Config, plan: &Plan, hashes: &[u64]) ->
     for (detector, max_distance) in std::iter::once(configured).chain(plain) {
         for source in &sources {
             let progress = |what: &str| eprintln!("leitong: {what}");
-            figures.extend(table::measure(&detector, max_distance, source, plan, progress));
+            figures.extend(table::measure(
+                &detector,
+                max_distance,
+                source,
+                plan,
+                machine::memory_is_short,
+                progress,
+            ));
         }
     }
     figures

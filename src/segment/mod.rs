@@ -203,8 +203,8 @@ impl Segmenter {
             let Terms { text, terms, paragraphs, vocabulary, workspace } = terms;
             self.words.cut(&text[start..], workspace, |word: Range<usize>| {
                 let hash = xxh3_64(&text.as_bytes()[start + word.start..start + word.end]);
-                if !self.stop_words.contains(hash) {
-                    let distinct = vocabulary.count(hash, offset(terms.len()));
+                let is_term = || !self.stop_words.contains(hash);
+                if let Some(distinct) = vocabulary.count(hash, offset(terms.len()), is_term) {
                     let (start, end) = (offset(start + word.start), offset(start + word.end));
                     terms.push(Term { start, end, distinct });
                 }

@@ -8,46 +8,40 @@
 
 use icu_normalizer::ComposingNormalizerBorrowed;
 
+use super::runs::{IDEOGRAPH_BYTES, leading_ascii, leading_ideographs};
+
 /// Appends the normalised `paragraph` to `out`.
 pub(super) fn normalize(paragraph: &str, out: &mut String) {
     out.reserve(paragraph.len());
-    let mut chars = paragraph.chars();
+    let mut at = 0;
     // Where the last simple character stands in the paragraph, and what became of it in `out`.
     let mut last = (0, out.len());
-    loop {
-        let at = paragraph.len() - chars.as_str().len();
-        let unchanged = ideographs(&paragraph.as_bytes()[at..]);
-        if unchanged > 0 {
-            let end = at + unchanged;
-            out.push_str(&paragraph[at..end]);
-            last = (end - IDEOGRAPH_BYTES, out.len() - IDEOGRAPH_BYTES);
-            chars = paragraph[end..].chars();
+    while at < paragraph.len() {
+        let rest = &paragraph[at..];
+        let ideographs = leading_ideographs(rest.as_bytes());
+        let ascii = if ideographs > 0 { 0 } else { leading_ascii(rest.as_bytes()) };
+        if ideographs + ascii > 0 {
+            // Most of a text: copied in one go.
+            let start = out.len();
+            out.push_str(&rest[..ideographs + ascii]);
+            out[start + ideographs..].make_ascii_lowercase();
+            at += ideographs + ascii;
+            let bytes = if ascii > 0 { 1 } else { IDEOGRAPH_BYTES };
+            last = (at - bytes, out.len() - bytes);
             continue;
         }
-        let Some(c) = chars.next() else { break };
+        let Some(c) = rest.chars().next() else { break };
         if let Some(normal) = simple(c) {
             last = (at, out.len());
             out.push(normal);
+            at += c.len_utf8();
         } else {
-            let rest = &paragraph[at..];
-            let end = at + rest.find(|c| simple(c).is_some()).unwrap_or(rest.len());
+            at += rest.find(|c| simple(c).is_some()).unwrap_or(rest.len());
             out.truncate(last.1);
-            normalize_by_table(&paragraph[last.0..end], out);
-            last = (end, out.len());
-            chars = paragraph[end..].chars();
+            normalize_by_table(&paragraph[last.0..at], out);
+            last = (at, out.len());
         }
     }
-}
-
-/// Of an ideograph from U+5000 to U+9FFF.
-const IDEOGRAPH_BYTES: usize = 3;
-
-/// How many bytes `text` begins with that are ideographs from U+5000 to U+9FFF, which stay as they are: most of a Chinese
-/// text, told by their first bytes, and copied in one go.
-#[inline]
-fn ideographs(text: &[u8]) -> usize {
-    let leading = text.chunks_exact(IDEOGRAPH_BYTES).take_while(|c| matches!(c[0], 0xe5..=0xe9));
-    leading.count() * IDEOGRAPH_BYTES
 }
 
 /// What becomes of a character that never combines with the one before it, where that is known offhand.

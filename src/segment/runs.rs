@@ -22,6 +22,34 @@ pub fn is_ideographic(c: char) -> bool {
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3134f}')
 }
 
+/// Bytes of an ideograph of the main block.
+pub(super) const IDEOGRAPH_BYTES: usize = 3;
+
+/// How many bytes `text` begins with that are ideographs of the main block, U+4E00 to U+9FFF: most of a Chinese text, told
+/// by their first two bytes.
+#[inline]
+pub(super) fn leading_ideographs(text: &[u8]) -> usize {
+    let mut end = 0;
+    while let Some([a, b, _]) = text.get(end..end + IDEOGRAPH_BYTES)
+        && (0xe4b8..=0xe9bf).contains(&u16::from_be_bytes([*a, *b]))
+    {
+        end += IDEOGRAPH_BYTES;
+    }
+    end
+}
+
+/// The number of the character that is encoded in these three bytes.
+#[inline]
+pub(super) fn number_of_three_bytes([a, b, c]: [u8; IDEOGRAPH_BYTES]) -> u16 {
+    u16::from(a) << 12 | u16::from(b & 0x3f) << 6 | u16::from(c & 0x3f)
+}
+
+/// How many bytes `text` begins with that are ASCII.
+#[inline]
+pub(super) fn leading_ascii(text: &[u8]) -> usize {
+    text.iter().position(|byte| !byte.is_ascii()).unwrap_or(text.len())
+}
+
 /// Hiragana, katakana and the prolonged sound mark; half-width forms are gone after NFKC.
 #[inline]
 fn is_kana(c: char) -> bool {
@@ -33,8 +61,7 @@ pub(super) fn runs(text: &str) -> impl Iterator<Item = (RunKind, Range<usize>)> 
     let mut at = 0;
     std::iter::from_fn(move || {
         let start = at;
-        let (kind, length) = kind_at(text, start)?;
-        let mut run_kind = kind;
+        let (mut run_kind, length) = kind_at(text, start)?;
         at += length;
         while let Some((kind, length)) = kind_at(text, at) {
             if (kind == RunKind::Other) != (run_kind == RunKind::Other) {
@@ -49,26 +76,25 @@ pub(super) fn runs(text: &str) -> impl Iterator<Item = (RunKind, Range<usize>)> 
     })
 }
 
-/// What kind of run the character at byte `at` belongs to, and its length in bytes; none at the end.
+/// What kind of run the characters from byte `at` belong to, one or more of them, and their length in bytes; none at the
+/// end.
 #[inline]
 fn kind_at(text: &str, at: usize) -> Option<(RunKind, usize)> {
-    match text.as_bytes()[at..] {
-        [] => None,
-        [0..0x80, ..] => Some((RunKind::Other, 1)),
-        // U+4E00 to U+9FFF: nearly all of a Chinese text, told by its first bytes.
-        [0xe4, 0xb8..=0xff, ..] | [0xe5..=0xe9, ..] => Some((RunKind::Han, 3)),
-        _ => {
-            let c = text[at..].chars().next()?;
-            let kind = if is_kana(c) {
-                RunKind::Japanese
-            } else if is_ideographic(c) {
-                RunKind::Han
-            } else {
-                RunKind::Other
-            };
-            Some((kind, c.len_utf8()))
-        }
+    let rest = &text.as_bytes()[at..];
+    match (leading_ideographs(rest), leading_ascii(rest)) {
+        (0, 0) => {}
+        (0, ascii) => return Some((RunKind::Other, ascii)),
+        (ideographs, _) => return Some((RunKind::Han, ideographs)),
     }
+    let c = text[at..].chars().next()?;
+    let kind = if is_kana(c) {
+        RunKind::Japanese
+    } else if is_ideographic(c) {
+        RunKind::Han
+    } else {
+        RunKind::Other
+    };
+    Some((kind, c.len_utf8()))
 }
 
 #[cfg(test)]

@@ -4,78 +4,57 @@
 //! read 程序 as Taiwan's word for a process, and would turn it into 进程 in a simplified text, where it
 //! means a program.
 
-use std::ops::RangeInclusive;
-
 use opencc_fmmseg::OpenCC;
+
+use super::runs::{IDEOGRAPH_BYTES, number_of_three_bytes};
 
 /// Folds paragraphs by OpenCC's tables (`tw2sp`). Built once: loading takes some 50 ms.
 pub(super) struct ScriptFolder {
     opencc: OpenCC,
-    /// Characters that only traditional script has.
-    traditional: IdeographSet,
-    /// Characters that only simplified script has.
-    simplified: IdeographSet,
+    /// Of each ideograph of the main block: 1 if traditional script alone has it, -1 if simplified script alone, else 0.
+    leaning: Box<[i8; IDEOGRAPHS]>,
 }
+
+/// How many ideographs the main block has, from U+4E00 to U+9FFF; what lies beyond is too rare to tell a paragraph's
+/// script.
+const IDEOGRAPHS: usize = 0x5200;
 
 impl ScriptFolder {
     pub(super) fn new() -> Self {
         let mut opencc = OpenCC::new();
         opencc.set_parallel(false); // one page is one thread's work
-        let mut traditional = IdeographSet::default();
-        let mut simplified = IdeographSet::default();
+        let mut leaning = Box::new([0; IDEOGRAPHS]);
         let mut buffer = [0; 4];
-        for c in IDEOGRAPHS {
-            let folded = opencc.t2s(c.encode_utf8(&mut buffer), false);
-            if let Some(s) = folded.chars().next().filter(|s| *s != c) {
-                traditional.insert(c);
-                simplified.insert(s);
+        let mut folded = |c: char| opencc.t2s(c.encode_utf8(&mut buffer), false).chars().next();
+        let pairs = ('\u{4e00}'..='\u{9fff}').filter_map(|c| Some((c, folded(c)?)));
+        let pairs: Vec<(char, char)> = pairs.filter(|(c, folded)| c != folded).collect();
+        // A simplified character may be a traditional one as well.
+        for (character, leans) in pairs.iter().map(|(_, s)| (s, -1)).chain(pairs.iter().map(|(t, _)| (t, 1)))
+        {
+            let number = u32::from(*character).wrapping_sub(0x4e00) as usize;
+            if let Some(slot) = leaning.get_mut(number) {
+                *slot = leans;
             }
         }
-        simplified.remove_all(&traditional);
-        Self { opencc, traditional, simplified }
+        Self { opencc, leaning }
     }
 
     /// `paragraph` in simplified script, if it is written in traditional script: if it has more characters
     /// that only this script has than such of the other.
     pub(super) fn fold(&self, paragraph: &str) -> Option<String> {
-        let (mut traditional, mut simplified) = (0_u32, 0_u32);
-        for c in paragraph.chars() {
-            traditional += u32::from(self.traditional.contains(c));
-            simplified += u32::from(self.simplified.contains(c));
+        let bytes = paragraph.as_bytes();
+        let (mut at, mut sum) = (0, 0);
+        // What is no ideograph is passed over byte by byte: none within it looks like the beginning of one.
+        while let Some(three) = bytes[at..].first_chunk() {
+            let number = usize::from(number_of_three_bytes(*three));
+            match self.leaning.get(number.wrapping_sub(0x4e00)) {
+                Some(leaning) if matches!(three[0], 0xe4..=0xe9) => {
+                    (at, sum) = (at + IDEOGRAPH_BYTES, sum + i32::from(*leaning));
+                }
+                _ => at += 1,
+            }
         }
-        (traditional > simplified).then(|| self.opencc.tw2sp(paragraph, false))
-    }
-}
-
-/// The main block of ideographs; what lies beyond is too rare to tell a paragraph's script.
-const IDEOGRAPHS: RangeInclusive<char> = '\u{4e00}'..='\u{9fff}';
-
-/// A set of ideographs: 2.6 KB, so that both sets stay in the innermost cache.
-#[derive(Debug)]
-struct IdeographSet([u64; 0x5200 / 64]);
-
-impl Default for IdeographSet {
-    fn default() -> Self {
-        Self([0; 0x5200 / 64])
-    }
-}
-
-impl IdeographSet {
-    #[inline]
-    fn contains(&self, c: char) -> bool {
-        let at = u32::from(c).wrapping_sub(u32::from(*IDEOGRAPHS.start())) as usize;
-        self.0.get(at / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
-    }
-
-    fn insert(&mut self, c: char) {
-        if IDEOGRAPHS.contains(&c) {
-            let at = (u32::from(c) - u32::from(*IDEOGRAPHS.start())) as usize;
-            self.0[at / 64] |= 1 << (at % 64);
-        }
-    }
-
-    fn remove_all(&mut self, others: &Self) {
-        self.0.iter_mut().zip(others.0).for_each(|(word, others)| *word &= !others);
+        (sum > 0).then(|| self.opencc.tw2sp(paragraph, false))
     }
 }
 

@@ -30,22 +30,24 @@ impl Vocabulary {
         self.slots.fill(0);
     }
 
-    /// Counts one occurrence, the `position`-th term of all, and gives the term's number in [`Self::distinct`].
+    /// Counts one occurrence, the `position`-th term of all, and gives the term's number in [`Self::distinct`]; none
+    /// if it is new and `is_term` says no.
     #[inline]
-    pub(super) fn count(&mut self, hash: u64, position: u32) -> u32 {
+    pub(super) fn count(&mut self, hash: u64, position: u32, is_term: impl FnOnce() -> bool) -> Option<u32> {
         if self.distinct.len() * 2 >= self.slots.len() {
             self.grow();
         }
         let slot = self.find(hash);
         match self.slots[slot] {
+            0 if !is_term() => None,
             0 => {
                 self.distinct.push(DistinctTerm { hash, frequency: 1, first: position });
                 self.slots[slot] = self.distinct.len() as u32;
-                self.slots[slot] - 1
+                Some(self.slots[slot] - 1)
             }
             taken => {
                 self.distinct[taken as usize - 1].frequency += 1;
-                taken - 1
+                Some(taken - 1)
             }
         }
     }
@@ -93,13 +95,16 @@ mod tests {
         #[test]
         fn counts_as_a_map_does(hashes in prop::collection::vec(0_u64..2_000, 0..4_000)) {
             let mut vocabulary = Vocabulary::default();
-            vocabulary.count(7, 0);
+            vocabulary.count(7, 0, || true);
             vocabulary.clear();
             let mut naive = HashMap::<u64, u32>::new();
             for (position, &hash) in (0..).zip(&hashes) {
-                let number = vocabulary.count(hash << 52, position);
-                prop_assert_eq!(vocabulary.distinct()[number as usize].hash, hash << 52);
-                *naive.entry(hash << 52).or_default() += 1;
+                let is_term = hash % 5 > 0;
+                let number = vocabulary.count(hash << 52, position, || is_term);
+                prop_assert_eq!(number.map(|number| vocabulary.distinct()[number as usize].hash), is_term.then_some(hash << 52));
+                if is_term {
+                    *naive.entry(hash << 52).or_default() += 1;
+                }
             }
             prop_assert_eq!(vocabulary.distinct().len(), naive.len());
             prop_assert!(vocabulary.distinct().windows(2).all(|pair| pair[0].first < pair[1].first));

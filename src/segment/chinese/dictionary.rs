@@ -1,10 +1,12 @@
 //! Words with their frequencies: jieba's dictionary, and a user's own words.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use super::jieba_cuts;
+use super::pairs::Pairs;
 use super::route::Route;
-use super::trie::{Code, Full, MAX_CODE, Trie};
-use crate::segment::runs::is_ideographic;
+use super::trie::{Code, Entry, Full, MAX_CODE, MAX_VALUE, Trie};
 
 /// jieba's own dictionary, lines of `word frequency tag`: build.rs finds it in the package of jieba-rs.
 const DEFAULT: &str = include_str!(env!("JIEBA_DICTIONARY"));
@@ -13,11 +15,15 @@ const DEFAULT: &str = include_str!(env!("JIEBA_DICTIONARY"));
 pub(super) struct Dictionary {
     /// Word → number of its frequency.
     pub(super) trie: Trie,
-    /// The distinct frequencies; number 0 stands for no word.
+    /// The same for the first two characters.
+    pub(super) pairs: Pairs,
+    /// The distinct frequencies, the greatest first; number 0 stands for no word.
     frequencies: Vec<u64>,
     numbers: HashMap<u64, u16>,
     /// ln(frequency / total), by number; that of no word is not a number.
-    log_probabilities: Vec<f64>,
+    log_probabilities: Box<[f64; MAX_VALUE as usize + 1]>,
+    /// The same of words of one character, by its code.
+    log_probabilities_of_singles: Box<[f64; MAX_CODE as usize + 1]>,
     /// ln(1 / total): of a character that no word begins with.
     pub(super) log_probability_of_one: f64,
     /// The sum of all words' frequencies, those included that are not of ideographs.
@@ -28,19 +34,24 @@ impl Dictionary {
     /// jieba's default dictionary and a user's `words`, each with its frequency; without one it gets that which just
     /// keeps it from being cut. The error is the index of the first word that there is no room for. Takes some 100 ms.
     pub(super) fn new(words: &[(String, Option<u64>)]) -> Result<Self, usize> {
+        let default = DEFAULT.lines().filter_map(|line| {
+            let mut fields = line.split_ascii_whitespace();
+            Some((fields.next()?, fields.next()?.parse().ok()?))
+        });
+        let default: Vec<(&str, u64)> = default.collect();
         let mut dictionary = Self {
-            trie: Trie::new(),
+            trie: Trie::new(jieba_cuts),
+            pairs: Pairs::none(),
             frequencies: vec![0],
             numbers: HashMap::new(),
-            log_probabilities: Vec::new(),
+            log_probabilities: Box::new([f64::NAN; MAX_VALUE as usize + 1]),
+            log_probabilities_of_singles: Box::new([f64::NAN; MAX_CODE as usize + 1]),
             log_probability_of_one: 0.0,
             total: 0,
         };
-        for line in DEFAULT.lines() {
-            let mut fields = line.split_ascii_whitespace();
-            if let (Some(word), Some(Ok(frequency))) = (fields.next(), fields.next().map(str::parse)) {
-                dictionary.enter(word, frequency).expect("the default dictionary fits");
-            }
+        dictionary.number_by_frequency(&default).expect("the default dictionary fits");
+        for (word, frequency) in &default {
+            dictionary.enter(word, *frequency).expect("the default dictionary fits");
         }
         for (index, (word, frequency)) in words.iter().enumerate() {
             let frequency = frequency.unwrap_or_else(|| {
@@ -50,21 +61,47 @@ impl Dictionary {
             dictionary.enter(word, frequency).map_err(|Full| index)?;
         }
         dictionary.set_probabilities();
-        let Self { trie, frequencies, .. } = &mut dictionary;
-        trie.warm(|number| frequencies[usize::from(number)]);
+        dictionary.pairs = Pairs::new(&dictionary.trie);
         Ok(dictionary)
     }
 
-    /// ln(frequency / total) of the frequency with this number; not a number for 0.
+    /// ln(frequency / total) of the word that ends at `entry`; not a number if none does.
     #[inline]
-    pub(super) fn log_probability(&self, number: u16) -> f64 {
-        self.log_probabilities[usize::from(number)]
+    pub(super) fn log_probability(&self, entry: Entry) -> f64 {
+        self.log_probabilities[usize::from(entry.value() & MAX_VALUE)]
+    }
+
+    /// The same of the character with this code.
+    #[inline]
+    pub(super) fn log_probability_of_single(&self, code: Code) -> f64 {
+        self.log_probabilities_of_singles[usize::from(code & MAX_CODE)]
+    }
+
+    /// Whether these two and more characters are a word.
+    #[inline]
+    pub(super) fn contains(&self, word: &[Code]) -> bool {
+        self.pairs.may_have(word[0], word[1]) && self.trie.value(word) > 0
+    }
+
+    /// Gives characters and frequencies their numbers, the most frequent first: what texts need most often then lies
+    /// close together.
+    fn number_by_frequency(&mut self, words: &[(&str, u64)]) -> Result<(), Full> {
+        let mut characters = HashMap::<char, u64>::new();
+        for (word, frequency) in words.iter().filter(|(word, _)| word.chars().all(jieba_cuts)) {
+            word.chars().for_each(|c| *characters.entry(c).or_default() += frequency);
+        }
+        let mut characters: Vec<(char, u64)> = characters.into_iter().collect();
+        characters.sort_unstable_by_key(|(c, frequency)| (Reverse(*frequency), *c));
+        characters.iter().try_for_each(|(c, _)| self.trie.make_code(*c).map(drop))?;
+        let mut frequencies: Vec<u64> = words.iter().map(|(_, frequency)| *frequency).collect();
+        frequencies.sort_unstable_by_key(|frequency| Reverse(*frequency));
+        frequencies.iter().try_for_each(|frequency| self.number(*frequency).map(drop))
     }
 
     fn enter(&mut self, word: &str, frequency: u64) -> Result<(), Full> {
         let mut before = None;
         // Other words never meet a run of ideographs; yet they count in the total.
-        if word.chars().all(is_ideographic) {
+        if word.chars().all(jieba_cuts) {
             let number = self.number(frequency)?;
             before = self.trie.insert(word, number)?;
         }
@@ -77,7 +114,7 @@ impl Dictionary {
         if let Some(&number) = self.numbers.get(&frequency) {
             return Ok(number);
         }
-        let number = u16::try_from(self.frequencies.len()).ok().filter(|n| *n <= MAX_CODE).ok_or(Full)?;
+        let number = u16::try_from(self.frequencies.len()).ok().filter(|n| *n <= MAX_VALUE).ok_or(Full)?;
         self.frequencies.push(frequency);
         self.numbers.insert(frequency, number);
         Ok(number)
@@ -87,9 +124,14 @@ impl Dictionary {
         // Term by term as jieba computes it, so that sums come out the same to the last bit.
         let log_total = (self.total as f64).ln();
         self.log_probability_of_one = 0.0 - log_total;
-        self.log_probabilities.clear();
-        self.log_probabilities.extend(self.frequencies.iter().map(|f| (*f as f64).ln() - log_total));
-        self.log_probabilities[0] = f64::NAN;
+        let log_probabilities = self.frequencies.iter().map(|f| (*f as f64).ln() - log_total);
+        // The first stays no number.
+        for (slot, log_probability) in self.log_probabilities.iter_mut().zip(log_probabilities).skip(1) {
+            *slot = log_probability;
+        }
+        for (code, entry) in self.trie.singles() {
+            self.log_probabilities_of_singles[usize::from(code)] = self.log_probability(entry);
+        }
     }
 
     /// As jieba's `suggest_freq`: a little more likely than the words that `word` would be cut into.

@@ -5,6 +5,7 @@
 //! the cache; the second is rare, and jieba-rs does it, in one call a text.
 
 mod dictionary;
+mod pairs;
 mod route;
 mod trie;
 
@@ -14,12 +15,9 @@ use jieba_rs::Jieba;
 
 use dictionary::Dictionary;
 use route::Route;
-use trie::{Code, MAX_CODE};
+use trie::{ALONE, Code, END};
 
-/// Marks the end of a run.
-const END: Code = MAX_CODE + 1;
-/// An ideograph that jieba takes for none: it stands alone.
-const ALONE: Code = MAX_CODE + 2;
+use super::runs::{IDEOGRAPH_BYTES, number_of_three_bytes};
 
 /// Cuts runs of ideographs into words. Immutable once built, and shared by all threads.
 pub(super) struct ChineseCutter {
@@ -58,11 +56,7 @@ impl ChineseCutter {
         words.codes.clear();
         words.offsets.clear();
         for run in runs {
-            let start = run.start;
-            for (at, c) in text[run.clone()].char_indices() {
-                words.codes.push(if jieba_cuts(c) { self.dictionary.trie.code(c) } else { ALONE });
-                words.offsets.push((start + at) as u32);
-            }
+            self.decode(text, run.clone(), words);
             words.codes.push(END);
             words.offsets.push(run.end as u32);
         }
@@ -70,6 +64,23 @@ impl ChineseCutter {
         self.collect(text, words);
         if let Some(guesser) = self.guesser.as_ref().filter(|_| !words.unjoined.is_empty()) {
             words.guess(guesser);
+        }
+    }
+
+    /// Appends the characters of `run`, a byte range of `text`.
+    fn decode(&self, text: &str, run: Range<usize>, words: &mut ChineseWords) {
+        let bytes = &text.as_bytes()[run.clone()];
+        // No ideograph takes less than three bytes, and only rare ones take four.
+        if bytes.iter().all(|byte| *byte < 0xf0) {
+            let (characters, _) = bytes.as_chunks();
+            let code = |character| self.dictionary.trie.code_of_basic(number_of_three_bytes(character));
+            words.codes.extend(characters.iter().copied().map(code));
+            words.offsets.extend(run.step_by(IDEOGRAPH_BYTES).map(|at| at as u32));
+        } else {
+            for (at, c) in text[run.clone()].char_indices() {
+                words.codes.push(if jieba_cuts(c) { self.dictionary.trie.code(c) } else { ALONE });
+                words.offsets.push((run.start + at) as u32);
+            }
         }
     }
 
@@ -83,14 +94,14 @@ impl ChineseCutter {
         let mut alone_since = None;
         for step in route.steps() {
             let code = codes[step.start];
-            if step.len() == 1 && code <= MAX_CODE && self.guesser.is_some() {
+            if step.len() == 1 && code > ALONE && self.guesser.is_some() {
                 alone_since.get_or_insert(step.start);
                 continue;
             }
             if let Some(start) = alone_since.take() {
                 let run = start..step.start;
                 // What is a word of the dictionary stays as the route has it.
-                if run.len() == 1 || self.dictionary.trie.value(&codes[run.clone()]) > 0 {
+                if run.len() == 1 || self.dictionary.contains(&codes[run.clone()]) {
                     words.extend(run.map(|at| (offsets[at], offsets[at + 1])));
                 } else {
                     unjoined_runs.push((words.len(), offsets[start]));

@@ -1,94 +1,123 @@
-//! The most probable cut of a run of characters into words: jieba's `calc`, from right to left.
+//! The most probable cut of runs of characters into words: jieba's `calc`, from right to left.
+//!
+//! First all words are found, in passes over the text that do not wait for one another, so that their cache misses
+//! overlap; then the best way is a chain of one addition and one comparison for each character.
 
 use std::ops::Range;
 
 use super::dictionary::Dictionary;
-use super::trie::{Code, Entry, MAX_CODE, Misses, Trie};
+use super::trie::{ALONE, Code, END, Entry, Trie, UNKNOWN};
 
 /// The best way through a text. Kept from text to text, so that its buffers are allocated once.
 #[derive(Debug, Default)]
 pub(super) struct Route {
-    /// The trie's entries after two and three characters, for each position.
-    second: Vec<Entry>,
-    third: Vec<Entry>,
-    // What it takes to find them.
-    keys: Vec<u32>,
-    longer: Vec<u32>,
-    found: Vec<Entry>,
-    misses: Misses,
+    /// ln of the probability of the word of two characters that begins at each position; not a number where none does.
+    pairs: Vec<f64>,
+    /// The positions at which words of three and more characters begin, with the entries after three.
+    triples: Vec<(u32, Entry)>,
+    /// Positions that may have a pair; and those that may have a triple, with the key to its entry.
+    maybe_pairs: Vec<u32>,
+    maybe_triples: Vec<(u32, u32)>,
     /// ln of the probability of the best cut from each position to the end of its run.
     best: Vec<f64>,
     /// Where the best word from each position ends.
     ends: Vec<u32>,
 }
 
-/// How far beyond the end a word may be asked for: three characters from the last position.
-const LOOKAHEAD: usize = 3;
-
 impl Route {
-    /// Finds the best way through `codes`. A value above [`MAX_CODE`] is a mark: it ends a run, and is a step of its own.
+    /// Finds the best way through `codes`, whose runs end with [`END`]. That and [`ALONE`] are steps of their own.
     ///
     /// Of two equally probable ways the one with the longer first word wins. A position where words begin
     /// takes one of them, never a mere character; where none begins, the character stands alone.
     pub(super) fn find(&mut self, codes: &[Code], dictionary: &Dictionary) {
-        let trie = &dictionary.trie;
-        let code = |at: usize| codes.get(at).copied().unwrap_or(Code::MAX);
-        self.keys.clear();
-        self.keys.extend((0..codes.len()).map(|at| Trie::second_key(codes[at], code(at + 1))));
-        trie.find_all(&self.keys, &mut self.second, &mut self.misses);
-        // At few positions do words of three characters begin: ask for those alone.
-        self.keys.resize(codes.len(), 0);
-        self.longer.resize(codes.len(), 0);
-        let mut longer = 0;
-        for (at, second) in self.second.iter().enumerate() {
-            let key = Trie::next_key(*second, code(at + 2));
-            self.keys[longer] = key;
-            self.longer[longer] = at as u32;
-            longer += usize::from(key > 0);
-        }
-        trie.find_all(&self.keys[..longer], &mut self.found, &mut self.misses);
-        self.third.clear();
-        self.third.resize(codes.len(), Entry::default());
-        for (at, entry) in self.longer.iter().zip(&self.found) {
-            self.third[*at as usize] = *entry;
-        }
+        self.find_pairs(codes, dictionary);
+        self.find_triples(&dictionary.trie);
+        self.find_best(codes, dictionary);
+    }
 
-        self.best.clear();
-        self.best.resize(codes.len() + LOOKAHEAD, 0.0);
+    /// Fills `pairs`, and `maybe_triples`.
+    fn find_pairs(&mut self, codes: &[Code], dictionary: &Dictionary) {
+        self.maybe_pairs.resize(codes.len(), 0);
+        let mut maybe = 0;
+        for (at, pair) in codes.windows(2).enumerate() {
+            self.maybe_pairs[maybe] = at as u32;
+            maybe += usize::from(dictionary.pairs.may_have(pair[0], pair[1]));
+        }
+        self.pairs.clear();
+        self.pairs.resize(codes.len(), f64::NAN);
+        self.maybe_triples.resize(maybe, (0, 0));
+        let mut longer = 0;
+        for &at in &self.maybe_pairs[..maybe] {
+            let place = at as usize;
+            let pair = dictionary.pairs.entry(codes[place], codes[place + 1], &dictionary.trie);
+            self.pairs[place] = dictionary.log_probability(pair.entry);
+            let third = codes.get(place + 2).copied().unwrap_or(END);
+            self.maybe_triples[longer] = (at, Trie::next_key(pair.entry, third));
+            longer += usize::from(pair.may_go_on(third) && third > UNKNOWN);
+        }
+        self.maybe_triples.truncate(longer);
+    }
+
+    /// Fills `triples`.
+    fn find_triples(&mut self, trie: &Trie) {
+        self.triples.clear();
+        let found = self.maybe_triples.iter().map(|(at, key)| (*at, trie.find_likely(*key)));
+        self.triples.extend(found.filter(|(_, entry)| *entry != Entry::NONE));
+    }
+
+    /// Fills `best` and `ends`.
+    fn find_best(&mut self, codes: &[Code], dictionary: &Dictionary) {
+        self.best.resize(codes.len(), 0.0);
         self.ends.resize(codes.len(), 0);
-        for (at, &first) in codes.iter().enumerate().rev() {
-            if first > MAX_CODE {
-                self.best[at] = 0.0;
-                self.ends[at] = at as u32 + 1;
-                continue;
-            }
-            // Words of two characters and more before those of one: they don't wait for the position just done. What is
-            // no word has a probability that is no number, and so never wins.
-            let log_probability =
-                |entry: Entry, end: usize| dictionary.log_probability(entry.value()) + self.best[end];
-            let (mut best, mut best_end) = (f64::NEG_INFINITY, 0);
-            let mut consider = |log_probability: f64, end: usize| {
-                let better = log_probability >= best;
-                best = if better { log_probability } else { best };
-                best_end = if better { end } else { best_end };
-            };
-            consider(log_probability(self.second[at], at + 2), at + 2);
-            let mut entry = self.third[at];
-            consider(log_probability(entry, at + 3), at + 3);
-            let mut end = at + 4;
-            while entry.goes_on() {
-                entry = trie.find(Trie::next_key(entry, code(end - 1)));
-                consider(log_probability(entry, end), end);
-                end += 1;
-            }
-            let alone = log_probability(trie.first(first), at + 1);
-            if alone > best || (best_end == 0 && !alone.is_nan()) {
-                (best, best_end) = (alone, at + 1);
-            } else if best_end == 0 {
-                (best, best_end) = (dictionary.log_probability_of_one + self.best[at + 1], at + 1);
+        let mut triples = self.triples.iter().rev().copied();
+        let mut triple = triples.next();
+        // Of the two positions just done.
+        let (mut one_on, mut two_on) = (0.0, 0.0);
+        for at in (0..codes.len()).rev() {
+            let code = codes[at];
+            let (mut best, mut length) = (0.0, 1);
+            if code > ALONE {
+                let single = dictionary.log_probability_of_single(code) + one_on;
+                let pair = self.pairs[at] + two_on;
+                (best, length) = if pair >= single || single.is_nan() { (pair, 2) } else { (single, 1) };
+                if let Some((place, entry)) = triple
+                    && place as usize == at
+                {
+                    (best, length) = self.longer(codes, at, entry, (best, length), dictionary);
+                    triple = triples.next();
+                }
+                if best.is_nan() {
+                    (best, length) = (dictionary.log_probability_of_one + one_on, 1);
+                }
             }
             self.best[at] = best;
-            self.ends[at] = best_end as u32;
+            self.ends[at] = at as u32 + length;
+            (one_on, two_on) = (best, one_on);
+        }
+    }
+
+    /// The best of the words of three and more characters from `at`, if it is not worse than the `best` of the shorter.
+    fn longer(
+        &self,
+        codes: &[Code],
+        at: usize,
+        triple: Entry,
+        mut best: (f64, u32),
+        dictionary: &Dictionary,
+    ) -> (f64, u32) {
+        let mut entry = triple;
+        let mut end = at + 3;
+        loop {
+            let rest = self.best.get(end).copied().unwrap_or(0.0);
+            let whole = dictionary.log_probability(entry) + rest;
+            if whole >= best.0 || best.0.is_nan() {
+                best = (whole, (end - at) as u32);
+            }
+            let Some(&code) = codes.get(end).filter(|code| entry.goes_on() && **code > UNKNOWN) else {
+                return best;
+            };
+            entry = dictionary.trie.find(Trie::next_key(entry, code));
+            end += 1;
         }
     }
 

@@ -1,17 +1,23 @@
-//! The dictionary's words as a trie that is asked about many positions of a text at once.
+//! The dictionary's words as a trie.
 //!
 //! A node is a prefix of dictionary words. A node's transition on a character is one entry of 8 bytes in an
-//! open-addressing table of 8 MB, most of which no text ever needs. The transitions to the most frequent words are
-//! in a table of half a megabyte as well, and a bit set of the same size answers most questions for transitions
-//! that are not there: both stay in the processor's own cache. [`Trie::find_all`] asks them in passes without a
-//! branch that depends on what they hold, so that cache misses overlap.
+//! open-addressing table of 8 MB, most of which no text ever needs. A bit set of half a megabyte answers most questions
+//! for transitions that are not there. The first two characters of words are found in [`super::pairs`] instead.
 
 use std::collections::HashMap;
 
-/// A character's number: 0 for one that no word has, up to [`MAX_CODE`] for others.
+/// A character's number; the more frequent, the smaller.
 pub(super) type Code = u16;
-/// No character has a code beyond; values above are free for marks between characters.
+/// No character: the end of a run.
+pub(super) const END: Code = 0;
+/// An ideograph that jieba takes for none: it stands alone.
+pub(super) const ALONE: Code = 1;
+/// A character that no word has. Those of words follow, up to [`MAX_CODE`].
+pub(super) const UNKNOWN: Code = 2;
+/// No character has a code beyond.
 pub(super) const MAX_CODE: Code = (1 << CODE_BITS) - 1;
+/// The greatest value of a word.
+pub(super) const MAX_VALUE: u16 = MAX_CODE;
 
 /// Bits of a character's code, and of a word's value.
 const CODE_BITS: u32 = 14;
@@ -22,8 +28,6 @@ const MAX_NODE: u32 = (1 << NODE_BITS) - 1;
 /// The default dictionary fills 55 % of them, and leaves room for another 60,000 prefixes.
 const SLOT_BITS: u32 = 20;
 const FILTER_BITS: u32 = 22;
-/// The hot table has this many pairs of entries.
-const HOT_BITS: u32 = 15;
 /// The fullest the table becomes: beyond, probes grow long.
 const MAX_ENTRIES: usize = (1 << SLOT_BITS) / 8 * 7;
 
@@ -36,7 +40,7 @@ pub(super) struct Full;
 pub(super) struct Entry(u32);
 
 impl Entry {
-    const NONE: Self = Self(0);
+    pub(super) const NONE: Self = Self(0);
 
     /// The value of the word that ends here, or 0.
     #[inline]
@@ -52,7 +56,7 @@ impl Entry {
 
     /// The node from which words go on, or 0.
     #[inline]
-    fn node(self) -> u32 {
+    pub(super) fn node(self) -> u32 {
         self.0 & MAX_NODE
     }
 
@@ -64,17 +68,10 @@ impl Entry {
 /// A transition: its key (node and code; 0 where free), and where it leads.
 type Slot = (u32, Entry);
 
-/// What [`Trie::find_all`] needs. Kept from text to text, so that its buffers are allocated once.
-#[derive(Debug, Default)]
-pub(super) struct Misses {
-    hot: Vec<u32>,
-    filter: Vec<u32>,
-}
-
-/// A map from words of at least one character to values from 1 to [`MAX_CODE`].
+/// A map from words of at least one character to values from 1 to [`MAX_VALUE`].
 pub(super) struct Trie {
     /// Codes of the characters of the Basic Multilingual Plane, and of the others.
-    codes: Box<[Code]>,
+    codes: Box<[Code; 1 << 16]>,
     rare_codes: HashMap<char, Code>,
     /// The entries of the first characters, by code; the node of a first character has its code as number.
     roots: Vec<Entry>,
@@ -82,39 +79,47 @@ pub(super) struct Trie {
     filter: Box<[u64]>,
     /// Of each transition the key (node and code; 0 where free) and the entry.
     slots: Box<[Slot]>,
-    /// Those to the most frequent words again, in pairs.
-    hot: Box<[[Slot; 2]]>,
     entries: usize,
     next_node: u32,
 }
 
 impl Trie {
-    pub(super) fn new() -> Self {
+    /// Without words; `jieba_cuts` tells which characters words may have.
+    pub(super) fn new(jieba_cuts: impl Fn(char) -> bool) -> Self {
+        let mut codes: Box<[Code; 1 << 16]> = Box::new([ALONE; 1 << 16]);
+        for c in ('\0'..='\u{ffff}').filter(|c| jieba_cuts(*c)) {
+            codes[c as usize] = UNKNOWN;
+        }
         Self {
-            codes: vec![0; 1 << 16].into(),
+            codes,
             rare_codes: HashMap::new(),
-            roots: vec![Entry::NONE],
+            roots: vec![Entry::NONE; usize::from(UNKNOWN) + 1],
             filter: vec![0; (1 << FILTER_BITS) / 64].into(),
             slots: vec![(0, Entry::NONE); 1 << SLOT_BITS].into(),
-            hot: vec![[(0, Entry::NONE); 2]; 1 << HOT_BITS].into(),
             entries: 0,
             // Numbers up to the greatest code belong to the first characters.
             next_node: u32::from(MAX_CODE) + 1,
         }
     }
 
-    /// The code of `c`, 0 if no word has it.
+    /// The code of `c`.
     #[inline]
     pub(super) fn code(&self, c: char) -> Code {
-        match self.codes.get(c as usize) {
-            Some(code) => *code,
-            None => self.rare_codes.get(&c).copied().unwrap_or(0),
+        match u16::try_from(u32::from(c)) {
+            Ok(c) => self.code_of_basic(c),
+            Err(_) => self.rare_codes.get(&c).copied().unwrap_or(UNKNOWN),
         }
     }
 
-    /// Enters `word` with `value`, and gives the value it had before.
+    /// The code of the character with this number, one of the Basic Multilingual Plane.
+    #[inline]
+    pub(super) fn code_of_basic(&self, c: u16) -> Code {
+        self.codes[usize::from(c)]
+    }
+
+    /// Enters `word`, of characters that jieba cuts, with `value`, and gives the value it had before.
     pub(super) fn insert(&mut self, word: &str, value: u16) -> Result<Option<u16>, Full> {
-        debug_assert!(value > 0 && value <= MAX_CODE);
+        debug_assert!(value > 0 && value <= MAX_VALUE);
         let mut chars = word.chars();
         let Some(first) = chars.next() else { return Ok(None) };
         let first = self.make_code(first)?;
@@ -137,91 +142,53 @@ impl Trie {
         Ok((before > 0).then_some(before))
     }
 
-    /// The entry after the first character of a word.
-    #[inline]
-    pub(super) fn first(&self, code: Code) -> Entry {
-        self.roots[usize::from(code)]
+    /// All characters of words, with the entries after each as the first.
+    pub(super) fn singles(&self) -> impl Iterator<Item = (Code, Entry)> + '_ {
+        (0..).zip(self.roots.iter().copied()).skip(usize::from(UNKNOWN) + 1)
     }
 
-    /// What leads to the entry after a word's first two characters, for [`Self::find_all`]; 0 if nothing does.
+    /// The key of a word's first two characters, which words may have.
     #[inline]
     pub(super) fn second_key(first: Code, second: Code) -> u32 {
-        if first > MAX_CODE || second > MAX_CODE { 0 } else { key(u32::from(first), second) }
+        key(u32::from(first), second)
     }
 
-    /// What leads one character further than `entry`, which is that of the second or a later character.
+    /// The key of one character further than `entry`, which is that of the second or a later character.
     #[inline]
     pub(super) fn next_key(entry: Entry, code: Code) -> u32 {
-        if entry.node() == 0 || code > MAX_CODE { 0 } else { key(entry.node(), code) }
+        key(entry.node(), code)
     }
 
     /// The entry that `key` leads to.
     #[inline]
     pub(super) fn find(&self, key: u32) -> Entry {
-        let hash = hash(key);
-        let (word, bit) = filter_bit(hash);
-        if self.filter[word] >> bit & 1 == 0 { Entry::NONE } else { self.slots[self.probe(key, hash)].1 }
+        let (word, bit) = filter_bit(hash(key));
+        if self.filter[word] >> bit & 1 == 0 { Entry::NONE } else { self.find_likely(key) }
     }
 
-    /// The entries that `keys` lead to, in their order.
-    pub(super) fn find_all(&self, keys: &[u32], entries: &mut Vec<Entry>, misses: &mut Misses) {
-        entries.clear();
-        entries.resize(keys.len(), Entry::NONE);
-        misses.hot.resize(keys.len(), 0);
-        misses.filter.resize(keys.len(), 0);
-        let mut missed = 0;
-        for (at, (key, entry)) in keys.iter().zip(entries.iter_mut()).enumerate() {
-            let [a, b] = self.hot[hot_pair(hash(*key))];
-            *entry = if a.0 == *key { a.1 } else { b.1 };
-            let found = a.0 == *key || b.0 == *key;
-            misses.hot[missed] = at as u32;
-            missed += usize::from(!found);
-        }
-        let mut passed = 0;
-        for &at in &misses.hot[..missed] {
-            entries[at as usize] = Entry::NONE;
-            let (word, bit) = filter_bit(hash(keys[at as usize]));
-            misses.filter[passed] = at;
-            passed += (self.filter[word] >> bit & 1) as usize;
-        }
-        for &at in &misses.filter[..passed] {
-            let key = keys[at as usize];
-            entries[at as usize] = self.slots[self.probe(key, hash(key))].1;
-        }
+    /// The same, where most often there is one.
+    #[inline]
+    pub(super) fn find_likely(&self, key: u32) -> Entry {
+        self.slots[self.probe(key, hash(key))].1
     }
 
-    /// Fills the hot table with the transitions that are taken most often, where `frequency` is that of a word's
-    /// value. To be called once all words are in; without it, all is found as well, but more slowly.
-    pub(super) fn warm(&mut self, frequency: impl Fn(u16) -> u64) {
-        // How often each node is passed, and each transition taken: the sum over the words behind it. Nodes are
-        // numbered in the order they were made, so that a child's number is greater than its parent's.
-        let mut transitions: Vec<(Slot, u64)> = self
-            .slots
-            .iter()
-            .filter(|slot| slot.0 > 0)
-            .map(|slot| (*slot, frequency(slot.1.value())))
-            .collect();
-        transitions.sort_unstable_by_key(|((key, _), _)| std::cmp::Reverse(*key >> CODE_BITS));
-        let mut passed = vec![0_u64; self.next_node as usize];
-        for ((key, entry), taken) in &mut transitions {
-            *taken += passed[entry.node() as usize];
-            passed[(*key >> CODE_BITS) as usize] += *taken;
-        }
-        transitions.sort_unstable_by_key(|((key, _), taken)| (std::cmp::Reverse(*taken), *key));
-        self.hot.fill([(0, Entry::NONE); 2]);
-        for (slot, _) in transitions {
-            let pair = &mut self.hot[hot_pair(hash(slot.0))];
-            if let Some(free) = pair.iter_mut().find(|slot| slot.0 == 0) {
-                *free = slot;
-            }
-        }
+    /// All transitions: from which node, on which character, to which entry. The node of a first character has its code
+    /// as number.
+    pub(super) fn transitions(&self) -> impl Iterator<Item = (u32, Code, Entry)> + '_ {
+        let taken = self.slots.iter().filter(|(key, _)| *key > 0);
+        taken.map(|(key, entry)| (key >> CODE_BITS, (key & u32::from(MAX_CODE)) as Code, *entry))
+    }
+
+    /// All nodes have smaller numbers.
+    pub(super) fn nodes_end(&self) -> u32 {
+        self.next_node
     }
 
     /// The value of the word of these characters, or 0.
     pub(super) fn value(&self, word: &[Code]) -> u16 {
         match *word {
             [] => 0,
-            [only] => self.first(only).value(),
+            [only] => self.roots[usize::from(only)].value(),
             [first, second, ref rest @ ..] => {
                 let start = self.find(Self::second_key(first, second));
                 rest.iter().fold(start, |entry, code| self.find(Self::next_key(entry, *code))).value()
@@ -239,15 +206,17 @@ impl Trie {
         slot
     }
 
-    fn make_code(&mut self, c: char) -> Result<Code, Full> {
-        if let known @ 1.. = self.code(c) {
+    /// The code of `c`, which jieba cuts: the next one if it has none.
+    pub(super) fn make_code(&mut self, c: char) -> Result<Code, Full> {
+        let known = self.code(c);
+        if known > UNKNOWN {
             return Ok(known);
         }
         let code = Code::try_from(self.roots.len()).ok().filter(|code| *code <= MAX_CODE).ok_or(Full)?;
         self.roots.push(Entry::NONE);
-        match self.codes.get_mut(c as usize) {
-            Some(slot) => *slot = code,
-            None => {
+        match u16::try_from(u32::from(c)) {
+            Ok(c) => self.codes[usize::from(c)] = code,
+            Err(_) => {
                 self.rare_codes.insert(c, code);
             }
         }
@@ -302,14 +271,10 @@ fn filter_bit(hash: u64) -> (usize, usize) {
     (bit / 64, bit % 64)
 }
 
-/// Which pair of the hot table.
-#[inline]
-fn hot_pair(hash: u64) -> usize {
-    (hash >> (64 - HOT_BITS)) as usize
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -320,7 +285,7 @@ mod tests {
             words in prop::collection::vec(("[一二三四𠀀𠀁]{1,5}", 1..MAX_CODE), 0..60),
             others in prop::collection::vec("[一二三四五𠀀]{1,6}", 60),
         ) {
-            let mut trie = Trie::new();
+            let mut trie = Trie::new(|_| true);
             let mut map = HashMap::new();
             for (word, value) in &words {
                 prop_assert_eq!(trie.insert(word, *value), Ok(map.insert(word, *value)));
@@ -329,24 +294,20 @@ mod tests {
                 let codes: Vec<Code> = word.chars().map(|c| trie.code(c)).collect();
                 prop_assert_eq!(trie.value(&codes), map.get(word).copied().unwrap_or(0));
             }
-            // All at once, with nothing warm and with all of it.
-            let codes: Vec<Code> = others.concat().chars().map(|c| trie.code(c)).collect();
-            let keys: Vec<u32> = codes.windows(2).map(|pair| Trie::second_key(pair[0], pair[1])).collect();
-            let one_by_one: Vec<Entry> = keys.iter().map(|key| trie.find(*key)).collect();
-            let (mut found, mut misses) = (Vec::new(), Misses::default());
-            for _ in 0..2 {
-                trie.find_all(&keys, &mut found, &mut misses);
-                prop_assert_eq!(&found, &one_by_one);
-                trie.warm(u64::from);
+            for (node, code, entry) in trie.transitions() {
+                prop_assert_eq!(trie.find(key(node, code)), entry);
             }
+            let prefixes = map.keys().flat_map(|word| (2..=word.chars().count()).map(|n| word.chars().take(n)));
+            let prefixes: HashSet<String> = prefixes.map(Iterator::collect).collect();
+            prop_assert_eq!(trie.transitions().count(), prefixes.len());
         }
     }
 
     #[test]
     fn says_when_it_is_full() {
-        let mut trie = Trie::new();
+        let mut trie = Trie::new(|_| true);
         let characters = ('\u{4e00}'..).map(|c| c.to_string());
         let entered = characters.take_while(|c| trie.insert(c, 1).is_ok()).count();
-        assert_eq!(entered, usize::from(MAX_CODE));
+        assert_eq!(entered, usize::from(MAX_CODE - UNKNOWN));
     }
 }
