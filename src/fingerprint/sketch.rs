@@ -16,7 +16,7 @@
 //!
 //! Cost: one pass over the normalised text, about 4 ns a character, no allocation.
 
-use crate::segment::is_ideographic;
+use crate::segment::{is_ideographic, is_punctuation};
 
 /// Values of a sketch.
 pub(super) const BINS: usize = 64;
@@ -98,7 +98,7 @@ fn shingles(text: &str, mut shingle: impl FnMut(u64)) -> u64 {
                 (word, letters) = (0, 0);
             }
             window.push(u64::from(u32::from(c)), 1, &mut shingle);
-        } else if c.is_alphanumeric() {
+        } else if !is_punctuation(c) && c.is_alphanumeric() {
             word = (word ^ u64::from(u32::from(c))).wrapping_mul(MULTIPLIER).rotate_left(23);
             letters += 1;
         } else if letters > 0 {

@@ -22,7 +22,7 @@ use std::ops::Range;
 use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_64;
 
-pub use runs::is_ideographic;
+pub use runs::{is_ideographic, is_punctuation};
 pub use vocabulary::DistinctTerm;
 use vocabulary::Vocabulary;
 use words::{DictionaryError, WordCutter, Workspace};

@@ -22,6 +22,17 @@ pub fn is_ideographic(c: char) -> bool {
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3134f}')
 }
 
+/// ASCII that is no letter or digit, and the punctuation of Chinese and western texts: most of what stands between
+/// Chinese words, told without a table.
+#[inline]
+#[must_use]
+pub fn is_punctuation(c: char) -> bool {
+    match c {
+        ..'\u{80}' => !c.is_ascii_alphanumeric(),
+        _ => matches!(c, '\u{2010}'..='\u{2027}' | '\u{3000}'..='\u{3004}' | '\u{3008}'..='\u{3020}'),
+    }
+}
+
 /// Bytes of an ideograph of the main block.
 pub(super) const IDEOGRAPH_BYTES: usize = 3;
 
@@ -122,6 +133,11 @@ mod tests {
             ]
         );
         assert_eq!(kinds(""), []);
+    }
+
+    #[test]
+    fn no_word_has_punctuation_alone() {
+        assert!(('\0'..=char::MAX).filter(|c| is_punctuation(*c)).all(|c| !c.is_alphanumeric()));
     }
 
     proptest! {

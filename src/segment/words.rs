@@ -7,7 +7,7 @@ use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
 
 use super::ascii_words::ascii_words;
 use super::chinese::{ChineseCutter, ChineseWords};
-use super::runs::{RunKind, runs};
+use super::runs::{RunKind, is_punctuation, runs};
 
 /// Cuts normalised text into words. Immutable once built, and shared by all threads.
 pub(super) struct WordCutter {
@@ -98,16 +98,6 @@ impl WordCutter {
     }
 }
 
-/// ASCII that is no letter or digit, and the punctuation of Chinese and western texts: most of what stands between
-/// Chinese words, told without a table.
-#[inline]
-fn is_punctuation(c: char) -> bool {
-    match c {
-        ..'\u{80}' => !c.is_ascii_alphanumeric(),
-        _ => matches!(c, '\u{2010}'..='\u{2027}' | '\u{3000}'..='\u{3004}' | '\u{3008}'..='\u{3020}'),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,11 +126,6 @@ mod tests {
             "研究生命起源,研究生，命起源a研究生b命起源。小明硕士毕业于中国科学院计算所x后在日本京都大学深造";
         let alone: Vec<String> = runs(text).flat_map(|(_, run)| cut(&cutter, &text[run])).collect();
         assert_eq!(cut(&cutter, text), alone);
-    }
-
-    #[test]
-    fn no_word_has_punctuation_alone() {
-        assert!(('\0'..=char::MAX).filter(|c| is_punctuation(*c)).all(|c| !c.is_alphanumeric()));
     }
 
     #[test]

@@ -75,7 +75,7 @@ impl ChineseCutter {
             let (characters, _) = bytes.as_chunks();
             let code = |character| self.dictionary.trie.code_of_basic(number_of_three_bytes(character));
             words.codes.extend(characters.iter().copied().map(code));
-            words.offsets.extend(run.step_by(IDEOGRAPH_BYTES).map(|at| at as u32));
+            words.offsets.extend((0..characters.len()).map(|at| (run.start + at * IDEOGRAPH_BYTES) as u32));
         } else {
             for (at, c) in text[run.clone()].char_indices() {
                 words.codes.push(if jieba_cuts(c) { self.dictionary.trie.code(c) } else { ALONE });

@@ -61,7 +61,7 @@ impl Route {
     /// Fills `triples`.
     fn find_triples(&mut self, trie: &Trie) {
         self.triples.clear();
-        let found = self.maybe_triples.iter().map(|(at, key)| (*at, trie.find_likely(*key)));
+        let found = self.maybe_triples.iter().map(|(at, key)| (*at, trie.find(*key)));
         self.triples.extend(found.filter(|(_, entry)| *entry != Entry::NONE));
     }
 

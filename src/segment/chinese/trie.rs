@@ -162,14 +162,9 @@ impl Trie {
     /// The entry that `key` leads to.
     #[inline]
     pub(super) fn find(&self, key: u32) -> Entry {
-        let (word, bit) = filter_bit(hash(key));
-        if self.filter[word] >> bit & 1 == 0 { Entry::NONE } else { self.find_likely(key) }
-    }
-
-    /// The same, where most often there is one.
-    #[inline]
-    pub(super) fn find_likely(&self, key: u32) -> Entry {
-        self.slots[self.probe(key, hash(key))].1
+        let hash = hash(key);
+        let (word, bit) = filter_bit(hash);
+        if self.filter[word] >> bit & 1 == 0 { Entry::NONE } else { self.slots[self.probe(key, hash)].1 }
     }
 
     /// All transitions: from which node, on which character, to which entry. The node of a first character has its code
