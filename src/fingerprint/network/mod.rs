@@ -31,6 +31,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use self::concepts::Concepts;
 pub use self::config::{ConceptNetworkConfig, GraphConfig, NetworkNearConfig, WordNetworkConfig};
+use self::key_concepts::ConceptGraph;
 use self::lexicon::ConceptLexicon;
 use super::agglomerate_term::shared_terms;
 use super::idf::IdfTable;
@@ -214,6 +215,18 @@ impl Detector for Network {
             }
         }
         (names.len() >= KEY_CONCEPTS_MIN).then(|| bytes.into())
+    }
+
+    fn counts(&self, terms: &Terms) -> Vec<(&'static str, u32)> {
+        let concepts = Concepts::of(terms, &self.lexicon, self.overlap_above);
+        let network = ConceptGraph::of(terms, &concepts, &self.graph);
+        vec![
+            ("words", terms.distinct().len() as u32),
+            ("concepts", concepts.len() as u32),
+            ("nodes", network.len() as u32),
+            ("connected", network.connected()),
+            ("hubs", network.hubs(&concepts, self.graph.hubs).len() as u32),
+        ]
     }
 
     fn is_fingerprint(&self, bytes: &[u8]) -> bool {

@@ -1,0 +1,139 @@
+"""Near-duplicates planted in a large stream of unrelated pages (paper 000), for `tests/experiments.py`.
+
+The stream: of each cluster of the labelled data the first page, cut into pieces of whole paragraphs, each a page of its own;
+then copies of some of them, changed by `leitong perturb`, at random places behind their originals.
+"""
+
+import gzip
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import time
+from typing import Callable, Iterator
+
+# A piece ends with the paragraph that brings it to so many letters; one that grows beyond the upper bound is left out.
+LETTERS_MIN, LETTERS_MAX = 400, 2000
+COPIES = 2000
+CHANGES = ["rewritten=0.05", "deleted=0.2", "paragraphs-moved=0.5", "furniture=4"]
+DETECTORS = ["simhash", "paragraph", "agglomerate-term", "concept-network"]
+# A run of letters that unrelated texts do not have in common, as in `leitong eval`.
+PASSAGE = 20
+SEED = 1
+
+
+def letters(text: str) -> str:
+    return "".join(c for c in text if c.isalnum())
+
+
+def texts(data: pathlib.Path, leitong: str) -> Iterator[tuple[str, str]]:
+    """Id and text of the first page of each cluster, and of the pages without labels, each url once."""
+    seen = set()
+    for path in sorted(data.glob("*.jsonl.gz")):
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            pages = [json.loads(line) for line in file]
+        if "cluster" in pages[0] and "html" in pages[0]:
+            found = subprocess.run([leitong, "extract", "--jsonl", str(path)], check=True, capture_output=True, text=True).stdout
+            extracted = {page["id"]: page["text"] for page in map(json.loads, found.splitlines())}
+            pages = [page | {"text": extracted.get(page["id"])} for page in pages]
+        for page in pages:
+            text = page.get("text") or page.get("gold_text") or page.get("silver_text")
+            origin = f'{path.stem} {page["cluster"]}' if "cluster" in page else page["url"]
+            if text and origin not in seen:
+                seen.add(origin)
+                yield f'{path.name.split(".")[0]}:{page["id"]}', text
+
+
+def pieces(text: str) -> Iterator[str]:
+    piece: list[str] = []
+    length = 0
+    for paragraph in text.split("\n"):
+        piece.append(paragraph)
+        length += len(letters(paragraph))
+        if length >= LETTERS_MIN:
+            if length <= LETTERS_MAX:
+                yield "\n".join(piece)
+            piece, length = [], 0
+
+
+def write(path: pathlib.Path, pages: list[dict]) -> pathlib.Path:
+    path.write_text("".join(json.dumps(page, ensure_ascii=False) + "\n" for page in pages), encoding="utf-8")
+    return path
+
+
+def stream(data: pathlib.Path, leitong: str, out: pathlib.Path) -> list[dict]:
+    """All pieces in any order, and copies among them."""
+    draw = random.Random(SEED)
+    pages = [{"id": f"{page}.{number}", "url": f"https://piece.test/{page}/{number}", "text": piece}
+             for page, text in texts(data, leitong) for number, piece in enumerate(pieces(text))]
+    draw.shuffle(pages)
+    changes = [argument for change in CHANGES for argument in ("--change", change)]
+    made = subprocess.run([leitong, "perturb", *changes, "--texts", str(COPIES), "--seed", str(SEED), str(write(out / "pieces.jsonl", pages))],
+                          check=True, capture_output=True, text=True).stdout
+    place = {page["id"]: float(number) for number, page in enumerate(pages)}
+    copies = list(map(json.loads, made.splitlines()))
+    placed = [(place[copy["of"]] + 0.5 + draw.random() * (len(pages) - place[copy["of"]]), copy) for copy in copies]
+    placed += [(place[page["id"]], page) for page in pages]
+    return [page for _, page in sorted(placed, key=lambda item: item[0])]
+
+
+def dedup(leitong: str, detector: str, pages: pathlib.Path, verdicts: pathlib.Path) -> tuple[float, int]:
+    """Seconds, and the most bytes that were resident."""
+    since = time.monotonic()
+    with open(os.devnull, "wb") as nowhere:
+        child = subprocess.Popen([leitong, "dedup", "--detector", detector, "--output", str(verdicts), str(pages)], stderr=nowhere)
+        _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise SystemExit(f"dedup --detector {detector} ended with status {child.returncode}")
+    return time.monotonic() - since, used.ru_maxrss * 1024
+
+
+def shares_a_passage(a: str, b: str) -> bool:
+    a, b = letters(a), letters(b)
+    runs = {a[at:at + PASSAGE] for at in range(len(a) - PASSAGE + 1)}
+    return any(b[at:at + PASSAGE] in runs for at in range(len(b) - PASSAGE + 1))
+
+
+def judge(pages: list[dict], verdicts: pathlib.Path) -> dict:
+    """Copies found by change, and pages that were called duplicates of what they are not a copy of."""
+    by_id = {page["id"]: page for page in pages}
+    origin = {page["id"]: page.get("of", page["id"]) for page in pages}
+    found: dict[str, list[bool]] = {}
+    false = passages = undecidable = 0
+    with open(verdicts, encoding="utf-8") as file:
+        for verdict in map(json.loads, file):
+            page = by_id[verdict["page_id"]]
+            centre = verdict["canonical_page_id"] if verdict["kind"].endswith("_DUPLICATE") else None
+            right = centre is not None and origin[centre] == origin[page["id"]]
+            undecidable += verdict["kind"] == "UNDECIDABLE"
+            if "change" in page:
+                found.setdefault(page["change"], []).append(right)
+            if centre is not None and not right:
+                passage = shares_a_passage(page["text"], by_id[centre]["text"])
+                passages += passage
+                false += not passage
+    return {"found": found, "false": false, "passages": passages, "undecidable": undecidable}
+
+
+def section(data: pathlib.Path, leitong: str, out: pathlib.Path, table: Callable[[list[str], list[list[str]]], str]) -> str:
+    pages = stream(data, leitong, out)
+    path = write(out / "planted.jsonl", pages)
+    copies = sum("change" in page for page in pages)
+    size = sum(len(letters(page["text"])) for page in pages) / len(pages)
+    rows, changes = [], []
+    for detector in DETECTORS:
+        seconds, resident = dedup(leitong, detector, path, out / "planted.verdicts.jsonl")
+        judged = judge(pages, out / "planted.verdicts.jsonl")
+        changes = sorted(judged["found"])
+        shares = {change: sum(found) / len(found) for change, found in judged["found"].items()}
+        right = sum(sum(found) for found in judged["found"].values())
+        rows.append([f"`{detector}`", f"{100 * right / copies:.1f}", *(f"{100 * shares[change]:.1f}" for change in changes),
+                     f'{judged["false"]}', f'{judged["passages"]}', f'{100 * right / max(right + judged["false"], 1):.1f}',
+                     f"{len(pages) / seconds:,.0f}", f"{resident / 1e6:,.0f} MB"])
+        print(f"planted: {detector}", file=sys.stderr)
+    head = ["detector", "copies found, %", *changes, "false", "with a shared passage", "precision, %", "pages/s", "resident"]
+    return ("### Planted among many pages (000)\n\n"
+            f"{copies:,} copies among {len(pages) - copies:,} other pages of {size:,.0f} letters on average…\n\n" + table(head, rows))
