@@ -118,10 +118,7 @@ def paper_000() -> str:
     variants += [(f"edges over {e} terms", network(n, edge_terms=e)) for e in (1, 4)]
     variants += [(f"cosine > {c}", f"{n}; {n}.near.similarity_above = {c}") for c in (0.8, 0.95)]
     variants += [(f"spread {'left out' if s == 1 else f'< {s}'}", f"{n}; {n}.near.spread_below = {s}") for s in (0.05, 1)]
-    for name, files in lexicons():
-        variants += [(name, concepts(files))]
-        if files == lexicons()[-1][1]:
-            variants += [(f"{name}, overlap > {o}", f"{concepts(files)}; concept-network.overlap_above = {o}") for o in (0.25, 0.75)]
+    variants += merged((0.75, 0.25))
     return sweep("Networks: l, p, edges, thresholds, lexicons (000)",
                  "Over words (DWSWN), since no lexicon is part of the project; without one `concept-network` does the same. l nodes of the "
                  "highest degree are tried, p of them are key words. Rows with a lexicon: `concept-network` (DWDCS), else as in the first row; "
@@ -141,13 +138,19 @@ def lexicons() -> list[tuple[str, list[pathlib.Path]]]:
     return found
 
 
+def merged(overlaps: tuple[float, ...]) -> list[tuple[str, str]]:
+    """`concept-network` with each lexicon, and with the last one for other bounds of the overlap."""
+    found = [(name, concepts(files)) for name, files in lexicons()]
+    return found + [(f"{name}, overlap > {o}", f"{settings}; concept-network.overlap_above = {o}") for name, settings in found[-1:] for o in overlaps]
+
+
 def concepts(files: list[pathlib.Path]) -> str:
     return f"concept-network; concept-network.lexicon_files = {json.dumps([str(file.resolve()) for file in files])}"
 
 
 def nodes() -> str:
     """What networks are made of, by length of the text (table 1 of the paper), and of English texts."""
-    variants = [("words (DWSWN)", "word-network")] + [(f"concepts: {name}", concepts(files)) for name, files in lexicons()]
+    variants = [("words (DWSWN)", "word-network")] + merged((0.25, 0))
     parts = length_parts([("500–2,000", 500, 2000), ("2,000–5,000", 2000, 5000), ("above 5,000", 5000, 1 << 30)])
     english = [page for name in ("articles", "cleaneval", "mixed") for page in lines(DATA / f"extract_en_{name}.jsonl.gz")]
     parts += [("English pages", [{"id": page["id"], "url": page["url"], "text": page["gold_text"]} for page in english if page["gold_text"]])]
@@ -180,11 +183,13 @@ def i_match() -> str:
 
 def paper_004() -> str:
     n = "agglomerate-term"
-    variants = [("default: N = 3, 4 and 5", n)]
+    def near(similarity: str, least: float) -> str:
+        return f'{n}; {n}.near.similarity = "{similarity}"; {n}.near.similarity_min = {least}'
+    variants = [("default: N = 3, 4 and 5; weighted Jaccard ≥ 0.55", n)]
     variants += [(f"N = {k}", f'{n}; {n}.key_terms = "{k}"') for k in (3, 4, 5)]
-    variants += [(f"similarity ≥ {s}", f"{n}; {n}.near.similarity_min = {s}") for s in (0.6, 0.7, 0.9, 0.95)]
+    variants += [(f"weighted Jaccard ≥ {s}", near("weighted-jaccard", s)) for s in (0.4, 0.5, 0.6, 0.65, 0.7)]
+    variants += [(f"cosine ≥ {s}", near("cosine", s)) for s in (0.7, 0.8, 0.9, 0.95)]
     variants += [(f"{t} terms", f"{n}; {n}.terms_max = {t}") for t in (10, 40)]
-    variants += [("weighted Jaccard ≥ 0.6", f'{n}; {n}.near.similarity = "weighted-jaccard"; {n}.near.similarity_min = 0.6')]
     variants += [("relative gap (the paper's words)", f'{n}; {n}.gap = "relative"'), ("plain tf", f'{n}; {n}.gap = "none"')]
     return sweep("Agglomerate terms: N, threshold, score (004)",
                  "The extended linear comparison joins the N best terms; the paper unites N = 3, 4, 5.", variants)
