@@ -160,8 +160,8 @@ def nodes() -> str:
         row = [name]
         for report in reports:
             count = {count["name"]: count["mean"] for count in report[name]["counts"]}
-            merged = "" if count["words"] == count["concepts"] else f' → {count["concepts"]:.0f} (−{100 - 100 * count["concepts"] / count["words"]:.1f} %)'
-            row.append(f'{count["words"]:.0f}{merged}; {count["connected"]:.0f}; {count["hubs"]:.0f}')
+            became = "" if count["words"] == count["concepts"] else f' → {count["concepts"]:.0f} (−{100 - 100 * count["concepts"] / count["words"]:.1f} %)'
+            row.append(f'{count["words"]:.0f}{became}; {count["connected"]:.0f}; {count["hubs"]:.0f}')
         rows.append(row)
     return ("### What networks are made of (000)\n\nMeans over the pages of lctt and xitu, by characters of the first page of a cluster, and over the gold texts of "
             "English pages: different words → concepts (the share that merging takes away); nodes of the largest connected part, of 256 at most; hubs whose removal is tried.\n\n"

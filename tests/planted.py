@@ -19,6 +19,9 @@ LETTERS_MIN, LETTERS_MAX = 400, 2000
 COPIES = 2000
 CHANGES = ["rewritten=0.05", "deleted=0.2", "paragraphs-moved=0.5", "furniture=4"]
 DETECTORS = ["simhash", "paragraph", "agglomerate-term", "concept-network"]
+VARIANTS = [("paragraph", "a list of these pages' common paragraphs", 'paragraph.boilerplate_file = "common.txt"'),
+            ("paragraph", "share ≥ 0.5", "paragraph.near.share_min = 0.5"),
+            ("concept-network", "IDF of these pages", 'idf.file = "idf.tsv"')]
 # A run of letters that unrelated texts do not have in common, as in `leitong eval`.
 PASSAGE = 20
 SEED = 1
@@ -133,10 +136,12 @@ def section(data: pathlib.Path, leitong: str, out: pathlib.Path, table: Callable
     rows: list[list[str]] = []
     changes: list[str] = []
     cases = [(f"`{detector}`", ["--detector", detector]) for detector in DETECTORS]
-    subprocess.run([leitong, "idf", "build", "--output", str(out / "planted.tsv"), str(path)], check=True, stderr=subprocess.DEVNULL)
-    config = out / "planted.toml"
-    config.write_text('detector = "concept-network"\nidf.file = "planted.tsv"\n', encoding="utf-8")
-    cases += [("`concept-network`, IDF of these pages", ["--config", str(config)])]
+    for command, to in (["boilerplate", "build", "--pages-min", "20"], "common.txt"), (["idf", "build"], "idf.tsv"):
+        subprocess.run([leitong, *command, "--output", str(out / to), str(path)], check=True, stderr=subprocess.DEVNULL)
+    for number, (detector, about, setting) in enumerate(VARIANTS):
+        config = out / f"planted{number}.toml"
+        config.write_text(f'detector = "{detector}"\n{setting}\n', encoding="utf-8")
+        cases.append((f"`{detector}`, {about}", ["--config", str(config)]))
     for name, arguments in cases:
         seconds, resident = dedup(leitong, arguments, path, out / "planted.verdicts.jsonl")
         judged = judge(pages, out / "planted.verdicts.jsonl")
@@ -150,6 +155,6 @@ def section(data: pathlib.Path, leitong: str, out: pathlib.Path, table: Callable
     head = ["detector", "copies found, %", *changes, "false: nothing in common", "a passage in common", "alike", "precision, %", "pages/s", "MB"]
     return ("### Planted among many pages (000)\n\n"
             f"{copies:,} copies among {len(pages) - copies:,} other pages, {size:,.0f} letters each on average: paragraphs of {LETTERS_MIN} letters or more together, of the first page of "
-            "each cluster of all labelled data. Of the pages called duplicates of what they are no copy of, how many have nothing in common with it, a passage "
+            "each cluster, and the pages that carry no labels. Of the pages called duplicates of what they are no copy of, how many have nothing in common with it, a passage "
             f"of {PASSAGE} letters (a quotation, a footer, a licence), or half of their 5-grams, which makes them near-duplicates by the rule of the labels: these count for nothing in the "
             "precision, the others against it. `leitong dedup` as a whole, on two cores; the most memory that was resident.\n\n" + table(head, rows))
