@@ -121,6 +121,114 @@ fn eval_takes_pages_without_labels() {
 }
 
 #[test]
+fn networks_show_what_they_are_made_of() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pages = stream(folder.path(), true);
+    let words = text(&pages);
+    // Verbs that the articles are made of.
+    write(folder.path(), "list.tsv", "整理\t寻找\t记录\n");
+    let lexicon = "detector = \"concept-network\"\n[concept-network]\nlexicon_files = [\"list.tsv\"]\n";
+    let lexicon = write(folder.path(), "merged.toml", lexicon);
+    let json = folder.path().join("r.json");
+    let found = run([
+        "eval",
+        "--texts",
+        "0",
+        "--pairs",
+        "10",
+        "--detector",
+        "word-network",
+        "--detector",
+        "simhash",
+        "--variant",
+        text(&lexicon),
+        "--json",
+        text(&json),
+        words,
+    ]);
+    assert_eq!(found.status, 0, "{}", found.stderr);
+    assert!(
+        found.stdout.contains("| detector | words | concepts | nodes | connected | hubs |"),
+        "{}",
+        found.stdout
+    );
+    let report: Value = serde_json::from_slice(&std::fs::read(&json).expect("JSON")).expect("JSON");
+    let count = |detector: usize, name: &str| {
+        let counts = report["detectors"][detector]["counts"].as_array().expect("a list");
+        counts.iter().find(|count| count["name"] == name).and_then(|count| count["mean"].as_f64())
+    };
+    assert_eq!(count(1, "nodes"), None, "simhash makes no network");
+    assert_eq!(count(0, "words"), count(0, "concepts"), "each word is a concept of its own");
+    assert_eq!(count(2, "words"), count(0, "words"));
+    assert!(count(2, "concepts") < count(0, "concepts"), "{report}");
+    assert!(count(0, "hubs") <= count(0, "connected") && count(0, "connected") <= count(0, "nodes"));
+    // The same of two pages.
+    let compared =
+        run(["compare", "--config", text(&lexicon), &format!("{words}#0-new"), &format!("{words}#0-dup")]);
+    assert!(
+        compared.stdout.contains("made of") && compared.stdout.contains(" concepts, "),
+        "{}",
+        compared.stdout
+    );
+}
+
+#[test]
+fn perturb_makes_near_duplicates_that_eval_can_score() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pages = stream(folder.path(), true);
+    let perturb = |changes: &[&str]| {
+        let mut arguments = vec!["perturb", "--texts", "6", "--seed", "3"];
+        changes.iter().for_each(|change| arguments.extend(["--change", change]));
+        arguments.push(text(&pages));
+        run(arguments)
+    };
+    let made = perturb(&["deleted=0.2", "furniture=4"]);
+    assert_eq!(made.status, 0, "{}", made.stderr);
+    assert_eq!(
+        made.stdout,
+        perturb(&["deleted=0.2", "furniture=4"]).stdout,
+        "the same seed, the same copies"
+    );
+    let copies: Vec<Value> =
+        made.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(copies.len(), 6);
+    let originals: Vec<Value> = std::fs::read_to_string(&pages)
+        .expect("pages")
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let chars = |page: &Value| page["text"].as_str().expect("a text").chars().count();
+    for (number, copy) in copies.iter().enumerate() {
+        let original = originals.iter().find(|page| page["id"] == copy["of"]).expect("an original");
+        assert_eq!((&copy["cluster"], copy["label"].as_str()), (&original["cluster"], Some("dup")));
+        match number % 2 {
+            0 => assert!(copy["change"] == "20 % text deleted" && chars(copy) < chars(original), "{copy}"),
+            _ => assert!(
+                copy["change"] == "4 lines of page furniture" && chars(copy) > chars(original),
+                "{copy}"
+            ),
+        }
+    }
+    let copies = write(folder.path(), "copies.jsonl", &made.stdout);
+    let found = run([
+        "eval",
+        "--texts",
+        "0",
+        "--pairs",
+        "10",
+        "--detector",
+        "paragraph",
+        text(&pages),
+        text(&copies),
+    ]);
+    assert!(found.status == 0 && found.stdout.contains("The labelled stream"), "{}", found.stderr);
+    let wrong = perturb(&["deletedd=0.2"]);
+    assert!(wrong.status == 2 && wrong.stderr.contains("sentences-moved"), "{}", wrong.stderr);
+    let wrong = perturb(&["synonyms=0.2"]);
+    assert!(wrong.status == 2 && wrong.stderr.contains("--synonyms FILE"), "{}", wrong.stderr);
+}
+
+#[test]
 fn tune_suggests_a_setting_that_can_be_used() {
     let folder = tempfile::tempdir().expect("a folder");
     let pages = stream(folder.path(), true);

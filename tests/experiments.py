@@ -1,21 +1,29 @@
 #!/usr/bin/env python3
-"""Reruns the experiments of the papers on the labelled streams of LEITONG_DATA: one parameter against precision and recall.
-Writes the tables between the markers of docs/evaluation.md. `make experiments` runs it.
+"""Reruns the experiments of the papers on the labelled streams of LEITONG_DATA: one parameter against precision and recall,
+what networks are made of, and copies planted among many other pages. Writes the tables between the markers of
+docs/evaluation.md. `make experiments` runs it.
 
-usage: tests/experiments.py docs/evaluation.md [LEITONG]
+usage: tests/experiments.py docs/evaluation.md [LEITONG [PART…]]
+
+LEITONG_LEXICONS names a folder with WordNet's database files and lists of synonyms (docs/detectors.md says where to get
+them); without it, what needs a lexicon is left out. With a PART (the name of a function in PARTS), that part's table alone is written anew.
 """
 
 import gzip
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
+
+import planted as planting
 
 PAGE = pathlib.Path(sys.argv[1])
 LEITONG = sys.argv[2] if len(sys.argv) > 2 else "target/release/leitong"
 DATA = pathlib.Path(os.environ.get("LEITONG_DATA", "../shared/data"))
 TEXTS = os.environ.get("TEXTS", "200")
+LEXICONS = pathlib.Path(os.environ.get("LEITONG_LEXICONS", "target/lexicons"))
 OUT = pathlib.Path("target/experiments")
 LCTT, XITU, FUDAN = (DATA / f"neardup_zh_{name}.jsonl.gz" for name in ("lctt", "xitu", "fudan"))
 
@@ -110,9 +118,54 @@ def paper_000() -> str:
     variants += [(f"edges over {e} terms", network(n, edge_terms=e)) for e in (1, 4)]
     variants += [(f"cosine > {c}", f"{n}; {n}.near.similarity_above = {c}") for c in (0.8, 0.95)]
     variants += [(f"spread {'left out' if s == 1 else f'< {s}'}", f"{n}; {n}.near.spread_below = {s}") for s in (0.05, 1)]
-    return sweep("Networks: l, p, edges, thresholds (000)",
+    variants += merged((0.75, 0.25))
+    return sweep("Networks: l, p, edges, thresholds, lexicons (000)",
                  "Over words (DWSWN), since no lexicon is part of the project; without one `concept-network` does the same. l nodes of the "
-                 "highest degree are tried, p of them are key words.", variants)
+                 "highest degree are tried, p of them are key words. Rows with a lexicon: `concept-network` (DWDCS), else as in the first row; "
+                 "two words are one concept where their synonyms overlap by more than 0.5.", variants)
+
+
+def lexicons() -> list[tuple[str, list[pathlib.Path]]]:
+    """Lexicons by name: WordNet, Chinese lists, both. None where there are none."""
+    files = sorted(LEXICONS.rglob("*")) if LEXICONS.is_dir() else []
+    wordnet = [file for file in files if re.fullmatch(r"data\.\w+|\w+\.exc", file.name)]
+    lists = [file for file in files if file.suffix == ".tsv"]
+    names = " and ".join(file.stem.capitalize() for file in lists)
+    found = [("WordNet", wordnet), (names, lists), (f"{names} and WordNet", lists + wordnet)]
+    if not (wordnet and lists):
+        print(f"{LEXICONS} holds no WordNet (data.noun, …) and list (*.tsv): rows with lexicons are left out", file=sys.stderr)
+        return []
+    return found
+
+
+def merged(overlaps: tuple[float, ...]) -> list[tuple[str, str]]:
+    """`concept-network` with each lexicon, and with the last one for other bounds of the overlap."""
+    found = [(name, concepts(files)) for name, files in lexicons()]
+    return found + [(f"{name}, overlap > {o}", f"{settings}; concept-network.overlap_above = {o}") for name, settings in found[-1:] for o in overlaps]
+
+
+def concepts(files: list[pathlib.Path]) -> str:
+    return f"concept-network; concept-network.lexicon_files = {json.dumps([str(file.resolve()) for file in files])}"
+
+
+def nodes() -> str:
+    """What networks are made of, by length of the text (table 1 of the paper), and of English texts."""
+    variants = [("words (DWSWN)", "word-network")] + merged((0.25, 0))
+    parts = length_parts([("500–2,000", 500, 2000), ("2,000–5,000", 2000, 5000), ("above 5,000", 5000, 1 << 30)])
+    english = [page for name in ("articles", "cleaneval", "mixed") for page in lines(DATA / f"extract_en_{name}.jsonl.gz")]
+    parts += [("English pages", [{"id": page["id"], "url": page["url"], "text": page["gold_text"]} for page in english if page["gold_text"]])]
+    reports = [evaluate(variants, [write("part.jsonl", part)], tag="_nodes") for _, part in parts]
+    rows = [["paper: words → concepts", "786 → 498", "1,938 → 1,219", "5,378 → 3,197", "–"]]
+    for name, _ in variants:
+        row = [name]
+        for report in reports:
+            count = {count["name"]: count["mean"] for count in report[name]["counts"]}
+            became = "" if count["words"] == count["concepts"] else f' → {count["concepts"]:.0f} (−{100 - 100 * count["concepts"] / count["words"]:.1f} %)'
+            row.append(f'{count["words"]:.0f}{became}; {count["connected"]:.0f}; {count["hubs"]:.0f}')
+        rows.append(row)
+    return ("### What networks are made of (000)\n\nMeans over the pages of lctt and xitu, by characters of the first page of a cluster, and over the gold texts of "
+            "English pages: different words → concepts (the share that merging takes away); nodes of the largest connected part, of 256 at most; hubs whose removal is tried.\n\n"
+            + table(["network", *(f"{name} ({len(part):,})" for name, part in parts)], rows))
 
 
 def i_match() -> str:
@@ -130,11 +183,13 @@ def i_match() -> str:
 
 def paper_004() -> str:
     n = "agglomerate-term"
-    variants = [("default: N = 3, 4 and 5", n)]
+    def near(similarity: str, least: float) -> str:
+        return f'{n}; {n}.near.similarity = "{similarity}"; {n}.near.similarity_min = {least}'
+    variants = [("default: N = 3, 4 and 5; weighted Jaccard ≥ 0.55", n)]
     variants += [(f"N = {k}", f'{n}; {n}.key_terms = "{k}"') for k in (3, 4, 5)]
-    variants += [(f"similarity ≥ {s}", f"{n}; {n}.near.similarity_min = {s}") for s in (0.6, 0.7, 0.9, 0.95)]
+    variants += [(f"weighted Jaccard ≥ {s}", near("weighted-jaccard", s)) for s in (0.4, 0.5, 0.6, 0.65, 0.7)]
+    variants += [(f"cosine ≥ {s}", near("cosine", s)) for s in (0.7, 0.8, 0.9, 0.95)]
     variants += [(f"{t} terms", f"{n}; {n}.terms_max = {t}") for t in (10, 40)]
-    variants += [("weighted Jaccard ≥ 0.6", f'{n}; {n}.near.similarity = "weighted-jaccard"; {n}.near.similarity_min = 0.6')]
     variants += [("relative gap (the paper's words)", f'{n}; {n}.gap = "relative"'), ("plain tf", f'{n}; {n}.gap = "none"')]
     return sweep("Agglomerate terms: N, threshold, score (004)",
                  "The extended linear comparison joins the N best terms; the paper unites N = 3, 4, 5.", variants)
@@ -154,17 +209,21 @@ def write(name: str, pages: list[dict]) -> pathlib.Path:
     return path
 
 
-def by_length() -> str:
+LENGTHS = [("below 1,000", 0, 1000), ("1,000–2,000", 1000, 2000), ("2,000–5,000", 2000, 5000), ("above 5,000", 5000, 1 << 30)]
+
+
+def length_parts(bounds: list[tuple[str, int, int]]) -> list[tuple[str, list[dict]]]:
+    """The pages of lctt and xitu by the characters of the first page of each cluster."""
     pages = lines(LCTT) + lines(XITU)
     length: dict[str, int] = {}
     for page in pages:
         length.setdefault(page["cluster"], len("".join(page["text"].split())))
-    bounds = [(0, 1000), (1000, 2000), (2000, 5000), (5000, 1 << 30)]
-    names = [("below 1,000", 0), ("1,000–2,000", 1), ("2,000–5,000", 2), ("above 5,000", 3)]
+    return [(name, [page for page in pages if low <= length[page["cluster"]] < high]) for name, low, high in bounds]
+
+
+def by_length() -> str:
     found, head = [], ["detector"]
-    for name, number in names:
-        low, high = bounds[number]
-        part = [page for page in pages if low <= length[page["cluster"]] < high]
+    for name, part in length_parts(LENGTHS):
         head.append(f"{name} ({len(part):,} pages)")
         found.append(evaluate([(d, d) for d in DETECTORS], [write("part.jsonl", part)]))
     rows = [[f"`{d}`", *(percent(report[d]) for report in found)] for d in DETECTORS]
@@ -173,7 +232,7 @@ def by_length() -> str:
 
 
 def by_size() -> str:
-    """004 counts 2,900 and 9,852 documents; 000 plants duplicates in a large stream."""
+    """004 counts 2,900 and 9,852 documents."""
     all_lctt = lines(LCTT)
     sets = [("2,900 of lctt", [write("part.jsonl", all_lctt[:2900])]), (f"{len(all_lctt):,} of lctt", [LCTT])]
     sets += [("lctt, xitu and fudan as one stream", [LCTT, XITU, FUDAN])]
@@ -182,19 +241,31 @@ def by_size() -> str:
         found.append(evaluate([(d, d) for d in DETECTORS], inputs))
         head.append(name)
     rows = [[f"`{d}`", *(percent(report[d]) for report in found)] for d in DETECTORS]
-    return ("### By size of the collection (004, 000)\n\n004 compares 2,900 with 9,852 documents; 000 plants near-duplicates among a "
-            "million other pages, of which we have none that are labelled: here in the longest stream there is.\n\n" + table(head, rows))
+    return ("### By size of the collection (004, 000)\n\n004 compares 2,900 with 9,852 documents. All three streams as one are "
+            "the longest that holds labelled near-duplicates as they arose.\n\n" + table(head, rows))
+
+
+def planted() -> str:
+    return planting.section(DATA, LEITONG, OUT, table)
+
+
+PARTS = [paper_002, paper_001, paper_000, nodes, i_match, paper_004, by_length, by_size, planted]
 
 
 def main() -> None:
     if not DATA.is_dir():
         sys.exit(f"{DATA} is not there: set LEITONG_DATA to the folder of labelled pages")
     OUT.mkdir(parents=True, exist_ok=True)
-    parts = [paper_002(), paper_001(), paper_000(), i_match(), paper_004(), by_length(), by_size()]
     begin, end = "<!-- experiments: begin -->\n", "<!-- experiments: end -->"
     before, rest = PAGE.read_text(encoding="utf-8").split(begin)
-    _, after = rest.split(end)
-    PAGE.write_text(before + begin + "\n" + "\n".join(parts) + "\n" + end + after, encoding="utf-8")
+    old, after = rest.split(end)
+    # Each part stands behind a comment with its name, so that it can be written anew alone.
+    _, *old_parts = re.split(r"<!-- (\w+) -->\n", old)
+    sections = dict(zip(old_parts[::2], old_parts[1::2]))
+    wanted = sys.argv[3:] or [part.__name__ for part in PARTS]
+    sections |= {part.__name__: part() + "\n" for part in PARTS if part.__name__ in wanted}
+    text = "".join(f"<!-- {part.__name__} -->\n{sections[part.__name__]}" for part in PARTS if part.__name__ in sections)
+    PAGE.write_text(before + begin + "\n" + text + end + after, encoding="utf-8")
 
 
 main()

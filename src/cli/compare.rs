@@ -78,6 +78,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Outcome::Fingerprint(fingerprint) => half.detector().display(fingerprint),
         Outcome::Undecidable(reason) => format!("none ({})", reason.as_str()),
     });
+    if !half.detector().counts(&a.terms).is_empty() {
+        row("made of", &|side| counts(&half.detector().counts(&side.terms)));
+    }
     let _ = writeln!(
         out,
         "\ntop terms of A   {}\ntop terms of B   {}",
@@ -205,6 +208,12 @@ fn find(path: &Path, id: &str, config: &Config) -> anyhow::Result<Page> {
         }
     }
     Err(wrong(format_args!("{}: no page with the id {id:?}", path.display())))
+}
+
+/// `31 words, 30 concepts, …`.
+fn counts(counts: &[(&'static str, u32)]) -> String {
+    let shown: Vec<String> = counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
+    shown.join(", ")
 }
 
 /// The most frequent terms, with their frequencies; those of `others` left out.

@@ -9,22 +9,16 @@ use clap::Args;
 use super::documents;
 use super::settings::{self, Wrong, wrong};
 use crate::config::{Config, load};
-use crate::eval::pages::{EvalPage, are_labelled, founders, labelled_pairs};
+use crate::eval::pages::{EvalPage, Sample, are_labelled, founders, labelled_pairs};
 use crate::eval::pairs::{self, Compared};
 use crate::eval::parallel::Workers;
 use crate::eval::passages::Passages;
 use crate::eval::perturb::{Condition, Family, Perturber};
-use crate::eval::random::Random;
 use crate::eval::recall::{self, Recall};
 use crate::eval::report::{DetectorReport, Report, markdown};
 use crate::eval::{self, Competitor, Plan, html, stream};
 use crate::fingerprint::{self, DETECTORS};
 use crate::segment::Segmenter;
-
-/// Texts that others are perturbed with.
-const OTHER_TEXTS: usize = 50;
-/// Characters of main text from which on a text is perturbed: 1 % of it are some words at least.
-const TEXT_CHARS_MIN: usize = 300;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -143,7 +137,8 @@ fn evaluate(
     let labelled = are_labelled(pages);
     let prints = eval::fingerprints(pages, competitors, segmenter, workers);
     let founders = founders(pages);
-    let (texts, others) = sample(pages, &founders, plan);
+    let Sample { texts, others } = Sample::draw(pages, &founders, plan.texts, plan.seed);
+    let texts: Vec<String> = texts.into_iter().map(|at| pages[at].document.text()).collect();
     let others: Vec<&str> = others.iter().map(String::as_str).collect();
     let perturber =
         Perturber::new(others, &plan.synonyms).map_err(|error| wrong(format_args!("--synonyms: {error}")))?;
@@ -177,6 +172,7 @@ fn evaluate(
                 micros_per_6_kb: of_detector.micros_per_6_kb,
                 bytes: of_detector.bytes,
                 judged: of_detector.prints.iter().flatten().count() as f64 / pages.len() as f64,
+                counts: of_detector.counts.clone(),
                 stream: labelled.then(|| stream::score(pages, &of_detector.prints, detector, plan.seed)),
                 distances: pairs::distances(&related, &unrelated),
                 false_matches: pairs::false_matches(&founders, &passages, &of_detector.prints, &**detector),
@@ -200,17 +196,4 @@ fn rewritten(recalls: &[Recall]) -> Vec<Compared> {
     let is_it = |recall: &&Recall| recall.condition == Condition { family: Family::Rewritten, level: 0.05 };
     let recall = recalls.iter().find(is_it);
     recall.map_or_else(Vec::new, |recall| recall.compared.clone())
-}
-
-/// Texts to be perturbed, and others to take from.
-fn sample(pages: &[EvalPage], founders: &[usize], plan: &Plan) -> (Vec<String>, Vec<String>) {
-    let mut order = founders.to_vec();
-    Random::new(plan.seed, u64::MAX).shuffle(&mut order);
-    let texts = order.into_iter().map(|at| pages[at].document.text());
-    let mut texts: Vec<String> =
-        texts.filter(|text| text.chars().count() >= TEXT_CHARS_MIN).take(plan.texts + OTHER_TEXTS).collect();
-    // Of few texts, a part is for the others.
-    let others = texts.split_off(texts.len() - OTHER_TEXTS.min(texts.len() / 2));
-    texts.truncate(plan.texts);
-    (texts, others)
 }

@@ -12,6 +12,7 @@ mod documents;
 mod eval;
 mod extract;
 mod idf;
+mod perturb;
 mod replay;
 mod run;
 mod settings;
@@ -43,6 +44,8 @@ enum Command {
     Compare(compare::Arguments),
     /// Measure how well detectors do on some pages, with labels or without
     Eval(eval::Arguments),
+    /// Make near-duplicates of some pages: copies that are changed in ways that occur, by a seed
+    Perturb(perturb::Arguments),
     /// Find the threshold of a detector that fits your pages
     Tune(tune::Arguments),
     /// Make tables of how rare terms are
@@ -86,6 +89,7 @@ pub fn main() -> ExitCode {
         Command::Extract(arguments) => extract::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Eval(arguments) => eval::run(&arguments),
+        Command::Perturb(arguments) => perturb::run(&arguments),
         Command::Tune(arguments) => tune::run(&arguments),
         Command::Idf(arguments) => idf::run(&arguments),
         Command::Boilerplate(arguments) => boilerplate::run(&arguments),

@@ -26,6 +26,8 @@ pub mod threshold;
 use std::sync::Arc;
 use std::time::Instant;
 
+use serde::Serialize;
+
 use crate::extract::Document;
 use crate::fingerprint::Detector;
 use crate::segment::{Segmenter, Terms};
@@ -61,6 +63,17 @@ pub struct Prints {
     pub micros_per_6_kb: f64,
     /// Of those that have one, on average.
     pub bytes: f64,
+    /// What the detector counts on the way, on average over those pages.
+    pub counts: Vec<Count>,
+}
+
+/// One of the [counts](Detector::counts) of a detector, on average.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Count {
+    /// What was counted.
+    pub name: &'static str,
+    /// A page.
+    pub mean: f64,
 }
 
 /// How often each fingerprint is made; the shortest time counts, since others only disturb.
@@ -81,7 +94,9 @@ pub fn fingerprints(
                 let print = competitor.detector.fingerprint(terms);
                 (since.elapsed(), print)
             });
-            timed.min_by_key(|(time, _)| *time).expect("at least once")
+            let (time, print) = timed.min_by_key(|(time, _)| *time).expect("at least once");
+            let counts = print.as_ref().map_or_else(Vec::new, |_| competitor.detector.counts(terms));
+            (time, print, counts)
         });
         (terms.text().len(), of_each.collect::<Vec<_>>())
     });
@@ -91,16 +106,33 @@ pub fn fingerprints(
         .iter()
         .map(|_| {
             let timed: Vec<_> = of_pages.iter_mut().filter_map(Iterator::next).collect();
-            let seconds: f64 = timed.iter().map(|(time, _)| time.as_secs_f64()).sum();
-            let prints: Vec<_> = timed.into_iter().map(|(_, print)| print).collect();
+            let seconds: f64 = timed.iter().map(|(time, ..)| time.as_secs_f64()).sum();
+            let counts = means(timed.iter().map(|(.., counts)| counts.as_slice()));
+            let prints: Vec<_> = timed.into_iter().map(|(_, print, _)| print).collect();
             let sizes: Vec<usize> = prints.iter().flatten().map(|print| print.len()).collect();
             Prints {
                 micros_per_6_kb: seconds * 1e6 * 6_000.0 / text_bytes.max(1) as f64,
                 bytes: sizes.iter().sum::<usize>() as f64 / sizes.len().max(1) as f64,
+                counts,
                 prints,
             }
         })
         .collect()
+}
+
+/// Means over the pages that have counts; all of these count the same.
+fn means<'c>(counts: impl Iterator<Item = &'c [(&'static str, u32)]>) -> Vec<Count> {
+    let mut sums: Vec<Count> = Vec::new();
+    let mut pages = 0_u32;
+    for of_page in counts.filter(|of_page| !of_page.is_empty()) {
+        pages += 1;
+        sums.resize_with(of_page.len(), || Count { name: "", mean: 0.0 });
+        for (sum, (name, count)) in sums.iter_mut().zip(of_page) {
+            *sum = Count { name, mean: sum.mean + f64::from(*count) };
+        }
+    }
+    sums.iter_mut().for_each(|sum| sum.mean /= f64::from(pages));
+    sums
 }
 
 /// A text as a document.

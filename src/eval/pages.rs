@@ -2,7 +2,13 @@
 
 use serde::Deserialize;
 
+use super::random::Random;
 use crate::extract::Document;
+
+/// Texts that others are perturbed with (paper 002 takes 50).
+const OTHER_TEXTS: usize = 50;
+/// Characters of main text from which on a text is perturbed: 1 % of it are some words at least.
+const TEXT_CHARS_MIN: usize = 300;
 
 /// A page of an evaluation.
 #[derive(Debug)]
@@ -79,6 +85,28 @@ pub fn labelled_pairs(pages: &[EvalPage]) -> Vec<(usize, usize)> {
         }
     }
     pairs
+}
+
+/// Pages drawn for perturbation.
+pub struct Sample {
+    /// Those to be perturbed.
+    pub texts: Vec<usize>,
+    /// The texts of others, to take from.
+    pub others: Vec<String>,
+}
+
+impl Sample {
+    /// `texts` of `unrelated` pages at most, and others; of few pages, a part is for the others.
+    #[must_use]
+    pub fn draw(pages: &[EvalPage], unrelated: &[usize], texts: usize, seed: u64) -> Self {
+        let mut order = unrelated.to_vec();
+        Random::new(seed, u64::MAX).shuffle(&mut order);
+        let is_long = |at: &usize| pages[*at].document.text().chars().count() >= TEXT_CHARS_MIN;
+        let mut drawn: Vec<usize> = order.into_iter().filter(is_long).take(texts + OTHER_TEXTS).collect();
+        let others = drawn.split_off(drawn.len() - OTHER_TEXTS.min(drawn.len() / 2));
+        drawn.truncate(texts);
+        Self { texts: drawn, others: others.into_iter().map(|at| pages[at].document.text()).collect() }
+    }
 }
 
 #[cfg(test)]

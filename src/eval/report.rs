@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
+use super::Count;
 use super::interval::Estimate;
 use super::pairs::{Distances, FalseMatches};
 use super::recall::Recall;
@@ -39,6 +40,8 @@ pub struct DetectorReport {
     pub bytes: f64,
     /// Share of the pages that have a fingerprint.
     pub judged: f64,
+    /// What the detector counts on the way to a fingerprint: nodes of networks.
+    pub counts: Vec<Count>,
     /// Verdicts on labelled pages.
     pub stream: Option<StreamScore>,
     /// Recall of perturbed texts.
@@ -97,6 +100,7 @@ pub fn markdown(report: &Report) -> String {
             detector.judged * 100.0
         );
     }
+    counts(report, &mut out);
     if let Some(first) = report.detectors.first().filter(|first| !first.recall.is_empty()) {
         let _ = writeln!(out, "\n### Recognised after a change, in percent of {} texts\n", report.texts);
         let columns: Vec<String> =
@@ -145,6 +149,19 @@ pub fn markdown(report: &Report) -> String {
         );
     }
     out
+}
+
+/// Of those detectors that count something, in one table.
+fn counts(report: &Report, out: &mut String) {
+    let counting = || report.detectors.iter().filter(|detector| !detector.counts.is_empty());
+    let Some(first) = counting().next() else { return };
+    let names: Vec<&str> = first.counts.iter().map(|count| count.name).collect();
+    let _ = writeln!(out, "\n### What networks are made of, on average\n");
+    let _ = writeln!(out, "| detector | {} |\n|---|{}", names.join(" | "), "---|".repeat(names.len()));
+    for detector in counting() {
+        let means: Vec<String> = detector.counts.iter().map(|count| format!("{:.1}", count.mean)).collect();
+        let _ = writeln!(out, "| `{}` | {} |", detector.name, means.join(" | "));
+    }
 }
 
 /// The threshold of the highest F1.

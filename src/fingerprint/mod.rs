@@ -48,6 +48,12 @@ pub trait Detector: Send + Sync {
     /// The fingerprint of a text, or none where the detector finds too little to judge.
     fn fingerprint(&self, terms: &Terms) -> Option<Box<[u8]>>;
 
+    /// What the detector made of a text on the way to its fingerprint, as counts by name; `compare` shows them, and `eval`
+    /// their means. Most detectors have none.
+    fn counts(&self, _terms: &Terms) -> Vec<(&'static str, u32)> {
+        Vec::new()
+    }
+
     /// Whether `bytes` have the shape of this detector's fingerprints; checked where they are read back.
     fn is_fingerprint(&self, bytes: &[u8]) -> bool;
 

@@ -2,10 +2,14 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use std::str::FromStr;
+
+use serde::de::IntoDeserializer;
+use serde::de::value::{Error as NoName, StrDeserializer};
+use serde::{Deserialize, Serialize};
 
 /// A way to change a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
     /// Sentences of other texts at random places.
@@ -71,7 +75,50 @@ impl Condition {
     }
 }
 
+/// Why a text names no condition.
+#[derive(Debug, thiserror::Error)]
+pub enum ConditionError {
+    /// No such family.
+    #[error("{0:?} is no way to change a text: there is {names}", names = Family::names())]
+    Family(String),
+    /// Not a number, or not one that fits.
+    #[error(
+        "{0:?} says not how much: a share from 0 to 1, 2 or 3 articles merged, or up to 99 lines of furniture"
+    )]
+    Level(String),
+}
+
+/// `rewritten=0.05`; of what is done as a whole, the name alone.
+impl FromStr for Condition {
+    type Err = ConditionError;
+
+    fn from_str(text: &str) -> Result<Self, ConditionError> {
+        let (name, level) = text.split_once('=').unwrap_or((text, "1"));
+        let name: StrDeserializer<NoName> = name.into_deserializer();
+        let family = Family::deserialize(name).map_err(|_| ConditionError::Family(text.to_owned()))?;
+        let allowed = match family {
+            Family::Merged => 2.0..=3.0,
+            Family::Furniture => 1.0..=99.0,
+            _ => 0.0..=1.0,
+        };
+        let level = level.parse().ok().filter(|level| allowed.contains(level));
+        Ok(Self { family, level: level.ok_or_else(|| ConditionError::Level(text.to_owned()))? })
+    }
+}
+
 impl Family {
+    /// The names that users give, parted by commas.
+    fn names() -> String {
+        let mut names: Vec<String> = Vec::new();
+        for Condition { family, .. } in Condition::all(true) {
+            let name = serde_json::to_value(family).expect("a name").as_str().unwrap_or_default().to_owned();
+            if names.last() != Some(&name) {
+                names.push(name);
+            }
+        }
+        names.join(", ")
+    }
+
     /// In words.
     #[must_use]
     pub fn title(self) -> &'static str {
@@ -100,5 +147,24 @@ impl fmt::Display for Condition {
             Family::Headline | Family::Traditional | Family::Width => f.write_str(self.family.title()),
             _ => write!(f, "{:.0} % {}", self.level * 100.0, self.family.title()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_are_named_as_the_report_names_them() {
+        for condition in Condition::all(true) {
+            let name = serde_json::to_value(condition.family).expect("a name");
+            let text = format!("{}={}", name.as_str().expect("a text"), condition.level);
+            assert_eq!(text.parse::<Condition>().expect("right"), condition);
+        }
+        assert_eq!("width".parse::<Condition>().expect("right").family, Family::Width);
+        for wrong in ["", "rewriten=0.1", "rewritten=", "rewritten=1.5", "rewritten=NaN", "merged=1"] {
+            assert!(wrong.parse::<Condition>().is_err(), "{wrong}");
+        }
+        assert!("x".parse::<Condition>().unwrap_err().to_string().contains("sentences-moved"));
     }
 }

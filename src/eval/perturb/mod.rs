@@ -11,7 +11,7 @@ mod synonyms;
 use opencc_fmmseg::OpenCC;
 
 use self::body::Body;
-pub use self::condition::{Condition, Family};
+pub use self::condition::{Condition, ConditionError, Family};
 use self::synonyms::Synonyms;
 use super::random::Random;
 use crate::segment::sentences::sentences;

@@ -21,6 +21,7 @@
 
 mod concepts;
 mod config;
+mod encoding;
 mod graph;
 mod key_concepts;
 mod lexicon;
@@ -31,15 +32,17 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use self::concepts::Concepts;
 pub use self::config::{ConceptNetworkConfig, GraphConfig, NetworkNearConfig, WordNetworkConfig};
+use self::encoding::{KeyConcepts, decode, frequencies, read};
+use self::key_concepts::ConceptGraph;
 use self::lexicon::ConceptLexicon;
 use super::agglomerate_term::shared_terms;
 use super::idf::IdfTable;
 use super::resources::{ResourceError, Resources};
-use super::term_vector::{self, TermVector};
+use super::term_vector;
 use super::tf_idf::prefix_keys;
 use super::{Comparison, Detector, shown, ten_thousandths};
 use crate::segment::Terms;
-use crate::varint::{push_varint, take_varint};
+use crate::varint::push_varint;
 
 /// Part of the fingerprint hash: raised whenever the same terms may give another fingerprint than before.
 const VERSION: u32 = 1;
@@ -103,7 +106,7 @@ impl Network {
     }
 
     fn keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
-        let vector = read(fingerprint).frequencies;
+        let vector = frequencies(fingerprint);
         prefix_keys(&self.idf, vector.terms.iter().copied(), self.similarity_above, keys);
     }
 
@@ -115,51 +118,6 @@ impl Network {
         });
         positions::spread(pairs, a.frequencies.total.max(b.frequencies.total))
     }
-}
-
-/// A fingerprint, taken apart.
-struct KeyConcepts<'a> {
-    /// Names and frequencies, and the text's length in terms.
-    frequencies: TermVector<'a>,
-    /// Of each.
-    positions: Vec<Vec<u32>>,
-}
-
-fn decode(bytes: &[u8]) -> Option<KeyConcepts<'_>> {
-    let mut rest = bytes;
-    let total = take_varint(&mut rest)?;
-    let (mut terms, mut positions) = (Vec::with_capacity(20), Vec::with_capacity(20));
-    while let Some((length, after)) = rest.split_first() {
-        let (name, after) = after.split_at_checked(usize::from(*length))?;
-        std::str::from_utf8(name).ok()?;
-        rest = after;
-        let frequency = take_varint(&mut rest)?;
-        let (count, after) = rest.split_first()?;
-        rest = after;
-        let mut at = 0_u32;
-        let mut of_this = Vec::with_capacity(usize::from(*count));
-        for _ in 0..*count {
-            at = at.checked_add(take_varint(&mut rest)?)?;
-            of_this.push(at);
-        }
-        let known = terms.iter().any(|(other, _)| *other == name);
-        if known
-            || frequency == 0
-            || of_this.is_empty()
-            || of_this.len() > frequency as usize
-            || at > i32::MAX as u32
-        {
-            return None;
-        }
-        terms.push((name, frequency));
-        positions.push(of_this);
-    }
-    Some(KeyConcepts { frequencies: TermVector { total, terms }, positions })
-}
-
-/// A fingerprint, which was checked where it was read.
-fn read(fingerprint: &[u8]) -> KeyConcepts<'_> {
-    decode(fingerprint).expect("a checked fingerprint")
 }
 
 impl Detector for Network {
@@ -216,6 +174,18 @@ impl Detector for Network {
         (names.len() >= KEY_CONCEPTS_MIN).then(|| bytes.into())
     }
 
+    fn counts(&self, terms: &Terms) -> Vec<(&'static str, u32)> {
+        let concepts = Concepts::of(terms, &self.lexicon, self.overlap_above);
+        let network = ConceptGraph::of(terms, &concepts, &self.graph);
+        vec![
+            ("words", terms.distinct().len() as u32),
+            ("concepts", concepts.len() as u32),
+            ("nodes", network.len() as u32),
+            ("connected", network.connected()),
+            ("hubs", network.hubs(&concepts, self.graph.hubs).len() as u32),
+        ]
+    }
+
     fn is_fingerprint(&self, bytes: &[u8]) -> bool {
         let sizes = KEY_CONCEPTS_MIN..=self.graph.key_concepts;
         decode(bytes).is_some_and(|concepts| sizes.contains(&concepts.frequencies.terms.len()))
@@ -230,11 +200,10 @@ impl Detector for Network {
     }
 
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
-        let (a, b) = (read(a), read(b));
-        let similarity = term_vector::cosine(&a.frequencies, &b.frequencies);
+        let similarity = term_vector::cosine(&frequencies(a), &frequencies(b));
         let near = similarity > self.similarity_above
             && (self.spread_below == 10_000
-                || Self::spread(&a, &b).is_some_and(|spread| spread < self.spread_below));
+                || Self::spread(&read(a), &read(b)).is_some_and(|spread| spread < self.spread_below));
         Comparison { distance: 10_000 - similarity, near }
     }
 
@@ -243,7 +212,7 @@ impl Detector for Network {
     }
 
     fn similarity(&self, a: &[u8], b: &[u8]) -> f64 {
-        shown(term_vector::cosine(&read(a).frequencies, &read(b).frequencies))
+        shown(term_vector::cosine(&frequencies(a), &frequencies(b)))
     }
 
     fn evidence(&self, a: &[u8], b: &[u8]) -> Map<String, Value> {

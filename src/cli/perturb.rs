@@ -1,0 +1,78 @@
+//! `leitong perturb`: near-duplicates to test with, made as `eval` makes its own.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Args;
+use serde_json::json;
+
+use super::settings::{self, wrong};
+use super::{documents, eval};
+use crate::eval::pages::{Sample, founders};
+use crate::eval::perturb::{Condition, Family, Perturber};
+use crate::eval::random::Random;
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// A change and how much of it, as in `rewritten=0.05`, `deleted=0.2`, `paragraphs-moved=0.5`, `furniture=4`, `headline`;
+    /// given several times, pages take turns
+    #[arg(long, value_name = "CHANGE", required = true)]
+    change: Vec<Condition>,
+    /// Pages of which a copy is made, drawn by the seed; each has 300 characters of text at least
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    texts: usize,
+    /// Of all that is drawn at random
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Synonyms for `synonyms=…`, the words of each line parted by tabs
+    #[arg(long, value_name = "FILE")]
+    synonyms: Option<PathBuf>,
+    /// Configuration file for extraction
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where to write; `-` for standard output
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+    /// Pages as for `dedup`; where they have labels, the first page of each cluster may be drawn
+    #[arg(value_name = "INPUT", required = true)]
+    inputs: Vec<PathBuf>,
+}
+
+/// Writes one page a line: `id`, `of` (the original's id), `change`, `text`, and the labels that `eval` reads.
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let is_synonyms = |change: &Condition| change.family == Family::Synonyms;
+    if arguments.synonyms.is_none() && arguments.change.iter().any(is_synonyms) {
+        return Err(wrong("--change synonyms=… needs a list of them: --synonyms FILE"));
+    }
+    let synonyms = match &arguments.synonyms {
+        Some(path) => {
+            std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?
+        }
+        None => String::new(),
+    };
+    let config = settings::config(arguments.config.as_deref(), None, None)?;
+    let pages = eval::pages(&arguments.inputs, &config)?;
+    let Sample { texts, others } = Sample::draw(&pages, &founders(&pages), arguments.texts, arguments.seed);
+    let others: Vec<&str> = others.iter().map(String::as_str).collect();
+    let perturber =
+        Perturber::new(others, &synonyms).map_err(|error| wrong(format_args!("--synonyms: {error}")))?;
+    let mut out = String::new();
+    for ((number, at), change) in (0..).zip(texts).zip(arguments.change.iter().cycle()) {
+        let page = &pages[at];
+        let mut random = Random::new(arguments.seed, number);
+        let line = json!({
+            "id": format!("{}~{number}", page.id),
+            "of": page.id,
+            "change": change.to_string(),
+            "text": perturber.perturb(&page.document.text(), *change, &mut random),
+            "url": format!("perturbed:{}~{number}", page.id),
+            "cluster": page.label.as_ref().map_or(&page.id, |label| &label.cluster),
+            "label": "dup",
+        });
+        let _ = writeln!(out, "{line}");
+    }
+    documents::write(&arguments.output, &out)?;
+    Ok(ExitCode::SUCCESS)
+}
