@@ -60,7 +60,7 @@ pub struct AgglomerateTermConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgglomerateTermNearConfig {
-    /// `weighted-jaccard` of frequency ÷ length, or `cosine` of the frequencies (with a minimum of 0.8 or more).
+    /// `weighted-jaccard` of frequency ÷ length, or `cosine` of the frequencies, for which 0.8 is a good minimum.
     pub similarity: TermSimilarity,
     /// The least similarity of near pages, which also share a key.
     #[schemars(range(min = 0, max = 1))]
