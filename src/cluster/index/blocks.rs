@@ -10,7 +10,7 @@ use super::spill::Wanted;
 use super::{Batch, Hit, SEGMENTS, Share};
 
 /// Lines that are fetched at once, of as many queries as it takes: their cache misses overlap.
-const AHEAD: usize = 64;
+const AHEAD: usize = 256;
 
 /// Bits of a hash that are kept beside the compared ones.
 const KEPT: u32 = 8;
@@ -76,16 +76,12 @@ impl BlockShard {
     #[inline(always)]
     fn compare(&self, places: &[Place], max_distance: u32, found: &mut Vec<Found>, hits: &mut Vec<Hit>) {
         let mut lines = [0; AHEAD];
-        let mut touched = 0;
         for (line, place) in lines.iter_mut().zip(places) {
-            let piece = &self.pieces[place.piece as usize];
-            *line = piece.home(place.hash);
-            touched ^= piece.touch(*line);
+            *line = self.pieces[place.piece as usize].home(place.hash);
         }
-        black_box(touched);
-        let touch_list =
-            |(line, place): (&usize, &Place)| self.pieces[place.piece as usize].touch_list(*line);
-        black_box(lines.iter().zip(places).map(touch_list).fold(0, |all, touched| all ^ touched));
+        self.touch(places, &lines, Lines::touch);
+        self.touch(places, &lines, Lines::touch_spill);
+        self.touch(places, &lines, Lines::touch_more);
         for (line, place) in lines.iter().zip(places) {
             let mask = self.cut.tables[place.table as usize].mask;
             let wanted = Wanted { bits: place.bits, mask, max_distance };
@@ -95,6 +91,14 @@ impl BlockShard {
         // Apart from the comparison, so that these overlap too.
         let slot = |(number, piece, entry): Found| (number, self.pieces[piece as usize].slot(entry));
         hits.extend(found.drain(..).map(slot));
+    }
+
+    /// Fetches something of each place. Each in a loop of its own: the shorter a loop is, the more of what it fetches is on its
+    /// way at once.
+    #[inline(always)]
+    fn touch(&self, places: &[Place], lines: &[usize; AHEAD], touch: impl Fn(&Lines, usize) -> u32) {
+        let touch = |(line, place): (&usize, &Place)| touch(&self.pieces[place.piece as usize], *line);
+        black_box(lines.iter().zip(places).map(touch).fold(0, |all, touched| all ^ touched));
     }
 
     /// Enters the fingerprints of `batch` in the pieces that are this shard's; `bits_of` gives those of other slots.

@@ -8,8 +8,6 @@
 //! Linear hashing (Litwin 1980): when there are [`MEAN`] fingerprints a line, one line is split in two, in turn. So a
 //! piece grows line by line, and each fingerprint is moved about once for every doubling.
 
-use std::hint::select_unpredictable;
-
 use super::spill::{Spill, Spills, Wanted};
 
 /// Fingerprints in a line.
@@ -137,8 +135,8 @@ impl Lines {
         let lines = self.lines.len();
         let mask = lines.next_power_of_two() - 1;
         let at = hash as usize & mask;
-        // A branch here would be guessed wrong half of the time, and end the fetching of lines ahead.
-        select_unpredictable(at < lines, at, at & mask >> 1)
+        // Arithmetic, since a branch would be guessed wrong half of the time, and end the fetching of lines ahead.
+        at & mask >> usize::from(at >= lines)
     }
 
     /// Fetches a line.
@@ -147,10 +145,16 @@ impl Lines {
         self.lines[at].0[COUNTS]
     }
 
-    /// Fetches the beginning of a line's spill.
+    /// Fetches the first line of a line's spill.
     #[inline(always)]
-    pub(super) fn touch_list(&self, at: usize) -> u32 {
+    pub(super) fn touch_spill(&self, at: usize) -> u32 {
         self.spills.touch(self.lines[at].spill())
+    }
+
+    /// Fetches some lines more of a line's spill, if that is long.
+    #[inline(always)]
+    pub(super) fn touch_more(&self, at: usize) -> u32 {
+        self.spills.touch_more(self.lines[at].spill())
     }
 
     /// Fetches what an insertion writes to.

@@ -113,12 +113,18 @@ impl Spills {
         Spill { start: start as u32, ..spill }
     }
 
-    /// Fetches the beginning of a list; the processor sees by itself that the rest follows.
+    /// Fetches the first line of a list.
     #[inline(always)]
     pub(super) fn touch(&self, spill: Spill) -> u32 {
+        self.bits.get(spill.start as usize).copied().unwrap_or(0)
+    }
+
+    /// Fetches some lines more of a long list; the processor sees by itself that the rest follows.
+    #[inline(always)]
+    pub(super) fn touch_more(&self, spill: Spill) -> u32 {
         let lines = (spill.length as usize).div_ceil(LINE).min(TOUCHED_LINES);
         let line = |line| self.bits.get(spill.start as usize + line * LINE).copied().unwrap_or(0);
-        (1..lines).fold(line(0), |touched, number| touched ^ line(number))
+        (1..lines).fold(0, |touched, number| touched ^ line(number))
     }
 
     /// Calls `found` with the places of what may be near.
