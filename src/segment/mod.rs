@@ -5,7 +5,7 @@
 //!           → words (chinese | ascii_words | ICU) → stop_words → terms
 //! ```
 //! Invariants: what a paragraph yields depends on this paragraph and the settings alone; every term is a
-//! range of the normalised text. Cost: linear; two thirds of a text's time (`make bench`).
+//! range of the normalised text. Cost: linear; three quarters of a text's time (`make bench`).
 
 mod ascii_words;
 mod chinese;

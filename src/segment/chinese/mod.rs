@@ -1,8 +1,8 @@
 //! Runs of ideographs → words: the very words that jieba finds, in less time.
 //!
 //! jieba takes the most probable cut into dictionary words ([`route`]), and guesses words among the characters
-//! that this leaves alone, by a hidden Markov model. The first part is our own, over a [`trie`] that fits into
-//! the cache; the second is rare, and jieba-rs does it, in one call a text.
+//! that this leaves alone, by a hidden Markov model. The first part is our own, over a bit for each of the [`pairs`] of
+//! characters and a [`trie`] of the rest; the second is rare, and jieba-rs does it, in one call a paragraph (ADR 9).
 
 mod dictionary;
 mod pairs;
