@@ -75,13 +75,10 @@ impl BlockShard {
 
     #[inline(always)]
     fn compare(&self, places: &[Place], max_distance: u32, found: &mut Vec<Found>, hits: &mut Vec<Hit>) {
-        let mut lines = [0; AHEAD];
-        for (line, place) in lines.iter_mut().zip(places) {
-            *line = self.pieces[place.piece as usize].home(place.hash);
-        }
-        self.touch(places, &lines, Lines::touch);
-        self.touch(places, &lines, Lines::touch_spill);
-        self.touch(places, &lines, Lines::touch_more);
+        let lines = homes(&self.pieces, places);
+        touch(&self.pieces, places, &lines, Lines::touch);
+        touch(&self.pieces, places, &lines, Lines::touch_spill);
+        touch(&self.pieces, places, &lines, Lines::touch_more);
         for (line, place) in lines.iter().zip(places) {
             let mask = self.cut.tables[place.table as usize].mask;
             let wanted = Wanted { bits: place.bits, mask, max_distance };
@@ -93,20 +90,13 @@ impl BlockShard {
         hits.extend(found.drain(..).map(slot));
     }
 
-    /// Fetches something of each place. Each in a loop of its own: the shorter a loop is, the more of what it fetches is on its
-    /// way at once.
-    #[inline(always)]
-    fn touch(&self, places: &[Place], lines: &[usize; AHEAD], touch: impl Fn(&Lines, usize) -> u32) {
-        let touch = |(line, place): (&usize, &Place)| touch(&self.pieces[place.piece as usize], *line);
-        black_box(lines.iter().zip(places).map(touch).fold(0, |all, touched| all ^ touched));
-    }
-
     /// Enters the fingerprints of `batch` in the pieces that are this shard's; `bits_of` gives those of other slots.
     pub(super) fn insert(&mut self, first: u32, batch: &Batch, bits_of: impl Fn(u32) -> u64) {
         let Self { cut, pieces } = self;
         cut.places(batch, |places| {
-            let touch = |place: &Place| pieces[place.piece as usize].touch_for_insertion(place.hash);
-            black_box(places.iter().map(touch).fold(0, |all, touched| all ^ touched));
+            let lines = homes(pieces, places);
+            touch(pieces, places, &lines, Lines::touch);
+            touch(pieces, places, &lines, Lines::touch_slots);
             for place in places {
                 let table = &cut.tables[place.table as usize];
                 let is_set = |bit: u32, bits: u32, slot| match table.kept_bit(bit) {
@@ -131,6 +121,24 @@ impl BlockShard {
     pub(super) fn bytes(&self) -> usize {
         self.pieces.iter().map(Lines::bytes).sum()
     }
+}
+
+/// The lines at which `places` are.
+#[inline(always)]
+fn homes(pieces: &[Lines], places: &[Place]) -> [usize; AHEAD] {
+    let mut lines = [0; AHEAD];
+    for (line, place) in lines.iter_mut().zip(places) {
+        *line = pieces[place.piece as usize].home(place.hash);
+    }
+    lines
+}
+
+/// Fetches something of each place. Each in a loop of its own: the shorter a loop is, the more of what it fetches is on its
+/// way at once.
+#[inline(always)]
+fn touch(pieces: &[Lines], places: &[Place], lines: &[usize; AHEAD], touch: impl Fn(&Lines, usize) -> u32) {
+    let touch = |(line, place): (&usize, &Place)| touch(&pieces[place.piece as usize], *line);
+    black_box(lines.iter().zip(places).map(touch).fold(0, |all, touched| all ^ touched));
 }
 
 /// A look-up, as a type of its own: of a closure, not all is compiled for the machine's own instructions.

@@ -157,10 +157,10 @@ impl Lines {
         self.spills.touch_more(self.lines[at].spill())
     }
 
-    /// Fetches what an insertion writes to.
-    pub(super) fn touch_for_insertion(&self, hash: u32) -> u32 {
-        let at = self.home(hash);
-        self.touch(at) ^ self.slots[at][0]
+    /// Fetches the slots of a line.
+    #[inline(always)]
+    pub(super) fn touch_slots(&self, at: usize) -> u32 {
+        self.slots[at][0]
     }
 
     /// Calls `found` with the places of the fingerprints of a line that may be near.
