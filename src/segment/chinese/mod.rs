@@ -78,7 +78,7 @@ impl ChineseCutter {
             words.offsets.extend((0..characters.len()).map(|at| (run.start + at * IDEOGRAPH_BYTES) as u32));
         } else {
             for (at, c) in text[run.clone()].char_indices() {
-                words.codes.push(if jieba_cuts(c) { self.dictionary.trie.code(c) } else { ALONE });
+                words.codes.push(self.dictionary.trie.code(c));
                 words.offsets.push((run.start + at) as u32);
             }
         }

@@ -70,6 +70,7 @@ type Slot = (u32, Entry);
 
 /// A map from words of at least one character to values from 1 to [`MAX_VALUE`].
 pub(super) struct Trie {
+    jieba_cuts: fn(char) -> bool,
     /// Codes of the characters of the Basic Multilingual Plane, and of the others.
     codes: Box<[Code; 1 << 16]>,
     rare_codes: HashMap<char, Code>,
@@ -85,12 +86,13 @@ pub(super) struct Trie {
 
 impl Trie {
     /// Without words; `jieba_cuts` tells which characters words may have.
-    pub(super) fn new(jieba_cuts: impl Fn(char) -> bool) -> Self {
-        let mut codes: Box<[Code; 1 << 16]> = Box::new([ALONE; 1 << 16]);
-        for c in ('\0'..='\u{ffff}').filter(|c| jieba_cuts(*c)) {
-            codes[c as usize] = UNKNOWN;
+    pub(super) fn new(jieba_cuts: fn(char) -> bool) -> Self {
+        let mut codes = Box::new([ALONE; 1 << 16]);
+        for c in '\0'..='\u{ffff}' {
+            codes[c as usize] = unknown(c, jieba_cuts);
         }
         Self {
+            jieba_cuts,
             codes,
             rare_codes: HashMap::new(),
             roots: vec![Entry::NONE; usize::from(UNKNOWN) + 1],
@@ -107,7 +109,7 @@ impl Trie {
     pub(super) fn code(&self, c: char) -> Code {
         match u16::try_from(u32::from(c)) {
             Ok(c) => self.code_of_basic(c),
-            Err(_) => self.rare_codes.get(&c).copied().unwrap_or(UNKNOWN),
+            Err(_) => self.rare_codes.get(&c).copied().unwrap_or_else(|| unknown(c, self.jieba_cuts)),
         }
     }
 
@@ -246,6 +248,11 @@ impl Trie {
         }
         Ok(slot)
     }
+}
+
+/// The code of a character that no word has.
+fn unknown(c: char, jieba_cuts: fn(char) -> bool) -> Code {
+    if jieba_cuts(c) { UNKNOWN } else { ALONE }
 }
 
 #[inline]
