@@ -120,6 +120,11 @@ fn eval_takes_pages_without_labels() {
     assert!(unknown.status == 2 && unknown.stderr.contains("there is simhash"), "{}", unknown.stderr);
 }
 
+/// `eval` of a labelled stream alone: no text is perturbed.
+fn eval_labelled(arguments: &[&str]) -> common::Run {
+    run([&["eval", "--texts", "0", "--pairs", "10"], arguments].concat())
+}
+
 #[test]
 fn networks_show_what_they_are_made_of() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -130,12 +135,7 @@ fn networks_show_what_they_are_made_of() {
     let lexicon = "detector = \"concept-network\"\n[concept-network]\nlexicon_files = [\"list.tsv\"]\n";
     let lexicon = write(folder.path(), "merged.toml", lexicon);
     let json = folder.path().join("r.json");
-    let found = run([
-        "eval",
-        "--texts",
-        "0",
-        "--pairs",
-        "10",
+    let found = eval_labelled(&[
         "--detector",
         "word-network",
         "--detector",
@@ -210,17 +210,7 @@ fn perturb_makes_near_duplicates_that_eval_can_score() {
         }
     }
     let copies = write(folder.path(), "copies.jsonl", &made.stdout);
-    let found = run([
-        "eval",
-        "--texts",
-        "0",
-        "--pairs",
-        "10",
-        "--detector",
-        "paragraph",
-        text(&pages),
-        text(&copies),
-    ]);
+    let found = eval_labelled(&["--detector", "paragraph", text(&pages), text(&copies)]);
     assert!(found.status == 0 && found.stdout.contains("The labelled stream"), "{}", found.stderr);
     let wrong = perturb(&["deletedd=0.2"]);
     assert!(wrong.status == 2 && wrong.stderr.contains("sentences-moved"), "{}", wrong.stderr);
