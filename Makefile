@@ -9,7 +9,7 @@ LEITONG_DATA ?= ../shared/data
 export LEITONG_DATA
 
 # For each fuzz target.
-FUZZ_SECONDS ?= 20
+FUZZ_SECONDS ?= 4
 
 # Kept beside the build, so that nothing is installed into the user's own folders.
 TOOLS := $(CURDIR)/target/tools
@@ -28,9 +28,19 @@ prerequisites:
 
 # The tests run Apache Kafka itself, which Maven fetches; KAFKA_BOOTSTRAP names a cluster that runs already.
 .PHONY: test-prerequisites
-test-prerequisites: prerequisites
+test-prerequisites: prerequisites $(TOOLS)/prometheus/usr/bin/promtool
 	@[ -n "$${KAFKA_BOOTSTRAP:-}" ] || { command -v java && command -v mvn; } >/dev/null || \
 	  $(call install,default-jdk-headless maven,the Kafka tests)
+
+# Alerts are tried with Prometheus itself. Debian's package would start a service, so it is only unpacked.
+$(TOOLS)/prometheus/usr/bin/promtool:
+	@mkdir -p $(TOOLS)/prometheus
+	@if command -v promtool && command -v prometheus; then \
+	  mkdir -p $(@D); ln -sf "$$(command -v promtool)" "$$(command -v prometheus)" $(@D)/; \
+	elif command -v apt-get; then \
+	  [ "$$(id -u)" != 0 ] || apt-get update -qq; \
+	  cd $(TOOLS)/prometheus && apt-get download -qq prometheus && dpkg-deb -x prometheus_*.deb . && rm prometheus_*.deb; \
+	else echo "Prometheus for the alerts' tests is missing: install promtool and prometheus"; exit 1; fi > /dev/null
 
 # $(call install,packages,what for): installs them where it may, else says how.
 install = { if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
@@ -60,7 +70,7 @@ demo-kafka: build test-prerequisites ## The same beside a crawler: a Kafka broke
 	deploy/demo.sh
 
 .PHONY: test
-test: test-prerequisites format-check lint unit golden fuzz ## All that CI checks: format, lints, tests, a little fuzzing
+test: test-prerequisites format-check lint unit golden simulation fuzz ## All that CI checks: format, lints, tests, a little fuzzing
 
 .PHONY: format
 format: ## Format the code
@@ -79,15 +89,42 @@ lint:
 unit:
 	cargo test --locked
 
+# Those that start brokers or build what is shipped are folders.
+WITHOUT_BROKER := $(foreach file,$(wildcard tests/*.rs),--test $(basename $(notdir $(file))))
+
+.PHONY: test-local
+test-local: prerequisites ## The tests that need no broker: what to run while working
+	cargo test --locked --lib $(WITHOUT_BROKER)
+
 # The same golden fingerprints in an optimised build, which shares the dependencies of the tests.
 .PHONY: golden
 golden:
 	CARGO_PROFILE_DEV_OPT_LEVEL=3 cargo test --locked --test golden
 
+# The owners over simulated brokers, in a build that shares the dependencies of the tests: a million steps and more.
+SIMULATION := CARGO_PROFILE_DEV_OPT_LEVEL=3 cargo test --locked --lib -- --nocapture --test-threads 1
+
+.PHONY: simulation
+simulation:
+	LEITONG_SIMULATE_FIXED=40 LEITONG_SIMULATE_RUNS=60 $(SIMULATION) --include-ignored simulation::
+
+# A seed repeats a run: LEITONG_SIMULATE_SEED=...; see tests/simulation.
+.PHONY: simulate
+simulate: prerequisites ## Run the owners over simulated brokers for SECONDS (60 by default), with fresh seeds
+	LEITONG_SIMULATE_SECONDS=$(or $(SECONDS),60) $(SIMULATION) simulation::tests::exactly_one_outcome_whatever_happens
+
 # Guided by coverage, on stable Rust; `fuzz/run.sh 3600` fuzzes for as long as one likes.
 .PHONY: fuzz
-fuzz: prerequisites ## Fuzz decoding and extraction for a short while
+fuzz: prerequisites ## Fuzz all that is parsed from outside for a short while
 	fuzz/run.sh $(FUZZ_SECONDS)
+
+# Twenty faults are part of `make test`. STORM_SECONDS instead of STORM_FAULTS says how long; STORM_SEED draws the same again.
+STORM_FAULTS ?= $(if $(STORM_SECONDS),,100)
+
+.PHONY: storm
+storm: test-prerequisites ## Workers over three brokers in a storm of faults: STORM_FAULTS, STORM_SECONDS, STORM_SEED
+	STORM_FAULTS=$(STORM_FAULTS) STORM_SECONDS=$(STORM_SECONDS) STORM_SEED=$(STORM_SEED) \
+	  cargo test --locked --test kafka storm:: -- --nocapture
 
 # Not part of `make test`: building the tool takes longer than all else that needs no broker.
 .PHONY: deny
@@ -105,15 +142,15 @@ docs: ## Regenerate the pages that come from the program
 
 .PHONY: quality
 quality: build ## Measure quality on the labelled pages of LEITONG_DATA, and write docs/quality.md
-	tests/quality.sh docs/quality.md
+	tools/measure/quality.sh docs/quality.md
 
 .PHONY: evaluation
 evaluation: build ## Compare all detectors on the labelled pages of LEITONG_DATA, and write docs/evaluation.md
-	tests/evaluation.sh docs/evaluation.md
+	tools/measure/evaluation.sh docs/evaluation.md
 
 .PHONY: experiments
 experiments: build ## Rerun the papers' experiments on the labelled pages of LEITONG_DATA, and write docs/evaluation.md
-	tests/experiments.py docs/evaluation.md
+	tools/measure/experiments.py docs/evaluation.md
 
 .PHONY: bench-kafka
 bench-kafka: test-prerequisites ## Measure the Kafka worker: the figures of docs/kafka.md

@@ -7,10 +7,12 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use leitong::config::detectors::{self, BASELINES, DETECTORS};
 use leitong::config::{Config, load};
 use leitong::extract::Document;
+use leitong::fingerprint::Detector;
 use leitong::fingerprint::resources::Resources;
-use leitong::fingerprint::{self, DETECTORS, Detector};
+use leitong::fingerprint::secret::Secret;
 use leitong::segment::{Lexicons, Segmenter, Terms};
 
 const STREAMS: [&str; 2] = ["neardup_zh_lctt", "neardup_zh_xitu"];
@@ -33,10 +35,15 @@ fn main() {
     );
     let resources = load::resources(&config).expect("files that can be read");
     let segmenter = Segmenter::new(&config.segment, &Lexicons::default()).expect("the default settings");
-    let detectors: Vec<(String, Box<dyn Detector>)> = DETECTORS
+    let mut detectors: Vec<(String, Box<dyn Detector>)> = DETECTORS
         .iter()
         .map(|(name, build)| (format!("`{name}`"), build(&config, &resources).expect("right files")))
         .collect();
+    let secret = Some(Secret::new("a secret of this benchmark").expect("long enough"));
+    let keyed = Resources { secret, ..resources.clone() };
+    detectors.extend(DETECTORS.iter().filter(|(name, _)| !BASELINES.contains(name)).map(|(name, build)| {
+        (format!("`{name}`, with a secret"), build(&config, &keyed).expect("right files"))
+    }));
 
     let texts = texts(&data, &segmenter, DOCUMENT_BYTES);
     println!(
@@ -63,7 +70,7 @@ fn by_length(
 ) {
     let mut all_nodes = Config { detector: "word-network".into(), ..config.clone() };
     all_nodes.word_network.graph.hubs = 256;
-    let all_nodes = fingerprint::detector("word-network", &all_nodes, resources).expect("a detector");
+    let all_nodes = detectors::detector("word-network", &all_nodes, resources).expect("a detector");
     let all_nodes = ("`word-network`, all nodes tried".to_owned(), all_nodes.expect("right files"));
     let texts: Vec<Vec<Terms>> = LENGTHS.iter().map(|bytes| texts(*bytes)).collect();
     let heads = LENGTHS.iter().zip(&texts).map(|(bytes, texts)| format!("{bytes} bytes ({})", texts.len()));

@@ -1,5 +1,5 @@
 //! How often the default configuration calls two unrelated texts near, per pair, and what that comes to at 1, 10
-//! and 100 million centres. Part of `make quality`.
+//! and 100 million centroids. Part of `make quality`.
 //!
 //! The labelled Chinese streams in `LEITONG_DATA` are cut into pieces, one page of each gold cluster, so that all
 //! pieces of different clusters are unrelated. Every near pair is found through the keys that clustering
@@ -11,9 +11,10 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use leitong::config::Config;
+use leitong::config::detectors::detector;
 use leitong::extract::Document;
+use leitong::fingerprint::Detector;
 use leitong::fingerprint::resources::Resources;
-use leitong::fingerprint::{Detector, detector};
 use leitong::segment::{Lexicons, Segmenter, Terms};
 
 const STREAMS: [&str; 3] = ["neardup_zh_lctt", "neardup_zh_xitu", "neardup_zh_fudan"];
@@ -57,22 +58,22 @@ fn main() {
             extrapolate(rate);
         }
         if chars == PIECE_CHARS[0] {
-            model(&pieces, &*detector);
+            model(&pieces, &*detector, config.simhash.near.max_distance as usize);
         }
     }
 }
 
 fn extrapolate(rate: f64) {
-    println!("\n| centres | false duplicates |\n|---|---|");
-    for (name, centres) in [("1 M", 1e6), ("10 M", 1e7), ("100 M", 1e8)] {
-        println!("| {name} | {:.3} % |", (1.0 - (-rate * centres).exp()) * 100.0);
+    println!("\n| centroids | false duplicates |\n|---|---|");
+    for (name, centroids) in [("1 M", 1e6), ("10 M", 1e7), ("100 M", 1e8)] {
+        println!("| {name} | {:.3} % |", (1.0 - (-rate * centroids).exp()) * 100.0);
     }
 }
 
 /// The error as a sum of products: how often the SimHashes of unrelated texts are *d* apart, times how often
 /// their sketches agree in as many values as are needed at *d*. Both are sampled; the tail of the second, which no
 /// sample reaches, goes on falling as it fell last.
-fn model(pieces: &[Piece], detector: &dyn Detector) {
+fn model(pieces: &[Piece], detector: &dyn Detector, max_distance: usize) {
     let mut distances = [0_u64; 65];
     let mut matches = [0_u64; 65];
     // All pieces have one size, so the demand is a function of the distance.
@@ -85,7 +86,7 @@ fn model(pieces: &[Piece], detector: &dyn Detector) {
     for _ in 0..SAMPLED_PAIRS {
         let (a, b) = (next(), next());
         let distance = detector.compare(&a.fingerprint, &b.fingerprint).distance as usize;
-        if distance > 16 || a.cluster == b.cluster || share_a_passage(&a.text, &b.text) {
+        if distance > max_distance || a.cluster == b.cluster || share_a_passage(&a.text, &b.text) {
             continue;
         }
         let evidence = detector.evidence(&a.fingerprint, &b.fingerprint);
@@ -99,11 +100,13 @@ fn model(pieces: &[Piece], detector: &dyn Detector) {
     let last = (0..64).rev().find(|k| matches[*k..].iter().sum::<u64>() >= 10).expect("a sample");
     let fall = (at_least(last) / at_least(last - 4)).powf(0.25);
     let tail = |k: usize| if k <= last { at_least(k) } else { at_least(last) * fall.powi((k - last) as i32) };
-    let rate: f64 = (0..=16)
+    let rate: f64 = (0..=max_distance)
         .filter(|d| distances[*d] > 0)
         .map(|d| distances[d] as f64 / SAMPLED_PAIRS as f64 * tail(needed[d] as usize))
         .sum();
-    println!("\nSampled unrelated pairs: {SAMPLED_PAIRS:.1e}; SimHashes at most 16 apart: {candidates}");
+    println!(
+        "\nSampled unrelated pairs: {SAMPLED_PAIRS:.1e}; SimHashes at most {max_distance} apart: {candidates}"
+    );
     println!(
         "Values of the sketch that agree in these: at most {}",
         matches.iter().rposition(|n| *n > 0).unwrap_or(0)

@@ -17,14 +17,16 @@ use leitong::cluster::{Centroid, Clusterer, Position};
 use leitong::config::Config;
 use leitong::extract::Document;
 use leitong::fingerprint::digest::text_digest;
-use leitong::fingerprint::record::Place;
+use leitong::fingerprint::secret::DigestHash;
 use leitong::page::Body;
 use leitong::page::json::{self, Rules};
-use leitong::page::timestamp::Timestamp;
-use leitong::pipeline::cluster_half::{ClusterHalf, Conclusion};
-use leitong::pipeline::fingerprint_half::FingerprintHalf;
+use leitong::pipeline::cluster_stage::ClusterStage;
+use leitong::pipeline::fingerprint_stage::FingerprintStage;
+use leitong::record::Place;
+use leitong::record::timestamp::Timestamp;
 use leitong::segment::{Lexicons, Segmenter, Terms};
 use leitong::source::{Payload, Record};
+use leitong::verdict::Conclusion;
 
 const STREAMS: [&str; 2] = ["neardup_zh_fudan", "neardup_zh_xitu"];
 const DOCUMENT_BYTES: usize = 6_000;
@@ -40,9 +42,9 @@ fn main() {
     }
     let lines = documents(&data);
     let config = Config::default();
-    let half = FingerprintHalf::new(config.clone()).expect("the default settings");
+    let stage = FingerprintStage::new(config.clone()).expect("the default settings");
     let segmenter = Segmenter::new(&config.segment, &Lexicons::default()).expect("the default settings");
-    let detector = Arc::clone(half.detector());
+    let detector = Arc::clone(stage.detector());
     let jieba = jieba_rs::Jieba::new();
     let texts: Vec<String> = lines.iter().map(|line| text_of(line)).collect();
     let bytes: usize = lines.iter().map(Vec::len).sum();
@@ -61,10 +63,10 @@ fn main() {
             page_id: url.as_str().into(),
             url: url.into(),
         };
-        clusterer.restore("default", half.fingerprint_hash(), &centroid);
+        clusterer.restore("default", stage.fingerprint_hash(), &centroid);
     }
-    let mut cluster_half = ClusterHalf::new(clusterer, Arc::clone(&detector), 0);
-    let mut workspace = half.workspace();
+    let mut cluster_stage = ClusterStage::new(clusterer, Arc::clone(&detector), 0);
+    let mut workspace = stage.workspace();
     let mut terms = Terms::default();
     let mut buffer = Vec::new();
     let mut times = Times::default();
@@ -82,7 +84,7 @@ fn main() {
             let Body::Text(text) = &page.body else { panic!("{page:?}") };
             let document = Document::from_text(None, text);
             watch.lap("paragraphs");
-            std::hint::black_box(text_digest(&document, &mut buffer));
+            std::hint::black_box(text_digest(&document, &DigestHash::default(), &mut buffer));
             watch.lap("digest");
             segmenter.segment(&document, &mut terms);
             watch.lap("segment");
@@ -93,9 +95,9 @@ fn main() {
             let place = Place::Line { input: "bench".into(), line: 1 };
             let record = Record { place, payload: Payload::Json(line.clone()) };
             let mut watch = times.watch(number);
-            let record = half.process(record, &mut workspace).record;
+            let record = stage.process(record, &mut workspace).record;
             watch.lap("line → fingerprint");
-            let conclusion = cluster_half.conclude(record, Timestamp::now());
+            let conclusion = cluster_stage.conclude(record, Timestamp::now());
             watch.lap("decide");
             let Conclusion::Verdict(verdict) = &conclusion else { panic!("{conclusion:?}") };
             std::hint::black_box(serde_json::to_vec(verdict).expect("JSON"));

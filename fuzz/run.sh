@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the fuzz targets with branch counters, on the toolchain that the tests use, and runs each for a while. An input that
-# breaks a target is left in target/fuzz; `target/debug/TARGET FILE` runs it again. `make fuzz` runs this.
+# breaks a target is left in target/fuzz; `target/debug/TARGET FILE` runs it again. `make fuzz` runs this. Binary seeds are
+# written by the program's own encoders: `cargo run -p leitong-fuzz --example make_seeds`.
 #
 # usage: fuzz/run.sh SECONDS [TARGET…]
 set -euo pipefail
@@ -8,7 +9,7 @@ cd "$(dirname "$0")/.."
 seconds=$1
 shift
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(decode extract)
+[ ${#targets[@]} -gt 0 ] || targets=(decode extract json warc http message entry changelog snapshot config)
 
 # Optimised, with overflow checks. Dependencies are those of the tests, and are not built again.
 export CARGO_PROFILE_DEV_OPT_LEVEL=2
@@ -27,10 +28,10 @@ fi
 
 for target in "${targets[@]}"; do
   mkdir -p "target/fuzz/$target"
-  seeds=(tests/data/markup tests/data/kinds)
   case $target in
-    decode) seeds+=(fuzz/seeds/decode) ;;
-    extract) seeds+=(target/fuzz/pathological) ;;
+    decode) seeds=(tests/data/markup tests/data/kinds fuzz/seeds/decode) ;;
+    extract) seeds=(tests/data/markup tests/data/kinds target/fuzz/pathological) ;;
+    *) seeds=("fuzz/seeds/$target") ;;
   esac
   echo "fuzzing $target for $seconds s"
   "target/debug/$target" -max_total_time="$seconds" -max_len=16384 -timeout=10 -verbosity=1 -print_final_stats=1 \

@@ -1,7 +1,5 @@
 //! The wire formats of `proto/leitong/v1`, as prost generates them.
 
-#![expect(missing_docs, reason = "documented in the .proto files")]
-
 include!(concat!(env!("OUT_DIR"), "/leitong.v1.rs"));
 
 /// Written into every record; a reader stops at a newer one.

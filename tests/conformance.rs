@@ -4,9 +4,10 @@
 use std::sync::LazyLock;
 
 use leitong::config::Config;
+use leitong::config::detectors::DETECTORS;
 use leitong::extract::{Document, Paragraph, ParagraphKind, Place};
+use leitong::fingerprint::Detector;
 use leitong::fingerprint::resources::Resources;
-use leitong::fingerprint::{DETECTORS, Detector};
 use leitong::limits::EVIDENCE_BYTES_MAX;
 use leitong::segment::{Lexicons, Segmenter, Terms};
 use proptest::prelude::*;
@@ -57,6 +58,20 @@ fn check_pair(name: &str, detector: &dyn Detector, a: &[u8], b: &[u8]) {
     if there.near {
         let ((inserted, _), (_, probed)) = (keys(detector, a), keys(detector, b));
         assert!(inserted.iter().any(|key| probed.contains(key)), "{name}: near fingerprints share a key");
+    }
+    // Compared with very many at once, and where very many share a key.
+    let compared = vec![detector.compared(b); 5];
+    let mut near = Vec::new();
+    detector.compare_all(a, &compared, &mut |number, distance| near.push((number, distance)));
+    let found = detector.compare_found(a, compared[0]);
+    let expected: Vec<(usize, u32)> =
+        (0..compared.len()).filter(|_| found.near).map(|number| (number, found.distance)).collect();
+    assert_eq!(near, expected, "{name}: compared with many at once");
+    assert!(found.near || !there.near, "{name}: what is near is near by its compared part");
+    if let Some(second) = detector.second_key() {
+        let apart = ((second.of)(a) ^ (second.of)(b)).count_ones();
+        assert!(apart <= second.max_distance || !there.near, "{name}: near, and second keys {apart} apart");
+        assert_eq!((second.of)(b), (second.of)(compared[0]), "{name}: of the compared part");
     }
     let evidence = serde_json::to_string(&detector.evidence(a, b)).expect("JSON");
     assert!(evidence.len() <= EVIDENCE_BYTES_MAX, "{name}: {} bytes of evidence: {evidence}", evidence.len());
@@ -182,7 +197,7 @@ fn article_of(texts: &[String], word: &str) -> String {
 const ENGLISH: &str = "A crawler fetches the same article many times, since other sites reprint it. The crawler \
 keeps a fingerprint of every article, and a new article whose fingerprint is near an old fingerprint is a reprint. \
 A fingerprint that is near no other fingerprint founds a cluster of its own.\n\
-The cluster keeps its first article as its centre for ever. Later articles are compared with the centre alone, so \
+The cluster keeps its first article as its centroid permanently. Later articles are compared with the centroid alone, so \
 that a chain of small edits never drifts away from the article that founded the cluster.\n";
 
 #[test]

@@ -53,9 +53,11 @@ fn what_cannot_be_read_as_a_page_is_a_dead_letter() {
         (r#""http://a/""#, "WRONG_TYPE"),
         (r#"{"url":7}"#, "WRONG_TYPE"),
         (r#"{"url":"http://a/","html":["x"]}"#, "WRONG_TYPE"),
-        (r#"{"url":"http://a/","status":"200"}"#, "WRONG_TYPE"),
+        (r#"{"url":"http://a/","status":"ok"}"#, "WRONG_TYPE"),
+        (r#"{"url":"http://a/","status":200.5}"#, "WRONG_TYPE"),
         (r#"{"url":"http://a/","status":-1}"#, "WRONG_TYPE"),
-        (r#"{"url":"http://a/","id":12}"#, "WRONG_TYPE"),
+        (r#"{"url":"http://a/","id":[12]}"#, "WRONG_TYPE"),
+        (r#"{"url":"http://a/","id":{"n":12}}"#, "WRONG_TYPE"),
         (r#"{"text":"no url"}"#, "MISSING_URL"),
         (r#"{"url":null,"text":"x"}"#, "MISSING_URL"),
         (r#"{"url":"","text":"x"}"#, "MISSING_URL"),
@@ -103,6 +105,9 @@ fn all_else_is_a_verdict() {
         (with("status", json!(404)), "HTTP_STATUS"),
         (with("status", json!(0)), "HTTP_STATUS"),
         (with("status", json!(204)), "UNIQUE"),
+        (with("status", json!("404")), "HTTP_STATUS"),
+        (with("status", json!(200.0)), "UNIQUE"),
+        (with("id", json!(12)), "UNIQUE"),
         (with("charset", json!("no such charset")), "UNIQUE"),
         (with("fetched_at", json!("yesterday")), "UNIQUE"),
         (with("fetched_at", json!({ "not": "a date" })), "UNIQUE"),
@@ -116,7 +121,7 @@ fn all_else_is_a_verdict() {
 }
 
 #[test]
-fn nul_bytes_and_lone_surrogates_are_mended_and_counted() {
+fn nul_bytes_and_lone_surrogates_are_repaired_and_counted() {
     let text = article(3, 20);
     let run = dedup(format!(
         "{{\"url\":\"http://a/\",\"text\":\"{text}\\u0000\\ud800x\\udc00\\ud800\"}}\n{}",
@@ -127,7 +132,56 @@ fn nul_bytes_and_lone_surrogates_are_mended_and_counted() {
 }
 
 #[test]
-fn what_was_mended_is_counted() {
+fn input_whose_body_has_another_name_does_not_pass_for_a_run_that_went_well() {
+    let page =
+        |i: usize| json!({ "url": format!("http://a/{i}"), "body": article(1, 20) }).to_string() + "\n";
+    let run = dedup((0..20).map(page).collect::<String>());
+    assert_eq!((run.status, run.verdicts().len()), (1, 20));
+    assert!(run.stderr.contains("20 of 20 records have no body"), "{}", run.stderr);
+}
+
+#[test]
+fn a_file_of_another_format_is_one_dead_letter_and_not_one_a_line() {
+    for (bytes, name) in [
+        (&b"PAR1\x15\x04\n\n\n\n"[..], "Parquet"),
+        (b"\n <!DOCTYPE html>\n<html>\n<p>Hello\n", "HTML"),
+        (b"PK\x03\x04\n\n\n", "ZIP"),
+    ] {
+        let run = dedup(bytes);
+        assert_eq!((run.status, run.verdicts().len()), (3, 0), "{}", run.stderr);
+        assert!(run.stderr.contains("this is ") && run.stderr.contains(name), "{}", run.stderr);
+        assert!(run.stderr.contains("1  OTHER_FORMAT"), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn equal_causes_are_counted_after_the_first_few() {
+    let run = dedup("{}\n".repeat(100) + "plain words\n");
+    assert_eq!(run.stderr.matches("no `url`").count(), 20, "{}", run.stderr);
+    assert!(run.stderr.contains("further records with MISSING_URL are only counted"), "{}", run.stderr);
+    assert!(run.stderr.contains("100  MISSING_URL") && run.stderr.contains("broken JSON"), "{}", run.stderr);
+}
+
+#[test]
+fn ids_and_dates_are_read_as_crawlers_write_them() {
+    let text = article(4, 20);
+    let lines = [
+        json!({ "id": 12, "url": "http://a/", "text": text, "fetched_at": 1_763_712_000 }),
+        json!({ "id": true, "url": "http://b/", "text": text, "fetched_at": "2025-11-21 08:00:00" }),
+    ];
+    let verdicts = dedup(lines.map(|line| format!("{line}\n")).concat()).verdicts();
+    assert_eq!(
+        verdicts.iter().map(|v| v["page_id"].as_str()).collect::<Vec<_>>(),
+        [Some("12"), Some("true")]
+    );
+    assert!(
+        verdicts.iter().all(|verdict| verdict["fetched_at"] == "2025-11-21T08:00:00.000Z"),
+        "{verdicts:?}"
+    );
+}
+
+#[test]
+fn what_was_repaired_is_counted() {
     let text = article(4, 20);
     let lines = [
         json!({ "url": "http://a/", "text": text, "fetched_at": "soon", "passthrough": "p".repeat(5_000) }),
@@ -240,6 +294,123 @@ fn broken_warc_records_cost_only_themselves() {
     }
 }
 
+/// A record that is no page, with too great a length, swallowed the rest of the file, and the exit status was 0.
+#[test]
+fn a_warc_record_that_claims_too_much_is_told_and_costs_only_itself() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let record = |kind: &str, id: usize, more: usize| {
+        let body = format!("HTTP/1.1 200 OK\r\n\r\n<p>{}</p>", article(id, 30));
+        let length = body.len() + more;
+        format!(
+            "WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Target-URI: http://a/{id}\r\nContent-Length: {length}\r\n\r\n{body}\r\n\r\n"
+        )
+    };
+    let file = [
+        record("response", 1, 0),
+        record("request", 2, 1_000_000),
+        record("response", 3, 0),
+        record("metadata", 4, 0),
+        record("response", 5, 700),
+        record("response", 6, 0),
+        record("warcinfo", 7, 1_000_000),
+    ];
+    for (name, bytes) in
+        [("a.warc", file.concat().into_bytes()), ("a.warc.gz", gzip(file.concat().as_bytes()))]
+    {
+        let path = write(folder.path(), name, bytes);
+        let run = run(["dedup".as_ref(), path.as_os_str()]);
+        let urls: Vec<_> =
+            run.verdicts().iter().map(|v| v["url"].as_str().expect("a url").to_owned()).collect();
+        assert_eq!(urls, ["http://a/1", "http://a/3", "http://a/6"], "{name}: {}", run.stderr);
+        assert_eq!(run.status, 3, "{name}");
+        for expected in [
+            "record 2: the WARC record of http://a/2 claims 100",
+            "record 5: the WARC record of http://a/5 claims",
+            "record 7: the WARC record of http://a/7 breaks off",
+            "1  WARC records of other types, skipped",
+        ] {
+            assert!(run.stderr.contains(expected), "{name}: {expected} is not in {}", run.stderr);
+        }
+    }
+}
+
+/// An explanation quoted the value that it complained about, escaped: a dead letter of 231 MB.
+#[test]
+fn dead_letters_are_small_whatever_they_complain_about() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let letters = folder.path().join("dead.jsonl");
+    let long = r"\u0001".repeat(1 << 20);
+    let lines = [
+        format!(r#""{long}""#),
+        format!(r#"{{"url":"http://a/","status":"{long}"}}"#),
+        format!(r#"{{"url":"http://a/","text":[{}]}}"#, "1,".repeat(1 << 20)),
+        format!(r#"{{"url":"http://a/","html_b64":"!{long}"}}"#),
+        long.clone(),
+    ];
+    // And one above the limit of a line.
+    let lines = [lines.join("\n"), format!("{{\"url\":7,\"text\":\"{}\"}}", "x".repeat(40 << 20))].join("\n");
+    let sizes: Vec<u64> = lines.lines().map(|line| line.len() as u64).collect();
+    let arguments = ["dedup", "-", "--dead-letters", letters.to_str().expect("UTF-8")];
+    let run = run_with_input(arguments, &lines);
+    assert_eq!(run.status, 3, "{}", run.stderr);
+    let letters = std::fs::read_to_string(&letters).expect("dead letters");
+    assert_eq!(letters.lines().count(), sizes.len(), "{letters:.2000}");
+    for (letter, bytes) in letters.lines().zip(sizes) {
+        assert!(letter.len() < 16 * 1024, "{} bytes: {letter:.300}", letter.len());
+        let letter: Value = serde_json::from_str(letter).expect("JSON");
+        assert_eq!(letter["raw_bytes"], bytes, "the true size: {:.300}", letter.to_string());
+    }
+}
+
+#[test]
+fn a_passthrough_comes_back_on_one_line_or_not_at_all() {
+    let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    let page = |passthrough: &str| {
+        format!("{{\"url\":\"http://a/\",\"text\":\"{}\",\"passthrough\":{passthrough}}}\n", article(1, 20))
+    };
+    let cases = [
+        ("{ \"a b\" :\t[1.0, 2 ] }\r".to_owned(), r#"{"a b":[1.0,2]}"#.to_owned()),
+        (nested(126), nested(126)),
+        (nested(127), "null".to_owned()),
+        (nested(2_000), "null".to_owned()),
+        (r#""\ud800""#.to_owned(), r#""\ufffd""#.to_owned()),
+    ];
+    let run = dedup(cases.each_ref().map(|(given, _)| page(given)).concat());
+    assert_eq!(run.stdout.lines().count(), cases.len());
+    for (line, (given, expected)) in run.stdout.lines().zip(&cases) {
+        assert!(line.ends_with(&format!(",\"passthrough\":{expected}}}")), "{given}: {line}");
+    }
+    assert_eq!(run.verdicts().len(), cases.len(), "all can be read");
+    assert!(run.stderr.contains("2  passthrough above 4 KiB or nested too deep, left out"), "{}", run.stderr);
+    assert!(run.stderr.contains("1  lone surrogates replaced"), "{}", run.stderr);
+}
+
+/// `corpus.by = "host"` took a host of any length, whose bytes go into every centroid.
+#[test]
+fn the_name_of_a_corpus_is_bounded() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = write(folder.path(), "leitong.toml", "[corpus]\nby = \"host\"\n");
+    let host = |length: usize| "h".repeat(length);
+    let pages: String = [256, 257, 8_000]
+        .map(|length| {
+            let page = json!({ "url": format!("http://{}/", host(length)), "text": article(1, 20) });
+            format!("{page}\n")
+        })
+        .concat();
+    let run = run_with_input(["dedup", "--config", config.to_str().expect("UTF-8"), "-"], pages);
+    let corpora: Vec<String> = run
+        .verdicts()
+        .iter()
+        .map(|verdict| verdict["corpus"].as_str().expect("a corpus").to_owned())
+        .collect();
+    assert_eq!(corpora[0], host(256));
+    assert!(corpora[1..].iter().all(|corpus| corpus.len() == 32) && corpora[1] != corpora[2], "{corpora:?}");
+    assert!(
+        run.verdicts().iter().all(|verdict| verdict["kind"] == "UNIQUE"),
+        "pages of different hosts never meet"
+    );
+}
+
 #[test]
 fn outputs_that_cannot_be_written_are_errors() {
     let input = page("a", &article(1, 20));
@@ -259,6 +430,9 @@ fn inputs_that_cannot_be_read_are_errors() {
         (&["dedup", "examples/pages.jsonl", "--output", "examples/pages.jsonl"], 2, "--output"),
         (&["dedup", "--detector", "md5", "examples/pages.jsonl"], 2, "simhash"),
         (&["dedup", "--threads", "many"], 2, "--threads"),
+        (&["dedup", "--threads", "1025"], 2, "--threads 1025: must be from 0 (one a core) to 1024"),
+        (&["dedup", "--threads", "18446744073709551615"], 2, "to 1024"),
+        (&["eval", "--threads", "100000", "examples/pages.jsonl"], 2, "to 1024"),
         (&["dedup", "--config", "no-such-file.toml", "examples/pages.jsonl"], 2, "no-such-file.toml"),
         (&["nonsense"], 2, "nonsense"),
     ] {

@@ -194,7 +194,7 @@ fn live_input_is_answered_at_once() {
     for number in 0..3 {
         input.write_all(page(&number.to_string(), &common::article(number, 20)).as_bytes()).expect("written");
         let mut line = String::new();
-        // Without an answer to each page before the next one, this would wait for ever.
+        // Without an answer to each page before the next one, this would wait permanently.
         output.read_line(&mut line).expect("read");
         assert!(line.contains(&format!("\"page_id\":\"{number}\"")), "{line}");
     }

@@ -31,7 +31,7 @@ fn every_sample_page_gets_its_verdict() {
 fn a_verdict_says_what_the_contract_promises() {
     let verdicts = run(["dedup", "examples/pages.jsonl"]).verdicts();
     let pages: HashMap<_, _> = sample_pages().into_iter().map(|p| (p["id"].clone(), p)).collect();
-    const FIELDS: [&str; 23] = [
+    const FIELDS: [&str; 26] = [
         "page_id",
         "url",
         "corpus",
@@ -44,6 +44,9 @@ fn a_verdict_says_what_the_contract_promises() {
         "detector",
         "distance",
         "similarity",
+        "relation",
+        "share",
+        "canonical_share",
         "fingerprint",
         "text_digest",
         "source",
@@ -63,6 +66,7 @@ fn a_verdict_says_what_the_contract_promises() {
         assert_eq!(verdict["log_offset"], line - 1);
         let duplicate = verdict["kind"] == "EXACT_DUPLICATE" || verdict["kind"] == "NEAR_DUPLICATE";
         assert_eq!(duplicate, !verdict["distance"].is_null(), "{verdict}");
+        assert_eq!(duplicate, !verdict["relation"].is_null(), "{verdict}");
         assert_eq!(verdict["kind"] == "UNDECIDABLE", !verdict["reason"].is_null(), "{verdict}");
         assert_eq!(verdict["kind"] == "UNDECIDABLE", verdict["cluster_id"].is_null(), "{verdict}");
         if duplicate {

@@ -86,6 +86,18 @@ fn eval_writes_tables_json_and_a_page_without_network() {
     assert_eq!(simhash["stream"]["right"], 12, "{}", first.stdout);
     assert_eq!(simhash["stream"]["wrong"], 0);
     assert_eq!(report["labelled"], true);
+    // Which of them, why, and how sure: in all three formats.
+    let recommended = report["recommendation"]["detector"].as_str().expect("one of them");
+    let why = report["recommendation"]["why"].to_string();
+    assert!(names.contains(&recommended) && why.contains("are few: take it for a guess"), "{why}");
+    let alike = report["recommendation"]["not_told_apart"].as_array().expect("a list");
+    assert!(alike.contains(&json!("shingle")) && why.contains("intervals overlap"), "{why}");
+    for (format, text) in
+        [("text", &first.stdout), ("HTML", &std::fs::read_to_string(&html).expect("a page"))]
+    {
+        assert!(text.contains(&format!("For these pages: {recommended}")), "{format}:\n{text}");
+        assert!(text.contains("take it for a guess"), "{format}");
+    }
     let html = std::fs::read_to_string(&html).expect("a page");
     assert!(html.starts_with("<!doctype html>") && html.contains("<polyline") && html.contains("<rect"));
     for foreign in ["http://", "https://", "<script", "src="] {
@@ -239,6 +251,10 @@ fn tune_asks_and_keeps_the_answers() {
     let asked = run_with_input(arguments, "y\nmaybe\nyes\nn\nq\n");
     assert_eq!(asked.status, 0, "{}", asked.stderr);
     assert!(asked.stderr.contains("1 of 4: one text?"), "{}", asked.stderr);
+    // Two beginnings that are the same say nothing: what only one of the two has is what there is to judge.
+    for shown in ["only in ", "of the words are in both"] {
+        assert!(asked.stderr.contains(shown), "{shown} is not in\n{}", asked.stderr);
+    }
     let answers = std::fs::read_to_string(&labels).expect("answers");
     let near: Vec<Value> = answers
         .lines()

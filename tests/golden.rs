@@ -7,10 +7,10 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use leitong::config::detectors::DETECTORS;
 use leitong::config::{Config, load};
-use leitong::fingerprint::DETECTORS;
-use leitong::fingerprint::record::{LogRecord, Outcome, Place};
-use leitong::pipeline::fingerprint_half::FingerprintHalf;
+use leitong::pipeline::fingerprint_stage::FingerprintStage;
+use leitong::record::{LogRecord, Outcome, Place};
 use leitong::source::{Payload, Record};
 
 const TEXTS: &str = include_str!("golden/texts.jsonl");
@@ -18,7 +18,7 @@ const GOLDEN: &str = "tests/golden/fingerprints.tsv";
 
 /// The whole fingerprint of each text in hex, and its digest.
 fn fingerprints(name: &str, config: Config) -> String {
-    let half = FingerprintHalf::new(config).expect("a right configuration");
+    let half = FingerprintStage::new(config).expect("a right configuration");
     let mut workspace = half.workspace();
     let mut table = String::new();
     for (line, json) in (1..).zip(TEXTS.lines()) {

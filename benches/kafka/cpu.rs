@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use leitong::config::Config;
-use leitong::pipeline::kafka::client;
+use leitong::kafka::client;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 
 use crate::broker::bootstrap;

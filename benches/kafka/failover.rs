@@ -90,7 +90,7 @@ pub(crate) fn failover() {
     );
 }
 
-/// How long verdicts stay away when the owner of a million centres is killed: by default, with snapshots, and with a
+/// How long verdicts stay away when the owner of a million centroids is killed: by default, with snapshots, and with a
 /// standby; and whether snapshots hold verdicts up. Default settings otherwise.
 pub(crate) fn takeover() {
     for (name, more) in [
@@ -137,7 +137,7 @@ pub(crate) fn takeover() {
         stop.store(true, Ordering::Relaxed);
         crawler.join().expect("it ends");
         println!(
-            "takeover: {name}: a million centres; longest time between verdicts before it {:.0} ms, snapshots written in \
+            "takeover: {name}: a million centroids; longest time between verdicts before it {:.0} ms, snapshots written in \
              {written:?} s; owner killed: next verdict after {away:.1} s, of which the restore took {restore:.2} s, \
              reading {records} records",
             longest.as_secs_f64() * 1e3

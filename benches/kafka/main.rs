@@ -1,5 +1,5 @@
 //! The figures of docs/kafka.md, over a real broker: `make bench-kafka`, or
-//! `cargo bench --bench kafka -- cpu delay owner restore failover takeover scaling` for some of them.
+//! `cargo bench --bench kafka -- cpu delay owner restore failover losses takeover scaling` for some of them.
 //!
 //! The broker runs on the same machine, and takes its share of the cores.
 
@@ -11,6 +11,7 @@ mod common;
 mod cpu;
 mod delay;
 mod failover;
+mod losses;
 mod owner;
 mod restore;
 mod scaling;
@@ -28,12 +29,13 @@ fn main() {
     }
     let chosen: Vec<String> =
         std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
-    let benches: [(&str, fn()); 7] = [
+    let benches: [(&str, fn()); 8] = [
         ("cpu", cpu::cpu),
         ("delay", delay::delay),
         ("owner", owner::owner),
         ("restore", restore::restore),
         ("failover", failover::failover),
+        ("losses", losses::losses),
         ("takeover", failover::takeover),
         ("scaling", scaling::scaling),
     ];

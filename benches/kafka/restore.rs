@@ -6,8 +6,9 @@ use leitong::changelog::{Identity, change_record, position_message, position_rec
 use leitong::cluster::{Centroid, Change, Position};
 use leitong::config::Config;
 use leitong::config::hash::cluster_hash;
+use leitong::log::identity::TopicIds;
 use leitong::log::watermarks::Watermarks;
-use leitong::pipeline::fingerprint_half::FingerprintHalf;
+use leitong::pipeline::fingerprint_stage::FingerprintStage;
 use rdkafka::producer::Producer;
 
 use crate::broker::bootstrap;
@@ -15,16 +16,16 @@ use crate::broker::topics::{self, Row};
 use crate::broker::worker::Installation;
 use crate::{cpu_seconds, median};
 
-/// Centres in the tables that are restored.
+/// Centroids in the tables that are restored.
 const CENTROIDS: u64 = 1_000_000;
 
-/// An installation whose changelog holds so many centres, of pages that are in the log no more.
+/// An installation whose changelog holds so many centroids, of pages that are in the log no more.
 pub(crate) fn filled(name: &str, more: &str) -> Installation {
     let more = format!("{more}[kafka.create]\npage_partitions = 3\n");
     let installation = Installation::new(&bootstrap(), name, &more);
     let config = Config::default();
-    let half = FingerprintHalf::new(config.clone()).expect("the default settings");
-    let detector = half.detector();
+    let stage = FingerprintStage::new(config.clone()).expect("the default settings");
+    let detector = stage.detector();
     let length =
         (1..1000).find(|length| detector.is_fingerprint(&vec![7; *length])).expect("some length is right");
     let producer = topics::producer(&installation.bootstrap);
@@ -44,8 +45,11 @@ pub(crate) fn filled(name: &str, more: &str) -> Installation {
             page_id: format!("{:032x}", u128::from(log_offset).wrapping_mul(0x9e37_79b9_7f4a_7c15)).into(),
             url: format!("https://news.example.com/articles/2026/11/{log_offset}.html").into(),
         };
-        let change =
-            Change::Founded { corpus: "default".into(), fingerprint_hash: half.fingerprint_hash(), centroid };
+        let change = Change::Founded {
+            corpus: "default".into(),
+            fingerprint_hash: stage.fingerprint_hash(),
+            centroid,
+        };
         let record = change_record(&change, 1, 0, &**detector);
         topics::send(&producer, &log, &Row { value: Some(vec![0]), ..Row::default() });
         topics::send(
@@ -57,10 +61,11 @@ pub(crate) fn filled(name: &str, more: &str) -> Installation {
     let identity = Identity {
         log_partition: 0,
         log_partition_count: 1,
-        fingerprint_hash: half.fingerprint_hash(),
+        fingerprint_hash: stage.fingerprint_hash(),
         cluster_hash: cluster_hash(&config, &**detector),
         corpus_hash: 0,
         app_hash: 0,
+        topic_ids: TopicIds::default(),
     };
     let position = Position { log_generation: 1, next_log_offset: CENTROIDS, ..Position::default() };
     let record =
@@ -83,13 +88,13 @@ pub(crate) fn restore() {
         let cpu = cpu_seconds(&worker.pid().to_string()) - before;
         let seconds = worker.metric("leitong_restore_seconds");
         assert_eq!(worker.metric("leitong_restored_centroids"), CENTROIDS as f64);
-        println!("restore: {CENTROIDS} centres in {seconds:.2} s, {cpu:.2} s of CPU");
+        println!("restore: {CENTROIDS} centroids in {seconds:.2} s, {cpu:.2} s of CPU");
         rates.push(CENTROIDS as f64 / cpu / 1e6);
         memory = worker.resident_bytes() / CENTROIDS;
         assert_eq!(worker.terminate(30), 0);
     }
     println!(
-        "restore: {:.2} M centres a second and core, {memory} bytes resident a centre\n",
+        "restore: {:.2} M centroids a second and core, {memory} bytes resident a centroid\n",
         median(&mut rates)
     );
 }

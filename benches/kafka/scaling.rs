@@ -1,4 +1,4 @@
-//! The stateless half with one process and with two, each on a core of its own.
+//! The stateless stage with one process and with two, each on a core of its own.
 
 use std::fs;
 use std::process::Command;
@@ -49,7 +49,7 @@ fn web_pages(count: usize, partitions: usize) -> Vec<Row> {
     (0..count).map(page).collect()
 }
 
-/// The stateless half with one process and with two, each on a core of its own.
+/// The stateless stage with one process and with two, each on a core of its own.
 pub(crate) fn scaling() {
     let rows = web_pages(6_000, 4);
     let mut rates: [Vec<f64>; 2] = Default::default();

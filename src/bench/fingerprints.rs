@@ -1,12 +1,14 @@
 //! SimHash fingerprints that no text has: any number of them, by a seed.
 
+use crate::detectors::simhash;
 use crate::eval::random::Random;
-use crate::fingerprint::simhash;
+use crate::fingerprint::numbers::SLOT_BYTES;
+use crate::fingerprint::sketch::{BANDS, Values};
 
 /// Bands that a page near another does not share with it, and values of the sketch in which they differ.
-const BANDS_CHANGED: usize = 4;
+const BANDS_CHANGED: usize = 8;
 const VALUE_BYTES_CHANGED: usize = 8;
-/// Large enough that no demand for short texts applies.
+/// Large enough that no demand on short texts applies.
 const SIZE: u16 = 3_000;
 
 /// Where fingerprints come from.
@@ -43,7 +45,7 @@ impl Fingerprints {
     pub fn get(&self, number: u64) -> Box<[u8]> {
         let mut random = Random::new(self.seed, number);
         let (hash, values, bands) = self.parts(&mut random);
-        simhash::encode(hash, SIZE, &values, bands)
+        simhash::encode(hash, SIZE, &values, &[0; SLOT_BYTES], bands)
     }
 
     /// One near that of this number, `distance` bits apart.
@@ -58,10 +60,10 @@ impl Fingerprints {
         hash ^= flipped;
         bands[..BANDS_CHANGED].iter_mut().for_each(|band| *band = random.next_bits() as u32);
         values[..VALUE_BYTES_CHANGED].iter_mut().for_each(|values| *values = random.next_bits() as u8);
-        simhash::encode(hash, SIZE, &values, bands)
+        simhash::encode(hash, SIZE, &values, &[0; SLOT_BYTES], bands)
     }
 
-    fn parts(&self, random: &mut Random) -> (u64, [u8; 32], [u32; 8]) {
+    fn parts(&self, random: &mut Random) -> (u64, Values, [u32; BANDS]) {
         let hash = if self.set.iter().all(|set| *set == 0.5) {
             random.next_bits()
         } else {

@@ -63,7 +63,7 @@ impl Display for Report {
         }
         writeln!(
             f,
-            "\nThe centroid table, one core, half of the queries near a centre\n\n\
+            "\nThe centroid table, one core, half of the queries near a centroid\n\n\
              | look-up | fingerprints | centroids | look-ups/s | found | duplicates/s | insertions/s | bytes hot | bytes cold |\n\
              |---|---|---|---|---|---|---|---|---|"
         )?;

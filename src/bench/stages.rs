@@ -6,17 +6,19 @@ use serde::Serialize;
 
 use crate::cluster::{Clusterer, Position};
 use crate::config::Config;
+use crate::detectors::simhash::simhash_of;
 use crate::fingerprint::digest::text_digest;
-use crate::fingerprint::record::{LogRecord, Outcome};
-use crate::fingerprint::simhash::simhash_of;
+use crate::fingerprint::secret::DigestHash;
 use crate::page::json::Rules;
-use crate::page::timestamp::Timestamp;
-use crate::page::{Body, Page};
-use crate::pipeline::cluster_half::{ClusterHalf, Conclusion};
+use crate::pipeline::cluster_stage::ClusterStage;
 use crate::pipeline::document;
-use crate::pipeline::fingerprint_half::{FingerprintHalf, read_page};
+use crate::pipeline::fingerprint_stage::{FingerprintStage, read_page};
+use crate::record::timestamp::Timestamp;
+use crate::record::{LogRecord, Outcome};
 use crate::segment::{Segmenter, Terms};
 use crate::source::Record;
+use crate::verdict::Conclusion;
+use crate::work::Work;
 
 /// Rounds over all pages; of each page and stage the quickest counts, so that other work on the machine disturbs little.
 const ROUNDS: usize = 3;
@@ -47,13 +49,13 @@ pub struct StageFigures {
 pub fn measure(
     records: Vec<Record>,
     config: &Config,
-    half: &FingerprintHalf,
+    half: &FingerprintStage,
     segmenter: &Segmenter,
 ) -> StageFigures {
     let detector = half.detector();
     let rules = Rules { page_bytes_max: config.page.bytes_max, url_required: false };
     let clusterer = Clusterer::new(detector.clone(), config.expiry.clone(), Position::default());
-    let mut cluster_half = ClusterHalf::new(clusterer, detector.clone(), 0);
+    let mut cluster_stage = ClusterStage::new(clusterer, detector.clone(), 0);
     let mut workspace = half.workspace();
     let mut terms = Terms::default();
     let mut buffer = Vec::new();
@@ -80,9 +82,11 @@ pub fn measure(
                 times[stage] = times[stage].min(since.elapsed());
                 since = Instant::now();
             };
-            let Ok(reading) = document::read(&page, workspace.extractor()) else { break };
+            let Ok(reading) = document::read(&page, workspace.extractor(), &mut Work::unbounded()) else {
+                break;
+            };
             done(1);
-            std::hint::black_box(text_digest(&reading.document, &mut buffer));
+            std::hint::black_box(text_digest(&reading.document, &DigestHash::default(), &mut buffer));
             done(2);
             segmenter.segment(&reading.document, &mut terms);
             done(3);
@@ -90,7 +94,8 @@ pub fn measure(
             done(4);
             if round == 0 {
                 // A second time it would be a duplicate of itself.
-                let conclusion = cluster_half.conclude(LogRecord::Page(log_record.clone()), Timestamp::now());
+                let conclusion =
+                    cluster_stage.conclude(LogRecord::Page(log_record.clone()), Timestamp::now());
                 done(5);
                 let Conclusion::Verdict(verdict) = &conclusion else { break };
                 std::hint::black_box(serde_json::to_vec(verdict).ok());
@@ -101,7 +106,7 @@ pub fn measure(
         if times.iter().all(|time| *time < Duration::MAX) {
             totals.iter_mut().zip(times).for_each(|(total, time)| *total += time);
             pages += 1;
-            page_bytes += body_bytes(&page);
+            page_bytes += page.body.bytes();
         }
     }
     let average = |sum: usize| sum as f64 / pages.max(1) as f64;
@@ -117,13 +122,5 @@ pub fn measure(
         micros,
         micros_a_page,
         hashes,
-    }
-}
-
-fn body_bytes(page: &Page) -> usize {
-    match &page.body {
-        Body::Text(text) | Body::Html(text) => text.len(),
-        Body::HtmlBytes(bytes) => bytes.len(),
-        Body::Missing | Body::TooLarge(_) => 0,
     }
 }

@@ -9,10 +9,10 @@ use super::fingerprints::Fingerprints;
 use super::median;
 use crate::cluster::{Centroid, Clusterer, Position, Query};
 use crate::config::{Candidates, Config, Confirm, ExpiryConfig};
+use crate::detectors::simhash::SimHash;
 use crate::eval::random::Random;
 use crate::fingerprint::Detector;
-use crate::fingerprint::record::FingerprintRecord;
-use crate::fingerprint::simhash::SimHash;
+use crate::record::FingerprintRecord;
 
 /// Look-ups and insertions that are done at once.
 const BATCH: usize = 1_024;
@@ -34,17 +34,17 @@ pub struct Plan {
 /// What was measured at one size.
 #[derive(Debug, Clone, Serialize)]
 pub struct TableFigures {
-    /// How centres are found.
+    /// How centroids are found.
     pub look_up: String,
     /// Where fingerprints come from.
     pub fingerprints: &'static str,
     /// Centroids in the table.
     pub centroids: usize,
-    /// Look-ups a second, half of the queries near a centre; all near centres found and compared.
+    /// Look-ups a second, half of the queries near a centroid; all near centroids found and compared.
     pub look_ups_per_second: f64,
-    /// Queries near a centre whose centre was found, of 100.
+    /// Queries near a centroid whose centroid was found, of 100.
     pub found_percent: f64,
-    /// Decisions a second on duplicates: look-up, and all that their verdicts say of the centre.
+    /// Decisions a second on duplicates: look-up, and all that their verdicts say of the centroid.
     pub duplicates_per_second: f64,
     /// Insertions a second, on the way from the last size to this one.
     pub insertions_per_second: f64,
@@ -79,7 +79,7 @@ pub fn plain_detector(max_distance: u32) -> (String, Arc<dyn Detector>) {
     (format!("distance {max_distance}"), Arc::new(SimHash::new(&config)))
 }
 
-/// Fills a table to each size in turn. `max_distance`: how far near queries are from their centre at most.
+/// Fills a table to each size in turn. `max_distance`: how far near queries are from their centroid at most.
 /// `memory_is_short` is asked now and then; where it says yes, this size and those above are left out.
 pub fn measure(
     (look_up, detector): &(String, Arc<dyn Detector>),
@@ -186,7 +186,7 @@ impl Queries {
         fingerprints.near(self.random.below(self.size) as u64, distance)
     }
 
-    /// Near no centre but by chance.
+    /// Near no centroid but by chance.
     fn other(&mut self, fingerprints: &Fingerprints) -> Box<[u8]> {
         fingerprints.get(self.size as u64 + 1 + (self.random.next_bits() >> 1))
     }

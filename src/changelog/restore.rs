@@ -1,21 +1,22 @@
 //! Records of the changelog → the table they describe.
 //!
 //! Invariants: the table is the one whose last transaction was read, or there is an error; nothing is begun
-//! anew where anything was there. Memory: the live centres, and those whose tombstone is still to come.
+//! anew where anything was there. Memory: the live centroids, and those whose tombstone is still to come.
 
 use std::sync::Arc;
 
 use prost::Message;
 use thiserror::Error;
 
-use super::{Identity, POSITION_KEY};
+use super::centroid;
+use super::{Identity, POSITION_KEY, topic_ids};
+use crate::cluster::ExpiryConfig;
 use crate::cluster::{ClusterId, Clusterer, Position};
-use crate::config::ExpiryConfig;
 use crate::fingerprint::Detector;
+use crate::log::identity::{Replaced, TopicId};
 use crate::log::watermarks::{Watermark, Watermarks};
-use crate::page::timestamp::Timestamp;
 use crate::proto::{self, FORMAT_VERSION};
-use crate::snapshot::centroid;
+use crate::record::timestamp::Timestamp;
 
 /// Why a table cannot be restored.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
@@ -46,13 +47,16 @@ pub enum RestoreError {
         /// As the topic has.
         wanted: u32,
     },
+    /// The log or the changelog is another topic than the one that the table was made with.
+    #[error(transparent)]
+    Replaced(#[from] Replaced),
     /// Another installation writes to it.
     #[error(
         "the changelog was written under another kafka.app: two installations that share topics would give each page \
          two verdicts; use the old name, or topics of its own (kafka.topics.*)"
     )]
     OtherApp,
-    /// The settings right of the log have changed.
+    /// The settings downstream of the log have changed.
     #[error(
         "the settings of clustering have changed: the table was made with cluster_hash {found:016x}, this \
          instance has {wanted:016x}; run with the old settings, or accept the change from log offset {at} on with \
@@ -107,11 +111,11 @@ impl Restoration {
         }
     }
 
-    /// Takes a live centre of a snapshot of the changelog; its position is to follow.
+    /// Takes a live centroid of a snapshot of the changelog; its position is to follow.
     ///
     /// # Errors
     /// As [`Self::take`].
-    pub fn take_saved(
+    pub fn apply_snapshot(
         &mut self,
         position: &proto::Position,
         log_offset: u64,
@@ -123,7 +127,7 @@ impl Restoration {
     }
 
     /// Takes the position of a snapshot of the changelog.
-    pub fn take_saved_position(&mut self, position: proto::Position) {
+    pub fn apply_snapshot_position(&mut self, position: proto::Position) {
         self.position = Some(position);
     }
 
@@ -145,16 +149,16 @@ impl Restoration {
         let id = key.try_into().map(ClusterId::from_bytes);
         let id = id.map_err(|_| RestoreError::Damaged(format!("a key of {} bytes", key.len())))?;
         if *self.log_generation.get_or_insert(id.log_generation) != id.log_generation {
-            return Err(damaged("centres of two logs"));
+            return Err(damaged("centroids of two logs"));
         }
         match value {
-            // A tombstone whose centre is compacted away, or one that takes the oldest.
+            // A tombstone whose centroid is compacted away, or one that takes the oldest.
             None => {
                 let known = self.clusterer.oldest_log_offset().is_some_and(|oldest| oldest <= id.log_offset);
                 if known && self.newest >= Some(id.log_offset) && !self.clusterer.forget_oldest(id.log_offset)
                 {
                     return Err(RestoreError::Damaged(format!(
-                        "centre {} was let go out of order",
+                        "centroid {} was evicted out of order",
                         id.log_offset
                     )));
                 }
@@ -163,12 +167,12 @@ impl Restoration {
             }
             Some(value) => {
                 let mut message = proto::Centroid::decode(value)
-                    .map_err(|error| RestoreError::Damaged(format!("a centre is broken: {error}")))?;
+                    .map_err(|error| RestoreError::Damaged(format!("a centroid is broken: {error}")))?;
                 known(message.format_version)?;
                 let centroid =
                     centroid::from_message(&mut message, &*self.detector).map_err(RestoreError::Damaged)?;
                 if centroid.log_offset != id.log_offset || self.newest >= Some(id.log_offset) {
-                    return Err(RestoreError::Damaged(format!("centre {} is out of order", id.log_offset)));
+                    return Err(RestoreError::Damaged(format!("centroid {} is out of order", id.log_offset)));
                 }
                 self.newest = Some(id.log_offset);
                 self.clusterer.restore(&message.corpus, message.fingerprint_hash, &centroid);
@@ -183,7 +187,7 @@ impl Restoration {
         self.position.as_ref()
     }
 
-    /// Centres so far.
+    /// Centroids so far.
     #[must_use]
     pub fn centroid_count(&self) -> usize {
         self.clusterer.centroid_count()
@@ -202,34 +206,30 @@ impl Restoration {
         let Some(saved) = self.position else {
             return match self.newest {
                 None => Ok(None),
-                Some(_) => Err(RestoreError::Damaged("centres without a position record".to_owned())),
+                Some(_) => Err(RestoreError::Damaged("centroids without a position record".to_owned())),
             };
         };
+        // First of all: what else does not fit may follow from it.
+        topic_ids(&saved).verify(&identity.topic_ids)?;
         let count = self.clusterer.centroid_count() as u64;
         if saved.centroid_count != count {
-            let message = format!("{count} centres where the position record says {}", saved.centroid_count);
+            let message =
+                format!("{count} centroids where the position record says {}", saved.centroid_count);
             return Err(RestoreError::Damaged(message));
         }
-        if saved.log_partition != identity.log_partition
-            || self.log_generation.is_some_and(|generation| generation != saved.log_generation)
-        {
-            return Err(RestoreError::Damaged("it belongs to another log or partition".to_owned()));
+        // A centroid and a tombstone of a transaction whose position is missing would leave the count as it was.
+        if let Some(newest) = self.newest.filter(|newest| *newest >= saved.next_log_offset) {
+            return Err(RestoreError::Damaged(format!(
+                "centroid {newest} where the position record says that the log was read up to {}",
+                saved.next_log_offset
+            )));
         }
-        if saved.log_partition_count != identity.log_partition_count {
-            let (found, wanted) = (saved.log_partition_count, identity.log_partition_count);
-            return Err(RestoreError::PartitionCount { found, wanted });
+        if self.log_generation.is_some_and(|generation| generation != saved.log_generation) {
+            return Err(other_log());
         }
-        if saved.app_hash.is_some_and(|found| found != identity.app_hash) {
-            return Err(RestoreError::OtherApp);
-        }
-        let mut cluster_hash_since = saved.cluster_hash_since;
-        if saved.cluster_hash != identity.cluster_hash {
-            let (found, wanted, at) = (saved.cluster_hash, identity.cluster_hash, saved.next_log_offset);
-            if accepted != Some(wanted) {
-                return Err(RestoreError::ClusterHash { found, wanted, at });
-            }
-            cluster_hash_since = at;
-        }
+        check_identity(&saved, identity, accepted)?;
+        let same_settings = saved.cluster_hash == identity.cluster_hash;
+        let cluster_hash_since = if same_settings { saved.cluster_hash_since } else { saved.next_log_offset };
         let mut clusterer = self.clusterer;
         clusterer.set_position(Position {
             log_generation: saved.log_generation,
@@ -239,6 +239,36 @@ impl Restoration {
         });
         Ok(Some(Restored { clusterer, watermarks: watermarks(&saved), cluster_hash_since }))
     }
+}
+
+/// Whether the table of the position record `saved` belongs to `identity`, or to other settings that are `accepted`.
+///
+/// # Errors
+/// [`RestoreError`], where it does not.
+pub fn check_identity(
+    saved: &proto::Position,
+    identity: &Identity,
+    accepted: Option<u64>,
+) -> Result<(), RestoreError> {
+    if saved.log_partition != identity.log_partition {
+        return Err(other_log());
+    }
+    if saved.log_partition_count != identity.log_partition_count {
+        let (found, wanted) = (saved.log_partition_count, identity.log_partition_count);
+        return Err(RestoreError::PartitionCount { found, wanted });
+    }
+    if saved.app_hash.is_some_and(|found| found != identity.app_hash) {
+        return Err(RestoreError::OtherApp);
+    }
+    let (found, wanted, at) = (saved.cluster_hash, identity.cluster_hash, saved.next_log_offset);
+    if found != wanted && accepted != Some(wanted) {
+        return Err(RestoreError::ClusterHash { found, wanted, at });
+    }
+    Ok(())
+}
+
+fn other_log() -> RestoreError {
+    RestoreError::Damaged("it belongs to another log or partition".to_owned())
 }
 
 /// The watermarks in a position record.
@@ -252,6 +282,7 @@ pub fn watermarks(position: &proto::Position) -> Watermarks {
             offset: saved.offset,
             newest_timestamp_ms: saved.newest_timestamp_ms,
             gap_accepted: saved.gap_accepted,
+            topic_id: saved.topic_id.as_ref().and_then(|id| TopicId::from_bytes(id)),
         };
         watermarks.restore(&saved.topic, saved.partition, watermark);
     }

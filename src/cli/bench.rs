@@ -15,9 +15,10 @@ use crate::bench::report::Report;
 use crate::bench::stages;
 use crate::bench::table::{self, Plan, TableFigures};
 use crate::config::Config;
-use crate::fingerprint::record::Place;
-use crate::pipeline::fingerprint_half::FingerprintHalf;
+use crate::pipeline::fingerprint_stage::FingerprintStage;
+use crate::record::Place;
 use crate::source::{Payload, Record, Source};
+use crate::telemetry::terminal;
 
 /// Bytes of pages that are read at most: they stay in memory.
 const BYTES_MAX: usize = 256 << 20;
@@ -53,7 +54,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let config = settings::config(arguments.config.as_deref(), None, None)?;
-    let half = FingerprintHalf::new(config.clone()).map_err(Wrong::from)?;
+    let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;
     let segmenter = settings::segmenter(&config)?;
     if let Some(distance) = arguments.distances.iter().find(|distance| **distance > 16) {
         return Err(wrong(format_args!("--distances {distance}: the greatest is 16")));
@@ -65,8 +66,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         [] => vec!["the sample pages".to_owned()],
         named => named.iter().map(|path| path.display().to_string()).collect(),
     };
-    eprintln!("leitong: {} records of {}", records.len(), inputs.join(", "));
-    let stages = stages::measure(records, &config, &half, &segmenter);
+    terminal::note(format_args!("{} records of {}", records.len(), inputs.join(", ")));
+    let stages = stages::measure(records, &config, &stage, &segmenter);
     if stages.pages == 0 {
         return Err(wrong("none of the pages has a fingerprint: there is nothing to measure"));
     }
@@ -76,7 +77,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         documents::write(path, &(serde_json::to_string_pretty(&report)? + "\n"))?;
     }
     if arguments.json.as_deref() != Some(Path::new("-")) {
-        print!("{report}");
+        documents::print(&report.to_string())?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -93,7 +94,7 @@ fn table(arguments: &Arguments, config: &Config, plan: &Plan, hashes: &[u64]) ->
     let mut figures = Vec::new();
     for (detector, max_distance) in std::iter::once(configured).chain(plain) {
         for source in &sources {
-            let progress = |what: &str| eprintln!("leitong: {what}");
+            let progress = |what: &str| terminal::note(what);
             figures.extend(table::measure(
                 &detector,
                 max_distance,
@@ -143,6 +144,6 @@ fn read(inputs: &[PathBuf], config: &Config) -> anyhow::Result<Vec<Record>> {
             return Ok(records);
         }
     }
-    eprintln!("leitong: only the first {} MB of the pages are taken", BYTES_MAX >> 20);
+    terminal::note(format_args!("only the first {} MB of the pages are taken", BYTES_MAX >> 20));
     Ok(records)
 }

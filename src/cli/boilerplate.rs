@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use super::documents::Counted;
-use crate::fingerprint::paragraph::boilerplate::{HEADER, letters_hash};
+use crate::detectors::paragraph::boilerplate::{HEADER, letters_hash};
+use crate::telemetry::terminal;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -67,6 +68,6 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut file = format!("{HEADER}\n# On {pages_min} pages or more of {pages}.\n");
     common.iter().for_each(|(_, text)| file.push_str(&format!("{text}\n")));
     given.write(&file)?;
-    eprintln!("leitong: {pages} pages, {} common paragraphs", common.len());
+    terminal::note(format_args!("{pages} pages, {} common paragraphs", common.len()));
     Ok(ExitCode::SUCCESS)
 }

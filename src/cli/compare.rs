@@ -7,23 +7,36 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use clap::Args;
+use serde_json::Value;
 
+use super::difference::{Difference, cell, clip, wrap};
 use super::documents;
 use super::extract::html_page;
 use super::settings::{self, Wrong, wrong};
 use crate::cluster::{Clusterer, Decision, Position};
+use crate::config::detectors::DETECTORS;
 use crate::config::{Config, load};
-use crate::fingerprint::DETECTORS;
-use crate::fingerprint::record::{FingerprintRecord, LogRecord, Outcome, Place};
+use crate::extract::Wall;
 use crate::page::Page;
 use crate::page::json::Rules;
 use crate::pipeline::document::{self, Charset};
-use crate::pipeline::fingerprint_half::{FingerprintHalf, read_page};
+use crate::pipeline::fingerprint_stage::{FingerprintStage, read_page};
+use crate::record::{FingerprintRecord, LogRecord, Outcome, Place};
 use crate::segment::Terms;
 use crate::source::Source;
+use crate::telemetry::terminal;
+use crate::verdict::Relation;
+use crate::work::Work;
 
 /// Terms that are shown of each page.
 const TOP_TERMS: usize = 12;
+/// Columns for what is shown of one page beside the other.
+const CELL: usize = 33;
+/// Passages that are shown of each page.
+const PASSAGES: usize = 10;
+/// Items that are shown of a list, and columns of one piece of evidence.
+const ITEMS: usize = 8;
+const EVIDENCE_COLUMNS: usize = 200;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -48,63 +61,72 @@ struct Side {
     terms: Terms,
     record: Box<FingerprintRecord>,
     refusal: Option<String>,
+    wall: Option<Wall>,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let config = settings::config(arguments.config.as_deref(), arguments.detector.as_deref(), None)?;
-    let half = FingerprintHalf::new(config.clone()).map_err(Wrong::from)?;
-    let a = side(&arguments.a, &config, &half)?;
-    let b = side(&arguments.b, &config, &half)?;
+    let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;
+    let a = side(&arguments.a, &config, &stage)?;
+    let b = side(&arguments.b, &config, &stage)?;
     let mut out = String::new();
+    out.push_str(&wrap("A ", "  ", &a.name));
+    out.push_str(&wrap("B ", "  ", &b.name));
+    let _ = writeln!(out, "\n{:<12} {} B", "", cell("A", CELL));
     let mut row = |what: &str, of: &dyn Fn(&Side) -> String| {
-        let _ = writeln!(out, "{what:<16} {:<38} {}", of(&a), of(&b));
+        // What pages hold must not break the lines of this table.
+        let (a, b) = (of(&a), of(&b));
+        let (a, b) = (cell(&terminal::escape(&a), CELL), cell(&terminal::escape(&b), CELL));
+        let _ = writeln!(out, "{}", format!("{what:<12} {a} {b}").trim_end());
     };
-    row("", &|side| side.name.clone());
-    row("title", &|side| shorten(side.title.as_deref().unwrap_or("–"), 36));
+    row("title", &|side| side.title.clone().unwrap_or_else(|| "–".to_owned()));
     row("charset", &|side| {
         side.charset.map_or("decoded already".to_owned(), |charset| {
-            format!("{} ({:?}, {} malformed)", charset.name, charset.how, charset.malformed)
+            format!("{} ({:?}), {} malformed", charset.name, charset.how, charset.malformed)
         })
     });
     row("main text", &|side| match side.record.text {
         Some(text) => format!("{} characters, {} paragraphs", text.chars, side.paragraphs),
         None => side.refusal.clone().unwrap_or_else(|| "none".to_owned()),
     });
+    if a.wall.or(b.wall).is_some() {
+        row("wall", &|side| side.wall.map_or("–".to_owned(), |wall| wall.as_str().to_owned()));
+    }
     row("text digest", &|side| {
         side.record.text.map_or("–".to_owned(), |text| format!("{:032x}", text.digest))
     });
     row("terms", &|side| format!("{}, {} distinct", side.terms.terms().len(), side.terms.distinct().len()));
     row("fingerprint", &|side| match &side.record.outcome {
-        Outcome::Fingerprint(fingerprint) => half.detector().display(fingerprint),
+        Outcome::Fingerprint(fingerprint) => stage.detector().display(fingerprint),
         Outcome::Undecidable(reason) => format!("none ({})", reason.as_str()),
     });
-    if !half.detector().counts(&a.terms).is_empty() {
-        row("made of", &|side| counts(&half.detector().counts(&side.terms)));
+    if !stage.detector().counts(&a.terms).is_empty() {
+        row("made of", &|side| counts(&stage.detector().counts(&side.terms)));
     }
-    let _ = writeln!(
-        out,
-        "\ntop terms of A   {}\ntop terms of B   {}",
-        top_terms(&a.terms, None),
-        top_terms(&b.terms, None)
-    );
-    let _ = writeln!(
-        out,
-        "only in A        {}\nonly in B        {}",
-        top_terms(&a.terms, Some(&b.terms)),
-        top_terms(&b.terms, Some(&a.terms))
-    );
     out.push('\n');
-    out.push_str(&conclusion(&a, &b, &config, &half));
+    for (name, terms) in [
+        ("top terms of A", top_terms(&a.terms, None)),
+        ("top terms of B", top_terms(&b.terms, None)),
+        ("terms of A alone", top_terms(&a.terms, Some(&b.terms))),
+        ("terms of B alone", top_terms(&b.terms, Some(&a.terms))),
+    ] {
+        out.push_str(&wrap(&format!("{name:<17}"), "    ", &terms));
+    }
+    out.push('\n');
+    out.push_str("As detectors read them, in one script and in small letters:\n");
+    out.push_str(&Difference::of(a.terms.text(), b.terms.text()).show(["A", "B"], PASSAGES));
+    out.push('\n');
+    out.push_str(&conclusion(&a, &b, &config, &stage));
     if arguments.detector.is_none() {
         out.push_str(&every_detector(&a, &b, &config)?);
     }
-    print!("{out}");
+    documents::print(&terminal::escape_lines(&out))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Sends both pages through the clustering, A first, and words what comes of B.
-fn conclusion(a: &Side, b: &Side, config: &Config, half: &FingerprintHalf) -> String {
-    let detector = half.detector();
+fn conclusion(a: &Side, b: &Side, config: &Config, stage: &FingerprintStage) -> String {
+    let detector = stage.detector();
     let (Outcome::Fingerprint(of_a), Outcome::Fingerprint(of_b)) = (&a.record.outcome, &b.record.outcome)
     else {
         return "verdict: UNDECIDABLE, since a page without a fingerprint is compared with nothing\n"
@@ -117,13 +139,22 @@ fn conclusion(a: &Side, b: &Side, config: &Config, half: &FingerprintHalf) -> St
         detector.distance(comparison.distance),
         detector.similarity(of_a, of_b)
     );
+    if let Some(shares) = detector.shares(of_b, of_a) {
+        let percent = |share: u32| format!("{:.0} %", f64::from(share) / 100.0);
+        out.push_str(&format!(
+            "  B to A: {}; {} of B stands in A, and {} of A in B\n",
+            Relation::of(shares).as_str(),
+            percent(shares.of_a),
+            percent(shares.of_b)
+        ));
+    }
     for (name, value) in detector.evidence(of_a, of_b) {
-        let _ = writeln!(out, "  {name:<22} {value}");
+        out.push_str(&wrap(&format!("  {name:<22} "), "    ", &clip(&plain(&value), EVIDENCE_COLUMNS)));
     }
     let mut clusterer = Clusterer::new(Arc::clone(detector), config.expiry.clone(), Position::default());
     clusterer.decide(Some(&a.record));
     let verdict = match clusterer.decide(Some(&b.record)) {
-        Decision::Joined(centre) if centre.exact => {
+        Decision::Joined(centroid) if centroid.exact => {
             "EXACT_DUPLICATE: the texts are equal but for white space"
         }
         Decision::Joined(_) => "NEAR_DUPLICATE: B joins A's cluster",
@@ -142,34 +173,41 @@ fn every_detector(a: &Side, b: &Side, config: &Config) -> anyhow::Result<String>
         let detector = build(config, &resources).map_err(wrong)?;
         let (Some(of_a), Some(of_b)) = (detector.fingerprint(&a.terms), detector.fingerprint(&b.terms))
         else {
-            let _ = writeln!(out, "  {name:<16} no fingerprint: too little text");
+            let _ = writeln!(out, "  {name:<17} no fingerprint: too little text");
             continue;
         };
         let comparison = detector.compare(&of_a, &of_b);
         let _ = writeln!(
             out,
-            "  {name:<16} {:<8} distance {:<7} {}",
+            "  {name:<17} {:<9} distance {}, similarity {}",
             if comparison.near { "near" } else { "not near" },
             detector.distance(comparison.distance),
-            serde_json::Value::Object(detector.evidence(&of_a, &of_b))
+            detector.similarity(&of_a, &of_b)
         );
+        for (name, value) in detector.evidence(&of_a, &of_b) {
+            out.push_str(&wrap(
+                &format!("      {}: ", name.replace('_', " ")),
+                "        ",
+                &clip(&plain(&value), EVIDENCE_COLUMNS),
+            ));
+        }
     }
     Ok(out)
 }
 
-fn side(name: &str, config: &Config, half: &FingerprintHalf) -> anyhow::Result<Side> {
+fn side(name: &str, config: &Config, stage: &FingerprintStage) -> anyhow::Result<Side> {
     let page = load(name, config)?;
-    let mut workspace = half.workspace();
-    let reading = document::read(&page, workspace.extractor());
-    let (charset, title, paragraphs, refusal) = match &reading {
+    let mut workspace = stage.workspace();
+    let reading = document::read(&page, workspace.extractor(), &mut Work::up_to(config.page.work_max));
+    let (charset, title, paragraphs, wall, refusal) = match &reading {
         Ok(reading) => {
             let document = &reading.document;
-            (reading.charset, document.title.clone(), document.paragraphs.len(), None)
+            (reading.charset, document.title.clone(), document.paragraphs.len(), document.wall, None)
         }
-        Err(refusal) => (None, None, 0, Some(refusal.message.clone())),
+        Err(refusal) => (None, None, 0, None, Some(refusal.message.clone())),
     };
     let place = Place::Line { input: name.into(), line: 1 };
-    let LogRecord::Page(record) = half.process_page(place, page, &mut workspace).record else {
+    let LogRecord::Page(record) = stage.process_page(place, page, &mut workspace).record else {
         bail!("{name}: no page");
     };
     Ok(Side {
@@ -180,6 +218,7 @@ fn side(name: &str, config: &Config, half: &FingerprintHalf) -> anyhow::Result<S
         terms: workspace.into_terms(),
         record,
         refusal,
+        wall,
     })
 }
 
@@ -232,9 +271,27 @@ fn top_terms(terms: &Terms, others: Option<&Terms>) -> String {
     }
 }
 
-fn shorten(text: &str, chars: usize) -> String {
-    if text.chars().count() <= chars {
-        return text.to_owned();
+/// A piece of evidence without JSON's brackets and quotes.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        // A list in a list belongs together: a term with what it counts in either page.
+        Value::Array(items) => {
+            let item = |item: &Value| match item {
+                Value::Array(parts) => parts.iter().map(plain).collect::<Vec<_>>().join(" "),
+                other => plain(other),
+            };
+            let more = items.len().saturating_sub(ITEMS);
+            let mut shown: Vec<String> = items.iter().take(ITEMS).map(item).collect();
+            shown.extend((more > 0).then(|| format!("{more} more")));
+            if shown.is_empty() { "none".to_owned() } else { shown.join(", ") }
+        }
+        Value::Object(fields) => {
+            let field =
+                |(name, value): (&String, &Value)| format!("{} {}", name.replace('_', " "), plain(value));
+            fields.iter().map(field).collect::<Vec<_>>().join(", ")
+        }
+        Value::Null => "–".to_owned(),
+        other => other.to_string(),
     }
-    text.chars().take(chars - 1).chain(['…']).collect()
 }

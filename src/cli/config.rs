@@ -1,13 +1,16 @@
 //! `leitong config example | check | docs`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use super::settings::{self, Wrong};
-use crate::config::describe;
-use crate::pipeline::fingerprint_half::FingerprintHalf;
+use super::documents;
+use super::run::detector_fault;
+use super::settings::{self, Wrong, wrong};
+use crate::config::{Config, describe, load};
+use crate::kafka::client;
+use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::telemetry::metrics;
 
 #[derive(Debug, Args)]
@@ -35,19 +38,42 @@ enum Action {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     match &arguments.action {
-        Action::Example => print!("{}", describe::example()),
-        Action::Docs => print!("{}", describe::markdown()),
-        Action::Metrics => print!("{}", metrics::markdown()),
+        Action::Example => documents::print(&describe::example())?,
+        Action::Docs => documents::print(&describe::markdown())?,
+        Action::Metrics => documents::print(&metrics::markdown())?,
         Action::Check { file } => {
             let config = settings::config(Some(file), None, None)?;
-            let half = FingerprintHalf::new(config).map_err(Wrong::from)?;
-            println!(
-                "{}: right; detector {}, fingerprint_hash {:016x}",
+            let unfit = for_the_worker(file, &config)?;
+            let stage = FingerprintStage::new(config).map_err(Wrong::from)?;
+            documents::print(&format!(
+                "{}: right{}; detector {}, fingerprint_hash {:016x}\n",
                 file.display(),
-                half.detector().name(),
-                half.fingerprint_hash()
-            );
+                if unfit { ", but not for `leitong run`" } else { "" },
+                stage.detector().name(),
+                stage.fingerprint_hash()
+            ))?;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses what `leitong run` would refuse, if the file is for it: a detector for comparison is right for all other
+/// commands, so with one and without a table `kafka` it is only said that the worker does not take it.
+fn for_the_worker(file: &Path, config: &Config) -> anyhow::Result<bool> {
+    let text = std::fs::read_to_string(file)?;
+    let mut faults: Vec<String> = client::faults(&config.kafka).iter().map(ToString::to_string).collect();
+    let detector = detector_fault(config);
+    let unfit = detector.is_some();
+    if load::line_of_key(&text, "kafka").is_some() {
+        faults.splice(0..0, detector);
+    }
+    if faults.is_empty() {
+        return Ok(unfit);
+    }
+    let lines = faults.iter().map(|fault| {
+        let line = load::line_of_key(&text, load::key_of(fault));
+        let line = line.map_or(String::new(), |line| format!("line {line}: "));
+        format!("{}: {line}{fault}", file.display())
+    });
+    Err(wrong(lines.collect::<Vec<_>>().join("\n")))
 }

@@ -4,26 +4,31 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
 use clap::Args;
 
 use super::documents;
+use super::progress::Progress;
 use super::settings::{self, Wrong, wrong};
+use super::summary::summary;
 use crate::cluster::{Clusterer, Position};
-use crate::config::hash::cluster_hash;
-use crate::pipeline::cluster_half::ClusterHalf;
-use crate::pipeline::fingerprint_half::FingerprintHalf;
+use crate::pipeline::cluster_stage::ClusterStage;
+use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::sink::files::{DeadLetters, FileSink};
 use crate::sink::whole_lines::WholeLines;
 use crate::snapshot::{TableDir, TableSettings};
+use crate::source::ReadSoFar;
 use crate::source::inputs::Inputs;
 use crate::source::open::Input;
 use crate::telemetry::counts::Counts;
-use crate::telemetry::progress::Progress;
-use crate::telemetry::summary::summary;
+use crate::telemetry::terminal;
+
+/// Dead letters of one cause that are shown; the rest is counted.
+const TOLD_MAX: u64 = 20;
+/// Fewer pages without a body say nothing of the input.
+const WITHOUT_BODY_MIN: u64 = 10;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -56,57 +61,76 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         settings::config(arguments.config.as_deref(), arguments.detector.as_deref(), arguments.threads)?;
     let inputs = open_inputs(&arguments.inputs)?;
     refuse_overwriting(arguments)?;
-    let fingerprint_half = Arc::new(FingerprintHalf::new(config.clone()).map_err(Wrong::from)?);
-    let detector = fingerprint_half.detector();
-    let table = TableSettings {
-        detector: Arc::clone(detector),
-        expiry: config.expiry.clone(),
-        fingerprint_hash: fingerprint_half.fingerprint_hash(),
-        cluster_hash: cluster_hash(&config, &**detector),
-    };
+    let fingerprint_stage = Arc::new(FingerprintStage::new(config.clone()).map_err(Wrong::from)?);
+    let detector = fingerprint_stage.detector();
+    let table = TableSettings::of(&config, detector, fingerprint_stage.fingerprint_hash());
     let table_dir = arguments.table.as_deref().map(TableDir::open).transpose()?;
     let clusterer = match table_dir.as_ref().map(|dir| dir.load(&table)).transpose()?.flatten() {
         Some(clusterer) => clusterer,
         None => Clusterer::new(Arc::clone(detector), config.expiry.clone(), Position::default()),
     };
-    let cluster_half = ClusterHalf::new(clusterer, Arc::clone(detector), table.cluster_hash);
+    let cluster_stage = ClusterStage::new(clusterer, Arc::clone(detector), table.cluster_hash);
 
     let counts = Arc::new(Counts::default());
-    let bytes_read = Arc::new(AtomicU64::new(0));
+    let read = Arc::new(ReadSoFar::default());
     let bytes_total = inputs.iter().map(|input| input.bytes).sum();
-    let progress = Progress::start(bytes_total, Arc::clone(&bytes_read), Arc::clone(&counts));
+    let progress = Progress::start(bytes_total, Arc::clone(&read), Arc::clone(&counts));
     let sink = FileSink::new(
         create(arguments.output.as_deref().unwrap_or(Path::new("-")))?,
         match &arguments.dead_letters {
             Some(path) => DeadLetters::File(create(path)?),
             None => DeadLetters::Log(Box::new({
-                let progress = progress.clone();
-                move |letter| {
-                    progress
-                        .log(&format!("leitong: {}: {} ({})", letter.source, letter.message, letter.cause));
+                let (progress, counts) = (progress.clone(), Arc::clone(&counts));
+                // It is counted once it is written.
+                move |letter| match counts.of_cause(&letter.cause) {
+                    ..TOLD_MAX => {
+                        progress
+                            .note(format_args!("{}: {} ({})", letter.source, letter.message, letter.cause));
+                    }
+                    TOLD_MAX => progress.note(format_args!(
+                        "further records with {} are only counted; --dead-letters FILE has them all",
+                        letter.cause
+                    )),
+                    _ => {}
                 }
             })),
         },
         Arc::clone(&counts),
     );
-    let source = Box::new(Inputs::new(inputs, config.page.clone(), bytes_read));
-    let mended = Arc::clone(&counts);
+    let source = Box::new(Inputs::new(inputs, config.page.clone(), read));
+    let observed = Arc::clone(&counts);
     let result = crate::pipeline::run(
         &config.pipeline,
         source,
-        &fingerprint_half,
-        cluster_half,
+        &fingerprint_stage,
+        cluster_stage,
         sink,
-        move |fingerprinted| mended.mended(fingerprinted.mended),
+        move |fingerprinted| {
+            observed.repaired(fingerprinted.repaired);
+            observed.body(fingerprinted.has_body);
+        },
     );
     progress.finish();
-    let (cluster_half, _, source) = result?;
-    let clusterer = cluster_half.into_clusterer();
+    let (cluster_stage, _, source) = result?;
+    let clusterer = cluster_stage.into_clusterer();
     if let Some(dir) = table_dir {
         dir.save(&clusterer, &table)?;
     }
-    eprint!("{}", summary(&counts, source.skipped(), clusterer.centroid_count(), started.elapsed()));
+    terminal::note_lines(summary(&counts, source.skipped(), clusterer.centroid_count(), started.elapsed()));
+    if has_hardly_any_body(&counts) {
+        bail!(
+            "{} of {} records have no body: nothing was found in the fields `html`, `html_b64` and `text`. Name the field \
+             that holds the page so, as in `jq -c '{{url, html: .body}}' INPUT | leitong dedup -`",
+            counts.without_body(),
+            counts.records()
+        );
+    }
     Ok(if counts.dead_letters() > 0 { ExitCode::from(3) } else { ExitCode::SUCCESS })
+}
+
+/// Whether the input seems to call the body by another name: that must not pass for a run that went well.
+fn has_hardly_any_body(counts: &Counts) -> bool {
+    counts.without_body() >= WITHOUT_BODY_MIN && counts.without_body() * 2 > counts.records()
 }
 
 /// All inputs, or standard input where none is named.

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use anyhow::Context;
 use clap::Args;
@@ -13,11 +12,13 @@ use crate::eval::pages::Label;
 use crate::extract::{Document, Extractor};
 use crate::page::json::Rules;
 use crate::pipeline::document;
-use crate::pipeline::fingerprint_half::read_page;
+use crate::pipeline::fingerprint_stage::read_page;
 use crate::segment::Terms;
 use crate::source::inputs::Inputs;
 use crate::source::open::Input;
 use crate::source::{Payload, Source};
+use crate::telemetry::terminal;
+use crate::work::Work;
 
 /// What a command is given that counts something over all pages.
 #[derive(Debug, Args)]
@@ -59,7 +60,7 @@ pub(super) fn open(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
 
 /// The records of all inputs.
 pub(super) fn source(paths: &[PathBuf], config: &Config) -> anyhow::Result<Inputs> {
-    Ok(Inputs::new(open(paths)?, config.page.clone(), Arc::new(AtomicU64::new(0))))
+    Ok(Inputs::new(open(paths)?, config.page.clone(), Arc::default()))
 }
 
 /// Calls `take` with id, document and label of each page that has a main text; says how many have none.
@@ -82,24 +83,32 @@ pub(super) fn for_each(
                 _ => None,
             };
             let page = read_page(record.payload, rules).ok();
-            match page.and_then(|page| Some((document::read(&page, &mut extractor).ok()?.document, page.id)))
-            {
+            let mut work = Work::up_to(config.page.work_max);
+            let mut document = |page: &_| {
+                let reading = document::read(page, &mut extractor, &mut work).ok()?;
+                reading.no_content.is_none().then_some(reading.document)
+            };
+            match page.and_then(|page| Some((document(&page)?, page.id))) {
                 Some((document, id)) => take(id, document, label),
                 None => left_out += 1,
             }
         }
     }
     if left_out > 0 {
-        eprintln!("leitong: {left_out} records are no pages with a main text, and are left out");
+        terminal::note(format_args!("{left_out} records are no pages with a main text, and are left out"));
     }
     Ok(())
+}
+
+/// Writes text for people to standard output.
+pub(super) fn print(text: &str) -> anyhow::Result<()> {
+    terminal::print(text).context("cannot write to standard output")
 }
 
 /// Writes text to a file, or to standard output for `-`.
 pub(super) fn write(path: &Path, contents: &str) -> anyhow::Result<()> {
     if path == Path::new("-") {
-        print!("{contents}");
-        return Ok(());
+        return print(contents);
     }
     std::fs::write(path, contents).with_context(|| format!("cannot write {}", path.display()))
 }

@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::documents;
 use super::settings::{self, Wrong, wrong};
+use crate::config::detectors::{self, DETECTORS};
 use crate::config::{Config, load};
 use crate::eval::pages::{EvalPage, Sample, are_labelled, founders, labelled_pairs};
 use crate::eval::pairs::{self, Compared};
@@ -15,9 +16,9 @@ use crate::eval::parallel::Workers;
 use crate::eval::passages::Passages;
 use crate::eval::perturb::{Condition, Family, Perturber};
 use crate::eval::recall::{self, Recall};
+use crate::eval::recommend::{Recommendation, recommend};
 use crate::eval::report::{DetectorReport, Report, markdown};
-use crate::eval::{self, Competitor, Plan, html, stream};
-use crate::fingerprint::{self, DETECTORS};
+use crate::eval::{self, EvaluatedDetector, Plan, html, stream};
 use crate::segment::Segmenter;
 
 #[derive(Debug, Args)]
@@ -62,8 +63,9 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    settings::checked_threads(arguments.threads)?;
     let config = settings::config(arguments.config.as_deref(), None, None)?;
-    let competitors = competitors(arguments, &config)?;
+    let evaluated = evaluated(arguments, &config)?;
     let segmenter = settings::segmenter(&config)?;
     let synonyms = match &arguments.synonyms {
         Some(path) => {
@@ -74,7 +76,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let plan = Plan { seed: arguments.seed, texts: arguments.texts, pairs: arguments.pairs, synonyms };
     let pages = pages(&arguments.inputs, &config)?;
     let inputs = arguments.inputs.iter().map(|path| path.display().to_string()).collect();
-    let report = evaluate(inputs, &pages, &competitors, &segmenter, &Workers::new(arguments.threads), &plan)?;
+    let mut report =
+        evaluate(inputs, &pages, &evaluated, &segmenter, &Workers::new(arguments.threads), &plan)?;
+    report.recommendation = recommend(&report);
     let tables = markdown(&report);
     let files = [
         (&arguments.json, serde_json::to_string_pretty(&report)? + "\n"),
@@ -85,35 +89,37 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         let Some(path) = path else { continue };
         std::fs::write(path, contents).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    print!("{tables}");
+    documents::print(&tables)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Detectors by name, then variants.
-fn competitors(arguments: &Arguments, config: &Config) -> anyhow::Result<Vec<Competitor>> {
+fn evaluated(arguments: &Arguments, config: &Config) -> anyhow::Result<Vec<EvaluatedDetector>> {
     let names: Vec<&str> = match (arguments.detector.is_empty(), arguments.variant.is_empty()) {
         (true, true) => DETECTORS.iter().map(|(name, _)| *name).collect(),
         _ => arguments.detector.iter().map(String::as_str).collect(),
     };
-    let mut competitors = Vec::new();
+    let mut evaluated = Vec::new();
     for name in names {
-        competitors
-            .push(competitor(name.to_owned(), &Config { detector: name.to_owned(), ..config.clone() })?);
+        evaluated.push(evaluated_detector(
+            name.to_owned(),
+            &Config { detector: name.to_owned(), ..config.clone() },
+        )?);
     }
     for path in &arguments.variant {
         let variant = settings::config(Some(path), None, None)?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        competitors.push(competitor(name, &variant)?);
+        evaluated.push(evaluated_detector(name, &variant)?);
     }
-    Ok(competitors)
+    Ok(evaluated)
 }
 
-pub(super) fn competitor(name: String, config: &Config) -> anyhow::Result<Competitor> {
+pub(super) fn evaluated_detector(name: String, config: &Config) -> anyhow::Result<EvaluatedDetector> {
     let resources = load::resources(config).map_err(Wrong::from)?;
-    let detector = fingerprint::detector(&config.detector, config, &resources)
+    let detector = detectors::detector(&config.detector, config, &resources)
         .ok_or_else(|| wrong(format_args!("--detector {name:?}: {}", load::detectors_hint())))?
         .map_err(wrong)?;
-    Ok(Competitor { name, detector: detector.into() })
+    Ok(EvaluatedDetector { name, detector: detector.into() })
 }
 
 /// All pages that have a main text.
@@ -129,13 +135,13 @@ pub(super) fn pages(inputs: &[PathBuf], config: &Config) -> anyhow::Result<Vec<E
 fn evaluate(
     inputs: Vec<String>,
     pages: &[EvalPage],
-    competitors: &[Competitor],
+    evaluated: &[EvaluatedDetector],
     segmenter: &Segmenter,
     workers: &Workers,
     plan: &Plan,
 ) -> anyhow::Result<Report> {
     let labelled = are_labelled(pages);
-    let prints = eval::fingerprints(pages, competitors, segmenter, workers);
+    let prints = eval::fingerprints(pages, evaluated, segmenter, workers);
     let founders = founders(pages);
     let Sample { texts, others } = Sample::draw(pages, &founders, plan.texts, plan.seed);
     let texts: Vec<String> = texts.into_iter().map(|at| pages[at].document.text()).collect();
@@ -144,8 +150,7 @@ fn evaluate(
         Perturber::new(others, &plan.synonyms).map_err(|error| wrong(format_args!("--synonyms: {error}")))?;
     let conditions = if texts.is_empty() { Vec::new() } else { Condition::all(!plan.synonyms.is_empty()) };
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let recalls =
-        recall::measure(&texts, &conditions, &perturber, competitors, segmenter, workers, plan.seed);
+    let recalls = recall::measure(&texts, &conditions, &perturber, evaluated, segmenter, workers, plan.seed);
     let (related, related_pairs) = if labelled {
         (labelled_pairs(pages), "each labelled near-duplicate with the first page of its cluster")
     } else {
@@ -153,14 +158,14 @@ fn evaluate(
     };
     let unrelated = pairs::draw(&founders, plan.pairs, plan.seed);
     let passages = Passages::new(pages);
-    let numbered: Vec<usize> = (0..competitors.len()).collect();
+    let numbered: Vec<usize> = (0..evaluated.len()).collect();
     let reports = workers.map(
         "pairs and streams, by detector",
         &numbered,
         || (),
         |(), number| {
-            let (Competitor { name, detector }, of_detector, recall) =
-                (&competitors[*number], &prints[*number], recalls[*number].clone());
+            let (EvaluatedDetector { name, detector }, of_detector, recall) =
+                (&evaluated[*number], &prints[*number], recalls[*number].clone());
             let related = if labelled {
                 pairs::compare(&related, &of_detector.prints, &**detector)
             } else {
@@ -187,6 +192,7 @@ fn evaluate(
         seed: plan.seed,
         texts: texts.len(),
         related_pairs: related_pairs.to_owned(),
+        recommendation: Recommendation::default(),
         detectors: reports,
     })
 }

@@ -13,12 +13,14 @@ use super::settings::{self, wrong};
 use crate::config::Config;
 use crate::extract::{Document, Extractor, Paragraph, ParagraphKind};
 use crate::page::json::Rules;
-use crate::page::{Body, Hints, Mended, Page, id};
+use crate::page::{Hints, Page};
 use crate::pipeline::document::{self, Charset, Reading};
-use crate::pipeline::fingerprint_half::read_page;
+use crate::pipeline::fingerprint_stage::read_page;
 use crate::sink::whole_lines::WholeLines;
 use crate::source::Source;
 use crate::source::open::Input;
+use crate::telemetry::terminal;
+use crate::work::Work;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -52,15 +54,16 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 
 fn one(path: &Path, format: Format, config: &Config) -> anyhow::Result<ExitCode> {
     let page = html_page(path, config)?;
-    let reading = document::read(&page, &mut Extractor::new(&config.extract)).map_err(|refusal| {
-        anyhow::anyhow!("{}: {} ({})", path.display(), refusal.message, refusal.reason.as_str())
-    })?;
-    let mut out = WholeLines::create(Path::new("-"))?;
-    match format {
-        Format::Text => out.push_text(&reading.document.text())?,
-        Format::Json => out.push_text(&format!("{:#}\n", describe(&reading)))?,
-    }
-    out.flush().context("cannot write the text")?;
+    let mut work = Work::up_to(config.page.work_max);
+    let reading =
+        document::read(&page, &mut Extractor::new(&config.extract), &mut work).map_err(|refusal| {
+            anyhow::anyhow!("{}: {} ({})", path.display(), refusal.message, refusal.reason.as_str())
+        })?;
+    let text = match format {
+        Format::Text => reading.document.text(),
+        Format::Json => format!("{:#}\n", describe(&reading)),
+    };
+    terminal::print(&text).context("cannot write the text")?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -79,9 +82,11 @@ fn many(path: &Path, config: &Config) -> anyhow::Result<ExitCode> {
         for record in batch {
             let place = record.place.clone();
             match read_page(record.payload, rules) {
-                Ok(page) => out.push(&line(&page, &mut extractor)).context("cannot write texts")?,
+                Ok(page) => out
+                    .push(&line(&page, &mut extractor, config.page.work_max))
+                    .context("cannot write texts")?,
                 Err(unreadable) => {
-                    eprintln!("leitong: {place}: {} ({})", unreadable.message, unreadable.cause);
+                    terminal::note(format_args!("{place}: {} ({})", unreadable.message, unreadable.cause));
                     exit = ExitCode::from(3);
                 }
             }
@@ -92,14 +97,18 @@ fn many(path: &Path, config: &Config) -> anyhow::Result<ExitCode> {
 }
 
 /// One line of `--jsonl`.
-fn line(page: &Page, extractor: &mut Extractor) -> Value {
+fn line(page: &Page, extractor: &mut Extractor, work_max: u64) -> Value {
     let mut line = json!({ "id": page.id, "url": page.url, "title": page.title, "text": "" });
-    match document::read(page, extractor) {
+    match document::read(page, extractor, &mut Work::up_to(work_max)) {
         Ok(reading) => {
             line["title"] = json!(reading.document.title);
             line["text"] = json!(reading.document.text());
             line["kind"] = json!(reading.document.kind);
             line["charset"] = json!(reading.charset.map(|charset| charset.name));
+            line["wall"] = json!(reading.document.wall);
+            if reading.no_content.is_some() {
+                line["reason"] = json!(reading.no_content);
+            }
         }
         Err(refusal) => line["reason"] = json!(refusal.reason),
     }
@@ -108,10 +117,12 @@ fn line(page: &Page, extractor: &mut Extractor) -> Value {
 
 /// All that is known of a document, as JSON.
 fn describe(reading: &Reading) -> Value {
-    let Document { title, kind, paragraphs } = &reading.document;
+    let Document { title, kind, paragraphs, wall } = &reading.document;
     json!({
         "title": title,
         "kind": kind,
+        "wall": wall,
+        "reason": reading.no_content,
         "charset": reading.charset.map(|Charset { name, how, malformed }| {
             json!({ "name": name, "told_by": how, "malformed": malformed })
         }),
@@ -158,15 +169,6 @@ pub(super) fn html_page(path: &Path, config: &Config) -> anyhow::Result<Page> {
     // A text file is told by its name, as a server would tell it.
     let is_text = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("txt"));
     let content_type = is_text.then(|| "text/plain".to_owned());
-    Ok(Page {
-        id: id::from_url(&url),
-        url,
-        body: Body::HtmlBytes(bytes),
-        title: None,
-        hints: Hints { charset: None, content_type },
-        status: None,
-        fetched_at: None,
-        passthrough: None,
-        mended: Mended::default(),
-    })
+    let hints = Hints { charset: None, content_type };
+    Ok(Page { hints, ..Page::bytes(url, bytes) })
 }

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::documents::Counted;
 use crate::fingerprint::idf::IdfBuilder;
+use crate::telemetry::terminal;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -34,6 +35,6 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     pages.for_each(|terms| builder.add(terms))?;
     let file = builder.file(*pages_min);
     pages.write(&file)?;
-    eprintln!("leitong: {} pages, {} terms", builder.documents(), file.lines().count() - 2);
+    terminal::note(format_args!("{} pages, {} terms", builder.documents(), file.lines().count() - 2));
     Ok(ExitCode::SUCCESS)
 }

@@ -1,30 +1,40 @@
 //! The command line: arguments, messages and exit statuses. Each command is a file of this folder.
 //!
 //! Exit status: 0 all went well; 1 the run failed; 2 the arguments or the configuration are wrong; 3 (`dedup`)
-//! some records went to the dead letters.
+//! some records went to the dead letters; 141 whoever read the output is gone, as in `leitong dedup pages.jsonl | head`.
+//! The last is what a shell says of a program that SIGPIPE has ended: nothing is said, nothing is saved.
 
 mod bench;
 mod boilerplate;
 mod compare;
 mod config;
 mod dedup;
+mod difference;
 mod documents;
 mod eval;
 mod extract;
 mod idf;
 mod perturb;
+mod progress;
 mod replay;
 mod run;
 mod settings;
+mod summary;
 mod topics;
 mod tune;
 
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::telemetry::terminal::{self, LogLines};
+
+/// Exit status where whoever read the output is gone: 128 and the number of SIGPIPE.
+const CLOSED_PIPE: u8 = 141;
 
 /// Near-duplicate verdicts for crawled web pages.
 #[derive(Debug, Parser)]
@@ -64,7 +74,7 @@ enum Command {
     Config(config::Arguments),
 }
 
-/// `RUST_LOG` says what is logged: a level, or modules with levels, as in `info,leitong::pipeline=debug`.
+/// `RUST_LOG` says what is logged: a level, or modules with levels, as in `info,leitong::worker=debug`.
 fn log_to_standard_error() {
     let wanted = std::env::var("RUST_LOG").unwrap_or_default();
     let default = Targets::new().with_default(LevelFilter::INFO);
@@ -73,7 +83,11 @@ fn log_to_standard_error() {
         Ok(filter) => (filter, None),
         Err(error) => (default, Some(error)),
     };
-    let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false);
+    // Escape sequences are for terminals, and for people who want them: https://no-color.org.
+    let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let colours = std::io::stderr().is_terminal() && !unwanted;
+    let layer =
+        tracing_subscriber::fmt::layer().with_writer(|| LogLines).with_ansi(colours).with_target(false);
     tracing_subscriber::registry().with(layer).with(filter).init();
     if let Some(why) = refused {
         tracing::warn!("RUST_LOG = {wanted:?} is not used: {why}");
@@ -84,7 +98,11 @@ fn log_to_standard_error() {
 #[must_use]
 pub fn main() -> ExitCode {
     log_to_standard_error();
-    let result = match Cli::parse().command {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(refused_or_help) => return say(&refused_or_help),
+    };
+    let result = match cli.command {
         Command::Dedup(arguments) => dedup::run(&arguments),
         Command::Extract(arguments) => extract::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
@@ -99,8 +117,25 @@ pub fn main() -> ExitCode {
         Command::Topics(arguments) => topics::run(&arguments),
         Command::Config(arguments) => config::run(&arguments),
     };
-    result.unwrap_or_else(|error| {
-        eprintln!("leitong: {error:#}");
-        ExitCode::from(if error.is::<settings::Wrong>() { 2 } else { 1 })
-    })
+    result.unwrap_or_else(|error| failed(&error))
+}
+
+/// The exit status of a run that ended in `error`, which is told.
+fn failed(error: &anyhow::Error) -> ExitCode {
+    let is_closed = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
+    if error.chain().filter_map(|cause| cause.downcast_ref()).any(is_closed) {
+        return ExitCode::from(CLOSED_PIPE);
+    }
+    terminal::note_lines(format_args!("leitong: {error:#}\n"));
+    ExitCode::from(if error.is::<settings::Wrong>() { 2 } else { 1 })
+}
+
+/// What clap has to say: help and version on standard output, what is wrong on standard error.
+fn say(message: &clap::Error) -> ExitCode {
+    match message.print() {
+        Err(error) if !message.use_stderr() => {
+            failed(&anyhow::Error::new(error).context("cannot write to standard output"))
+        }
+        _ => ExitCode::from(u8::try_from(message.exit_code()).unwrap_or(2)),
+    }
 }

@@ -8,18 +8,18 @@ use anyhow::Context;
 use clap::Args;
 
 use super::settings::{self, Wrong};
-use crate::config::hash::cluster_hash;
-use crate::pipeline::fingerprint_half::FingerprintHalf;
-use crate::pipeline::kafka::topics::Topics;
-use crate::pipeline::worker::replay::{Start, replay};
+use crate::kafka::topics::Topics;
+use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::sink::files::{DeadLetters, FileSink};
 use crate::sink::whole_lines::WholeLines;
 use crate::snapshot::{TableDir, TableSettings};
 use crate::telemetry::counts::Counts;
+use crate::telemetry::terminal;
+use crate::worker::replay::{Start, replay};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Configuration file; its settings right of the log (near, expiry) may be others than the worker's
+    /// Configuration file; its settings downstream of the log (near, expiry) may be others than the worker's
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Only this partition of the log [default: all, one after the other]
@@ -43,14 +43,9 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let config = settings::config(arguments.config.as_deref(), None, None)?;
-    let half = FingerprintHalf::new(config.clone()).map_err(Wrong::from)?;
-    let table = TableSettings {
-        detector: Arc::clone(half.detector()),
-        expiry: config.expiry.clone(),
-        fingerprint_hash: half.fingerprint_hash(),
-        cluster_hash: cluster_hash(&config, &**half.detector()),
-    };
+    let config = settings::kafka_config(arguments.config.as_deref())?;
+    let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;
+    let table = TableSettings::of(&config, stage.detector(), stage.fingerprint_hash());
     let partitions = match arguments.partition {
         Some(partition) => partition..partition + 1,
         None => 0..log_partitions(&config.kafka)?,
@@ -59,7 +54,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let dead_letters = match &arguments.dead_letters {
         Some(path) => DeadLetters::File(create(path)?),
         None => DeadLetters::Log(Box::new(|letter| {
-            eprintln!("leitong: {}: {} ({})", letter.source, letter.message, letter.cause);
+            terminal::note(format_args!("{}: {} ({})", letter.source, letter.message, letter.cause));
         })),
     };
     let output = create(arguments.output.as_deref().unwrap_or(Path::new("-")))?;
@@ -72,18 +67,18 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         let (replayed, clusterer, watermarks) =
             replay(&config.kafka, &table, partition, start, arguments.until, &mut sink)?;
         if let Some(offset) = replayed.start_is_missing {
-            eprintln!(
-                "leitong: log partition {partition} begins at offset {offset}: what stood before was deleted by \
+            terminal::note(format_args!(
+                "log partition {partition} begins at offset {offset}: what stood before was deleted by \
                  retention. Clusters that were founded there are not known here, so their pages found new ones, and \
                  verdicts differ from those published; begin with a table saved earlier (--table) to have the same"
-            );
+            ));
         }
-        eprintln!(
-            "leitong: log partition {partition}: {} records, {} repeated or after a gap, {} centres",
+        terminal::note(format_args!(
+            "log partition {partition}: {} records, {} repeated or after a gap, {} centroids",
             replayed.taken,
             replayed.dropped,
             clusterer.centroid_count()
-        );
+        ));
         if let Some(folder) = &arguments.save_table {
             TableDir::open(&partition_folder(folder, partition))?.save_with_watermarks(
                 &clusterer,

@@ -6,12 +6,14 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 
 use super::settings::{self, wrong};
-use crate::fingerprint::{BASELINES, DETECTORS};
-use crate::pipeline::worker::{self, Accepted, Roles};
+use crate::config::Config;
+use crate::config::detectors::{BASELINES, DETECTORS};
+use crate::kafka::client;
+use crate::worker::{self, Accepted, Roles};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Which half to run
+    /// Which stage to run
     #[arg(long, value_enum, default_value_t = Role::All)]
     role: Role,
     /// Configuration file (see `leitong config example`)
@@ -45,22 +47,31 @@ fn hash(text: &str) -> Result<u64, String> {
     u64::from_str_radix(text, 16).map_err(|_| "16 hex digits, as the refusal names them".to_owned())
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let mut config = settings::config(arguments.config.as_deref(), None, None)?;
-    if BASELINES.contains(&&*config.detector) {
-        return Err(wrong(format_args!(
+/// Why the worker does not run with the configured detector.
+pub(super) fn detector_fault(config: &Config) -> Option<String> {
+    let names = DETECTORS.iter().map(|(name, _)| *name).filter(|name| !BASELINES.contains(name));
+    BASELINES.contains(&&*config.detector).then(|| {
+        format!(
             "detector = {:?}: is there for comparison, in dedup, compare, eval and tune; run takes {}",
             config.detector,
-            DETECTORS
-                .iter()
-                .map(|(name, _)| *name)
-                .filter(|name| !BASELINES.contains(name))
-                .collect::<Vec<_>>()
-                .join(", ")
-        )));
+            names.collect::<Vec<_>>().join(", ")
+        )
+    })
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let mut config = settings::kafka_config(arguments.config.as_deref())?;
+    if let Some(fault) = detector_fault(&config) {
+        return Err(wrong(fault));
     }
     if let Some(admin) = &arguments.admin {
         config.admin.address.clone_from(admin);
+        if let Some(fault) = config.admin.fault() {
+            return Err(wrong(fault.replacen("admin.address =", "--admin", 1)));
+        }
+    }
+    if let [first, ..] = &client::faults(&config.kafka)[..] {
+        return Err(wrong(first));
     }
     let roles = match arguments.role {
         Role::Fingerprint => Roles { fingerprint: true, cluster: false },

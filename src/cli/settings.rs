@@ -3,9 +3,9 @@
 use std::fmt;
 use std::path::Path;
 
+use crate::config::detectors::DETECTORS;
 use crate::config::load::{self, ConfigError};
-use crate::config::{Config, load::detectors_hint};
-use crate::fingerprint::DETECTORS;
+use crate::config::{Config, THREADS_MAX, load::detectors_hint};
 use crate::segment::Segmenter;
 
 /// Arguments or configuration that cannot be followed: exit status 2.
@@ -48,7 +48,33 @@ pub(super) fn config(
         config.detector = detector.to_owned();
     }
     if let Some(threads) = threads {
+        checked_threads(threads)?;
         config.pipeline.threads = threads;
+    }
+    Ok(config)
+}
+
+/// Refuses more threads than any machine has use for.
+pub(super) fn checked_threads(threads: usize) -> anyhow::Result<()> {
+    if threads > THREADS_MAX {
+        return Err(wrong(format_args!("--threads {threads}: must be from 0 (one a core) to {THREADS_MAX}")));
+    }
+    Ok(())
+}
+
+/// The configuration of a command that talks to Kafka. A configuration that names no brokers is refused: a worker that
+/// quietly tries its own machine is a worker that nobody finds.
+pub(super) fn kafka_config(file: Option<&Path>) -> anyhow::Result<Config> {
+    let config = config(file, None, None)?;
+    if config.kafka.bootstrap_servers.trim().is_empty() {
+        let place = match file {
+            Some(file) => format!("in {}", file.display()),
+            None => "in a file, named with --config".to_owned(),
+        };
+        return Err(wrong(format_args!(
+            "kafka.bootstrap_servers is not set, so there is nothing to connect to; write {place}, under [kafka], for \
+             example: bootstrap_servers = \"localhost:9092\""
+        )));
     }
     Ok(config)
 }

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use super::settings;
-use crate::pipeline::kafka::topics::Topics;
+use super::{documents, settings};
+use crate::kafka::topics::Topics;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -32,19 +32,22 @@ enum Action {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let (Action::Create { config } | Action::Check { config }) = &arguments.action;
-    let config = settings::config(config.as_deref(), None, None)?.kafka;
+    let config = settings::kafka_config(config.as_deref())?.kafka;
     let topics = Topics::new(&config)?;
     if matches!(arguments.action, Action::Create { .. }) {
         for name in topics.create()? {
-            println!("made topic {name}");
+            documents::print(&format!("made topic {name}\n"))?;
         }
     }
     let (differences, counts) = topics.check()?;
     for difference in &differences {
-        println!("{difference}");
+        documents::print(&format!("{difference}\n"))?;
     }
     if differences.is_empty() {
-        println!("all topics are right; the log has {} partition(s)", counts.log_partitions);
+        documents::print(&format!(
+            "all topics are right; the log has {} partition(s)\n",
+            counts.log_partitions
+        ))?;
         return Ok(ExitCode::SUCCESS);
     }
     Ok(ExitCode::FAILURE)

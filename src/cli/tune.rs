@@ -1,8 +1,9 @@
 //! `leitong tune`: which threshold of a detector fits some labelled pairs.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::fs::OpenOptions;
-use std::io::{BufRead, Write};
+use std::io::{BufRead, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -10,16 +11,21 @@ use anyhow::Context;
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use super::eval::{competitor, pages};
+use super::difference::{Difference, clip, wrap};
+use super::documents;
+use super::eval::{evaluated_detector, pages};
 use super::settings::{self, wrong};
 use crate::eval::pages::{EvalPage, are_labelled, founders, labelled_pairs};
 use crate::eval::parallel::Workers;
 use crate::eval::threshold::{Labelled, curve, suggest};
 use crate::eval::{self, pairs};
 use crate::fingerprint::Detector;
+use crate::segment::{Segmenter, Terms};
+use crate::telemetry::terminal;
 
-/// Characters of each page that are shown.
-const SHOWN_CHARS: usize = 300;
+/// Columns of each page that are shown, and passages that the other one lacks.
+const SHOWN_COLUMNS: usize = 240;
+const SHOWN_PASSAGES: usize = 6;
 /// Pairs of either kind below which a suggestion is a guess.
 const PAIRS_MIN: usize = 20;
 
@@ -59,10 +65,10 @@ struct Label {
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let config = settings::config(arguments.config.as_deref(), arguments.detector.as_deref(), None)?;
     let segmenter = settings::segmenter(&config)?;
-    let competitors = [competitor(config.detector.clone(), &config)?];
-    let detector = &*competitors[0].detector;
+    let detectors_evaluated = [evaluated_detector(config.detector.clone(), &config)?];
+    let detector = &*detectors_evaluated[0].detector;
     let pages = pages(&arguments.inputs, &config)?;
-    let prints = eval::fingerprints(&pages, &competitors, &segmenter, &Workers::new(0));
+    let prints = eval::fingerprints(&pages, &detectors_evaluated, &segmenter, &Workers::new(0));
     let prints = &prints[0].prints;
     let compare = |a: usize, b: usize| Some(detector.compare(prints[a].as_deref()?, prints[b].as_deref()?));
     let mut labelled: Vec<Labelled> = Vec::new();
@@ -74,7 +80,12 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     match &arguments.labels {
         Some(path) => {
             if let Some(count) = arguments.ask {
-                ask(&boundary_pairs(&pages, prints, detector, count, arguments.seed), &pages, path)?;
+                ask(
+                    &boundary_pairs(&pages, prints, detector, count, arguments.seed),
+                    &pages,
+                    &segmenter,
+                    path,
+                )?;
             }
             let by_id: HashMap<&str, usize> =
                 (0..).zip(&pages).map(|(at, page)| (page.id.as_str(), at)).collect();
@@ -101,50 +112,70 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             ));
         }
     }
-    report(&mut labelled, detector, arguments.precision);
+    documents::print(&report(&mut labelled, detector, arguments.precision))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn report(labelled: &mut [Labelled], detector: &dyn Detector, precision: f64) {
+/// What the labelled pairs say of the threshold, for people.
+fn report(labelled: &mut [Labelled], detector: &dyn Detector, precision: f64) -> String {
+    let mut out = String::new();
     let related = labelled.iter().filter(|pair| pair.related).count();
-    println!("{}: {related} related pairs, {} unrelated ones\n", detector.name(), labelled.len() - related);
+    let _ = writeln!(
+        out,
+        "{}: {related} related pairs, {} unrelated ones\n",
+        detector.name(),
+        labelled.len() - related
+    );
     if related.min(labelled.len() - related) < PAIRS_MIN {
-        println!("These are few: label {PAIRS_MIN} of either kind at least before you trust the figures.\n");
+        let _ = writeln!(
+            out,
+            "These are few: label {PAIRS_MIN} of either kind at least before you trust the figures.\n"
+        );
     }
     let curve = curve(labelled);
     let suggested = suggest(&curve, precision);
-    println!("| distance up to | precision | recall | F1 |\n|---|---|---|---|");
+    let _ = writeln!(out, "| distance up to | precision | recall | F1 |\n|---|---|---|---|");
     // Some twenty lines, evenly over the recall, and the suggestion.
     let mut last = f64::NEG_INFINITY;
     for point in &curve {
         if point.recall - last >= 0.05 || Some(point) == curve.last() || Some(*point) == suggested {
             let distance = detector.distance(point.distance);
-            println!("| {distance} | {:.4} | {:.4} | {:.4} |", point.precision, point.recall, point.f1());
+            let _ = writeln!(
+                out,
+                "| {distance} | {:.4} | {:.4} | {:.4} |",
+                point.precision,
+                point.recall,
+                point.f1()
+            );
             last = point.recall;
         }
     }
     match suggested {
-        None => println!("\nNo related pair has a fingerprint: there is nothing to suggest."),
+        None => out.push_str("\nNo related pair has a fingerprint: there is nothing to suggest.\n"),
         Some(point) => {
             let reached = if point.precision >= precision {
                 ""
             } else {
                 " (no threshold reaches it; this is the best F1)"
             };
-            println!(
+            let _ = writeln!(
+                out,
                 "\nFor a precision of {precision}{reached}: distance up to {}, precision {:.4}, recall {:.4}",
                 detector.distance(point.distance),
                 point.precision,
                 point.recall
             );
             match detector.threshold_setting(point.distance) {
-                Some(setting) => println!(
-                    "Figures are by distance alone: whatever else the detector demands leaves pairs out.\n\n{setting}"
-                ),
-                None => println!("\nThis detector has no threshold to set."),
+                Some(setting) => {
+                    out.push_str("Figures are by distance alone: whatever else the detector demands leaves pairs out.\n\n");
+                    out.push_str(&setting);
+                    out.push('\n');
+                }
+                None => out.push_str("\nThis detector has no threshold to set.\n"),
             }
         }
     }
+    out
 }
 
 /// Pairs on both sides of the threshold, the nearest to it first: those called near that are furthest apart, and
@@ -175,7 +206,12 @@ fn boundary_pairs(
 }
 
 /// Shows pairs, and adds the answers to `path`.
-fn ask(pairs: &[(usize, usize)], pages: &[EvalPage], path: &Path) -> anyhow::Result<()> {
+fn ask(
+    pairs: &[(usize, usize)],
+    pages: &[EvalPage],
+    segmenter: &Segmenter,
+    path: &Path,
+) -> anyhow::Result<()> {
     let known = if path.exists() { read(path)? } else { Vec::new() };
     let mut file = OpenOptions::new().create(true).append(true).open(path);
     let file = file.as_mut().map_err(|error| anyhow::anyhow!("cannot write {}: {error}", path.display()))?;
@@ -185,13 +221,30 @@ fn ask(pairs: &[(usize, usize)], pages: &[EvalPage], path: &Path) -> anyhow::Res
         if known.iter().any(|label| label.a == a.id && label.b == b.id) {
             continue;
         }
-        for page in [a, b] {
-            let text: String = page.document.text().chars().take(SHOWN_CHARS).collect();
-            eprintln!("── {} ──\n{text}\n", page.id);
+        let texts = [a, b].map(|page| page.document.text());
+        for (page, text) in [a, b].iter().zip(&texts) {
+            let opening = clip(&text.replace('\n', " "), SHOWN_COLUMNS);
+            terminal::note_lines(terminal::escape_lines(&wrap(
+                &format!("── {} ── ", page.id),
+                "   ",
+                &opening,
+            )));
         }
+        // Beginnings are often the same, and of two versions most of the rest as well.
+        let read = [a, b].map(|page| {
+            let mut terms = Terms::default();
+            segmenter.segment(&page.document, &mut terms);
+            terms
+        });
+        let difference = Difference::of(read[0].text(), read[1].text());
+        let shown = difference.show([&a.id, &b.id], SHOWN_PASSAGES);
+        terminal::note_lines(format_args!("{}\n", terminal::escape_lines(&shown)));
         let near = loop {
-            eprint!("{} of {}: one text? [y]es, [n]o, [s]kip, [q]uit: ", number + 1, pairs.len());
-            std::io::stderr().flush()?;
+            terminal::note_lines(format_args!(
+                "{} of {}: one text? [y]es, [n]o, [s]kip, [q]uit: ",
+                number + 1,
+                pairs.len()
+            ));
             match answers.next().transpose().context("cannot read answers")?.as_deref().map(str::trim) {
                 Some("y" | "yes") => break Some(true),
                 Some("n" | "no") => break Some(false),

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use super::table::{Centroid, Near, Query, Table, TableBytes};
-use super::{Centre, ClusterId, Decision};
-use crate::config::ExpiryConfig;
+use super::ExpiryConfig;
+use super::table::{Centroid, Near, Nearest, Query, Table, TableBytes};
+use super::{CanonicalPage, ClusterId, Decision};
 use crate::fingerprint::Detector;
-use crate::fingerprint::record::{FingerprintRecord, Outcome};
-use crate::page::timestamp::Timestamp;
+use crate::record::timestamp::Timestamp;
+use crate::record::{FingerprintRecord, Outcome};
 
 const MS_PER_DAY: i64 = 24 * 60 * 60 * 1000;
-/// Centres freed for their age at one record: more than are founded at one, so that the table catches up, and
+/// Centroids freed for their age at one record: more than are founded at one, so that the table catches up, and
 /// few enough that a leap of log time does not free millions at once. Until then their age keeps them from
 /// matching.
 const AGED_FREED_PER_RECORD: usize = 16;
@@ -30,7 +30,7 @@ pub struct Position {
 
 /// Shards of a table, of which each may be looked up on a core of its own; one costs a look-up some 20 ns.
 const SHARDS: usize = 8;
-/// Centres of a saved table that are entered into the index at once.
+/// Centroids of a saved table that are entered into the index at once.
 const RESTORED_AT_ONCE: usize = 1_024;
 
 /// Decides, record by record, in log order.
@@ -39,9 +39,9 @@ pub struct Clusterer {
     expiry: ExpiryConfig,
     position: Position,
     table: Table,
-    /// Number of the oldest centre that is not too old by log time, and when it was founded if that is known.
+    /// Number of the oldest centroid that is not too old by log time, and when it was founded if that is known.
     alive: (u64, Option<Timestamp>),
-    /// The first log time. Centres from before any record had a time count from then on.
+    /// The first log time. Centroids from before any record had a time count from then on.
     first_time: Option<Timestamp>,
     /// What has changed since it was last asked for; none where nobody asks.
     journal: Option<Vec<Change>>,
@@ -57,10 +57,10 @@ pub enum Change {
         corpus: Box<str>,
         /// Of the settings that made the fingerprint.
         fingerprint_hash: u64,
-        /// Its centre.
+        /// Its centroid.
         centroid: Centroid,
     },
-    /// The centre that was founded at this offset was let go.
+    /// The centroid that was founded at this offset was evicted.
     Expired {
         /// Offset of its page in the log.
         log_offset: u64,
@@ -113,7 +113,7 @@ impl Clusterer {
         self.position.next_log_offset = log_offset;
     }
 
-    /// Centres in all corpora.
+    /// Centroids in all corpora.
     #[must_use]
     pub fn centroid_count(&self) -> usize {
         self.table.len()
@@ -132,14 +132,25 @@ impl Clusterer {
         }
     }
 
-    /// Corpora that have centres.
+    /// Hits for which there is room.
+    #[cfg(test)]
+    pub(super) fn room_for_hits(&self) -> usize {
+        self.table.room_for_hits()
+    }
+
+    /// Corpora that have centroids.
     #[cfg(test)]
     pub(super) fn corpus_count(&self) -> usize {
         self.table.corpus_count()
     }
 
-    /// All centres that may be near each query, ordered by query, distance and age. Decides nothing.
+    /// The centroids that may be near each query, ordered by query, distance and age; of a query that is near very many the
+    /// first few. Decides nothing.
     pub fn look_up(&mut self, queries: &[Option<Query<'_>>]) -> Vec<Near> {
+        self.find(queries).all().to_vec()
+    }
+
+    fn find(&mut self, queries: &[Option<Query<'_>>]) -> Nearest {
         self.table.settle(&*self.detector);
         self.table.find(queries, &*self.detector)
     }
@@ -156,25 +167,23 @@ impl Clusterer {
     pub fn decide_batch(&mut self, records: &[(u64, Option<&FingerprintRecord>)]) -> Vec<Decision> {
         let queries: Vec<Option<Query<'_>>> =
             records.iter().map(|(_, record)| record.and_then(query)).collect();
-        let found = self.look_up(&queries);
+        let found = self.find(&queries);
         let mut decisions = Vec::with_capacity(records.len());
-        let mut rest = &found[..];
         for (number, ((log_offset, record), query)) in (0..).zip(records.iter().zip(queries)) {
-            let (found, behind) = rest.split_at(rest.partition_point(|near| near.query == number));
-            rest = behind;
-            decisions.push(self.decide_next(*log_offset, *record, query, found));
+            decisions.push(self.decide_next(*log_offset, *record, query, found.of(number)));
         }
         self.table.settle(&*self.detector);
         decisions
     }
 
-    /// Decides on one record; `found` is what may be near of the centres that were there before its batch.
+    /// Decides on one record; `found` is what may be near of the centroids that were there before its batch, and whether there
+    /// were more.
     fn decide_next(
         &mut self,
         log_offset: u64,
         record: Option<&FingerprintRecord>,
         query: Option<Query<'_>>,
-        found: &[Near],
+        found: (&[Near], bool),
     ) -> Decision {
         self.position.next_log_offset = log_offset + 1;
         let Some(record) = record else { return Decision::Undecidable };
@@ -182,7 +191,7 @@ impl Clusterer {
         let (Some(query), Some(text)) = (query, record.text) else { return Decision::Undecidable };
         self.expire();
         if let Some((centroid, distance)) = self.nearest(query, found) {
-            return Decision::Joined(Centre {
+            return Decision::Joined(CanonicalPage {
                 cluster_id: self.cluster_id(centroid.log_offset),
                 exact: centroid.text_digest == text.digest,
                 page_id: centroid.page_id.into(),
@@ -204,25 +213,38 @@ impl Clusterer {
             let (corpus, fingerprint_hash) = (record.corpus.as_str().into(), record.fingerprint_hash);
             journal.push(Change::Founded { corpus, fingerprint_hash, centroid });
         }
-        // The new centre counts from the next decision on; letting the surplus go now bounds the memory.
+        // The new centroid counts from the next decision on; letting the surplus go now bounds the memory.
         self.expire();
         Decision::Founded(self.cluster_id(log_offset))
     }
 
-    /// The nearest centre that is near and not too old, and its distance; of equally near ones the oldest.
-    fn nearest(&mut self, query: Query<'_>, found: &[Near]) -> Option<(Centroid, u32)> {
+    /// The nearest centroid that is near and not too old, and its distance; of equally near ones the oldest.
+    fn nearest(&mut self, query: Query<'_>, (found, more): (&[Near], bool)) -> Option<(Centroid, u32)> {
         let recent = self.table.find_recent(query, &*self.detector);
-        let mut candidates: Vec<&Near> = found.iter().chain(&recent).collect();
-        candidates.sort_unstable_by_key(|near| (near.distance, near.number));
-        candidates.into_iter().filter(|near| near.number >= self.alive.0).find_map(|near| {
-            // What is near by its compared part is nearly always near.
-            let centroid = self.table.centroid(near.number)?;
-            let near_in_full = self.detector.compare(query.fingerprint, &centroid.fingerprint).near;
-            near_in_full.then_some((centroid, near.distance))
-        })
+        let first = self.alive.0;
+        let mut nearest = found.iter().find_map(|near| self.near_in_full(query, *near));
+        if more && nearest.is_none() {
+            // All that were kept have expired since the batch was looked up.
+            let near = self.table.find_nearest(query, first, &*self.detector);
+            nearest = near.and_then(|near| self.near_in_full(query, near));
+        }
+        let order = |near: Near| (near.distance, near.number);
+        let bound = nearest.as_ref().map(|(_, near)| order(*near));
+        let mut nearer = recent.into_iter().take_while(|near| bound.is_none_or(|bound| order(*near) < bound));
+        let recent = nearer.find_map(|near| self.near_in_full(query, near));
+        recent.or(nearest).map(|(centroid, near)| (centroid, near.distance))
     }
 
-    /// Puts back a centre of a saved table; centres come oldest first.
+    /// The centroid of what is near by its compared part, if it has not expired and is near. What is near by its compared
+    /// part nearly always is.
+    fn near_in_full(&mut self, query: Query<'_>, near: Near) -> Option<(Centroid, Near)> {
+        let unexpired = near.number >= self.alive.0;
+        let centroid = if unexpired { self.table.centroid(near.number) } else { None }?;
+        let is_near = self.detector.compare(query.fingerprint, &centroid.fingerprint).near;
+        is_near.then_some((centroid, near))
+    }
+
+    /// Puts back a centroid of a saved table; centroids come oldest first.
     pub fn restore(&mut self, corpus: &str, fingerprint_hash: u64, centroid: &Centroid) {
         self.table.insert(corpus, fingerprint_hash, centroid, &*self.detector);
         self.restored += 1;
@@ -231,7 +253,7 @@ impl Clusterer {
         }
     }
 
-    /// All centres in order of founding, each with its corpus and fingerprint hash.
+    /// All centroids in order of founding, each with its corpus and fingerprint hash.
     pub fn centroids(&self) -> impl Iterator<Item = (&str, u64, Centroid)> {
         self.table.iter().map(|(corpus, fingerprint_hash, mut centroid)| {
             centroid.log_time = centroid.log_time.or(self.first_time);
@@ -239,8 +261,8 @@ impl Clusterer {
         })
     }
 
-    /// Log time is the running maximum. Centres from before the first record with a time count from then on:
-    /// so founding times never fall from a centre to a younger one.
+    /// Log time is the running maximum. Centroids from before the first record with a time count from then on:
+    /// so founding times never fall from a centroid to a younger one.
     fn advance(&mut self, log_time: Option<Timestamp>) {
         if self.position.log_time.is_none() && log_time.is_some() {
             self.first_time = log_time;
@@ -248,7 +270,7 @@ impl Clusterer {
         self.position.log_time = self.position.log_time.max(log_time);
     }
 
-    /// Takes the oldest centre out if it was founded at `log_offset`; false if it was not.
+    /// Takes the oldest centroid out if it was founded at `log_offset`; false if it was not.
     pub fn forget_oldest(&mut self, log_offset: u64) -> bool {
         let is_oldest = self.oldest_log_offset() == Some(log_offset);
         if is_oldest {
@@ -257,7 +279,7 @@ impl Clusterer {
         is_oldest
     }
 
-    /// Lets go of at most `max` centres that are beyond the count, where a table was restored with a smaller
+    /// Lets go of at most `max` centroids that are beyond the count, where a table was restored with a smaller
     /// one; how many.
     pub fn trim(&mut self, max: usize) -> usize {
         let surplus = self.surplus().min(max);
@@ -265,14 +287,14 @@ impl Clusterer {
         surplus
     }
 
-    /// Where the oldest centre was founded.
+    /// Where the oldest centroid was founded.
     #[must_use]
     pub fn oldest_log_offset(&self) -> Option<u64> {
         self.table.founded(self.table.first()).map(|(log_offset, _)| log_offset)
     }
 
-    /// Lets go of centres that are too many, and of some that are too old by log time. Both rules take the
-    /// oldest first: log time never falls, so it orders centres as their founding does.
+    /// Lets go of centroids that are too many, and of some that are too old by log time. Both rules take the
+    /// oldest first: log time never falls, so it orders centroids as their founding does.
     fn expire(&mut self) {
         self.find_alive();
         let aged = usize::try_from(self.alive.0 - self.table.first()).unwrap_or(usize::MAX);
@@ -281,13 +303,13 @@ impl Clusterer {
         }
     }
 
-    /// Centres beyond the count.
+    /// Centroids beyond the count.
     fn surplus(&self) -> usize {
         let surplus = (self.table.len() as u64).saturating_sub(self.expiry.centroids_max);
         usize::try_from(surplus).unwrap_or(usize::MAX)
     }
 
-    /// Moves on to the oldest centre that is not too old.
+    /// Moves on to the oldest centroid that is not too old.
     fn find_alive(&mut self) {
         let (Some(days), Some(now)) = (self.expiry.max_age_days, self.position.log_time) else {
             self.alive.0 = self.alive.0.max(self.table.first());

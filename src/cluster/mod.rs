@@ -1,21 +1,24 @@
 //! Single-Pass clustering (paper 002, section 3.2): records in log order → decisions.
 //!
-//! Each page joins the nearest centre that is near enough, or founds a cluster and is its centre for ever.
-//! Only centres are compared against; ties go to the older one.
+//! Each page joins the nearest centroid that is near enough, or founds a cluster and is its centroid permanently.
+//! Only centroids are compared against; ties go to the older one.
 //!
 //! ```text
-//! batch of records ─► look-ups ──► near centres ─► decisions ──► table
-//!                     all cores                    one by one     │ expiry first; centres of this batch count
+//! batch of records ─► look-ups ──► near centroids ─► decisions ──► table
+//!                     all cores                    one by one     │ expiry first; centroids of this batch count
 //!                        ▲                                        │
 //!                        └────────────────────────────────────────┘
 //! ```
 //! Look-up and decision are apart: the former may run on any number of cores or shards, the latter goes in log order.
 //!
 //! Invariants: a decision is a function of the records before it and the settings right of the log; the
-//! look-up finds every near centre; memory is bounded by `expiry.centroids_max`.
+//! look-up finds every near centroid; memory is bounded by `expiry.centroids_max`.
 
 mod clusterer;
+mod expiry;
 mod index;
+#[cfg(test)]
+mod one_key_tests;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -25,6 +28,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 pub use clusterer::{Change, Clusterer, Position};
+pub use expiry::ExpiryConfig;
 pub use table::{Centroid, Near, Query, TableBytes};
 
 /// What clustering says of one record.
@@ -32,22 +36,22 @@ pub use table::{Centroid, Near, Query, TableBytes};
 pub enum Decision {
     /// The page founds this cluster.
     Founded(ClusterId),
-    /// The page joins the cluster of this centre.
-    Joined(Centre),
+    /// The page joins the cluster of this centroid.
+    Joined(CanonicalPage),
     /// There was nothing to compare.
     Undecidable,
 }
 
-/// What a verdict says of the centre that a page joins.
+/// What a verdict says of the centroid that a page joins.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Centre {
+pub struct CanonicalPage {
     /// The cluster.
     pub cluster_id: ClusterId,
-    /// The centre's page id.
+    /// The centroid's page id.
     pub page_id: String,
-    /// The centre's url.
+    /// The centroid's url.
     pub url: String,
-    /// The centre's fingerprint.
+    /// The centroid's fingerprint.
     pub fingerprint: Box<[u8]>,
     /// From the page, in the detector's unit.
     pub distance: u32,

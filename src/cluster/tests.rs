@@ -9,12 +9,12 @@ use serde_json::{Map, Value};
 use super::{Centroid, ClusterId, Clusterer, Decision, Position, TableBytes};
 use crate::bench::fingerprints::Fingerprints;
 use crate::config::{Candidates, Config, Confirm, ExpiryConfig};
-use crate::fingerprint::record::{FingerprintRecord, Outcome, Place, TextDigest};
-use crate::fingerprint::simhash::SimHash;
+use crate::detectors::simhash::SimHash;
 use crate::fingerprint::{Comparison, Detector};
-use crate::page::timestamp::Timestamp;
+use crate::record::Reason;
+use crate::record::timestamp::Timestamp;
+use crate::record::{FingerprintRecord, Outcome, Place, TextDigest};
 use crate::segment::Terms;
-use crate::verdict::Reason;
 
 /// Fingerprints are numbers of one byte, near if they differ by 3 at most.
 struct OnALine;
@@ -85,6 +85,7 @@ impl Event {
             fetched_at: None,
             log_time,
             passthrough: None,
+            carried: None,
             text: Some(TextDigest { digest: self.fingerprint.map_or(0, u128::from), chars: 100 }),
             outcome: match self.fingerprint {
                 Some(fingerprint) => Outcome::Fingerprint([fingerprint].into()),
@@ -102,36 +103,36 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     prop::collection::vec(event, 0..150)
 }
 
-/// The definition, word by word: all centres in a list, scanned from the oldest.
+/// The definition, word by word: all centroids in a list, scanned from the oldest.
 fn naive(events: &[Event], expiry: &ExpiryConfig) -> Vec<Option<(u64, u32, bool)>> {
-    let mut centres: Vec<(u64, &Event, Option<i64>)> = Vec::new();
+    let mut centroids: Vec<(u64, &Event, Option<i64>)> = Vec::new();
     let mut log_time = None;
     let mut decisions = Vec::new();
     for (offset, event) in (0..).zip(events) {
         if log_time.is_none() {
-            centres.iter_mut().for_each(|centre| centre.2 = event.day);
+            centroids.iter_mut().for_each(|centroid| centroid.2 = event.day);
         }
         log_time = log_time.max(event.day);
         let Some(fingerprint) = event.fingerprint else {
             decisions.push(None);
             continue;
         };
-        let first = centres.len().saturating_sub(expiry.centroids_max as usize);
-        let alive = centres[first..].iter().filter(|(_, _, founded)| {
+        let first = centroids.len().saturating_sub(expiry.centroids_max as usize);
+        let alive = centroids[first..].iter().filter(|(_, _, founded)| {
             match (expiry.max_age_days, founded, log_time) {
                 (Some(days), Some(founded), Some(now)) => now - founded <= i64::from(days),
                 _ => true,
             }
         });
         let nearest = alive
-            .filter(|(_, centre, _)| (centre.corpus, centre.settings) == (event.corpus, event.settings))
-            .map(|(offset, centre, _)| (centre.fingerprint.unwrap_or(0).abs_diff(fingerprint), *offset))
+            .filter(|(_, centroid, _)| (centroid.corpus, centroid.settings) == (event.corpus, event.settings))
+            .map(|(offset, centroid, _)| (centroid.fingerprint.unwrap_or(0).abs_diff(fingerprint), *offset))
             .filter(|(distance, _)| *distance <= 3)
             .min();
         match nearest {
-            Some((distance, centre)) => decisions.push(Some((centre, u32::from(distance), true))),
+            Some((distance, centroid)) => decisions.push(Some((centroid, u32::from(distance), true))),
             None => {
-                centres.push((offset, event, log_time));
+                centroids.push((offset, event, log_time));
                 decisions.push(Some((offset, 0, false)));
             }
         }
@@ -147,11 +148,11 @@ fn decided(clusterer: &mut Clusterer, events: &[Event]) -> Vec<Option<(u64, u32,
     events.iter().map(|event| outcome(&clusterer.decide(Some(&event.record())))).collect()
 }
 
-/// Which centre, how far, and whether it was joined.
+/// Which centroid, how far, and whether it was joined.
 fn outcome(decision: &Decision) -> Option<(u64, u32, bool)> {
     match decision {
         Decision::Founded(id) => Some((id.log_offset, 0, false)),
-        Decision::Joined(centre) => Some((centre.cluster_id.log_offset, centre.distance, true)),
+        Decision::Joined(centroid) => Some((centroid.cluster_id.log_offset, centroid.distance, true)),
         Decision::Undecidable => None,
     }
 }
@@ -241,7 +242,7 @@ fn founding(number: u64) -> FingerprintRecord {
     record
 }
 
-/// A table at its cap takes ten times as many centres as it holds, and no more memory than when it was first full; and
+/// A table at its cap takes ten times as many centroids as it holds, and no more memory than when it was first full; and
 /// when all have become too old, it gives its memory back. By keys and by Hamming distance.
 #[test]
 fn at_its_cap_memory_stays_the_same() {
@@ -271,7 +272,7 @@ fn at_its_cap_memory_stays_the_same() {
         assert!(matches!(clusterer.decide(Some(&last)), Decision::Joined(_)), "the youngest is still there");
         assert!(matches!(clusterer.decide(Some(&founding(1))), Decision::Founded(_)), "an old one is not");
 
-        // Days later than any centre lives; each record then frees some.
+        // Days later than any centroid lives; each record then frees some.
         let mut late = founding(1);
         late.log_time = Timestamp::from_ms(20_000 * 24 * 60 * 60 * 1000);
         for _ in 0..cap / 16 + 2 {

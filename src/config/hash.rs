@@ -5,16 +5,27 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Config, CorpusBy};
 use crate::fingerprint::Detector;
+use crate::fingerprint::secret::Secret;
 use crate::segment::{self, Lexicons};
 use crate::{decode, extract};
 
-/// Of everything left of the log that can change a fingerprint or digest: settings, contents of dictionaries
-/// and stop words, versions of the algorithms. Threads, paths and limits are no part of it.
+/// Of everything upstream of the log that can change a fingerprint or digest: settings, contents of dictionaries
+/// and stop words, versions of the algorithms; and of the secret, which it does not reveal. Threads, paths and limits are no part of it.
 #[must_use]
-pub fn fingerprint_hash(config: &Config, lexicons: &Lexicons, detector: &dyn Detector) -> u64 {
-    hash(&json!({
+pub fn fingerprint_hash(
+    config: &Config,
+    lexicons: &Lexicons,
+    detector: &dyn Detector,
+    secret: Option<&Secret>,
+) -> u64 {
+    let mut settings = json!({
         "decode": decode::VERSION,
-        "extract": { "version": extract::VERSION, "comments": config.extract.comments },
+        "extract": {
+            "version": extract::VERSION,
+            "comments": config.extract.comments,
+            "walls": config.extract.walls,
+            "listings": config.extract.listings,
+        },
         "segment": {
             "version": segment::VERSION,
             "fold_script": config.segment.fold_script,
@@ -25,10 +36,15 @@ pub fn fingerprint_hash(config: &Config, lexicons: &Lexicons, detector: &dyn Det
         },
         "detector": detector.name(),
         "settings": detector.fingerprint_settings(),
-    }))
+    });
+    // Left out without a secret, so that tables from before there were secrets go on.
+    if let (Some(secret), Some(settings)) = (secret, settings.as_object_mut()) {
+        settings.insert("secret".into(), secret.id().into());
+    }
+    hash(&settings)
 }
 
-/// Of everything right of the log that can change a decision.
+/// Of everything downstream of the log that can change a decision.
 #[must_use]
 pub fn cluster_hash(config: &Config, detector: &dyn Detector) -> u64 {
     hash(&json!({

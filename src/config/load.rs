@@ -4,6 +4,7 @@
 //! names of variants. `${VAR}` is substituted in string values only, after parsing, so no variable's value
 //! can change the file's structure.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use schemars::Schema;
@@ -15,9 +16,13 @@ use toml::de::{DeTable, DeValue};
 
 use super::env::substitute;
 use super::{Config, PipelineConfig};
-use crate::fingerprint::DETECTORS;
+use crate::config::detectors::DETECTORS;
 use crate::fingerprint::resources::{ConceptFile, ResourceError, Resources};
+use crate::fingerprint::secret::Secret;
 use crate::segment::{Lexicons, SegmentError};
+
+/// Characters of a message about the file.
+const MESSAGE_CHARS_MAX: usize = 1000;
 
 /// Why there is no configuration.
 #[derive(Debug, Error)]
@@ -54,6 +59,14 @@ pub enum ConfigError {
     /// The settings or files of the segmentation cannot be used.
     #[error(transparent)]
     Segment(#[from] SegmentError),
+    /// The secret is not there, or cannot be used. The message shows at most the variable's name.
+    #[error("fingerprint.secret_env = {variable}: {problem}")]
+    Secret {
+        /// The environment variable, unless it may be the secret, put into the wrong place.
+        variable: String,
+        /// What is wrong, and what to do.
+        problem: String,
+    },
     /// A file of a detector cannot be used.
     #[error(transparent)]
     Resource(#[from] ResourceError),
@@ -95,10 +108,10 @@ pub fn lexicons(config: &Config) -> Result<Lexicons, ConfigError> {
     })
 }
 
-/// Reads the files that detectors' settings name.
+/// Reads the files and the secret that detectors' settings name.
 ///
 /// # Errors
-/// [`ConfigError::Unreadable`].
+/// [`ConfigError::Unreadable`], [`ConfigError::Secret`].
 pub fn resources(config: &Config) -> Result<Resources, ConfigError> {
     Ok(Resources {
         idf: read(config.idf.file.as_deref(), "idf.file")?,
@@ -109,7 +122,33 @@ pub fn resources(config: &Config) -> Result<Resources, ConfigError> {
             .iter()
             .map(|path| concept_file(path))
             .collect::<Result<_, _>>()?,
+        secret: secret(config.fingerprint.secret_env.as_deref(), |name| std::env::var_os(name))?,
     })
+}
+
+/// The secret in the environment variable of this name; none where none is named.
+fn secret(
+    variable: Option<&str>,
+    lookup: impl Fn(&str) -> Option<OsString>,
+) -> Result<Option<Secret>, ConfigError> {
+    let Some(variable) = variable else { return Ok(None) };
+    let is_plain = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    let may_be_secret = variable.len() > 60 || !variable.chars().all(is_plain);
+    let wrong = |problem: String| ConfigError::Secret {
+        variable: if may_be_secret { "(not shown)".to_owned() } else { format!("{variable:?}") },
+        problem,
+    };
+    // `=` and NUL stand in no name, and asking for one would panic.
+    if variable.is_empty() || variable.contains(['=', '\0']) {
+        return Err(wrong("is no name of an environment variable; use letters, digits and `_`".to_owned()));
+    }
+    let value = lookup(variable).ok_or_else(|| {
+        wrong("is not set; set it to the secret, or leave fingerprint.secret_env out".to_owned())
+    })?;
+    let value = value
+        .to_str()
+        .ok_or_else(|| wrong("holds no UTF-8; make a secret: openssl rand -hex 32".to_owned()))?;
+    Secret::new(value).map(Some).map_err(|error| wrong(error.to_string()))
 }
 
 fn concept_file(path: &Path) -> Result<ConceptFile, ConfigError> {
@@ -140,7 +179,7 @@ pub fn parse(
     let table = DeTable::parse(text).map_err(|error| ConfigError::NotToml {
         path: path.to_owned(),
         line: line_of(text, error.span().map_or(0, |span| span.start)),
-        problem: error.message().to_owned(),
+        problem: excerpt(error.message()),
     })?;
     let schema = schema();
     let mut check = Check { text, path, lookup: &lookup, faults: Vec::new() };
@@ -148,7 +187,11 @@ pub fn parse(
     if check.faults.is_empty() {
         let config: Config = serde_json::from_value(Value::Object(value))
             .map_err(|error| ConfigError::Faults { faults: vec![format!("{}: {error}", path.display())] })?;
-        check.faults.extend(faults(&config).map(|fault| format!("{}: {fault}", path.display())));
+        for fault in faults(&config) {
+            let line =
+                line_of_key(text, key_of(&fault)).map_or(String::new(), |line| format!("line {line}: "));
+            check.faults.push(format!("{}: {line}{fault}", path.display()));
+        }
         if check.faults.is_empty() {
             return Ok(config);
         }
@@ -176,7 +219,31 @@ fn faults(config: &Config) -> impl Iterator<Item = String> {
             config.page.line_bytes_max
         )
     });
-    unknown_detector.into_iter().chain(small_queue).chain(config.kafka.faults())
+    let own = unknown_detector.into_iter().chain(small_queue).chain(config.paragraph.faults());
+    own.chain(config.kafka.faults()).chain(config.admin.fault())
+}
+
+/// The key that a message is about: it begins with it.
+#[must_use]
+pub fn key_of(fault: &str) -> &str {
+    let end = [" = ", ": "].iter().filter_map(|end| fault.find(end)).min();
+    &fault[..end.unwrap_or(fault.len())]
+}
+
+/// The line, from 1, of a key or table by its full name in the text of a configuration; none where it is not there.
+#[must_use]
+pub fn line_of_key(text: &str, name: &str) -> Option<usize> {
+    fn find(table: &DeTable, name: &str) -> Option<usize> {
+        table.iter().find_map(|(key, value)| {
+            let rest = name.strip_prefix(key.get_ref().as_ref())?;
+            match (value.get_ref(), rest.strip_prefix('.')) {
+                (_, None) => rest.is_empty().then(|| key.span().start),
+                (DeValue::Table(inside), Some(rest)) => find(inside, rest),
+                _ => None,
+            }
+        })
+    }
+    Some(line_of(text, find(DeTable::parse(text).ok()?.get_ref(), name)?))
 }
 
 /// Names the detectors there are.
@@ -197,7 +264,7 @@ struct Check<'a> {
 impl Check<'_> {
     fn fault(&mut self, at: usize, message: &str) {
         let line = line_of(self.text, at);
-        self.faults.push(format!("{}: line {line}: {message}", self.path.display()));
+        self.faults.push(format!("{}: line {line}: {}", self.path.display(), excerpt(message)));
     }
 
     fn table(&mut self, table: &DeTable, schema: &Value, prefix: &str) -> Map<String, Value> {
@@ -274,7 +341,7 @@ impl Check<'_> {
                 i64::from_str_radix(integer.as_str(), integer.radix()).ok().map(Value::from)
             }
             DeValue::Float(float) if types.contains(&"number") => {
-                float.as_str().parse::<f64>().ok().map(Value::from)
+                float.as_str().parse::<f64>().ok().filter(|number| number.is_finite()).map(Value::from)
             }
             _ => None,
         };
@@ -298,6 +365,16 @@ pub(super) fn is_free_table(schema: &Value) -> bool {
 /// The number, from 1, of the line that holds the byte `at`.
 fn line_of(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+}
+
+/// A message of bounded length, on one line: it may quote what stands in the file.
+fn excerpt(message: &str) -> String {
+    let shown: String = message.chars().take(MESSAGE_CHARS_MAX).flat_map(escaped).collect();
+    if message.chars().nth(MESSAGE_CHARS_MAX).is_some() { shown + "…" } else { shown }
+}
+
+fn escaped(c: char) -> Box<dyn Iterator<Item = char>> {
+    if c.is_control() { Box::new(c.escape_default()) } else { Box::new(std::iter::once(c)) }
 }
 
 fn unknown_key(name: &str, key: &str, prefix: &str, known: &Map<String, Value>) -> String {
@@ -421,7 +498,7 @@ mod tests {
             [
                 "leitong.toml: line 1: detektor: no such key; did you mean detector?",
                 "leitong.toml: line 4: simhash.near.max_distence: no such key; did you mean simhash.near.max_distance?",
-                "leitong.toml: line 5: simhash.near.max_distance = 40: must be a whole number from 0 to 16",
+                "leitong.toml: line 5: simhash.near.max_distance = 40: must be a whole number from 0 to 20",
                 "leitong.toml: line 6: simhash.near.confirm = \"skech\": must be \"sketch\" or \"none\"",
                 "leitong.toml: line 7: simhash.near.sketch_matches_near = \"many\": must be a whole number from 0 to 64",
                 "leitong.toml: line 9: page.bytes_max = 1.5: must be a whole number from 1024 to 1073741824",
@@ -429,7 +506,7 @@ mod tests {
                 "leitong.toml: line 12: segment.user_dictionary = \"${NOPE}/x\": the environment variable NOPE \
                  is not set; set it, or write ${NOPE:-default}",
                 "leitong.toml: line 13: segment.stop_word_languages = \"zh\": must be a list of strings",
-                "leitong.toml: line 14: nonsense: no such key; there is detector, page, corpus, extract, segment, idf, simhash, paragraph, \
+                "leitong.toml: line 14: nonsense: no such key; there is detector, page, corpus, extract, segment, idf, fingerprint, simhash, paragraph, \
                  agglomerate-term, concept-network, word-network, shingle, i-match, tf-idf, punctuation, sentence-ends, \
                  expiry, pipeline, kafka, admin",
             ]
@@ -451,6 +528,25 @@ mod tests {
     }
 
     #[test]
+    fn a_secret_in_the_wrong_place_is_not_shown() {
+        let message = |variable: &str, value: Option<&str>| {
+            secret(Some(variable), |_| value.map(OsString::from)).expect_err("wrong").to_string()
+        };
+        assert!(
+            message("LEITONG_SECRET", None)
+                .starts_with("fingerprint.secret_env = \"LEITONG_SECRET\": is not set")
+        );
+        assert!(!message("LEITONG_SECRET", Some("hunter2")).contains("hunter2"));
+        for misplaced in ["hunter2", "hunter=2", "4711deadbeef4711", &"7".repeat(64)] {
+            let message = message(misplaced, None);
+            assert!(message.starts_with("fingerprint.secret_env = (not shown): is "), "{message}");
+        }
+        assert_eq!(secret(None, |_| None).expect("none is named"), None);
+        let named = secret(Some("LEITONG_SECRET"), |_| Some("hunter2hunter2hunter2".into()));
+        assert!(named.expect("long enough").is_some());
+    }
+
+    #[test]
     fn broken_toml_says_where() {
         let message = parsed("detector = \n").expect_err("broken").join("\n");
         assert!(message.starts_with("leitong.toml: line 1: "), "{message}");
@@ -462,7 +558,7 @@ mod tests {
         assert_eq!(faults.len(), 1);
         assert!(
             faults[0].starts_with(
-                "leitong.toml: detector = \"md5\": no such detector; there is simhash, paragraph"
+                "leitong.toml: line 1: detector = \"md5\": no such detector; there is simhash, paragraph"
             ),
             "{faults:?}"
         );

@@ -6,28 +6,32 @@
 //! into the [cluster hash](hash::cluster_hash), and nothing else into either.
 
 pub mod describe;
+pub mod detectors;
 mod env;
 pub mod hash;
-pub mod kafka;
 pub mod load;
-
-use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::kafka::{AdminConfig, KafkaConfig};
+pub use crate::cluster::ExpiryConfig;
+pub use crate::detectors::agglomerate_term::AgglomerateTermConfig;
+pub use crate::detectors::i_match::IMatchConfig;
+pub use crate::detectors::network::{ConceptNetworkConfig, WordNetworkConfig};
+pub use crate::detectors::paragraph::ParagraphConfig;
+pub use crate::detectors::punctuation::PunctuationConfig;
+pub use crate::detectors::sentence_ends::SentenceEndsConfig;
+pub use crate::detectors::shingle::ShingleConfig;
+pub use crate::detectors::simhash::{Candidates, Confirm, NearConfig, SimHashConfig};
+pub use crate::detectors::tf_idf::TfIdfConfig;
 pub use crate::extract::ExtractConfig;
-pub use crate::fingerprint::agglomerate_term::AgglomerateTermConfig;
-pub use crate::fingerprint::i_match::IMatchConfig;
-pub use crate::fingerprint::network::{ConceptNetworkConfig, WordNetworkConfig};
-pub use crate::fingerprint::paragraph::ParagraphConfig;
-pub use crate::fingerprint::punctuation::PunctuationConfig;
-pub use crate::fingerprint::sentence_ends::SentenceEndsConfig;
-pub use crate::fingerprint::shingle::ShingleConfig;
+pub use crate::fingerprint::config::{FingerprintConfig, IdfConfig};
 pub use crate::fingerprint::term_hash::TermHash;
 pub use crate::fingerprint::term_weight::TermWeight;
-pub use crate::fingerprint::tf_idf::TfIdfConfig;
+pub use crate::kafka::config::KafkaConfig;
+pub use crate::page::config::{CorpusBy, CorpusConfig, PageConfig};
+pub use crate::segment::SegmentConfig;
+pub use crate::telemetry::config::AdminConfig;
 
 /// The whole configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -46,6 +50,8 @@ pub struct Config {
     pub segment: SegmentConfig,
     /// How rare terms are, for detectors that ask.
     pub idf: IdfConfig,
+    /// What makes fingerprints of any detector.
+    pub fingerprint: FingerprintConfig,
     /// The detector `simhash`.
     pub simhash: SimHashConfig,
     /// The detector `paragraph`.
@@ -72,7 +78,7 @@ pub struct Config {
     /// The baseline `sentence-ends`.
     #[serde(rename = "sentence-ends")]
     pub sentence_ends: SentenceEndsConfig,
-    /// How long a cluster's centre is kept.
+    /// How long a cluster's centroid is kept.
     pub expiry: ExpiryConfig,
     /// Threads and queues.
     pub pipeline: PipelineConfig,
@@ -82,148 +88,15 @@ pub struct Config {
     pub admin: AdminConfig,
 }
 
-/// Limits of what is read as a page.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct PageConfig {
-    /// Bytes of a page's body; a larger one is UNDECIDABLE (TOO_LARGE).
-    #[schemars(range(min = 1024, max = 1_073_741_824))]
-    pub bytes_max: usize,
-    /// Bytes of a JSON line that are held at once; of a longer line only the small fields are read, and the
-    /// page is UNDECIDABLE (TOO_LARGE).
-    #[schemars(range(min = 1024, max = 1_073_741_824))]
-    pub line_bytes_max: usize,
-    /// Characters of main text, white space not counted; a shorter one is UNDECIDABLE (TOO_SHORT).
-    #[schemars(range(min = 1, max = 100_000))]
-    pub text_chars_min: u32,
-}
-
-/// Which pages may meet.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct CorpusConfig {
-    /// `all`: all pages are one corpus. `host`: the pages of each host are a corpus of their own. `header`: a
-    /// header of the Kafka message names it (in `dedup`, all pages are one corpus).
-    pub by: CorpusBy,
-    /// The header that names the corpus; a message without it belongs to the corpus `default`.
-    pub header: String,
-}
-
-/// What tells corpora apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CorpusBy {
-    /// One corpus.
-    All,
-    /// One corpus a host.
-    Host,
-    /// As a header says.
-    Header,
-}
-
-/// From text to terms.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct SegmentConfig {
-    /// Reads traditional Chinese script as simplified, with regional vocabulary (軟體 = 软件).
-    pub fold_script: bool,
-    /// Lets jieba guess Chinese words that its dictionary lacks.
-    pub hmm: bool,
-    /// A dictionary of your own: lines of `word`, `word frequency` or `word frequency tag`. A relative path
-    /// starts at the configuration file's folder.
-    pub user_dictionary: Option<PathBuf>,
-    /// Languages whose stop words are left out, by ISO 639-1 code.
-    pub stop_word_languages: Vec<String>,
-    /// Stop words of your own, one a line.
-    pub stop_word_file: Option<PathBuf>,
-}
-
-/// How rare terms are, for detectors that ask.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct IdfConfig {
-    /// A table that `leitong idf build` made; unset: the one that ships. A relative path starts at the
-    /// configuration file's folder.
-    pub file: Option<PathBuf>,
-}
-
-/// The detector `simhash`: what makes a fingerprint.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct SimHashConfig {
-    /// The hash of a term: `xxh3` (well mixed), `sdbm` (the paper's, over UTF-16) or `sdbm-utf8`.
-    pub hash: TermHash,
-    /// What a term counts that occurs tf times: `ln-tf` (1 + ln tf) or `tf` (the paper's).
-    pub weight: TermWeight,
-    /// When two fingerprints are near.
-    pub near: NearConfig,
-}
-
-/// The detector `simhash`: when two fingerprints are near.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct NearConfig {
-    /// Bits of 64 in which near SimHashes may differ.
-    #[schemars(range(min = 0, max = 16))]
-    pub max_distance: u32,
-    /// How candidates are found: `bands` (the sketches share one of 8 bands, or the SimHashes are the same; fast in a table of any size) or
-    /// `blocks` (every SimHash within the distance; the paper's meaning, slow for distances above 3 in a large
-    /// table).
-    pub candidates: Candidates,
-    /// What confirms a candidate: `sketch` (a second, independent fingerprint) or `none` (the paper's method).
-    pub confirm: Confirm,
-    /// Values of 64 in which the sketches must agree at distance 0. Unrelated texts agree in 4 to 8.
-    #[schemars(range(min = 0, max = 64))]
-    pub sketch_matches_near: u32,
-    /// The same at `max_distance`; in between, the demand rises evenly.
-    #[schemars(range(min = 0, max = 64))]
-    pub sketch_matches_far: u32,
-    /// The same for the shortest texts, from distance 3 on; up to `short_text_size` the demand falls evenly.
-    #[schemars(range(min = 0, max = 64))]
-    pub sketch_matches_short: u32,
-    /// Size from which on a text is not short: characters of Chinese, or half that many words of English.
-    #[schemars(range(min = 0, max = 65_535))]
-    pub short_text_size: u32,
-}
-
-/// How candidates are found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Candidates {
-    /// By the sketch.
-    Bands,
-    /// By the SimHash.
-    Blocks,
-}
-
-/// What confirms a candidate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Confirm {
-    /// The sketch.
-    Sketch,
-    /// Nothing.
-    None,
-}
-
-/// How long a cluster's centre is kept.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct ExpiryConfig {
-    /// Days by log time after which a centre matches no more; a match does not refresh it. Unset: no limit.
-    #[schemars(range(min = 1, max = 36_500))]
-    pub max_age_days: Option<u32>,
-    /// Centres that are kept, the youngest; the bound of the table's memory.
-    #[schemars(range(min = 1, max = 4_000_000_000_u64))]
-    pub centroids_max: u64,
-}
+/// The most threads that may be asked for.
+pub const THREADS_MAX: usize = 1024;
 
 /// Threads and queues.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PipelineConfig {
     /// Threads that decode, extract, segment and fingerprint; 0: one a core.
-    #[schemars(range(min = 0, max = 1024))]
+    #[schemars(range(min = 0, max = THREADS_MAX))]
     pub threads: usize,
     /// Pages between the source and the clustering.
     #[schemars(range(min = 1, max = 1_000_000))]
@@ -242,6 +115,7 @@ impl Default for Config {
             extract: ExtractConfig::default(),
             segment: SegmentConfig::default(),
             idf: IdfConfig::default(),
+            fingerprint: FingerprintConfig::default(),
             simhash: SimHashConfig::default(),
             paragraph: ParagraphConfig::default(),
             agglomerate_term: AgglomerateTermConfig::default(),
@@ -257,56 +131,6 @@ impl Default for Config {
             kafka: KafkaConfig::default(),
             admin: AdminConfig::default(),
         }
-    }
-}
-
-impl Default for PageConfig {
-    fn default() -> Self {
-        Self { bytes_max: 10 << 20, line_bytes_max: 32 << 20, text_chars_min: 60 }
-    }
-}
-
-impl Default for CorpusConfig {
-    fn default() -> Self {
-        Self { by: CorpusBy::All, header: "corpus".to_owned() }
-    }
-}
-
-impl Default for SegmentConfig {
-    fn default() -> Self {
-        Self {
-            fold_script: true,
-            hmm: true,
-            user_dictionary: None,
-            stop_word_languages: vec!["zh".to_owned(), "en".to_owned()],
-            stop_word_file: None,
-        }
-    }
-}
-
-impl Default for SimHashConfig {
-    fn default() -> Self {
-        Self { hash: TermHash::Xxh3, weight: TermWeight::LnTf, near: NearConfig::default() }
-    }
-}
-
-impl Default for NearConfig {
-    fn default() -> Self {
-        Self {
-            max_distance: 16,
-            candidates: Candidates::Bands,
-            confirm: Confirm::Sketch,
-            sketch_matches_near: 24,
-            sketch_matches_far: 40,
-            sketch_matches_short: 52,
-            short_text_size: 2_000,
-        }
-    }
-}
-
-impl Default for ExpiryConfig {
-    fn default() -> Self {
-        Self { max_age_days: None, centroids_max: 20_000_000 }
     }
 }
 

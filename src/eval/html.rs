@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::interval::Estimate;
 use super::perturb::Family;
-use super::report::{DetectorReport, Report, best_threshold};
+use super::report::{DetectorReport, Report, best_threshold, recommended};
 use super::svg::{self, Axes, Line, escape};
 
 /// Told apart by people who see colours differently (Okabe & Ito), and by dashes from the ninth line on.
@@ -42,6 +42,11 @@ pub fn page(report: &Report) -> String {
         escape(&report.inputs.join(", ")),
         report.seed
     );
+    let _ = write!(out, "<h2>{}</h2><div class=\"card\"><ul>", escape(&recommended(&report.recommendation)));
+    for why in &report.recommendation.why {
+        let _ = write!(out, "<li>{}</li>", escape(why));
+    }
+    out.push_str("</ul></div>");
     stream(report, &mut out);
     cost(report, &mut out);
     recall(report, &mut out);
@@ -93,7 +98,7 @@ fn stream(report: &Report, out: &mut String) {
     }
     out.push_str(
         "<h2>The labelled stream</h2><p>Pages in their order through Single-Pass clustering. A duplicate verdict is right when its \
-         centre is of the page's own cluster. Small figures: 95 % intervals by bootstrap over clusters.</p>",
+         centroid is of the page's own cluster. Small figures: 95 % intervals by bootstrap over clusters.</p>",
     );
     let rows = report.detectors.iter().filter_map(|detector| {
         let score = detector.stream.as_ref()?;
@@ -101,10 +106,14 @@ fn stream(report: &Report, out: &mut String) {
         let mut row = vec![escape(&detector.name)];
         row.extend([&score.precision, &score.recall, &score.f1].map(estimate));
         row.extend(counts);
-        row.push(score.centres.to_string());
+        row.push(score.centroids.to_string());
         Some(row)
     });
-    table(out, &["detector", "precision", "recall", "F1", "wrong", "missed", "undecidable", "centres"], rows);
+    table(
+        out,
+        &["detector", "precision", "recall", "F1", "wrong", "missed", "undecidable", "centroids"],
+        rows,
+    );
 }
 
 fn cost(report: &Report, out: &mut String) {
@@ -169,7 +178,7 @@ fn recall(report: &Report, out: &mut String) {
 fn false_matches(report: &Report, out: &mut String) {
     out.push_str(
         "<h2>Unrelated pairs called near</h2><p>All pairs of pages of different origin. A new page is falsely called a duplicate \
-         among <i>n</i> centres with probability 1 − exp(−rate·<i>n</i>). Without an error, the bound of 95 % confidence, \
+         among <i>n</i> centroids with probability 1 − exp(−rate·<i>n</i>). Without an error, the bound of 95 % confidence, \
          3 ÷ pairs, stands for the rate; –: too few pairs to say. Pairs that share a passage of 20 letters are counted apart.</p>",
     );
     let rows = report.detectors.iter().map(|detector| {
@@ -187,7 +196,7 @@ fn false_matches(report: &Report, out: &mut String) {
     });
     table(
         out,
-        &["detector", "pairs", "wrong", "sharing a passage", "per pair", "1 M centres", "10 M", "100 M"],
+        &["detector", "pairs", "wrong", "sharing a passage", "per pair", "1 M centroids", "10 M", "100 M"],
         rows,
     );
     let lines: Vec<Line> = report
@@ -204,7 +213,7 @@ fn false_matches(report: &Report, out: &mut String) {
         .collect();
     let axes = Axes {
         title: "false duplicates by size of the table",
-        x: "centres, as a power of ten",
+        x: "centroids, as a power of ten",
         y: "share of new pages (or its bound)",
         x_max: 8.0,
         percent: false,

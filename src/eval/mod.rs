@@ -18,6 +18,7 @@ pub mod passages;
 pub mod perturb;
 pub mod random;
 pub mod recall;
+pub mod recommend;
 pub mod report;
 pub mod stream;
 mod svg;
@@ -35,7 +36,7 @@ use pages::EvalPage;
 use parallel::Workers;
 
 /// A detector that takes part, under a name of its own.
-pub struct Competitor {
+pub struct EvaluatedDetector {
     /// The detector's name, or that of a variant's file.
     pub name: String,
     /// With its settings.
@@ -82,27 +83,27 @@ const REPEATS: usize = 3;
 /// The fingerprints of all pages by all detectors.
 pub fn fingerprints(
     pages: &[EvalPage],
-    competitors: &[Competitor],
+    evaluated: &[EvaluatedDetector],
     segmenter: &Segmenter,
     workers: &Workers,
 ) -> Vec<Prints> {
     let of_pages = workers.map("fingerprints", pages, Terms::default, |terms, page| {
         segmenter.segment(&page.document, terms);
-        let of_each = competitors.iter().map(|competitor| {
+        let of_each = evaluated.iter().map(|evaluated_detector| {
             let timed = (0..REPEATS).map(|_| {
                 let since = Instant::now();
-                let print = competitor.detector.fingerprint(terms);
+                let print = evaluated_detector.detector.fingerprint(terms);
                 (since.elapsed(), print)
             });
             let (time, print) = timed.min_by_key(|(time, _)| *time).expect("at least once");
-            let counts = print.as_ref().map_or_else(Vec::new, |_| competitor.detector.counts(terms));
+            let counts = print.as_ref().map_or_else(Vec::new, |_| evaluated_detector.detector.counts(terms));
             (time, print, counts)
         });
         (terms.text().len(), of_each.collect::<Vec<_>>())
     });
     let text_bytes: usize = of_pages.iter().map(|(bytes, _)| bytes).sum();
     let mut of_pages: Vec<_> = of_pages.into_iter().map(|(_, prints)| prints.into_iter()).collect();
-    competitors
+    evaluated
         .iter()
         .map(|_| {
             let timed: Vec<_> = of_pages.iter_mut().filter_map(Iterator::next).collect();

@@ -122,7 +122,7 @@ pub struct FalseMatches {
     pub per_pair: f64,
     /// `per_pair` is an upper bound.
     pub is_bound: bool,
-    /// Centres, and the share of new pages that would be called duplicates among so many.
+    /// Centroids, and the share of new pages that would be called duplicates among so many.
     pub at_centres: Vec<(f64, f64)>,
 }
 
@@ -130,7 +130,7 @@ pub struct FalseMatches {
 const BOUND_MAX: f64 = 0.1;
 
 impl FalseMatches {
-    /// For 1, 10 and 100 million centres the share of new pages that would be called duplicates; `–` where the pairs were too
+    /// For 1, 10 and 100 million centroids the share of new pages that would be called duplicates; `–` where the pairs were too
     /// few to say.
     #[must_use]
     pub fn at_millions(&self) -> [String; 3] {
@@ -174,7 +174,7 @@ pub fn false_matches(
     let is_bound = wrong == 0;
     // Without a single error in n pairs, the rate is below 3/n with 95 % confidence.
     let per_pair = if is_bound { 3.0 } else { wrong as f64 } / pairs.max(1.0);
-    let at = |centres: f64| (centres, 1.0 - (-per_pair * centres).exp());
+    let at = |centroids: f64| (centroids, 1.0 - (-per_pair * centroids).exp());
     let at_centres = [1e4, 1e5, 1e6, 1e7, 1e8].map(at).to_vec();
     FalseMatches { pairs, wrong, sharing_a_passage, per_pair, is_bound, at_centres }
 }

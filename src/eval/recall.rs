@@ -7,7 +7,7 @@ use super::pairs::Compared;
 use super::parallel::Workers;
 use super::perturb::{Condition, Perturber};
 use super::random::Random;
-use super::{Competitor, document};
+use super::{EvaluatedDetector, document};
 use crate::segment::{Segmenter, Terms};
 
 /// How one detector fares under one condition.
@@ -27,7 +27,7 @@ pub fn measure(
     texts: &[&str],
     conditions: &[Condition],
     perturber: &Perturber,
-    competitors: &[Competitor],
+    evaluated: &[EvaluatedDetector],
     segmenter: &Segmenter,
     workers: &Workers,
     seed: u64,
@@ -36,15 +36,17 @@ pub fn measure(
     // Of each text: under each condition, what each detector says.
     let said = workers.map("perturbed texts", &numbered, Terms::default, |terms, (number, text)| {
         segmenter.segment(&document(text), terms);
-        let originals: Vec<_> =
-            competitors.iter().map(|competitor| competitor.detector.fingerprint(terms)).collect();
+        let originals: Vec<_> = evaluated
+            .iter()
+            .map(|evaluated_detector| evaluated_detector.detector.fingerprint(terms))
+            .collect();
         let mut of_conditions = Vec::with_capacity(conditions.len());
         for condition in conditions {
             // One stream a text, so that more of a kind of change begins where less of it did.
             let mut random = Random::new(seed, *number);
             segmenter.segment(&document(&perturber.perturb(text, *condition, &mut random)), terms);
             let of_each =
-                competitors.iter().zip(&originals).map(|(Competitor { detector, .. }, original)| {
+                evaluated.iter().zip(&originals).map(|(EvaluatedDetector { detector, .. }, original)| {
                     let comparison =
                         detector.compare(original.as_deref()?, detector.fingerprint(terms).as_deref()?);
                     Some((detector.distance(comparison.distance), comparison.near))
@@ -65,5 +67,5 @@ pub fn measure(
         };
         conditions.iter().enumerate().map(of_condition).collect()
     };
-    (0..competitors.len()).map(of_detector).collect()
+    (0..evaluated.len()).map(of_detector).collect()
 }

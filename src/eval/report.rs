@@ -8,6 +8,7 @@ use super::Count;
 use super::interval::Estimate;
 use super::pairs::{Distances, FalseMatches};
 use super::recall::Recall;
+use super::recommend::Recommendation;
 use super::stream::StreamScore;
 
 /// What an evaluation found.
@@ -25,6 +26,8 @@ pub struct Report {
     pub texts: usize,
     /// What the related pairs are.
     pub related_pairs: String,
+    /// What the figures speak for.
+    pub recommendation: Recommendation,
     /// One for each detector.
     pub detectors: Vec<DetectorReport>,
 }
@@ -62,6 +65,11 @@ pub fn markdown(report: &Report) -> String {
         if report.labelled { ", labelled" } else { "" },
         report.seed
     );
+    let _ = writeln!(out, "### Recommendation\n\n{}\n", recommended(&report.recommendation));
+    for why in &report.recommendation.why {
+        let _ = writeln!(out, "* {why}");
+    }
+    out.push('\n');
     let header = |out: &mut String, columns: &[String]| {
         let _ =
             writeln!(out, "| detector | {} |\n|---|{}", columns.join(" | "), "---|".repeat(columns.len()));
@@ -69,7 +77,10 @@ pub fn markdown(report: &Report) -> String {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     if report.labelled {
         out.push_str("### The labelled stream, with 95 % intervals\n\n");
-        header(&mut out, &names(&["precision", "recall", "F1", "wrong", "missed", "undecidable", "centres"]));
+        header(
+            &mut out,
+            &names(&["precision", "recall", "F1", "wrong", "missed", "undecidable", "centroids"]),
+        );
         for detector in &report.detectors {
             if let Some(score) = &detector.stream {
                 let _ = writeln!(
@@ -82,7 +93,7 @@ pub fn markdown(report: &Report) -> String {
                     score.wrong,
                     score.missed,
                     score.undecidable,
-                    score.centres
+                    score.centroids
                 );
             }
         }
@@ -115,7 +126,7 @@ pub fn markdown(report: &Report) -> String {
         }
     }
     out.push_str("\n### Unrelated pairs called near, and false duplicates that come of it\n\n");
-    let columns = ["pairs", "wrong", "sharing a passage", "per pair", "1 M centres", "10 M", "100 M"];
+    let columns = ["pairs", "wrong", "sharing a passage", "per pair", "1 M centroids", "10 M", "100 M"];
     header(&mut out, &names(&columns));
     for detector in &report.detectors {
         let found = &detector.false_matches;
@@ -149,6 +160,14 @@ pub fn markdown(report: &Report) -> String {
         );
     }
     out
+}
+
+/// In one line.
+pub(super) fn recommended(recommendation: &Recommendation) -> String {
+    match &recommendation.detector {
+        Some(name) => format!("For these pages: {name}"),
+        None => "For these pages: none".to_owned(),
+    }
 }
 
 /// Of those detectors that count something, in one table.

@@ -1,6 +1,6 @@
 //! Labelled pages in their order through Single-Pass clustering, and how many verdicts are right.
 //!
-//! A duplicate verdict is right when its centre is of the page's own cluster. Precision = right ÷ all duplicate verdicts
+//! A duplicate verdict is right when its centroid is of the page's own cluster. Precision = right ÷ all duplicate verdicts
 //! on scored pages; recall = right ones on `dup` pages ÷ `dup` pages. Intervals draw whole clusters, whose pages
 //! stand or fall together.
 
@@ -14,7 +14,7 @@ use super::pages::{EvalPage, LabelKind};
 use crate::cluster::{Clusterer, Decision, Position};
 use crate::config::ExpiryConfig;
 use crate::fingerprint::Detector;
-use crate::fingerprint::record::FingerprintRecord;
+use crate::record::FingerprintRecord;
 
 /// How a stream went.
 #[derive(Debug, Clone, Serialize)]
@@ -34,7 +34,7 @@ pub struct StreamScore {
     /// Pages with too little text to judge.
     pub undecidable: u32,
     /// Clusters in the end.
-    pub centres: usize,
+    pub centroids: usize,
 }
 
 /// Scores one detector's fingerprints of labelled pages.
@@ -55,8 +55,8 @@ pub fn score(
             continue;
         };
         let joined = match &decision {
-            Decision::Joined(centre) => {
-                centre.page_id.parse::<usize>().ok().and_then(|at| pages[at].label.as_ref())
+            Decision::Joined(centroid) => {
+                centroid.page_id.parse::<usize>().ok().and_then(|at| pages[at].label.as_ref())
             }
             _ => None,
         };
@@ -74,6 +74,15 @@ pub fn score(
         [precision, recall, f1]
     });
     let sum = |at: usize| counts.iter().map(|counts| counts[at]).sum();
-    let centres = clusterer.centroid_count();
-    StreamScore { precision, recall, f1, right: sum(0), wrong: sum(1), missed: sum(2), undecidable, centres }
+    let centroids = clusterer.centroid_count();
+    StreamScore {
+        precision,
+        recall,
+        f1,
+        right: sum(0),
+        wrong: sum(1),
+        missed: sum(2),
+        undecidable,
+        centroids,
+    }
 }

@@ -1,10 +1,11 @@
 //! The article's text in linked data, for pages whose markup has none: a script puts it there.
 //!
 //! In: the source of a JSON string. Out: paragraphs, one a line, without the markup that some sites leave in it. What is
-//! no JSON string gives nothing. Cost: linear in the string.
+//! no JSON string gives nothing. Cost: linear in the string, since where one tag does not
+//! end, none after it does.
 
-use super::entities;
-use super::{Paragraph, ParagraphKind};
+use crate::extract::parse::entities;
+use crate::extract::{Paragraph, ParagraphKind};
 
 /// The paragraphs of `source`, a JSON string without its quotes.
 pub(super) fn paragraphs(source: &str) -> Vec<Paragraph> {
@@ -13,14 +14,18 @@ pub(super) fn paragraphs(source: &str) -> Vec<Paragraph> {
     let mut rest = text.as_str();
     while let Some((before, after)) = rest.split_once('<') {
         plain.push_str(before);
-        match after.split_once('>') {
-            Some((tag, after)) if tag.starts_with(|c: char| c == '/' || c.is_ascii_alphabetic()) => {
+        let begins_tag = after.starts_with(|c: char| c == '/' || c.is_ascii_alphabetic());
+        match begins_tag.then(|| after.find('>')).flatten() {
+            Some(end) => {
                 plain.push('\n');
-                rest = after;
+                rest = &after[end + 1..];
             }
-            _ => {
+            None => {
                 plain.push('<');
                 rest = after;
+                if begins_tag {
+                    break;
+                }
             }
         }
     }
@@ -46,6 +51,7 @@ mod tests {
     fn escapes_references_and_markup_are_resolved() {
         assert_eq!(lines(r"One &amp; two\nthr\u0065e \u8336"), ["One & two", "three 茶"]);
         assert_eq!(lines(r"<p>One<\/p><p>two 1 < 2</p>"), ["One", "two 1 < 2"]);
+        assert_eq!(lines("<p>1 << 2 <b>bold</b> <a <b"), ["1 << 2", "bold", "<a <b"]);
     }
 
     #[test]

@@ -1,43 +1,42 @@
-//! HTML → [`Document`]: the main text, without the furniture round it.
+//! HTML → [`Document`]: the main text, without the boilerplate around it.
 //!
 //! ```text
-//! page → scan (markup) → build (tree: nodes, blocks, segments) → weigh (each block) → select → write (paragraphs)
+//! page → parse (tree: nodes, blocks, segments) → features (of each block) → score → select → write (paragraphs)
 //! ```
-//! In: a decoded page. Out: title, kind of page, and the paragraphs of its main text in order, each with its
-//! kind and place, or an [`ExtractError`] past the limits of [`ExtractConfig`].
+//! In: a decoded page. Out: title, kind of page, whether it is a wall, and the paragraphs of its main text in order, each
+//! with its kind and place, or an [`ExtractError`] past the limits of [`ExtractConfig`].
 //!
 //! Invariants: the same page gives the same document on every machine (integers only); every paragraph's
 //! text stands in the page in that order; no recursion, so that nesting cannot exhaust the stack. Cost: linear in
-//! the page's bytes, whatever its nesting; memory: the tree of [`tree`], about half of the page's bytes.
+//! the page's bytes, whatever its nesting; memory: the tree of `parse/tree.rs`, about half of the page's bytes.
 //! `docs/extraction.md` has the measurements.
 
-mod build;
-mod context;
-mod count;
-mod entities;
-mod facts;
-mod hints;
+mod features;
 mod linked;
 mod page_kind;
-mod phrases;
-mod scan;
+mod parse;
+pub mod score;
 mod select;
-mod tag;
 mod title;
-pub mod training;
-mod tree;
-mod weigh;
-mod weights;
+mod walls;
 mod write;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::work::{TooMuchWork, Work};
 pub use page_kind::PageKind;
+use parse::tree::Tree;
+pub use walls::Wall;
 
-/// Part of the fingerprint hash: raised whenever the same page may give another text than before.
-pub const VERSION: u32 = 5;
+/// Part of the fingerprint hash: raised whenever the same page may give another text than before, or be another wall.
+pub const VERSION: u32 = 7;
+
+/// Steps of [work](crate::work) for a byte of the page each time that it is parsed, and for a block each time that
+/// blocks are scored.
+const BYTE_STEPS: u64 = 10;
+const BLOCK_STEPS: u64 = 2500;
 
 /// From HTML to main text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -45,6 +44,12 @@ pub const VERSION: u32 = 5;
 pub struct ExtractConfig {
     /// Keeps readers' comments under an article. Posts of a forum are kept in any case.
     pub comments: bool,
+    /// Pages that show a reason in place of content are UNDECIDABLE (WALL): errors, captchas and firewalls, log-in, consent,
+    /// blocked regions, parked domains, empty shells of script applications.
+    pub walls: bool,
+    /// Pages that are mainly links to others are UNDECIDABLE (LISTING). Off by default, since now and then a page with a text
+    /// of its own is taken for one (docs/extraction.md).
+    pub listings: bool,
     /// Block elements and runs of text of a page; one with more is UNDECIDABLE (TOO_COMPLEX). Each takes up to
     /// 500 bytes while its page is read.
     #[schemars(range(min = 100, max = 100_000_000))]
@@ -58,7 +63,7 @@ impl Default for ExtractConfig {
     fn default() -> Self {
         // The largest page of our sets has 65,662 runs of text. Depth costs 24 bytes a level and no
         // time; what is deeper than this is no page.
-        Self { comments: false, nodes_max: 300_000, depth_max: 50_000 }
+        Self { comments: false, walls: true, listings: false, nodes_max: 300_000, depth_max: 50_000 }
     }
 }
 
@@ -83,6 +88,9 @@ pub enum ExtractError {
         /// Its length.
         bytes: usize,
     },
+    /// The page costs more than is left of its work.
+    #[error(transparent)]
+    TooMuchWork(#[from] TooMuchWork),
 }
 
 /// The main text of a page.
@@ -94,6 +102,8 @@ pub struct Document {
     pub kind: PageKind,
     /// In the order of the page.
     pub paragraphs: Vec<Paragraph>,
+    /// What the page shows in place of content.
+    pub wall: Option<Wall>,
 }
 
 /// One block of the main text.
@@ -151,7 +161,9 @@ impl Document {
             .filter(|line| !line.is_empty())
             .map(|line| Paragraph::new(ParagraphKind::Paragraph, line.to_owned()))
             .collect();
-        Self { title, kind: PageKind::Other, paragraphs }
+        let mut document = Self { title, kind: PageKind::Other, paragraphs, wall: None };
+        document.wall = walls::of_text(&document);
+        document
     }
 
     /// The main text: one paragraph a line.
@@ -170,8 +182,8 @@ impl Document {
 #[derive(Debug)]
 pub struct Extractor {
     config: ExtractConfig,
-    tree: tree::Tree,
-    stack: build::Stack,
+    tree: Tree,
+    stack: parse::Stack,
     selection: select::Selection,
 }
 
@@ -181,10 +193,16 @@ impl Extractor {
     pub fn new(config: &ExtractConfig) -> Self {
         Self {
             config: config.clone(),
-            tree: tree::Tree::default(),
-            stack: build::Stack::default(),
+            tree: Tree::default(),
+            stack: parse::Stack::default(),
             selection: select::Selection::default(),
         }
+    }
+
+    /// Its settings.
+    #[must_use]
+    pub fn config(&self) -> &ExtractConfig {
+        &self.config
     }
 
     /// The main text of `html`.
@@ -192,9 +210,18 @@ impl Extractor {
     /// # Errors
     /// [`ExtractError`], where the page is past the limits.
     pub fn extract(&mut self, html: &str) -> Result<Document, ExtractError> {
-        self.choose(html)?;
+        self.extract_within(html, &mut Work::unbounded())
+    }
+
+    /// The same, and gives up where it costs more than is left of `work`.
+    ///
+    /// # Errors
+    /// [`ExtractError`], where the page is past the limits.
+    pub fn extract_within(&mut self, html: &str, work: &mut Work) -> Result<Document, ExtractError> {
+        self.choose(html, work)?;
         let mut document = write::write(html, &self.tree, self.selection.blocks());
         document.kind = page_kind::of(&self.tree, self.selection.blocks());
+        document.wall = walls::of_page(html, &self.tree, self.selection.blocks());
         if self.selection.is_nearly_empty(&self.tree) {
             self.read_linked_data(html, &mut document);
         }
@@ -203,12 +230,18 @@ impl Extractor {
     }
 
     /// Parses `html` and chooses among its blocks; what is hidden is read too where that alone has text.
-    fn choose(&mut self, html: &str) -> Result<(), ExtractError> {
-        self.parse(html, false)?;
-        self.selection.select(&self.tree, html, &self.config);
-        if self.selection.is_nearly_empty(&self.tree) && self.parse_hidden(html)? {
-            self.selection.select(&self.tree, html, &self.config);
+    fn choose(&mut self, html: &str, work: &mut Work) -> Result<(), ExtractError> {
+        self.parse(html, false, work)?;
+        self.select(html, work)?;
+        if self.selection.is_nearly_empty(&self.tree) && self.parse_hidden(html, work)? {
+            self.select(html, work)?;
         }
+        Ok(())
+    }
+
+    fn select(&mut self, html: &str, work: &mut Work) -> Result<(), TooMuchWork> {
+        work.add(self.tree.blocks.len(), BLOCK_STEPS)?;
+        self.selection.select(&self.tree, html, &self.config);
         Ok(())
     }
 
@@ -219,27 +252,29 @@ impl Extractor {
         if !paragraphs.is_empty() {
             document.paragraphs = paragraphs;
             document.kind = PageKind::Article;
+            document.wall = None;
         }
     }
 
-    fn parse(&mut self, html: &str, keep_hidden: bool) -> Result<(), ExtractError> {
+    fn parse(&mut self, html: &str, keep_hidden: bool, work: &mut Work) -> Result<(), ExtractError> {
+        work.add(html.len(), BYTE_STEPS)?;
         if u32::try_from(html.len()).is_err() {
             return Err(ExtractError::TooLong { bytes: html.len() });
         }
         let mut builder =
-            build::Builder::new(html, &self.config, keep_hidden, &mut self.tree, &mut self.stack);
-        scan::scan(html.as_bytes(), &mut builder)
+            parse::Builder::new(html, &self.config, keep_hidden, &mut self.tree, &mut self.stack);
+        parse::scan::scan(html.as_bytes(), &mut builder)
     }
 
     /// Parses again with hidden nodes and `<noscript>`, if that gives clearly more text: pages that a script shows
     /// or makes, such as threads of Discourse.
-    fn parse_hidden(&mut self, html: &str) -> Result<bool, ExtractError> {
+    fn parse_hidden(&mut self, html: &str, work: &mut Work) -> Result<bool, ExtractError> {
         let visible = self.tree.bytes();
-        self.parse(html, true)?;
+        self.parse(html, true, work)?;
         if self.tree.bytes() > 4 * visible.max(40) {
             return Ok(true);
         }
-        self.parse(html, false)?;
+        self.parse(html, false, work)?;
         Ok(false)
     }
 }

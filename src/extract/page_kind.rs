@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::hints::{COMMENT, POST};
-use super::tree::{Block, Tree, says};
+use crate::extract::parse::hints::{COMMENT, POST};
+use crate::extract::parse::tree::{Block, Tree, says};
 
 /// What sort of page a document comes from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -54,7 +54,7 @@ fn is_sentence(block: &Block) -> bool {
     block.counts.stops > 0 && block.counts.bytes >= 60 && block.link_bytes * 2 < block.counts.bytes
 }
 
-/// Whether most of the text stands in several nodes of one make that are called posts or comments.
+/// Whether most of the text stands in several nodes of one signature that are called posts or comments.
 fn is_thread(tree: &Tree, chosen: &[u32], bytes: u64) -> bool {
     let mut sums = vec![0_u64; tree.blocks.len() + 1];
     for &block in chosen {
@@ -63,13 +63,13 @@ fn is_thread(tree: &Tree, chosen: &[u32], bytes: u64) -> bool {
     for at in 1..sums.len() {
         sums[at] += sums[at - 1];
     }
-    let mut makes: BTreeMap<u32, (u32, u64)> = BTreeMap::new();
+    let mut signatures: BTreeMap<u32, (u32, u64)> = BTreeMap::new();
     for node in tree.nodes.iter().filter(|node| node.hints & (POST | COMMENT) != 0) {
         let within = sums[node.end_block as usize] - sums[node.first_block as usize];
         if within > 0 {
-            let make = makes.entry(node.make).or_default();
-            *make = (make.0 + 1, make.1 + within);
+            let signature = signatures.entry(node.signature).or_default();
+            *signature = (signature.0 + 1, signature.1 + within);
         }
     }
-    makes.values().any(|&(nodes, within)| nodes >= POSTS_MIN && within * 2 > bytes && within < bytes * 2)
+    signatures.values().any(|&(nodes, within)| nodes >= POSTS_MIN && within * 2 > bytes && within < bytes * 2)
 }

@@ -4,9 +4,9 @@
 //! gives to social networks, else `<title>` without what follows its last separator. Cost: the title's length
 //! for each first-level heading, of which the first few count.
 
-use super::entities;
-use super::tree::{Segment, Tree};
-use super::write::text_of;
+use crate::extract::parse::entities;
+use crate::extract::parse::tree::{Segment, Tree};
+use crate::extract::write::text_of;
 
 /// Headings that are compared with the title.
 const HEADINGS_MAX: usize = 8;
@@ -16,13 +16,7 @@ const SEPARATORS: [&str; 12] = [" - ", " | ", "_", "|", " – ", " — ", "－",
 
 /// The title of the page.
 pub(super) fn of(html: &str, tree: &Tree) -> Option<String> {
-    let text = |segment: Option<Segment>| {
-        let segment = segment?;
-        let mut text = String::new();
-        entities::decode_into(html.get(segment.start as usize..segment.end as usize)?, &mut text);
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        (!text.is_empty()).then_some(text)
-    };
+    let text = |segment: Option<Segment>| raw(html, segment);
     let title = text(tree.head.title);
     let (mut longest, mut first_heading) = (None::<String>, None);
     let headings = tree.blocks.iter().filter(|block| {
@@ -49,6 +43,15 @@ pub(super) fn of(html: &str, tree: &Tree) -> Option<String> {
     text(tree.head.social_title)
         .or_else(|| title.map(|title| without_site(&title).to_owned()))
         .or(first_heading)
+}
+
+/// The text of a segment of the head.
+pub(super) fn raw(html: &str, segment: Option<Segment>) -> Option<String> {
+    let segment = segment?;
+    let mut text = String::new();
+    entities::decode_into(html.get(segment.start as usize..segment.end as usize)?, &mut text);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    (!text.is_empty()).then_some(text)
 }
 
 /// `title` up to its last separator, if more than half is left.

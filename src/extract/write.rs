@@ -3,10 +3,10 @@
 //! In: the page, its tree, the indices of the chosen blocks in order. Out: paragraphs with references decoded and
 //! white space collapsed. A line break between two Chinese characters is no space. Cost: linear in the text.
 
-use super::entities;
-use super::tag::Tag;
-use super::tree::{Block, Segment, Tree, block_fact};
-use super::{Document, PageKind, Paragraph, ParagraphKind, Place};
+use crate::extract::parse::entities;
+use crate::extract::parse::tag::Tag;
+use crate::extract::parse::tree::{Block, Segment, Tree, block_flag};
+use crate::extract::{Document, PageKind, Paragraph, ParagraphKind, Place};
 
 /// Nodes above a block that can tell its kind; deeper lists and quotes are rare, and the walk must end.
 const ANCESTORS_MAX: usize = 12;
@@ -30,7 +30,7 @@ pub(super) fn write(html: &str, tree: &Tree, chosen: &[u32]) -> Document {
         }
         paragraphs.push(Paragraph { kind, text, place: Place { heading, list_level } });
     }
-    Document { title: None, kind: PageKind::Other, paragraphs }
+    Document { title: None, kind: PageKind::Other, paragraphs, wall: None }
 }
 
 /// A block's kind, and the lists round it.
@@ -42,7 +42,7 @@ fn kind_of(tree: &Tree, block: &Block) -> (ParagraphKind, u8) {
             *kind = found;
         }
     };
-    if block.facts & block_fact::PREFORMATTED != 0 {
+    if block.features & block_flag::PREFORMATTED != 0 {
         set(ParagraphKind::Code, &mut kind);
     }
     for node in tree.ancestors(block.node).take(ANCESTORS_MAX) {

@@ -6,7 +6,7 @@
 
 /// 64 counters.
 #[derive(Debug, Clone, Default)]
-pub(super) struct BitVotes {
+pub(crate) struct BitVotes {
     /// Enough for 2^32 words.
     planes: [u64; 32],
     /// Planes in use.
@@ -17,7 +17,7 @@ pub(super) struct BitVotes {
 impl BitVotes {
     /// Counts the set bits of one word.
     #[inline]
-    pub(super) fn add(&mut self, word: u64) {
+    pub(crate) fn add(&mut self, word: u64) {
         self.words += 1;
         let mut carry = word;
         let mut plane = 0;
@@ -31,7 +31,7 @@ impl BitVotes {
     }
 
     /// Adds `weight` to each sum for every word that has its bit set, and takes it off for every other word.
-    pub(super) fn add_weighted(&self, weight: i64, sums: &mut [i64; 64]) {
+    pub(crate) fn add_weighted(&self, weight: i64, sums: &mut [i64; 64]) {
         for (bit, sum) in sums.iter_mut().enumerate() {
             let set =
                 self.planes[..self.used].iter().rev().fold(0, |set, plane| set << 1 | (plane >> bit & 1));

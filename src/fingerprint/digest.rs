@@ -1,20 +1,19 @@
 //! Document → [`TextDigest`]: tells texts that are equal, but for white space, from all others.
 
-use xxhash_rust::xxh3::xxh3_128;
-
-use super::record::TextDigest;
+use super::secret::DigestHash;
 use crate::extract::Document;
+use crate::record::TextDigest;
 
 /// The digest of the main text's characters without white space, so that line breaks, indentation and the
 /// division into paragraphs do not matter. `buffer` is scratch space. Linear.
-pub fn text_digest(document: &Document, buffer: &mut Vec<u8>) -> TextDigest {
+pub fn text_digest(document: &Document, hash: &DigestHash, buffer: &mut Vec<u8>) -> TextDigest {
     buffer.clear();
     for paragraph in &document.paragraphs {
         push_without_white_space(&paragraph.text, buffer);
     }
     // Every byte that continues no character begins one.
     let chars = buffer.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
-    TextDigest { digest: xxh3_128(buffer), chars: u32::try_from(chars).unwrap_or(u32::MAX) }
+    TextDigest { digest: hash.hash(buffer), chars: u32::try_from(chars).unwrap_or(u32::MAX) }
 }
 
 /// The bytes with which white space begins, in Unicode: few enough that text can be scanned without decoding.
@@ -53,7 +52,7 @@ mod tests {
     use super::*;
 
     fn digest(text: &str) -> TextDigest {
-        text_digest(&Document::from_text(None, text), &mut Vec::new())
+        text_digest(&Document::from_text(None, text), &DigestHash::default(), &mut Vec::new())
     }
 
     #[test]

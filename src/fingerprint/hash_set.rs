@@ -3,25 +3,25 @@
 //! Encoding: the hashes in rising order, 4 bytes each, big-endian.
 
 /// Encodes a set; puts `hashes` in order and drops repetitions.
-pub(super) fn encode(hashes: &mut Vec<u32>) -> Box<[u8]> {
+pub(crate) fn encode(hashes: &mut Vec<u32>) -> Box<[u8]> {
     hashes.sort_unstable();
     hashes.dedup();
     hashes.iter().flat_map(|hash| hash.to_be_bytes()).collect()
 }
 
 /// Whether `bytes` are a set of 1 to `max` hashes.
-pub(super) fn is_set(bytes: &[u8], max: usize) -> bool {
+pub(crate) fn is_set(bytes: &[u8], max: usize) -> bool {
     let (hashes, rest) = bytes.as_chunks::<4>();
     rest.is_empty() && (1..=max).contains(&hashes.len()) && hashes.is_sorted_by(|a, b| a < b)
 }
 
 /// How many hashes a set has.
-pub(super) fn len(bytes: &[u8]) -> u64 {
+pub(crate) fn len(bytes: &[u8]) -> u64 {
     bytes.len() as u64 / 4
 }
 
 /// How many hashes two sets share. Linear.
-pub(super) fn shared(a: &[u8], b: &[u8]) -> u64 {
+pub(crate) fn shared(a: &[u8], b: &[u8]) -> u64 {
     let (a, b) = (a.as_chunks::<4>().0, b.as_chunks::<4>().0);
     let (mut i, mut j, mut shared) = (0, 0, 0);
     while i < a.len() && j < b.len() {
@@ -34,7 +34,7 @@ pub(super) fn shared(a: &[u8], b: &[u8]) -> u64 {
 /// Keys of which two sets share one if they share at least `share_min` (in ten-thousandths) of the larger: the
 /// n − ⌈share·n⌉ + 1 smallest hashes. If the sets shared none of these, then all that they share would lie
 /// beyond the prefix of one of them, where fewer than ⌈share·n⌉ are left.
-pub(super) fn prefix_keys(bytes: &[u8], share_min: u32, keys: &mut Vec<u64>) {
+pub(crate) fn prefix_keys(bytes: &[u8], share_min: u32, keys: &mut Vec<u64>) {
     let n = len(bytes);
     let needed = (n * u64::from(share_min)).div_ceil(10_000).max(1);
     let hashes = bytes.as_chunks::<4>().0.iter().take((n - needed + 1) as usize);

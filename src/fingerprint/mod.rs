@@ -1,38 +1,30 @@
-//! Terms → fingerprint, by one of the detectors in [`DETECTORS`].
+//! What a [`Detector`] is, and what several of them share: sketches, votes, term vectors, IDF, keyed hashes.
 //!
 //! A detector is three pure functions: *fingerprint* (text → compact bytes, or none where there is too
 //! little to judge), *keys* (fingerprint → 64-bit keys; near fingerprints share at least one) and *compare*
 //! (two fingerprints → distance, near or not). Single-Pass clustering, the centroid table, saved tables and
 //! explanations are written once against this shape.
 //!
-//! To add a detector, see "Add a detector in five steps" in `ARCHITECTURE.md`.
+//! The detectors themselves stand in the folder `detectors`, their table in `config/detectors.rs`. To add one, see "Add a detector in five steps" in `ARCHITECTURE.md`.
 
-pub mod agglomerate_term;
-mod bit_votes;
+pub(crate) mod bit_votes;
+pub mod config;
 pub mod digest;
-mod hash_set;
-pub mod i_match;
+pub(crate) mod hash_set;
 pub mod idf;
-pub mod network;
-pub mod paragraph;
-pub mod punctuation;
-pub mod record;
+pub(crate) mod keyed_shingles;
+pub(crate) mod numbers;
 pub mod resources;
-pub mod sentence_ends;
-pub mod shingle;
-mod signed_votes;
-pub mod simhash;
-mod sketch;
+pub mod secret;
+pub(crate) mod signed_votes;
+pub(crate) mod sketch;
 pub mod term_hash;
-mod term_vector;
+pub(crate) mod term_vector;
 pub mod term_weight;
-pub mod tf_idf;
 
 use serde_json::{Map, Value};
 
-use crate::config::Config;
 use crate::segment::Terms;
-use resources::{ResourceError, Resources};
 
 /// One way of telling near-duplicates. All functions are pure, and all fingerprints are the detector's own.
 pub trait Detector: Send + Sync {
@@ -57,10 +49,10 @@ pub trait Detector: Send + Sync {
     /// Whether `bytes` have the shape of this detector's fingerprints; checked where they are read back.
     fn is_fingerprint(&self, bytes: &[u8]) -> bool;
 
-    /// The keys that a centre is found by.
+    /// The keys that a centroid is found by.
     fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>);
 
-    /// The keys under which all centres near this fingerprint are found.
+    /// The keys under which all centroids near this fingerprint are found.
     fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>);
 
     /// How the centroid table finds what is near.
@@ -68,16 +60,32 @@ pub trait Detector: Send + Sync {
         LookUp::Keys
     }
 
-    /// The beginning of a fingerprint that [`Self::compare_found`] reads. The table keeps it at hand for every centre, and
+    /// What tells centroids apart of which very many share one key; none where nothing short does exactly. Fingerprints
+    /// whose second keys are further apart are never near.
+    fn second_key(&self) -> Option<SecondKey> {
+        None
+    }
+
+    /// The beginning of a fingerprint that [`Self::compare_found`] reads. The table keeps it at hand for every centroid, and
     /// the rest where it costs less memory and more time.
     fn compared<'a>(&self, fingerprint: &'a [u8]) -> &'a [u8] {
         fingerprint
     }
 
-    /// [`Self::compare`] for a centre that a look-up has found, of which only the [compared](Self::compared) part is
+    /// [`Self::compare`] for a centroid that a look-up has found, of which only the [compared](Self::compared) part is
     /// at hand. The distance is the same; what is near is near here, and some others may be.
     fn compare_found(&self, fingerprint: &[u8], compared: &[u8]) -> Comparison {
         self.compare(fingerprint, compared)
+    }
+
+    /// [`Self::compare_found`] for many centroids: calls `near` with the number and distance of each that is near.
+    fn compare_all(&self, fingerprint: &[u8], compared: &[&[u8]], near: &mut dyn FnMut(usize, u32)) {
+        for (number, compared) in compared.iter().enumerate() {
+            let comparison = self.compare_found(fingerprint, compared);
+            if comparison.near {
+                near(number, comparison.distance);
+            }
+        }
     }
 
     /// How far two fingerprints are apart. Symmetric, and 0 apart from itself.
@@ -88,6 +96,11 @@ pub trait Detector: Send + Sync {
 
     /// From 0 to 1, rounded to four digits, as verdicts show it.
     fn similarity(&self, a: &[u8], b: &[u8]) -> f64;
+
+    /// Which share of each text stands in the other one, where fingerprints tell.
+    fn shares(&self, _a: &[u8], _b: &[u8]) -> Option<Shares> {
+        None
+    }
 
     /// What speaks for and against two fingerprints being near, for a person to read.
     fn evidence(&self, a: &[u8], b: &[u8]) -> Map<String, Value>;
@@ -100,74 +113,74 @@ pub trait Detector: Send + Sync {
     fn threshold_setting(&self, distance: u32) -> Option<String>;
 }
 
-/// How the centroid table finds the centres that may be near.
+/// How the centroid table finds the centroids that may be near.
 #[derive(Debug, Clone, Copy)]
 pub enum LookUp {
     /// By shared keys.
     Keys,
     /// By the Hamming distance of 64 bits.
     Hamming {
-        /// What is near is at most this far apart, from 0 to 16.
+        /// What is near is at most this far apart, from 0 to 20.
         max_distance: u32,
         /// The 64 bits of a fingerprint, or of its [compared](Detector::compared) part.
         bits: fn(&[u8]) -> u64,
     },
 }
 
+/// What narrows a look-up down where very many centroids share a key.
+#[derive(Debug, Clone, Copy)]
+pub struct SecondKey {
+    /// The second keys of near fingerprints differ in so many bits at most, from 0 to 20.
+    pub max_distance: u32,
+    /// The second key of a fingerprint, or of its [compared](Detector::compared) part.
+    pub of: fn(&[u8]) -> u64,
+}
+
+/// How much of two texts stands in both, in ten-thousandths of each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shares {
+    /// Of the first text.
+    pub of_a: u32,
+    /// Of the second one.
+    pub of_b: u32,
+}
+
 /// What a comparison found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Comparison {
-    /// In the detector's own unit; an integer, so that no rounding decides which centre is the nearest.
+    /// In the detector's own unit; an integer, so that no rounding decides which centroid is the nearest.
     pub distance: u32,
     /// Near enough to be one text.
     pub near: bool,
 }
 
-/// Builds a detector with the settings of a configuration and the contents of the files it names.
-pub type Build = fn(&Config, &Resources) -> Result<Box<dyn Detector>, ResourceError>;
+/// Candidates from which on it pays to look first at a bound of how near each may be.
+const BOUNDED_MIN: usize = 4;
 
-/// Every detector by name. A new one is entered here.
-pub const DETECTORS: &[(&str, Build)] = &[
-    ("simhash", |config, _| Ok(Box::new(simhash::SimHash::new(&config.simhash)))),
-    ("paragraph", |config, resources| Ok(Box::new(paragraph::Paragraph::new(&config.paragraph, resources)?))),
-    ("agglomerate-term", |config, _| {
-        Ok(Box::new(agglomerate_term::AgglomerateTerm::new(&config.agglomerate_term)))
-    }),
-    ("concept-network", |config, resources| {
-        Ok(Box::new(network::Network::of_concepts(&config.concept_network, resources)?))
-    }),
-    ("word-network", |config, resources| {
-        Ok(Box::new(network::Network::of_words(&config.word_network, resources)?))
-    }),
-    ("shingle", |config, _| Ok(Box::new(shingle::Shingle::new(&config.shingle)))),
-    ("i-match", |config, resources| Ok(Box::new(i_match::IMatch::new(&config.i_match, resources)?))),
-    ("tf-idf", |config, resources| Ok(Box::new(tf_idf::TfIdf::new(&config.tf_idf, resources)?))),
-    ("punctuation", |config, _| Ok(Box::new(punctuation::Punctuation::new(&config.punctuation)))),
-    ("sentence-ends", |config, _| Ok(Box::new(sentence_ends::SentenceEnds::new(&config.sentence_ends)))),
-];
-
-/// Detectors of the table that are there for comparison: in `dedup`, `compare`, `eval` and `tune`, and not in `run`.
-pub const BASELINES: [&str; 6] =
-    ["word-network", "shingle", "i-match", "tf-idf", "punctuation", "sentence-ends"];
-
-/// The detector of this name, with the settings of `config`; none if there is no such name.
-///
-/// # Errors
-/// [`ResourceError`], where a file's contents cannot be used.
-pub fn detector(
-    name: &str,
-    config: &Config,
-    resources: &Resources,
-) -> Option<Result<Box<dyn Detector>, ResourceError>> {
-    DETECTORS.iter().find(|(known, _)| *known == name).map(|(_, build)| build(config, resources))
+/// [`Detector::compare_all`] for a detector that can tell of most candidates that they are not near without comparing them:
+/// `may_be_near` gives the numbers of all others.
+pub(crate) fn compare_those_that_may_be_near(
+    detector: &impl Detector,
+    fingerprint: &[u8],
+    compared: &[&[u8]],
+    may_be_near: impl FnOnce() -> Vec<usize>,
+    near: &mut dyn FnMut(usize, u32),
+) {
+    let numbers = if compared.len() < BOUNDED_MIN { (0..compared.len()).collect() } else { may_be_near() };
+    for number in numbers {
+        let comparison = detector.compare(fingerprint, compared[number]);
+        if comparison.near {
+            near(number, comparison.distance);
+        }
+    }
 }
 
-/// A setting from 0 to 1 as an integer, so that no rounding of a machine decides what is near.
-fn ten_thousandths(share: f64) -> u32 {
+/// A setting from 0 to 1 in ten-thousandths, an integer, so that no rounding of a machine decides what is near.
+pub(crate) fn basis_points(share: f64) -> u32 {
     (share.clamp(0.0, 1.0) * 10_000.0).round() as u32
 }
 
-/// Ten-thousandths as verdicts show them.
-fn shown(ten_thousandths: u32) -> f64 {
-    f64::from(ten_thousandths) / 10_000.0
+/// Basis points as verdicts show them.
+pub(crate) fn to_display(basis_points: u32) -> f64 {
+    f64::from(basis_points) / 10_000.0
 }

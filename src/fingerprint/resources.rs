@@ -1,17 +1,21 @@
-//! The contents of the files that detectors' settings name, and what can be wrong with them.
+//! What the settings of detectors name and do not hold, files and the secret, and what can be wrong with it.
 
 use thiserror::Error;
 
+use super::secret::Secret;
+
 /// File contents; empty where the configuration names no file. Reading is done at the edge
-/// ([`crate::config::load::resources`]), so that detectors stay pure.
+/// (`config/load.rs`), so that detectors stay pure.
 #[derive(Debug, Clone, Default)]
 pub struct Resources {
     /// An IDF table in place of the one that ships ([`super::idf`]).
     pub idf: String,
-    /// Common paragraphs ([`super::paragraph::boilerplate`]).
+    /// Common paragraphs (detector `paragraph`).
     pub boilerplate: String,
-    /// Which words mean the same ([`super::network`]).
+    /// Which words mean the same (detector `concept-network`).
     pub concepts: Vec<ConceptFile>,
+    /// What keys the fingerprints' hashes; none: anybody can compute them.
+    pub secret: Option<Secret>,
 }
 
 /// A file of a concept lexicon.
@@ -51,6 +55,6 @@ pub enum ResourceError {
 }
 
 /// The beginning of a line, for a message.
-pub(super) fn shortened(line: &str) -> String {
+pub(crate) fn shortened(line: &str) -> String {
     line.chars().take(80).collect()
 }

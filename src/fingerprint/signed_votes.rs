@@ -5,7 +5,7 @@
 
 /// 64 sums.
 #[derive(Debug, Clone)]
-pub(super) struct SignedVotes {
+pub(crate) struct SignedVotes {
     sums: [i32; 64],
 }
 
@@ -25,14 +25,14 @@ static MASKS: [[i32; 8]; 256] = {
 };
 
 impl SignedVotes {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { sums: [0; 64] }
     }
 
     /// Adds `weight` to each sum whose bit is set, and takes it off the others. The weights of all votes must add
     /// up to less than 2^31.
     #[inline]
-    pub(super) fn add(&mut self, hash: u64, weight: i32) {
+    pub(crate) fn add(&mut self, hash: u64, weight: i32) {
         for (sums, byte) in self.sums.as_chunks_mut::<8>().0.iter_mut().zip(hash.to_le_bytes()) {
             for (sum, mask) in sums.iter_mut().zip(&MASKS[usize::from(byte)]) {
                 *sum += (weight ^ mask) - mask;
@@ -41,7 +41,7 @@ impl SignedVotes {
     }
 
     /// Bit *j* is 1 iff its sum is positive.
-    pub(super) fn hash(&self) -> u64 {
+    pub(crate) fn hash(&self) -> u64 {
         self.sums.iter().enumerate().fold(0, |hash, (bit, sum)| hash | u64::from(*sum > 0) << bit)
     }
 }

@@ -10,47 +10,53 @@
 //! of other scripts one of size 2 (1 if it is a single letter). That is 5 characters of Chinese and 3 words of
 //! English; windows of 5 letters would not do for English, where long unrelated texts share most of them.
 //!
-//! The minima also give 8 *bands*: hashes of two minima each, in full. Texts of similarity *J* share at least one
-//! with probability 1 − (1 − J²)⁸ (J = 0.5: 0.90, 0.6: 0.97, 0.7: 0.996), unrelated ones with 8·2⁻³², so that
+//! The minima also give 16 *bands*: hashes of two minima each, in full. Texts of similarity *J* share at least one
+//! with probability 1 − (1 − J²)¹⁶ (J = 0.4: 0.94, 0.5: 0.99, 0.6: 0.999), unrelated ones with 16·2⁻³², so that
 //! bands find candidates in a table of any size.
 //!
 //! Cost: one pass over the normalised text, about 4 ns a character, no allocation.
 
+use super::keyed_shingles;
+use super::secret::TextHash;
 use crate::segment::{is_ideographic, is_punctuation};
 
 /// Values of a sketch.
-pub(super) const BINS: usize = 64;
+pub(crate) const BINS: usize = 64;
 /// Bytes of a sketch's values.
-pub(super) const VALUE_BYTES: usize = BINS / 2;
+pub(crate) const VALUE_BYTES: usize = BINS / 2;
 /// Bands of a sketch.
-pub(super) const BANDS: usize = 8;
+pub(crate) const BANDS: usize = 16;
 /// Sum of unit sizes from which on a window is a shingle.
-const SHINGLE_SIZE: u32 = 5;
+pub(crate) const SHINGLE_SIZE: u32 = 5;
 /// Odd multiplier of the rolling hash: the golden ratio in 64 bits.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// 64 values of 4 bits.
-pub(super) type Values = [u8; VALUE_BYTES];
+pub(crate) type Values = [u8; VALUE_BYTES];
 
 /// What is kept of a text's shingles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Sketch {
+pub(crate) struct Sketch {
     /// To estimate the similarity.
-    pub(super) values: Values,
+    pub(crate) values: Values,
     /// To find candidates.
-    pub(super) bands: [u32; BANDS],
+    pub(crate) bands: [u32; BANDS],
     /// The sum of all unit sizes, at most 65,535: how much there was to estimate from.
-    pub(super) size: u16,
+    pub(crate) size: u16,
 }
 
-/// The sketch of a normalised text, or none if it has no shingle.
-pub(super) fn sketch(text: &str) -> Option<Sketch> {
+/// The sketch of a normalised text, or none if it has no shingle; with a secret, by a keyed hash of its shingles.
+pub(crate) fn sketch(text: &str, hash: &TextHash) -> Option<Sketch> {
     let mut minima = [u64::MAX; BINS];
-    let size = shingles(text, |hash| {
+    let mut take = |hash: u64| {
         let bin = (hash >> 58) as usize;
         let value = hash << 6;
         minima[bin] = minima[bin].min(value);
-    });
+    };
+    let size = match hash.is_keyed() {
+        false => shingles(text, take),
+        true => keyed_shingles::shingles(text, hash, &mut take),
+    };
     fill_empty(&mut minima).then(|| Sketch {
         // A minimum is small, so its upper bits are not well mixed: mix before taking some of them.
         values: std::array::from_fn(|i| {
@@ -67,7 +73,7 @@ pub(super) fn sketch(text: &str) -> Option<Sketch> {
 
 /// In how many of the 64 values two sketches agree.
 #[inline]
-pub(super) fn matches(a: &Values, b: &Values) -> u32 {
+pub(crate) fn matches(a: &Values, b: &Values) -> u32 {
     let word = |values: &Values, i: usize| u64::from_le_bytes(std::array::from_fn(|at| values[8 * i + at]));
     let differing: u32 = (0..VALUE_BYTES / 8)
         .map(|i| {
@@ -81,9 +87,15 @@ pub(super) fn matches(a: &Values, b: &Values) -> u32 {
 }
 
 /// The Jaccard similarity that `matches` equal values speak for, in ten-thousandths, from 0 to 10,000.
-pub(super) fn resemblance(matches: u32) -> u32 {
+pub(crate) fn resemblance(matches: u32) -> u32 {
     // matches / 64 = 1/16 + 15/16·J
     (matches * 16).saturating_sub(64) * 10_000 / (15 * 64)
+}
+
+/// Equal values that speak for this Jaccard similarity (ten-thousandths), rounded up.
+pub(crate) fn matches_of(resemblance: u32) -> u32 {
+    let bins = BINS as u32;
+    (resemblance * 15 * bins).div_ceil(16 * 10_000) + bins / 16
 }
 
 /// Calls `shingle` with the hash of each shingle of `text`, in order; gives the sum of all unit sizes.
@@ -165,7 +177,7 @@ impl Window {
 
 /// Characters that are a unit each: ideographs and kana.
 #[inline]
-fn is_unit(c: char) -> bool {
+pub(crate) fn is_unit(c: char) -> bool {
     is_ideographic(c) || matches!(c, '\u{3041}'..='\u{30ff}')
 }
 
@@ -207,6 +219,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::fingerprint::secret::{Purpose, Secret};
 
     fn shingle_set(text: &str) -> HashSet<u64> {
         let mut set = HashSet::new();
@@ -230,10 +243,36 @@ mod tests {
         assert_ne!(shingle_set("ab cd ef"), shingle_set("abcd ef gh"));
     }
 
+    /// Keyed shingles are the same windows under another hash.
+    #[test]
+    fn keyed_shingles_are_the_same_windows() {
+        let secret = Secret::new("a secret of this test").expect("long enough");
+        let hash = TextHash::new(Some(&secret), Purpose::Passages);
+        for text in [
+            "",
+            "一二三四五六",
+            "one two three four",
+            "用rust写程序 x y z, 2026年。かな",
+            "a b c d e f g",
+            "末尾 word",
+        ] {
+            let (mut unkeyed, mut keyed) = (Vec::new(), Vec::new());
+            let size = shingles(text, |hash| unkeyed.push(hash));
+            assert_eq!(keyed_shingles::shingles(text, &hash, |hash| keyed.push(hash)), size, "{text}");
+            // Equal where those are equal, and nowhere else.
+            assert_eq!(unkeyed.len(), keyed.len(), "{text}");
+            assert_eq!(
+                unkeyed.iter().collect::<HashSet<_>>().len(),
+                keyed.iter().collect::<HashSet<_>>().len()
+            );
+            assert!(keyed.iter().all(|hash| !unkeyed.contains(hash)), "{text}");
+        }
+    }
+
     #[test]
     fn texts_without_a_shingle_have_no_sketch() {
         for text in ["", "。。。", "中文字", "two words"] {
-            assert_eq!(sketch(text), None, "{text}");
+            assert_eq!(sketch(text, &TextHash::default()), None, "{text}");
         }
     }
 
@@ -243,6 +282,7 @@ mod tests {
         assert_eq!(resemblance(4), 0);
         assert_eq!(resemblance(0), 0);
         assert_eq!(resemblance(34), 5_000);
+        assert_eq!([0, 1, 5_000, 5_001, 10_000].map(matches_of), [4, 5, 34, 35, 64]);
     }
 
     /// A text of `n` distinct ideographs from the `start`-th on.
@@ -257,7 +297,10 @@ mod tests {
             let (a, b) = (text(0, 2_000), text(shift, 2_000));
             let (x, y) = (shingle_set(&a), shingle_set(&b));
             let exact = x.intersection(&y).count() as f64 / x.union(&y).count() as f64;
-            let (Some(a), Some(b)) = (sketch(&a), sketch(&b)) else { panic!("long texts have sketches") };
+            let (Some(a), Some(b)) = (sketch(&a, &TextHash::default()), sketch(&b, &TextHash::default()))
+            else {
+                panic!("long texts have sketches")
+            };
             let estimate = f64::from(resemblance(matches(&a.values, &b.values))) / 10_000.0;
             // Three standard deviations of 64 samples are 0.19 at most.
             assert!((estimate - exact).abs() < 0.19, "shift {shift}: {estimate} for {exact}");
@@ -274,7 +317,7 @@ mod tests {
 
         #[test]
         fn no_text_panics(text in "\\PC{0,60}") {
-            if let Some(sketch) = sketch(&text) {
+            if let Some(sketch) = sketch(&text, &TextHash::default()) {
                 prop_assert_eq!(matches(&sketch.values, &sketch.values), 64);
             }
         }

@@ -19,7 +19,7 @@ pub enum TermHash {
 impl TermHash {
     /// The hash of `term`, whose XXH3-64 is known already.
     #[inline]
-    pub(super) fn hash(self, term: &str, xxh3: u64) -> u64 {
+    pub(crate) fn hash(self, term: &str, xxh3: u64) -> u64 {
         match self {
             Self::Xxh3 => xxh3,
             Self::Sdbm => sdbm(term.encode_utf16().map(u64::from)),

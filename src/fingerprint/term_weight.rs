@@ -14,14 +14,14 @@ pub enum TermWeight {
 }
 
 /// Fractional bits of a weight.
-pub(super) const FRACTION_BITS: u32 = 16;
+pub(crate) const FRACTION_BITS: u32 = 16;
 /// ln 2 in Q32, rounded down: 0.693147180559945… × 2^32.
 const LN_2_Q32: u64 = 2_977_044_471;
 
 impl TermWeight {
     /// The weight, with [`FRACTION_BITS`] fractional bits.
     #[inline]
-    pub(super) fn weight(self, tf: u32) -> i64 {
+    pub(crate) fn weight(self, tf: u32) -> i64 {
         match self {
             Self::Tf => i64::from(tf) << FRACTION_BITS,
             Self::LnTf => (1 << FRACTION_BITS) + ln(tf),
@@ -31,7 +31,7 @@ impl TermWeight {
 
 /// ln `tf` with [`FRACTION_BITS`] fractional bits, rounded down, by integers alone: the logarithm to base 2
 /// bit by bit (square the mantissa; where it passes 2, the bit is 1), times ln 2. 0 for 0.
-pub(super) fn ln(tf: u32) -> i64 {
+pub(crate) fn ln(tf: u32) -> i64 {
     if tf < 2 {
         return 0;
     }

@@ -7,14 +7,15 @@ use std::sync::Arc;
 use prost::Message;
 use thiserror::Error;
 
+use super::identity::TopicId;
 use super::watermarks::Origin;
 use crate::fingerprint::Detector;
-use crate::fingerprint::record::{
-    FingerprintRecord, LogRecord, Outcome, Place, Received, TextDigest, Unreadable,
-};
-use crate::page::timestamp::Timestamp;
 use crate::proto::{self, FORMAT_VERSION, fingerprint_record, source};
-use crate::verdict::Reason;
+use crate::record::Reason;
+use crate::record::timestamp::Timestamp;
+use crate::record::{
+    Carried, FingerprintRecord, LogRecord, Outcome, Place, Received, TextDigest, Unreadable,
+};
 
 /// A record of the log, with where it comes from.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,6 +50,8 @@ pub struct Sent {
     pub previous_offset: Option<u64>,
     /// As in [`Origin`].
     pub timestamp_ms: Option<i64>,
+    /// As in [`Origin`].
+    pub topic_id: Option<TopicId>,
 }
 
 /// The bytes of a record of the log; `detector` made its fingerprint.
@@ -84,6 +87,7 @@ pub fn decode(bytes: &[u8], detector: &dyn Detector) -> Result<Entry, EntryError
         epoch: place.epoch,
         previous_offset: place.previous_offset,
         timestamp_ms: place.timestamp_ms,
+        topic_id: place.topic_id.and_then(|id| TopicId::from_bytes(&id)),
     };
     let source = Place::Message {
         topic: Arc::clone(&origin.topic),
@@ -116,7 +120,7 @@ pub fn decode(bytes: &[u8], detector: &dyn Detector) -> Result<Entry, EntryError
         digest.map(|digest| TextDigest { digest, chars: text.chars })
     });
     let text = text.transpose().map_err(|_| broken("a text digest of other than 16 bytes"))?;
-    // Without a time the expiry of centres would hang on when a table is restored.
+    // Without a time the expiry of centroids would hang on when a table is restored.
     let log_time = message.log_time_ms.and_then(Timestamp::from_ms).ok_or_else(|| broken("no log time"))?;
     let record = FingerprintRecord {
         source,
@@ -127,6 +131,10 @@ pub fn decode(bytes: &[u8], detector: &dyn Detector) -> Result<Entry, EntryError
         fetched_at: message.fetched_at_ms.and_then(Timestamp::from_ms),
         log_time: Some(log_time),
         passthrough: message.passthrough_json,
+        carried: Carried::new(
+            message.carried_key.map(|key| key.to_vec()),
+            message.carried_headers.into_iter().map(from_header).collect(),
+        ),
         text,
         outcome,
     };
@@ -134,6 +142,7 @@ pub fn decode(bytes: &[u8], detector: &dyn Detector) -> Result<Entry, EntryError
 }
 
 fn from_page(page: FingerprintRecord, sent: Sent, detector: &str) -> proto::FingerprintRecord {
+    let Carried { key, headers } = page.carried.map(|carried| *carried).unwrap_or_default();
     proto::FingerprintRecord {
         format_version: FORMAT_VERSION,
         source: Some(source_message(&page.source, sent)),
@@ -144,6 +153,8 @@ fn from_page(page: FingerprintRecord, sent: Sent, detector: &str) -> proto::Fing
         fetched_at_ms: page.fetched_at.map(Timestamp::as_ms),
         log_time_ms: page.log_time.map(Timestamp::as_ms),
         passthrough_json: page.passthrough,
+        carried_key: key.map(Into::into),
+        carried_headers: headers.into_iter().map(to_header).collect(),
         text: page.text.map(|text| proto::TextDigest {
             digest: text.digest.to_be_bytes().to_vec().into(),
             chars: text.chars,
@@ -158,6 +169,14 @@ fn from_page(page: FingerprintRecord, sent: Sent, detector: &str) -> proto::Fing
     }
 }
 
+fn to_header((name, value): (String, Option<Vec<u8>>)) -> proto::Header {
+    proto::Header { name, value: value.map(Into::into) }
+}
+
+fn from_header(header: proto::Header) -> (String, Option<Vec<u8>>) {
+    (header.name, header.value.map(|value| value.to_vec()))
+}
+
 fn from_unreadable(unreadable: Unreadable, sent: Sent) -> proto::FingerprintRecord {
     let Received { key, headers, .. } = unreadable.received.map(|received| *received).unwrap_or_default();
     proto::FingerprintRecord {
@@ -169,17 +188,13 @@ fn from_unreadable(unreadable: Unreadable, sent: Sent) -> proto::FingerprintReco
             raw: unreadable.raw.map(Into::into),
             raw_bytes: unreadable.raw_bytes,
             key: key.map(Into::into),
-            headers: headers
-                .into_iter()
-                .map(|(name, value)| proto::Header { name, value: value.map(Into::into) })
-                .collect(),
+            headers: headers.into_iter().map(to_header).collect(),
         })),
         ..proto::FingerprintRecord::default()
     }
 }
 
 fn to_unreadable(message: proto::Unreadable, source: Place) -> Unreadable {
-    let headers = message.headers.into_iter();
     Unreadable {
         source,
         cause: message.cause.into(),
@@ -188,7 +203,7 @@ fn to_unreadable(message: proto::Unreadable, source: Place) -> Unreadable {
         raw_bytes: message.raw_bytes,
         received: Some(Box::new(Received {
             key: message.key.map(|key| key.to_vec()),
-            headers: headers.map(|header| (header.name, header.value.map(|value| value.to_vec()))).collect(),
+            headers: message.headers.into_iter().map(from_header).collect(),
             log_time: None,
         })),
     }
@@ -208,6 +223,7 @@ pub(crate) fn source_message(place: &Place, sent: Sent) -> proto::Source {
             epoch: *epoch,
             previous_offset: sent.previous_offset,
             timestamp_ms: sent.timestamp_ms,
+            topic_id: sent.topic_id.map(|id| id.to_bytes().to_vec().into()),
         }),
     };
     proto::Source { place: Some(place) }
@@ -232,6 +248,7 @@ mod tests {
             fetched_at: Timestamp::from_ms(5),
             log_time: Timestamp::from_ms(6),
             passthrough: Some("{}".into()),
+            carried: Carried::new(Some(vec![0xff]), vec![("traceparent".into(), Some(b"00-1".to_vec()))]),
             text: Some(TextDigest { digest: 1 << 100, chars: 9 }),
             outcome,
         }))
@@ -260,13 +277,15 @@ mod tests {
 
     #[test]
     fn reads_what_it_writes() {
-        let detector = Box::new(crate::fingerprint::simhash::SimHash::new(&Config::default().simhash));
+        let detector = Box::new(crate::detectors::simhash::SimHash::new(&Config::default().simhash));
         let reasons = Reason::ALL.map(|reason| page(Outcome::Undecidable(reason)));
         let mut records = vec![page(fingerprint(&*detector)), unreadable()];
         records.extend(reasons);
         for (record, previous_offset) in records.into_iter().zip([None, Some(0), Some(6)].into_iter().cycle())
         {
-            let sent = Sent { previous_offset, timestamp_ms: Some(12) };
+            // Records from before ids were kept have none.
+            let topic_id = previous_offset.and_then(|_| TopicId::from_bytes(&[7; 16]));
+            let sent = Sent { previous_offset, timestamp_ms: Some(12), topic_id };
             let entry = decode(&encode(record.clone(), sent, "simhash"), &*detector);
             let origin = Origin {
                 topic: "pages".into(),
@@ -275,14 +294,29 @@ mod tests {
                 epoch: 2,
                 previous_offset,
                 timestamp_ms: Some(12),
+                topic_id,
             };
             assert_eq!(entry, Ok(Entry { record, origin }));
         }
     }
 
+    /// Records of older versions have neither field.
+    #[test]
+    fn what_is_not_carried_takes_no_bytes() {
+        let detector = Box::new(crate::detectors::simhash::SimHash::new(&Config::default().simhash));
+        let LogRecord::Page(with) = page(Outcome::Undecidable(Reason::NoText)) else { panic!("a page") };
+        let without = FingerprintRecord { carried: None, ..*with };
+        let record = LogRecord::Page(Box::new(without));
+        let bytes = encode(record.clone(), Sent::default(), "simhash");
+        let mut old = proto::FingerprintRecord::decode(&*bytes).expect("a message");
+        assert_eq!((old.carried_key.take(), old.carried_headers.len()), (None, 0));
+        assert_eq!(old.encode_to_vec(), bytes);
+        assert_eq!(decode(&bytes, &*detector).expect("an entry").record, record);
+    }
+
     #[test]
     fn what_is_no_entry_is_told_apart() {
-        let detector = Box::new(crate::fingerprint::simhash::SimHash::new(&Config::default().simhash));
+        let detector = Box::new(crate::detectors::simhash::SimHash::new(&Config::default().simhash));
         let good = encode(page(fingerprint(&*detector)), Sent::default(), "simhash");
         let mut message = proto::FingerprintRecord::decode(&*good).expect("a message");
         message.format_version = 99;

@@ -1,38 +1,38 @@
-//! One producer session of the fingerprint half: which predecessor a record names, and what may be committed.
+//! One producer session of the fingerprint stage: which predecessor a record names, and what may be committed.
 //!
 //! A session is bound to a producer: it ends with the first failed delivery. Within it, each assignment of a
-//! source partition is a lease of its own, whose first record names no predecessor. Why that is safe: a lease
+//! source partition is an assignment of its own, whose first record names no predecessor. Why that is safe: an assignment
 //! begins at a committed offset, and an offset is committed when all records before it are delivered, so all
-//! of them stand in the log before the lease's first.
+//! of them stand in the log before the assignment's first.
 //!
-//! Invariants: a committable offset has only delivered records before it; records of a lease that has ended
+//! Invariants: a committable offset has only delivered records before it; records of an assignment that has ended
 //! are neither sent nor committed. Memory: 8 bytes a record in flight.
 
 use std::collections::{BTreeMap, VecDeque};
 
 /// An assignment of one source partition; a number that is never used twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct LeaseId(u64);
+pub struct AssignmentId(u64);
 
 /// Names one record in flight, for its delivery report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticket {
-    lease: LeaseId,
+    assignment: AssignmentId,
     partition: u32,
     number: u64,
 }
 
-/// The leases of one producer session.
+/// The assignments of one producer session.
 #[derive(Debug, Default)]
 pub struct Session {
-    leases: BTreeMap<u32, Lease>,
-    last_lease: u64,
+    assignments: BTreeMap<u32, Assignment>,
+    last_assignment: u64,
     in_flight: usize,
 }
 
 #[derive(Debug)]
-struct Lease {
-    id: LeaseId,
+struct Assignment {
+    id: AssignmentId,
     /// The last offset sent, by log partition.
     sent: BTreeMap<u32, u64>,
     /// Records sent and not yet delivered up to some point, oldest first.
@@ -55,14 +55,14 @@ struct Sent {
 }
 
 impl Session {
-    /// Begins a lease of a source partition, and ends the one before it.
-    pub fn assign(&mut self, partition: u32) -> LeaseId {
+    /// Begins an assignment of a source partition, and ends the one before it.
+    pub fn assign(&mut self, partition: u32) -> AssignmentId {
         self.revoke(partition);
-        self.last_lease += 1;
-        let id = LeaseId(self.last_lease);
-        self.leases.insert(
+        self.last_assignment += 1;
+        let id = AssignmentId(self.last_assignment);
+        self.assignments.insert(
             partition,
-            Lease {
+            Assignment {
                 id,
                 sent: BTreeMap::new(),
                 window: VecDeque::new(),
@@ -77,69 +77,75 @@ impl Session {
 
     /// Takes no more records of a source partition; those in flight still count.
     pub fn close(&mut self, partition: u32) {
-        if let Some(lease) = self.leases.get_mut(&partition) {
-            lease.closed = true;
+        if let Some(assignment) = self.assignments.get_mut(&partition) {
+            assignment.closed = true;
         }
     }
 
-    /// Ends the lease of a source partition.
+    /// Ends the assignment of a source partition.
     pub fn revoke(&mut self, partition: u32) {
-        if let Some(lease) = self.leases.remove(&partition) {
-            self.in_flight -= lease.window.iter().filter(|sent| !sent.delivered).count();
+        if let Some(assignment) = self.assignments.remove(&partition) {
+            self.in_flight -= assignment.window.iter().filter(|sent| !sent.delivered).count();
         }
     }
 
-    /// The lease of a source partition that is assigned.
+    /// The assignment of a source partition that is assigned.
     #[must_use]
-    pub fn lease(&self, partition: u32) -> Option<LeaseId> {
-        self.leases.get(&partition).map(|lease| lease.id)
+    pub fn assignment(&self, partition: u32) -> Option<AssignmentId> {
+        self.assignments.get(&partition).map(|assignment| assignment.id)
     }
 
     /// Source partitions that are assigned.
     pub fn partitions(&self) -> impl Iterator<Item = u32> {
-        self.leases.keys().copied()
+        self.assignments.keys().copied()
     }
 
-    /// Enters a record that is about to be sent: its predecessor and its ticket; none if its lease has ended.
+    /// Enters a record that is about to be sent: its predecessor and its ticket; none if its assignment has ended.
     pub fn send(
         &mut self,
-        lease_id: LeaseId,
+        assignment_id: AssignmentId,
         partition: u32,
         offset: u64,
         log_partition: u32,
     ) -> Option<(Option<u64>, Ticket)> {
-        let lease = self.leases.get_mut(&partition).filter(|l| l.id == lease_id && !l.closed)?;
-        let previous_offset = lease.sent.insert(log_partition, offset);
-        let number = lease.first_number + lease.window.len() as u64;
-        lease.window.push_back(Sent { next_offset: offset + 1, delivered: false });
+        let assignment = self
+            .assignments
+            .get_mut(&partition)
+            .filter(|known| known.id == assignment_id && !known.closed)?;
+        let previous_offset = assignment.sent.insert(log_partition, offset);
+        let number = assignment.first_number + assignment.window.len() as u64;
+        assignment.window.push_back(Sent { next_offset: offset + 1, delivered: false });
         self.in_flight += 1;
-        Some((previous_offset, Ticket { lease: lease_id, partition, number }))
+        Some((previous_offset, Ticket { assignment: assignment_id, partition, number }))
     }
 
     /// Enters a delivery.
     pub fn delivered(&mut self, ticket: Ticket) {
-        let Some(lease) = self.leases.get_mut(&ticket.partition).filter(|lease| lease.id == ticket.lease)
+        let Some(assignment) = self
+            .assignments
+            .get_mut(&ticket.partition)
+            .filter(|assignment| assignment.id == ticket.assignment)
         else {
             return;
         };
-        let at = ticket.number.checked_sub(lease.first_number).and_then(|at| usize::try_from(at).ok());
-        if let Some(sent) = at.and_then(|at| lease.window.get_mut(at))
+        let at = ticket.number.checked_sub(assignment.first_number).and_then(|at| usize::try_from(at).ok());
+        if let Some(sent) = at.and_then(|at| assignment.window.get_mut(at))
             && !sent.delivered
         {
             sent.delivered = true;
             self.in_flight -= 1;
         }
-        while let Some(sent) = lease.window.pop_front_if(|sent| sent.delivered) {
-            lease.first_number += 1;
-            lease.committable = Some(sent.next_offset);
+        while let Some(sent) = assignment.window.pop_front_if(|sent| sent.delivered) {
+            assignment.first_number += 1;
+            assignment.committable = Some(sent.next_offset);
         }
     }
 
     /// Offsets that have become committable since the last call, by source partition.
     pub fn take_committable(&mut self) -> Vec<(u32, u64)> {
-        let news = self.leases.iter_mut().filter_map(|(partition, lease)| {
-            let offset = lease.committable.filter(|offset| lease.handed_out < Some(*offset))?;
-            lease.handed_out = Some(offset);
+        let news = self.assignments.iter_mut().filter_map(|(partition, assignment)| {
+            let offset = assignment.committable.filter(|offset| assignment.handed_out < Some(*offset))?;
+            assignment.handed_out = Some(offset);
             Some((*partition, offset))
         });
         news.collect()
@@ -151,16 +157,16 @@ impl Session {
         match partition {
             None => self.in_flight,
             Some(partition) => self
-                .leases
+                .assignments
                 .get(&partition)
-                .map_or(0, |lease| lease.window.iter().filter(|sent| !sent.delivered).count()),
+                .map_or(0, |assignment| assignment.window.iter().filter(|sent| !sent.delivered).count()),
         }
     }
 
-    /// The first offset behind all that is delivered; none before the first delivery of the lease.
+    /// The first offset behind all that is delivered; none before the first delivery of the assignment.
     #[must_use]
     pub fn delivered_up_to(&self, partition: u32) -> Option<u64> {
-        self.leases.get(&partition)?.committable
+        self.assignments.get(&partition)?.committable
     }
 }
 
@@ -171,21 +177,26 @@ mod tests {
     #[test]
     fn names_the_predecessor_in_the_same_log_partition() {
         let mut session = Session::default();
-        let lease = session.assign(3);
-        let mut previous = |offset, log| session.send(lease, 3, offset, log).expect("leased").0;
+        let assignment = session.assign(3);
+        let mut previous = |offset, log| session.send(assignment, 3, offset, log).expect("assigned").0;
         assert_eq!(
             [previous(10, 0), previous(11, 1), previous(15, 0), previous(16, 1)],
             [None, None, Some(10), Some(11)]
         );
-        let lease = session.assign(3);
-        assert_eq!(session.send(lease, 3, 11, 0).expect("leased").0, None, "a lease begins anew");
+        let assignment = session.assign(3);
+        assert_eq!(
+            session.send(assignment, 3, 11, 0).expect("assigned").0,
+            None,
+            "an assignment begins anew"
+        );
     }
 
     #[test]
     fn commits_only_behind_delivered_records() {
         let mut session = Session::default();
-        let lease = session.assign(0);
-        let tickets: Vec<_> = (5..9).map(|o| session.send(lease, 0, o * 2, 0).expect("leased").1).collect();
+        let assignment = session.assign(0);
+        let tickets: Vec<_> =
+            (5..9).map(|o| session.send(assignment, 0, o * 2, 0).expect("assigned").1).collect();
         session.delivered(tickets[1]);
         session.delivered(tickets[1]);
         assert_eq!((session.take_committable(), session.in_flight(None)), (vec![], 3));
@@ -201,15 +212,15 @@ mod tests {
     fn what_belongs_to_an_ended_lease_counts_no_more() {
         let mut session = Session::default();
         let old = session.assign(0);
-        let (_, ticket) = session.send(old, 0, 1, 0).expect("leased");
+        let (_, ticket) = session.send(old, 0, 1, 0).expect("assigned");
         let new = session.assign(0);
         assert!(session.send(old, 0, 2, 0).is_none());
         session.delivered(ticket);
         assert_eq!((session.take_committable(), session.in_flight(None)), (vec![], 0));
-        assert_eq!(session.lease(0), Some(new));
+        assert_eq!(session.assignment(0), Some(new));
         session.close(0);
         assert!(session.send(new, 0, 1, 0).is_none());
         session.revoke(0);
-        assert_eq!((session.lease(0), session.partitions().count()), (None, 0));
+        assert_eq!((session.assignment(0), session.partitions().count()), (None, 0));
     }
 }

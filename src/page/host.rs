@@ -1,16 +1,14 @@
 //! The host of a url, where it names a corpus.
 
-/// The host in lower case, without user, port and brackets; empty for a url without one.
+use url::Url;
+
+/// The host as the URL Standard has it, in lower case and in ASCII (`例子.测试` is `xn--fsqu00a.xn--0zwm56d`), without user, port,
+/// brackets and final dot; empty for a url without one, or whose host is none.
 #[must_use]
 pub fn host(url: &str) -> String {
-    let Some((_, rest)) = url.split_once("://") else { return String::new() };
-    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    let host = match host.strip_prefix('[') {
-        Some(ipv6) => ipv6.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
-    };
-    host.trim_end_matches('.').to_lowercase()
+    let Ok(url) = Url::parse(url) else { return String::new() };
+    let host = url.host_str().unwrap_or_default();
+    host.trim_start_matches('[').trim_end_matches([']', '.']).to_lowercase()
 }
 
 #[cfg(test)]
@@ -23,9 +21,14 @@ mod tests {
             ("https://News.Example.com/a?b#c", "news.example.com"),
             ("http://user:pass@example.com:8080", "example.com"),
             ("http://[2001:DB8::1]:80/", "2001:db8::1"),
-            ("http://例子.测试./页", "例子.测试"),
+            ("http://例子.测试./页", "xn--fsqu00a.xn--0zwm56d"),
+            ("http://xn--fsqu00a.xn--0zwm56d/", "xn--fsqu00a.xn--0zwm56d"),
+            ("http://BÜCHER.example/", "xn--bcher-kva.example"),
             ("http://example.com?x", "example.com"),
+            ("http://under_score.example/", "under_score.example"),
+            ("custom://Host.Example/", "host.example"),
             ("urn:isbn:1", ""),
+            ("http://two words/", ""),
             ("", ""),
         ] {
             assert_eq!(host(url), expected, "{url}");

@@ -2,7 +2,12 @@
 //!
 //! Archives differ in what they keep: some hold the body as it came over the wire, some undo chunking or
 //! compression and leave the headers as they were. So a header is only believed where the bytes agree.
+//!
+//! Codings may lie over one another, as a proxy's gzip over a server's: at most [`CODINGS_MAX`], and all that is unpacked
+//! on the way is at most twice what the body may have. A head with thousands of codings over a small packed body cost
+//! minutes before.
 
+use std::borrow::Cow;
 use std::io::Read;
 
 /// What a response says.
@@ -12,9 +17,26 @@ pub(super) struct Response {
     pub(super) status: Option<u32>,
     /// `Content-Type`.
     pub(super) content_type: Option<String>,
-    /// The body, unpacked; none where it is above the limit.
-    pub(super) body: Option<Vec<u8>>,
+    /// The body, unpacked.
+    pub(super) body: Result<Vec<u8>, StillPacked>,
 }
+
+/// Why there is no body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StillPacked {
+    /// It is above the limit.
+    TooLarge,
+    /// So many codings lie over one another.
+    TooManyCodings(usize),
+}
+
+/// Codings that are undone. Two are seen now and then, three hardly ever.
+const CODINGS_MAX: usize = 5;
+/// All that is unpacked of a body, one coding after the other, in bodies of the largest size.
+const UNPACKED_BODIES_MAX: usize = 2;
+
+/// What zstd may look back: 8 MiB, as RFC 9659 has it for content codings. It would take up to 128 MiB otherwise.
+const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 
 /// Headers that are read; servers send a few dozen at most.
 const HEADERS_MAX: usize = 256;
@@ -30,14 +52,14 @@ pub(super) fn parse(response: &[u8], body_bytes_max: usize) -> Response {
         .allow_obsolete_multiline_headers_in_responses(true)
         .allow_multiple_spaces_in_response_status_delimiters(true);
     let Ok(httparse::Status::Complete(head)) = lenient.parse_response(&mut parsed, response) else {
-        let body = (response.len() <= body_bytes_max).then(|| response.to_vec());
+        let body = bounded(response.into(), body_bytes_max);
         return Response { status: None, content_type: None, body };
     };
     let header = |name: &str| {
         let header = parsed.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name))?;
         Some(String::from_utf8_lossy(header.value).trim().to_ascii_lowercase())
     };
-    let mut body = std::borrow::Cow::Borrowed(&response[head..]);
+    let mut body = Cow::Borrowed(&response[head..]);
     if header("transfer-encoding").is_some_and(|coding| coding.contains("chunked"))
         && let Some(joined) = join_chunks(&body)
     {
@@ -45,20 +67,37 @@ pub(super) fn parse(response: &[u8], body_bytes_max: usize) -> Response {
     }
     // The codings stand in the order in which they were applied.
     let codings = header("content-encoding").unwrap_or_default();
-    let mut within_limit = true;
-    for coding in codings.split(',').map(str::trim).rev() {
-        match unpack(coding, &body, body_bytes_max) {
-            Unpacked::Body(unpacked) => body = unpacked.into(),
-            Unpacked::AsItWas => {}
-            Unpacked::TooLarge => within_limit = false,
-        }
-    }
-    within_limit &= body.len() <= body_bytes_max;
     Response {
         status: parsed.code.map(u32::from),
         content_type: header("content-type"),
-        body: within_limit.then(|| body.into_owned()),
+        body: unpack_all(&codings, body, body_bytes_max),
     }
+}
+
+fn bounded(body: Cow<'_, [u8]>, bytes_max: usize) -> Result<Vec<u8>, StillPacked> {
+    if body.len() > bytes_max { Err(StillPacked::TooLarge) } else { Ok(body.into_owned()) }
+}
+
+/// Undoes `codings`, the last first.
+fn unpack_all(codings: &str, mut body: Cow<'_, [u8]>, bytes_max: usize) -> Result<Vec<u8>, StillPacked> {
+    let known = |coding: &&str| matches!(*coding, "gzip" | "x-gzip" | "deflate" | "br" | "zstd");
+    let codings = || codings.split(',').map(str::trim).filter(known);
+    let count = codings().count();
+    if count > CODINGS_MAX {
+        return Err(StillPacked::TooManyCodings(count));
+    }
+    let mut left = bytes_max.saturating_mul(UNPACKED_BODIES_MAX);
+    for coding in codings().rev() {
+        match unpack(coding, &body, bytes_max.min(left)) {
+            Unpacked::Body(unpacked) => {
+                left -= unpacked.len();
+                body = unpacked.into();
+            }
+            Unpacked::AsItWas => {}
+            Unpacked::TooLarge => return Err(StillPacked::TooLarge),
+        }
+    }
+    bounded(body, bytes_max)
 }
 
 /// The data of a chunked body (RFC 9112, section 7.1); none where it is not chunked. A body that breaks off is
@@ -104,10 +143,13 @@ fn unpack(coding: &str, body: &[u8], bytes_max: usize) -> Unpacked {
             unpacked => unpacked,
         },
         "br" => read_up_to(brotli_decompressor::Decompressor::new(body, 4096), bytes_max),
-        "zstd" if body.starts_with(b"\x28\xb5\x2f\xfd") => match zstd::stream::read::Decoder::new(body) {
-            Ok(decoder) => read_up_to(decoder, bytes_max),
-            Err(_) => Unpacked::AsItWas,
-        },
+        "zstd" if body.starts_with(b"\x28\xb5\x2f\xfd") => {
+            let decoder = zstd::stream::read::Decoder::new(body).and_then(|mut decoder| {
+                decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
+                Ok(decoder)
+            });
+            decoder.map_or(Unpacked::AsItWas, |decoder| read_up_to(decoder, bytes_max))
+        }
         _ => Unpacked::AsItWas,
     }
 }
@@ -140,7 +182,7 @@ mod tests {
     }
 
     fn body(response: &[u8]) -> Option<String> {
-        parse(response, 1000).body.map(|body| String::from_utf8_lossy(&body).into_owned())
+        parse(response, 1000).body.ok().map(|body| String::from_utf8_lossy(&body).into_owned())
     }
 
     #[test]
@@ -148,7 +190,7 @@ mod tests {
         let parsed = parse(b"HTTP/1.1 404 Not Found\r\nContent-Type: text/html; charset=GBK\r\n\r\nno", 1000);
         assert_eq!(parsed.status, Some(404));
         assert_eq!(parsed.content_type.as_deref(), Some("text/html; charset=gbk"));
-        assert_eq!(parsed.body.as_deref(), Some(&b"no"[..]));
+        assert_eq!(parsed.body.as_deref(), Ok(&b"no"[..]));
     }
 
     #[test]
@@ -180,6 +222,29 @@ mod tests {
     fn a_bomb_is_too_large() {
         assert_eq!(body(&response("Content-Encoding: gzip\r\n", &gzip(&[b'a'; 100_000]))), None);
         assert_eq!(body(&response("", &[b'a'; 1001])), None);
+    }
+
+    /// A record of 130 KB with thousands of codings took more than 100 s.
+    #[test]
+    fn codings_are_bounded_in_number_and_size() {
+        let chain = |codings: usize| {
+            "Content-Encoding: ".to_owned() + &["gzip"; 10_000][..codings].join(", ") + "\r\n"
+        };
+        let packed = (0..CODINGS_MAX).fold(b"hello".to_vec(), |body, _| gzip(&body));
+        assert_eq!(body(&response(&chain(CODINGS_MAX), &packed)).as_deref(), Some("hello"));
+        let parsed = parse(&response(&chain(10_000), &packed), 1000);
+        assert_eq!(parsed.body, Err(StillPacked::TooManyCodings(10_000)));
+        let others = format!("Content-Encoding: {}gzip\r\n", "identity, ,".repeat(1_000));
+        assert_eq!(body(&response(&others, &gzip(b"hello"))).as_deref(), Some("hello"));
+        // Each of the layers fits, and all together do not.
+        let stored = |body: &[u8]| {
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+            encoder.write_all(body).expect("memory");
+            encoder.finish().expect("memory")
+        };
+        let packed = (0..3).fold(vec![b'a'; 900], |body, _| stored(&body));
+        assert_eq!(parse(&response(&chain(3), &packed), 1000).body, Err(StillPacked::TooLarge));
+        assert_eq!(parse(&response(&chain(3), &packed), 2000).body.map(|body| body.len()), Ok(900));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! Known fields: `id, url, html | html_b64 | text, title, charset, content_type, status, fetched_at,
 //! passthrough`; others are ignored, `null` counts as absent, the last of a repeated field wins. Where
-//! several bodies are given, `text` wins over `html`, and `html` over `html_b64`.
+//! several bodies are given, `text` wins over `html`, and `html` over `html_b64`. What crawlers write in several ways is read
+//! in all of them: an `id` may be a number, a `status` a string, and dates see [`Timestamp::from_text`].
 //!
 //! Strings may hold lone surrogates (`"\ud800"`), which crawlers do write: each becomes U+FFFD and is
 //! counted. That is why strings are read as bytes here. Memory: the page's own text, once.
@@ -18,9 +19,9 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAcces
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-use super::timestamp::Timestamp;
-use super::{Body, Hints, Mended, Page, id};
-use crate::limits::{PAGE_ID_BYTES_MAX, PASSTHROUGH_BYTES_MAX, URL_BYTES_MAX};
+use super::{Body, Hints, Page, Repaired, id, passthrough};
+use crate::limits::{PAGE_ID_BYTES_MAX, URL_BYTES_MAX};
+use crate::record::timestamp::Timestamp;
 
 /// Why a record is no page; each goes to the dead letters.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
@@ -66,6 +67,9 @@ pub enum PageError {
     /// The key is to be the url, and is no text.
     #[error("the key is not UTF-8 and so is no url; write the url as key, or set kafka.pages.url_from")]
     KeyNotUtf8,
+    /// A fault of the program.
+    #[error("a fault in Leitong while reading this record: please report it with the record")]
+    Internal,
     /// `html_b64` is not base64.
     #[error("`html_b64` is not base64 (standard alphabet): {0}")]
     BadBase64(String),
@@ -85,6 +89,7 @@ impl PageError {
             Self::BadBase64(_) => "BAD_BASE64",
             Self::BrokenProtobuf(_) => "BROKEN_PROTOBUF",
             Self::KeyNotUtf8 => "BAD_KEY",
+            Self::Internal => "INTERNAL",
         }
     }
 }
@@ -189,8 +194,10 @@ impl Fields {
         };
         let id = checked_id(self.id, &url)?;
         let fetched_at = self.fetched_at.as_deref().and_then(timestamp_from_json);
-        let passthrough = self.passthrough.map(|value| value.get().to_owned());
-        let passthrough_too_large = passthrough.as_ref().is_some_and(|p| p.len() > PASSTHROUGH_BYTES_MAX);
+        // It was cut out of a JSON text as it stands, so all that can be wrong with it is its size.
+        let passthrough = self.passthrough.map(|value| passthrough::compact(value.get()).ok());
+        let passthrough_too_large = matches!(passthrough, Some(None));
+        let passthrough = passthrough.flatten();
         Ok(Page {
             id,
             url,
@@ -201,25 +208,26 @@ impl Fields {
             title: self.title,
             hints: Hints { charset: self.charset, content_type: self.content_type },
             status: self.status,
-            mended: Mended {
-                lone_surrogates: self.lone_surrogates,
+            repaired: Repaired {
+                lone_surrogates: self.lone_surrogates
+                    + passthrough.as_ref().map_or(0, |fitting| fitting.lone_surrogates),
                 bad_fetched_at: self.fetched_at.is_some() && fetched_at.is_none(),
                 passthrough_too_large,
             },
             fetched_at,
-            passthrough: passthrough.filter(|_| !passthrough_too_large),
+            passthrough: passthrough.map(|fitting| fitting.json),
         })
     }
 }
 
 /// The url within its limit.
-pub(super) fn checked_url(url: Option<String>) -> Result<String, PageError> {
+pub(crate) fn checked_url(url: Option<String>) -> Result<String, PageError> {
     let url = url.filter(|url| !url.is_empty()).ok_or(PageError::MissingUrl)?;
     if url.len() > URL_BYTES_MAX { Err(PageError::UrlTooLong { bytes: url.len() }) } else { Ok(url) }
 }
 
 /// The id within its limit, or the one that the url gives.
-pub(super) fn checked_id(id: Option<String>, url: &str) -> Result<String, PageError> {
+pub(crate) fn checked_id(id: Option<String>, url: &str) -> Result<String, PageError> {
     let id = id.filter(|id| !id.is_empty()).unwrap_or_else(|| id::from_url(url));
     if id.len() > PAGE_ID_BYTES_MAX { Err(PageError::IdTooLong { bytes: id.len() }) } else { Ok(id) }
 }
@@ -255,11 +263,11 @@ fn decode_base64(base64: &str) -> Result<Vec<u8>, PageError> {
     ENGINE.decode(base64.as_bytes()).map_err(|error| PageError::BadBase64(error.to_string()))
 }
 
-/// RFC 3339 in a string, or whole milliseconds since 1970 as a number.
+/// A date in a string, or seconds or milliseconds since 1970 as a number.
 fn timestamp_from_json(value: &RawValue) -> Option<Timestamp> {
     match serde_json::from_str(value.get()).ok()? {
-        serde_json::Value::String(text) => Timestamp::from_rfc3339(&text),
-        serde_json::Value::Number(ms) => Timestamp::from_ms(ms.as_i64()?),
+        serde_json::Value::String(text) => Timestamp::from_text(&text),
+        serde_json::Value::Number(number) => Timestamp::from_number(number.as_f64()?),
         _ => None,
     }
 }
@@ -272,7 +280,8 @@ struct FieldsSeed<'a> {
 impl<'de> DeserializeSeed<'de> for FieldsSeed<'_> {
     type Value = Fields;
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Fields, D::Error> {
-        deserializer.deserialize_map(self)
+        // Not as a map: serde_json quotes a string that stands in its place in full, escaped, whatever its length.
+        deserializer.deserialize_any(self)
     }
 }
 
@@ -283,11 +292,15 @@ impl<'de> Visitor<'de> for FieldsSeed<'_> {
         f.write_str("one JSON object")
     }
 
+    fn visit_str<E: serde::de::Error>(self, _: &str) -> Result<Fields, E> {
+        Err(E::custom("invalid type: string, expected one JSON object"))
+    }
+
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
         let mut fields = Fields::default();
         let mut surrogates = 0;
         while let Some(Text { text: key, .. }) = map.next_key()? {
-            // Reads one optional string, and counts what had to be mended in it.
+            // Reads one optional string, and counts what had to be repaired in it.
             let mut string = |name: &'static str, map: &mut A| -> Result<Option<String>, A::Error> {
                 self.field.set(name);
                 let text: Option<Text> = map.next_value()?;
@@ -297,7 +310,14 @@ impl<'de> Visitor<'de> for FieldsSeed<'_> {
                 }))
             };
             match key.as_str() {
-                "id" => fields.id = string("id", &mut map)?,
+                "id" => {
+                    self.field.set("id");
+                    let id: Option<Scalar> = map.next_value()?;
+                    fields.id = id.map(|Scalar(id)| {
+                        surrogates += id.lone_surrogates;
+                        id.text
+                    });
+                }
                 "url" => fields.url = string("url", &mut map)?,
                 "title" => fields.title = string("title", &mut map)?,
                 "charset" => fields.charset = string("charset", &mut map)?,
@@ -307,7 +327,7 @@ impl<'de> Visitor<'de> for FieldsSeed<'_> {
                 "html_b64" => fields.offer(string("html_b64", &mut map)?.map(RawBody::HtmlBase64)),
                 "status" => {
                     self.field.set("status");
-                    fields.status = map.next_value()?;
+                    fields.status = map.next_value::<Option<Status>>()?.map(|Status(status)| status);
                 }
                 // Any JSON may stand here: what is no date is counted, not refused.
                 "fetched_at" => fields.fetched_at = not_null(map.next_value()?),
@@ -337,6 +357,59 @@ fn not_null(value: Box<RawValue>) -> Option<Box<RawValue>> {
     (value.get() != "null").then_some(value)
 }
 
+/// An HTTP status.
+struct Status(u32);
+
+impl<'de> Deserialize<'de> for Status {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(StatusVisitor)
+    }
+}
+
+struct StatusVisitor;
+
+impl Visitor<'_> for StatusVisitor {
+    type Value = Status;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a whole number from 0 to 4294967295")
+    }
+
+    /// JSON has one kind of numbers only, and some crawlers write `200.0`.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the range and whole")]
+    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Status, E> {
+        let fits = number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number);
+        if fits { Ok(Status(number as u32)) } else { Err(E::invalid_value(Unexpected::Float(number), &self)) }
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Status, E> {
+        let status = u32::try_from(number);
+        status.map(Status).map_err(|_| E::invalid_value(Unexpected::Unsigned(number), &self))
+    }
+
+    /// An error does not quote the string, which may be of any length.
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Status, E> {
+        let wrong = || E::custom("invalid value: string, expected a whole number from 0 to 4294967295");
+        text.trim().parse().map(Status).map_err(|_| wrong())
+    }
+}
+
+/// A JSON string, number or truth value, as text.
+struct Scalar(Text);
+
+impl<'de> Deserialize<'de> for Scalar {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Box::<RawValue>::deserialize(deserializer)?;
+        let wrong = |error: &dyn fmt::Display| serde::de::Error::custom(error);
+        match value.get().as_bytes() {
+            [b'{', ..] => Err(wrong(&"invalid type: map, expected a string or a number")),
+            [b'[', ..] => Err(wrong(&"invalid type: sequence, expected a string or a number")),
+            [b'"', ..] => serde_json::from_str(value.get()).map(Self).map_err(|error| wrong(&error)),
+            _ => Ok(Self(Text { text: value.get().to_owned(), lone_surrogates: 0 })),
+        }
+    }
+}
+
 /// A JSON string in which lone surrogates are replaced.
 struct Text {
     text: String,
@@ -364,20 +437,20 @@ impl<'de> Visitor<'de> for TextVisitor {
         if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
             return Ok(Text { text: text.to_owned(), lone_surrogates: 0 });
         }
-        let mut mended = Text { text: String::with_capacity(bytes.len()), lone_surrogates: 0 };
+        let mut repaired = Text { text: String::with_capacity(bytes.len()), lone_surrogates: 0 };
         for chunk in bytes.utf8_chunks() {
-            mended.text.push_str(chunk.valid());
+            repaired.text.push_str(chunk.valid());
             // A surrogate's bytes ED A0..BF xx are three chunks of one wrong byte each: count the first.
             match chunk.invalid() {
                 [0xed] => {
-                    mended.text.push(char::REPLACEMENT_CHARACTER);
-                    mended.lone_surrogates += 1;
+                    repaired.text.push(char::REPLACEMENT_CHARACTER);
+                    repaired.lone_surrogates += 1;
                 }
                 [] | [0x80..=0xbf] => {}
                 _ => return Err(E::custom("a string that is not UTF-8")),
             }
         }
-        Ok(mended)
+        Ok(repaired)
     }
 
     fn visit_seq<A: serde::de::SeqAccess<'de>>(self, _: A) -> Result<Text, A::Error> {

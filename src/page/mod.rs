@@ -3,16 +3,16 @@
 //! In: one JSON line ([`json`]), one WARC record, or one Kafka message. Out: a [`Page`].
 //! Whoever makes a [`Page`] keeps the limits of [`crate::limits`], so nothing behind it checks them again.
 
+pub mod config;
 pub mod host;
 mod http;
 pub mod id;
 pub mod json;
-pub mod message;
-mod protobuf;
-pub mod timestamp;
+pub mod passthrough;
+pub(crate) mod protobuf;
 pub mod warc;
 
-use timestamp::Timestamp;
+use crate::record::timestamp::Timestamp;
 
 /// One page, ready to be decoded.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,11 +32,47 @@ pub struct Page {
     pub status: Option<u32>,
     /// When the page was fetched.
     pub fetched_at: Option<Timestamp>,
-    /// A JSON value, as text, that comes back in the verdict; at most
-    /// [`PASSTHROUGH_BYTES_MAX`](crate::limits::PASSTHROUGH_BYTES_MAX) bytes.
+    /// A JSON value that comes back in the verdict, as [`passthrough`] has brought it into shape.
     pub passthrough: Option<String>,
-    /// What was mended on the way in.
-    pub mended: Mended,
+    /// What was repaired on the way in.
+    pub repaired: Repaired,
+}
+
+impl Page {
+    /// A page of which nothing is known but its url and its body; its id is made from the url.
+    #[must_use]
+    pub fn new(url: impl Into<String>, body: Body) -> Self {
+        let url = url.into();
+        Self {
+            id: id::from_url(&url),
+            url,
+            body,
+            title: None,
+            hints: Hints::default(),
+            status: None,
+            fetched_at: None,
+            passthrough: None,
+            repaired: Repaired::default(),
+        }
+    }
+
+    /// A page of decoded HTML.
+    #[must_use]
+    pub fn html(url: impl Into<String>, html: impl Into<String>) -> Self {
+        Self::new(url, Body::Html(html.into()))
+    }
+
+    /// A page of HTML in an encoding that is still to be found.
+    #[must_use]
+    pub fn bytes(url: impl Into<String>, html: impl Into<Vec<u8>>) -> Self {
+        Self::new(url, Body::HtmlBytes(html.into()))
+    }
+
+    /// A page whose main text is known.
+    #[must_use]
+    pub fn text(url: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::new(url, Body::Text(text.into()))
+    }
 }
 
 /// What was fetched.
@@ -50,8 +86,22 @@ pub enum Body {
     Text(String),
     /// Left unread since it is above the limit; its size in bytes as far as it was seen.
     TooLarge(u64),
+    /// Left packed, since so many content codings lie over one another.
+    TooManyCodings(usize),
     /// No body was given.
     Missing,
+}
+
+impl Body {
+    /// Bytes that are at hand of it.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Html(text) | Self::Text(text) => text.len(),
+            Self::HtmlBytes(bytes) => bytes.len(),
+            Self::TooLarge(_) | Self::TooManyCodings(_) | Self::Missing => 0,
+        }
+    }
 }
 
 /// What others say about the body's bytes; used for [`Body::HtmlBytes`] alone.
@@ -65,11 +115,11 @@ pub struct Hints {
 
 /// Faults of a page that did not keep it from being read, for the counts of the summary.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Mended {
+pub struct Repaired {
     /// Lone surrogates in JSON strings, each made U+FFFD.
     pub lone_surrogates: u32,
     /// `fetched_at` was given but is no date.
     pub bad_fetched_at: bool,
-    /// `passthrough` was above its limit and is left out.
+    /// `passthrough` was above a limit and is left out.
     pub passthrough_too_large: bool,
 }

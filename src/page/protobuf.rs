@@ -3,14 +3,14 @@
 use prost::Message;
 
 use super::json::{PageError, checked_id, checked_url};
-use super::timestamp::Timestamp;
-use super::{Body, Hints, Mended, Page};
-use crate::limits::PASSTHROUGH_BYTES_MAX;
+use super::passthrough::{self, Unfit};
+use super::{Body, Hints, Page, Repaired};
 use crate::proto::{self, page};
+use crate::record::timestamp::Timestamp;
 
 /// Reads a page from a protobuf message; `url` replaces the one in it, bodies above `page_bytes_max` bytes
 /// become [`Body::TooLarge`].
-pub(super) fn parse(bytes: &[u8], url: Option<String>, page_bytes_max: usize) -> Result<Page, PageError> {
+pub(crate) fn parse(bytes: &[u8], url: Option<String>, page_bytes_max: usize) -> Result<Page, PageError> {
     let message = proto::Page::decode(bytes).map_err(|error| PageError::BrokenProtobuf(error.to_string()))?;
     let url = checked_url(url.or(Some(message.url)))?;
     let id = checked_id(message.id, &url)?;
@@ -25,15 +25,27 @@ pub(super) fn parse(bytes: &[u8], url: Option<String>, page_bytes_max: usize) ->
         Some(page::Body::Text(text)) => Body::Text(text),
     };
     let fetched_at = message.fetched_at_ms.and_then(Timestamp::from_ms);
-    let passthrough = message.passthrough_json.filter(|json| !json.is_empty());
-    let passthrough_too_large = passthrough.as_ref().is_some_and(|json| json.len() > PASSTHROUGH_BYTES_MAX);
-    let passthrough = passthrough.filter(|_| !passthrough_too_large);
-    if let Some(json) = &passthrough
-        && let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(json)
-    {
-        let field = "`passthrough_json`".to_owned();
-        return Err(PageError::WrongType { field, problem: format!("no JSON: {error}") });
-    }
+    let mut repaired = Repaired {
+        bad_fetched_at: message.fetched_at_ms.is_some() && fetched_at.is_none(),
+        ..Repaired::default()
+    };
+    let passthrough = match message.passthrough_json.as_deref().filter(|json| !json.is_empty()) {
+        None => None,
+        Some(json) => match passthrough::parse(json) {
+            Ok(fitting) => {
+                repaired.lone_surrogates += fitting.lone_surrogates;
+                Some(fitting.json).filter(|json| json != "null")
+            }
+            Err(Unfit::TooLarge) => {
+                repaired.passthrough_too_large = true;
+                None
+            }
+            Err(Unfit::NotJson(error)) => {
+                let field = "`passthrough_json`".to_owned();
+                return Err(PageError::WrongType { field, problem: format!("no JSON: {error}") });
+            }
+        },
+    };
     Ok(Page {
         id,
         url,
@@ -41,11 +53,7 @@ pub(super) fn parse(bytes: &[u8], url: Option<String>, page_bytes_max: usize) ->
         title: message.title,
         hints: Hints { charset: message.charset, content_type: message.content_type },
         status: message.status,
-        mended: Mended {
-            bad_fetched_at: message.fetched_at_ms.is_some() && fetched_at.is_none(),
-            passthrough_too_large,
-            ..Mended::default()
-        },
+        repaired,
         fetched_at,
         passthrough,
     })

@@ -1,9 +1,10 @@
 //! WARC record → [`Page`].
 
+use super::http::StillPacked;
 use super::json::PageError;
-use super::timestamp::Timestamp;
-use super::{Body, Hints, Mended, Page, http, id};
+use super::{Body, Hints, Page, http};
 use crate::limits::URL_BYTES_MAX;
+use crate::record::timestamp::Timestamp;
 
 /// A response or conversion record, as the source cut it out of its file.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,22 +54,14 @@ impl WarcRecord {
             WarcKind::Response => {
                 let response = http::parse(&self.content, page_bytes_max);
                 let body = match response.body {
-                    Some(body) if whole => Body::HtmlBytes(body),
+                    Ok(body) if whole => Body::HtmlBytes(body),
+                    Err(StillPacked::TooManyCodings(codings)) if whole => Body::TooManyCodings(codings),
                     _ => too_large,
                 };
                 (body, response.content_type, response.status)
             }
         };
-        Ok(Page {
-            id: id::from_url(&url),
-            url,
-            body,
-            title: None,
-            hints: Hints { charset: None, content_type },
-            status,
-            fetched_at: self.date,
-            passthrough: None,
-            mended: Mended::default(),
-        })
+        let hints = Hints { charset: None, content_type };
+        Ok(Page { hints, status, fetched_at: self.date, ..Page::new(url, body) })
     }
 }

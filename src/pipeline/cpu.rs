@@ -8,13 +8,15 @@ use std::time::Instant;
 
 use anyhow::Context;
 
-use super::fingerprint_half::{FingerprintHalf, Fingerprinted, Workspace};
+use super::fingerprint_stage::{FingerprintStage, Fingerprinted, Workspace};
+use crate::telemetry::health::Activity;
 use crate::telemetry::metrics;
 
-/// Threads of a scope that run the stateless half on batches of `T`, which may borrow from outside of the scope. They end
+/// Threads of a scope that run the stateless stage on batches of `T`, which may borrow from outside of the scope. They end
 /// when this is dropped.
 pub struct CpuStages<T> {
     jobs: Sender<Job<T>>,
+    activity: Arc<Activity>,
 }
 
 struct Job<T> {
@@ -30,19 +32,21 @@ pub struct Pending {
 }
 
 impl<T: Send> CpuStages<T> {
-    /// Starts `threads` many threads; 0: one a core. `process` runs the half on one item.
+    /// Starts `threads` many threads; 0: one a core. `process` runs the stage on one item. `activity` is told of each item
+    /// that comes and that is done, or given up.
     ///
     /// # Errors
     /// Threads cannot be started.
     pub fn start<'scope, F>(
         scope: &'scope Scope<'scope, '_>,
         threads: usize,
-        half: &'scope FingerprintHalf,
+        stage: &'scope FingerprintStage,
+        activity: &Arc<Activity>,
         process: F,
     ) -> anyhow::Result<Self>
     where
         T: 'scope,
-        F: Fn(&FingerprintHalf, T, &mut Workspace) -> Fingerprinted + Copy + Send + 'scope,
+        F: Fn(&FingerprintStage, T, &mut Workspace) -> Fingerprinted + Copy + Send + 'scope,
     {
         let threads = match threads {
             0 => thread::available_parallelism().map_or(1, usize::from),
@@ -52,18 +56,21 @@ impl<T: Send> CpuStages<T> {
         let waiting = Arc::new(Mutex::new(waiting));
         for _ in 0..threads {
             let waiting = Arc::clone(&waiting);
+            let activity = Arc::clone(activity);
             thread::Builder::new()
                 .name("leitong-cpu".to_owned())
-                .spawn_scoped(scope, move || work(&waiting, half, process))
+                .spawn_scoped(scope, move || work(&waiting, stage, &activity, process))
                 .context("cannot start threads")?;
         }
-        Ok(Self { jobs })
+        activity.begin_anew();
+        Ok(Self { jobs, activity: Arc::clone(activity) })
     }
 
     /// Begins with a batch.
     pub fn submit(&self, batch: Vec<T>) -> Pending {
         let (results, pending) = mpsc::sync_channel(1);
         let asked = Arc::new(());
+        self.activity.begins(batch.len());
         let job = Job { batch, results, asked: Arc::downgrade(&asked) };
         // Without threads the results never come, and whoever waits for them is told so.
         let _ = self.jobs.send(job);
@@ -83,27 +90,72 @@ impl Pending {
 
 fn work<T>(
     jobs: &Mutex<Receiver<Job<T>>>,
-    half: &FingerprintHalf,
-    process: impl Fn(&FingerprintHalf, T, &mut Workspace) -> Fingerprinted,
+    stage: &FingerprintStage,
+    activity: &Activity,
+    process: impl Fn(&FingerprintStage, T, &mut Workspace) -> Fingerprinted,
 ) {
-    let mut workspace = half.workspace();
+    let mut workspace = stage.workspace();
     loop {
         // One thread waits for the next job, the others for the lock.
         let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(Job { batch, results, asked }) = job else { return };
         if asked.strong_count() == 0 {
+            activity.done(batch.len());
             continue;
         }
         let began = Instant::now();
         let done = catch_unwind(AssertUnwindSafe(|| {
-            batch.into_iter().map(|item| process(half, item, &mut workspace)).collect()
+            let each = |item| {
+                let result = process(stage, item, &mut workspace);
+                activity.done(1);
+                result
+            };
+            batch.into_iter().map(each).collect()
         }));
         metrics::stage("fingerprint", began.elapsed());
         match done {
             // Nobody may wait for it any more.
             Ok(done) => _ = results.send(done),
             // The panic hook has logged it; `Pending::wait` says that there are no results.
-            Err(_) => workspace = half.workspace(),
+            Err(_) => workspace = stage.workspace(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::page::json::{self, Rules};
+
+    /// Seen from outside, a worker whose stages hung on one page was alive and ready.
+    #[test]
+    fn a_stage_that_finishes_nothing_is_noticed() {
+        let stage = FingerprintStage::new(Config::default()).expect("defaults");
+        let activity = Arc::default();
+        let (go_on, gate) = mpsc::channel::<()>();
+        let gate = Mutex::new(gate);
+        thread::scope(|scope| {
+            let process = |stage: &FingerprintStage, item: u64, workspace: &mut Workspace| {
+                gate.lock().expect("no panic").recv().expect("the test goes on");
+                let rules = Rules { page_bytes_max: 100, url_required: true };
+                let page = json::parse(br#"{"url": "http://x/", "text": "t"}"#, rules).expect("a page");
+                let place = crate::record::Place::Line { input: "test".into(), line: item };
+                stage.process_page(place, page, workspace)
+            };
+            let cpu = CpuStages::start(scope, 1, &stage, &activity, process).expect("threads");
+            assert_eq!(activity.stalled(Duration::ZERO), None, "without work nothing stalls");
+            let pending = cpu.submit(vec![1, 2]);
+            assert_eq!(activity.stalled(Duration::ZERO).map(|(waiting, _)| waiting), Some(2));
+            assert_eq!(activity.stalled(Duration::from_secs(3600)), None);
+            for _ in 0..2 {
+                go_on.send(()).expect("the stage waits");
+            }
+            assert_eq!(pending.wait().expect("no fault").len(), 2);
+            assert_eq!(activity.stalled(Duration::ZERO), None);
+            drop(cpu);
+        });
     }
 }

@@ -1,11 +1,15 @@
-//! Page → document: the status looked at, the body decoded, the main text extracted.
+//! Page → document: the status looked at, the body decoded, the main text extracted, pages without content told.
 
 use std::borrow::Cow;
 
 use crate::decode::{self, DecodeError, Decoded};
-use crate::extract::{Document, ExtractError, Extractor};
+use crate::extract::{Document, ExtractConfig, ExtractError, Extractor, PageKind};
 use crate::page::{Body, Page};
-use crate::verdict::Reason;
+use crate::record::Reason;
+use crate::work::{TooMuchWork, Work};
+
+/// Steps of work for a byte that is decoded, or divided into lines.
+const BYTE_STEPS: u64 = 10;
 
 /// A page's document, and what it was decoded from.
 #[derive(Debug)]
@@ -14,6 +18,8 @@ pub struct Reading {
     pub document: Document,
     /// How the bytes became text; none for pages that came decoded.
     pub charset: Option<Charset>,
+    /// Why the text is not compared, though there may be one: it is what a wall says, or describes other pages.
+    pub no_content: Option<Reason>,
 }
 
 /// How bytes became text.
@@ -36,14 +42,15 @@ pub struct Refusal {
     pub message: String,
 }
 
-/// Reads `page`.
+/// Reads `page`, as far as `work` goes.
 ///
 /// # Errors
 /// [`Refusal`], where there is no main text to be had.
-pub fn read(page: &Page, extractor: &mut Extractor) -> Result<Reading, Refusal> {
+pub fn read(page: &Page, extractor: &mut Extractor, work: &mut Work) -> Result<Reading, Refusal> {
     if let Some(status) = page.status.filter(|status| !(200..300).contains(status)) {
         return Err(Refusal::new(Reason::HttpStatus, format!("the HTTP status is {status}")));
     }
+    work.add(page.body.bytes(), BYTE_STEPS)?;
     let mut charset = None;
     let html = match &page.body {
         Body::Missing => return Err(Refusal::new(Reason::Empty, "there is no body")),
@@ -51,7 +58,12 @@ pub fn read(page: &Page, extractor: &mut Extractor) -> Result<Reading, Refusal> 
             let message = format!("the body has {bytes} bytes, more than page.bytes_max allows");
             return Err(Refusal::new(Reason::TooLarge, message));
         }
-        Body::Text(text) => return plain_text(page, text, None),
+        Body::TooManyCodings(codings) => {
+            let message =
+                format!("the body has {codings} content codings over one another; 5 are undone at most");
+            return Err(Refusal::new(Reason::TooComplex, message));
+        }
+        Body::Text(text) => return plain_text(page, text, None, extractor.config()),
         Body::Html(html) => {
             decode::check(html, &page.hints)?;
             Cow::Borrowed(html.as_str())
@@ -63,23 +75,42 @@ pub fn read(page: &Page, extractor: &mut Extractor) -> Result<Reading, Refusal> 
         }
     };
     if decode::is_plain_text(&html, &page.hints) {
-        return plain_text(page, &html, charset);
+        return plain_text(page, &html, charset, extractor.config());
     }
     if html.trim().is_empty() {
         return Err(Refusal::empty());
     }
-    let mut document = extractor.extract(&html)?;
+    let mut document = extractor.extract_within(&html, work)?;
     if page.title.is_some() {
         document.title.clone_from(&page.title);
     }
-    Ok(Reading { document, charset })
+    let no_content = no_content(&document, extractor.config());
+    Ok(Reading { document, charset, no_content })
 }
 
-fn plain_text(page: &Page, text: &str, charset: Option<Charset>) -> Result<Reading, Refusal> {
+fn plain_text(
+    page: &Page,
+    text: &str,
+    charset: Option<Charset>,
+    config: &ExtractConfig,
+) -> Result<Reading, Refusal> {
     if text.trim().is_empty() {
         return Err(Refusal::empty());
     }
-    Ok(Reading { document: Document::from_text(page.title.clone(), text), charset })
+    let document = Document::from_text(page.title.clone(), text);
+    let no_content = no_content(&document, config);
+    Ok(Reading { document, charset, no_content })
+}
+
+/// The reason for which a document is not compared, as far as the configuration asks for it.
+fn no_content(document: &Document, config: &ExtractConfig) -> Option<Reason> {
+    if config.walls && document.wall.is_some() {
+        Some(Reason::Wall)
+    } else if config.listings && document.kind == PageKind::Listing {
+        Some(Reason::Listing)
+    } else {
+        None
+    }
 }
 
 impl Refusal {
@@ -102,10 +133,18 @@ impl From<DecodeError> for Refusal {
     }
 }
 
+impl From<TooMuchWork> for Refusal {
+    fn from(error: TooMuchWork) -> Self {
+        Self::new(Reason::TooComplex, error.to_string())
+    }
+}
+
 impl From<ExtractError> for Refusal {
     fn from(error: ExtractError) -> Self {
         let reason = match error {
-            ExtractError::TooManyNodes { .. } | ExtractError::TooDeep { .. } => Reason::TooComplex,
+            ExtractError::TooManyNodes { .. }
+            | ExtractError::TooDeep { .. }
+            | ExtractError::TooMuchWork(_) => Reason::TooComplex,
             ExtractError::TooLong { .. } => Reason::TooLarge,
         };
         Self::new(reason, error.to_string())

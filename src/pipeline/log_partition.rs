@@ -1,7 +1,7 @@
 //! One partition of the log as its owner sees it: records in, and out comes all that one transaction holds.
 //!
 //! ```text
-//! batch of entries → watermarks → ClusterHalf → verdicts, dead letters ┐
+//! batch of entries → watermarks → ClusterStage → verdicts, dead letters ┐
 //!                      └ dropped: repeated, after a gap                ├─► Transaction
 //!                            changes of the table, position record ────┘
 //! ```
@@ -13,18 +13,20 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::cluster_half::{ClusterHalf, Conclusion};
+use super::cluster_stage::ClusterStage;
 use crate::changelog::restore::Restored;
 use crate::changelog::{ChangelogRecord, Identity, change_record, position_message, position_record};
-use crate::fingerprint::record::{LogRecord, Place, Unreadable};
+use crate::log::LogPlace;
 use crate::log::entry::{Entry, EntryError};
 use crate::log::watermarks::{Admission, Origin, Watermarks};
-use crate::page::timestamp::Timestamp;
 use crate::proto;
+use crate::record::timestamp::Timestamp;
+use crate::record::{LogRecord, Place, Unreadable};
+use crate::verdict::Conclusion;
 
 /// The state of one partition.
 pub struct LogPartition {
-    half: ClusterHalf,
+    stage: ClusterStage,
     watermarks: Watermarks,
     identity: Identity,
     cluster_hash_since: u64,
@@ -32,22 +34,22 @@ pub struct LogPartition {
     log_topic: Arc<str>,
 }
 
-/// Where a record of the log stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LogPlace {
-    /// Its offset.
-    pub offset: u64,
-    /// When it was written, in milliseconds, by its Kafka timestamp.
-    pub timestamp_ms: Option<i64>,
-}
-
 /// What became of one record of the log.
 #[derive(Debug)]
-pub enum Taken {
+pub enum Accepted {
     /// It counts, and this is what the user gets.
     Concluded(Conclusion),
     /// It does not count: why, and where it comes from.
     Dropped(Admission, Box<Origin>),
+}
+
+/// What became of a batch.
+#[derive(Debug)]
+pub struct Decided {
+    /// Of each record, in order.
+    pub accepted: Vec<Accepted>,
+    /// The first record that is of a topic which was deleted and created anew; nothing from it on was taken.
+    pub replaced: Option<Box<Origin>>,
 }
 
 impl LogPartition {
@@ -57,41 +59,51 @@ impl LogPartition {
         restored: Restored,
         identity: Identity,
         log_topic: Arc<str>,
-        make_half: impl FnOnce(crate::cluster::Clusterer) -> ClusterHalf,
+        make_stage: impl FnOnce(crate::cluster::Clusterer) -> ClusterStage,
     ) -> Self {
         let Restored { mut clusterer, watermarks, cluster_hash_since } = restored;
         clusterer.keep_journal();
-        Self { half: make_half(clusterer), watermarks, identity, cluster_hash_since, log_topic }
+        Self { stage: make_stage(clusterer), watermarks, identity, cluster_hash_since, log_topic }
     }
 
     /// Takes the records at these places, in order, and decides on all that count at once; `now` is the time of the
-    /// decisions. Gives as many results as there are records.
+    /// decisions. Gives as many results as there are records, unless one of them is of a topic that was deleted and
+    /// created anew, in the present `epoch` or a later one: then it stops before that record.
     pub fn take_batch(
         &mut self,
         records: Vec<(LogPlace, Result<Entry, EntryError>)>,
+        epoch: u32,
         now: Timestamp,
-    ) -> Vec<Taken> {
-        let Some((last, _)) = records.last() else { return Vec::new() };
-        let next_offset = last.offset + 1;
+    ) -> Decided {
         let mut counting = Vec::with_capacity(records.len());
         let mut dropped = Vec::with_capacity(records.len());
+        let (mut next_offset, mut replaced) = (None, None);
         for (place, entry) in records {
-            dropped.push(match self.admit(place, entry) {
+            match self.admit(place, entry) {
                 Ok(record) => {
                     counting.push((place.offset, record));
-                    None
+                    dropped.push(None);
                 }
-                Err(dropped) => Some(dropped),
-            });
+                Err((Admission::Replaced, origin)) if origin.epoch >= epoch => {
+                    replaced = Some(origin);
+                    break;
+                }
+                Err(why) => dropped.push(Some(why)),
+            }
+            next_offset = Some(place.offset + 1);
         }
-        let mut conclusions = self.half.conclude_at(counting, now).into_iter();
-        // Those behind the last one that counts were dropped.
-        self.half.clusterer_mut().skip_to(next_offset);
-        let taken = |dropped| match dropped {
-            Some((why, origin)) => Taken::Dropped(why, origin),
-            None => Taken::Concluded(conclusions.next().expect("as many conclusions as records that count")),
+        let mut conclusions = self.stage.conclude_at(counting, now).into_iter();
+        if let Some(next_offset) = next_offset {
+            // Those behind the last one that counts were dropped.
+            self.stage.clusterer_mut().skip_to(next_offset);
+        }
+        let accepted = |dropped| match dropped {
+            Some((why, origin)) => Accepted::Dropped(why, origin),
+            None => {
+                Accepted::Concluded(conclusions.next().expect("as many conclusions as records that count"))
+            }
         };
-        dropped.into_iter().map(taken).collect()
+        Decided { accepted: dropped.into_iter().map(accepted).collect(), replaced }
     }
 
     /// The record, if it counts, or why it does not and where it comes from.
@@ -102,7 +114,7 @@ impl LogPartition {
     ) -> Result<LogRecord, (Admission, Box<Origin>)> {
         let record = match entry {
             Ok(Entry { record, origin }) => match self.watermarks.admit(place.offset, &origin) {
-                Admission::Taken => record,
+                Admission::Accepted => record,
                 why => return Err((why, Box::new(origin))),
             },
             Err(error) => self.foreign(place, &error),
@@ -134,12 +146,12 @@ impl LogPartition {
     fn name_log(&mut self, place: LogPlace) {
         let written = place.timestamp_ms.unwrap_or_default().to_be_bytes();
         let name = [&written[..], &place.offset.to_be_bytes(), self.log_topic.as_bytes()].concat();
-        self.half.clusterer_mut().name_log(((xxh3_64(&name) >> 32) as u32).max(1));
+        self.stage.clusterer_mut().name_log(((xxh3_64(&name) >> 32) as u32).max(1));
     }
 
     /// Goes on at `log_offset`, without a record.
     pub fn skip_to(&mut self, log_offset: u64) {
-        self.half.clusterer_mut().skip_to(log_offset);
+        self.stage.clusterer_mut().skip_to(log_offset);
     }
 
     /// See [`Watermarks::accept_gaps`].
@@ -150,25 +162,25 @@ impl LogPartition {
     /// The first offset that is not yet taken.
     #[must_use]
     pub fn next_offset(&self) -> u64 {
-        self.half.clusterer().position().next_log_offset
+        self.stage.clusterer().position().next_log_offset
     }
 
-    /// Centres in the table.
+    /// Centroids in the table.
     #[must_use]
     pub fn centroid_count(&self) -> usize {
-        self.half.clusterer().centroid_count()
+        self.stage.clusterer().centroid_count()
     }
 
-    /// Lets go of surplus centres of a restored table; whether there were any.
+    /// Lets go of surplus centroids of a restored table; whether there were any.
     pub fn trim(&mut self, max: usize) -> bool {
-        self.half.clusterer_mut().trim(max) > 0
+        self.stage.clusterer_mut().trim(max) > 0
     }
 
     /// The changelog's part of a transaction: what has changed since the last call, and the position.
     pub fn take_changelog(&mut self) -> Vec<ChangelogRecord> {
-        let position = self.half.clusterer().position();
-        let changes = self.half.clusterer_mut().take_changes();
-        let detector = self.half.detector();
+        let position = self.stage.clusterer().position();
+        let changes = self.stage.clusterer_mut().take_changes();
+        let detector = self.stage.detector();
         let mut records: Vec<ChangelogRecord> = changes
             .iter()
             .map(|change| change_record(change, position.log_generation, position.log_partition, detector))
@@ -180,7 +192,7 @@ impl LogPartition {
     /// The position as it stands.
     #[must_use]
     pub fn position(&self) -> proto::Position {
-        let clusterer = self.half.clusterer();
+        let clusterer = self.stage.clusterer();
         position_message(
             clusterer.position(),
             &self.identity,
@@ -192,8 +204,8 @@ impl LogPartition {
 
     /// The state, for saving.
     #[must_use]
-    pub fn into_parts(self) -> (ClusterHalf, Watermarks) {
-        (self.half, self.watermarks)
+    pub fn into_parts(self) -> (ClusterStage, Watermarks) {
+        (self.stage, self.watermarks)
     }
 }
 
@@ -203,10 +215,11 @@ mod tests {
     use crate::changelog::POSITION_KEY;
     use crate::cluster::{Clusterer, Position};
     use crate::config::{Config, ExpiryConfig};
+    use crate::detectors::simhash::SimHash;
     use crate::fingerprint::Detector;
-    use crate::fingerprint::record::{FingerprintRecord, Outcome, TextDigest};
-    use crate::fingerprint::simhash::SimHash;
-    use crate::verdict::Reason;
+    use crate::log::identity::TopicIds;
+    use crate::record::Reason;
+    use crate::record::{FingerprintRecord, Outcome, TextDigest};
 
     const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
@@ -225,9 +238,10 @@ mod tests {
             cluster_hash: 2,
             corpus_hash: 3,
             app_hash: 4,
+            topic_ids: TopicIds::default(),
         };
         LogPartition::new(restored, identity, "log".into(), |clusterer| {
-            ClusterHalf::new(clusterer, detector(), 2)
+            ClusterStage::new(clusterer, detector(), 2)
         })
     }
 
@@ -250,6 +264,7 @@ mod tests {
                 epoch: 0,
                 previous_offset: previous_offset.filter(|_| offset > 0 && i % 29 == 28),
                 timestamp_ms: Some(0),
+                topic_id: None,
             };
             let source = Place::Message { topic: "pages".into(), partition: 0, offset, epoch: 0 };
             let text = xxh3_64(&i.to_be_bytes()) % 50;
@@ -272,6 +287,7 @@ mod tests {
                     fetched_at: None,
                     log_time: Timestamp::from_ms(1_700_000_000_000 + i as i64 * DAY_MS / 30),
                     passthrough: None,
+                    carried: None,
                     text: Some(TextDigest { digest: u128::from(text) + u128::from(i % 3), chars: 100 }),
                     outcome: match kind {
                         21 => Outcome::Undecidable(Reason::TooShort),
@@ -292,8 +308,13 @@ mod tests {
             let mut state = empty();
             let (mut taken, mut changes) = (Vec::new(), Vec::new());
             for records in log().chunks(batch) {
-                taken
-                    .extend(state.take_batch(records.to_vec(), now).iter().map(|taken| format!("{taken:?}")));
+                taken.extend(
+                    state
+                        .take_batch(records.to_vec(), 0, now)
+                        .accepted
+                        .iter()
+                        .map(|taken| format!("{taken:?}")),
+                );
                 let changelog = state.take_changelog();
                 changes.extend(changelog.into_iter().filter(|record| record.key != POSITION_KEY));
             }

@@ -3,7 +3,7 @@
 //! ```text
 //!  source thread          CPU tasks, one a core          cluster thread        sink thread
 //! ┌─────────────┐ batches ┌───────────────────────┐ in   ┌───────────────┐     ┌──────────────┐
-//! │ read, frame ├────────►│ FingerprintHalf       ├─────►│ ClusterHalf   ├────►│ JSON lines   │
+//! │ read, frame ├────────►│ FingerprintStage       ├─────►│ ClusterStage   ├────►│ JSON lines   │
 //! └─────────────┘         │ decode … fingerprint  │order │ decide, judge │     │ dead letters │
 //!        ▲                └───────────────────────┘      └───────┬───────┘     └──────────────┘
 //!        └───────────── budget: pages and bytes in flight ◄──────┘
@@ -16,46 +16,32 @@
 //! a stage that fails stops all others, and the run ends with its error.
 
 pub mod budget;
-pub mod cluster_half;
+pub mod cluster_stage;
 pub mod cpu;
 pub mod document;
-pub mod fingerprint_half;
-pub mod kafka;
+pub mod fingerprint_stage;
 pub mod log_partition;
-pub mod worker;
 
+use std::sync::Arc;
 use std::{io, thread};
 
 use anyhow::Context;
 use tokio::sync::mpsc;
 
 use crate::config::PipelineConfig;
-use crate::page::timestamp::Timestamp;
+use crate::record::timestamp::Timestamp;
+use crate::sink::Sink;
 use crate::source::{Record, Source};
+use crate::verdict::Conclusion;
 use budget::{Budget, Permit};
-use cluster_half::{ClusterHalf, Conclusion};
+use cluster_stage::ClusterStage;
 use cpu::{CpuStages, Pending};
-use fingerprint_half::{FingerprintHalf, Fingerprinted};
+use fingerprint_stage::{FingerprintStage, Fingerprinted};
 
 /// Bytes from which on a batch is full: large enough that handing it over costs nothing beside its pages.
 const BATCH_BYTES: usize = 256 * 1024;
 /// Batches of conclusions that wait for the sink.
 const SINK_QUEUE_BATCHES: usize = 16;
-
-/// Where conclusions go.
-pub trait Sink: Send {
-    /// Takes conclusions in the order of the source.
-    ///
-    /// # Errors
-    /// They cannot be written; the run ends.
-    fn write(&mut self, conclusions: Vec<Conclusion>) -> anyhow::Result<()>;
-
-    /// Nothing more is at hand: brings what was taken to its reader.
-    ///
-    /// # Errors
-    /// It cannot be written; the run ends.
-    fn flush(&mut self) -> anyhow::Result<()>;
-}
 
 /// A batch on its way through the CPU stages.
 struct InFlight {
@@ -64,25 +50,31 @@ struct InFlight {
     permit: Permit,
 }
 
-/// Runs `source` through both halves into `sink`, to the end of the source. `observe` sees every result of
-/// the CPU stages, in order. Gives both halves' state back.
+/// Runs `source` through both stages into `sink`, to the end of the source. `observe` sees every result of
+/// the CPU stages, in order. Gives both stages' state back.
 ///
 /// # Errors
 /// The first error of any stage.
 pub fn run<S: Sink>(
     config: &PipelineConfig,
     mut source: Box<dyn Source>,
-    fingerprint_half: &FingerprintHalf,
-    mut cluster_half: ClusterHalf,
+    fingerprint_stage: &FingerprintStage,
+    mut cluster_stage: ClusterStage,
     mut sink: S,
     mut observe: impl FnMut(&Fingerprinted) + Send,
-) -> anyhow::Result<(ClusterHalf, S, Box<dyn Source>)> {
+) -> anyhow::Result<(ClusterStage, S, Box<dyn Source>)> {
     let budget = Budget::new(config.queue_pages, config.queue_bytes);
     let (in_flight, in_order) = mpsc::channel::<InFlight>(config.queue_pages);
     let (to_sink, concluded) = mpsc::channel::<Vec<Conclusion>>(SINK_QUEUE_BATCHES);
 
     thread::scope(|scope| {
-        let cpu = CpuStages::start(scope, config.threads, fingerprint_half, FingerprintHalf::process)?;
+        let cpu = CpuStages::start(
+            scope,
+            config.threads,
+            fingerprint_stage,
+            &Arc::default(),
+            FingerprintStage::process,
+        )?;
         let reading = scope.spawn(move || -> io::Result<Box<dyn Source>> {
             loop {
                 let mut batch = Vec::new();
@@ -101,7 +93,7 @@ pub fn run<S: Sink>(
             }
             Ok(source)
         });
-        let clustering = scope.spawn(|| -> anyhow::Result<ClusterHalf> {
+        let clustering = scope.spawn(|| -> anyhow::Result<ClusterStage> {
             // Moved in, so that both ends are gone when this thread ends and its neighbours stop as well.
             let (to_sink, mut in_order) = (to_sink, in_order);
             while let Some(InFlight { results, permit }) = in_order.blocking_recv() {
@@ -109,13 +101,13 @@ pub fn run<S: Sink>(
                 let now = Timestamp::now();
                 results.iter().for_each(&mut observe);
                 let records = results.into_iter().map(|fingerprinted| fingerprinted.record).collect();
-                let conclusions = cluster_half.conclude_batch(records, now);
+                let conclusions = cluster_stage.conclude_batch(records, now);
                 drop(permit);
                 if to_sink.blocking_send(conclusions).is_err() {
                     break; // the sink thread has stopped, and says why
                 }
             }
-            Ok(cluster_half)
+            Ok(cluster_stage)
         });
         let writing = scope.spawn(|| -> anyhow::Result<S> {
             let mut concluded = concluded;
@@ -131,9 +123,9 @@ pub fn run<S: Sink>(
         let (reading, clustering, writing) = (join(reading), join(clustering), join(writing));
         // A stage stops quietly when its neighbour is gone: what matters is who left with an error.
         let sink = writing?;
-        let cluster_half = clustering?;
+        let cluster_stage = clustering?;
         let source = reading.context("cannot read on")?;
-        Ok((cluster_half, sink, source))
+        Ok((cluster_stage, sink, source))
     })
 }
 

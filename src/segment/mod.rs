@@ -5,10 +5,12 @@
 //!           → words (chinese | ascii_words | ICU) → stop_words → terms
 //! ```
 //! Invariants: what a paragraph yields depends on this paragraph and the settings alone; every term is a
-//! range of the normalised text. Cost: linear; three quarters of a text's time (`make bench`).
+//! range of the normalised text. Cost: linear; three quarters of a text's time (`make bench`). It is counted as
+//! [work](crate::work) before it is done, by the kind of text.
 
 mod ascii_words;
 mod chinese;
+mod config;
 mod normalize;
 mod runs;
 mod script;
@@ -22,16 +24,17 @@ use std::ops::Range;
 use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_64;
 
+pub use config::SegmentConfig;
 pub use runs::{is_ideographic, is_punctuation};
 pub use vocabulary::DistinctTerm;
 use vocabulary::Vocabulary;
 use words::{DictionaryError, WordCutter, Workspace};
 
-use crate::config::SegmentConfig;
 use crate::extract::{Document, ParagraphKind, Place};
+use crate::work::{TooMuchWork, Work};
 
 /// Part of the fingerprint hash: raised whenever the same text may give other terms than before.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// A document's text as terms. Reused from page to page, so that its buffers are allocated once.
 #[derive(Debug, Default)]
@@ -180,7 +183,8 @@ impl Segmenter {
         let script = config.fold_script.then(script::ScriptFolder::new);
         let normalize = |word: &str| {
             let mut normalized = String::new();
-            normalize_paragraph(word, script.as_ref(), &mut normalized);
+            // Without a bound it cannot fail.
+            let _ = normalize_paragraph(word, script.as_ref(), &mut normalized, &mut Work::unbounded());
             normalized
         };
         let words = WordCutter::new(config.hmm, &lexicons.user_dictionary, normalize).map_err(
@@ -194,21 +198,35 @@ impl Segmenter {
         Ok(Self { script, words, stop_words })
     }
 
-    /// Cuts `document` into `terms`, whose former contents go.
+    /// Cuts `document` into `terms`, whose former contents go, whatever it costs.
     pub fn segment(&self, document: &Document, terms: &mut Terms) {
+        // Without a bound it cannot fail.
+        let _ = self.segment_within(document, terms, &mut Work::unbounded());
+    }
+
+    /// The same, and gives up where it costs more than is left of `work`.
+    ///
+    /// # Errors
+    /// [`TooMuchWork`]; then `terms` hold a part of the document.
+    pub fn segment_within(
+        &self,
+        document: &Document,
+        terms: &mut Terms,
+        work: &mut Work,
+    ) -> Result<(), TooMuchWork> {
         terms.clear();
         for paragraph in &document.paragraphs {
             let (start, first_term) = (terms.text.len(), terms.terms.len());
-            normalize_paragraph(&paragraph.text, self.script.as_ref(), &mut terms.text);
+            normalize_paragraph(&paragraph.text, self.script.as_ref(), &mut terms.text, work)?;
             let Terms { text, terms, paragraphs, vocabulary, workspace } = terms;
-            self.words.cut(&text[start..], workspace, |word: Range<usize>| {
+            self.words.cut(&text[start..], workspace, work, |word: Range<usize>| {
                 let hash = xxh3_64(&text.as_bytes()[start + word.start..start + word.end]);
                 let is_term = || !self.stop_words.contains(hash);
                 if let Some(distinct) = vocabulary.count(hash, offset(terms.len()), is_term) {
                     let (start, end) = (offset(start + word.start), offset(start + word.end));
                     terms.push(Term { start, end, distinct });
                 }
-            });
+            })?;
             paragraphs.push(ParagraphTerms {
                 kind: paragraph.kind,
                 place: paragraph.place,
@@ -217,17 +235,25 @@ impl Segmenter {
             });
             text.push('\n');
         }
+        Ok(())
     }
 }
 
 /// Appends `paragraph` to `out` as terms and sketches see it.
-fn normalize_paragraph(paragraph: &str, script: Option<&script::ScriptFolder>, out: &mut String) {
+fn normalize_paragraph(
+    paragraph: &str,
+    script: Option<&script::ScriptFolder>,
+    out: &mut String,
+    work: &mut Work,
+) -> Result<(), TooMuchWork> {
     let start = out.len();
-    normalize::normalize(paragraph, out);
-    if let Some(folded) = script.and_then(|script| script.fold(&out[start..])) {
+    normalize::normalize(paragraph, out, work)?;
+    let folded = script.map_or(Ok(None), |script| script.fold(&out[start..], work))?;
+    if let Some(folded) = folded {
         out.truncate(start);
         out.push_str(&folded);
     }
+    Ok(())
 }
 
 /// Pages are far below 4 GiB, so that offsets fit; a longer text would only lose its tail's terms.

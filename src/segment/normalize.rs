@@ -1,17 +1,29 @@
 //! One paragraph → the form in which equal things are equal: NFKC, lower case, no invisible characters,
 //! one kind of apostrophe. Full- and half-width forms meet here.
 //!
-//! Cost: one pass. Nearly all characters are *simple*: what becomes of them is known without a table, and they
+//! Cost: one pass, counted as work: what the library makes of a character may be 18 of them.
+//! Nearly all characters are *simple*: what becomes of them is known without a table, and they
 //! never combine with the character before. Only the others go through the library's NFKC, together with the
 //! simple character before them, with which they may combine. This matters for Chinese, whose full-width
 //! punctuation NFKC always changes.
 
+use std::fmt;
+
 use icu_normalizer::ComposingNormalizerBorrowed;
 
 use super::runs::{IDEOGRAPH_BYTES, leading_ascii, leading_ideographs};
+use crate::work::{TooMuchWork, Work};
+
+/// Steps of work for a byte of a paragraph, and for a byte that the library makes.
+const BYTE_STEPS: u64 = 3;
+const TABLE_BYTE_STEPS: u64 = 15;
 
 /// Appends the normalised `paragraph` to `out`.
-pub(super) fn normalize(paragraph: &str, out: &mut String) {
+///
+/// # Errors
+/// [`TooMuchWork`]; then only a part of it is appended.
+pub(super) fn normalize(paragraph: &str, out: &mut String, work: &mut Work) -> Result<(), TooMuchWork> {
+    work.add(paragraph.len(), BYTE_STEPS)?;
     out.reserve(paragraph.len());
     let mut at = 0;
     // Where the last simple character stands in the paragraph, and what became of it in `out`.
@@ -38,10 +50,11 @@ pub(super) fn normalize(paragraph: &str, out: &mut String) {
         } else {
             at += rest.find(|c| simple(c).is_some()).unwrap_or(rest.len());
             out.truncate(last.1);
-            normalize_by_table(&paragraph[last.0..at], out);
+            normalize_by_table(&paragraph[last.0..at], out, work)?;
             last = (at, out.len());
         }
     }
+    Ok(())
 }
 
 /// What becomes of a character that never combines with the one before it, where that is known offhand.
@@ -68,16 +81,32 @@ fn simple(c: char) -> Option<char> {
 }
 
 /// The same for any text, by the library.
-fn normalize_by_table(text: &str, out: &mut String) {
-    let start = out.len();
-    // Writing to a String cannot fail.
-    let _ = ComposingNormalizerBorrowed::new_nfkc().normalize_to(text, out);
-    let normal = out.split_off(start);
-    for c in normal.chars().filter(|c| !is_invisible(*c)) {
-        match c {
-            '\u{2019}' | '\u{2bc}' => out.push('\''),
-            c => out.extend(c.to_lowercase()),
+fn normalize_by_table(text: &str, out: &mut String, work: &mut Work) -> Result<(), TooMuchWork> {
+    let mut visible = Visible { out, work, result: Ok(()) };
+    // It fails where `visible` does, and says so there.
+    let _ = ComposingNormalizerBorrowed::new_nfkc().normalize_to(text, &mut visible);
+    visible.result
+}
+
+/// Takes composed text, and keeps what is visible of it in lower case. Stops the library when the page has cost enough:
+/// 10 MB of U+FDFA are 110 MB of text.
+struct Visible<'a> {
+    out: &'a mut String,
+    work: &'a mut Work,
+    result: Result<(), TooMuchWork>,
+}
+
+impl fmt::Write for Visible<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.result = self.work.add(text.len(), TABLE_BYTE_STEPS);
+        self.result.map_err(|_| fmt::Error)?;
+        for c in text.chars().filter(|c| !is_invisible(*c)) {
+            match c {
+                '\u{2019}' | '\u{2bc}' => self.out.push('\''),
+                c => self.out.extend(c.to_lowercase()),
+            }
         }
+        Ok(())
     }
 }
 
@@ -98,8 +127,16 @@ mod tests {
 
     fn normalized(text: &str) -> String {
         let mut out = "before".to_owned();
-        normalize(text, &mut out);
+        normalize(text, &mut out, &mut Work::unbounded()).expect("no bound");
         out.split_off("before".len())
+    }
+
+    #[test]
+    fn a_flood_of_expansions_is_given_up() {
+        let flood = "\u{fdfa}".repeat(10_000);
+        let (mut out, mut work) = (String::new(), Work::up_to(1_000_000));
+        assert!(normalize(&flood, &mut out, &mut work).is_err());
+        assert!(out.len() <= 100_000, "{}", out.len());
     }
 
     #[test]

@@ -7,6 +7,10 @@
 use opencc_fmmseg::OpenCC;
 
 use super::runs::{IDEOGRAPH_BYTES, number_of_three_bytes};
+use crate::work::{TooMuchWork, Work};
+
+/// Steps of work for a byte that is folded.
+const BYTE_STEPS: u64 = 60;
 
 /// Folds paragraphs by OpenCC's tables (`tw2sp`). Built once: loading takes some 50 ms.
 pub(super) struct ScriptFolder {
@@ -41,7 +45,10 @@ impl ScriptFolder {
 
     /// `paragraph` in simplified script, if it is written in traditional script: if it has more characters
     /// that only this script has than such of the other.
-    pub(super) fn fold(&self, paragraph: &str) -> Option<String> {
+    ///
+    /// # Errors
+    /// [`TooMuchWork`].
+    pub(super) fn fold(&self, paragraph: &str, work: &mut Work) -> Result<Option<String>, TooMuchWork> {
         let bytes = paragraph.as_bytes();
         let (mut at, mut sum) = (0, 0);
         // What is no ideograph is passed over byte by byte: none within it looks like the beginning of one.
@@ -54,7 +61,11 @@ impl ScriptFolder {
                 _ => at += 1,
             }
         }
-        (sum > 0).then(|| self.opencc.tw2sp(paragraph, false))
+        if sum <= 0 {
+            return Ok(None);
+        }
+        work.add(paragraph.len(), BYTE_STEPS)?;
+        Ok(Some(self.opencc.tw2sp(paragraph, false)))
     }
 }
 
@@ -65,7 +76,7 @@ mod tests {
     #[test]
     fn folds_traditional_paragraphs_with_their_vocabulary() {
         let folder = ScriptFolder::new();
-        let fold = |text| folder.fold(text);
+        let fold = |text| folder.fold(text, &mut Work::unbounded()).expect("no bound");
         assert_eq!(fold("軟體程式經由網路傳送資訊").as_deref(), Some("软件程序经由网络发送信息"));
         assert_eq!(fold("乾隆皇帝喜歡乾燥的頭髮").as_deref(), Some("乾隆皇帝喜欢干燥的头发"));
     }
@@ -73,9 +84,10 @@ mod tests {
     #[test]
     fn leaves_simplified_paragraphs_alone() {
         let folder = ScriptFolder::new();
-        assert_eq!(folder.fold("这个软件程序的数据"), None, "程序 must not become 进程");
-        assert_eq!(folder.fold("皇后在山后头"), None);
-        assert_eq!(folder.fold("no Chinese at all"), None);
-        assert_eq!(folder.fold("这篇简体文章引用了一句「學而時習之」而已，仍旧是简体"), None);
+        let fold = |text| folder.fold(text, &mut Work::unbounded()).expect("no bound");
+        assert_eq!(fold("这个软件程序的数据"), None, "程序 must not become 进程");
+        assert_eq!(fold("皇后在山后头"), None);
+        assert_eq!(fold("no Chinese at all"), None);
+        assert_eq!(fold("这篇简体文章引用了一句「學而時習之」而已，仍旧是简体"), None);
     }
 }

@@ -1,15 +1,12 @@
 //! Words that say nothing about a text: a library's lists by language, and the user's own.
 
-use std::collections::HashSet;
-use std::hash::BuildHasherDefault;
-
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::SegmentError;
-use crate::hashed::HashedKey;
+use crate::hashed::HashedSet;
 
 /// A set of stop words, by the hash that terms carry anyway.
-pub(super) struct StopWords(HashSet<u64, BuildHasherDefault<HashedKey>>);
+pub(super) struct StopWords(HashedSet);
 
 impl StopWords {
     /// The lists of `languages` (ISO 639-1 codes) and the words of `own`, one a line; in `own`, blank lines
@@ -19,7 +16,7 @@ impl StopWords {
         own: &str,
         normalize: impl Fn(&str) -> String,
     ) -> Result<Self, SegmentError> {
-        let mut words = HashSet::default();
+        let mut words = HashedSet::default();
         let mut add = |word: &str| words.insert(xxh3_64(normalize(word).as_bytes()));
         for language in languages {
             let list = stop_words::lookup(language).ok_or_else(|| SegmentError::UnknownLanguage {

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use anyhow::Context;
 
+use super::Sink;
 use super::whole_lines::WholeLines;
-use crate::fingerprint::record::Unreadable;
-use crate::pipeline::Sink;
-use crate::pipeline::cluster_half::Conclusion;
+use crate::record::Unreadable;
 use crate::telemetry::counts::Counts;
+use crate::verdict::Conclusion;
 
 /// Where dead letters go.
 pub enum DeadLetters {

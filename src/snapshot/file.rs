@@ -7,33 +7,62 @@ use std::sync::Arc;
 
 use prost::Message;
 
-use super::centroid::{from_message, to_message};
-use super::summed::{SummedReader, SummedWriter};
+use super::checksummed::{ChecksummedReader, ChecksummedWriter};
 use super::{SnapshotError, folder};
+use crate::changelog::centroid::{from_message, to_message};
 use crate::changelog::restore::watermarks;
 use crate::changelog::{Identity, position_message};
+use crate::cluster::ExpiryConfig;
 use crate::cluster::{Clusterer, Position};
-use crate::config::ExpiryConfig;
+use crate::config::Config;
+use crate::config::hash::cluster_hash;
 use crate::fingerprint::Detector;
+use crate::log::identity::TopicIds;
 use crate::log::watermarks::Watermarks;
-use crate::page::timestamp::Timestamp;
 use crate::proto::{self, FORMAT_VERSION};
+use crate::record::timestamp::Timestamp;
 
 const MAGIC: &[u8] = b"leitong centroid table\n";
 const FILE_NAME: &str = "centroids.leitong";
-/// Bytes of one message: far above any centre, so that a damaged length does not ask for the whole memory.
+/// Bytes of one message: far above any centroid, so that a damaged length does not ask for the whole memory.
 const MESSAGE_BYTES_MAX: u64 = 1 << 20;
 
 /// What a table is made with, and must be used with.
 pub struct TableSettings {
     /// The detector whose fingerprints it holds.
     pub detector: Arc<dyn Detector>,
-    /// How long its centres are kept.
+    /// How long its centroids are kept.
     pub expiry: ExpiryConfig,
-    /// Of the settings left of the log.
+    /// Of the settings upstream of the log.
     pub fingerprint_hash: u64,
-    /// Of the settings right of the log.
+    /// Of the settings downstream of the log.
     pub cluster_hash: u64,
+}
+
+impl TableSettings {
+    /// Those of a run with this configuration, its detector and the hash of all that makes its fingerprints.
+    #[must_use]
+    pub fn of(config: &Config, detector: &Arc<dyn Detector>, fingerprint_hash: u64) -> Self {
+        Self {
+            detector: Arc::clone(detector),
+            expiry: config.expiry.clone(),
+            fingerprint_hash,
+            cluster_hash: cluster_hash(config, &**detector),
+        }
+    }
+
+    /// What a table of this log partition belongs to, where no topics are known.
+    pub(crate) fn identity(&self, log_partition: u32) -> Identity {
+        Identity {
+            log_partition,
+            log_partition_count: 0,
+            fingerprint_hash: self.fingerprint_hash,
+            cluster_hash: self.cluster_hash,
+            corpus_hash: 0,
+            app_hash: 0,
+            topic_ids: TopicIds::default(),
+        }
+    }
 }
 
 /// A folder that holds a table, locked for this run.
@@ -63,7 +92,7 @@ impl TableDir {
         Ok(self.load_with_watermarks(settings, false)?.map(|(clusterer, _)| clusterer))
     }
 
-    /// The same with the watermarks of the log. `any_cluster_hash`: the settings right of the log may be others,
+    /// The same with the watermarks of the log. `any_cluster_hash`: the settings downstream of the log may be others,
     /// which then count from here on.
     ///
     /// # Errors
@@ -79,7 +108,7 @@ impl TableDir {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(at(&path)(error)),
         };
-        let mut reader = Reader { inner: SummedReader::new(file), path: &path };
+        let mut reader = Reader { inner: ChecksummedReader::new(file), path: &path };
         let mut magic = [0; MAGIC.len()];
         reader.exact(&mut magic)?;
         if magic != MAGIC {
@@ -145,16 +174,9 @@ fn write(
     watermarks: &Watermarks,
     settings: &TableSettings,
 ) -> io::Result<()> {
-    let mut writer = SummedWriter::create(path)?;
+    let mut writer = ChecksummedWriter::create(path)?;
     writer.all(MAGIC)?;
-    let identity = Identity {
-        log_partition: clusterer.position().log_partition,
-        log_partition_count: 0,
-        fingerprint_hash: settings.fingerprint_hash,
-        cluster_hash: settings.cluster_hash,
-        corpus_hash: 0,
-        app_hash: 0,
-    };
+    let identity = settings.identity(clusterer.position().log_partition);
     let count = clusterer.centroid_count() as u64;
     let position = position_message(clusterer.position(), &identity, 0, count, watermarks);
     writer.all(&position.encode_length_delimited_to_vec())?;
@@ -166,7 +188,7 @@ fn write(
 }
 
 struct Reader<'a> {
-    inner: SummedReader,
+    inner: ChecksummedReader,
     path: &'a Path,
 }
 

@@ -4,7 +4,7 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::Path;
 
-/// The lock at `path`, whose folder is made if it is not there; none while another process holds it. It is let go when it
+/// The lock at `path`, whose folder is made if it is not there; none while another process holds it. It is evicted when it
 /// is dropped.
 pub(super) fn lock(path: &Path) -> io::Result<Option<File>> {
     path.parent().map_or(Ok(()), fs::create_dir_all)?;

@@ -1,15 +1,14 @@
 //! A centroid table on disk: carried from one run of `dedup` to the next, or beside a worker, for its next start
-//! ([`of_changelog`]).
+//! ([`changelog_snapshot`]).
 //!
 //! Of `dedup`, one file, `centroids.leitong`: the magic line, then protobuf messages, each behind its length as a varint:
 //! a `Position`, its `centroid_count` many `Centroid`s, oldest first; then the XXH3-64 of all that, 8 bytes,
 //! big-endian. It is replaced in one step: a crash leaves the old table or the new one.
 
-pub(crate) mod centroid;
+pub mod changelog_snapshot;
+mod checksummed;
 mod file;
 mod folder;
-pub mod of_changelog;
-mod summed;
 
 use std::path::PathBuf;
 

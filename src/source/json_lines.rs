@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use super::skim::Skim;
 use super::{FramingError, Payload, Record, Skipped, Source, framing_error};
-use crate::config::PageConfig;
-use crate::fingerprint::record::Place;
+use crate::page::config::PageConfig;
 use crate::page::json::parse_head;
+use crate::record::Place;
 
 /// A source of JSON lines.
 pub struct JsonLines<R> {
@@ -112,10 +112,11 @@ impl<R: Read> JsonLines<R> {
         if !self.reader.fill_buf()?.is_empty() {
             self.reader.consume(1); // the line feed
         }
-        Ok(Payload::Head(Box::new(page.map(|mut page| {
+        let page = Box::new(page.map(|mut page| {
             page.body = crate::page::Body::TooLarge(bytes);
             page
-        }))))
+        }));
+        Ok(Payload::Head { page, bytes })
     }
 
     /// The record that stands for all that a broken compression keeps from being read.

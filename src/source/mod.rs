@@ -1,5 +1,5 @@
-//! Where pages come from: files and standard input ([`open`]), or a topic ([`kafka`], whose messages are no [`Record`]s:
-//! they stay where the client has received them).
+//! Where pages come from: files and standard input ([`open`]). (Messages of a topic stay where the client has received them;
+//! the room `kafka` reads those.)
 //!
 //! A source only cuts its input into records and reads no more of them than fit the limits. Making sense of a
 //! record is left to the CPU stages, which run in parallel.
@@ -7,19 +7,29 @@
 mod gzip;
 pub mod inputs;
 pub mod json_lines;
-pub mod kafka;
 pub mod open;
 mod skim;
 pub mod warc;
+mod window;
 
 use std::io;
+use std::sync::atomic::AtomicU64;
 
 use thiserror::Error;
 
-use crate::fingerprint::record::Place;
 use crate::page::Page;
 use crate::page::json::PageError;
 use crate::page::warc::WarcRecord;
+use crate::record::Place;
+
+/// How much of the inputs is read, for those who watch.
+#[derive(Debug, Default)]
+pub struct ReadSoFar {
+    /// Bytes of the files, packed as they may be.
+    pub bytes: AtomicU64,
+    /// Records that were in them.
+    pub records: AtomicU64,
+}
 
 /// One record of the input, not yet made sense of.
 #[derive(Debug)]
@@ -38,7 +48,12 @@ pub enum Payload {
     /// A response or conversion record of a WARC file.
     Warc(Box<WarcRecord>),
     /// A page of which only the head was read, since the record is above the limit.
-    Head(Box<Result<Page, PageError>>),
+    Head {
+        /// What it says.
+        page: Box<Result<Page, PageError>>,
+        /// Bytes of the whole record.
+        bytes: u64,
+    },
     /// A record that the input's framing left unreadable.
     Broken(FramingError),
 }
@@ -50,7 +65,7 @@ impl Record {
         let payload = match &self.payload {
             Payload::Json(line) => line.len(),
             Payload::Warc(record) => record.content.len() + record.url.as_deref().map_or(0, str::len),
-            Payload::Head(_) | Payload::Broken(_) => 0,
+            Payload::Head { .. } | Payload::Broken(_) => 0,
         };
         payload + size_of::<Self>()
     }
@@ -72,9 +87,27 @@ pub enum FramingError {
         /// As there are.
         found: u64,
     },
+    /// A WARC record claims bytes that belong to others.
+    #[error(
+        "the WARC record of {url} claims {expected} bytes, and another record begins after {found}; reading goes on \
+         there; write the file again with true lengths"
+    )]
+    WrongWarcLength {
+        /// Its `WARC-Target-URI`.
+        url: String,
+        /// As its head says.
+        expected: u64,
+        /// Up to the next record.
+        found: u64,
+    },
     /// No WARC record begins here.
     #[error("no WARC record: {0}; skipped to the next one")]
     BrokenWarc(String),
+    /// The input is of a format that is not read.
+    #[error(
+        "this is {0}, and what is read is JSON lines and WARC, plain or packed with gzip or zstd; the input is skipped"
+    )]
+    OtherFormat(&'static str),
 }
 
 impl FramingError {
@@ -83,7 +116,8 @@ impl FramingError {
     pub fn cause(&self) -> &'static str {
         match self {
             Self::BrokenCompression(_) | Self::TruncatedWarc { .. } => "TRUNCATED_INPUT",
-            Self::BrokenWarc(_) => "BROKEN_WARC",
+            Self::WrongWarcLength { .. } | Self::BrokenWarc(_) => "BROKEN_WARC",
+            Self::OtherFormat(_) => "OTHER_FORMAT",
         }
     }
 }

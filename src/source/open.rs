@@ -6,15 +6,15 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use zstd::stream::read::Decoder as ZstdDecoder;
 
-use super::Source;
 use super::gzip::GzipMembers;
 use super::json_lines::JsonLines;
 use super::warc::WarcReader;
-use crate::config::PageConfig;
+use super::{FramingError, ReadSoFar, Source};
+use crate::page::config::PageConfig;
 
 /// Read at once from a file or decompressor; also the most that a batch takes in without waiting.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -52,19 +52,22 @@ impl Input {
         self.reader
     }
 
-    /// The records of this input. `bytes_read` counts its bytes as they are read, before unpacking.
+    /// The records of this input. `read` counts its bytes, before unpacking: of what is packed as they are unpacked, else as
+    /// they are read.
     ///
     /// # Errors
     /// The first bytes cannot be read.
-    pub fn into_source(self, limits: &PageConfig, bytes_read: Arc<AtomicU64>) -> io::Result<Box<dyn Source>> {
-        let raw = RawReader { inner: self.reader, bytes_read };
+    pub fn into_source(self, limits: &PageConfig, read: Arc<ReadSoFar>) -> io::Result<Box<dyn Source>> {
+        let raw = RawReader { inner: self.reader, read: Arc::clone(&read), counts: false };
         let mut raw = BufReader::with_capacity(BUFFER_BYTES, raw);
         let magic = raw.fill_buf()?;
         if magic.starts_with(b"\x1f\x8b") {
-            records(GzipMembers::new(raw), self.name, limits)
+            records(GzipMembers::new(Packed { inner: raw, read }), self.name, limits)
         } else if magic.starts_with(b"\x28\xb5\x2f\xfd") {
-            records(ZstdDecoder::with_buffer(raw)?, self.name, limits)
+            records(ZstdDecoder::with_buffer(Packed { inner: raw, read })?, self.name, limits)
         } else {
+            read.bytes.fetch_add(magic.len() as u64, Ordering::Relaxed);
+            raw.get_mut().counts = true;
             framed(raw, self.name, limits)
         }
     }
@@ -85,7 +88,13 @@ fn framed<R: Read + Send + 'static>(
 ) -> io::Result<Box<dyn Source>> {
     match reader.fill_buf() {
         Ok(start) if start.starts_with(b"WARC/") => Ok(Box::new(WarcReader::new(reader, name, limits))),
-        Ok(_) => Ok(Box::new(JsonLines::new(reader, name, limits))),
+        Ok(start) => match other_format(start) {
+            None => Ok(Box::new(JsonLines::new(reader, name, limits))),
+            Some(format) => {
+                let broken = FramingError::OtherFormat(format);
+                Ok(Box::new(JsonLines::broken_from_the_start(reader, name, limits, broken)))
+            }
+        },
         Err(error) => match super::framing_error(&error) {
             // A decompressor that failed says nothing more, so what it said must be kept.
             Some(broken) => Ok(Box::new(JsonLines::broken_from_the_start(reader, name, limits, broken))),
@@ -94,22 +103,75 @@ fn framed<R: Read + Send + 'static>(
     }
 }
 
+/// What an input is that begins so, where it is something else than lines: one message says more than one for each line.
+fn other_format(start: &[u8]) -> Option<&'static str> {
+    const BEGINNINGS: [(&[u8], &str); 9] = [
+        (b"PAR1", "Parquet"),
+        (b"ARROW1", "Arrow"),
+        (b"Obj\x01", "Avro"),
+        (b"PK\x03\x04", "a ZIP archive"),
+        (b"BZh", "packed with bzip2"),
+        (b"\xfd7zXZ", "packed with xz"),
+        (b"\x04\x22\x4d\x18", "packed with lz4"),
+        (b"%PDF-", "a PDF"),
+        (b"SQLite format 3", "an SQLite database"),
+    ];
+    let known = BEGINNINGS.iter().find(|(beginning, _)| start.starts_with(beginning));
+    let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
+    let is_html = || {
+        let begins = |tag: &[u8]| text.get(..tag.len()).is_some_and(|head| head.eq_ignore_ascii_case(tag));
+        begins(b"<!doctype") || begins(b"<html") || begins(b"<?xml")
+    };
+    known
+        .map(|(_, name)| *name)
+        .or_else(|| is_html().then_some("a page of HTML or XML; see `leitong extract`"))
+}
+
 /// Counts bytes, and marks errors as the machine's own.
 struct RawReader {
     inner: Box<dyn Read + Send>,
-    bytes_read: Arc<AtomicU64>,
+    read: Arc<ReadSoFar>,
+    /// Else [`Packed`] counts.
+    counts: bool,
 }
 
 impl Read for RawReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.inner.read(buffer) {
             Ok(bytes) => {
-                self.bytes_read.fetch_add(bytes as u64, Ordering::Relaxed);
+                if self.counts {
+                    self.read.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+                }
                 Ok(bytes)
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
             Err(error) => Err(io::Error::new(error.kind(), MachineError(error))),
         }
+    }
+}
+
+/// Counts bytes as a decompressor takes them: one buffer of them may hold ten times as many of text.
+struct Packed<R> {
+    inner: R,
+    read: Arc<ReadSoFar>,
+}
+
+impl<R: BufRead> BufRead for Packed<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.inner.fill_buf()
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        self.read.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.inner.consume(bytes);
+    }
+}
+
+impl<R: BufRead> Read for Packed<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.inner.read(buffer)?;
+        self.read.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        Ok(bytes)
     }
 }
 

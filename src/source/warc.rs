@@ -1,27 +1,38 @@
 //! WARC files (ISO 28500, versions 0.17 to 1.1): responses and conversions are pages, all else is passed over
 //! and counted.
 //!
-//! Own code, since memory must stay bounded and a broken record must not cost the rest of the file: a record
-//! above the limit keeps its head only, and after a broken head reading goes on at the next line that begins
-//! with `WARC/`. Memory: one batch and one record.
+//! Our own code, since memory must stay bounded and a broken record must not cost the rest of the file: a record
+//! above the limit keeps its head only, after a broken head reading goes on at the next line that begins a record, and a
+//! record that claims more bytes than it has is found out:
+//!
+//! * its bytes end with the file, or no record follows them, and a record's head stands among them: reading goes on at
+//!   that head ([`Window`] still holds it);
+//! * no such head: what was claimed is passed over, and a dead letter says so.
+//!
+//! A head among the bytes alone proves nothing, since a page may well show a WARC file, or pretend to be one. Only of
+//! records that are no pages, and are longer than any page may be, the first head that stands in them ends them.
+//! Memory: one batch and one record.
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 
+use super::window::Window;
 use super::{FramingError, Payload, Record, Skipped, Source, framing_error};
-use crate::config::PageConfig;
-use crate::fingerprint::record::Place;
-use crate::page::timestamp::Timestamp;
+use crate::page::config::PageConfig;
 use crate::page::warc::{WarcKind, WarcRecord};
+use crate::record::Place;
+use crate::record::timestamp::Timestamp;
 
 /// Bytes of a record's head; a longer one is no head.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// Bytes of HTTP head that a page may have on top of its body.
 const HTTP_HEAD_BYTES_MAX: usize = 64 * 1024;
+/// Bytes by which the beginning of a head is told: a line feed and `WARC/1.0`.
+const MARK_BYTES: usize = 9;
 
 /// A source of WARC records.
 pub struct WarcReader<R> {
-    reader: BufReader<R>,
+    window: Window<R>,
     input: Arc<str>,
     content_bytes_max: usize,
     /// Number of the record read last, from 1.
@@ -44,7 +55,8 @@ impl<R: Read> WarcReader<R> {
     /// Records of `reader`, which is `input` in messages.
     pub fn new(reader: BufReader<R>, input: Arc<str>, limits: &PageConfig) -> Self {
         let content_bytes_max = limits.bytes_max + HTTP_HEAD_BYTES_MAX;
-        Self { reader, input, content_bytes_max, record: 0, skipped: Skipped::default(), ended: false }
+        let window = Window::new(reader);
+        Self { window, input, content_bytes_max, record: 0, skipped: Skipped::default(), ended: false }
     }
 
     fn next_record(&mut self) -> io::Result<Option<Record>> {
@@ -77,31 +89,48 @@ impl<R: Read> WarcReader<R> {
         let head = match self.read_head(&first_line)? {
             Ok(head) => head,
             Err(fault) => {
-                self.resynchronize()?;
+                self.seek_head(u64::MAX, true)?;
                 return Ok(Some(Some(Payload::Broken(FramingError::BrokenWarc(fault)))));
             }
         };
-        let length = head.content_length.unwrap_or(0);
         let kind = match head.record_type.as_str() {
             // DNS look-ups are responses as well, but not of HTTP.
-            "response" if head.content_type.as_deref().is_none_or(is_http) => WarcKind::Response,
-            "conversion" => WarcKind::Conversion,
-            _ => {
-                self.pass_over(length)?;
-                return Ok(Some(None));
-            }
+            "response" if head.content_type.as_deref().is_none_or(is_http) => Some(WarcKind::Response),
+            "conversion" => Some(WarcKind::Conversion),
+            _ => None,
         };
-        let mut content = Vec::new();
-        let wanted = length.min(self.content_bytes_max as u64);
-        let mut found = (&mut self.reader).take(wanted).read_to_end(&mut content)? as u64;
-        if found == wanted {
-            found += self.pass_over(length - wanted)?;
+        let length = head.content_length.unwrap_or(0);
+        let wanted = usize::try_from(length).unwrap_or(usize::MAX).min(self.content_bytes_max);
+        let held = self.window.hold(wanted)?;
+        if held.len() < wanted || length == wanted as u64 {
+            let content = &held[..held.len().min(wanted)];
+            let (found, next) = (content.len(), next_head(content));
+            if let Some(next) = next
+                && !self.is_followed_by_record(wanted)
+            {
+                self.window.take(next);
+                return Ok(Some(Some(Payload::Broken(head.wrong_length(next as u64)))));
+            }
+            if found < wanted {
+                self.window.take(found);
+                return Ok(Some(Some(self.breaks_off(head, found as u64))));
+            }
         }
-        if found < length {
-            self.ended = true;
-            let url = head.url.unwrap_or_else(|| "an unnamed page".to_owned());
-            let error = FramingError::TruncatedWarc { url, expected: length, found };
-            return Ok(Some(Some(Payload::Broken(error))));
+        let Some(kind) = kind else {
+            let (passed, found) = match length == wanted as u64 {
+                true => (self.window.pass_over(length)?, false),
+                false => self.seek_head(length, false)?,
+            };
+            return Ok(Some(match passed {
+                passed if found => Some(Payload::Broken(head.wrong_length(passed))),
+                passed if passed < length => Some(self.breaks_off(head, passed)),
+                _ => None,
+            }));
+        };
+        let content = self.window.held()[..wanted].to_vec();
+        let passed = self.window.pass_over(length)?;
+        if passed < length {
+            return Ok(Some(Some(self.breaks_off(head, passed))));
         }
         Ok(Some(Some(Payload::Warc(Box::new(WarcRecord {
             kind,
@@ -111,6 +140,29 @@ impl<R: Read> WarcReader<R> {
             content,
             content_bytes: length,
         })))))
+    }
+
+    /// The dead letter for a record with which the input ends.
+    fn breaks_off(&mut self, head: Head, found: u64) -> Payload {
+        self.ended = true;
+        let expected = head.content_length.unwrap_or(0);
+        Payload::Broken(FramingError::TruncatedWarc { url: head.name(), expected, found })
+    }
+
+    /// Whether a record begins, or the input ends, behind `length` bytes and line ends. What cannot be looked at counts
+    /// as right: the next record will say what is wrong.
+    fn is_followed_by_record(&mut self, length: usize) -> bool {
+        let mut ahead = 2 * MARK_BYTES;
+        loop {
+            let Ok(held) = self.window.hold(length.saturating_add(ahead)) else { return true };
+            let Some(behind) = held.get(length..) else { return false };
+            let ended = behind.len() < ahead;
+            let text = behind.trim_ascii_start();
+            if ended || text.len() >= MARK_BYTES || ahead > HEAD_BYTES_MAX {
+                return (ended && text.is_empty()) || begins_record(text);
+            }
+            ahead *= 2;
+        }
     }
 
     /// The next line that is not blank.
@@ -126,14 +178,26 @@ impl<R: Read> WarcReader<R> {
 
     /// One line without its end, cut at [`HEAD_BYTES_MAX`]; none at the end of the input.
     fn read_line(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let mut line = Vec::new();
-        let limit = HEAD_BYTES_MAX as u64 + 1;
-        if (&mut self.reader).take(limit).read_until(b'\n', &mut line)? == 0 {
+        let mut searched = 0;
+        let count = loop {
+            let held = self.window.held();
+            let end = memchr::memchr(b'\n', &held[searched..]).map(|end| searched + end + 1);
+            searched = held.len();
+            match end {
+                Some(end) => break end,
+                None if searched > HEAD_BYTES_MAX => break searched,
+                None if !self.window.read_on()? => break searched,
+                None => {}
+            }
+        };
+        let count = count.min(HEAD_BYTES_MAX + 1);
+        if count == 0 {
             return Ok(None);
         }
-        while line.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
-            line.pop();
-        }
+        let line = &self.window.held()[..count];
+        let end = line.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |last| last + 1);
+        let line = line[..end].to_vec();
+        self.window.take(count);
         Ok(Some(line))
     }
 
@@ -181,23 +245,55 @@ impl<R: Read> WarcReader<R> {
         Ok(Ok(head))
     }
 
-    /// Passes over `bytes` bytes, or what there is of them, and says how many there were.
-    fn pass_over(&mut self, bytes: u64) -> io::Result<u64> {
-        io::copy(&mut (&mut self.reader).take(bytes), &mut io::sink())
-    }
-
-    /// Passes over all lines before the next one that begins a record.
-    fn resynchronize(&mut self) -> io::Result<()> {
+    /// Passes over at most `limit` bytes, up to the next line that begins a record. Says how many bytes it passed over,
+    /// and whether it found one.
+    fn seek_head(&mut self, limit: u64, at_line_start: bool) -> io::Result<(u64, bool)> {
+        if at_line_start && begins_record(self.window.hold(MARK_BYTES)?) {
+            return Ok((0, true));
+        }
+        let mut passed = 0;
         loop {
-            let available = self.reader.fill_buf()?;
-            if available.is_empty() || available.starts_with(b"WARC/") {
-                return Ok(());
+            let held = self.window.held();
+            let within = usize::try_from(limit - passed).unwrap_or(usize::MAX).min(held.len());
+            if let Some(next) = next_head(&held[..within]) {
+                self.window.take(next);
+                return Ok((passed + next as u64, true));
             }
-            // Short of the five bytes at a buffer's end, the record after this one is found instead.
-            let line = memchr::memchr(b'\n', available).map_or(available.len(), |end| end + 1);
-            self.reader.consume(line);
+            // A mark may begin in the last bytes.
+            let done = if within < held.len() { within } else { within.saturating_sub(MARK_BYTES) };
+            self.window.take(done);
+            passed += done as u64;
+            if passed == limit || (!self.window.read_on()?) {
+                let rest = self.window.pass_over(limit - passed)?;
+                return Ok((passed + rest, false));
+            }
         }
     }
+}
+
+impl Head {
+    /// Whose record it is, in messages.
+    fn name(self) -> String {
+        self.url.unwrap_or_else(|| "an unnamed page".to_owned())
+    }
+
+    /// The fault of a record that ends before its `Content-Length`.
+    fn wrong_length(self, found: u64) -> FramingError {
+        let expected = self.content_length.unwrap_or(0);
+        FramingError::WrongWarcLength { url: self.name(), expected, found }
+    }
+}
+
+/// Whether a record's head begins here.
+fn begins_record(bytes: &[u8]) -> bool {
+    matches!(bytes, [b'W', b'A', b'R', b'C', b'/', major, b'.', minor, ..]
+        if major.is_ascii_digit() && minor.is_ascii_digit())
+}
+
+/// Where in `bytes` the next line begins that begins a record.
+fn next_head(bytes: &[u8]) -> Option<usize> {
+    let mut marks = memchr::memmem::find_iter(bytes, b"\nWARC/");
+    marks.find(|at| begins_record(&bytes[at + 1..])).map(|at| at + 1)
 }
 
 fn is_http(content_type: &str) -> bool {
@@ -212,7 +308,7 @@ impl<R: Read + Send> Source for WarcReader<R> {
             bytes += record.bytes();
             batch.push(record);
             // With little at hand the next record might have to be waited for.
-            if self.reader.buffer().len() < HEAD_BYTES_MAX {
+            if self.window.at_hand() < HEAD_BYTES_MAX {
                 break;
             }
         }
@@ -221,5 +317,116 @@ impl<R: Read + Send> Source for WarcReader<R> {
 
     fn skipped(&self) -> Skipped {
         self.skipped
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(kind: &str, url: &str, length: Option<u64>, content: &str) -> String {
+        let length = length.unwrap_or(content.len() as u64);
+        format!(
+            "WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\nContent-Length: {length}\r\n\r\n{content}\r\n\r\n"
+        )
+    }
+
+    /// What becomes of each record: its url, or the cause of its dead letter; and how many were passed over.
+    fn outcomes(file: &str, content_bytes_max: usize, buffer: usize) -> (Vec<String>, u64) {
+        let reader = BufReader::with_capacity(buffer, file.as_bytes());
+        let mut source = WarcReader::new(reader, "a.warc".into(), &PageConfig::default());
+        source.content_bytes_max = content_bytes_max;
+        let mut outcomes = Vec::new();
+        let mut place = 0;
+        while let Some(record) = source.next_record().expect("memory can be read") {
+            let Place::Record { record: number, .. } = record.place else { panic!("a record") };
+            assert!(number > place, "records are numbered");
+            place = number;
+            outcomes.push(match record.payload {
+                Payload::Warc(page) => page.url.expect("a url"),
+                Payload::Broken(error) => error.cause().to_owned(),
+                other => panic!("{other:?}"),
+            });
+        }
+        (outcomes, source.skipped.warc_records)
+    }
+
+    /// The same however the input comes in.
+    #[track_caller]
+    fn assert_outcomes(file: &str, expected: &[&str], skipped: u64) {
+        for buffer in [1, 3, 7, 64, 1000, 1 << 20] {
+            let (found, others) = outcomes(file, 4096, buffer);
+            assert_eq!(
+                (found, others),
+                (expected.iter().map(ToString::to_string).collect(), skipped),
+                "{buffer}"
+            );
+        }
+    }
+
+    /// A record that is no page, and claims too much, swallowed the rest of the file, with exit status 0.
+    #[test]
+    fn a_record_that_claims_too_much_costs_only_itself() {
+        let a = record("response", "http://a/", None, "<p>a");
+        let b = record("response", "http://b/", None, "<p>b");
+        for kind in ["request", "metadata", "warcinfo", "revisit", "response", "conversion", "dns"] {
+            for claimed in [50, 4096, 5000, 1 << 40, u64::MAX] {
+                let long = record(kind, "http://long/", Some(claimed), "short");
+                assert_outcomes(&format!("{a}{long}{b}"), &["http://a/", "BROKEN_WARC", "http://b/"], 0);
+                assert_outcomes(&format!("{a}{long}"), &["http://a/", "TRUNCATED_INPUT"], 0);
+            }
+        }
+    }
+
+    /// Beyond what is held of a page, what it shows is not believed to be a record: a dead letter says what is lost.
+    #[test]
+    fn a_long_record_that_claims_too_much_is_told() {
+        let b = record("response", "http://b/", None, "<p>b");
+        for (kind, outcomes) in
+            [("response", &["TRUNCATED_INPUT"][..]), ("metadata", &["BROKEN_WARC", "http://b/"])]
+        {
+            let long = record(kind, "http://long/", Some(1 << 40), &"long".repeat(2_000));
+            assert_outcomes(&format!("{long}{b}"), outcomes, 0);
+        }
+    }
+
+    #[test]
+    fn a_length_that_ends_inside_another_record_is_found_out() {
+        let long = record("response", "http://long/", Some(60), "short");
+        let rest = record("response", "http://b/", None, &"<p>b".repeat(50));
+        assert_outcomes(&format!("{long}{rest}"), &["BROKEN_WARC", "http://b/"], 0);
+    }
+
+    /// A page may hold what looks like a record: as long as its length is right, it is part of the page.
+    #[test]
+    fn a_record_in_a_page_is_part_of_the_page() {
+        let inner = format!("before\r\n\r\n{}", record("response", "http://forged/", None, "<p>forged"));
+        let (page, b) =
+            (record("response", "http://a/", None, &inner), record("response", "http://b/", None, "b"));
+        assert_outcomes(&page, &["http://a/"], 0);
+        assert_outcomes(&format!("{page}\r\n\n\n{b}"), &["http://a/", "http://b/"], 0);
+        let long = record("response", "http://long/", None, &inner.repeat(100));
+        assert_outcomes(&format!("{long}{b}"), &["http://long/", "http://b/"], 0);
+        let request = record("request", "http://a/", None, &inner);
+        assert_outcomes(&format!("{request}{b}"), &["http://b/"], 1);
+    }
+
+    /// After a broken head, a record whose first bytes stood at a buffer's end was passed over without a trace.
+    #[test]
+    fn the_record_behind_a_broken_one_is_found_wherever_buffers_end() {
+        for padding in 0..40 {
+            let broken = format!("WARC/1.0\r\nContent-Length: x\r\n{}\r\n\r\n", "y".repeat(padding));
+            let b = record("response", "http://b/", None, "<p>b");
+            assert_outcomes(&format!("{broken}{b}"), &["BROKEN_WARC", "http://b/"], 0);
+        }
+    }
+
+    #[test]
+    fn many_false_lengths_take_linear_time() {
+        let file = record("request", "http://a/", Some(1 << 20), "").repeat(50_000);
+        let began = std::time::Instant::now();
+        let (found, _) = outcomes(&file, 1 << 21, 1 << 20);
+        assert_eq!(found.len(), 50_000);
+        assert!(began.elapsed().as_secs() < 60, "{:?}", began.elapsed());
     }
 }

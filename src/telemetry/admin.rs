@@ -1,6 +1,10 @@
 //! The admin port: `GET /livez`, `/readyz` and `/metrics`. No authentication, so it listens on the loopback
-//! interface unless told otherwise. Memory: at most [`CONNECTIONS_MAX`] connections.
+//! interface unless told otherwise.
+//!
+//! A probe is answered whatever else is connected: where there are [`CONNECTIONS_MAX`] connections, a new one takes the place
+//! of the oldest, which has had the most time to say what it wants. Memory: so many connections.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,14 +20,16 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
 
 use super::health::Health;
 
-/// Connections that are served at once; further ones wait.
+/// Connections that are served at once.
 const CONNECTIONS_MAX: usize = 32;
 /// How long a client may take to say what it wants.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a client may take to say it and to read the answer.
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The port, taken and not yet served.
 pub struct AdminPort {
@@ -50,11 +56,10 @@ impl AdminPort {
         self.address
     }
 
-    /// Serves it, for ever.
+    /// Serves it, permanently.
     pub async fn serve(self, health: Arc<Health>, metrics: PrometheusHandle) {
-        let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let mut connections: VecDeque<AbortHandle> = VecDeque::with_capacity(CONNECTIONS_MAX);
         loop {
-            let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
             let stream = match self.listener.accept().await {
                 Ok((stream, _)) => stream,
                 Err(error) => {
@@ -63,18 +68,25 @@ impl AdminPort {
                     continue;
                 }
             };
+            connections.retain(|connection| !connection.is_finished());
+            if connections.len() >= CONNECTIONS_MAX
+                && let Some(oldest) = connections.pop_front()
+            {
+                oldest.abort();
+            }
             let (health, metrics) = (Arc::clone(&health), metrics.clone());
-            tokio::spawn(async move {
-                let _permit = permit;
+            let connection = tokio::spawn(async move {
                 let answer = service_fn(move |request: Request<Incoming>| {
                     let response = respond(&request, &health, &metrics);
                     async move { Ok::<_, Infallible>(response) }
                 });
                 let mut http = http1::Builder::new();
                 http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).keep_alive(false);
-                // A client that goes away early is its own affair.
-                let _ = http.serve_connection(TokioIo::new(stream), answer).await;
+                // A client that goes away early, or is too slow, is its own affair.
+                let served = http.serve_connection(TokioIo::new(stream), answer);
+                let _ = tokio::time::timeout(CONNECTION_TIMEOUT, served).await;
             });
+            connections.push_back(connection.abort_handle());
         }
     }
 }
@@ -108,4 +120,58 @@ fn text(status: StatusCode, body: String) -> Response<Full<Bytes>> {
     let plain = hyper::header::HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     response.headers_mut().insert(CONTENT_TYPE, plain);
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+    use std::time::Instant;
+
+    use metrics_exporter_prometheus::PrometheusBuilder;
+
+    use super::*;
+
+    /// What the port answers to `request`, and how long that took.
+    fn ask(address: SocketAddr, request: &str) -> (String, Duration) {
+        let began = Instant::now();
+        let mut stream = TcpStream::connect(address).expect("the port is open");
+        stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout");
+        stream.write_all(request.as_bytes()).expect("written");
+        let mut answer = String::new();
+        let _ = stream.read_to_string(&mut answer);
+        (answer, began.elapsed())
+    }
+
+    /// 200 clients that began a request and went silent kept probes waiting for 40 s, so that a healthy worker was
+    /// restarted.
+    #[test]
+    fn slow_clients_do_not_keep_probes_waiting() {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let port = runtime.block_on(AdminPort::bind("127.0.0.1:0")).expect("a port");
+        let address = port.address();
+        let metrics = PrometheusBuilder::new().build_recorder().handle();
+        runtime.spawn(port.serve(Arc::default(), metrics));
+        let mut slow = Vec::new();
+        for number in 0..200 {
+            let mut stream = TcpStream::connect(address).expect("the port is open");
+            // Some say nothing at all.
+            if number % 2 == 0 {
+                stream.write_all(b"GET /livez HTTP/1.1\r\nHost: a\r\n").expect("written");
+            }
+            slow.push(stream);
+        }
+        for path in ["/livez", "/readyz", "/metrics"] {
+            let (answer, waited) = ask(address, &format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n"));
+            assert!(answer.starts_with("HTTP/1.1 "), "{path}: {answer:?}");
+            assert!(waited < Duration::from_secs(4), "{path}: {waited:?}");
+        }
+        // The first are long gone: at most so many are kept.
+        slow[0].set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout");
+        assert_eq!(slow[0].read(&mut [0; 100]).unwrap_or(0), 0, "closed without an answer");
+    }
 }

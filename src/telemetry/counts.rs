@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::page::Mended;
-use crate::pipeline::cluster_half::Conclusion;
-use crate::verdict::{Kind, Reason};
+use crate::page::Repaired;
+use crate::record::Reason;
+use crate::verdict::Conclusion;
+use crate::verdict::Kind;
 
 /// Counts of one run.
 #[derive(Debug, Default)]
@@ -22,6 +23,7 @@ pub struct Counts {
     lone_surrogates: AtomicU64,
     bad_fetched_at: AtomicU64,
     passthrough_too_large: AtomicU64,
+    without_body: AtomicU64,
 }
 
 impl Counts {
@@ -41,11 +43,16 @@ impl Counts {
         }
     }
 
-    /// Counts what was mended in one page.
-    pub fn mended(&self, mended: Mended) {
-        self.lone_surrogates.fetch_add(u64::from(mended.lone_surrogates), Ordering::Relaxed);
-        self.bad_fetched_at.fetch_add(u64::from(mended.bad_fetched_at), Ordering::Relaxed);
-        self.passthrough_too_large.fetch_add(u64::from(mended.passthrough_too_large), Ordering::Relaxed);
+    /// Counts what was repaired in one page.
+    pub fn repaired(&self, repaired: Repaired) {
+        self.lone_surrogates.fetch_add(u64::from(repaired.lone_surrogates), Ordering::Relaxed);
+        self.bad_fetched_at.fetch_add(u64::from(repaired.bad_fetched_at), Ordering::Relaxed);
+        self.passthrough_too_large.fetch_add(u64::from(repaired.passthrough_too_large), Ordering::Relaxed);
+    }
+
+    /// Counts whether a page had a body.
+    pub fn body(&self, has_body: bool) {
+        self.without_body.fetch_add(u64::from(!has_body), Ordering::Relaxed);
     }
 
     /// Verdicts of this kind.
@@ -73,10 +80,22 @@ impl Counts {
         self.dead_letters.load(Ordering::Relaxed)
     }
 
+    /// Pages without any of the fields that hold a body.
+    #[must_use]
+    pub fn without_body(&self) -> u64 {
+        self.without_body.load(Ordering::Relaxed)
+    }
+
     /// Undecidable pages by reason.
     #[must_use]
     pub fn reasons(&self) -> BTreeMap<Reason, u64> {
         lock(&self.reasons).clone()
+    }
+
+    /// Dead letters of this cause.
+    #[must_use]
+    pub fn of_cause(&self, cause: &str) -> u64 {
+        lock(&self.causes).get(cause).copied().unwrap_or(0)
     }
 
     /// Dead letters by cause.
@@ -85,13 +104,13 @@ impl Counts {
         lock(&self.causes).clone()
     }
 
-    /// What was mended, in words, with how often; without what never was.
+    /// What was repaired, in words, with how often; without what never was.
     #[must_use]
-    pub fn mended_in_words(&self) -> Vec<(&'static str, u64)> {
+    pub fn repaired_in_words(&self) -> Vec<(&'static str, u64)> {
         let counts = [
             ("lone surrogates replaced by U+FFFD", &self.lone_surrogates),
             ("fetched_at that is no date, read as null", &self.bad_fetched_at),
-            ("passthrough above 4 KiB, left out", &self.passthrough_too_large),
+            ("passthrough above 4 KiB or nested too deep, left out", &self.passthrough_too_large),
         ];
         counts
             .map(|(what, count)| (what, count.load(Ordering::Relaxed)))

@@ -7,8 +7,10 @@ use std::time::Duration;
 use metrics::{counter, gauge, histogram};
 
 use crate::log::watermarks::Admission;
-use crate::page::timestamp::Timestamp;
-use crate::pipeline::cluster_half::Conclusion;
+use crate::record::Reason;
+use crate::record::timestamp::Timestamp;
+use crate::verdict::Conclusion;
+use crate::verdict::Kind;
 
 /// A metric, for the documentation and the scrape.
 #[derive(Debug)]
@@ -29,9 +31,26 @@ const fn metric(name: &'static str, kind: &'static str, labels: &'static str, he
 
 /// All metrics, in the order of the flow.
 pub const ALL: &[Metric] = &[
+    metric(
+        "leitong_start_timestamp_seconds",
+        "gauge",
+        "",
+        "When this instance started, in seconds since 1970: its counters began at 0 then",
+    ),
     metric("leitong_pages_read_total", "counter", "", "Messages of the page topic read"),
     metric("leitong_page_bytes_read_total", "counter", "", "Bytes of their values"),
-    metric("leitong_pages_lost_total", "counter", "", "Pages that retention deleted before they were read"),
+    metric(
+        "leitong_headers_unreadable_total",
+        "counter",
+        "",
+        "Headers of page messages that are left out since their names are not UTF-8",
+    ),
+    metric(
+        "leitong_pages_lost_total",
+        "counter",
+        "",
+        "Pages that retention deleted before they were read; marks of a crawler's transactions among them count too",
+    ),
     metric(
         "leitong_queue_records",
         "gauge",
@@ -46,6 +65,13 @@ pub const ALL: &[Metric] = &[
         "counter",
         "stage: fingerprint, cluster, transaction",
         "Time spent in a stage, over all threads, in microseconds since counters are whole numbers",
+    ),
+    metric(
+        "leitong_stalled_seconds",
+        "gauge",
+        "",
+        "How long pages have waited for the CPU stages of the fingerprint half while none was finished; from 60 on, \
+         /readyz fails",
     ),
     metric("leitong_log_records_sent_total", "counter", "", "Records delivered to the log"),
     metric("leitong_log_sessions_total", "counter", "", "Producer sessions of the fingerprint half begun"),
@@ -79,17 +105,23 @@ pub const ALL: &[Metric] = &[
     metric("leitong_transactions_total", "counter", "result: committed, failed", "Transactions by result"),
     metric("leitong_transaction_seconds", "histogram", "", "Time from begin to commit of a transaction"),
     metric(
+        "leitong_producers_replaced_total",
+        "counter",
+        "",
+        "Transactional producers given up after a broken connection or a time-out, so that nothing late counts",
+    ),
+    metric(
         "leitong_verdict_delay_seconds",
         "histogram",
         "",
         "Time from the page's Kafka timestamp to its committed verdict",
     ),
-    metric("leitong_centroids", "gauge", "partition: of the log", "Centres in the table"),
+    metric("leitong_centroids", "gauge", "partition: of the log", "Centroids in the table"),
     metric(
         "leitong_restored_centroids",
         "gauge",
         "partition: of the log",
-        "Centres read by the last or current restore",
+        "Centroids read by the last or current restore",
     ),
     metric(
         "leitong_restored_records",
@@ -102,7 +134,7 @@ pub const ALL: &[Metric] = &[
         "leitong_standby_centroids",
         "gauge",
         "partition: of the log",
-        "Centres in the table that this instance keeps ready for a partition of another one",
+        "Centroids in the table that this instance keeps ready for a partition of another one",
     ),
     metric(
         "leitong_snapshot_timestamp_seconds",
@@ -120,8 +152,8 @@ pub const ALL: &[Metric] = &[
     metric(
         "leitong_partition_halted",
         "gauge",
-        "partition: of the log",
-        "1 while a partition is not served; the log says why",
+        "partition: of the log, or `pages` for the page topic",
+        "1 while a partition, or the page topic, waits for an operator; the log says why",
     ),
     metric(
         "leitong_partitions_owned",
@@ -130,15 +162,21 @@ pub const ALL: &[Metric] = &[
         "Partitions assigned to this instance",
     ),
     metric(
+        "leitong_log_partitions",
+        "gauge",
+        "",
+        "Partitions of the log, each of which needs an instance of the cluster role that owns it",
+    ),
+    metric(
         "leitong_lag_records",
         "gauge",
         "topic, partition",
-        "Records not yet read of a partition that this instance reads",
+        "Records not yet read of a partition of pages, log or changelog that this instance reads; 0 where it reads it no more",
     ),
     metric(
         "leitong_client_errors_total",
         "counter",
-        "client: pages, log, cluster, reader",
+        "client: admin, pages, log, cluster, reader, standby",
         "Errors that librdkafka reported and goes on from",
     ),
 ];
@@ -154,6 +192,35 @@ pub fn describe() {
             "counter" => metrics::describe_counter!(metric.name, metric.help),
             "gauge" => metrics::describe_gauge!(metric.name, metric.help),
             _ => metrics::describe_histogram!(metric.name, metric.help),
+        }
+    }
+}
+
+/// Exports all counters at 0, with all values of their labels: a counter that is first seen above 0 seems to have
+/// risen by nothing, so no alert would fire at the first loss, failure or dead letter.
+pub fn begin() {
+    gauge!("leitong_start_timestamp_seconds").set(Timestamp::now().as_ms() as f64 / 1e3);
+    for Metric { name, kind, labels, .. } in ALL {
+        if *kind == "counter" && labels.is_empty() {
+            counter!(*name).increment(0);
+        }
+    }
+    let labelled: [(&'static str, &'static str, Vec<&'static str>); 7] = [
+        ("leitong_stage_microseconds_total", "stage", vec!["fingerprint", "cluster", "transaction"]),
+        ("leitong_log_records_dropped_total", "why", vec!["repeated", "after-gap", "old-epoch", "replaced"]),
+        ("leitong_verdicts_total", "kind", Kind::ALL.iter().map(|kind| kind.as_str()).collect()),
+        ("leitong_undecidable_total", "reason", Reason::ALL.iter().map(|reason| reason.as_str()).collect()),
+        ("leitong_dead_letters_total", "cause", CAUSES.to_vec()),
+        ("leitong_transactions_total", "result", vec!["committed", "failed"]),
+        (
+            "leitong_client_errors_total",
+            "client",
+            vec!["admin", "pages", "log", "cluster", "reader", "standby"],
+        ),
+    ];
+    for (name, label, values) in labelled {
+        for value in values {
+            counter!(name, label => value).increment(0);
         }
     }
 }
@@ -179,9 +246,14 @@ pub fn pages_read(pages: usize, bytes: usize) {
     counter!("leitong_page_bytes_read_total").increment(bytes as u64);
 }
 
+/// Headers whose names cannot be read.
+pub fn headers_unreadable(headers: usize) {
+    counter!("leitong_headers_unreadable_total").increment(headers as u64);
+}
+
 /// Pages that were gone before they were read.
-pub fn pages_lost(pages: i64) {
-    counter!("leitong_pages_lost_total").increment(u64::try_from(pages).unwrap_or(0));
+pub fn pages_lost(pages: u64) {
+    counter!("leitong_pages_lost_total").increment(pages);
 }
 
 /// How full a queue is; `partition` is empty for those that an instance has one of.
@@ -203,6 +275,11 @@ pub fn stage(stage: &'static str, time: Duration) {
         .increment(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
 }
 
+/// Pages have waited for so long while none was finished.
+pub fn stalled(time: Duration) {
+    gauge!("leitong_stalled_seconds").set(time.as_secs_f64());
+}
+
 /// Records delivered to the log.
 pub fn log_records_sent(records: u64) {
     counter!("leitong_log_records_sent_total").increment(records);
@@ -216,7 +293,7 @@ pub fn log_session() {
 /// A record of the log does not count.
 pub fn dropped(why: Admission) {
     let why = match why {
-        Admission::Taken => return,
+        Admission::Accepted => return,
         Admission::Repeated => "repeated",
         Admission::AfterGap => "after-gap",
         Admission::OldEpoch => "old-epoch",
@@ -264,13 +341,14 @@ pub enum Outcome {
 }
 
 /// Causes that are counted by name.
-const CAUSES: [&str; 11] = [
+const CAUSES: [&str; 12] = [
     "BAD_BASE64",
     "BAD_KEY",
     "BROKEN_JSON",
     "BROKEN_LOG_RECORD",
     "BROKEN_PROTOBUF",
     "ID_TOO_LONG",
+    "INTERNAL",
     "MISSING_URL",
     "NULL_VALUE",
     "URL_TOO_LONG",
@@ -285,7 +363,7 @@ impl Outcome {
         match conclusion {
             Conclusion::Verdict(verdict) => Self::Verdict {
                 kind: verdict.kind.as_str(),
-                reason: verdict.reason.map(crate::verdict::Reason::as_str),
+                reason: verdict.reason.map(crate::record::Reason::as_str),
             },
             Conclusion::DeadLetter(letter) => {
                 let known = CAUSES.iter().find(|cause| **cause == letter.cause);
@@ -309,6 +387,11 @@ pub fn transaction(committed: bool, time: Duration) {
     }
 }
 
+/// A transactional producer was given up because a request of it may still arrive.
+pub fn producer_replaced() {
+    counter!("leitong_producers_replaced_total").increment(1);
+}
+
 /// Time from a page's timestamp to its committed verdict.
 pub fn verdict_delay(time: Duration) {
     histogram!("leitong_verdict_delay_seconds").record(time.as_secs_f64());
@@ -319,7 +402,7 @@ pub fn centroids(log_partition: u32, count: usize) {
     gauge!("leitong_centroids", "partition" => log_partition.to_string()).set(count as f64);
 }
 
-/// How far a restore is: centres in the table, records of the changelog read.
+/// How far a restore is: centroids in the table, records of the changelog read.
 pub fn restored(log_partition: u32, centroids: u64, records: u64, time: Duration) {
     gauge!("leitong_restored_records", "partition" => log_partition.to_string()).set(records as f64);
     gauge!("leitong_restored_centroids", "partition" => log_partition.to_string()).set(centroids as f64);
@@ -352,9 +435,19 @@ pub fn halted(log_partition: u32, halted: bool) {
     });
 }
 
+/// Whether the page topic is not read until an operator acts.
+pub fn pages_halted(halted: bool) {
+    gauge!("leitong_partition_halted", "partition" => "pages").set(if halted { 1.0 } else { 0.0 });
+}
+
 /// Partitions of a half.
 pub fn owned(half: &'static str, partitions: usize) {
     gauge!("leitong_partitions_owned", "half" => half).set(partitions as f64);
+}
+
+/// Partitions of the log, whoever owns them.
+pub fn log_partitions(count: u32) {
+    gauge!("leitong_log_partitions").set(f64::from(count));
 }
 
 /// Records not yet read.
@@ -366,4 +459,31 @@ pub fn lag(topic: &str, partition: i32, records: i64) {
 /// An error that a client goes on from.
 pub fn client_error(client: &'static str) {
     counter!("leitong_client_errors_total", "client" => client).increment(1);
+}
+
+#[cfg(test)]
+mod tests {
+    use metrics_exporter_prometheus::PrometheusBuilder;
+
+    use super::*;
+
+    /// The first page that was lost raised no alert: its counter was first seen at 1, so it had not increased.
+    #[test]
+    fn counters_are_there_before_they_count() {
+        let recorder = PrometheusBuilder::new().build_recorder();
+        metrics::with_local_recorder(&recorder, begin);
+        let text = recorder.handle().render();
+        for Metric { name, labels, .. } in ALL.iter().filter(|metric| metric.kind == "counter") {
+            let lines: Vec<&str> = text.lines().filter(|line| line.starts_with(name)).collect();
+            assert!(!lines.is_empty() && lines.iter().all(|line| line.ends_with(" 0")), "{name}: {lines:?}");
+            let Some((label, values)) = labels.split_once(": ") else {
+                assert_eq!(lines, [format!("{name} 0")]);
+                continue;
+            };
+            for value in values.split(", ").filter(|_| !values.starts_with("as in")) {
+                let wanted = format!("{name}{{{label}=\"{value}\"}} 0");
+                assert!(lines.contains(&&*wanted), "{wanted} is not in {lines:?}");
+            }
+        }
+    }
 }

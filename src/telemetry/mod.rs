@@ -2,9 +2,8 @@
 //! [`health`] and the [`admin`] port of the worker.
 
 pub mod admin;
+pub mod config;
 pub mod counts;
 pub mod health;
-pub mod kafka;
 pub mod metrics;
-pub mod progress;
-pub mod summary;
+pub mod terminal;

@@ -2,11 +2,12 @@
 
 use serde_json::value::RawValue;
 
-use super::{Kind, Number, Verdict};
+use super::{Kind, Number, Relation, Verdict};
 use crate::cluster::Decision;
-use crate::fingerprint::Detector;
-use crate::fingerprint::record::{FingerprintRecord, Outcome};
-use crate::page::timestamp::Timestamp;
+use crate::fingerprint::{Detector, Shares, to_display};
+use crate::page::passthrough;
+use crate::record::timestamp::Timestamp;
+use crate::record::{FingerprintRecord, Outcome};
 
 /// Whoever decides on a record, with what the verdict says of them.
 pub struct Judge<'a> {
@@ -20,6 +21,11 @@ pub struct Judge<'a> {
     pub log_offset: u64,
     /// The present.
     pub decided_at: Timestamp,
+}
+
+/// What a record of the log carries, in shape again: older versions let line feeds and any nesting through.
+fn raw_json(json: &str) -> Option<Box<RawValue>> {
+    RawValue::from_string(passthrough::parse(json).ok()?.json).ok()
 }
 
 impl Judge<'_> {
@@ -40,6 +46,9 @@ impl Judge<'_> {
             detector: self.detector.name(),
             distance: None,
             similarity: None,
+            relation: None,
+            share: None,
+            canonical_share: None,
             fingerprint: fingerprint.map(|fingerprint| self.detector.display(fingerprint)),
             text_digest: record.text.map(|text| format!("{:032x}", text.digest)),
             source: record.source,
@@ -50,8 +59,8 @@ impl Judge<'_> {
             fingerprint_hash: record.fingerprint_hash,
             cluster_hash: self.cluster_hash,
             evidence: None,
-            // It was cut out of a JSON text as it stands, so it is one.
-            passthrough: record.passthrough.and_then(|json| RawValue::from_string(json).ok()),
+            passthrough: record.passthrough.as_deref().and_then(raw_json),
+            carried: record.carried,
             page_id: record.page_id,
             url: record.url,
             corpus: record.corpus,
@@ -65,17 +74,25 @@ impl Judge<'_> {
                 verdict.canonical_url = Some(verdict.url.clone());
                 verdict.same_url = true;
             }
-            Decision::Joined(centre) => {
-                verdict.kind = if centre.exact { Kind::ExactDuplicate } else { Kind::NearDuplicate };
-                verdict.cluster_id = Some(centre.cluster_id);
-                verdict.same_url = centre.page_id == verdict.page_id || centre.url == verdict.url;
-                verdict.canonical_page_id = Some(centre.page_id);
-                verdict.canonical_url = Some(centre.url);
-                verdict.distance = Some(Number(self.detector.distance(centre.distance)));
+            Decision::Joined(centroid) => {
+                verdict.kind = if centroid.exact { Kind::ExactDuplicate } else { Kind::NearDuplicate };
+                verdict.cluster_id = Some(centroid.cluster_id);
+                verdict.same_url = centroid.page_id == verdict.page_id || centroid.url == verdict.url;
+                verdict.canonical_page_id = Some(centroid.page_id);
+                verdict.canonical_url = Some(centroid.url);
+                verdict.distance = Some(Number(self.detector.distance(centroid.distance)));
                 if let Outcome::Fingerprint(fingerprint) = &record.outcome {
-                    let similarity = self.detector.similarity(fingerprint, &centre.fingerprint);
+                    let similarity = self.detector.similarity(fingerprint, &centroid.fingerprint);
                     verdict.similarity = Some(Number(similarity));
-                    verdict.evidence = Some(self.detector.evidence(fingerprint, &centre.fingerprint));
+                    let same = Shares { of_a: 10_000, of_b: 10_000 };
+                    let shares = match verdict.kind {
+                        Kind::ExactDuplicate => Some(same),
+                        _ => self.detector.shares(fingerprint, &centroid.fingerprint),
+                    };
+                    verdict.relation = shares.map(Relation::of);
+                    verdict.share = shares.map(|shares| Number(to_display(shares.of_a)));
+                    verdict.canonical_share = shares.map(|shares| Number(to_display(shares.of_b)));
+                    verdict.evidence = Some(self.detector.evidence(fingerprint, &centroid.fingerprint));
                 }
             }
         }

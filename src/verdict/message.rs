@@ -2,11 +2,12 @@
 
 use prost::Message;
 
-use super::{Kind, Reason, Verdict};
+use super::{Kind, Relation, Verdict};
 use crate::cluster::ClusterId;
 use crate::log::entry::{Sent, source_message};
-use crate::page::timestamp::Timestamp;
 use crate::proto::{self, FORMAT_VERSION};
+use crate::record::Reason;
+use crate::record::timestamp::Timestamp;
 
 impl Verdict {
     /// The bytes of `leitong.v1.Verdict`.
@@ -42,6 +43,9 @@ impl Verdict {
             decided_at_ms: self.decided_at.as_ms(),
             fingerprint_hash: self.fingerprint_hash,
             cluster_hash: self.cluster_hash,
+            relation: self.relation.map(Relation::number),
+            share: self.share.map(|number| number.0),
+            canonical_share: self.canonical_share.map(|number| number.0),
             evidence_json: json(self.evidence.as_ref().and_then(|e| serde_json::to_string(e).ok())),
             passthrough_json: json(self.passthrough.as_ref().map(|json| json.get().to_owned())),
         }

@@ -4,17 +4,21 @@
 //! verdict, with all fields always present (null where there is nothing to say), so that readers need no
 //! special cases. Ids, hashes and fingerprints are strings, since JavaScript loses bits of 64-bit integers.
 
+mod conclusion;
 mod judge;
 mod message;
+mod relation;
 
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::cluster::ClusterId;
-use crate::fingerprint::record::Place;
-use crate::page::timestamp::Timestamp;
+use crate::record::timestamp::Timestamp;
+use crate::record::{Carried, Place, Reason};
 
+pub use conclusion::Conclusion;
 pub use judge::Judge;
+pub use relation::Relation;
 
 /// What a verdict says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -22,38 +26,12 @@ pub use judge::Judge;
 pub enum Kind {
     /// Founds a cluster.
     Unique,
-    /// The text is the centre's text, but for white space.
+    /// The text is the centroid's text, but for white space.
     ExactDuplicate,
-    /// The detector finds the text near the centre's text.
+    /// The detector finds the text near the centroid's text.
     NearDuplicate,
     /// Nothing to compare: see the reason.
     Undecidable,
-}
-
-/// Why a page is undecidable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Reason {
-    /// No body, or one of white space only.
-    Empty,
-    /// The body, or the line that holds it, is above the configured limit.
-    TooLarge,
-    /// The HTTP status is not 2xx.
-    HttpStatus,
-    /// The content type or the bytes say that it is no HTML and no text.
-    NotHtml,
-    /// The bytes are no text in any known encoding.
-    NotText,
-    /// The page has more nodes, or deeper ones, than the configured limit.
-    TooComplex,
-    /// No main text was found.
-    NoText,
-    /// The main text is shorter than the configured minimum.
-    TooShort,
-    /// A fault in Leitong, which is logged with the page's id.
-    Internal,
-    /// The fingerprint is of another detector than the one that decides.
-    OtherDetector,
 }
 
 impl Kind {
@@ -68,51 +46,6 @@ impl Kind {
             Self::ExactDuplicate => "EXACT_DUPLICATE",
             Self::NearDuplicate => "NEAR_DUPLICATE",
             Self::Undecidable => "UNDECIDABLE",
-        }
-    }
-}
-
-impl Reason {
-    /// All reasons, in the order of their numbers on the wire.
-    pub const ALL: [Self; 10] = [
-        Self::Empty,
-        Self::TooLarge,
-        Self::HttpStatus,
-        Self::NotHtml,
-        Self::NotText,
-        Self::TooComplex,
-        Self::NoText,
-        Self::TooShort,
-        Self::Internal,
-        Self::OtherDetector,
-    ];
-
-    /// The number on the wire, from 1.
-    #[must_use]
-    pub fn number(self) -> i32 {
-        self as i32 + 1
-    }
-
-    /// The reason of this number.
-    #[must_use]
-    pub fn from_number(number: i32) -> Option<Self> {
-        Self::ALL.into_iter().find(|reason| reason.number() == number)
-    }
-
-    /// The name as it stands in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Empty => "EMPTY",
-            Self::TooLarge => "TOO_LARGE",
-            Self::HttpStatus => "HTTP_STATUS",
-            Self::NotHtml => "NOT_HTML",
-            Self::NotText => "NOT_TEXT",
-            Self::TooComplex => "TOO_COMPLEX",
-            Self::NoText => "NO_TEXT",
-            Self::TooShort => "TOO_SHORT",
-            Self::Internal => "INTERNAL",
-            Self::OtherDetector => "OTHER_DETECTOR",
         }
     }
 }
@@ -140,10 +73,16 @@ pub struct Verdict {
     pub same_url: bool,
     /// The detector that decided.
     pub detector: &'static str,
-    /// To the centre, in the detector's unit; null where there was no centre to compare with.
+    /// To the centroid, in the detector's unit; null where there was no centroid to compare with.
     pub distance: Option<Number>,
-    /// To the centre, 0 to 1.
+    /// To the centroid, 0 to 1.
     pub similarity: Option<Number>,
+    /// How the page's text relates to the canonical one's; null where there is none, or the detector cannot tell.
+    pub relation: Option<Relation>,
+    /// Share of the page's text that stands in the canonical one, 0 to 1, as the fingerprints tell.
+    pub share: Option<Number>,
+    /// Share of the canonical text that stands in the page, 0 to 1.
+    pub canonical_share: Option<Number>,
     /// The fingerprint's main part, in hex.
     pub fingerprint: Option<String>,
     /// XXH3-128 of the main text without white space, in hex.
@@ -168,6 +107,9 @@ pub struct Verdict {
     pub evidence: Option<serde_json::Map<String, serde_json::Value>>,
     /// What the crawler wanted to have back.
     pub passthrough: Option<Box<RawValue>>,
+    /// What its message is to have of the page's message; no part of what is said.
+    #[serde(skip)]
+    pub carried: Option<Box<Carried>>,
 }
 
 /// A number that is written as shortly as possible: `7`, not `7.0`.

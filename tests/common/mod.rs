@@ -175,8 +175,8 @@ pub(crate) fn plain(text: &str) -> String {
     out + rest
 }
 
-/// What makes two verdicts the same, whatever was read where and when. `cluster_id`s are told by their centres.
-pub(crate) fn essence(verdict: &Value) -> Value {
+/// What makes two verdicts the same, whatever was read where and when. `cluster_id`s are told by their centroids.
+pub(crate) fn stable_fields(verdict: &Value) -> Value {
     let mut verdict = verdict.clone();
     let object = verdict.as_object_mut().expect("an object");
     for field in ["decided_at", "log_partition", "log_offset", "cluster_id"] {
@@ -192,4 +192,17 @@ pub(crate) fn assert_same(what: &str, left: &[Value], right: &[Value]) {
         assert!(left == right, "{what}: verdict {at} differs:\n{left}\n{right}");
     }
     assert_eq!(left.len(), right.len(), "{what}");
+}
+
+/// A program of Prometheus: the one that `make test-prerequisites` unpacks, or the system's.
+pub(crate) fn prometheus_tool(name: &str) -> Command {
+    let unpacked = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/prometheus/usr/bin").join(name);
+    let program = if unpacked.is_file() { unpacked } else { PathBuf::from(name) };
+    let found = Command::new(&program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    assert!(
+        found.is_ok_and(|status| status.success()),
+        "this test needs Prometheus' `{name}`: `make test-prerequisites` unpacks Debian's package `prometheus` below \
+         target/tools, where it starts no service"
+    );
+    Command::new(program)
 }

@@ -8,20 +8,7 @@ use crate::broker::pause;
 use crate::broker::topics::{self, Row};
 use crate::broker::worker::{Installation, MISSED_SOON, Worker};
 use crate::common::article;
-
-/// A small generator of the tests' own, so that a seed is all it takes.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-}
-
-fn from_environment(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
-}
+use crate::dice::{Rng, from_environment};
 
 fn pages(count: usize, texts: usize) -> Vec<Row> {
     (0..count)
@@ -38,7 +25,7 @@ fn killed_at_random_nothing_is_lost_and_nothing_comes_twice() {
     let seed = from_environment("LEITONG_CHAOS_SEED", u64::from(std::process::id()));
     let kills = from_environment("LEITONG_CHAOS_KILLS", 20);
     println!("LEITONG_CHAOS_SEED={seed} LEITONG_CHAOS_KILLS={kills}");
-    let mut dice = Dice(seed);
+    let mut dice = Rng(seed);
     // Small transactions, so that many stand between two kills.
     let more = format!("[kafka.transaction]\nrecords_max = 20\nlinger_ms = 5\n{MISSED_SOON}");
     let installation = Installation::new(&crate::broker::bootstrap(), "crash", &more);

@@ -1,57 +1,14 @@
-//! Brokers that die, and workers that stand still and wake up as zombies.
+//! Brokers that die, and workers that are halted and wake up as zombies.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::broker::topics::{self, Row};
+use crate::broker::crawler::Crawler;
 use crate::broker::worker::{Installation, MISSED_SOON, Worker};
 use crate::broker::{Brokers, bootstrap, pause, wait_until};
-use crate::common::article;
 
 /// Fast failure detection, and transactions that end as soon.
 fn fast() -> String {
     format!("{MISSED_SOON}\"transaction.timeout.ms\" = 5000\n\"message.timeout.ms\" = 4000\n")
-}
-
-/// A crawler that writes pages until it is stopped.
-struct Crawler {
-    rows: Vec<Row>,
-    written: Arc<AtomicUsize>,
-    stop: Arc<AtomicBool>,
-    thread: std::thread::JoinHandle<()>,
-}
-
-impl Crawler {
-    fn start(installation: &Installation, pages_per_second: u64) -> Self {
-        let rows: Vec<Row> = (0..60_000)
-            .map(|i| Row::page((i % 3) as i32, &format!("p{i}"), &article(i * 7 % 300, 15)))
-            .collect();
-        let (written, stop) = (Arc::<AtomicUsize>::default(), Arc::<AtomicBool>::default());
-        let (bootstrap, topic) = (installation.bootstrap.clone(), installation.topic("pages"));
-        let (work, counter, flag) = (rows.clone(), Arc::clone(&written), Arc::clone(&stop));
-        let thread = std::thread::spawn(move || {
-            let producer = topics::producer(&bootstrap);
-            for row in &work {
-                if flag.load(Ordering::Relaxed) {
-                    break;
-                }
-                topics::send(&producer, &topic, row);
-                counter.fetch_add(1, Ordering::Relaxed);
-                pause(1000 / pages_per_second);
-            }
-            rdkafka::producer::Producer::flush(&producer, Duration::from_secs(60)).expect("delivered");
-        });
-        Self { rows, written, stop, thread }
-    }
-
-    /// All pages that were written.
-    fn stop(mut self) -> Vec<Row> {
-        self.stop.store(true, Ordering::Relaxed);
-        self.thread.join().expect("all pages are written");
-        self.rows.truncate(self.written.load(Ordering::Relaxed));
-        self.rows
-    }
 }
 
 /// How long until these workers have committed `more` verdicts.

@@ -40,9 +40,45 @@ fn one_worker_gives_the_verdicts_of_dedup_in_log_order() {
     assert_same("worker and dedup", &left, &right);
 }
 
+/// Traces and correlation ids ended at the page topic.
+#[test]
+fn headers_and_key_go_from_page_to_verdict() {
+    let more = "[kafka.create]\npage_partitions = 1\nverdict_partitions = 1\n\
+                [kafka.verdicts]\nkey = \"page-key\"\nheaders = [\"traceparent\", \"tracestate\", \"tenant\"]";
+    let installation = Installation::new(&crate::broker::bootstrap(), "carried", more);
+    let header = |name: &str, value: &[u8]| (name.to_owned(), Some(value.to_vec()));
+    let trace = header("TraceParent", b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+    let rows = [
+        Row {
+            key: Some(b"crawler-7".to_vec()),
+            headers: vec![
+                header("other", b"stays behind"),
+                trace.clone(),
+                header("tracestate", &[b'x'; 5_000]),
+                header("tenant", b"\xff\0"),
+                ("tenant".to_owned(), None),
+            ],
+            ..Row::page(0, "a", &article(1, 25))
+        },
+        Row { key: Some(vec![b'k'; 9_000]), ..Row::page(0, "b", &article(2, 25)) },
+        Row::page(0, "c", &article(3, 25)),
+    ];
+    installation.produce(&rows);
+    let mut worker = installation.worker(&[]);
+    installation.wait_for_verdicts(3, 60);
+    assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+    let verdicts = crate::broker::topics::read_all(&installation.bootstrap, &installation.topic("verdicts"));
+    let keys: Vec<_> = verdicts.iter().map(|verdict| verdict.key.clone().expect("a key")).collect();
+    assert_eq!(keys, [b"crawler-7".to_vec(), b"b".to_vec(), b"c".to_vec()], "else the page id");
+    let json = header("content-type", b"application/json");
+    let expected = [json.clone(), trace, header("tenant", b"\xff\0"), ("tenant".to_owned(), None)];
+    assert_eq!(verdicts[0].headers, expected, "those that are asked for and fit, as received");
+    assert_eq!((&verdicts[1].headers[..], &verdicts[2].headers[..]), (&[json.clone()][..], &[json][..]));
+}
+
 /// A verdict without the place its page was read at, which differs between a file and a topic.
 fn sourceless(verdict: &serde_json::Value) -> serde_json::Value {
-    let mut verdict = crate::common::essence(verdict);
+    let mut verdict = crate::common::stable_fields(verdict);
     verdict["source"] = serde_json::Value::Null;
     verdict
 }

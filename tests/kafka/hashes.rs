@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::broker::topics::{self, Row};
 use crate::broker::worker::Installation;
-use crate::common::{article, assert_same, essence};
+use crate::common::{article, assert_same, stable_fields};
 
 #[test]
 fn fingerprints_of_other_settings_never_meet() {
@@ -64,14 +64,15 @@ fn transactions_of_any_size_give_the_same_verdicts_with_expiry_on() {
         installation.produce(&rows);
         let mut worker = installation.worker(&[]);
         installation.wait_for_verdicts(rows.len(), 120);
-        // Centres that were let go left tombstones in the changelog.
+        // Centroids that were let go left tombstones in the changelog.
         let tombstones = topics::read_all(&bootstrap, &installation.topic("centroids"))
             .iter()
             .filter(|r| r.value.is_none())
             .count();
         assert!(tombstones > 100, "{tombstones}");
         assert_eq!(worker.terminate(30), 0);
-        let mut verdicts: Vec<Value> = installation.assert_exactly_once(&rows).iter().map(essence).collect();
+        let mut verdicts: Vec<Value> =
+            installation.assert_exactly_once(&rows).iter().map(stable_fields).collect();
         for verdict in &mut verdicts {
             verdict["source"]["topic"] = Value::Null;
         }

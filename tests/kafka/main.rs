@@ -4,16 +4,24 @@
 //! at random print their seed, and the variables that repeat them or make them longer.
 
 mod admin;
+mod alerts;
 mod broker;
 #[path = "../common/mod.rs"]
 mod common;
 mod crash;
+mod dice;
 mod failures;
 mod flow;
 mod hashes;
+mod lost;
 mod memory;
+mod network;
 mod operator;
 mod poison;
+mod proxy;
+mod rebalance;
+mod replaced;
 mod snapshots;
 mod standby;
 mod state;
+mod storm;

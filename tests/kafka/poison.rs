@@ -134,6 +134,11 @@ fn poison_stops_nothing() {
         let is_huge = sent.headers[0].0 == "huge";
         assert_eq!(letter.headers[0] == sent.headers[0], !is_huge, "{cause}");
         assert_eq!(letter.key, sent.key);
+        assert_eq!(
+            letter.header("leitong.headers.left.out").starts_with("key and headers, 300"),
+            is_huge,
+            "{cause}"
+        );
     }
 
     // The counts add up.

@@ -48,7 +48,7 @@ fn assert_refused(installation: &Installation, why: &[&str]) {
 
 #[test]
 fn a_compacted_changelog_of_many_fetches_gives_the_same_table() {
-    // Centres come and go, and each fetch brings some of them only.
+    // Centroids come and go, and each fetch brings some of them only.
     let more = format!(
         "[expiry]\ncentroids_max = 150\n[kafka.transaction]\nrecords_max = 10\nlinger_ms = 0\n[kafka.properties]\n\
          \"max.partition.fetch.bytes\" = 4096\n\"fetch.message.max.bytes\" = 4096\n{ONE_PARTITION}"
@@ -299,7 +299,7 @@ fn a_replaced_page_topic_is_refused_until_the_epoch_is_raised() {
     admin.create_topic(&topic, 1, &[]);
     installation.produce(&rows[..5]);
     // Brokers forget a group's offsets with the topic, so its pages are read from the first one on.
-    assert_stands_still(&mut installation.worker(&[]), "the topic was deleted and created anew");
+    assert_stands_still(&mut installation.worker(&[]), "was deleted and created anew");
     assert_eq!(installation.verdicts().len(), 20, "nothing is taken for a repetition");
 
     let config = std::fs::read_to_string(installation.config()).expect("a configuration");
@@ -328,13 +328,14 @@ fn replay_begins_at_a_saved_table() {
     let second = installation.replay(&["--table", folder]);
     let verdicts = [first.verdicts(), second.verdicts()].concat();
     assert_eq!(verdicts.len(), 60);
-    let essence =
-        |verdicts: Vec<serde_json::Value>| verdicts.iter().map(crate::common::essence).collect::<Vec<_>>();
-    crate::common::assert_same("in two parts", &essence(whole.verdicts()), &essence(verdicts));
-    // With other settings right of the log.
+    let stable_fields = |verdicts: Vec<serde_json::Value>| {
+        verdicts.iter().map(crate::common::stable_fields).collect::<Vec<_>>()
+    };
+    crate::common::assert_same("in two parts", &stable_fields(whole.verdicts()), &stable_fields(verdicts));
+    // With other settings downstream of the log.
     installation.configure(&format!("[expiry]\ncentroids_max = 1\n{ONE_PARTITION}"));
     let strict = installation.replay(&[]);
     let unique = |run: &crate::common::Run| run.verdicts().iter().filter(|v| v["kind"] == "UNIQUE").count();
-    assert!(unique(&strict) > unique(&whole), "a centre is forgotten at once");
+    assert!(unique(&strict) > unique(&whole), "a centroid is forgotten at once");
     assert_eq!(strict.verdicts().len(), 60);
 }

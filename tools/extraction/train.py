@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""Learn the weights of src/extract/weights.rs from pages whose main text is known.
+"""Learn the weights of src/extract/score/trees.rs from pages whose main text is known.
 
-usage: train.py folds FACTS_DIR [SCORES.json]   score each fifth of the pages with weights learned on the other four
-       train.py ablate FACTS_DIR               the same with the first weighing alone, without each group of facts
-       train.py write FACTS_DIR WEIGHTS.rs     learn on all pages and write the tables
+usage: train.py folds FEATURES_DIR [SCORES.json]   score each fifth of the pages with weights learned on the other four
+       train.py ablate FEATURES_DIR               the same with the first weighing alone, without each group of features
+       train.py write FEATURES_DIR WEIGHTS.rs     learn on all pages and write the tables
 
-FACTS_DIR holds, for each set S, `S.pages.jsonl[.gz]` (id, lang, gold_text, html…) and `S.facts.jsonl`, the output
-of `cargo run --release --example extraction_facts` for these pages. Needs numpy, rapidfuzz and catboost.
+FEATURES_DIR holds, for each set S, `S.pages.jsonl[.gz]` (id, lang, gold_text, html…) and `S.features.jsonl`, the output
+of `cargo run --release --example extraction_features` for these pages. Needs numpy, rapidfuzz and catboost.
 
 A block's label comes from aligning the words (characters for Chinese) of all blocks with those of the gold text
 (longest common subsequence): it is main text if over half of it is matched. A block weighs in learning what it
-weighs in its page's F1: its length by the gold text's. The second weighing learns from likelihoods that the
+weighs in its page's F1: its length by the gold text's. The second weighing learns from probabilities that the
 first one gives to pages that it has not seen (5 folds), so that it does not trust it too much.
 
 Folds never part a site: pages of one host, pages with the same gold, a page and its variants stay together. Variants are
 learned from, never scored. Short blocks, which weigh little and are many, are sampled: one in 20 and those that weigh
-more the more often, with their weights raised by as much. Groups of facts that are
+more the more often, with their weights raised by as much. Groups of features that are
 left out to see what they are worth are in GROUPS; that needs many runs, so that it leaves the variants out as well.
 """
 import collections
@@ -37,7 +37,7 @@ SCORED = ["extract_zh_articles", "extract_en_articles", "extract_en_cleaneval", 
 # How much each set counts in learning: small sets more, hand-made templates and forums less.
 SET_WEIGHT = {"extract_zh_articles": 3.0, "extract_en_cleaneval": 2.0, "extract_en_mixed": 1.3, "pages_zh_gne": 3.0,
               "forums": 0.5, "short": 0.5, "samples": 0.5, "templates": 0.5, "sites": 0.5, "variants": 0.4, "feed": 0.2}
-# Sets made of single paragraphs of the others: facts hold no words, so they may stand on either side of a fold.
+# Sets made of single paragraphs of the others: features hold no words, so they may stand on either side of a fold.
 MADE = ("forums", "sites")
 TABLES, DEPTH, RATE, FOLDS = (200, 300), 6, 0.055, 5
 # The second weighing is the mean of this many learned apart; six instead of two are worth .001.
@@ -45,16 +45,16 @@ SECONDS = 2
 # Blocks that weigh this much are all learned from.
 ALWAYS, SELDOM = 0.05, 0.05
 GROUPS = {
-    "announced": "Announced.*|.*Anchor|Anchor.*|PageAnnounced|PageBody",
+    "described": "Described.*|.*Anchor|Anchor.*|PageDescribed|PageBody",
     "candidates": "Article[NTA].*|InReadable|Readable.*|InNamed|NamedText|Title(Up|Text)",
     "names": "Hint.*|Furniture.*|Content(Share|Count)|Near(Hints|Content)|InNamed|NamedText",
     "phrases": "Phrase.*|Section(Related|Comment|Account|Shop|Share)|PageShopPhrases|PageDates",
-    "enclosing": "Ring.*|Kin.*|InBest.*|Best.*|FromBestStart|ToBestEnd|Section(Bytes|Links|Text|Blocks|Level)",
+    "enclosing": "Ancestor.*|Similar.*|InBest.*|Best.*|FromBestStart|ToBestEnd|Section(Bytes|Links|Text|Blocks|Level)",
     "neighbours": "Previous.*|Next.*|Around.*|BeforeText|AfterText|SinceHeading|ToHeading",
     "page": "Page.*",
 }
 CONTEXT_COLUMNS = 24
-# Lines that src/extract/facts/block.rs keeps out.
+# Lines that src/extract/features/block.rs keeps out.
 CREDIT = re.compile(r"(?i:by:?|written by)\s+[A-Z]|作者[：:]|文[/／]|来源[：:]|责任编辑|责编|编辑[：:]|记者[：:]|稿源")
 CJK = ("zh", "ja", "ko")
 
@@ -101,20 +101,20 @@ def labels(texts, gold, lang):
 
 def load(folder):
     pages, names = [], None
-    for facts in sorted(pathlib.Path(folder).glob("*.facts.jsonl")):
-        name = facts.name.split(".")[0]
-        source = next(p for p in (facts.with_name(f"{name}.pages.jsonl.gz"), facts.with_name(f"{name}.pages.jsonl")) if p.exists())
+    for features in sorted(pathlib.Path(folder).glob("*.features.jsonl")):
+        name = features.name.split(".")[0]
+        source = next(p for p in (features.with_name(f"{name}.pages.jsonl.gz"), features.with_name(f"{name}.pages.jsonl")) if p.exists())
         gold = {page["id"]: page for page in lines(source) if page.get("gold_text")}
-        rows = lines(facts)
+        rows = lines(features)
         names = next(rows)
         for row in rows:
             if row["id"] not in gold:
                 continue
             lang = gold[row["id"]].get("lang") or "en"
             page = dict(id=row["id"], set=name, url=gold[row["id"]].get("url"), lang=lang, text=row["text"], gold=grams(gold[row["id"]]["gold_text"], lang))
-            page["facts"] = np.array(row["facts"], np.int16).reshape(len(row["text"]), len(names))
+            page["features"] = np.array(row["features"], np.int16).reshape(len(row["text"]), len(names))
             page["credits"] = np.array([len(text.encode()) <= 70 and bool(CREDIT.match(text)) for text in row["text"]], bool)
-            page["rings"], page["section"], page["kin"] = (np.array(row[k], int) for k in ("rings", "section", "kin"))
+            page["ancestor_ranges"], page["section"], page["similar"] = (np.array(row[k], int) for k in ("ancestor_ranges", "section", "similar"))
             page["label"] = labels(row["text"], gold[row["id"]]["gold_text"], lang) > 0.5
             size = np.array([max(1, len(units(text, lang))) for text in row["text"]], float)
             weight = SET_WEIGHT.get("feed" if row["id"].endswith("~feed") else name, 1.0)
@@ -148,12 +148,12 @@ def group(pages):
         page["fold"] = number(top(page["group"]), "cv") % FOLDS
 
 
-def context(page, likelihoods):
-    """The columns of src/extract/context.rs, in the same integers."""
-    n = len(likelihoods)
+def context(page, probabilities):
+    """The columns of src/extract/features/context.rs, in the same integers."""
+    n = len(probabilities)
     if not n:
         return np.zeros((0, CONTEXT_COLUMNS), np.int32)
-    s, size = np.rint(likelihoods * 1000).astype(np.int64), np.clip(page["facts"][:, 0].astype(np.int64), 1, 1500)
+    s, size = np.rint(probabilities * 1000).astype(np.int64), np.clip(page["features"][:, 0].astype(np.int64), 1, 1500)
     mass, at = s * size, np.arange(n)
     sums, sizes = np.concatenate([[0], np.cumsum(mass)]), np.concatenate([[0], np.cumsum(size)])
     div = lambda a, b: np.where(b > 0, a // np.maximum(b, 1), 0)
@@ -174,14 +174,14 @@ def context(page, likelihoods):
     def around(a, b):
         return without_own(sizes[b] - sizes[a], sums[b] - sums[a])
 
-    kin_size, kin_mass = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
-    np.add.at(kin_size, page["kin"], size)
-    np.add.at(kin_mass, page["kin"], mass)
+    similar_size, similar_mass = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    np.add.at(similar_size, page["similar"], size)
+    np.add.at(similar_mass, page["similar"], mass)
     total = sums[-1]
     columns = [s, near(-1), near(1), near(-2), near(2), mean(at - 3, at), mean(at + 1, at + 4), mean(at - 8, at),
                mean(at + 1, at + 9), mean(at - 20, at), mean(at + 1, at + 21)]
-    columns += [around(page["rings"][:, ring, 0], page["rings"][:, ring, 1]) for ring in range(4)]
-    columns += [without_own(kin_size[page["kin"]], kin_mass[page["kin"]]),
+    columns += [around(page["ancestor_ranges"][:, ring, 0], page["ancestor_ranges"][:, ring, 1]) for ring in range(4)]
+    columns += [without_own(similar_size[page["similar"]], similar_mass[page["similar"]]),
                 sums[:-1] * 1000 // total if total else np.zeros(n, np.int64), np.full(n, total // sizes[-1]),
                 np.full(n, min(30000, total // 1000)), np.full(n, s.max()), np.maximum.accumulate(s),
                 np.maximum.accumulate(s[::-1])[::-1], s[page["section"][:, 0]],
@@ -189,7 +189,7 @@ def context(page, likelihoods):
     return np.stack(columns, 1).astype(np.int32)
 
 
-def learn(pages, facts, tables, without=(), seed=1):
+def learn(pages, features, tables, without=(), seed=1):
     model = CatBoostClassifier(iterations=tables, depth=DEPTH, learning_rate=RATE, l2_leaf_reg=3, rsm=0.3, border_count=48,
                                bootstrap_type="Bernoulli", subsample=0.7, random_seed=seed, thread_count=2, verbose=0,
                                ignored_features=list(without), allow_writing_files=False)
@@ -197,15 +197,15 @@ def learn(pages, facts, tables, without=(), seed=1):
     chance = np.minimum(weights / ALWAYS + SELDOM, 1)
     kept = np.random.default_rng(5).random(len(weights)) < chance
     labels = np.concatenate([page["label"] for page in pages]).astype(int)
-    return model.fit(Pool(np.concatenate(facts)[kept], labels[kept], weight=np.maximum(weights / chance, 1e-6)[kept]))
+    return model.fit(Pool(np.concatenate(features)[kept], labels[kept], weight=np.maximum(weights / chance, 1e-6)[kept]))
 
 
-def log_odds(models, facts):
-    return np.mean([model.predict(facts, prediction_type="RawFormulaVal") for model in models], 0)
+def log_odds(models, features):
+    return np.mean([model.predict(features, prediction_type="RawFormulaVal") for model in models], 0)
 
 
-def likely(models, facts):
-    return 1 / (1 + np.exp(-log_odds(models, facts))) if len(facts) else np.zeros(0)
+def likely(models, features):
+    return 1 / (1 + np.exp(-log_odds(models, features))) if len(features) else np.zeros(0)
 
 
 def number(text, salt=""):
@@ -222,26 +222,26 @@ class Learner:
         key = tuple(sorted(set(left_out)))
         if key not in self.kept:
             rest = [page for page in self.pages if page["fold"] not in key]
-            self.kept[key] = [learn(rest, [page["facts"] for page in rest], TABLES[0], self.without)]
+            self.kept[key] = [learn(rest, [page["features"] for page in rest], TABLES[0], self.without)]
         return self.kept[key]
 
     def both(self, *left_out):
         rest = [page for page in self.pages if page["fold"] not in left_out]
-        first = [likely(self.first(page["fold"], *left_out), page["facts"]) for page in rest]
-        full = [np.concatenate([page["facts"], context(page, s)], 1) for page, s in zip(rest, first)]
+        first = [likely(self.first(page["fold"], *left_out), page["features"]) for page in rest]
+        full = [np.concatenate([page["features"], context(page, s)], 1) for page, s in zip(rest, first)]
         return self.first(*left_out), [learn(rest, full, TABLES[1], self.without, seed) for seed in range(1, SECONDS + 1)]
 
 
 def choose(page, models, names):
     """The blocks that src/extract/select.rs chooses."""
-    s = likely(models[0], page["facts"])
+    s = likely(models[0], page["features"])
     if len(models) > 1:
-        s = likely(models[1], np.concatenate([page["facts"], context(page, s)], 1))
-    size, comment = page["facts"][:, 0].astype(float), page["facts"][:, names.index("InComment")] > 0
-    announced = page["facts"][:, names.index("AnnouncedCover")] >= 500
+        s = likely(models[1], np.concatenate([page["features"], context(page, s)], 1))
+    size, comment = page["features"][:, 0].astype(float), page["features"][:, names.index("InComment")] > 0
+    announced = page["features"][:, names.index("DescribedCover")] >= 500
     least = 0.45 if (announced & (s >= 0.55)).any() else 0.06
 
-    column = lambda name: page["facts"][:, names.index(name)] > 0
+    column = lambda name: page["features"][:, names.index(name)] > 0
     s = np.where(column("InTitle") & column("InHeading") | page["credits"], 0, s)
 
     def best(s):
@@ -346,7 +346,7 @@ pub(super) struct Table {{
 
 /// The logistic function in thousandths, for every 50 thousandths of log-odds from -6 to 6.
 #[rustfmt::skip]
-pub(super) static LIKELIHOODS: [u16; 240] = {logistic};
+pub(super) static PROBABILITIES: [u16; 240] = {logistic};
 '''
     for place, which, model in zip((1, 2), ("first", "second"), Learner(pages).both()):
         bias, rows = tables(model)

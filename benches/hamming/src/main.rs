@@ -16,7 +16,7 @@ use leitong::bench::fingerprints::Fingerprints;
 use leitong::bench::table::plain_detector;
 use leitong::cluster::{Centroid, Clusterer, Position, Query};
 use leitong::config::ExpiryConfig;
-use leitong::fingerprint::simhash::simhash_of;
+use leitong::detectors::simhash::simhash_of;
 
 const QUERIES: usize = 1_024;
 const ROUNDS: usize = 512;
@@ -32,7 +32,7 @@ fn main() {
     };
     let count = (millions * 1e6) as usize;
     let hashes: Vec<u64> = (0..count as u64).map(|number| simhash_of(&source.get(number))).collect();
-    // Half of the queries are near a centre.
+    // StageHealth of the queries are near a centroid.
     let query = |i: u64| match i % 2 {
         0 => source.near(i * 7_919 % count as u64, i as u32 / 2 % (distance + 1)),
         _ => source.get(count as u64 + 1 + i * 104_729),

@@ -2,15 +2,18 @@
 
 use std::hint::black_box;
 
-use super::flips::flips;
-use super::lines::{Entry, Lines};
+use super::buckets::{Buckets, Entry};
+use super::masks::masks;
 use super::order::BitOrder;
 use super::plan::{Key, Plan};
 use super::spill::Wanted;
-use super::{Batch, Hit, SEGMENTS, Share};
+use super::{Batch, Hits, SEGMENTS, Share};
 
-/// Lines that are fetched at once, of as many queries as it takes: their cache misses overlap.
+/// Buckets that are fetched at once, of as many queries as it takes: their cache misses overlap.
 const AHEAD: usize = 256;
+
+/// Fingerprints that seem near, before their slots are read: more than [`AHEAD`] places have but for long spills.
+const FOUND_MAX: usize = 4_096;
 
 /// Bits of a hash that are kept beside the compared ones.
 const KEPT: u32 = 8;
@@ -20,7 +23,7 @@ const KEPT: u32 = 8;
 pub(super) struct BlockShard {
     cut: Cut,
     /// The shard's segments of the first table, then those of the second, and so on.
-    pieces: Vec<Lines>,
+    pieces: Vec<Buckets>,
 }
 
 /// How fingerprints are cut into keys.
@@ -35,10 +38,10 @@ struct Cut {
 struct Table {
     key: Key,
     /// What is to be XORed to a key's hash to get those of all keys within the radius.
-    flips: Box<[u64]>,
-    /// Lines that are of use in a piece: no more than there are keys.
+    masks: Box<[u64]>,
+    /// Buckets that are of use in a piece: no more than there are keys.
     most: usize,
-    /// The bits that are compared. The other ones are the last of the hash, so that a line is split without reading
+    /// The bits that are compared. The other ones are the last of the hash, so that a bucket is split without reading
     /// fingerprints elsewhere.
     mask: u32,
 }
@@ -63,40 +66,52 @@ impl BlockShard {
     pub(super) fn new(plan: &Plan, number: usize, shards: usize) -> Self {
         let share = Share::new(number, shards);
         let tables: Vec<Table> = plan.keys().map(Table::new).collect();
-        let pieces = (0..share.count * tables.len()).map(|_| Lines::new()).collect();
+        let pieces = (0..share.count * tables.len()).map(|_| Buckets::new()).collect();
         Self { cut: Cut { share, order: plan.order().clone(), tables }, pieces }
     }
 
     /// Adds the slots of what may lie within `max_distance` of `queries` and is this shard's.
-    pub(super) fn find(&self, queries: &Batch, max_distance: u32, hits: &mut Vec<Hit>) {
+    pub(super) fn find(&self, queries: &Batch, max_distance: u32, hits: &mut Hits<'_>) {
         // With the machine's own instructions for counting bits, where it has them.
         pulp::Arch::new().dispatch(Find { shard: self, queries, max_distance, hits });
     }
 
     #[inline(always)]
-    fn compare(&self, places: &[Place], max_distance: u32, found: &mut Vec<Found>, hits: &mut Vec<Hit>) {
-        let lines = homes(&self.pieces, places);
-        touch(&self.pieces, places, &lines, Lines::touch);
-        touch(&self.pieces, places, &lines, Lines::touch_spill);
-        touch(&self.pieces, places, &lines, Lines::touch_more);
-        for (line, place) in lines.iter().zip(places) {
+    fn compare(&self, places: &[Place], max_distance: u32, found: &mut Vec<Found>, hits: &mut Hits<'_>) {
+        let buckets = homes(&self.pieces, places);
+        prefetch(&self.pieces, places, &buckets, Buckets::prefetch);
+        prefetch(&self.pieces, places, &buckets, Buckets::prefetch_spill);
+        prefetch(&self.pieces, places, &buckets, Buckets::prefetch_more);
+        for (bucket, place) in buckets.iter().zip(places) {
             let mask = self.cut.tables[place.table as usize].mask;
             let wanted = Wanted { bits: place.bits, mask, max_distance };
-            let found = |entry| found.push((place.number, place.piece, entry));
-            self.pieces[place.piece as usize].find(*line, wanted, found);
+            let found = |entry| {
+                found.push((place.number, place.piece, entry));
+                // Long spills hold any number of fingerprints that seem near.
+                if found.len() >= FOUND_MAX {
+                    self.push_slots(found, hits);
+                }
+            };
+            self.pieces[place.piece as usize].find(*bucket, wanted, found);
         }
         // Apart from the comparison, so that these overlap too.
-        let slot = |(number, piece, entry): Found| (number, self.pieces[piece as usize].slot(entry));
-        hits.extend(found.drain(..).map(slot));
+        self.push_slots(found, hits);
+    }
+
+    #[inline(always)]
+    fn push_slots(&self, found: &mut Vec<Found>, hits: &mut Hits<'_>) {
+        for (number, piece, entry) in found.drain(..) {
+            hits.push((number, self.pieces[piece as usize].slot(entry)));
+        }
     }
 
     /// Enters the fingerprints of `batch` in the pieces that are this shard's; `bits_of` gives those of other slots.
     pub(super) fn insert(&mut self, first: u32, batch: &Batch, bits_of: impl Fn(u32) -> u64) {
         let Self { cut, pieces } = self;
         cut.places(batch, |places| {
-            let lines = homes(pieces, places);
-            touch(pieces, places, &lines, Lines::touch);
-            touch(pieces, places, &lines, Lines::touch_slots);
+            let buckets = homes(pieces, places);
+            prefetch(pieces, places, &buckets, Buckets::prefetch);
+            prefetch(pieces, places, &buckets, Buckets::prefetch_slots);
             for place in places {
                 let table = &cut.tables[place.table as usize];
                 let is_set = |bit: u32, bits: u32, slot| match table.kept_bit(bit) {
@@ -119,37 +134,42 @@ impl BlockShard {
 
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
-        self.pieces.iter().map(Lines::bytes).sum()
+        self.pieces.iter().map(Buckets::bytes).sum()
     }
 }
 
-/// The lines at which `places` are.
+/// The buckets at which `places` are.
 #[inline(always)]
-fn homes(pieces: &[Lines], places: &[Place]) -> [usize; AHEAD] {
-    let mut lines = [0; AHEAD];
-    for (line, place) in lines.iter_mut().zip(places) {
-        *line = pieces[place.piece as usize].home(place.hash);
+fn homes(pieces: &[Buckets], places: &[Place]) -> [usize; AHEAD] {
+    let mut buckets = [0; AHEAD];
+    for (bucket, place) in buckets.iter_mut().zip(places) {
+        *bucket = pieces[place.piece as usize].home(place.hash);
     }
-    lines
+    buckets
 }
 
 /// Fetches something of each place. Each in a loop of its own: the shorter a loop is, the more of what it fetches is on its
 /// way at once.
 #[inline(always)]
-fn touch(pieces: &[Lines], places: &[Place], lines: &[usize; AHEAD], touch: impl Fn(&Lines, usize) -> u32) {
-    let touch = |(line, place): (&usize, &Place)| touch(&pieces[place.piece as usize], *line);
-    black_box(lines.iter().zip(places).map(touch).fold(0, |all, touched| all ^ touched));
+fn prefetch(
+    pieces: &[Buckets],
+    places: &[Place],
+    buckets: &[usize; AHEAD],
+    prefetch: impl Fn(&Buckets, usize) -> u32,
+) {
+    let prefetch = |(bucket, place): (&usize, &Place)| prefetch(&pieces[place.piece as usize], *bucket);
+    black_box(buckets.iter().zip(places).map(prefetch).fold(0, |all, touched| all ^ touched));
 }
 
 /// A look-up, as a type of its own: of a closure, not all is compiled for the machine's own instructions.
-struct Find<'a> {
+struct Find<'a, 'b> {
     shard: &'a BlockShard,
     queries: &'a Batch,
     max_distance: u32,
-    hits: &'a mut Vec<Hit>,
+    hits: &'a mut Hits<'b>,
 }
 
-impl pulp::NullaryFnOnce for Find<'_> {
+impl pulp::NullaryFnOnce for Find<'_, '_> {
     type Output = ();
 
     #[inline(always)]
@@ -173,11 +193,11 @@ impl Cut {
     /// Where fingerprints that are near those of `queries` may stand, some at a time.
     #[inline(always)]
     fn probe(&self, queries: &Batch, take: impl FnMut(&[Place])) {
-        self.each_place(queries, |table| &table.flips, take);
+        self.each_place(queries, |table| &table.masks, take);
     }
 
     #[inline(always)]
-    fn each_place(&self, batch: &Batch, flips: impl Fn(&Table) -> &[u64], mut take: impl FnMut(&[Place])) {
+    fn each_place(&self, batch: &Batch, masks: impl Fn(&Table) -> &[u64], mut take: impl FnMut(&[Place])) {
         let mut places = [Place::default(); AHEAD];
         let mut count = 0;
         for (number, bits) in batch.iter() {
@@ -185,8 +205,8 @@ impl Cut {
             for (at, table) in (0..).zip(&self.tables) {
                 let hash = table.hash(bits);
                 let bits = table.kept(bits, hash);
-                for flip in flips(table) {
-                    let hash = hash ^ flip;
+                for mask in masks(table) {
+                    let hash = hash ^ mask;
                     let Some(piece) = self.share.own(hash as usize % SEGMENTS) else { continue };
                     let piece = at * self.share.count as u32 + piece as u32;
                     places[count] = Place { number, bits, table: at, piece, hash: in_piece(hash) };
@@ -204,9 +224,9 @@ impl Cut {
 
 impl Table {
     fn new(key: Key) -> Self {
-        let flips = flips(key.width(), key.radius).iter().map(|flip| mix(*flip, key.width())).collect();
+        let masks = masks(key.width(), key.radius).iter().map(|mask| mix(*mask, key.width())).collect();
         let most = ((1_u128 << key.width()) / SEGMENTS as u128).clamp(1, 1 << 31) as usize;
-        Self { key, flips, most, mask: u32::MAX >> (32 - key.rest_bits()) }
+        Self { key, masks, most, mask: u32::MAX >> (32 - key.rest_bits()) }
     }
 
     /// A fingerprint's key, mixed: the lowest byte is the segment's number.

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use super::blocks::BlockShard;
 use super::plan::Plan;
-use super::{Batch, Hit, for_each_shard, gather};
+use super::{Batch, Hit, Hits, for_each_shard, gather};
 
 /// Fingerprints that are laid out anew at each insertion.
 const MOVED_PER_INSERTION: u32 = 16;
@@ -68,14 +68,36 @@ impl Hamming {
         }
     }
 
+    /// An empty index that is one of very many, most of which stay small: choosing a plan takes longer than some thousand
+    /// comparisons.
+    pub(super) fn one_of_many(max_distance: u32) -> Self {
+        Self { settled: 0..=2_048, ..Self::new(max_distance, 1) }
+    }
+
+    /// See `Index::find`.
+    pub(super) fn find_on_all_cores<K: Default + Send>(
+        &self,
+        queries: &Batch,
+        hits: &mut Vec<Hit>,
+        keep: impl Fn(&mut Vec<Hit>, &mut K) + Sync,
+    ) -> Vec<K> {
+        let max_distance = self.max_distance;
+        match &self.layout {
+            Layout::Row(row) => gather(&[row], queries, hits, keep, |row, queries, hits| {
+                row.find(queries, max_distance, hits);
+            }),
+            Layout::Blocks(_, shards) => gather(shards, queries, hits, keep, |shard, queries, hits| {
+                shard.find(queries, max_distance, hits);
+            }),
+        }
+    }
+
     /// Adds the slots of what lies within the distance of each fingerprint of `queries`; some more than once.
-    pub(super) fn find(&self, queries: &Batch, hits: &mut Vec<Hit>) {
+    pub(super) fn find(&self, queries: &Batch, hits: &mut Hits<'_>) {
         match &self.layout {
             Layout::Row(row) => row.find(queries, self.max_distance, hits),
             Layout::Blocks(_, shards) => {
-                gather(shards, queries, hits, |shard, queries, hits| {
-                    shard.find(queries, self.max_distance, hits);
-                });
+                shards.iter().for_each(|shard| shard.find(queries, self.max_distance, hits));
             }
         }
     }
@@ -117,7 +139,10 @@ impl Hamming {
         let end = self.first.wrapping_add(self.count);
         let mut moved = Batch::default();
         for number in 0..most.min(end.wrapping_sub(*unmoved)) {
-            moved.push(|values| values.push(bits_of(unmoved.wrapping_add(number))));
+            moved.push(|values| {
+                values.push(bits_of(unmoved.wrapping_add(number)));
+                0
+            });
         }
         layout.insert(*unmoved, &moved, bits_of);
         *unmoved = unmoved.wrapping_add(moved.len() as u32);
@@ -189,22 +214,9 @@ impl Layout {
 }
 
 impl Row {
-    fn find(&self, queries: &Batch, max_distance: u32, hits: &mut Vec<Hit>) {
-        pulp::Arch::new().dispatch(
-            #[inline(always)]
-            || {
-                let (older, younger) = self.bits.as_slices();
-                for (query, bits) in queries.iter() {
-                    let mut slot = self.first;
-                    for other in older.iter().chain(younger) {
-                        if (other ^ bits).count_ones() <= max_distance {
-                            hits.push((query, slot));
-                        }
-                        slot = slot.wrapping_add(1);
-                    }
-                }
-            },
-        );
+    fn find(&self, queries: &Batch, max_distance: u32, hits: &mut Hits<'_>) {
+        // With the machine's own instructions for counting bits, where it has them.
+        pulp::Arch::new().dispatch(FindInRow { row: self, queries, max_distance, hits });
     }
 
     fn insert(&mut self, first: u32, batch: &Batch) {
@@ -217,6 +229,55 @@ impl Row {
     fn remove_oldest(&mut self, slot: u32) {
         self.bits.pop_front();
         self.first = slot.wrapping_add(1);
+        if self.bits.len() * 4 < self.bits.capacity() {
+            self.bits.shrink_to(self.bits.len() * 2);
+        }
+    }
+}
+
+/// A look-up, as a type of its own: of a closure, not all is compiled for the machine's own instructions.
+struct FindInRow<'a, 'b> {
+    row: &'a Row,
+    queries: &'a Batch,
+    max_distance: u32,
+    hits: &'a mut Hits<'b>,
+}
+
+impl pulp::NullaryFnOnce for FindInRow<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { row, queries, max_distance, hits } = self;
+        let (older, younger) = row.bits.as_slices();
+        let first_of_younger = row.first.wrapping_add(older.len() as u32);
+        for (query, bits) in queries.iter() {
+            for (bits_in_row, first) in [(older, row.first), (younger, first_of_younger)] {
+                let mut slot = first;
+                let (some, rest) = bits_in_row.as_chunks::<16>();
+                for some in some {
+                    // Whether any of them is near takes no branch each.
+                    let mut any = false;
+                    for other in some {
+                        any |= (other ^ bits).count_ones() <= max_distance;
+                    }
+                    if any {
+                        push_near(query, bits, some, slot, max_distance, hits);
+                    }
+                    slot = slot.wrapping_add(some.len() as u32);
+                }
+                push_near(query, bits, rest, slot, max_distance, hits);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn push_near(query: u32, bits: u64, some: &[u64], first: u32, max_distance: u32, hits: &mut Hits<'_>) {
+    for (number, other) in (0..).zip(some) {
+        if (other ^ bits).count_ones() <= max_distance {
+            hits.push((query, first.wrapping_add(number)));
+        }
     }
 }
 
@@ -248,21 +309,25 @@ mod tests {
 
     use super::*;
 
-    /// Fingerprints near a few centres of their own, with `skew` bits that are nearly always set.
+    /// Fingerprints near a few centroids of their own, with `skew` bits that are nearly always set.
     fn fingerprint(seed: u64, skew: u64) -> u64 {
         let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         x ^= x >> 29;
         let family = (x % 97).wrapping_mul(0xff51_afd7_ed55_8ccd);
-        let flips = (0..x >> 8 & 7).fold(0_u64, |flips, i| flips | 1 << (x >> (11 + 6 * i) & 63));
+        let masks = (0..x >> 8 & 7).fold(0_u64, |masks, i| masks | 1 << (x >> (11 + 6 * i) & 63));
         let common = if x >> 60 == 0 { 0 } else { skew };
-        (family ^ flips) | common
+        (family ^ masks) | common
     }
 
     fn found(index: &Hamming, bits: u64) -> Vec<u32> {
         let mut queries = Batch::default();
-        queries.push(|values| values.push(bits));
-        let mut hits = Vec::new();
-        index.find(&queries, &mut hits);
+        queries.push(|values| {
+            values.push(bits);
+            0
+        });
+        let (mut hits, mut handed_on) = (Vec::new(), Vec::new());
+        index.find(&queries, &mut Hits::new(&mut hits, &mut |hits| handed_on.append(hits)));
+        hits.append(&mut handed_on);
         let mut slots: Vec<u32> = hits.into_iter().map(|(_, slot)| slot).collect();
         slots.sort_unstable();
         slots.dedup();
@@ -289,7 +354,7 @@ mod tests {
         /// Whatever comes and goes, at every distance: what a scan finds, before, during and after each change of plan.
         #[test]
         fn finds_what_a_scan_finds(
-            max_distance in 0_u32..=16,
+            max_distance in 0_u32..=20,
             shards in prop::sample::select(vec![1_usize, 2, 8]),
             steps in prop::collection::vec((1_u32..400, 0_u32..300), 1..12),
             seed: u64,
@@ -304,7 +369,10 @@ mod tests {
                 let first = end;
                 for _ in 0..come {
                     let bits = fingerprint(seed ^ u64::from(end), skew);
-                    batch.push(|values| values.push(bits));
+                    batch.push(|values| {
+                        values.push(bits);
+                        0
+                    });
                     held.push_back((end, bits));
                     end = end.wrapping_add(1);
                 }
@@ -313,7 +381,10 @@ mod tests {
                 for _ in 0..go.min(held.len() as u32) {
                     let (slot, bits) = held.pop_front().expect("as many as that");
                     let mut batch = Batch::default();
-                    batch.push(|values| values.push(bits));
+                    batch.push(|values| {
+                        values.push(bits);
+                        0
+                    });
                     index.remove(slot, &batch);
                 }
                 for i in 0..4 {
@@ -326,7 +397,7 @@ mod tests {
     /// Every plan, by itself, at sizes where it would not be chosen.
     #[test]
     fn every_plan_finds_what_a_scan_finds() {
-        for max_distance in 0..=16 {
+        for max_distance in 0..=20 {
             // 10,000 values a look-up are right, but no plan for a test.
             for plan in Plan::all_below(10_000.0, max_distance) {
                 let mut index = Hamming::new(max_distance, 2);
@@ -336,7 +407,10 @@ mod tests {
                 let mut held = VecDeque::new();
                 for slot in 0..3_000 {
                     let mut batch = Batch::default();
-                    batch.push(|values| values.push(bits_of(slot)));
+                    batch.push(|values| {
+                        values.push(bits_of(slot));
+                        0
+                    });
                     index.insert(slot, &batch, bits_of);
                     held.push_back((slot, bits_of(slot)));
                 }

@@ -1,4 +1,4 @@
-//! Values of a fingerprint → slots of the centres that may be near: the part of the table that a look-up walks.
+//! Values of a fingerprint → slots of the centroids that may be near: the part of the table that a look-up walks.
 //!
 //! ```text
 //!            ┌ shard 0 ┐
@@ -7,17 +7,22 @@
 //! ```
 //! Two structures: [`keys`] finds what shares a key, [`hamming`] what lies within a Hamming distance. Both are cut by
 //! key into shards that know nothing of each other: each looks up its own keys of every query and takes in its own keys
-//! of every centre, on a core of its own, without locks. So shards could live in other processes.
+//! of every centroid, on a core of its own, without locks. So shards could live in other processes.
 //!
-//! Invariant: every centre that shares a key, or lies within the distance, is among the hits. Some others are too:
-//! whoever asks compares. Nothing depends on how many shards there are.
+//! Hits are handed on while lists are walked ([`Hits`]), so that a look-up needs the same memory however many centroids stand
+//! under one key.
+//!
+//! Invariant: every centroid that shares a key and may be near, or lies within the distance, is among the hits. Some others
+//! are too: whoever asks compares. Nothing depends on how many shards there are.
 
 mod blocks;
-mod flips;
+mod buckets;
 mod hamming;
+mod hits;
 mod keys;
-mod lines;
+mod masks;
 mod order;
+mod overflow;
 mod plan;
 mod recent;
 mod segment;
@@ -25,8 +30,9 @@ mod spill;
 
 use rayon::prelude::*;
 
-use crate::fingerprint::LookUp;
+use crate::fingerprint::{LookUp, SecondKey};
 use hamming::Hamming;
+pub(super) use hits::Hits;
 use keys::KeyShard;
 pub(super) use recent::Recent;
 
@@ -36,11 +42,13 @@ const PARALLEL_MIN: usize = 2_048;
 /// What a look-up found: the query's number in its batch, and a slot. Ordered by query.
 pub(super) type Hit = (u32, u32);
 
-/// Fingerprints as the index sees them: of each some 64-bit values, which are its keys, or one that is its bits.
+/// Fingerprints as the index sees them: of each some 64-bit values, which are its keys, or one that is its bits; and where
+/// keys have very many centroids the [second key](SecondKey).
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     values: Vec<u64>,
     ends: Vec<u32>,
+    seconds: Vec<u64>,
 }
 
 impl Batch {
@@ -48,11 +56,12 @@ impl Batch {
     pub(super) fn clear(&mut self) {
         self.values.clear();
         self.ends.clear();
+        self.seconds.clear();
     }
 
-    /// Adds a fingerprint, whose values `push` appends to what is there.
-    pub(super) fn push(&mut self, push: impl FnOnce(&mut Vec<u64>)) {
-        push(&mut self.values);
+    /// Adds a fingerprint, whose values `push` appends to what is there; it gives the second key, or 0 where there is none.
+    pub(super) fn push(&mut self, push: impl FnOnce(&mut Vec<u64>) -> u64) {
+        self.seconds.push(push(&mut self.values));
         self.ends.push(u32::try_from(self.values.len()).expect("fewer than 2^32 keys in a batch"));
     }
 
@@ -61,6 +70,7 @@ impl Batch {
         let values = count.checked_sub(1).map_or(0, |last| self.ends[last]);
         self.values.drain(..values as usize);
         self.ends.drain(..count);
+        self.seconds.drain(..count);
         self.ends.iter_mut().for_each(|end| *end -= values);
     }
 
@@ -73,6 +83,12 @@ impl Batch {
     pub(super) fn get(&self, number: usize) -> &[u64] {
         let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.values[start as usize..self.ends[number] as usize]
+    }
+
+    /// The second key of one fingerprint.
+    #[inline]
+    fn second(&self, number: u32) -> u64 {
+        self.seconds[number as usize]
     }
 
     fn is_large(&self) -> bool {
@@ -96,31 +112,41 @@ pub(super) enum Index {
 
 impl Index {
     /// An empty index of at most `shards` shards.
-    pub(super) fn new(look_up: LookUp, shards: usize) -> Self {
+    pub(super) fn new(look_up: LookUp, second: Option<SecondKey>, shards: usize) -> Self {
         let shards = shards.clamp(1, MAX_SHARDS).next_power_of_two();
+        let second = second.map(|second| second.max_distance);
         match look_up {
-            LookUp::Keys => Self::Keys((0..shards).map(|number| KeyShard::new(number, shards)).collect()),
+            LookUp::Keys => {
+                Self::Keys((0..shards).map(|number| KeyShard::new(number, shards, second)).collect())
+            }
             LookUp::Hamming { max_distance, .. } => {
                 Self::Hamming(Box::new(Hamming::new(max_distance, shards)))
             }
         }
     }
 
-    /// Adds to `hits` what may be near each fingerprint of `queries`, ordered, each once.
-    pub(super) fn find(&self, queries: &Batch, hits: &mut Vec<Hit>) {
+    /// Finds what may be near each fingerprint of `queries`. Whenever very many hits have gathered, `keep` takes from them
+    /// what it wants, on the core that walks. What is left at the end is added to `hits`, some more than once; and what was
+    /// kept is given back, by every core its own.
+    pub(super) fn find<K: Default + Send>(
+        &self,
+        queries: &Batch,
+        hits: &mut Vec<Hit>,
+        keep: impl Fn(&mut Vec<Hit>, &mut K) + Sync,
+    ) -> Vec<K> {
         match self {
-            Self::Keys(shards) => gather(shards, queries, hits, KeyShard::find),
-            Self::Hamming(hamming) => hamming.find(queries, hits),
+            Self::Keys(shards) => gather(shards, queries, hits, keep, KeyShard::find),
+            Self::Hamming(hamming) => hamming.find_on_all_cores(queries, hits, keep),
         }
-        hits.sort_unstable();
-        hits.dedup();
     }
 
     /// Enters the fingerprints of `batch` under the slots from `first` on. `bits_of` gives what a slot that is in the
-    /// index already was entered with, for an index that is being laid out anew.
+    /// index already was entered with: its bits, or its second key.
     pub(super) fn insert(&mut self, first: u32, batch: &Batch, bits_of: impl Fn(u32) -> u64 + Sync) {
         match self {
-            Self::Keys(shards) => for_each_shard(shards, batch, |shard| shard.insert(first, batch)),
+            Self::Keys(shards) => {
+                for_each_shard(shards, batch, |shard| shard.insert(first, batch, &bits_of));
+            }
             Self::Hamming(hamming) => hamming.insert(first, batch, bits_of),
         }
     }
@@ -147,25 +173,34 @@ const MAX_SHARDS: usize = 16;
 /// Pieces of an index, each of which grows on its own; a shard owns a row of them.
 const SEGMENTS: usize = 256;
 
-/// Has all shards look up all queries, on several cores where that pays.
-fn gather<S: Sync>(
+/// Has all shards look up all queries, on several cores where that pays. See [`Index::find`].
+fn gather<S: Sync, K: Default + Send>(
     shards: &[S],
     queries: &Batch,
     hits: &mut Vec<Hit>,
-    find: impl Fn(&S, &Batch, &mut Vec<Hit>) + Sync,
-) {
+    keep: impl Fn(&mut Vec<Hit>, &mut K) + Sync,
+    find: impl Fn(&S, &Batch, &mut Hits<'_>) + Sync,
+) -> Vec<K> {
     if shards.len() > 1 && queries.is_large() {
-        let found: Vec<Vec<Hit>> = shards
+        let found: Vec<(Vec<Hit>, K)> = shards
             .par_iter()
             .map(|shard| {
-                let mut hits = Vec::new();
-                find(shard, queries, &mut hits);
-                hits
+                let (mut hits, mut kept) = (Vec::new(), K::default());
+                find(shard, queries, &mut Hits::new(&mut hits, &mut |hits| keep(hits, &mut kept)));
+                (hits, kept)
             })
             .collect();
-        found.into_iter().for_each(|found| hits.extend(found));
+        let kept = found.into_iter().map(|(found, kept)| {
+            hits.extend(found);
+            kept
+        });
+        kept.collect()
     } else {
-        shards.iter().for_each(|shard| find(shard, queries, hits));
+        let mut kept = K::default();
+        let mut hand_on = |hits: &mut Vec<Hit>| keep(hits, &mut kept);
+        let mut hits = Hits::new(hits, &mut hand_on);
+        shards.iter().for_each(|shard| find(shard, queries, &mut hits));
+        vec![kept]
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Multi-index hashing (Norouzi, Punjani & Fleet 2012). The 64 bits are cut into blocks of radius rᵢ with Σ(rᵢ + 1) = *d* + 1:
 //! two fingerprints within distance *d* lie within rᵢ of each other in at least one block *i*, else they would differ
-//! in Σ(rᵢ + 1) > *d* bits. So a centre is entered under its value in each block, and looked for under all values within
+//! in Σ(rᵢ + 1) > *d* bits. So a centroid is entered under its value in each block, and looked for under all values within
 //! rᵢ of each.
 //!
 //! A block of radius 1 can have several tables instead: it is cut into parts, and each table leaves one of them out. The one bit
@@ -10,15 +10,15 @@
 //! blocks cut in three are six tables of 21 bits for distance 3; those of Manku, Jain & Das Sarma 2007, two of five parts, are ten of
 //! 25.)
 //!
-//! Wide blocks have few centres a value and many values within their radius; narrow ones the reverse. Which is quicker
-//! depends on the number of centres, the distance, and on how much fingerprints differ: the plan is the one with the least
+//! Wide blocks have few centroids a value and many values within their radius; narrow ones the reverse. Which is quicker
+//! depends on the number of centroids, the distance, and on how much fingerprints differ: the plan is the one with the least
 //! cost by a simple model, whose constants were measured (`docs/adr/0008-look-ups.md`). It decides about speed
 //! only: every plan finds the same.
 
 use super::order::BitOrder;
 
-/// Cost in nanoseconds of visiting a value of a block, of going on to a list where the line is full, of comparing a
-/// centre found there, of fetching one that seems near and is not, and of comparing one in a row.
+/// Cost in nanoseconds of visiting a value of a block, of going on to a list where the bucket is full, of comparing a
+/// centroid found there, of fetching one that seems near and is not, and of comparing one in a row.
 const VISIT: f64 = 20.0;
 const LIST: f64 = 15.0;
 const COMPARE: f64 = 1.2;
@@ -26,13 +26,13 @@ const FETCH: f64 = 30.0;
 const SCAN: f64 = 1.0;
 /// What a table costs besides: a new page is entered in it as well, and it takes memory.
 const TABLE: f64 = 40.0;
-/// Blocks have no more values than this within their radius: beyond, comparing all centres is quicker anyway.
-const FLIPS_MAX: f64 = 70_000.0;
+/// Blocks have no more values than this within their radius: beyond, comparing all centroids is quicker anyway.
+const MASKS_MAX: f64 = 70_000.0;
 const BLOCKS_MAX: u32 = 8;
 /// Into how many parts a block of radius 1 may be cut; 1: it is not. Two parts are what two blocks are.
 const PARTS: [u32; 3] = [1, 3, 4];
 
-/// The blocks, and the order of bits in which they are telling alike; none where all centres are compared in a row.
+/// The blocks, and the order of bits in which they are telling alike; none where all centroids are compared in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Plan {
     blocks: Vec<Block>,
@@ -60,13 +60,13 @@ pub(super) struct Key {
     block: u32,
     /// Bits of the block below the part that is left out, and bits of that part.
     below: u32,
-    hole: u32,
+    gap: u32,
     /// How many bits may differ.
     pub(super) radius: u32,
 }
 
 impl Plan {
-    /// All centres are compared in a row.
+    /// All centroids are compared in a row.
     pub(super) fn row() -> Self {
         Self { blocks: Vec::new(), order: BitOrder::balanced(&[64], &[0.5; 64]).0 }
     }
@@ -88,7 +88,7 @@ impl Plan {
         (Self { blocks, order }, differ)
     }
 
-    /// Every plan for this distance, with the probability, bit by bit in its order, that two centres differ.
+    /// Every plan for this distance, with the probability, bit by bit in its order, that two centroids differ.
     fn all(max_distance: u32, differ: &[f64; 64]) -> impl Iterator<Item = (Self, [f64; 64])> {
         let most = BLOCKS_MAX.min(max_distance + 1);
         (1..=most).flat_map(move |count| {
@@ -99,46 +99,46 @@ impl Plan {
         })
     }
 
-    /// The quickest plan for `centres` centres, any two of which differ in bit *i* with probability `differ[i]`, and its
+    /// The quickest plan for `centroids` centroids, any two of which differ in bit *i* with probability `differ[i]`, and its
     /// expected nanoseconds a look-up.
-    pub(super) fn choose(centres: usize, max_distance: u32, differ: &[f64; 64]) -> (Self, f64) {
+    pub(super) fn choose(centroids: usize, max_distance: u32, differ: &[f64; 64]) -> (Self, f64) {
         let possible = Self::all(max_distance, differ)
-            .filter(|(plan, _)| plan.blocks.iter().all(|block| block.flips() <= FLIPS_MAX));
+            .filter(|(plan, _)| plan.blocks.iter().all(|block| block.masks() <= MASKS_MAX));
         let costs = possible.map(|(plan, differ)| {
-            let cost = plan.cost_in_order(centres, max_distance, &differ);
+            let cost = plan.cost_in_order(centroids, max_distance, &differ);
             (plan, cost)
         });
-        let row = (Self::row(), centres as f64 * SCAN);
+        let row = (Self::row(), centroids as f64 * SCAN);
         costs.chain([row]).min_by(|(_, a), (_, b)| a.total_cmp(b)).expect("at least one plan")
     }
 
     /// Expected nanoseconds of a look-up.
-    pub(super) fn cost(&self, centres: usize, max_distance: u32, differ: &[f64; 64]) -> f64 {
+    pub(super) fn cost(&self, centroids: usize, max_distance: u32, differ: &[f64; 64]) -> f64 {
         let mut ordered = [0.0; 64];
         for (bit, differ) in differ.iter().enumerate() {
             ordered[self.order.apply(1 << bit).trailing_zeros() as usize] = *differ;
         }
-        self.cost_in_order(centres, max_distance, &ordered)
+        self.cost_in_order(centroids, max_distance, &ordered)
     }
 
-    fn cost_in_order(&self, centres: usize, max_distance: u32, differ: &[f64; 64]) -> f64 {
+    fn cost_in_order(&self, centroids: usize, max_distance: u32, differ: &[f64; 64]) -> f64 {
         if self.is_row() {
-            return centres as f64 * SCAN;
+            return centroids as f64 * SCAN;
         }
         let cost = |key: Key| {
-            let flips = flips(key.width(), key.radius);
+            let masks = masks(key.width(), key.radius);
             let here = key.differ(differ);
-            let compared = centres as f64 * within(&here, key.radius);
+            let compared = centroids as f64 * within(&here, key.radius);
             let rest: Vec<f64> = (0..key.rest_bits()).map(|bit| differ[key.rest_bit(bit) as usize]).collect();
-            let lists = (compared / flips / super::lines::MEAN as f64).min(1.0);
+            let lists = (compared / masks / super::buckets::MEAN as f64).min(1.0);
             TABLE
-                + flips * (VISIT + lists * LIST)
+                + masks * (VISIT + lists * LIST)
                 + compared * (COMPARE + within(&rest, max_distance) * FETCH)
         };
         self.keys().map(cost).sum()
     }
 
-    /// Whether all centres are compared in a row.
+    /// Whether all centroids are compared in a row.
     pub(super) fn is_row(&self) -> bool {
         self.blocks.is_empty()
     }
@@ -153,11 +153,11 @@ impl Plan {
         self.blocks.iter().flat_map(|block| {
             let &Block { shift, width, radius, parts } = block;
             let mut below = 0;
-            let leave_out = move |hole| {
-                below += hole;
-                Key { shift, block: width, below: below - hole, hole, radius: 0 }
+            let leave_out = move |gap| {
+                below += gap;
+                Key { shift, block: width, below: below - gap, gap, radius: 0 }
             };
-            let whole = Key { shift, block: width, below: 0, hole: 0, radius };
+            let whole = Key { shift, block: width, below: 0, gap: 0, radius };
             let one = (parts == 1).then_some(whole);
             one.into_iter().chain(block.part_widths().filter(move |_| parts > 1).map(leave_out))
         })
@@ -176,15 +176,15 @@ impl Block {
     }
 
     /// Values that one look-up asks for.
-    fn flips(&self) -> f64 {
-        if self.parts > 1 { f64::from(self.parts) } else { flips(self.width, self.radius) }
+    fn masks(&self) -> f64 {
+        if self.parts > 1 { f64::from(self.parts) } else { masks(self.width, self.radius) }
     }
 }
 
 impl Key {
     /// Its bits, 1 to 64.
     pub(super) fn width(&self) -> u32 {
-        self.block - self.hole
+        self.block - self.gap
     }
 
     /// A fingerprint's value, moved to the lower end.
@@ -192,10 +192,10 @@ impl Key {
     pub(super) fn of(&self, bits: u64) -> u64 {
         let block = bits >> self.shift & u64::MAX >> (64 - self.block);
         let below = (1 << self.below) - 1;
-        block & below | block >> self.hole & !below
+        block & below | block >> self.gap & !below
     }
 
-    /// Of how many bits, outside the block where there are so many, candidates are compared at first. Few centres have the
+    /// Of how many bits, outside the block where there are so many, candidates are compared at first. Few centroids have the
     /// same long key: fewer bits tell them apart.
     pub(super) fn rest_bits(&self) -> u32 {
         if self.radius == 0 && self.width() > 16 { 24 } else { 32 }
@@ -214,20 +214,20 @@ impl Key {
 
     /// The probabilities of its own bits.
     fn differ(&self, differ: &[f64; 64]) -> Vec<f64> {
-        let hole = self.below..self.below + self.hole;
-        let own = (0..self.block).filter(|bit| !hole.contains(bit));
+        let gap = self.below..self.below + self.gap;
+        let own = (0..self.block).filter(|bit| !gap.contains(bit));
         own.map(|bit| differ[(self.shift + bit) as usize]).collect()
     }
 }
 
 /// Values of so many bits within a radius of any value.
-fn flips(width: u32, radius: u32) -> f64 {
-    let (mut flips, mut ways) = (1.0, 1.0);
+fn masks(width: u32, radius: u32) -> f64 {
+    let (mut masks, mut ways) = (1.0, 1.0);
     for r in 1..=radius.min(width) {
         ways *= f64::from(width - r + 1) / f64::from(r);
-        flips += ways;
+        masks += ways;
     }
-    flips
+    masks
 }
 
 /// The probability that no more bits than `radius` differ, if each does with its own probability.
@@ -248,7 +248,7 @@ impl Plan {
     /// Every plan for this distance that asks for few enough values.
     pub(super) fn all_below(values: f64, max_distance: u32) -> impl Iterator<Item = Self> {
         let plans = Self::all(max_distance, &[0.5; 64]).map(|(plan, _)| plan);
-        plans.filter(move |plan| plan.blocks.iter().map(Block::flips).sum::<f64>() <= values)
+        plans.filter(move |plan| plan.blocks.iter().map(Block::masks).sum::<f64>() <= values)
     }
 }
 
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn blocks_cover_all_bits_and_radii_follow_the_rule() {
-        for max_distance in 0..=16 {
+        for max_distance in 0..=20 {
             for plan in Plan::all_below(f64::INFINITY, max_distance) {
                 let bits = plan.blocks.iter().fold(0, |all, block| {
                     let bits = (u64::MAX >> (64 - block.width)) << block.shift;
@@ -288,13 +288,13 @@ mod tests {
                     .collect();
                 for seed in 0..2_000_u64 {
                     let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(max_distance);
-                    let flips = (0..max_distance).fold(0_u64, |flips, _| {
+                    let changed = (0..max_distance).fold(0_u64, |changed, _| {
                         x = (x ^ x >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-                        flips | 1 << (x >> 58)
+                        changed | 1 << (x >> 58)
                     });
                     assert!(
-                        masks.iter().any(|(mask, radius)| (flips & mask).count_ones() <= *radius),
-                        "{flips:x} by {:?}",
+                        masks.iter().any(|(mask, radius)| (changed & mask).count_ones() <= *radius),
+                        "{changed:x} by {:?}",
                         plan.blocks
                     );
                 }
@@ -318,12 +318,12 @@ mod tests {
 
     #[test]
     fn more_centres_ask_for_wider_blocks() {
-        let widest = |centres, max_distance| {
-            let (plan, _) = Plan::choose(centres, max_distance, &[0.5; 64]);
+        let widest = |centroids, max_distance| {
+            let (plan, _) = Plan::choose(centroids, max_distance, &[0.5; 64]);
             plan.keys().map(|key| key.width()).max().unwrap_or(0)
         };
         assert_eq!(widest(50, 3), 0, "a few are compared in a row");
-        let widths = [1_000, 1_000_000, 10_000_000, 100_000_000].map(|centres| widest(centres, 3));
+        let widths = [1_000, 1_000_000, 10_000_000, 100_000_000].map(|centroids| widest(centroids, 3));
         assert!(widths.windows(2).all(|pair| pair[0] <= pair[1]), "{widths:?}");
         assert!(widths[0] == 16 && widths[3] > 20, "{widths:?}");
         assert_eq!(widest(1 << 20, 0), 64, "equal ones share all bits");

@@ -1,27 +1,24 @@
-//! The centres of the present batch, until the index takes them all at once.
+//! The centroids of the present batch, until the index takes them all at once.
 //!
 //! They are looked at one record at a time, in order, so nothing here is shared out to cores; and for a batch of one
 //! record nothing is done at all.
 
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
-
 use super::{Batch, spread};
-use crate::fingerprint::LookUp;
-use crate::hashed::HashedKey;
+use crate::fingerprint::{LookUp, SecondKey};
+use crate::hashed::HashedMap;
 
 /// Fingerprints in order of coming.
 #[derive(Debug, Default)]
 pub(in crate::cluster) struct Recent {
     values: Batch,
     /// Which of them have each key; of as many as were looked at so far.
-    by_key: HashMap<u64, Vec<u32>, BuildHasherDefault<HashedKey>>,
+    by_key: HashedMap<Vec<u32>>,
     entered: usize,
 }
 
 impl Recent {
     /// Adds a fingerprint.
-    pub(in crate::cluster) fn push(&mut self, push: impl FnOnce(&mut Vec<u64>)) {
+    pub(in crate::cluster) fn push(&mut self, push: impl FnOnce(&mut Vec<u64>) -> u64) {
         self.values.push(push);
     }
 
@@ -42,8 +39,15 @@ impl Recent {
         self.entered = 0;
     }
 
-    /// The numbers of those that may be near a fingerprint of these values, each once.
-    pub(in crate::cluster) fn find(&mut self, values: &[u64], look_up: LookUp) -> Vec<u32> {
+    /// The numbers of those that may be near a fingerprint of these values and this second key, each once.
+    pub(in crate::cluster) fn find(
+        &mut self,
+        values: &[u64],
+        second: u64,
+        look_up: LookUp,
+        second_key: Option<SecondKey>,
+    ) -> Vec<u32> {
+        let max_distance = second_key.map_or(64, |second| second.max_distance);
         let mut found: Vec<u32> = match look_up {
             LookUp::Hamming { max_distance, .. } => {
                 let near = |bits: u64| values.iter().any(|asked| (bits ^ asked).count_ones() <= max_distance);
@@ -56,7 +60,9 @@ impl Recent {
                     }
                 }
                 self.entered = self.values.len();
-                values.iter().filter_map(|key| self.by_key.get(&spread(*key))).flatten().copied().collect()
+                let near = |number: &u32| (self.values.second(*number) ^ second).count_ones() <= max_distance;
+                let found = values.iter().filter_map(|key| self.by_key.get(&spread(*key))).flatten();
+                found.copied().filter(near).collect()
             }
         };
         found.sort_unstable();

@@ -5,15 +5,13 @@
 //! table is filled in one pass, and the table may be nearly full: 15 of 16 at most, 13 of 16 when it has grown.
 //!
 //! A hash with many slots (a passage that half of a site shares) would push its neighbours far from their homes:
-//! one with more than [`CROWD`] keeps them in a list of its own.
+//! one with more than [`SLOTS_MAX`] keeps them in an [overflow list](Overflow) of its own.
 
-use std::collections::{HashMap, VecDeque};
-use std::hash::BuildHasherDefault;
-
-use crate::hashed::HashedKey;
+use super::overflow::Overflow;
+use crate::hashed::HashedMap;
 
 /// Slots under one hash that the table itself holds.
-const CROWD: usize = 16;
+const SLOTS_MAX: usize = 16;
 /// What a segment holds at first.
 const SMALLEST: usize = 16;
 /// Room for entries that do not fit before the end.
@@ -30,15 +28,22 @@ pub(super) struct Segment {
     entries: Vec<Entry>,
     homes: usize,
     taken: usize,
-    /// The slots of hashes that came to have more than [`CROWD`].
-    crowds: HashMap<u64, VecDeque<u32>, BuildHasherDefault<HashedKey>>,
+    /// The slots of hashes that came to have more than [`SLOTS_MAX`].
+    overflow: HashedMap<Overflow>,
 }
 
 impl Segment {
-    /// Enters `slot` under `hash`, which is below `u32::MAX`.
-    pub(super) fn insert(&mut self, hash: u32, slot: u32) {
-        if let Some(crowd) = self.crowd_mut(hash) {
-            crowd.push_back(slot);
+    /// Enters `slot`, which is younger than all others, under `hash`, which is below `u32::MAX`. For its second key, and those
+    /// of others here, see [`Overflow::push`].
+    pub(super) fn insert(
+        &mut self,
+        hash: u32,
+        slot: u32,
+        second_distance: Option<u32>,
+        second_of: &(impl Fn(u32) -> u64 + Sync),
+    ) {
+        if let Some(overflow) = self.overflow_mut(hash) {
+            overflow.push(slot, second_distance, second_of);
             return;
         }
         if (self.taken + 1) * 16 > self.homes * 15 {
@@ -50,8 +55,8 @@ impl Segment {
         while self.entries[at] < entry {
             at += 1;
         }
-        if at - first == CROWD && hash_of(self.entries[first]) == hash {
-            self.make_crowd(hash, first, slot);
+        if self.is_full(hash, first) {
+            self.move_out(hash, first, slot);
             return;
         }
         let free = (at..).find(|free| self.entries.get(*free).is_none_or(|entry| *entry == FREE));
@@ -66,15 +71,15 @@ impl Segment {
         self.taken += 1;
     }
 
-    /// Takes out `slot`, which was entered under `hash`.
-    pub(super) fn remove(&mut self, hash: u32, slot: u32) {
-        if let Some(crowd) = self.crowd_mut(hash) {
-            // Slots leave in the order in which they came: this is the first one, or nearly so.
-            if let Some(at) = crowd.iter().position(|other| *other == slot) {
-                crowd.remove(at);
-            }
-            if crowd.is_empty() {
-                self.crowds.remove(&u64::from(hash));
+    /// Takes out `slot`, the oldest, which was entered under `hash` with the second key `second`.
+    pub(super) fn remove(&mut self, hash: u32, slot: u32, second: u64) {
+        if let Some(overflow) = self.overflow_mut(hash) {
+            overflow.remove(slot, second);
+            if overflow.len() == 0 {
+                self.overflow.remove(&u64::from(hash));
+                if self.overflow.len() * 4 < self.overflow.capacity() {
+                    self.overflow.shrink_to(self.overflow.len() * 2);
+                }
             }
             return;
         }
@@ -91,40 +96,51 @@ impl Segment {
         }
     }
 
-    /// The slots under `hash`.
+    /// The slots under `hash`, but for those of an [overflow list](Self::overflow).
     #[inline]
     pub(super) fn get(&self, hash: u32) -> impl Iterator<Item = u32> + '_ {
-        let crowd = if self.crowds.is_empty() { None } else { self.crowds.get(&u64::from(hash)) };
         let from = self.first_from(hash);
         let rest = self.entries.get(from..).unwrap_or_default();
         let here = rest.iter().take_while(move |entry| hash_of(**entry) == hash);
-        here.map(|entry| *entry as u32).chain(crowd.into_iter().flatten().copied())
+        here.map(|entry| *entry as u32)
+    }
+
+    /// The overflow list of `hash`, if there is one.
+    #[inline]
+    pub(super) fn overflow(&self, hash: u32) -> Option<&Overflow> {
+        if self.overflow.is_empty() { None } else { self.overflow.get(&u64::from(hash)) }
     }
 
     /// Reads the place where `hash` would stand, so that it is in the cache when it is asked for.
     #[inline]
-    pub(super) fn touch(&self, hash: u32) -> u64 {
+    pub(super) fn prefetch(&self, hash: u32) -> u64 {
         self.entries.get(self.home(hash)).copied().unwrap_or(0)
     }
 
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
-        let crowds = self.crowds.values().map(|crowd| 64 + crowd.capacity() * 4).sum::<usize>();
-        self.entries.capacity() * size_of::<Entry>() + crowds
+        let overflow = self.overflow.values().map(|overflow| 16 + overflow.bytes()).sum::<usize>();
+        self.entries.capacity() * size_of::<Entry>() + overflow
     }
 
     #[inline]
-    fn crowd_mut(&mut self, hash: u32) -> Option<&mut VecDeque<u32>> {
-        if self.crowds.is_empty() { None } else { self.crowds.get_mut(&u64::from(hash)) }
+    fn overflow_mut(&mut self, hash: u32) -> Option<&mut Overflow> {
+        if self.overflow.is_empty() { None } else { self.overflow.get_mut(&u64::from(hash)) }
+    }
+
+    /// Whether `hash`, whose first entry is at `first`, has as many slots as the table holds of one hash.
+    #[inline]
+    fn is_full(&self, hash: u32, first: usize) -> bool {
+        self.entries.get(first + SLOTS_MAX - 1).is_some_and(|last| hash_of(*last) == hash)
     }
 
     /// Moves the entries of `hash`, which begin at `first`, into a list of their own, and adds `slot`.
-    fn make_crowd(&mut self, hash: u32, first: usize, slot: u32) {
-        let mut crowd: VecDeque<u32> = self.get(hash).collect();
-        let length = crowd.len();
-        crowd.push_back(slot);
+    fn move_out(&mut self, hash: u32, first: usize, slot: u32) {
+        let mut slots: Vec<u32> = self.get(hash).collect();
+        let length = slots.len();
+        slots.push(slot);
         self.take_out(first, length);
-        self.crowds.insert(u64::from(hash), crowd);
+        self.overflow.insert(u64::from(hash), Overflow::new(slots));
     }
 
     /// Where the first entry of `hash` stands or would stand.
@@ -193,11 +209,23 @@ fn hash_of(entry: Entry) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
+
     use proptest::prelude::*;
 
     use super::*;
 
     impl Segment {
+        /// All slots under `hash`, whatever their second key.
+        fn all(&self, hash: u32) -> Vec<u32> {
+            let mut found: Vec<u32> = self.get(hash).collect();
+            if let Some(overflow) = self.overflow(hash) {
+                overflow.find(0, |slot| found.push(slot));
+            }
+            found.sort_unstable();
+            found
+        }
+
         /// Whether every entry stands where the invariant wants it.
         fn is_sound(&self) -> bool {
             let taken: Vec<(usize, Entry)> =
@@ -223,28 +251,25 @@ mod tests {
             hashes in prop::collection::vec(prop_oneof![any::<u32>(), Just(u32::MAX - 1), Just(0)], 40),
         ) {
             let mut segment = Segment::default();
-            let mut map: HashMap<u32, VecDeque<u32>> = HashMap::new();
+            let second = |slot: u32| u64::from(slot).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let mut map = std::collections::HashMap::<u32, VecDeque<u32>>::new();
             for (slot, (insert, few, many)) in (0..).zip(events) {
                 let hash = hashes[if slot % 3 == 0 { few } else { many } as usize].min(u32::MAX - 1);
                 let slots = map.entry(hash).or_default();
                 if insert || slots.is_empty() {
-                    segment.insert(hash, slot);
+                    segment.insert(hash, slot, Some(16), &second);
                     slots.push_back(slot);
                 } else if let Some(oldest) = slots.pop_front() {
-                    segment.remove(hash, oldest);
+                    segment.remove(hash, oldest, second(oldest));
                 }
-                let mut found: Vec<u32> = segment.get(hash).collect();
-                found.sort_unstable();
-                prop_assert_eq!(found, map[&hash].iter().copied().collect::<Vec<_>>());
+                prop_assert_eq!(segment.all(hash), map[&hash].iter().copied().collect::<Vec<_>>());
                 prop_assert!(segment.is_sound());
             }
-            let crowded: usize = segment.crowds.values().map(VecDeque::len).sum();
-            prop_assert_eq!(segment.taken + crowded, map.values().map(VecDeque::len).sum::<usize>());
+            let overflow: usize = segment.overflow.values().map(Overflow::len).sum();
+            prop_assert_eq!(segment.taken + overflow, map.values().map(VecDeque::len).sum::<usize>());
             for (hash, slots) in map {
-                let mut found: Vec<u32> = segment.get(hash).collect();
-                found.sort_unstable();
-                prop_assert_eq!(found, Vec::from(slots));
-                segment.remove(hash, u32::MAX); // what is not there
+                prop_assert_eq!(segment.all(hash), Vec::from(slots));
+                segment.remove(hash, u32::MAX, 0); // what is not there
             }
         }
     }
@@ -256,16 +281,17 @@ mod tests {
         let mut segment = Segment::default();
         let hash = |slot: u32| slot.wrapping_mul(0x9e37_79b1).min(u32::MAX - 1);
         let cap = 20_000;
-        (0..cap).for_each(|slot| segment.insert(hash(slot), slot));
+        let second = |_| 0;
+        (0..cap).for_each(|slot| segment.insert(hash(slot), slot, None, &second));
         let full = segment.bytes();
         for slot in cap..10 * cap {
-            segment.remove(hash(slot - cap), slot - cap);
-            segment.insert(hash(slot), slot);
+            segment.remove(hash(slot - cap), slot - cap, 0);
+            segment.insert(hash(slot), slot, None, &second);
         }
         assert!(segment.bytes() <= full + full / 8, "{} bytes, {full} when full", segment.bytes());
         assert!(full < cap as usize * 11, "{full} bytes for {cap} entries");
         assert!(segment.get(hash(10 * cap - 1)).any(|slot| slot == 10 * cap - 1));
-        (9 * cap..10 * cap).for_each(|slot| segment.remove(hash(slot), slot));
+        (9 * cap..10 * cap).for_each(|slot| segment.remove(hash(slot), slot, 0));
         assert!(segment.taken == 0 && segment.bytes() < 2_000, "{} bytes", segment.bytes());
     }
 }

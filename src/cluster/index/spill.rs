@@ -1,12 +1,21 @@
-//! What did not fit into lines: a list for each, all in one arena.
+//! What did not fit into buckets: a list for each, all in one arena.
 //!
-//! How much room a list has follows from its length, so a line needs to know no more than where it begins and how long
+//! How much room a list has follows from its length, so a bucket needs to know no more than where it begins and how long
 //! it is. Lists that outgrow their room move to the arena's end. What they leave behind is free until a quarter of the arena
 //! is: then all lists move to a new one.
+//!
+//! Of a long list the arena notes where each one stands, so that eviction need not search it: the order in which
+//! fingerprints came is lost when the last one takes the place of one that leaves.
 
-/// Values in a cache line, and lines of a list that are fetched ahead.
+use super::spread;
+use crate::hashed::HashedMap;
+
+/// Values in a cache bucket, and buckets of a list that are fetched ahead.
 const LINE: usize = 16;
 const TOUCHED_LINES: usize = 16;
+
+/// Fingerprints from which on a list is long.
+const LONG: u32 = 64;
 
 /// What is looked for: values that differ from `bits` in few of the bits of `mask`.
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +33,7 @@ impl Wanted {
     }
 }
 
-/// What does not fit into a line.
+/// What does not fit into a bucket.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Spill {
     /// Where in the arena it begins.
@@ -47,6 +56,11 @@ pub(super) struct Spills {
     slots: Vec<u32>,
     /// Places that no list has room in.
     free: usize,
+    /// By slot: which one of its list it is, for those in long lists.
+    places: HashedMap<u32>,
+    /// Places that were looked at to find what is to be removed.
+    #[cfg(test)]
+    visited: usize,
 }
 
 impl Spills {
@@ -67,11 +81,21 @@ impl Spills {
         let at = (spill.start + length) as usize;
         (self.bits[at], self.slots[at]) = (bits, slot);
         spill.length += 1;
+        if spill.length == LONG {
+            self.note_places(*spill);
+        } else if spill.length > LONG {
+            self.places.insert(spread(slot.into()), length);
+        }
     }
 
     /// Takes the last one from a list.
     pub(super) fn pop(&mut self, spill: &mut Spill) -> Option<(u32, u32)> {
         let last = spill.range().last()?;
+        if spill.length == LONG {
+            self.forget_places(*spill);
+        } else if spill.length > LONG {
+            self.places.remove(&spread(self.slots[last].into()));
+        }
         spill.length -= 1;
         self.free += (room(spill.length + 1) - room(spill.length)) as usize;
         Some((self.bits[last], self.slots[last]))
@@ -79,15 +103,55 @@ impl Spills {
 
     /// Takes `slot` from a list; false if it is not there.
     pub(super) fn remove(&mut self, spill: &mut Spill, slot: u32) -> bool {
-        let Some(at) = spill.range().find(|at| self.slots[*at] == slot) else { return false };
+        let Some(place) = self.place_of(*spill, slot) else { return false };
         let Some(last) = self.pop(spill) else { return false };
-        (self.bits[at], self.slots[at]) = last;
+        if place < spill.length {
+            let at = (spill.start + place) as usize;
+            (self.bits[at], self.slots[at]) = last;
+            if spill.length >= LONG {
+                self.places.remove(&spread(slot.into()));
+                self.places.insert(spread(last.1.into()), place);
+            }
+        }
         true
+    }
+
+    /// Which one of this list `slot` is.
+    fn place_of(&mut self, spill: Spill, slot: u32) -> Option<u32> {
+        let in_list = &self.slots[spill.range()];
+        if spill.length >= LONG {
+            let place = *self.places.get(&spread(slot.into()))?;
+            return (in_list.get(place as usize) == Some(&slot)).then_some(place);
+        }
+        #[cfg(test)]
+        {
+            self.visited += in_list.len();
+        }
+        (0..).zip(in_list).find(|(_, other)| **other == slot).map(|(place, _)| place)
+    }
+
+    /// Notes where each one of a list stands that has become long.
+    fn note_places(&mut self, spill: Spill) {
+        let slots = self.slots[spill.range()].iter();
+        self.places.extend(slots.zip(0..).map(|(slot, place)| (spread((*slot).into()), place)));
+    }
+
+    /// Forgets where those of a list stand that is no longer long.
+    fn forget_places(&mut self, spill: Spill) {
+        for slot in &self.slots[spill.range()] {
+            self.places.remove(&spread((*slot).into()));
+        }
+        if self.places.len() * 4 < self.places.capacity() {
+            self.places.shrink_to(self.places.len() * 2);
+        }
     }
 
     /// Gives up a list.
     pub(super) fn drop(&mut self, spill: Spill) {
         self.free += room(spill.length) as usize;
+        if spill.length >= LONG {
+            self.forget_places(spill);
+        }
     }
 
     /// Whether enough is free to move all lists with [`Self::take_over`].
@@ -110,21 +174,25 @@ impl Spills {
             to.extend_from_slice(&from[spill.range()]);
             to.resize(end, 0);
         }
-        Spill { start: start as u32, ..spill }
+        let spill = Spill { start: start as u32, ..spill };
+        if spill.length >= LONG {
+            self.note_places(spill);
+        }
+        spill
     }
 
-    /// Fetches the first line of a list.
+    /// Fetches the first bucket of a list.
     #[inline(always)]
-    pub(super) fn touch(&self, spill: Spill) -> u32 {
+    pub(super) fn prefetch(&self, spill: Spill) -> u32 {
         self.bits.get(spill.start as usize).copied().unwrap_or(0)
     }
 
-    /// Fetches some lines more of a long list; the processor sees by itself that the rest follows.
+    /// Fetches some buckets more of a long list; the processor sees by itself that the rest follows.
     #[inline(always)]
-    pub(super) fn touch_more(&self, spill: Spill) -> u32 {
-        let lines = (spill.length as usize).div_ceil(LINE).min(TOUCHED_LINES);
-        let line = |line| self.bits.get(spill.start as usize + line * LINE).copied().unwrap_or(0);
-        (1..lines).fold(0, |touched, number| touched ^ line(number))
+    pub(super) fn prefetch_more(&self, spill: Spill) -> u32 {
+        let buckets = (spill.length as usize).div_ceil(LINE).min(TOUCHED_LINES);
+        let bucket = |bucket| self.bits.get(spill.start as usize + bucket * LINE).copied().unwrap_or(0);
+        (1..buckets).fold(0, |touched, number| touched ^ bucket(number))
     }
 
     /// Calls `found` with the places of what may be near.
@@ -159,7 +227,7 @@ impl Spills {
 
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
-        (self.bits.capacity() + self.slots.capacity()) * 4
+        (self.bits.capacity() + self.slots.capacity()) * 4 + self.places.capacity() * 16
     }
 
     /// Makes room for so many more: by an eighth and not to double.
@@ -236,6 +304,39 @@ mod tests {
                 prop_assert_eq!(taken + spills.free, spills.bits.len());
             }
         }
+    }
+
+    /// Taking out one after the other of a long list looked at all that had come later: a table at its cap took time in
+    /// proportion to the square of what stands under one key.
+    #[test]
+    fn eviction_does_not_search_a_long_list() {
+        let visited_at = |cap: u32| {
+            let (mut spills, mut lists) = (Spills::default(), [Spill::default(); 2]);
+            // Two lists in turn, as two keys may share a piece.
+            let list = |slot: u32| (slot % 2) as usize;
+            (0..cap).for_each(|slot| spills.push(&mut lists[list(slot)], 0, slot));
+            // At its cap, then fewer and fewer, then more and more, and at last until nothing is left.
+            let (mut oldest, mut end) = (0, cap);
+            for (remove, insert, rounds) in
+                [(1, 1, 5 * cap), (2, 1, cap / 2), (1, 2, cap / 4), (1, 0, 3 * cap / 4)]
+            {
+                for _ in 0..rounds {
+                    for _ in 0..remove {
+                        assert!(spills.remove(&mut lists[list(oldest)], oldest));
+                        oldest += 1;
+                    }
+                    for _ in 0..insert {
+                        spills.push(&mut lists[list(end)], 0, end);
+                        end += 1;
+                    }
+                }
+            }
+            assert_eq!(end - oldest, lists[0].length + lists[1].length);
+            (lists.iter().map(|list| list.length).sum::<u32>() == 0, spills.visited, spills.places.len())
+        };
+        let (once, twice) = (visited_at(2_000), visited_at(4_000));
+        assert!(once.0 && once.2 == 0, "all have left, and nothing is noted of them");
+        assert!(twice.1 <= once.1, "{} and {} places looked at", once.1, twice.1);
     }
 
     #[test]

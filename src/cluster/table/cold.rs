@@ -1,7 +1,7 @@
-//! What only duplicates, expiry and saving read of a centre: offset and time of founding, digest, what is left of the
+//! What only duplicates, expiry and saving read of a centroid: offset and time of founding, digest, what is left of the
 //! fingerprint, page id and url.
 //!
-//! Blocks of [`BLOCK`] centres, in order of founding. A full block is sealed: ids and urls, which resemble one another, are
+//! Blocks of [`BLOCK`] centroids, in order of founding. A full block is sealed: ids and urls, which resemble one another, are
 //! compressed together; the rest, which does not, stays as it is and is read without that.
 
 use std::collections::VecDeque;
@@ -9,27 +9,27 @@ use std::collections::VecDeque;
 use zstd::bulk::{Compressor, Decompressor};
 
 use super::Centroid;
-use crate::page::timestamp::Timestamp;
+use crate::record::timestamp::Timestamp;
 use crate::varint::{push_varint, take_varint};
 
-/// Centres in a block.
+/// Centroids in a block.
 const BLOCK: usize = 128;
 /// Level of zstd: higher ones take several times as long for a few bytes.
 const LEVEL: i32 = 1;
 const IN_MEMORY: &str = "a block that was written here";
 
-/// All centres.
+/// All centroids.
 #[derive(Default)]
 pub(super) struct Cold {
     sealed: VecDeque<Sealed>,
     open: Open,
     codec: Codec,
-    /// Number of the oldest centre, and of the one that will come next.
+    /// Number of the oldest centroid, and of the one that will come next.
     first: u64,
     end: u64,
 }
 
-/// What is kept of one centre.
+/// What is kept of one centroid.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ColdCentroid<'a> {
     pub(super) log_offset: u64,
@@ -83,7 +83,7 @@ impl Default for Codec {
 }
 
 impl Cold {
-    /// Adds a centre, of whose fingerprint only `rest` is kept.
+    /// Adds a centroid, of whose fingerprint only `rest` is kept.
     pub(super) fn push(&mut self, centroid: &Centroid, rest: &[u8]) {
         self.open.push(centroid, rest);
         self.end += 1;
@@ -92,7 +92,7 @@ impl Cold {
         }
     }
 
-    /// Takes the oldest centre out.
+    /// Takes the oldest centroid out.
     pub(super) fn pop(&mut self) {
         if self.first == self.end {
             return;
@@ -103,13 +103,13 @@ impl Cold {
         }
     }
 
-    /// The centre of this number, but for its texts.
+    /// The centroid of this number, but for its texts.
     pub(super) fn get(&self, number: u64) -> Option<ColdCentroid<'_>> {
         let (records, at) = self.records(number)?;
         Records::new(records).nth(at)
     }
 
-    /// Page id and url of the centre of this number.
+    /// Page id and url of the centroid of this number.
     pub(super) fn texts(&mut self, number: u64) -> Option<(Box<str>, Box<str>)> {
         let (_, at) = self.records(number)?;
         let sealed = self.sealed.get(self.place_of(number / BLOCK as u64));
@@ -117,7 +117,7 @@ impl Cold {
         Texts(&texts).nth(at).map(|(page_id, url)| (page_id.into(), url.into()))
     }
 
-    /// All centres, block by block: the number of a block's first one, and the centres, whose fingerprints are only what
+    /// All centroids, block by block: the number of a block's first one, and the centroids, whose fingerprints are only what
     /// is kept here.
     pub(super) fn blocks(&self) -> impl Iterator<Item = (u64, Vec<Centroid>)> + '_ {
         let blocks = self.first / BLOCK as u64..self.end.div_ceil(BLOCK as u64);

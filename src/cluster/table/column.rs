@@ -1,4 +1,4 @@
-//! One small value a centre, which is mostly the same for all of a block.
+//! One small value a centroid, which is mostly the same for all of a block.
 
 /// Values in a row; where all are the same, one is kept.
 #[derive(Debug)]

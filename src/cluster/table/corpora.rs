@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// A corpus and fingerprint hash that has centres.
+/// A corpus and fingerprint hash that has centroids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CorpusId(pub(super) u32);
 
@@ -16,7 +16,7 @@ impl CorpusId {
     }
 }
 
-/// All that have centres.
+/// All that have centroids.
 #[derive(Debug, Default)]
 pub(super) struct Corpora {
     /// By name: the fingerprint hashes and their numbers.
@@ -36,7 +36,7 @@ struct Entry {
 }
 
 impl Corpora {
-    /// The number of a corpus, if it has centres.
+    /// The number of a corpus, if it has centroids.
     #[inline]
     pub(super) fn find(&self, name: &str, fingerprint_hash: u64) -> Option<CorpusId> {
         if let Some(last) = self.last
@@ -48,7 +48,7 @@ impl Corpora {
         ids.iter().find(|(hash, _)| *hash == fingerprint_hash).map(|(_, id)| *id)
     }
 
-    /// Counts a centre in.
+    /// Counts a centroid in.
     pub(super) fn enter(&mut self, name: &str, fingerprint_hash: u64) -> CorpusId {
         let id = self.find(name, fingerprint_hash).unwrap_or_else(|| {
             let entry = Entry { name: name.into(), fingerprint_hash, centroids: 0 };
@@ -70,7 +70,7 @@ impl Corpora {
         id
     }
 
-    /// Counts a centre out. A corpus without any is forgotten.
+    /// Counts a centroid out. A corpus without any is forgotten.
     pub(super) fn leave(&mut self, id: CorpusId) {
         let entry = &mut self.entries[id.0 as usize];
         entry.centroids -= 1;

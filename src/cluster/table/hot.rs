@@ -1,6 +1,6 @@
-//! What every look-up reads of a centre: its corpus, and the part of its fingerprint that is compared.
+//! What every look-up reads of a centroid: its corpus, and the part of its fingerprint that is compared.
 //!
-//! Blocks of [`BLOCK`] centres, in order of founding; fingerprints of one length, as SimHashes have, stand one after
+//! Blocks of [`BLOCK`] centroids, in order of founding; fingerprints of one length, as SimHashes have, stand one after
 //! the other without anything between them.
 
 use std::collections::VecDeque;
@@ -8,14 +8,14 @@ use std::collections::VecDeque;
 use super::column::Column;
 use super::corpora::CorpusId;
 
-/// Centres in a block.
+/// Centroids in a block.
 const BLOCK: usize = 4_096;
 
-/// All centres.
+/// All centroids.
 #[derive(Debug, Default)]
 pub(super) struct Hot {
     blocks: VecDeque<Block>,
-    /// Number of the oldest centre, and of the one that will come next.
+    /// Number of the oldest centroid, and of the one that will come next.
     first: u64,
     end: u64,
 }
@@ -31,22 +31,22 @@ struct Block {
 }
 
 impl Hot {
-    /// Centres in it.
+    /// Centroids in it.
     pub(super) fn len(&self) -> usize {
         (self.end - self.first) as usize
     }
 
-    /// Number of the oldest centre, if there is one.
+    /// Number of the oldest centroid, if there is one.
     pub(super) fn first(&self) -> u64 {
         self.first
     }
 
-    /// Number of the next centre.
+    /// Number of the next centroid.
     pub(super) fn end(&self) -> u64 {
         self.end
     }
 
-    /// Adds a centre; its number.
+    /// Adds a centroid; its number.
     pub(super) fn push(&mut self, corpus: CorpusId, compared: &[u8]) -> u64 {
         if self.end.is_multiple_of(BLOCK as u64) {
             // As long as the last one, if that was full.
@@ -59,7 +59,7 @@ impl Hot {
         self.end - 1
     }
 
-    /// Takes the oldest centre out.
+    /// Takes the oldest centroid out.
     pub(super) fn pop(&mut self) {
         if self.first == self.end {
             return;
@@ -70,7 +70,7 @@ impl Hot {
         }
     }
 
-    /// The centre of this number.
+    /// The centroid of this number.
     #[inline]
     pub(super) fn get(&self, number: u64) -> Option<(CorpusId, &[u8])> {
         if !(self.first..self.end).contains(&number) {

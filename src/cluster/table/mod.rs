@@ -1,19 +1,20 @@
-//! The centroid table of one log partition: all its centres in order of founding, and the index that finds them.
+//! The centroid table of one log partition: all its centroids in order of founding, and the index that finds them.
 //!
 //! ```text
 //! fingerprint ─► index ─► slots ─► hot: compared part ─► near ─► cold: id, url, digest, bands
 //!                every look-up                            duplicates only
 //! ```
-//! A centre's number counts all centres from the first one on; its slot is that modulo 2^32. Centres leave in the order
+//! A centroid's number counts all centroids from the first one on; its slot is that modulo 2^32. Centroids leave in the order
 //! in which they came, so everything is kept in queues of blocks, and a slot is found by subtraction.
 //!
-//! Centres of all corpora stand in one table; those of other corpora and fingerprint settings never match. Their keys and
+//! Centroids of all corpora stand in one table; those of other corpora and fingerprint settings never match. Their keys and
 //! bits are mixed with a number of their own, so that they seldom meet in the index either.
 
 mod cold;
 mod column;
 mod corpora;
 mod hot;
+mod nearest;
 
 use std::hint::black_box;
 
@@ -21,20 +22,23 @@ use rayon::prelude::*;
 
 use super::index::{Batch, Hit, Index, Recent};
 use crate::fingerprint::{Detector, LookUp};
-use crate::page::timestamp::Timestamp;
+use crate::record::timestamp::Timestamp;
 use cold::{Cold, ColdCentroid};
 use corpora::{Corpora, CorpusId};
 use hot::Hot;
+pub(super) use nearest::Nearest;
 
 /// Hits that are fetched at once.
 const AHEAD: usize = 64;
+/// Hits of one query from which on they are compared together.
+const TOGETHER_MIN: usize = 4;
 /// Below this many hits a batch is compared on one core.
 const PARALLEL_MIN: usize = 256;
 
-/// A cluster's centre.
+/// A cluster's centroid.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Centroid {
-    /// Where its page stands in the log: the older centre has the smaller offset.
+    /// Where its page stands in the log: the older centroid has the smaller offset.
     pub log_offset: u64,
     /// Log time of its founding.
     pub log_time: Option<Timestamp>,
@@ -48,14 +52,14 @@ pub struct Centroid {
     pub url: Box<str>,
 }
 
-/// A centre that may be near. The nearest comes first, and of equally near ones the oldest.
+/// A centroid that may be near. The nearest comes first, and of equally near ones the oldest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Near {
     /// The query's number in its batch.
     pub query: u32,
     /// In the detector's unit.
     pub distance: u32,
-    /// The centre's number.
+    /// The centroid's number.
     pub number: u64,
 }
 
@@ -86,7 +90,7 @@ pub(super) struct Table {
     hot: Hot,
     cold: Cold,
     one_core: bool,
-    /// The youngest centres, which are not in `index` yet.
+    /// The youngest centroids, which are not in `index` yet.
     recent: Recent,
     /// Scratch space.
     batch: Batch,
@@ -105,7 +109,7 @@ impl Table {
     pub(super) fn new(detector: &dyn Detector, shards: usize) -> Self {
         Self {
             corpora: Corpora::default(),
-            index: Index::new(detector.look_up(), shards),
+            index: Index::new(detector.look_up(), detector.second_key(), shards),
             hot: Hot::default(),
             cold: Cold::default(),
             one_core: shards <= 1,
@@ -115,59 +119,122 @@ impl Table {
         }
     }
 
-    /// Centres in the table.
+    /// Centroids in the table.
     pub(super) fn len(&self) -> usize {
         self.hot.len()
     }
 
-    /// Number of the oldest centre, if there is one.
+    /// Number of the oldest centroid, if there is one.
     pub(super) fn first(&self) -> u64 {
         self.hot.first()
     }
 
-    /// Offset and log time of a centre's founding.
+    /// Offset and log time of a centroid's founding.
     pub(super) fn founded(&self, number: u64) -> Option<(u64, Option<Timestamp>)> {
         self.cold.get(number).map(|cold| (cold.log_offset, cold.log_time))
     }
 
-    /// All centres that may be near each query, ordered, but for those that were added since [`Self::settle`].
-    pub(super) fn find(&mut self, queries: &[Option<Query<'_>>], detector: &dyn Detector) -> Vec<Near> {
+    /// The nearest few centroids of each query, but for those that were added since [`Self::settle`].
+    pub(super) fn find(&mut self, queries: &[Option<Query<'_>>], detector: &dyn Detector) -> Nearest {
         let (mut batch, mut hits) = (std::mem::take(&mut self.batch), std::mem::take(&mut self.hits));
         let corpora = self.probes(queries, detector, &mut batch);
         hits.clear();
-        self.index.find(&batch, &mut hits);
-        let compare = |hit: &Hit| self.compare(*hit, queries, &corpora, detector);
-        let mut near: Vec<Near> = if self.one_core || hits.len() < PARALLEL_MIN {
-            let chunks = hits.chunks(AHEAD);
-            chunks.flat_map(|some| self.fetch(some).iter().filter_map(compare)).collect()
-        } else {
-            let chunks = hits.par_chunks(AHEAD);
-            chunks.flat_map_iter(|some| self.fetch(some).iter().filter_map(compare)).collect()
+        let asked = Asked { queries, corpora: &corpora, detector };
+        let keep = |hits: &mut Vec<Hit>, nearest: &mut Nearest| {
+            in_order(hits).chunks(AHEAD).for_each(|some| self.compare(some, asked, nearest.as_mut()));
+            nearest.keep_nearest();
+            hits.clear();
         };
-        near.sort_unstable();
+        let kept = self.index.find(&batch, &mut hits, keep);
+        let mut nearest = Nearest::default();
+        kept.into_iter().for_each(|kept| nearest.merge(kept));
+        if self.one_core || hits.len() < PARALLEL_MIN {
+            keep(&mut hits, &mut nearest);
+        } else {
+            let compared = in_order(&mut hits).par_chunks(AHEAD).map(|some| {
+                let mut near = Vec::new();
+                self.compare(some, asked, &mut near);
+                near
+            });
+            let near: Vec<Vec<Near>> = compared.collect();
+            near.into_iter().for_each(|near| nearest.as_mut().extend(near));
+            nearest.keep_nearest();
+        }
         (self.batch, self.hits) = (batch, hits);
-        near
+        nearest
     }
 
-    /// The centres added since [`Self::settle`] that may be near `query`, ordered.
+    /// The nearest centroid that is near in full and has `first` or a greater number; of equally near ones the oldest. Those
+    /// that were added since [`Self::settle`] do not count. For the few queries of whose near centroids all that were kept
+    /// have gone.
+    pub(super) fn find_nearest(
+        &mut self,
+        query: Query<'_>,
+        first: u64,
+        detector: &dyn Detector,
+    ) -> Option<Near> {
+        let (mut batch, mut hits) = (std::mem::take(&mut self.batch), std::mem::take(&mut self.hits));
+        let queries = [Some(query)];
+        let corpora = self.probes(&queries, detector, &mut batch);
+        hits.clear();
+        let asked = Asked { queries: &queries, corpora: &corpora, detector };
+        let keep = |hits: &mut Vec<Hit>, nearest: &mut Option<Near>| {
+            let mut near = Vec::new();
+            for some in in_order(hits).chunks(AHEAD) {
+                near.clear();
+                self.compare(some, asked, &mut near);
+                let unexpired = near.iter().filter(|near| near.number >= first);
+                for near in unexpired {
+                    if nearest.is_none_or(|nearest| *near < nearest)
+                        && self.is_near_in_full(query, *near, detector)
+                    {
+                        *nearest = Some(*near);
+                    }
+                }
+            }
+            hits.clear();
+        };
+        let mut kept = self.index.find(&batch, &mut hits, keep);
+        let mut of_the_rest = None;
+        keep(&mut hits, &mut of_the_rest);
+        kept.push(of_the_rest);
+        (self.batch, self.hits) = (batch, hits);
+        kept.into_iter().flatten().min()
+    }
+
+    /// Whether a centroid that is near by its compared part is near. Nearly always it is.
+    fn is_near_in_full(&self, query: Query<'_>, near: Near, detector: &dyn Detector) -> bool {
+        let (Some((_, compared)), Some(cold)) = (self.hot.get(near.number), self.cold.get(near.number))
+        else {
+            return false;
+        };
+        // Most detectors compare all of a fingerprint at once.
+        if cold.rest.is_empty() {
+            return true;
+        }
+        detector.compare(query.fingerprint, &[compared, cold.rest].concat()).near
+    }
+
+    /// The centroids added since [`Self::settle`] that may be near `query`, ordered.
     pub(super) fn find_recent(&mut self, query: Query<'_>, detector: &dyn Detector) -> Vec<Near> {
         if self.recent.batch().len() == 0 {
             return Vec::new();
         }
         let Some(corpus) = self.corpora.find(query.corpus, query.fingerprint_hash) else { return Vec::new() };
         let mut values = Vec::new();
-        values_of(detector, query.fingerprint, corpus, Purpose::Probe, &mut values);
+        let second = values_of(detector, query.fingerprint, corpus, Purpose::Probe, &mut values);
         let first = self.first_recent();
-        let found = self.recent.find(&values, detector.look_up()).into_iter();
-        let queries = [Some(query)];
-        let hits = found.map(|number| (0, (first + u64::from(number)) as u32));
-        let mut near: Vec<Near> =
-            hits.filter_map(|hit| self.compare(hit, &queries, &[Some(corpus)], detector)).collect();
+        let found = self.recent.find(&values, second, detector.look_up(), detector.second_key());
+        let hits: Vec<Hit> =
+            found.into_iter().map(|number| (0, (first + u64::from(number)) as u32)).collect();
+        let asked = Asked { queries: &[Some(query)], corpora: &[Some(corpus)], detector };
+        let mut near = Vec::new();
+        hits.chunks(AHEAD).for_each(|some| self.compare(some, asked, &mut near));
         near.sort_unstable();
         near
     }
 
-    /// The centre of this number; none if it has left.
+    /// The centroid of this number; none if it has left.
     pub(super) fn centroid(&mut self, number: u64) -> Option<Centroid> {
         let (page_id, url) = self.cold.texts(number)?;
         let (_, compared) = self.hot.get(number)?;
@@ -176,7 +243,7 @@ impl Table {
         Some(Centroid { log_offset, log_time, fingerprint, text_digest, page_id, url })
     }
 
-    /// Adds a centre, which is younger than all others.
+    /// Adds a centroid, which is younger than all others.
     pub(super) fn insert(
         &mut self,
         corpus: &str,
@@ -192,7 +259,7 @@ impl Table {
             .push(|values| values_of(detector, &centroid.fingerprint, corpus, Purpose::Insert, values));
     }
 
-    /// Has look-ups find the centres that were added.
+    /// Has look-ups find the centroids that were added.
     pub(super) fn settle(&mut self, detector: &dyn Detector) {
         if self.recent.batch().len() > 0 {
             let first = self.first_recent();
@@ -205,12 +272,12 @@ impl Table {
         }
     }
 
-    /// Number of the first centre that was added since [`Self::settle`].
+    /// Number of the first centroid that was added since [`Self::settle`].
     fn first_recent(&self) -> u64 {
         self.hot.end() - self.recent.batch().len() as u64
     }
 
-    /// Takes the oldest centre out.
+    /// Takes the oldest centroid out.
     pub(super) fn remove_oldest(&mut self, detector: &dyn Detector) {
         let number = self.hot.first();
         let (Some((corpus, compared)), Some(cold)) = (self.hot.get(number), self.cold.get(number)) else {
@@ -227,7 +294,7 @@ impl Table {
         self.cold.pop();
     }
 
-    /// All centres, oldest first, each with its corpus and fingerprint hash.
+    /// All centroids, oldest first, each with its corpus and fingerprint hash.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, u64, Centroid)> {
         self.cold.blocks().flat_map(|(first, block)| (first..).zip(block)).filter_map(
             |(number, mut centroid)| {
@@ -244,13 +311,19 @@ impl Table {
         TableBytes { hot: self.index.bytes() + self.hot.bytes(), cold: self.cold.bytes() }
     }
 
-    /// Corpora that have centres.
+    /// Hits for which there is room.
+    #[cfg(test)]
+    pub(super) fn room_for_hits(&self) -> usize {
+        self.hits.capacity()
+    }
+
+    /// Corpora that have centroids.
     #[cfg(test)]
     pub(super) fn corpus_count(&self) -> usize {
         self.corpora.len()
     }
 
-    /// What the index is asked for each query, and whose centres count for it.
+    /// What the index is asked for each query, and whose centroids count for it.
     fn probes(
         &self,
         queries: &[Option<Query<'_>>],
@@ -263,7 +336,9 @@ impl Table {
             let corpus = query.and_then(|query| self.corpora.find(query.corpus, query.fingerprint_hash));
             batch.push(|values| {
                 if let (Some(query), Some(corpus)) = (query, corpus) {
-                    values_of(detector, query.fingerprint, corpus, Purpose::Probe, values);
+                    values_of(detector, query.fingerprint, corpus, Purpose::Probe, values)
+                } else {
+                    0
                 }
             });
             corpus
@@ -271,36 +346,81 @@ impl Table {
         queries.iter().map(probe).collect()
     }
 
+    /// Adds to `near` what is near of at most [`AHEAD`] hits, which are in order.
+    fn compare(&self, hits: &[Hit], asked: Asked<'_>, near: &mut Vec<Near>) {
+        self.fetch(hits);
+        for hits in hits.chunk_by(|a, b| a.0 == b.0) {
+            let query = hits[0].0;
+            let (Some(of), Some(corpus)) = (&asked.queries[query as usize], asked.corpora[query as usize])
+            else {
+                continue;
+            };
+            // Mostly there is one, for which laying out many would take longer than comparing it.
+            if hits.len() < TOGETHER_MIN {
+                near.extend(hits.iter().filter_map(|hit| self.compare_one(*hit, of, corpus, asked.detector)));
+                continue;
+            }
+            // Several at once: what the detector reads of the query, it reads once.
+            let (mut compared, mut numbers, mut count) = ([&[][..]; AHEAD], [0; AHEAD], 0);
+            for (_, slot) in hits {
+                let number = number_of(&self.hot, *slot);
+                if let Some((other, bytes)) = self.hot.get(number)
+                    && other == corpus
+                {
+                    (compared[count], numbers[count]) = (bytes, number);
+                    count += 1;
+                }
+            }
+            asked.detector.compare_all(of.fingerprint, &compared[..count], &mut |at, distance| {
+                near.push(Near { query, distance, number: numbers[at] });
+            });
+        }
+    }
+
+    #[inline]
+    fn compare_one(
+        &self,
+        (query, slot): Hit,
+        of: &Query<'_>,
+        corpus: CorpusId,
+        detector: &dyn Detector,
+    ) -> Option<Near> {
+        let number = number_of(&self.hot, slot);
+        let (other, compared) = self.hot.get(number)?;
+        if other != corpus {
+            return None;
+        }
+        let comparison = detector.compare_found(of.fingerprint, compared);
+        comparison.near.then_some(Near { query, distance: comparison.distance, number })
+    }
+
     /// Reads where these hits are compared: their cache misses overlap.
-    fn fetch<'a>(&self, hits: &'a [Hit]) -> &'a [Hit] {
+    fn fetch(&self, hits: &[Hit]) {
         let first_byte = |hit: &Hit| {
             let (_, compared) = self.hot.get(number_of(&self.hot, hit.1))?;
             compared.first()
         };
         black_box(hits.iter().filter_map(first_byte).fold(0, |all, byte| all ^ byte));
-        hits
-    }
-
-    #[inline]
-    fn compare(
-        &self,
-        (query, slot): Hit,
-        queries: &[Option<Query<'_>>],
-        corpora: &[Option<CorpusId>],
-        detector: &dyn Detector,
-    ) -> Option<Near> {
-        let number = number_of(&self.hot, slot);
-        let (corpus, compared) = self.hot.get(number)?;
-        let asked = queries[query as usize].as_ref()?;
-        if corpora[query as usize] != Some(corpus) {
-            return None;
-        }
-        let comparison = detector.compare_found(asked.fingerprint, compared);
-        comparison.near.then_some(Near { query, distance: comparison.distance, number })
     }
 }
 
-/// Keys or bits of a fingerprint, mixed with its corpus.
+/// What a batch asks for.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    queries: &'a [Option<Query<'a>>],
+    /// Whose centroids count for each.
+    corpora: &'a [Option<CorpusId>],
+    detector: &'a dyn Detector,
+}
+
+/// The hits by query and slot, each once.
+fn in_order(hits: &mut Vec<Hit>) -> &[Hit] {
+    hits.sort_unstable();
+    hits.dedup();
+    hits
+}
+
+/// Keys or bits of a fingerprint, mixed with its corpus; the second key, if there is one.
 #[inline]
 fn values_of(
     detector: &dyn Detector,
@@ -308,7 +428,7 @@ fn values_of(
     corpus: CorpusId,
     purpose: Purpose,
     values: &mut Vec<u64>,
-) {
+) -> u64 {
     let start = values.len();
     match (detector.look_up(), purpose) {
         (LookUp::Hamming { bits, .. }, _) => values.push(bits(fingerprint)),
@@ -316,15 +436,20 @@ fn values_of(
         (LookUp::Keys, Purpose::Probe) => detector.probe_keys(fingerprint, values),
     }
     values[start..].iter_mut().for_each(|value| *value ^= corpus.salt());
+    detector.second_key().map_or(0, |second| (second.of)(fingerprint) ^ corpus.salt())
 }
 
-/// The bits that a centre was entered with.
+/// The bits that a centroid was entered with, or its second key.
 fn bits_of(hot: &Hot, slot: u32, detector: &dyn Detector) -> u64 {
-    let LookUp::Hamming { bits, .. } = detector.look_up() else { return 0 };
-    hot.get(number_of(hot, slot)).map_or(0, |(corpus, compared)| bits(compared) ^ corpus.salt())
+    let of = match (detector.look_up(), detector.second_key()) {
+        (LookUp::Hamming { bits, .. }, _) => bits,
+        (LookUp::Keys, Some(second)) => second.of,
+        (LookUp::Keys, None) => return 0,
+    };
+    hot.get(number_of(hot, slot)).map_or(0, |(corpus, compared)| of(compared) ^ corpus.salt())
 }
 
-/// A centre's number by its slot.
+/// A centroid's number by its slot.
 #[inline]
 fn number_of(hot: &Hot, slot: u32) -> u64 {
     hot.first() + u64::from(slot.wrapping_sub(hot.first() as u32))

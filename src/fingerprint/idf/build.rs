@@ -1,18 +1,17 @@
 //! Documents → the file of an IDF table.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt::Write;
 
 use super::HEADER;
-use crate::hashed::HashedKey;
+use crate::hashed::HashedMap;
 use crate::segment::Terms;
 
 /// Counts in how many documents each term occurs. Memory: some 60 bytes a distinct term; terms that occur once only
 /// are dropped whenever there are more than `terms_max`, and so may be undercounted by a few.
 #[derive(Debug)]
 pub struct IdfBuilder {
-    counts: HashMap<u64, (Box<str>, u32), std::hash::BuildHasherDefault<HashedKey>>,
+    counts: HashedMap<(Box<str>, u32)>,
     documents: u32,
     terms_max: usize,
 }
@@ -21,7 +20,7 @@ impl IdfBuilder {
     /// A builder that holds at most about `terms_max` terms.
     #[must_use]
     pub fn new(terms_max: usize) -> Self {
-        Self { counts: HashMap::default(), documents: 0, terms_max }
+        Self { counts: HashedMap::default(), documents: 0, terms_max }
     }
 
     /// Counts one document.

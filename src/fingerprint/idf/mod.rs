@@ -9,14 +9,11 @@
 
 mod build;
 
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
-
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::resources::{ResourceError, shortened};
 use super::term_weight::{FRACTION_BITS, ln};
-use crate::hashed::HashedKey;
+use crate::hashed::HashedMap;
 use crate::segment::DistinctTerm;
 
 pub use build::IdfBuilder;
@@ -30,7 +27,7 @@ const SETTING: &str = "idf.file";
 #[derive(Debug)]
 pub struct IdfTable {
     /// By the XXH3-64 of the term, with [`FRACTION_BITS`] fractional bits.
-    idf: HashMap<u64, u32, BuildHasherDefault<HashedKey>>,
+    idf: HashedMap<u32>,
     /// Of a term that the table lacks: the largest there can be.
     unknown: u32,
     /// XXH3-64 of the file's contents.
@@ -51,7 +48,7 @@ impl IdfTable {
             return Err(ResourceError::WrongHeader { setting: SETTING, expected: HEADER, found });
         }
         let mut documents = None;
-        let mut table = Self { idf: HashMap::default(), unknown: 0, contents: xxh3_64(file.as_bytes()) };
+        let mut table = Self { idf: HashedMap::default(), unknown: 0, contents: xxh3_64(file.as_bytes()) };
         for (line, text) in lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')) {
             let wrong = |expected| ResourceError::WrongLine {
                 setting: SETTING,
@@ -102,7 +99,7 @@ fn idf(documents: u32, n: u32) -> u32 {
 }
 
 /// `decades` (a logarithm to base 10) as an IDF: natural, with 16 fractional bits.
-pub(super) fn from_decades(decades: f64) -> u32 {
+pub(crate) fn from_decades(decades: f64) -> u32 {
     (decades * std::f64::consts::LN_10 * f64::from(1 << FRACTION_BITS)).round() as u32
 }
 

@@ -117,6 +117,17 @@ impl ChineseCutter {
 }
 
 impl ChineseWords {
+    /// Bytes of memory.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        self.codes.capacity() * size_of::<Code>()
+            + self.offsets.capacity() * size_of::<u32>()
+            + (self.words.capacity() + self.known.capacity()) * size_of::<(u32, u32)>()
+            + self.unjoined.capacity()
+            + self.unjoined_runs.capacity() * size_of::<(usize, u32)>()
+            + self.route.bytes()
+    }
+
     /// The words as byte ranges of the text, in order.
     pub(super) fn words(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         self.words.iter().map(|(start, end)| *start as usize..*end as usize)

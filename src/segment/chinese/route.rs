@@ -25,6 +25,15 @@ pub(super) struct Route {
 }
 
 impl Route {
+    /// Bytes of memory.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        (self.pairs.capacity() + self.best.capacity()) * size_of::<f64>()
+            + self.triples.capacity() * size_of::<(u32, Entry)>()
+            + (self.maybe_pairs.capacity() + self.ends.capacity()) * size_of::<u32>()
+            + self.maybe_triples.capacity() * size_of::<(u32, u32)>()
+    }
+
     /// Finds the best way through `codes`, whose runs end with [`END`]. That and [`ALONE`] are steps of their own.
     ///
     /// Of two equally probable ways the one with the longer first word wins. A position where words begin

@@ -2,7 +2,9 @@
 //! killed with the test process. `KAFKA_BOOTSTRAP` names another cluster, for tests that need no broker of their
 //! own. Where neither can be had, tests fail and say what to install.
 
+pub(crate) mod crawler;
 pub(crate) mod topics;
+pub(crate) mod watch;
 pub(crate) mod worker;
 
 use rdkafka::ClientConfig;
@@ -12,6 +14,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 /// A cluster of this test binary.
@@ -32,6 +35,15 @@ struct Running {
     watchdog: Child,
 }
 
+/// One more listener of a broker, for clients that are told to connect to another port: a proxy's.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Proxied {
+    /// Where the broker listens.
+    pub(crate) port: u16,
+    /// What it tells the clients that come in there.
+    pub(crate) advertised: u16,
+}
+
 /// Brokers to talk to: those of `KAFKA_BOOTSTRAP`, or one that all tests of this binary share.
 pub(crate) fn bootstrap() -> String {
     static SHARED: OnceLock<Brokers> = OnceLock::new();
@@ -44,6 +56,13 @@ pub(crate) fn bootstrap() -> String {
 impl Brokers {
     /// Starts `count` brokers, and waits until they serve.
     pub(crate) fn start(count: usize) -> Self {
+        Self::start_with(&vec![Vec::new(); count], "")
+    }
+
+    /// Starts a broker for each entry, which holds its further listeners; `more` are properties that replace the
+    /// tests' own.
+    pub(crate) fn start_with(proxied: &[Vec<Proxied>], more: &str) -> Self {
+        let count = proxied.len();
         let folder = tempfile::tempdir().expect("a folder");
         let ports = free_ports(count * 2);
         let voters: Vec<String> =
@@ -53,18 +72,26 @@ impl Brokers {
         for i in 0..count {
             let (port, controller, data) =
                 (ports[i], ports[count + i], folder.path().join(format!("data{i}")));
+            let (mut listeners, mut advertised, mut protocols) =
+                (String::new(), String::new(), String::new());
+            for (at, proxied) in proxied[i].iter().enumerate() {
+                listeners += &format!(",PROXIED{at}://127.0.0.1:{}", proxied.port);
+                advertised += &format!(",PROXIED{at}://127.0.0.1:{}", proxied.advertised);
+                protocols += &format!(",PROXIED{at}:PLAINTEXT");
+            }
             let properties = format!(
                 "process.roles=broker,controller\nnode.id={id}\ncontroller.quorum.voters={voters}\n\
-                 listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}\n\
-                 advertised.listeners=PLAINTEXT://127.0.0.1:{port}\ncontroller.listener.names=CONTROLLER\n\
-                 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT\nlog.dirs={data}\n\
+                 listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}{listeners}\n\
+                 advertised.listeners=PLAINTEXT://127.0.0.1:{port}{advertised}\ncontroller.listener.names=CONTROLLER\n\
+                 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT{protocols}\n\
+                 inter.broker.listener.name=PLAINTEXT\nnum.network.threads=2\nlog.dirs={data}\n\
                  auto.create.topics.enable=false\ndefault.replication.factor={replicas}\nmin.insync.replicas={min_isr}\n\
                  offsets.topic.num.partitions=4\noffsets.topic.replication.factor={replicas}\n\
                  transaction.state.log.num.partitions=4\ntransaction.state.log.replication.factor={replicas}\n\
                  transaction.state.log.min.isr={min_isr}\nshare.coordinator.state.topic.replication.factor={replicas}\n\
                  share.coordinator.state.topic.min.isr={min_isr}\ngroup.initial.rebalance.delay.ms=0\n\
                  group.min.session.timeout.ms=1000\ntransaction.abort.timed.out.transaction.cleanup.interval.ms=1000\n\
-                 log.cleaner.backoff.ms=500\nbroker.session.timeout.ms=6000\n",
+                 log.cleaner.backoff.ms=500\nbroker.session.timeout.ms=6000\n{more}",
                 id = i + 1,
                 voters = voters.join(","),
                 data = data.display(),
@@ -105,6 +132,13 @@ impl Brokers {
     pub(crate) fn restart(&mut self, i: usize) {
         self.spawn(i);
         self.wait_until_up(i);
+    }
+
+    /// Sends a signal to a broker by name.
+    pub(crate) fn signal(&self, i: usize, name: &str) {
+        let running = self.nodes[i].running.as_ref().expect("it runs");
+        let sent = Command::new("sh").args(["-c", &format!("kill -{name} {}", running.child.id())]).status();
+        assert!(sent.expect("sh starts").success());
     }
 
     /// Whether all brokers have all of a topic.
@@ -159,10 +193,21 @@ impl Drop for Brokers {
     }
 }
 
-fn free_ports(count: usize) -> Vec<u16> {
-    let listeners: Vec<_> =
-        (0..count).map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port")).collect();
-    listeners.iter().map(|listener| listener.local_addr().expect("an address").port()).collect()
+/// Ports that nobody listens at. They are below those that the system gives to outgoing connections, one of which could
+/// otherwise hold the port of a broker that is down for a while.
+pub(crate) fn free_ports(count: usize) -> Vec<u16> {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    // Each process begins at another place, since test binaries run side by side.
+    let begin = std::process::id() % 600 * 20;
+    let mut ports = Vec::new();
+    while ports.len() < count {
+        let step = u32::from(NEXT.fetch_add(1, Ordering::Relaxed));
+        let port = 20_000 + ((begin + step) % 12_000) as u16;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            ports.push(port);
+        }
+    }
+    ports
 }
 
 /// Java with Kafka's classes.

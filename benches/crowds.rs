@@ -1,0 +1,150 @@
+//! Look-ups where very many centroids stand under one key: pages a CPU second, and the most memory that was in use
+//! beyond the table. Run it with `cargo bench --bench crowds`; a number behind `--` multiplies all sizes.
+
+use std::sync::Arc;
+
+use leitong::cluster::{Centroid, Clusterer, Position};
+use leitong::config::detectors::detector;
+use leitong::config::{Config, ExpiryConfig};
+use leitong::detectors::simhash;
+use leitong::eval::random::Random;
+use leitong::extract::Document;
+use leitong::fingerprint::Detector;
+use leitong::fingerprint::resources::Resources;
+use leitong::record::FingerprintRecord;
+use leitong::segment::{Lexicons, Segmenter, Terms};
+
+/// Pages that are decided at once.
+const BATCH: usize = 250;
+type Page = Option<Box<[u8]>>;
+
+fn main() {
+    let scale: f64 = std::env::args().filter_map(|argument| argument.parse().ok()).next().unwrap_or(1.0);
+    let sized = |size: usize| (size as f64 * scale) as usize;
+    let segmenter = Segmenter::new(&Config::default().segment, &Lexicons::default()).expect("the defaults");
+    println!("| pages | centroids | pages/s | MB beyond the table |\n|---|---|---|---|");
+
+    let simhash = build("simhash");
+    let no_key = |number| random_simhash(number, None);
+    run("`simhash`, no key in common", &simhash, sized(400_000), 40_000, no_key);
+    let one_band = |number| random_simhash(number, Some(7));
+    run("`simhash`, one band in common", &simhash, sized(400_000), 500, one_band);
+    let passage = words(0, 120);
+    let template = |number: usize| {
+        // The passage is two fifths of the page, so that most pages share several bands with many.
+        let text = format!("{}\n{passage}\n{}", words(2 * number + 1, 90), words(2 * number + 2, 90));
+        fingerprint(&*simhash, &segmenter, &text)
+    };
+    run("`simhash`, one passage in common", &simhash, sized(40_000), 1_000, template);
+    let paragraph = build("paragraph");
+    run("`paragraph`, one paragraph in common", &paragraph, sized(40_000), 500, common_paragraph);
+    let agglomerate = build("agglomerate-term");
+    let same_top = |number: usize| {
+        let own: String = (0..17).map(|i| format!("{} ", word(number * 17 + i)).repeat(3)).collect();
+        let text = format!("{}{own}", "alpha alpha alpha alpha beta beta beta beta gamma gamma gamma gamma ");
+        fingerprint(&*agglomerate, &segmenter, &text)
+    };
+    run("`agglomerate-term`, the same best terms", &agglomerate, sized(40_000), 500, same_top);
+}
+
+fn build(name: &str) -> Arc<dyn Detector> {
+    let config = Config { detector: name.to_owned(), ..Config::default() };
+    let built = detector(name, &config, &Resources::default()).expect("a name").expect("no files");
+    built.into()
+}
+
+fn random_simhash(number: usize, band: Option<u32>) -> Page {
+    let mut random = Random::new(1, number as u64);
+    let hash = random.next_bits();
+    let values = std::array::from_fn(|_| random.next_bits() as u8);
+    let mut bands: [u32; 16] = std::array::from_fn(|_| random.next_bits() as u32);
+    bands[3] = band.unwrap_or(bands[3]);
+    Some(simhash::encode(hash, 3_000, &values, &[0; 24], bands))
+}
+
+/// Twelve paragraphs, the heaviest of which stands on every page.
+fn common_paragraph(number: usize) -> Page {
+    let mut random = Random::new(2, number as u64);
+    let paragraph = |at| match at {
+        5 => (0x1234_5678_9abc_def0_u64, 120_u16),
+        _ => (random.next_bits(), 60 + random.below(50) as u16),
+    };
+    let entries = (0..12)
+        .map(paragraph)
+        .map(|(hash, weight)| [&hash.to_be_bytes()[..], &weight.to_be_bytes()].concat());
+    Some(entries.collect::<Vec<_>>().concat().into())
+}
+
+fn fingerprint(detector: &dyn Detector, segmenter: &Segmenter, text: &str) -> Page {
+    let mut terms = Terms::default();
+    segmenter.segment(&Document::from_text(None, text), &mut terms);
+    detector.fingerprint(&terms)
+}
+
+/// `count` words that no other number has.
+fn words(number: usize, count: usize) -> String {
+    (0..count).map(|i| word(number * 1_000 + i) + " ").collect()
+}
+
+fn word(number: usize) -> String {
+    let mut random = Random::new(3, number as u64);
+    (0..7).map(|_| char::from(b'a' + random.below(26) as u8)).collect()
+}
+
+/// Fills a table with the first `size` pages and decides on the `asked` next ones.
+fn run(name: &str, detector: &Arc<dyn Detector>, size: usize, asked: usize, page: impl Fn(usize) -> Page) {
+    let expiry = ExpiryConfig { max_age_days: None, centroids_max: u64::from(u32::MAX) };
+    let mut clusterer = Clusterer::with_shards(Arc::clone(detector), expiry, Position::default(), 1);
+    for (number, fingerprint) in (0..size).filter_map(|number| Some((number, page(number)?))) {
+        let centroid = Centroid {
+            log_offset: number as u64,
+            log_time: None,
+            fingerprint,
+            text_digest: number as u128,
+            page_id: "".into(),
+            url: "".into(),
+        };
+        clusterer.restore("", 0, &centroid);
+    }
+    let records: Vec<FingerprintRecord> =
+        (size..size + asked).map(|number| FingerprintRecord::numbered(number, page(number))).collect();
+    let batches: Vec<Vec<_>> =
+        records.chunks(BATCH).map(|chunk| (0..).zip(chunk.iter().map(Some)).collect()).collect();
+    // What a look-up takes is given back before the next one, so that only the peak tells.
+    let before = reset_peak();
+    let since = cpu_seconds();
+    for (first, batch) in (size as u64..).step_by(BATCH).zip(batches) {
+        let batch: Vec<_> =
+            batch.into_iter().map(|(offset, record): (u64, _)| (first + offset, record)).collect();
+        std::hint::black_box(clusterer.decide_batch(&batch));
+    }
+    let pages_per_second = asked as f64 / (cpu_seconds() - since);
+    let beyond = peak().saturating_sub(before) >> 10;
+    println!("| {name} | {} | {pages_per_second:.0} | {beyond} |", clusterer.centroid_count());
+}
+
+/// KiB in use now, from which on the peak is counted.
+fn reset_peak() -> u64 {
+    // Linux: 5 makes the peak what is in use now.
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+    status("VmRSS:")
+}
+
+/// Of this process so far, in hundredths: other programs on the machine do not count. Linux alone.
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after_the_name = stat.rsplit(')').next().unwrap_or_default();
+    let ticks =
+        after_the_name.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<f64>().ok());
+    ticks.sum::<f64>() / 100.0
+}
+
+fn peak() -> u64 {
+    status("VmHWM:")
+}
+
+fn status(field: &str) -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap_or_default();
+    line.split_whitespace().next().and_then(|kib| kib.parse().ok()).unwrap_or(0)
+}

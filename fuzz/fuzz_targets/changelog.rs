@@ -1,0 +1,98 @@
+//! Any records as a changelog: a table, or an error in a few words. A table that is restored gives the same table when its
+//! own centroids are written down and restored again.
+//!
+//! A record is its key's length (255: the position's), its value's length (two bytes; 65535: none), key, value. Run:
+//! `fuzz/run.sh 60 changelog`.
+#![no_main]
+
+mod common;
+
+use std::sync::{Arc, LazyLock};
+
+use leitong::changelog::restore::{Restoration, Restored};
+use leitong::changelog::{Identity, POSITION_KEY, change_record, position_message, position_record};
+use leitong::cluster::Change;
+use leitong::config::Config;
+use leitong::fingerprint::Detector;
+use leitong::log::identity::TopicIds;
+use libfuzzer_sys::fuzz_target;
+
+static DETECTOR: LazyLock<Arc<dyn Detector>> = LazyLock::new(common::detector);
+
+const IDENTITY: Identity = Identity {
+    log_partition: 3,
+    log_partition_count: 4,
+    fingerprint_hash: 5,
+    cluster_hash: 6,
+    corpus_hash: 0,
+    app_hash: 0,
+    topic_ids: TopicIds { pages: None, log: None, changelog: None },
+};
+
+fn restoration() -> Restoration {
+    Restoration::new(Arc::clone(&DETECTOR), Config::default().expiry)
+}
+
+fn next<'a>(data: &mut &'a [u8]) -> Option<(Option<&'a [u8]>, Option<&'a [u8]>)> {
+    let [key_bytes, high, low, rest @ ..] = *data else { return None };
+    let value_bytes = usize::from(*high) << 8 | usize::from(*low);
+    let (key, rest) = match key_bytes {
+        255 => (Some(POSITION_KEY), rest),
+        254 => (None, rest),
+        bytes => {
+            let (key, rest) = rest.split_at(usize::from(*bytes).min(rest.len()));
+            (Some(key), rest)
+        }
+    };
+    let (value, rest) = match value_bytes {
+        0xffff => (None, rest),
+        bytes => {
+            let (value, rest) = rest.split_at(bytes.min(rest.len()));
+            (Some(value), rest)
+        }
+    };
+    *data = rest;
+    Some((key, value))
+}
+
+fuzz_target!(|data: &[u8]| {
+    let mut restoration = restoration();
+    let mut rest = data;
+    while let Some((key, value)) = next(&mut rest) {
+        if let Err(error) = restoration.take(key, value) {
+            return common::assert_readable(&error.to_string());
+        }
+    }
+    match restoration.finish(&IDENTITY, Some(IDENTITY.cluster_hash)) {
+        Ok(None) => {}
+        Ok(Some(restored)) => check(restored),
+        Err(error) => common::assert_readable(&error.to_string()),
+    }
+});
+
+/// Writes the table down and restores it.
+fn check(restored: Restored) {
+    let Restored { clusterer, watermarks, cluster_hash_since } = restored;
+    let position = clusterer.position();
+    let count = clusterer.centroid_count() as u64;
+    let message = position_message(position, &IDENTITY, cluster_hash_since, count, &watermarks);
+    let mut again = restoration();
+    let centroids: Vec<_> =
+        clusterer.centroids().map(|(corpus, hash, centroid)| (corpus.to_owned(), hash, centroid)).collect();
+    assert_eq!(centroids.len() as u64, count);
+    for (corpus, fingerprint_hash, centroid) in centroids.clone() {
+        let change = Change::Founded { corpus: corpus.into(), fingerprint_hash, centroid };
+        let record = change_record(&change, position.log_generation, position.log_partition, &**DETECTOR);
+        again.take(Some(&record.key), record.value.as_deref()).expect("what is written is read");
+    }
+    let record = position_record(&message);
+    again.take(Some(&record.key), record.value.as_deref()).expect("what is written is read");
+    let again = again.finish(&IDENTITY, None).expect("it is whole").expect("it is not empty");
+    assert_eq!(again.clusterer.position(), position);
+    let same: Vec<_> = again
+        .clusterer
+        .centroids()
+        .map(|(corpus, hash, centroid)| (corpus.to_owned(), hash, centroid))
+        .collect();
+    assert_eq!(same, centroids);
+}

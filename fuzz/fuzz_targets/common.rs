@@ -1,0 +1,40 @@
+//! What several targets hold to be true.
+#![allow(dead_code, reason = "each target uses a part of this")]
+
+use std::sync::Arc;
+
+use leitong::config::Config;
+use leitong::detectors::simhash::SimHash;
+use leitong::fingerprint::Detector;
+use leitong::limits::{DEAD_LETTER_MESSAGE_BYTES_MAX, PAGE_ID_BYTES_MAX, URL_BYTES_MAX};
+use leitong::page::{Body, Page, passthrough};
+
+/// The default detector.
+pub(crate) fn detector() -> Arc<dyn Detector> {
+    Arc::new(SimHash::new(&Config::default().simhash))
+}
+
+/// A message is short enough to be read, and steers no terminal.
+pub(crate) fn assert_readable(message: &str) {
+    assert!(!message.is_empty());
+    assert!(message.len() <= 8 * DEAD_LETTER_MESSAGE_BYTES_MAX, "{} bytes", message.len());
+    assert!(!message.contains(char::is_control), "{message:?}");
+}
+
+/// A page keeps the limits that nobody behind it checks again.
+pub(crate) fn assert_within_limits(page: &Page, page_bytes_max: usize) {
+    assert!(page.url.len() <= URL_BYTES_MAX && page.id.len() <= PAGE_ID_BYTES_MAX && !page.id.is_empty());
+    let bytes = match &page.body {
+        Body::Html(text) | Body::Text(text) => text.len(),
+        Body::HtmlBytes(bytes) => bytes.len(),
+        Body::TooLarge(_) | Body::TooManyCodings(_) | Body::Missing => 0,
+    };
+    // Bytes that are no UTF-8 become U+FFFD, of three bytes, in texts of WARC files.
+    assert!(bytes <= 3 * page_bytes_max, "{bytes} bytes of body");
+    if let Some(json) = &page.passthrough {
+        let again = passthrough::parse(json).expect("a passthrough is JSON within its limits");
+        assert_eq!(&again.json, json, "it is in shape already");
+        assert_eq!(again.lone_surrogates, 0);
+        assert!(!json.contains(['\n', '\r']));
+    }
+}

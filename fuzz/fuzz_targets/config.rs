@@ -1,0 +1,32 @@
+//! Any text as a configuration: settings within their limits, or faults in lines of bounded length without control
+//! characters.
+//!
+//! Run: `fuzz/run.sh 60 config`.
+#![no_main]
+
+mod common;
+
+use std::path::Path;
+
+use leitong::config::load::parse;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let text = String::from_utf8_lossy(data);
+    let lookup = |name: &str| (name.len() % 2 == 0).then(|| format!("{name}\"\n[x]\u{1b}"));
+    match parse(&text, Path::new("fuzz.toml"), lookup) {
+        Ok(config) => {
+            let threads = config.pipeline.threads;
+            assert!(threads <= 1024 && config.page.bytes_max >= 1024);
+            // Every number is one: JSON has no other.
+            let json = serde_json::to_value(&config).expect("settings can be written");
+            assert_eq!(serde_json::from_value(json).ok(), Some(config), "what is written is read");
+        }
+        Err(error) => {
+            for line in error.to_string().lines() {
+                assert!(line.starts_with("fuzz.toml: "), "{line:?}");
+                common::assert_readable(line);
+            }
+        }
+    }
+});

@@ -1,0 +1,40 @@
+//! Any bytes as a record of the fingerprint log: an entry, or an error in a few words. An entry that is written again is
+//! the same entry.
+//!
+//! Run: `fuzz/run.sh 60 entry`.
+#![no_main]
+
+mod common;
+
+use std::sync::{Arc, LazyLock};
+
+use leitong::fingerprint::Detector;
+use leitong::log::entry::{Sent, decode, encode};
+use leitong::record::Reason;
+use leitong::record::{LogRecord, Outcome};
+use libfuzzer_sys::fuzz_target;
+
+static DETECTOR: LazyLock<Arc<dyn Detector>> = LazyLock::new(common::detector);
+
+fuzz_target!(|data: &[u8]| {
+    match decode(data, &**DETECTOR) {
+        Ok(entry) => {
+            if let LogRecord::Page(page) = &entry.record {
+                match &page.outcome {
+                    Outcome::Fingerprint(fingerprint) => assert!(DETECTOR.is_fingerprint(fingerprint)),
+                    // Says that the fingerprint was another detector's, which is not kept.
+                    Outcome::Undecidable(Reason::OtherDetector) => {}
+                    Outcome::Undecidable(_) => {}
+                }
+            }
+            let sent = Sent {
+                previous_offset: entry.origin.previous_offset,
+                timestamp_ms: entry.origin.timestamp_ms,
+                topic_id: entry.origin.topic_id,
+            };
+            let bytes = encode(entry.record.clone(), sent, DETECTOR.name());
+            assert_eq!(decode(&bytes, &**DETECTOR), Ok(entry), "what is written is read");
+        }
+        Err(error) => common::assert_readable(&error.to_string()),
+    }
+});

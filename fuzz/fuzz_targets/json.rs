@@ -1,0 +1,55 @@
+//! Any bytes as lines of JSON: one record a line, whatever buffers the lines come in; pages keep their limits, and what is
+//! no page says why in a few words. Lines above the limit are skimmed.
+//!
+//! The first byte chooses the size of the buffer. Run: `fuzz/run.sh 60 json`.
+#![no_main]
+
+mod common;
+
+use std::io::BufReader;
+
+use common::{assert_readable, assert_within_limits};
+use leitong::config::PageConfig;
+use leitong::page::json::Rules;
+use leitong::pipeline::fingerprint_stage::read_page;
+use leitong::source::Source;
+use leitong::source::json_lines::JsonLines;
+use libfuzzer_sys::fuzz_target;
+
+const PAGE_BYTES_MAX: usize = 2048;
+
+/// What becomes of each line, and how many were blank.
+fn outcomes(lines: &[u8], buffer: usize) -> (Vec<String>, u64) {
+    let limits = PageConfig { bytes_max: PAGE_BYTES_MAX, line_bytes_max: 3000, ..PageConfig::default() };
+    let reader = BufReader::with_capacity(buffer, lines);
+    let mut source = JsonLines::new(reader, "fuzz.jsonl".into(), &limits);
+    let mut outcomes = Vec::new();
+    let mut more = true;
+    while more {
+        let mut batch = Vec::new();
+        more = source.read_batch(&mut batch, 1 << 20).expect("memory can be read");
+        for record in batch {
+            let rules = Rules { page_bytes_max: PAGE_BYTES_MAX, url_required: true };
+            outcomes.push(match read_page(record.payload, rules) {
+                Ok(page) => {
+                    assert_within_limits(&page, PAGE_BYTES_MAX);
+                    format!("{} {page:?}", record.place)
+                }
+                Err(no_page) => {
+                    assert_readable(&no_page.message);
+                    format!("{} {}", record.place, no_page.message)
+                }
+            });
+        }
+    }
+    (outcomes, source.skipped().blank_lines)
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((choice, lines)) = data.split_first() else { return };
+    let (all, blank) = outcomes(lines, 1 << 20);
+    let ended = lines.is_empty() || lines.ends_with(b"\n");
+    let count = lines.iter().filter(|byte| **byte == b'\n').count() + usize::from(!ended);
+    assert_eq!(all.len() as u64 + blank, count as u64, "one outcome a line");
+    assert_eq!(outcomes(lines, usize::from(*choice) + 1), (all, blank), "the size of buffers shows");
+});

@@ -1,0 +1,56 @@
+//! Any bytes as a WARC file: reading ends, the same whatever buffers the file comes in; pages keep their limits, every
+//! record that was read is a page, a dead letter or counted.
+//!
+//! The first byte chooses the size of the buffer. Run: `fuzz/run.sh 60 warc`.
+#![no_main]
+
+mod common;
+
+use std::io::BufReader;
+
+use common::{assert_readable, assert_within_limits};
+use leitong::config::PageConfig;
+use leitong::page::json::Rules;
+use leitong::pipeline::fingerprint_stage::read_page;
+use leitong::record::Place;
+use leitong::source::Source;
+use leitong::source::warc::WarcReader;
+use libfuzzer_sys::fuzz_target;
+
+const PAGE_BYTES_MAX: usize = 1024;
+
+fn outcomes(file: &[u8], buffer: usize) -> Vec<String> {
+    let limits = PageConfig { bytes_max: PAGE_BYTES_MAX, ..PageConfig::default() };
+    let mut source = WarcReader::new(BufReader::with_capacity(buffer, file), "fuzz.warc".into(), &limits);
+    let mut outcomes = Vec::new();
+    let (mut more, mut last) = (true, 0);
+    while more {
+        let mut batch = Vec::new();
+        more = source.read_batch(&mut batch, 1 << 20).expect("memory can be read");
+        for record in batch {
+            let Place::Record { record: number, .. } = record.place else { panic!("a record of a file") };
+            assert!(number > last, "records are numbered");
+            last = number;
+            let rules = Rules { page_bytes_max: PAGE_BYTES_MAX, url_required: true };
+            outcomes.push(match read_page(record.payload, rules) {
+                Ok(page) => {
+                    assert_within_limits(&page, PAGE_BYTES_MAX);
+                    format!("{number} {page:?}")
+                }
+                Err(no_page) => {
+                    assert_readable(&no_page.message);
+                    format!("{number} {}", no_page.message)
+                }
+            });
+        }
+    }
+    assert!(outcomes.len() as u64 + source.skipped().warc_records >= last, "none is lost");
+    outcomes
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((choice, file)) = data.split_first() else { return };
+    let all = outcomes(file, 1 << 20);
+    assert!(!all.is_empty() || !file.starts_with(b"no"), "what is no record is told");
+    assert_eq!(outcomes(file, usize::from(*choice) + 1), all, "the size of buffers shows");
+});

@@ -1,0 +1,56 @@
+//! [`Centroid`] ↔ its protobuf message.
+
+use crate::cluster::Centroid;
+use crate::fingerprint::Detector;
+use crate::proto::{self, FORMAT_VERSION};
+use crate::record::timestamp::Timestamp;
+
+/// The message for a centroid.
+pub(crate) fn to_message(
+    corpus: &str,
+    fingerprint_hash: u64,
+    centroid: &Centroid,
+    detector: &dyn Detector,
+) -> proto::Centroid {
+    proto::Centroid {
+        format_version: FORMAT_VERSION,
+        log_offset: centroid.log_offset,
+        log_time_ms: centroid.log_time.map(Timestamp::as_ms),
+        corpus: corpus.to_owned(),
+        fingerprint_hash,
+        fingerprint: Some(proto::Fingerprint {
+            detector: detector.name().to_owned(),
+            data: centroid.fingerprint.to_vec().into(),
+        }),
+        text_digest: centroid.text_digest.to_be_bytes().to_vec().into(),
+        page_id: centroid.page_id.to_string(),
+        url: centroid.url.to_string(),
+    }
+}
+
+/// The centroid of a message, or what is wrong with it. Takes its texts out of it, since tables of millions of centroids
+/// are read.
+pub(crate) fn from_message(
+    message: &mut proto::Centroid,
+    detector: &dyn Detector,
+) -> Result<Centroid, String> {
+    let at = message.log_offset;
+    let fingerprint =
+        message.fingerprint.as_ref().ok_or_else(|| format!("centroid {at} has no fingerprint"))?;
+    if fingerprint.detector != detector.name() || !detector.is_fingerprint(&fingerprint.data) {
+        return Err(format!("centroid {at} has no fingerprint of the detector {}", detector.name()));
+    }
+    let text_digest = message.text_digest.as_ref().try_into().map(u128::from_be_bytes);
+    let log_time = message
+        .log_time_ms
+        .map(|ms| Timestamp::from_ms(ms).ok_or_else(|| format!("centroid {at} has no time")));
+    Ok(Centroid {
+        log_offset: message.log_offset,
+        log_time: log_time.transpose()?,
+        fingerprint: Box::from(&*fingerprint.data),
+        text_digest: text_digest
+            .map_err(|_| format!("centroid {at} has a text digest of other than 16 bytes"))?,
+        page_id: std::mem::take(&mut message.page_id).into(),
+        url: std::mem::take(&mut message.url).into(),
+    })
+}

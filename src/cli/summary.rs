@@ -1,0 +1,41 @@
+//! What a run came to, for a person to read at its end.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use crate::source::Skipped;
+use crate::telemetry::counts::Counts;
+use crate::verdict::Kind;
+
+/// Words the counts of a run.
+#[must_use]
+pub(super) fn summary(counts: &Counts, skipped: Skipped, centroids: usize, elapsed: Duration) -> String {
+    let mut out = String::new();
+    let records = counts.records();
+    let seconds = elapsed.as_secs_f64();
+    #[expect(clippy::cast_precision_loss, reason = "for display")]
+    let per_second = records as f64 / seconds.max(0.001);
+    let _ = writeln!(out, "{records} records in {seconds:.1} s ({per_second:.0}/s)");
+    for kind in Kind::ALL {
+        let _ = writeln!(out, "{:>12}  {}", counts.of_kind(kind), kind.as_str());
+        if kind == Kind::Undecidable {
+            for (reason, count) in counts.reasons() {
+                let _ = writeln!(out, "{count:>16}  {}", reason.as_str());
+            }
+        }
+    }
+    let _ = writeln!(out, "{:>12}  dead letters", counts.dead_letters());
+    for (cause, count) in counts.causes() {
+        let _ = writeln!(out, "{count:>16}  {cause}");
+    }
+    let _ = writeln!(out, "{centroids:>12}  centroids in the table");
+    let skipped = [
+        ("blank lines, skipped", skipped.blank_lines),
+        ("WARC records of other types, skipped", skipped.warc_records),
+    ];
+    for (what, count) in skipped.into_iter().filter(|(_, count)| *count > 0).chain(counts.repaired_in_words())
+    {
+        let _ = writeln!(out, "{count:>12}  {what}");
+    }
+    out
+}

@@ -1,0 +1,325 @@
+//! A piece of one table: hash of a key → 32 bits of each fingerprint, and its slot.
+//!
+//! Fingerprints stand in *buckets* of 64 bytes, one cache miss each: 32 bits of fourteen of them, and where the bucket's
+//! [`Spill`] is. All of a bucket are compared, whatever their key, so keys need not be told apart. What does not fit goes
+//! into the spill: keys that very many centroids share make their own bucket long and no other. Slots stand apart, since
+//! only those of what seems near are read.
+//!
+//! Linear hashing (Litwin 1980): when there are [`MEAN`] fingerprints a bucket, one bucket is split in two, in turn. So a
+//! piece grows bucket by bucket, and each fingerprint is moved about once for every doubling.
+
+use super::spill::{Spill, Spills, Wanted};
+
+/// Fingerprints in a bucket.
+const BUCKET: usize = 14;
+/// Fingerprints for each bucket on average, spills included, and the least before a bucket is given up.
+pub(super) const MEAN: usize = 9;
+const MEAN_MIN: usize = 7;
+/// The words of a bucket behind the fingerprints.
+const SPILL_START: usize = 14;
+const COUNTS: usize = 15;
+
+/// Fingerprints; where the spill begins; and the spill's length times 16 and how many fingerprints are here.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
+struct Bucket([u32; 16]);
+
+/// The buckets of one piece, of which there is one at least.
+#[derive(Debug)]
+pub(super) struct Buckets {
+    buckets: Vec<Bucket>,
+    slots: Vec<[u32; BUCKET]>,
+    spills: Spills,
+    count: usize,
+    /// Scratch space for what is being moved.
+    moved: Vec<(u32, u32)>,
+}
+
+/// Where a fingerprint stands: which one of a bucket, or where in the spills.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Entry {
+    Bucket(u32, u32),
+    Spill(u32),
+}
+
+impl Bucket {
+    #[inline(always)]
+    fn count(&self) -> usize {
+        (self.0[COUNTS] & 15) as usize
+    }
+
+    fn set_count(&mut self, count: usize) {
+        self.0[COUNTS] = self.0[COUNTS] & !15 | count as u32;
+    }
+
+    #[inline(always)]
+    fn spill(&self) -> Spill {
+        Spill { start: self.0[SPILL_START], length: self.0[COUNTS] >> 4 }
+    }
+
+    fn set_spill(&mut self, spill: Spill) {
+        self.0[SPILL_START] = spill.start;
+        self.0[COUNTS] = self.0[COUNTS] & 15 | spill.length << 4;
+    }
+
+    /// A bit for each fingerprint that may be near.
+    #[inline(always)]
+    fn near(&self, wanted: Wanted) -> u32 {
+        let mut near = 0;
+        for (number, other) in self.0.iter().enumerate() {
+            near |= u32::from(wanted.is_near(*other)) << number;
+        }
+        near & ((1 << self.count()) - 1)
+    }
+}
+
+impl Buckets {
+    /// One bucket, which is empty.
+    pub(super) fn new() -> Self {
+        Self {
+            buckets: vec![Bucket::default()],
+            slots: vec![[0; BUCKET]],
+            spills: Spills::default(),
+            count: 0,
+            moved: Vec::new(),
+        }
+    }
+
+    /// Enters a fingerprint under `hash`. `most` buckets are of use at most; `is_set` tells of a bit of the hash of others here, by
+    /// its number, their bits and their slot, whether it is set.
+    pub(super) fn insert(
+        &mut self,
+        hash: u32,
+        bits: u32,
+        slot: u32,
+        most: usize,
+        is_set: impl Fn(u32, u32, u32) -> bool,
+    ) {
+        if self.count >= self.buckets.len() * MEAN && self.buckets.len() < most {
+            self.split(is_set);
+        }
+        self.put(self.home(hash), bits, slot);
+        self.count += 1;
+        self.compact();
+    }
+
+    /// Takes out a slot that was entered under `hash`.
+    pub(super) fn remove(&mut self, hash: u32, slot: u32) {
+        let at = self.home(hash);
+        let (bucket, slots) = (&mut self.buckets[at], &mut self.slots[at]);
+        let count = bucket.count();
+        let mut spill = bucket.spill();
+        match slots[..count].iter().position(|other| *other == slot) {
+            // The gap is filled from the spill, or from the bucket's end.
+            Some(i) => match self.spills.pop(&mut spill) {
+                Some(last) => (bucket.0[i], slots[i]) = last,
+                None => {
+                    (bucket.0[i], slots[i]) = (bucket.0[count - 1], slots[count - 1]);
+                    bucket.set_count(count - 1);
+                }
+            },
+            None if self.spills.remove(&mut spill, slot) => {}
+            None => return,
+        }
+        bucket.set_spill(spill);
+        self.count -= 1;
+        if self.count < self.buckets.len() * MEAN_MIN && self.buckets.len() > 1 {
+            self.merge();
+        }
+        self.compact();
+    }
+
+    /// The bucket of `hash`: of its bits as many as tell all buckets apart, or one less where there is no such bucket.
+    #[inline(always)]
+    pub(super) fn home(&self, hash: u32) -> usize {
+        let buckets = self.buckets.len();
+        let mask = buckets.next_power_of_two() - 1;
+        let at = hash as usize & mask;
+        // Arithmetic, since a branch would be guessed wrong half of the time, and end the fetching of buckets ahead.
+        at & mask >> usize::from(at >= buckets)
+    }
+
+    /// Fetches a bucket.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, at: usize) -> u32 {
+        self.buckets[at].0[COUNTS]
+    }
+
+    /// Fetches the first bucket of a bucket's spill.
+    #[inline(always)]
+    pub(super) fn prefetch_spill(&self, at: usize) -> u32 {
+        self.spills.prefetch(self.buckets[at].spill())
+    }
+
+    /// Fetches some buckets more of a bucket's spill, if that is long.
+    #[inline(always)]
+    pub(super) fn prefetch_more(&self, at: usize) -> u32 {
+        self.spills.prefetch_more(self.buckets[at].spill())
+    }
+
+    /// Fetches the slots of a bucket.
+    #[inline(always)]
+    pub(super) fn prefetch_slots(&self, at: usize) -> u32 {
+        self.slots[at][0]
+    }
+
+    /// Calls `found` with the places of the fingerprints of a bucket that may be near.
+    #[inline(always)]
+    pub(super) fn find(&self, at: usize, wanted: Wanted, mut found: impl FnMut(Entry)) {
+        let bucket = &self.buckets[at];
+        let mut near = bucket.near(wanted);
+        while near != 0 {
+            found(Entry::Bucket(at as u32, near.trailing_zeros()));
+            near &= near - 1;
+        }
+        self.spills.find(bucket.spill(), wanted, |at| found(Entry::Spill(at)));
+    }
+
+    /// The slot of what was found here.
+    #[inline(always)]
+    pub(super) fn slot(&self, entry: Entry) -> u32 {
+        match entry {
+            Entry::Bucket(at, number) => self.slots[at as usize][number as usize],
+            Entry::Spill(at) => self.spills.slot(at),
+        }
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.buckets.capacity() * size_of::<Bucket>()
+            + self.slots.capacity() * size_of::<[u32; BUCKET]>()
+            + self.spills.bytes()
+            + self.moved.capacity() * size_of::<(u32, u32)>()
+    }
+
+    fn put(&mut self, at: usize, bits: u32, slot: u32) {
+        let bucket = &mut self.buckets[at];
+        let count = bucket.count();
+        if count < BUCKET {
+            (bucket.0[count], self.slots[at][count]) = (bits, slot);
+            bucket.set_count(count + 1);
+        } else {
+            let mut spill = bucket.spill();
+            self.spills.push(&mut spill, bits, slot);
+            bucket.set_spill(spill);
+        }
+    }
+
+    /// Adds a bucket, and shares out to it what its sibling, the bucket of the same lower bits, holds.
+    fn split(&mut self, is_set: impl Fn(u32, u32, u32) -> bool) {
+        let added = self.buckets.len();
+        if added == self.buckets.capacity() {
+            // By an eighth and not to double.
+            self.buckets.reserve_exact(added / 8 + 1);
+            self.slots.reserve_exact(added / 8 + 1);
+        }
+        self.buckets.push(Bucket::default());
+        self.slots.push([0; BUCKET]);
+        let sibling = sibling(added);
+        let mut moved = self.take(sibling);
+        for (bits, slot) in moved.drain(..) {
+            let at = if is_set(added.ilog2(), bits, slot) { added } else { sibling };
+            self.put(at, bits, slot);
+        }
+        self.keep_scratch(moved);
+    }
+
+    /// Gives up the last bucket; its sibling gets what it holds.
+    fn merge(&mut self) {
+        let last = self.buckets.len() - 1;
+        let mut moved = self.take(last);
+        self.buckets.pop();
+        self.slots.pop();
+        moved.drain(..).for_each(|(bits, slot)| self.put(sibling(last), bits, slot));
+        self.keep_scratch(moved);
+        if last < self.buckets.capacity() / 4 * 3 {
+            self.buckets.shrink_to(last + last / 8);
+            self.slots.shrink_to(last + last / 8);
+        }
+    }
+
+    /// Gives back what spills have left behind, if it is much.
+    fn compact(&mut self) {
+        if self.spills.is_sparse() {
+            let mut spills = self.spills.successor();
+            for bucket in &mut self.buckets {
+                bucket.set_spill(spills.take_over(bucket.spill(), &self.spills));
+            }
+            self.spills = spills;
+        }
+    }
+
+    /// Keeps scratch space for buckets of the usual length.
+    fn keep_scratch(&mut self, mut moved: Vec<(u32, u32)>) {
+        moved.shrink_to(4 * BUCKET);
+        self.moved = moved;
+    }
+
+    /// Empties a bucket; what it held.
+    fn take(&mut self, at: usize) -> Vec<(u32, u32)> {
+        let mut all = std::mem::take(&mut self.moved);
+        let bucket = std::mem::take(&mut self.buckets[at]);
+        all.extend(bucket.0.into_iter().zip(self.slots[at]).take(bucket.count()));
+        all.extend(self.spills.iter(bucket.spill()));
+        self.spills.drop(bucket.spill());
+        all
+    }
+}
+
+/// The bucket that the hashes of this bucket, which is not the first one, had while it was not there.
+fn sibling(at: usize) -> usize {
+    at & !(1 << at.ilog2())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn found(buckets: &Buckets, hash: u32, max_distance: u32) -> Vec<u32> {
+        let wanted = Wanted { bits: 0, mask: u32::MAX, max_distance };
+        let mut slots = Vec::new();
+        buckets.find(buckets.home(hash), wanted, |entry| slots.push(buckets.slot(entry)));
+        slots.sort_unstable();
+        slots
+    }
+
+    proptest! {
+        /// Any order of insertions and removals; some hashes come so often that they spill.
+        #[test]
+        fn holds_what_a_map_holds(
+            events in prop::collection::vec((0..3_u8, 0..60_usize), 0..1_500),
+            hashes in prop::collection::vec(any::<u32>(), 60),
+            most in prop::sample::select(vec![1_usize, 4, 1_000]),
+        ) {
+            let mut buckets = Buckets::new();
+            let mut held: BTreeMap<u32, usize> = BTreeMap::new();
+            let mut hash_by_slot = Vec::new();
+            for (slot, (what, number)) in (0..).zip(events) {
+                // Half of all have one of three hashes.
+                let hash = hashes[if slot % 2 == 0 { number % 3 } else { number }];
+                hash_by_slot.push(hash);
+                if what > 0 || held.is_empty() {
+                    buckets.insert(hash, slot / 4, slot, most, |bit, _, slot| hash_by_slot[slot as usize] >> bit & 1 == 1);
+                    held.insert(slot, number);
+                } else if let Some((oldest, _)) = held.pop_first() {
+                    buckets.remove(hash_by_slot[oldest as usize], oldest);
+                }
+                prop_assert_eq!(buckets.count, held.len());
+                let all: Vec<u32> = held.keys().copied().filter(|held| hash_by_slot[*held as usize] == hash).collect();
+                let here = found(&buckets, hash, 32);
+                prop_assert!(all.iter().all(|slot| here.contains(slot)));
+                let near: Vec<u32> = here.iter().copied().filter(|slot| (slot / 4).count_ones() <= 1).collect();
+                prop_assert_eq!(found(&buckets, hash, 1), near);
+            }
+            prop_assert!(buckets.buckets.len() <= most);
+            while let Some((oldest, _)) = held.pop_first() {
+                buckets.remove(hash_by_slot[oldest as usize], oldest);
+            }
+            prop_assert!(buckets.count == 0 && buckets.bytes() < 3_000, "{} bytes", buckets.bytes());
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Settings of the detector `simhash`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::fingerprint::term_hash::TermHash;
+use crate::fingerprint::term_weight::TermWeight;
+
+/// The detector `simhash`: what makes a fingerprint.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SimHashConfig {
+    /// The hash of a term: `xxh3` (well mixed), `sdbm` (the paper's, over UTF-16) or `sdbm-utf8`.
+    pub hash: TermHash,
+    /// What a term counts that occurs tf times: `ln-tf` (1 + ln tf) or `tf` (the paper's).
+    pub weight: TermWeight,
+    /// When two fingerprints are near.
+    pub near: NearConfig,
+}
+
+/// The detector `simhash`: when two fingerprints are near.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct NearConfig {
+    /// Bits of 64 in which near SimHashes may differ.
+    #[schemars(range(min = 0, max = 20))]
+    pub max_distance: u32,
+    /// How candidates are found: `bands` (the sketches share one of 16 bands, or the SimHashes are the same; fast in a table of any size) or
+    /// `blocks` (every SimHash within the distance; the paper's meaning, slow for distances above 3 in a large
+    /// table).
+    pub candidates: Candidates,
+    /// What confirms a candidate: `sketch` (a second, independent fingerprint) or `none` (the paper's method).
+    pub confirm: Confirm,
+    /// Values of 64 in which the sketches must agree at distance 0. Unrelated texts agree in 4 to 8.
+    #[schemars(range(min = 0, max = 64))]
+    pub sketch_matches_near: u32,
+    /// The same at `max_distance`; in between, the demand rises evenly.
+    #[schemars(range(min = 0, max = 64))]
+    pub sketch_matches_far: u32,
+    /// The same for the shortest texts; up to `short_text_size` the demand falls evenly to `sketch_matches_near`.
+    #[schemars(range(min = 0, max = 64))]
+    pub sketch_matches_short: u32,
+    /// Size from which on a text is not short: characters of Chinese, or half that many words of English.
+    #[schemars(range(min = 0, max = 65_535))]
+    pub short_text_size: u32,
+    /// Share of the shorter text's passages, as far as the sketches tell, that is enough in the longer text whatever
+    /// `sketch_matches_short` asks for: so a short text is found again with its end cut off, or a line added.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub contained_min: f64,
+    /// Length of the shorter text as a share of the longer one's from which on they may be near: below, one is an excerpt.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub length_ratio_min: f64,
+    /// Size below which texts with other numbers in the same places are not near (one may differ for three that are the same);
+    /// 0: numbers decide nothing.
+    #[schemars(range(min = 0, max = 65_535))]
+    pub number_text_size: u32,
+}
+
+/// How candidates are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Candidates {
+    /// By the sketch.
+    Bands,
+    /// By the SimHash.
+    Blocks,
+}
+
+/// What confirms a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Confirm {
+    /// The sketch.
+    Sketch,
+    /// Nothing.
+    None,
+}
+
+impl Default for SimHashConfig {
+    fn default() -> Self {
+        Self { hash: TermHash::Xxh3, weight: TermWeight::LnTf, near: NearConfig::default() }
+    }
+}
+
+impl Default for NearConfig {
+    fn default() -> Self {
+        Self {
+            max_distance: 20,
+            candidates: Candidates::Bands,
+            confirm: Confirm::Sketch,
+            sketch_matches_near: 25,
+            sketch_matches_far: 28,
+            sketch_matches_short: 58,
+            short_text_size: 1_400,
+            contained_min: 0.93,
+            length_ratio_min: 0.5,
+            number_text_size: 1_000,
+        }
+    }
+}

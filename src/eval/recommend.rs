@@ -1,0 +1,169 @@
+//! Which detector for these pages, and why: from the report's figures, and no further than they go.
+//!
+//! Where pages are labelled the F1 of their stream decides, else how many texts are recognised after 5 % of them were rewritten.
+//! Detectors whose 95 % intervals overlap the best one's are not told apart: of them the one with the fewest wrong verdicts is
+//! named, since pages are deleted on a verdict.
+
+use serde::Serialize;
+
+use super::interval::Estimate;
+use super::perturb::{Condition, Family};
+use super::report::{DetectorReport, Report, best_threshold, interval};
+use crate::config::detectors::BASELINES;
+
+/// What the figures speak for.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Recommendation {
+    /// The detector, if the figures speak for one.
+    pub detector: Option<String>,
+    /// Others that the figures do not tell from it.
+    pub not_told_apart: Vec<String>,
+    /// Its distance of the highest F1, where that does clearly better than the one that is set.
+    pub threshold: Option<f64>,
+    /// Why, in sentences.
+    pub why: Vec<String>,
+}
+
+/// Labelled duplicates, or texts, below which a recommendation is a guess.
+const FEW: u32 = 50;
+/// Share of new pages called duplicates by mistake, among a million centroids, that nobody wants.
+const FALSE_MAX: f64 = 0.01;
+/// F1 by which another threshold has to be better.
+const CLEARLY: f64 = 0.01;
+
+/// One detector with the figure that decides.
+struct Candidate<'a> {
+    report: &'a DetectorReport,
+    figure: Estimate,
+    /// Share of the duplicate verdicts, or of unrelated pairs, that is wrong.
+    wrong: f64,
+}
+
+/// What the figures of `report` speak for.
+#[must_use]
+pub fn recommend(report: &Report) -> Recommendation {
+    let basis =
+        if report.labelled { "F1 over the labelled pages" } else { "recall after 5 % were rewritten" };
+    let all: Vec<Candidate<'_>> = report.detectors.iter().filter_map(candidate).collect();
+    let (ruled_out, mut left): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|candidate| !report.labelled && false_share(candidate.report) > FALSE_MAX);
+    let mut why: Vec<String> = ruled_out
+        .iter()
+        .map(|candidate| {
+            format!(
+                "{} is left out: among a million centroids it would call {} of new pages duplicates by mistake.",
+                candidate.report.name,
+                candidate.report.false_matches.at_millions()[0]
+            )
+        })
+        .collect();
+    left.sort_by(|a, b| b.figure.value.total_cmp(&a.figure.value));
+    let Some(best) = left.first() else {
+        why.push(
+            "There are no labels and no perturbed texts, or every detector was left out: the figures speak for none."
+                .to_owned(),
+        );
+        return Recommendation { why, ..Recommendation::default() };
+    };
+    let (low, high) = (best.figure.low, best.figure.high);
+    let alike = || left.iter().filter(|other| other.figure.high >= low && other.figure.low <= high);
+    let chosen = alike()
+        .min_by(|a, b| a.wrong.total_cmp(&b.wrong).then(b.figure.value.total_cmp(&a.figure.value)))
+        .unwrap_or(best);
+    let name = &chosen.report.name;
+    let not_told_apart: Vec<String> =
+        alike().map(|other| other.report.name.clone()).filter(|other| other != name).collect();
+    why.push(format!("{name}: {basis} {}.", interval(&chosen.figure)));
+    if not_told_apart.is_empty() {
+        if left.len() > 1 {
+            why.push("Its 95 % interval is above that of every other detector.".to_owned());
+        }
+    } else {
+        let names = not_told_apart.join(", ");
+        why.push(format!(
+            "These pages do not tell it from {names}: their 95 % intervals overlap. It is named since none of them has a \
+             smaller share of wrong {} ({:.2} %); cost may decide as well.",
+            if report.labelled { "duplicate verdicts" } else { "unrelated pairs" },
+            chosen.wrong * 100.0
+        ));
+    }
+    let threshold = threshold(chosen.report, &mut why);
+    cautions(report, chosen, &left, &mut why);
+    Recommendation { detector: Some(name.clone()), not_told_apart, threshold, why }
+}
+
+fn candidate(report: &DetectorReport) -> Option<Candidate<'_>> {
+    if let Some(score) = &report.stream {
+        return Some(Candidate { report, figure: score.f1, wrong: 1.0 - score.precision.value });
+    }
+    let rewritten = Condition { family: Family::Rewritten, level: 0.05 };
+    let recall = report.recall.iter().find(|recall| recall.condition == rewritten)?;
+    Some(Candidate { report, figure: recall.recall, wrong: report.distances.near_unrelated })
+}
+
+/// Share of new pages that would be called duplicates among a million centroids; 0 where nothing wrong was seen.
+fn false_share(report: &DetectorReport) -> f64 {
+    let found = &report.false_matches;
+    if found.is_bound { 0.0 } else { 1.0 - (-found.per_pair * 1e6).exp() }
+}
+
+/// Whether another threshold than the one that is set would do clearly better on the pairs.
+fn threshold(report: &DetectorReport, why: &mut Vec<String>) -> Option<f64> {
+    let distances = &report.distances;
+    if distances.related == 0 || distances.unrelated == 0 {
+        return None;
+    }
+    let f1 = |precision: f64, recall: f64| 2.0 * precision * recall / (precision + recall).max(1e-9);
+    let (near, wrong) = (distances.near_related, distances.near_unrelated);
+    let as_set = f1(near / (near + wrong).max(1e-9), near);
+    let best = best_threshold(distances);
+    let by_distance = f1(best.precision, best.recall);
+    if by_distance > as_set + CLEARLY {
+        why.push(format!(
+            "Another threshold would suit these pages: by distance alone, up to {:.3} gives an F1 of {by_distance:.3} over the \
+             pairs, and as it is set {as_set:.3}. `leitong tune --detector {}` says which setting that is, and what it \
+             costs in precision.",
+            best.distance, report.name
+        ));
+        return Some(best.distance);
+    }
+    why.push(format!(
+        "Its threshold may stay: F1 over the pairs {as_set:.3} as it is set, {by_distance:.3} at the best distance."
+    ));
+    None
+}
+
+fn cautions(report: &Report, chosen: &Candidate<'_>, left: &[Candidate<'_>], why: &mut Vec<String>) {
+    if BASELINES.contains(&&*chosen.report.name) {
+        let other = left.iter().find(|other| !BASELINES.contains(&&*other.report.name));
+        let other = other.map_or(String::new(), |other| {
+            format!(
+                "; of those that it takes, {} comes first with {}",
+                other.report.name,
+                interval(&other.figure)
+            )
+        });
+        why.push(format!("It is there for comparison, and `leitong run` does not take it{other}."));
+    }
+    if false_share(chosen.report) > FALSE_MAX {
+        why.push(format!(
+            "Mind the size of your table: among a million centroids it would call {} of new pages duplicates by mistake.",
+            chosen.report.false_matches.at_millions()[0]
+        ));
+    }
+    let count = match &chosen.report.stream {
+        Some(score) => score.right + score.missed,
+        None => u32::try_from(report.texts).unwrap_or(u32::MAX),
+    };
+    if count < FEW {
+        let of = if report.labelled { "labelled duplicates" } else { "texts" };
+        why.push(format!("{count} {of} are few: take it for a guess, and label {FEW} at least."));
+    }
+    if !report.labelled {
+        why.push(
+            "Without labels this goes by changes that were made here, not by the duplicates among your pages: label some \
+             pairs with `leitong tune --ask`."
+                .to_owned(),
+        );
+    }
+}

@@ -1,0 +1,200 @@
+//! Nodes that are likely to hold the main text: by names, by articles, and by the scores of Readability.
+//!
+//! In: the tree, sums over blocks. Out: for each block whether it stands within them. Cost: linear in nodes and blocks.
+//! Source of the scores: Arc90's Readability as in Mozilla's readability.js (`_grabArticle`): each paragraph gives
+//! 1 + its commas + up to 3 for its length to the node above it, half to the next, a third of that to further ones;
+//! names add or take 25; the share of links takes its part.
+
+use crate::extract::features::columns::Feature;
+use crate::extract::features::{Features, Sums, clamp, share};
+use crate::extract::parse::hints;
+use crate::extract::parse::tag::Tag;
+use crate::extract::parse::tree::Tree;
+
+/// Bytes of a paragraph that gives points.
+const SCORED_BYTES_MIN: u32 = 25;
+
+/// Nodes above a paragraph that it gives points to.
+const SCORED_ABOVE: usize = 5;
+
+/// Hundredths of points that good and bad names are worth.
+const NAME_POINTS: i64 = 2500;
+
+/// Thousandths of the page's text that a node named as the main text must hold.
+const NAMED_SHARE_MIN: i16 = 80;
+
+/// The candidates of one page; kept from page to page for its memory.
+#[derive(Debug, Default)]
+pub(in crate::extract) struct Candidates {
+    points: Vec<i64>,
+    best: i64,
+    /// Blocks of the node with most points.
+    readable: (u32, u32),
+    /// Blocks of the first node that is named as the main text.
+    named: Option<(u32, u32)>,
+    /// For each node, the innermost article round it.
+    articles: Vec<u32>,
+    /// The node of each article.
+    article_nodes: Vec<u32>,
+}
+
+const NO_ARTICLE: u32 = u32::MAX;
+
+impl Candidates {
+    pub(in crate::extract) fn gather(&mut self, tree: &Tree, sums: &[Sums]) {
+        self.score(tree, sums);
+        self.named = None;
+        self.articles.clear();
+        self.article_nodes.clear();
+        let all = sums[tree.blocks.len()].text;
+        for (at, node) in tree.nodes.iter().enumerate() {
+            let above = self.articles.get(node.parent as usize).copied().unwrap_or(NO_ARTICLE);
+            if node.tag == Tag::Article {
+                self.articles.push(self.article_nodes.len() as u32);
+                self.article_nodes.push(at as u32);
+            } else {
+                self.articles.push(above);
+            }
+            let text = sums[node.end_block as usize].text - sums[node.first_block as usize].text;
+            if self.named.is_none() && is_named(node.hints) && share(text, all) >= NAMED_SHARE_MIN {
+                self.named = Some((node.first_block, node.end_block));
+            }
+        }
+    }
+
+    fn score(&mut self, tree: &Tree, sums: &[Sums]) {
+        self.points.clear();
+        self.points.resize(tree.nodes.len(), 0);
+        for block in &tree.blocks {
+            let counts = &block.counts;
+            if counts.bytes < SCORED_BYTES_MIN {
+                continue;
+            }
+            let points = 100 + 100 * i64::from(counts.commas) + i64::from(counts.bytes).min(300);
+            let tag = tree.nodes[block.node as usize].tag;
+            // Text without a paragraph of its own counts as a paragraph of the node that it stands in.
+            let skipped = usize::from(matches!(tag, Tag::P | Tag::Td | Tag::Pre));
+            for (up, node) in tree.ancestors(block.node).skip(skipped).take(SCORED_ABOVE).enumerate() {
+                let divider = if up < 2 { up as i64 + 1 } else { 3 * up as i64 };
+                self.points[node as usize] += points / divider;
+            }
+        }
+        (self.best, self.readable) = (0, (0, 0));
+        for (node, points) in tree.nodes.iter().zip(&mut self.points) {
+            if *points == 0 {
+                continue;
+            }
+            if node.hints & GOOD != 0 {
+                *points += NAME_POINTS;
+            }
+            if node.hints & BAD != 0 {
+                *points -= NAME_POINTS;
+            }
+            let (from, to) = (sums[node.first_block as usize], sums[node.end_block as usize]);
+            let linked = i64::from(share(to.linked - from.linked, to.bytes - from.bytes));
+            *points = *points * (1000 - linked) / 1000;
+            if *points > self.best {
+                self.best = *points;
+                self.readable = (node.first_block, node.end_block);
+            }
+        }
+    }
+
+    /// The article round a node: its number from 1, 0 for none, and its blocks.
+    fn article(&self, tree: &Tree, node: u32) -> (u32, (u32, u32)) {
+        match self.articles[node as usize] {
+            NO_ARTICLE => (0, (0, 0)),
+            article => {
+                let node = &tree.nodes[self.article_nodes[article as usize] as usize];
+                (article + 1, (node.first_block, node.end_block))
+            }
+        }
+    }
+}
+
+const GOOD: hints::Hints = hints::CONTENT | hints::ARTICLE | hints::MAIN | hints::POST;
+const BAD: hints::Hints = hints::NAV
+    | hints::FOOTER
+    | hints::SIDE
+    | hints::COMMENT
+    | hints::RELATED
+    | hints::SHARE
+    | hints::AD
+    | hints::META
+    | hints::POPUP
+    | hints::CRUMB
+    | hints::FORM
+    | hints::USER
+    | hints::PROMO
+    | hints::AUTHOR
+    | hints::TAGS
+    | hints::COPYRIGHT;
+
+/// Whether names say that a node holds an article's text: `article-body`, `post-content`, `entry_text`.
+fn is_named(names: hints::Hints) -> bool {
+    names & hints::CONTENT != 0 && names & (hints::ARTICLE | hints::POST) != 0 && names & BAD == 0
+}
+
+impl Features {
+    /// The features of candidates, of what the page describes, and of the way from a block to both.
+    pub(in crate::extract) fn near_candidates(&mut self, tree: &Tree, at: usize, title: Option<usize>) {
+        let all = self.sums[tree.blocks.len()];
+        let text = |(first, end): (u32, u32)| {
+            share(self.sums[end as usize].text - self.sums[first as usize].text, all.text)
+        };
+        let holds = |(first, end): (u32, u32), place: usize| first as usize <= place && place < end as usize;
+        let node = tree.blocks[at].node;
+        let points = tree.ancestors(node).take(3).map(|node| self.candidates.points[node as usize]).max();
+        let (article, article_blocks) = self.candidates.article(tree, node);
+        let anchor = self.described.anchor;
+        // Steps up to the node that holds both, and that node's share of the page's text.
+        let way = |place: Option<usize>| {
+            let Some(place) = place else { return (-1, 0) };
+            let mut ancestor_ranges = self.ancestor_ranges[at].iter().enumerate();
+            ancestor_ranges
+                .find(|(_, ancestor)| holds(**ancestor, place))
+                .map_or((crate::extract::features::ANCESTORS as i16, 1000), |(up, ancestor)| {
+                    (up as i16, text(*ancestor))
+                })
+        };
+        let (anchor_up, anchor_text) = way(anchor);
+        let (title_up, title_text) = way(title);
+        let values = [
+            (Feature::Described, self.described.shares[at][0]),
+            (Feature::DescribedCover, self.described.shares[at][1]),
+            (Feature::DescribedBody, self.described.shares[at][2]),
+            (Feature::PageDescribed, self.described.anchor_share),
+            (Feature::PageBody, clamp(self.described.body.count)),
+            (
+                Feature::SinceAnchor,
+                anchor.map_or(-1000, |anchor| crate::extract::features::distance(anchor, at)),
+            ),
+            (Feature::AnchorUp, anchor_up),
+            (Feature::AnchorText, anchor_text),
+            (
+                Feature::AnchorSimilar,
+                anchor.map_or(-1, |anchor| i16::from(self.similar[anchor] == self.similar[at])),
+            ),
+            (Feature::TitleUp, title_up),
+            (Feature::TitleText, title_text),
+            (Feature::ArticleNumber, clamp(article)),
+            (Feature::ArticleText, text(article_blocks)),
+            (
+                Feature::ArticleAnchor,
+                i16::from(anchor.or(title).is_some_and(|place| holds(article_blocks, place))),
+            ),
+            (Feature::InReadable, i16::from(holds(self.candidates.readable, at))),
+            (Feature::ReadableText, text(self.candidates.readable)),
+            (
+                Feature::ReadablePoints,
+                (points.unwrap_or(0).max(0) * 1000 / self.candidates.best.max(1)).min(1000) as i16,
+            ),
+            (Feature::InNamed, self.candidates.named.map_or(-1, |named| i16::from(holds(named, at)))),
+            (Feature::NamedText, self.candidates.named.map_or(0, text)),
+        ];
+        let mut row = self.columns.row(at);
+        for (flag, value) in values {
+            row.set(flag, value);
+        }
+    }
+}

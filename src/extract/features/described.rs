@@ -1,0 +1,266 @@
+//! The text that a page describes: its description for search engines and social networks, and the article's
+//! text in linked data. Where the page holds that text again, its main text begins or is.
+//!
+//! In: ranges of the head, blocks. Out: for each block, how much of it is described, and which block holds most of the
+//! description. Texts are compared by their letters alone: small, without tags, white space and punctuation.
+//! Cost: 2 ns a byte of the first [`BLOCK_BYTES`] bytes of each block, on pages that describe anything.
+
+use crate::extract::parse::entities::{Reference, reference};
+
+/// Letters are compared in windows of this many bytes: five Chinese characters, three English words.
+const WINDOW: usize = 15;
+
+/// Bits of a set of windows; with the most letters that are read of a text, one in 16 is taken.
+const BITS: usize = 1 << 17;
+
+/// Bytes of letters that are read of an described text.
+const TEXT_BYTES: usize = 8192;
+
+/// Bytes of source that are read of a block.
+const BLOCK_BYTES: usize = 400;
+
+/// The windows of one text.
+#[derive(Debug, Default)]
+pub(in crate::extract) struct Windows {
+    bits: Vec<u64>,
+    /// Windows of the text.
+    pub(in crate::extract) count: u32,
+}
+
+impl Windows {
+    /// Forgets the last page's text.
+    pub(in crate::extract) fn clear(&mut self) {
+        if self.count > 0 {
+            self.bits.fill(0);
+            self.count = 0;
+        }
+    }
+
+    /// Adds the windows of `text`.
+    pub(in crate::extract) fn add(&mut self, text: &[u8], letters: &mut Vec<u8>) {
+        self.bits.resize(BITS / 64, 0);
+        read_letters(text, TEXT_BYTES, letters);
+        let (bits, count) = (&mut self.bits, &mut self.count);
+        each_window(letters, |place| {
+            bits[place / 64] |= 1 << (place % 64);
+            *count += 1;
+        });
+    }
+
+    /// Windows of `letters`, and how many of them are of this text.
+    fn found_in(&self, letters: &[u8]) -> (u32, u32) {
+        let (mut all, mut found) = (0, 0);
+        each_window(letters, |place| {
+            all += 1;
+            found += u32::from(self.bits[place / 64] >> (place % 64) & 1 != 0);
+        });
+        (all, found)
+    }
+}
+
+/// What a page describes.
+#[derive(Debug, Default)]
+pub(in crate::extract) struct Described {
+    pub(in crate::extract) description: Windows,
+    pub(in crate::extract) body: Windows,
+    letters: Vec<u8>,
+    /// For each block: thousandths of its windows that are of the description, of the description's that are of
+    /// it, and of its windows that are of the body.
+    pub(in crate::extract) shares: Vec<[i16; 3]>,
+    /// The block that holds most of the description, and how much.
+    pub(in crate::extract) anchor: Option<usize>,
+    pub(in crate::extract) anchor_share: i16,
+}
+
+/// Thousandths of the description that a block must hold to be its place.
+const ANCHOR_SHARE_MIN: i16 = 250;
+
+impl Described {
+    /// Reads what is described, then looks for it in `blocks`, the sources of all blocks in order.
+    pub(in crate::extract) fn gather<'a>(
+        &mut self,
+        descriptions: impl Iterator<Item = &'a [u8]>,
+        body: Option<&[u8]>,
+        blocks: impl Iterator<Item = &'a [u8]>,
+    ) {
+        self.description.clear();
+        self.body.clear();
+        let mut last: &[u8] = &[];
+        for text in descriptions.filter(|text| text.len() > WINDOW) {
+            // Social networks are mostly told the same.
+            if text != last {
+                self.description.add(text, &mut self.letters);
+            }
+            last = text;
+        }
+        if let Some(body) = body {
+            self.body.add(body, &mut self.letters);
+        }
+        self.shares.clear();
+        (self.anchor, self.anchor_share) = (None, ANCHOR_SHARE_MIN);
+        let nothing = self.description.count + self.body.count == 0;
+        for (at, block) in blocks.enumerate() {
+            if nothing || block.len() <= WINDOW {
+                self.shares.push([0; 3]);
+                continue;
+            }
+            read_letters(&block[..block.len().min(BLOCK_BYTES)], BLOCK_BYTES, &mut self.letters);
+            let mut shares = [0; 3];
+            if self.description.count > 0 {
+                let (all, found) = self.description.found_in(&self.letters);
+                shares[0] = crate::extract::features::share(found, all);
+                shares[1] = crate::extract::features::share(found, self.description.count);
+            }
+            if self.body.count > 0 {
+                let (all, found) = self.body.found_in(&self.letters);
+                shares[2] = crate::extract::features::share(found, all);
+            }
+            // The first of equals: a teaser of the same story comes later.
+            if shares[1] > self.anchor_share {
+                (self.anchor, self.anchor_share) = (Some(at), shares[1]);
+            }
+            self.shares.push(shares);
+        }
+        if self.anchor.is_none() {
+            self.anchor_share = 0;
+        }
+    }
+}
+
+/// Calls `each` with a place in [`BITS`] for each window.
+fn each_window(letters: &[u8], mut each: impl FnMut(usize)) {
+    const FACTOR: u32 = 0x0100_0193;
+    const LAST: u32 = power(FACTOR, WINDOW);
+    let mut hash = 0_u32;
+    for (at, &byte) in letters.iter().enumerate() {
+        hash = hash.wrapping_mul(FACTOR).wrapping_add(u32::from(byte) + 1);
+        if at >= WINDOW {
+            hash = hash.wrapping_sub(LAST.wrapping_mul(u32::from(letters[at - WINDOW]) + 1));
+        }
+        if at + 1 >= WINDOW {
+            each((hash.wrapping_mul(0x9e37_79b1) >> 15) as usize % BITS);
+        }
+    }
+}
+
+const fn power(base: u32, exponent: usize) -> u32 {
+    let (mut result, mut left) = (1_u32, exponent);
+    while left > 0 {
+        result = result.wrapping_mul(base);
+        left -= 1;
+    }
+    result
+}
+
+/// Replaces `letters` by the letters of `text`, at most `most` bytes of them.
+fn read_letters(text: &[u8], most: usize, letters: &mut Vec<u8>) {
+    letters.clear();
+    let mut at = 0;
+    // Where one tag has no end, none after it has: each is not searched for again.
+    let mut tags_end = true;
+    while let Some(&byte) = text.get(at).filter(|_| letters.len() < most) {
+        at += match byte {
+            b'a'..=b'z' | b'0'..=b'9' => {
+                letters.push(byte);
+                1
+            }
+            b'A'..=b'Z' => {
+                letters.push(byte | 0x20);
+                1
+            }
+            b'<' if tags_end => {
+                let end = memchr::memchr(b'>', &text[at..]);
+                tags_end = end.is_some();
+                end.map_or(1, |end| end + 1)
+            }
+            b'&' => match reference(&text[at..]) {
+                Some(Reference::Named(_, length)) => length,
+                Some(Reference::Number(character, length)) => {
+                    push(character, letters);
+                    length
+                }
+                None => 1,
+            },
+            // `\u4e2d` of linked data.
+            b'\\' => match escape(&text[at..]) {
+                Some(character) => {
+                    push(character, letters);
+                    6
+                }
+                None => 2,
+            },
+            // Punctuation and blanks of U+2000–U+203F, U+3000–U+303F, U+FF00–U+FF3F.
+            0xe2 if text.get(at + 1) == Some(&0x80) => 3,
+            0xe3 if text.get(at + 1) == Some(&0x80) => 3,
+            0xef if text.get(at + 1) == Some(&0xbc) => 3,
+            0xc2 => 2,
+            0x80.. => {
+                letters.push(byte);
+                1
+            }
+            _ => 1,
+        };
+    }
+}
+
+fn push(character: char, letters: &mut Vec<u8>) {
+    if character.is_alphanumeric() {
+        let mut buffer = [0; 4];
+        letters.extend_from_slice(character.to_ascii_lowercase().encode_utf8(&mut buffer).as_bytes());
+    }
+}
+
+/// The character of `\uXXXX`.
+fn escape(text: &[u8]) -> Option<char> {
+    let digits = text.get(2..6).filter(|_| text[1] == b'u')?;
+    char::from_u32(u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gathered(description: &str, body: Option<&str>, blocks: &[&str]) -> Described {
+        let mut described = Described::default();
+        described.gather(
+            std::iter::once(description.as_bytes()),
+            body.map(str::as_bytes),
+            blocks.iter().map(|block| block.as_bytes()),
+        );
+        described
+    }
+
+    #[test]
+    fn the_block_that_was_described_is_found_whatever_its_markup() {
+        let described = gathered(
+            "The harvest began nine days later; a late frost had held the buds back.",
+            None,
+            &[
+                "Home of the leaf and of other things",
+                "The <b>harvest</b> began&nbsp;nine days later, a late frost had held",
+                "Short",
+            ],
+        );
+        assert_eq!(described.anchor, Some(1));
+        assert!(described.shares[1][0] > 950 && described.shares[1][1] > 700, "{:?}", described.shares);
+        assert!(described.shares[0][0] < 50, "{:?}", described.shares);
+    }
+
+    #[test]
+    fn linked_data_is_read_through_its_escapes() {
+        let described =
+            gathered("", Some("\\u4eca\\u5e74\\u5934\\u91c7\\u8336\\n晚了九天"), &["今年头采茶，晚了九天。"]);
+        assert_eq!(described.shares[0][2], 1000);
+        assert_eq!(described.anchor, None);
+    }
+
+    #[test]
+    fn broken_escapes_and_references_are_no_harm() {
+        for text in ["\\", "\\u", "\\u12", "&", "&#", "<", "\u{3000}", "\\ud800 and more than a window"] {
+            read_letters(text.as_bytes(), 100, &mut Vec::new());
+        }
+        for cut in 1..3 {
+            read_letters(&"　".as_bytes()[..cut], 100, &mut Vec::new());
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! What is known of each block when it is scored: itself, its neighbours, the nodes round it, the page.
+//!
+//! In: the tree. Out: one column of integers a [`Feature`], one value a block. Shares are in thousandths. Cost: linear in
+//! the blocks, with at most [`ANCESTORS_MAX`] nodes looked at for each. Memory: 520 bytes a block, kept
+//! from page to page.
+
+mod block;
+mod candidates;
+mod columns;
+pub(super) mod context;
+mod described;
+mod groups;
+mod page;
+pub(super) mod phrases;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::extract::parse::hints::{self, Hints};
+use crate::extract::parse::tree::{Block, Segment, Tree};
+use candidates::Candidates;
+use columns::Feature;
+pub(in crate::extract) use columns::{Columns, LANES, Tile, WIDTH, names};
+use described::Described;
+use groups::Groups;
+use page::Page;
+use phrases::Phrases;
+
+/// Nodes above a block that are looked at.
+const ANCESTORS_MAX: usize = 64;
+
+/// Enclosing nodes whose sums are features; wrappers with the same blocks count once.
+const ANCESTORS: usize = 4;
+
+/// Bytes from which a block with few links counts as text: about 15 words, 27 Chinese characters.
+const TEXT_BYTES: u32 = 80;
+
+/// Sums over all blocks before a place.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    pub(in crate::extract) bytes: u32,
+    pub(in crate::extract) linked: u32,
+    /// Bytes in blocks that count as text.
+    pub(in crate::extract) text: u32,
+    /// What speaks for text less what speaks against it.
+    pub(in crate::extract) balance: i32,
+}
+
+/// The features of one page, with the sums that they and later steps use.
+#[derive(Debug, Default)]
+pub(in crate::extract) struct Features {
+    pub(in crate::extract) columns: Columns,
+    /// One more than there are blocks.
+    sums: Vec<Sums>,
+    /// For each block, its [`ANCESTORS`] enclosing block ranges.
+    pub(in crate::extract) ancestor_ranges: Vec<[(u32, u32); ANCESTORS]>,
+    /// For each block, the number of its group of similar blocks.
+    pub(in crate::extract) similar: Vec<u32>,
+    /// Blocks in each group of similar blocks, their bytes and link bytes.
+    similar_sums: Vec<(u32, u32, u32)>,
+    /// For each block, the number of the group of blocks with the same text, and how many came before.
+    copies: Vec<(u32, u32)>,
+    copy_counts: Vec<u32>,
+    groups: Groups,
+    described: Described,
+    candidates: Candidates,
+    /// For each node, the hints of itself and those above, boilerplate only where trusted.
+    trusted: Vec<Hints>,
+    phrases: Vec<Phrases>,
+    /// For each block, the range from the heading above it to the next.
+    pub(in crate::extract) sections: Vec<(u32, u32)>,
+    /// For each block, whether a rule keeps it out of the main text, whatever it counts.
+    pub(in crate::extract) kept_out: Vec<bool>,
+    /// For each node, whether it is or stands in a comment section.
+    in_comment: Vec<bool>,
+}
+/// Whether the block counts as text.
+fn is_text(block: &Block) -> bool {
+    block.counts.bytes >= TEXT_BYTES && block.link_bytes * 3 < block.counts.bytes
+}
+
+/// Whether the block is a heading.
+fn is_heading(tree: &Tree, block: &Block) -> bool {
+    let mut above = tree.ancestors(block.node).take(3);
+    above.any(|node| tree.nodes[node as usize].tag.heading_level() != 0)
+}
+
+/// `part` in thousandths of `whole`.
+fn share(part: u32, whole: u32) -> i16 {
+    if whole == 0 { 0 } else { (u64::from(part) * 1000 / u64::from(whole)).min(1000) as i16 }
+}
+
+/// Larger values tell no more.
+fn clamp(value: u32) -> i16 {
+    value.min(30_000) as i16
+}
+
+/// A distance in blocks.
+fn distance(from: usize, to: usize) -> i16 {
+    (to as i64 - from as i64).clamp(-1000, 1000) as i16
+}
+
+impl Features {
+    /// The values of one block.
+    pub(in crate::extract) fn row_of(&self, block: usize) -> Vec<i16> {
+        self.columns.features(block)
+    }
+
+    /// Whether the block stands in a comment section.
+    pub(in crate::extract) fn in_comment(&self, block: &Block) -> bool {
+        self.in_comment[block.node as usize]
+    }
+
+    /// Whether the block holds at least half of what the page says of itself.
+    pub(in crate::extract) fn is_described(&self, block: usize) -> bool {
+        self.described.shares[block][1] >= 500
+    }
+
+    /// Gathers the features of all blocks of `tree`. With `comments`, comment sections are not known as such.
+    pub(in crate::extract) fn gather(&mut self, tree: &Tree, html: &[u8], comments: bool) {
+        self.sum(tree);
+        let mut page = Page::of(tree, html, &self.sums);
+        self.trust(tree, &page, comments);
+        for block in &tree.blocks {
+            let bytes = if is_text(block) { block.counts.bytes } else { 0 };
+            let comment = self.in_comment[block.node as usize];
+            *(if comment { &mut page.comment_text } else { &mut page.other_text }) += bytes;
+        }
+        self.group(tree, html);
+        self.phrases.clear();
+        for block in &tree.blocks {
+            let text = source(tree, block, html);
+            self.phrases.push(if text.len() <= phrases::BYTES_MAX { phrases::of(text) } else { 0 });
+        }
+        self.divide(tree);
+        page.count(tree, &self.similar_sums, &self.phrases);
+        self.ancestor_ranges.clear();
+        self.ancestor_ranges.extend(
+            tree.blocks.iter().enumerate().map(|(at, block)| block::ancestor_ranges(tree, at, block)),
+        );
+        self.describe(tree, html);
+        self.candidates.gather(tree, &self.sums);
+        self.columns.clear(tree.blocks.len());
+        self.kept_out.clear();
+        let mut since_heading = 1000;
+        for at in 0..tree.blocks.len() {
+            self.itself(tree, html, at, &page, &mut since_heading);
+            self.neighbours(tree, at);
+            self.enclosing(tree, at, &page);
+            self.near_candidates(tree, at, page.title_block);
+        }
+        let mut to_heading = 1000;
+        for at in (0..tree.blocks.len()).rev() {
+            let mut row = self.columns.row(at);
+            row.set(Feature::ToHeading, to_heading);
+            to_heading = if row.get(Feature::InHeading) != 0 { 1 } else { (to_heading + 1).min(1000) };
+        }
+    }
+
+    fn describe(&mut self, tree: &Tree, html: &[u8]) {
+        let text = |segment: Segment| html.get(segment.start as usize..segment.end as usize);
+        self.described.gather(
+            tree.head.descriptions.into_iter().flatten().filter_map(text),
+            tree.head.body.and_then(text),
+            tree.blocks.iter().map(|block| source(tree, block, html)),
+        );
+    }
+
+    fn sum(&mut self, tree: &Tree) {
+        self.sums.clear();
+        let mut sum = Sums::default();
+        self.sums.push(sum);
+        for block in &tree.blocks {
+            sum.bytes += block.counts.bytes;
+            sum.linked += block.link_bytes;
+            let text = is_text(block);
+            sum.text += if text { block.counts.bytes } else { 0 };
+            // A text block is worth its length up to a long paragraph's; a short or linked one costs what a
+            // line of a menu is.
+            sum.balance += if text {
+                block.counts.bytes.min(1000) as i32
+            } else {
+                -(30 + block.link_bytes.min(200) as i32)
+            };
+            self.sums.push(sum);
+        }
+    }
+
+    /// Hints of each node with those above it. Furniture is not trusted of a node that holds over 60 % of the
+    /// best run, for its name speaks of one part (`main-with-sidebar`) or of the page's first state (`hide`);
+    /// a comment section or banner is one unless it holds the page's title or nearly all text.
+    fn trust(&mut self, tree: &Tree, page: &Page, comments: bool) {
+        self.trusted.clear();
+        self.in_comment.clear();
+        let all = self.sums[tree.blocks.len()];
+        let best = self.sums[page.best_run.1].text - self.sums[page.best_run.0].text;
+        for node in &tree.nodes {
+            let (first, end) = (node.first_block as usize, node.end_block as usize);
+            let text = self.sums[end].text - self.sums[first].text;
+            let (from, to) = (first.max(page.best_run.0), end.min(page.best_run.1));
+            let of_best = if from < to { self.sums[to].text - self.sums[from].text } else { 0 };
+            let has_title = page.title_block.is_some_and(|title| first <= title && title < end);
+            let mut doubted = if comments { hints::COMMENT } else { 0 };
+            if u64::from(of_best) * 10 > u64::from(best) * 6 {
+                doubted |= (hints::FURNITURE | hints::HIDDEN) & !hints::COMMENT;
+            }
+            if has_title || u64::from(text) * 20 > u64::from(all.text) * 19 {
+                doubted |= hints::COMMENT | hints::CONSENT;
+            }
+            let own = node.hints & !doubted;
+            let above = self.trusted.get(node.parent as usize).copied().unwrap_or(0);
+            self.trusted.push(own | above);
+            self.in_comment.push((own | above) & hints::COMMENT != 0);
+        }
+    }
+
+    /// Groups blocks whose node and its parent are of one signature, and blocks of the same text.
+    fn group(&mut self, tree: &Tree, html: &[u8]) {
+        self.similar.clear();
+        self.similar_sums.clear();
+        self.groups.clear(tree.blocks.len());
+        for block in &tree.blocks {
+            let node = &tree.nodes[block.node as usize];
+            let parent = &tree.nodes[node.parent as usize];
+            let group = self.groups.of(u64::from(node.signature) << 32 | u64::from(parent.signature));
+            self.similar.push(group);
+            self.similar_sums.resize(self.groups.count as usize, (0, 0, 0));
+            let sums = &mut self.similar_sums[group as usize];
+            *sums = (sums.0 + 1, sums.1 + block.counts.bytes, sums.2 + block.link_bytes);
+        }
+        self.copies.clear();
+        self.copy_counts.clear();
+        self.groups.clear(tree.blocks.len());
+        for block in &tree.blocks {
+            let group = self.groups.of(xxh3_64(source(tree, block, html)));
+            self.copy_counts.resize(self.groups.count as usize, 0);
+            self.copies.push((group, self.copy_counts[group as usize]));
+            self.copy_counts[group as usize] += 1;
+        }
+    }
+
+    /// Cuts the page into sections at its headings.
+    fn divide(&mut self, tree: &Tree) {
+        self.sections.clear();
+        let mut start = 0;
+        for at in 1..=tree.blocks.len() {
+            let cut = tree.blocks.get(at).is_none_or(|block| is_heading(tree, block));
+            if cut {
+                self.sections.resize(at, (start, at as u32));
+                start = at as u32;
+            }
+        }
+    }
+}
+
+/// The source from a block's first to its last segment, with the tags within.
+fn source<'a>(tree: &Tree, block: &Block, html: &'a [u8]) -> &'a [u8] {
+    let segments = &tree.segments[block.first_segment as usize..block.end_segment as usize];
+    let real = |segment: &&Segment| segment.start != u32::MAX;
+    let start = segments.iter().find(real).map_or(0, |segment| segment.start as usize);
+    let end = segments.iter().rev().find(real).map_or(0, |segment| segment.end as usize);
+    html.get(start..end).unwrap_or_default().trim_ascii()
+}

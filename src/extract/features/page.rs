@@ -1,0 +1,173 @@
+//! Features of a page as a whole: its title, its best node and best run of blocks, what tells its sort.
+//!
+//! The *balance* of blocks is what speaks for text less what speaks against it; the best node and the best run
+//! are those of the highest balance. Cost: linear in nodes and blocks.
+
+use crate::extract::features::columns::{Feature, Row};
+use crate::extract::features::phrases::{self, Phrases};
+use crate::extract::features::{Sums, clamp, distance, is_heading, share, source};
+use crate::extract::parse::tag::Tag;
+use crate::extract::parse::tree::{Tree, says};
+
+/// Bytes of a title that blocks are compared with; every block is looked for in it.
+const TITLE_BYTES_MAX: usize = 2048;
+
+/// What is the same for all blocks of a page.
+pub(in crate::extract) struct Page<'a> {
+    title: &'a [u8],
+    pub(in crate::extract) title_block: Option<usize>,
+    /// Blocks of the node with the best balance.
+    best_node: (usize, usize),
+    /// The run of blocks with the best balance.
+    pub(in crate::extract) best_run: (usize, usize),
+    paragraphs: u32,
+    high: u32,
+    articles: u32,
+    headings: u32,
+    item_bytes: u32,
+    largest_similar: u32,
+    shop_phrases: u32,
+    dates: u32,
+    /// Bytes of text in and out of comment sections.
+    pub(in crate::extract) comment_text: u32,
+    pub(in crate::extract) other_text: u32,
+}
+
+impl<'a> Page<'a> {
+    pub(super) fn of(tree: &Tree, html: &'a [u8], sums: &[Sums]) -> Self {
+        let title = tree.head.title.or(tree.head.social_title);
+        let title =
+            title.and_then(|title| html.get(title.start as usize..title.end as usize)).unwrap_or_default();
+        let title = &title[..title.len().min(TITLE_BYTES_MAX)];
+        let mut page = Self {
+            title,
+            title_block: None,
+            best_node: (0, 0),
+            best_run: best_run(sums),
+            paragraphs: 0,
+            high: 0,
+            articles: 0,
+            headings: 0,
+            item_bytes: 0,
+            largest_similar: 0,
+            shop_phrases: 0,
+            dates: 0,
+            comment_text: 0,
+            other_text: 0,
+        };
+        let mut best = i32::MIN;
+        for node in &tree.nodes {
+            let balance = sums[node.end_block as usize].balance - sums[node.first_block as usize].balance;
+            // Ties go to the inner node.
+            if balance >= best && node.end_block > node.first_block {
+                best = balance;
+                page.best_node = (node.first_block as usize, node.end_block as usize);
+            }
+            page.articles += u32::from(node.tag == Tag::Article);
+        }
+        for (at, block) in tree.blocks.iter().enumerate() {
+            let tag = tree.nodes[block.node as usize].tag;
+            page.paragraphs += if tag == Tag::P { block.counts.bytes } else { 0 };
+            // Long words are words of scripts without spaces.
+            page.high += if block.counts.bytes > 12 * block.counts.words { block.counts.bytes } else { 0 };
+            if page.title_block.is_none()
+                && tag.heading_level() != 0
+                && page.title_has(source(tree, block, html))
+            {
+                page.title_block = Some(at);
+            }
+        }
+        page
+    }
+
+    /// Counts what tells sorts of pages apart.
+    pub(in crate::extract) fn count(
+        &mut self,
+        tree: &Tree,
+        similar: &[(u32, u32, u32)],
+        phrases: &[Phrases],
+    ) {
+        self.largest_similar = similar.iter().map(|(_, bytes, _)| *bytes).max().unwrap_or(0);
+        for (block, phrases) in tree.blocks.iter().zip(phrases) {
+            self.headings += u32::from(is_heading(tree, block));
+            let item =
+                tree.ancestors(block.node).take(3).any(|node| tree.nodes[node as usize].tag == Tag::Li);
+            self.item_bytes += if item { block.counts.bytes } else { 0 };
+            self.shop_phrases += phrases >> phrases::SHOP & 1;
+            self.dates += phrases >> phrases::DATE & 1;
+        }
+    }
+
+    /// Whether `text` is part of the title, and not a mere word of it.
+    pub(in crate::extract) fn title_has(&self, text: &[u8]) -> bool {
+        text.len() >= 8 && text.len() <= self.title.len() && memchr::memmem::find(self.title, text).is_some()
+    }
+
+    /// Whether `text` is the title but for the site's name.
+    pub(in crate::extract) fn is_title(&self, text: &[u8]) -> bool {
+        self.title_has(text) && text.len() * 3 >= self.title.len()
+    }
+
+    /// The features of the best node, the best run and the page.
+    pub(super) fn place(&self, tree: &Tree, sums: &[Sums], row: &mut Row<'_>) {
+        let at = row.at;
+        let count = tree.blocks.len();
+        let all = sums[count];
+        let far_from = |(first, end): (usize, usize)| {
+            if at < first { distance(first, at) } else { (distance(end, at) + 1).max(0) }
+        };
+        let text = |(first, end): (usize, usize)| share(sums[end].text - sums[first].text, all.text);
+        for (range, inside, far, part) in [
+            (self.best_node, Feature::InBestNode, Feature::BestNodeDistance, Feature::BestNodeShare),
+            (self.best_run, Feature::InBestRun, Feature::BestRunDistance, Feature::BestRunShare),
+        ] {
+            row.set(inside, i16::from(range.0 <= at && at < range.1));
+            row.set(far, far_from(range));
+            row.set(part, text(range));
+        }
+        row.set(Feature::FromBestStart, distance(self.best_run.0, at));
+        row.set(Feature::ToBestEnd, distance(at, self.best_run.1));
+        row.set(Feature::Index, clamp(at as u32));
+        row.set(Feature::IndexShare, share(at as u32, count as u32));
+        row.set(Feature::BytesShare, share(sums[at].bytes, all.bytes));
+        row.set(Feature::BlocksAfter, clamp((count - at) as u32));
+        row.set(Feature::Depth, clamp(tree.nodes[tree.blocks[at].node as usize].depth));
+        row.set(Feature::CommentShare, share(self.comment_text, all.text));
+        row.set(Feature::OutsideComment, clamp(self.other_text));
+        row.set(Feature::PageBytes, clamp(all.bytes / 4));
+        row.set(Feature::PageLinks, share(all.linked, all.bytes));
+        row.set(Feature::PageBlocks, clamp(count as u32));
+        row.set(Feature::PageMean, clamp(all.bytes / (count as u32).max(1)));
+        row.set(Feature::PageLongShare, share(all.text, all.bytes));
+        row.set(Feature::PageParagraphShare, share(self.paragraphs, all.bytes));
+        row.set(Feature::PageHighShare, share(self.high, all.bytes));
+        row.set(Feature::PageArticle, i16::from(tree.head.says(says::ARTICLE)));
+        row.set(Feature::PageArticles, clamp(self.articles));
+        row.set(Feature::PageHeadings, clamp(self.headings));
+        row.set(Feature::PageItemShare, share(self.item_bytes, all.bytes));
+        row.set(Feature::PageSimilarShare, share(self.largest_similar, all.bytes));
+        row.set(Feature::PageShopPhrases, clamp(self.shop_phrases));
+        row.set(Feature::PageDates, clamp(self.dates));
+        row.set(Feature::PageProduct, i16::from(tree.head.says(says::PRODUCT)));
+        row.set(Feature::PageList, i16::from(tree.head.says(says::LIST)));
+        row.set(Feature::PageForum, i16::from(tree.head.says(says::FORUM)));
+        row.set(Feature::PageQuestions, i16::from(tree.head.says(says::QUESTIONS)));
+        row.set(Feature::PageNodesPerBlock, clamp((tree.nodes.len() * 10 / count.max(1)) as u32));
+    }
+}
+
+/// The run of blocks with the largest sum of balances (Kadane).
+fn best_run(sums: &[Sums]) -> (usize, usize) {
+    let (mut best, mut lowest, mut start, mut run) = (0, sums[0].balance, 0, (0, 0));
+    for (at, sum) in sums.iter().enumerate() {
+        if sum.balance - lowest > best {
+            best = sum.balance - lowest;
+            run = (start, at);
+        }
+        if sum.balance < lowest {
+            lowest = sum.balance;
+            start = at;
+        }
+    }
+    run
+}

@@ -1,0 +1,147 @@
+//! Character references: `&amp;`, `&#20013;`, `&#x4e2d;`, and the old ones that go without a semicolon.
+//!
+//! In: text of a page. Out: the same with each reference replaced, by the rules of the HTML standard (longest
+//! name first, windows-1252 for numbers 0x80–0x9F, U+FFFD for numbers that are no character). Cost: linear; a
+//! name is at most [`NAME_BYTES_MAX`] bytes long, so that a flood of `&` stays linear as well.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// Length of `&CounterClockwiseContourIntegral;`.
+const NAME_BYTES_MAX: usize = 33;
+
+/// The longest name that may lack its semicolon is `&thetasym`'s prefix `&thorn`; none is longer than this.
+const BARE_NAME_BYTES_MAX: usize = 7;
+
+/// All names of the standard, with `&` and, where it has one, with their semicolon.
+static NAMES: LazyLock<HashMap<&'static [u8], &'static str>> =
+    LazyLock::new(|| entities::ENTITIES.iter().map(|e| (e.entity.as_bytes(), e.characters)).collect());
+
+/// What a reference stands for, and how many bytes it takes.
+pub(in crate::extract) enum Reference {
+    /// Characters of a named reference.
+    Named(&'static str, usize),
+    /// A numbered character.
+    Number(char, usize),
+}
+
+/// The reference at the start of `text`, which begins with `&`; nothing where the `&` stands for itself.
+pub(in crate::extract) fn reference(text: &[u8]) -> Option<Reference> {
+    match text.get(1)? {
+        b'#' => number(text),
+        first if first.is_ascii_alphabetic() => name(text),
+        _ => None,
+    }
+}
+
+fn name(text: &[u8]) -> Option<Reference> {
+    // The six that make nearly all references of real pages, without the table.
+    for (name, characters) in [
+        ("&nbsp;", "\u{a0}"),
+        ("&amp;", "&"),
+        ("&quot;", "\""),
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&ldquo;", "\u{201c}"),
+        ("&rdquo;", "\u{201d}"),
+    ] {
+        if text.starts_with(name.as_bytes()) {
+            return Some(Reference::Named(characters, name.len()));
+        }
+    }
+    let letters = text[1..].iter().take(NAME_BYTES_MAX).take_while(|b| b.is_ascii_alphanumeric()).count();
+    if text.get(1 + letters) == Some(&b';')
+        && let Some(characters) = NAMES.get(&text[..letters + 2])
+    {
+        return Some(Reference::Named(characters, letters + 2));
+    }
+    let bare = (2..=letters.min(BARE_NAME_BYTES_MAX)).rev();
+    bare.map(|length| length + 1)
+        .find_map(|length| Some(Reference::Named(NAMES.get(&text[..length])?, length)))
+}
+
+fn number(text: &[u8]) -> Option<Reference> {
+    let hexadecimal = matches!(text.get(2), Some(b'x' | b'X'));
+    let (start, radix) = if hexadecimal { (3, 16) } else { (2, 10) };
+    let mut code = 0_u32;
+    let mut at = start;
+    while let Some(digit) = text.get(at).and_then(|b| char::from(*b).to_digit(radix)) {
+        code = code.saturating_mul(radix).saturating_add(digit);
+        at += 1;
+    }
+    if at == start {
+        return None;
+    }
+    let end = at + usize::from(text.get(at) == Some(&b';'));
+    Some(Reference::Number(character(code), end))
+}
+
+/// The character of a number, by the standard's table for C1 controls.
+fn character(code: u32) -> char {
+    if let Ok(byte @ 0x80..=0x9f) = u8::try_from(code) {
+        let (text, _) = encoding_rs::WINDOWS_1252.decode_without_bom_handling(std::slice::from_ref(&byte));
+        return text.chars().next().unwrap_or(char::REPLACEMENT_CHARACTER);
+    }
+    char::from_u32(code).filter(|c| *c != '\0').unwrap_or(char::REPLACEMENT_CHARACTER)
+}
+
+/// Appends `text` with its references replaced.
+pub(in crate::extract) fn decode_into(text: &str, out: &mut String) {
+    let mut rest = text;
+    while let Some(at) = memchr::memchr(b'&', rest.as_bytes()) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let length = match reference(rest.as_bytes()) {
+            Some(Reference::Named(characters, length)) => {
+                out.push_str(characters);
+                length
+            }
+            Some(Reference::Number(character, length)) => {
+                out.push(character);
+                length
+            }
+            None => {
+                out.push('&');
+                1
+            }
+        };
+        rest = &rest[length..];
+    }
+    out.push_str(rest);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decoded(text: &str) -> String {
+        let mut out = String::new();
+        decode_into(text, &mut out);
+        out
+    }
+
+    #[test]
+    fn references_of_every_form_are_replaced() {
+        assert_eq!(decoded("a &amp; b &lt;c&gt; &quot;d&quot;"), "a & b <c> \"d\"");
+        assert_eq!(decoded("&#20013;&#x6587;&#X6587"), "中文文");
+        assert_eq!(decoded("&copy 2026 &copy; &eacute;t&eacute"), "© 2026 © été");
+        assert_eq!(decoded("&CounterClockwiseContourIntegral;&NotEqualTilde;"), "∳≂\u{338}");
+        assert_eq!(decoded("&#150; &#0; &#xD800; &#99999999999;"), "– \u{fffd} \u{fffd} \u{fffd}");
+    }
+
+    #[test]
+    fn what_is_no_reference_stays() {
+        for text in ["&", "&&", "&;", "&#;", "&#x;", "AT&T", "a & b", "&nonsense;", "?a=1&b=2"] {
+            assert_eq!(decoded(text), text);
+        }
+    }
+
+    #[test]
+    fn the_longest_bare_name_is_found() {
+        let longest =
+            entities::ENTITIES.iter().filter(|e| !e.entity.ends_with(';')).map(|e| e.entity.len()).max();
+        assert_eq!(longest, Some(BARE_NAME_BYTES_MAX));
+        let longest = entities::ENTITIES.iter().map(|e| e.entity.len()).max();
+        assert_eq!(longest, Some(NAME_BYTES_MAX));
+    }
+}

@@ -1,0 +1,78 @@
+//! What a page says of itself: social titles, its sort by `og:type` and by linked data.
+
+use memchr::memmem;
+
+use crate::extract::parse::scan::Attributes;
+use crate::extract::parse::tree::says;
+use crate::extract::parse::{Builder, segment_of};
+
+/// Names of sorts that are read of one script with linked data.
+const LINKED_TYPES_MAX: usize = 64;
+
+/// Bytes from which an article's text in linked data is one.
+const BODY_BYTES_MIN: usize = 100;
+
+impl Builder<'_> {
+    /// A script with linked data: the sorts of page that it names are read, and the article's text.
+    pub(in crate::extract) fn linked_data(&mut self, start: usize, end: usize) {
+        if self.tree.head.body.is_none() {
+            self.article_body(start, end);
+        }
+        let data = &self.html[start..end];
+        for at in memmem::find_iter(data, b"\"@type\"").take(LINKED_TYPES_MAX) {
+            let value = data[at + 7..].trim_ascii_start();
+            let Some(value) = value.strip_prefix(b":") else { continue };
+            let value = value.trim_ascii_start();
+            let value = value.strip_prefix(b"\"").unwrap_or(value);
+            let end = value.iter().position(|byte| *byte == b'"').unwrap_or(0);
+            self.tree.head.says |= match &value[..end] {
+                b"Article" | b"NewsArticle" | b"BlogPosting" | b"Report" | b"TechArticle" => says::ARTICLE,
+                b"Product" | b"ProductGroup" => says::PRODUCT,
+                b"ItemList" | b"CollectionPage" => says::LIST,
+                b"DiscussionForumPosting" => says::FORUM,
+                b"QAPage" | b"FAQPage" => says::QUESTIONS,
+                _ => 0,
+            };
+        }
+    }
+
+    /// The value of `"articleBody"` in linked data.
+    fn article_body(&mut self, start: usize, end: usize) {
+        let data = &self.html[start..end];
+        let Some(at) = memmem::find(data, b"\"articleBody\"") else { return };
+        let value = at + b"\"articleBody\"".len();
+        let Some(quote) = data[value..].iter().take(9).position(|byte| *byte == b'"') else { return };
+        let from = value + quote + 1;
+        let mut to = from;
+        while let Some(next) = memchr::memchr2(b'"', b'\\', &data[to..]) {
+            to += next;
+            if data[to] == b'"' {
+                break;
+            }
+            to = (to + 2).min(data.len());
+        }
+        if to - from >= BODY_BYTES_MIN {
+            self.tree.head.body = segment_of(start + from, start + to);
+        }
+    }
+
+    pub(in crate::extract) fn meta(&mut self, attributes: &Attributes<'_>) {
+        let head = &mut self.tree.head;
+        let content =
+            segment_of(attributes.content_start, attributes.content_start + attributes.content.len());
+        let names: [&[u8]; 3] = [b"description", b"og:description", b"twitter:description"];
+        for (slot, name) in head.descriptions.iter_mut().zip(names) {
+            if slot.is_none() && attributes.property.eq_ignore_ascii_case(name) {
+                *slot = content;
+            }
+        }
+        match attributes.property {
+            b"og:title" | b"twitter:title" if head.social_title.is_none() => {
+                head.social_title = content;
+            }
+            b"og:type" if attributes.content.eq_ignore_ascii_case(b"article") => head.says |= says::ARTICLE,
+            b"og:type" if attributes.content.eq_ignore_ascii_case(b"product") => head.says |= says::PRODUCT,
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Which elements a tag closes: implied end tags, end tags, scopes.
+//!
+//! The HTML standard's rules as far as they move text. Every question is answered from the stack's numbers, in
+//! constant time; each element is popped once.
+
+use crate::extract::parse::scan::Attributes;
+use crate::extract::parse::stack::open;
+use crate::extract::parse::tag::{Tag, flag};
+use crate::extract::parse::{Builder, index};
+
+impl Builder<'_> {
+    /// Closes what `tag` may not stand in.
+    pub(in crate::extract) fn close_implied(&mut self, tag: Tag) {
+        if tag.is(flag::CLOSES_P) {
+            let paragraph = self.last(Tag::P);
+            if paragraph > self.scope {
+                self.pop_to(paragraph);
+            }
+        }
+        match tag {
+            Tag::Li => self.close_item(&[Tag::Li], &[Tag::Ul, Tag::Ol, Tag::Menu, Tag::Dir]),
+            Tag::Dd | Tag::Dt => self.close_item(&[Tag::Dd, Tag::Dt], &[Tag::Dl]),
+            Tag::Td | Tag::Th => self.close_item(&[Tag::Td, Tag::Th, Tag::Caption], &[Tag::Table]),
+            Tag::Tr => self.close_item(&[Tag::Tr, Tag::Caption, Tag::Colgroup], &[Tag::Table]),
+            Tag::Tbody | Tag::Thead | Tag::Tfoot => {
+                self.close_item(
+                    &[Tag::Tbody, Tag::Thead, Tag::Tfoot, Tag::Caption, Tag::Colgroup],
+                    &[Tag::Table],
+                );
+            }
+            Tag::A => self.end_link(),
+            Tag::Option | Tag::Optgroup => self.close_item(&[Tag::Option], &[Tag::Select]),
+            _ if tag.is(flag::HEADING) => {
+                let top = self.stack.elements.last().map(|element| element.tag);
+                if top.is_some_and(|top| top.is(flag::HEADING)) {
+                    self.pop_to(self.position());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Closes the innermost of `items`, unless one of `containers` was opened after it.
+    fn close_item(&mut self, items: &[Tag], containers: &[Tag]) {
+        let innermost = |tags: &[Tag]| tags.iter().map(|tag| self.last(*tag)).max().unwrap_or(0);
+        // A cell is a scope of its own, so that only scopes opened after the item hide it.
+        let item = innermost(items);
+        if item > innermost(containers) && item >= self.scope {
+            self.pop_to(item);
+        }
+    }
+
+    /// Ends the open link, though its element stays open if blocks began within it.
+    fn end_link(&mut self) {
+        let link = self.last(Tag::A);
+        if link == 0 || link < self.scope {
+            return;
+        }
+        if link > self.block_position {
+            self.pop_to(link);
+        } else if let Some(element) = self.stack.elements.get_mut(link as usize - 1) {
+            self.inside.change(element.features & open::LINK, -1);
+            element.features &= !open::LINK;
+        }
+    }
+
+    /// An end tag.
+    pub(in crate::extract) fn end(&mut self, tag: Tag) {
+        match tag {
+            Tag::A => self.end_link(),
+            Tag::Br => self.void(tag, &Attributes::default()),
+            Tag::Html | Tag::Body => self.end_block(),
+            _ if tag.is(flag::VOID | flag::RAW) => {}
+            _ if tag.is(flag::HEADING) => {
+                let levels = [Tag::H1, Tag::H2, Tag::H3, Tag::H4, Tag::H5, Tag::H6];
+                let heading = levels.into_iter().map(|level| self.last(level)).max().unwrap_or(0);
+                self.end_in(heading, self.scope);
+            }
+            Tag::Li => {
+                self.end_in(self.last(tag), self.scope.max(self.last(Tag::Ul)).max(self.last(Tag::Ol)));
+            }
+            Tag::Table => self.end_in(self.last(tag), 0),
+            _ if tag.is(flag::SCOPE) => self.end_in(self.last(tag), self.last(Tag::Table)),
+            Tag::Tr | Tag::Tbody | Tag::Thead | Tag::Tfoot => {
+                self.end_in(self.last(tag), self.last(Tag::Table));
+            }
+            _ if tag.is(flag::BLOCK) => self.end_in(self.last(tag), self.scope),
+            _ if tag.is(flag::SKIP) => self.end_in(self.last(tag), 0),
+            // An inline element ends only within the block that it began in.
+            _ => {
+                let position = self.last(tag);
+                if position > self.block_position {
+                    self.pop_to(position);
+                }
+            }
+        }
+    }
+
+    /// Closes the element at `position` if it stands above `floor`; a stray end tag of a block still ends text.
+    fn end_in(&mut self, position: u32, floor: u32) {
+        if position > floor {
+            self.pop_to(position);
+        } else if self.inside.skipped == 0 {
+            self.end_block();
+        }
+    }
+
+    fn last(&self, tag: Tag) -> u32 {
+        self.stack.last[tag as usize]
+    }
+
+    pub(in crate::extract) fn position(&self) -> u32 {
+        index(self.stack.elements.len())
+    }
+
+    /// Closes all elements down to the one at `position`, that one too.
+    pub(in crate::extract) fn pop_to(&mut self, position: u32) {
+        while self.position() >= position.max(1) {
+            let Some(element) = self.stack.elements.pop() else { return };
+            if element.tag.is(flag::BLOCK) && self.node != element.node {
+                self.end_block();
+                let end = index(self.tree.blocks.len());
+                self.tree.nodes[self.node as usize].end_block = end;
+                self.node = element.node;
+            }
+            self.inside.change(element.features, -1);
+            self.stack.last[element.tag as usize] = element.same_tag;
+            self.scope = element.scope;
+            self.block_position = element.block;
+        }
+    }
+}

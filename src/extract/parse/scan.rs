@@ -1,0 +1,253 @@
+//! Markup → calls of the [`Builder`]: text, start tags with the attributes that matter, end tags.
+//!
+//! In: a page. Out: calls in the order of the page. It follows the HTML standard's tokenizer wherever text would
+//! come out otherwise: quotes in attributes, bogus comments, raw text of scripts and styles, markup that ends
+//! before it closes. Cost: one pass; text, attribute values, comments and scripts are jumped over by vectorised
+//! search, and nothing is allocated.
+
+use memchr::{memchr, memchr2, memmem};
+
+use crate::extract::ExtractError;
+use crate::extract::parse::Builder;
+use crate::extract::parse::count::is_white;
+use crate::extract::parse::tag::{Tag, flag};
+
+/// Attribute values of one start tag, as far as they tell something.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::extract) struct Attributes<'a> {
+    pub(in crate::extract) class: &'a [u8],
+    pub(in crate::extract) id: &'a [u8],
+    pub(in crate::extract) style: &'a [u8],
+    pub(in crate::extract) role: &'a [u8],
+    pub(in crate::extract) itemprop: &'a [u8],
+    /// `property` or `name`, of `<meta>`.
+    pub(in crate::extract) property: &'a [u8],
+    pub(in crate::extract) content: &'a [u8],
+    /// Where `content` begins in the page.
+    pub(in crate::extract) content_start: usize,
+    /// `type`, of scripts.
+    pub(in crate::extract) kind: &'a [u8],
+    /// `hidden` or `aria-hidden=true`.
+    pub(in crate::extract) hidden: bool,
+    pub(in crate::extract) href: bool,
+}
+
+/// Reads all of `html` into `builder`.
+pub(in crate::extract) fn scan(html: &[u8], builder: &mut Builder<'_>) -> Result<(), ExtractError> {
+    let mut at = 0;
+    while at < html.len() {
+        // White space between tags is most of what lies between tags.
+        let start = at;
+        while at < html.len() && is_white(html[at]) {
+            at += 1;
+        }
+        if html.get(at) != Some(&b'<') {
+            at += memchr(b'<', &html[at..]).unwrap_or(html.len() - at);
+            builder.text(start, at);
+        } else if at > start {
+            builder.white(start, at);
+        }
+        if at < html.len() {
+            at = markup(html, at, builder)?;
+        }
+    }
+    builder.finish();
+    Ok(())
+}
+
+/// Reads what begins with the `<` at `at`; returns where it ends.
+fn markup(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize, ExtractError> {
+    match html.get(at + 1) {
+        Some(byte) if byte.is_ascii_alphabetic() => start_tag(html, at + 1, builder),
+        Some(b'/') => Ok(end_tag(html, at + 2, builder)),
+        Some(b'!') => Ok(declaration(html, at + 2)),
+        Some(b'?') => Ok(after_angle(html, at + 2)),
+        _ => {
+            // A `<` that opens nothing is text.
+            builder.text(at, at + 1);
+            Ok(at + 1)
+        }
+    }
+}
+
+/// The byte after the next `>`.
+fn after_angle(html: &[u8], at: usize) -> usize {
+    memchr(b'>', &html[at..]).map_or(html.len(), |found| at + found + 1)
+}
+
+/// Reads a comment, a document type or a bogus comment.
+fn declaration(html: &[u8], at: usize) -> usize {
+    let rest = &html[at..];
+    let Some(comment) = rest.strip_prefix(b"--") else { return after_angle(html, at) };
+    // `<!-->` and `<!--->` are comments too.
+    if comment.starts_with(b">") {
+        return at + 3;
+    }
+    if comment.starts_with(b"->") {
+        return at + 4;
+    }
+    let mut from = at + 2;
+    while let Some(found) = memmem::find(&html[from..], b"--") {
+        let end = from + found + 2;
+        match html.get(end) {
+            Some(b'>') => return end + 1,
+            Some(b'!') if html.get(end + 1) == Some(&b'>') => return end + 2,
+            _ => from = end - 1,
+        }
+    }
+    html.len()
+}
+
+/// Reads an end tag whose name begins at `at`.
+fn end_tag(html: &[u8], at: usize, builder: &mut Builder<'_>) -> usize {
+    match html.get(at) {
+        Some(byte) if byte.is_ascii_alphabetic() => {
+            let end = name_end(html, at);
+            builder.end(Tag::of(&html[at..end]));
+            if html.get(end) == Some(&b'>') {
+                end + 1
+            } else {
+                attributes(html, end, &mut Attributes::default())
+            }
+        }
+        // `</>` is nothing, `</` with anything else a bogus comment.
+        Some(_) => after_angle(html, at),
+        None => html.len(),
+    }
+}
+
+fn start_tag(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize, ExtractError> {
+    let name = name_end(html, at);
+    let tag = Tag::of(&html[at..name]);
+    let mut found = Attributes::default();
+    let end = if html.get(name) == Some(&b'>') { name + 1 } else { attributes(html, name, &mut found) };
+    if end > html.len() {
+        // The page ends within the tag: the standard drops it.
+        return Ok(html.len());
+    }
+    if tag == Tag::Noscript && builder.keeps_hidden() {
+        // What is shown without scripts is read like the rest.
+        return Ok(end);
+    }
+    if tag.is(flag::RAW) {
+        let close = raw_text_end(html, end, &html[at..name]);
+        if tag == Tag::Title {
+            builder.title(end, close);
+        } else if tag == Tag::Script && found.kind.eq_ignore_ascii_case(b"application/ld+json") {
+            builder.linked_data(end, close);
+        }
+        return Ok(if close < html.len() { after_angle(html, close + 1) } else { close });
+    }
+    builder.start(tag, &found)?;
+    Ok(end)
+}
+
+fn name_end(html: &[u8], at: usize) -> usize {
+    let ends = |byte: &u8| is_white(*byte) || matches!(byte, b'>' | b'/');
+    html[at..].iter().position(ends).map_or(html.len(), |length| at + length)
+}
+
+/// Where the end tag of a raw text element begins, or the page's end.
+fn raw_text_end(html: &[u8], from: usize, name: &[u8]) -> usize {
+    let mut at = from;
+    while let Some(found) = memmem::find(&html[at..], b"</") {
+        let start = at + found + 2;
+        let end = start + name.len();
+        if html.get(start..end).is_some_and(|found| found.eq_ignore_ascii_case(name))
+            && html.get(end).is_none_or(|&byte| is_white(byte) || matches!(byte, b'>' | b'/'))
+        {
+            return start - 2;
+        }
+        at = start;
+    }
+    html.len()
+}
+
+/// Reads attributes up to the tag's `>`; returns the byte after it, or more than the length where there is none.
+fn attributes<'a>(html: &'a [u8], from: usize, found: &mut Attributes<'a>) -> usize {
+    let mut at = from;
+    loop {
+        let mut value_start = 0;
+        while at < html.len() && (is_white(html[at]) || html[at] == b'/') {
+            at += 1;
+        }
+        match html.get(at) {
+            None => return html.len() + 1,
+            Some(b'>') => return at + 1,
+            Some(_) => {}
+        }
+        let name_start = at;
+        // A `=` may begin a name, but not stand within it.
+        at += 1;
+        while at < html.len() && !is_white(html[at]) && !matches!(html[at], b'=' | b'>' | b'/') {
+            at += 1;
+        }
+        let name = &html[name_start..at];
+        while at < html.len() && is_white(html[at]) {
+            at += 1;
+        }
+        let mut value: &[u8] = &[];
+        if html.get(at) == Some(&b'=') {
+            at += 1;
+            while at < html.len() && is_white(html[at]) {
+                at += 1;
+            }
+            match html.get(at) {
+                Some(&quote @ (b'"' | b'\'')) => {
+                    let Some(length) = memchr(quote, &html[at + 1..]) else { return html.len() + 1 };
+                    value = &html[at + 1..at + 1 + length];
+                    value_start = at + 1;
+                    at += length + 2;
+                }
+                Some(b'>') | None => {}
+                Some(_) => {
+                    let length = unquoted_length(&html[at..]);
+                    value = &html[at..at + length];
+                    value_start = at;
+                    at += length;
+                }
+            }
+        }
+        keep(found, name, value, value_start);
+    }
+}
+
+fn unquoted_length(rest: &[u8]) -> usize {
+    let angle = memchr2(b'>', b' ', rest).unwrap_or(rest.len());
+    rest[..angle].iter().position(|byte| is_white(*byte)).unwrap_or(angle)
+}
+
+/// Keeps the attribute if it is one of those that tell something; the first of a name counts.
+#[inline]
+fn keep<'a>(found: &mut Attributes<'a>, name: &[u8], value: &'a [u8], start: usize) {
+    let slot = match (name.len(), name[0] | 0x20) {
+        (2, b'i') if name.eq_ignore_ascii_case(b"id") => &mut found.id,
+        (5, b'c') if name.eq_ignore_ascii_case(b"class") => &mut found.class,
+        (5, b's') if name.eq_ignore_ascii_case(b"style") => &mut found.style,
+        (4, b'r') if name.eq_ignore_ascii_case(b"role") => &mut found.role,
+        (4, b't') if name.eq_ignore_ascii_case(b"type") => &mut found.kind,
+        (8, b'i') if name.eq_ignore_ascii_case(b"itemprop") => &mut found.itemprop,
+        (8, b'p') if name.eq_ignore_ascii_case(b"property") => &mut found.property,
+        (4, b'n') if name.eq_ignore_ascii_case(b"name") => &mut found.property,
+        (7, b'c') if name.eq_ignore_ascii_case(b"content") => {
+            found.content_start = start;
+            &mut found.content
+        }
+        (4, b'h') if name.eq_ignore_ascii_case(b"href") => {
+            found.href = true;
+            return;
+        }
+        (6, b'h') if name.eq_ignore_ascii_case(b"hidden") => {
+            found.hidden |= !value.eq_ignore_ascii_case(b"until-found");
+            return;
+        }
+        (11, b'a') if name.eq_ignore_ascii_case(b"aria-hidden") => {
+            found.hidden |= value.eq_ignore_ascii_case(b"true");
+            return;
+        }
+        _ => return,
+    };
+    if slot.is_empty() {
+        *slot = value;
+    }
+}

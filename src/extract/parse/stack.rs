@@ -1,0 +1,73 @@
+//! The open elements: which they are, and what being within them means for text.
+//!
+//! Positions count from 1; 0 is none. Each element remembers what was innermost before it, so that closing it
+//! restores every answer at once.
+
+use crate::extract::parse::tag::{COUNT, Tag};
+
+/// An open element. Positions in the stack count from 1; 0 is none.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::extract) struct Open {
+    pub(in crate::extract) tag: Tag,
+    /// Features, as bits of `open`.
+    pub(in crate::extract) features: u8,
+    /// Its node, or its parent's if it is inline.
+    pub(in crate::extract) node: u32,
+    /// The last open element of the same tag below it in the stack.
+    pub(in crate::extract) same_tag: u32,
+    /// The innermost scope and block below it.
+    pub(in crate::extract) scope: u32,
+    pub(in crate::extract) block: u32,
+}
+
+pub(in crate::extract) mod open {
+    /// Counts as a link.
+    pub(in crate::extract::parse) const LINK: u8 = 1;
+    /// Its content is skipped.
+    pub(in crate::extract::parse) const SKIPPED: u8 = 2;
+    /// Bold or emphasis.
+    pub(in crate::extract::parse) const STRONG: u8 = 4;
+    /// Code.
+    pub(in crate::extract::parse) const CODE: u8 = 8;
+    /// Preformatted.
+    pub(in crate::extract::parse) const PREFORMATTED: u8 = 16;
+}
+
+/// How many elements of each kind are open.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::extract) struct Inside {
+    pub(in crate::extract) links: u32,
+    pub(in crate::extract) skipped: u32,
+    pub(in crate::extract) strong: u32,
+    pub(in crate::extract) code: u32,
+    pub(in crate::extract) preformatted: u32,
+}
+
+impl Inside {
+    pub(in crate::extract) fn change(&mut self, features: u8, by: i32) {
+        let add = |count: &mut u32, bit: u8| {
+            if features & bit != 0 {
+                *count = count.saturating_add_signed(by);
+            }
+        };
+        add(&mut self.links, open::LINK);
+        add(&mut self.skipped, open::SKIPPED);
+        add(&mut self.strong, open::STRONG);
+        add(&mut self.code, open::CODE);
+        add(&mut self.preformatted, open::PREFORMATTED);
+    }
+}
+
+/// The stack of open elements; kept from page to page for its memory.
+#[derive(Debug)]
+pub(in crate::extract) struct Stack {
+    pub(in crate::extract) elements: Vec<Open>,
+    /// Position of the innermost open element of each tag.
+    pub(in crate::extract) last: [u32; COUNT],
+}
+
+impl Default for Stack {
+    fn default() -> Self {
+        Self { elements: Vec::new(), last: [0; COUNT] }
+    }
+}

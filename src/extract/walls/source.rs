@@ -1,0 +1,98 @@
+//! What the source of a page without text tells: marks of firewalls and of script applications, and what is shown where
+//! scripts do not run.
+//!
+//! Cost: a few passes over the first [`BYTES_MAX`] bytes, of pages that show next to no text.
+
+use memchr::memmem;
+
+use crate::extract::walls::Wall;
+use crate::extract::walls::judge::{Judge, Place};
+
+/// Bytes of the source that are searched.
+const BYTES_MAX: usize = 128 << 10;
+
+/// Bytes of shown text up to which a page with scripts is an empty shell.
+const SHELL_TEXT_BYTES_MAX: u64 = 60;
+
+/// Marks of the scripts that check visitors: names that pages with content do not have in this number of bytes.
+const CHECKS: [&[u8]; 12] = [
+    b"_cf_chl_opt",
+    b"cf-challenge",
+    b"captcha-delivery.com",
+    b"_Incapsula_Resource",
+    b"px-captcha",
+    b"acw_sc__v2",
+    b"TencentCaptcha",
+    b"AliyunCaptcha",
+    b"awsWafCookieDomainList",
+    b"x5secdata",
+    b"challenges.cloudflare.com/turnstile",
+    b"wappass.baidu.com",
+];
+
+/// Marks of the script that fills a 404 page with notices of missing children.
+const ERRORS: [&[u8]; 2] = [b"404/search_children.js", b"volunteer.cdn-go.cn/404"];
+
+/// Nodes that script applications fill, and how they are sent on.
+const SHELLS: [&[u8]; 16] = [
+    b"id=\"root\"",
+    b"id=root",
+    b"id=\"app\"",
+    b"id=app",
+    b"id='app'",
+    b"id=\"__next\"",
+    b"id=\"__nuxt\"",
+    b"id=\"react-root\"",
+    b"id=\"main-app\"",
+    b"<app-root",
+    b"ng-app",
+    b"ng-version",
+    b"location.href",
+    b"location.replace",
+    b"location.reload",
+    b"http-equiv=\"refresh\"",
+];
+
+/// Elements of which the source is read for what they show without scripts.
+const NOSCRIPTS_MAX: usize = 8;
+/// Characters that are read of each.
+const NOSCRIPT_CHARS_MAX: usize = 1_000;
+
+/// Reads the source of a page that shows `bytes` of text.
+pub(super) fn read(html: &str, bytes: u64, judge: &mut Judge) {
+    let mut end = html.len().min(BYTES_MAX);
+    while !html.is_char_boundary(end) {
+        end -= 1;
+    }
+    let source = &html[..end];
+    let has = |marks: &[&[u8]]| marks.iter().any(|mark| memmem::find(source.as_bytes(), mark).is_some());
+    for from in memmem::find_iter(source.as_bytes(), b"<noscript").take(NOSCRIPTS_MAX) {
+        let rest = &source[from..];
+        let to = rest.find("</noscript").unwrap_or(rest.len());
+        let shown: String = without_tags(&rest[..to]).chars().take(NOSCRIPT_CHARS_MAX).collect();
+        judge.read(&shown, Place::Source);
+    }
+    if has(&CHECKS) {
+        judge.mark(Wall::Blocked);
+    }
+    if has(&ERRORS) {
+        judge.mark(Wall::Error);
+    }
+    if bytes <= SHELL_TEXT_BYTES_MAX && memmem::find(source.as_bytes(), b"<script").is_some() && has(&SHELLS)
+    {
+        judge.mark(Wall::Shell);
+    }
+}
+
+/// The text between tags of a source that begins with one.
+fn without_tags(source: &str) -> String {
+    let mut text = String::new();
+    let mut rest = source;
+    while let Some((before, after)) = rest.split_once('<') {
+        text.push_str(before);
+        text.push(' ');
+        rest = after.split_once('>').map_or("", |(_, after)| after);
+    }
+    text.push_str(rest);
+    text
+}

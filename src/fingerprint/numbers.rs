@@ -1,0 +1,223 @@
+//! Text → number slots: which numbers stand in which places, so that a text in which only numbers changed is told from a copy.
+//!
+//! Weather, markets, results and draws are the same sentences every day with other numbers. Words and passages hardly show that: the
+//! digits are one term among many, and each cuts a few shingles only. So up to [`SLOTS`] numbers are kept, each as 16 bits of its
+//! *context* (what stands before it, and one word or character after it) and 8 bits of its *value*. Two texts with one context and
+//! different values say different things in the same place: a *conflict*. A context that occurs several times is one slot,
+//! whose value is all its numbers in their order.
+//!
+//! Which contexts are kept depends on their hashes alone (the least ones), so that a text and an excerpt of it keep many of the
+//! same: a min-wise sample (Broder 1997).
+//!
+//! Input: the normalised text. Output: [`SLOT_BYTES`] bytes, contexts ascending; a slot without a number is zero. Cost: linear; one scan for
+//! digits, and two hashes a number.
+
+use super::secret::TextHash;
+use super::sketch::is_unit;
+
+/// Numbers of a text that are kept.
+const SLOTS: usize = 8;
+/// Bytes of a slot: the context (big-endian) and the value.
+const SLOT: usize = 3;
+/// Bytes of all slots.
+pub(crate) const SLOT_BYTES: usize = SLOTS * SLOT;
+/// Sum of the sizes of what stands before a number in its context: two words, or four characters of Chinese.
+const BEFORE_SIZE: u32 = 4;
+/// What stands in a context for another number, so that one changed number does not change its neighbours' contexts.
+const ANOTHER_NUMBER: &str = "#";
+/// Odd multiplier that joins the numbers of one context: the golden ratio in 64 bits.
+const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// All slots of a text.
+pub(crate) type Slots = [u8; SLOT_BYTES];
+
+/// Contexts that two texts have in common.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Agreement {
+    /// Those with the same number in both.
+    pub(crate) same: u32,
+    /// Those with different numbers.
+    pub(crate) conflicts: u32,
+}
+
+/// The number slots of a normalised text.
+pub(crate) fn slots(text: &str, hash: &TextHash) -> Slots {
+    let mut found: Vec<(u16, u64)> = Vec::new();
+    let mut context = String::new();
+    let mut at = 0;
+    while let Some(digit) = text.as_bytes()[at..].iter().position(u8::is_ascii_digit) {
+        let begin = at + digit;
+        let rest = &text[begin..];
+        let digits = rest.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
+        let word = word_length(rest);
+        at = begin + word.max(digits);
+        // Part of a word, as in `mp3` or `2nd`.
+        if word > digits || text[..begin].chars().next_back().is_some_and(is_of_a_word) {
+            continue;
+        }
+        context.clear();
+        before(&text[..begin], &mut context);
+        context.push('\n');
+        context.push_str(units(&text[at..]).next().map_or("", named));
+        // 0 marks an empty slot.
+        let context = (hash.hash(context.as_bytes()) >> 48).max(1) as u16;
+        found.push((context, hash.hash(&text.as_bytes()[begin..at])));
+    }
+    // Stable: the numbers of one context stay in order.
+    found.sort_by_key(|(context, _)| *context);
+    let mut slots = [0; SLOT_BYTES];
+    let of_one_context = found.chunk_by(|(a, _), (b, _)| a == b);
+    for (slot, numbers) in slots.as_chunks_mut::<SLOT>().0.iter_mut().zip(of_one_context) {
+        let joined = numbers
+            .iter()
+            .fold(0_u64, |all, (_, number)| (all.rotate_left(5) ^ number).wrapping_mul(MULTIPLIER));
+        let [high, low] = numbers[0].0.to_be_bytes();
+        *slot = [high, low, (joined >> 56) as u8];
+    }
+    slots
+}
+
+/// Where two texts have numbers in the same places, whether they are the same.
+pub(crate) fn agreement(a: &Slots, b: &Slots) -> Agreement {
+    let (mut a, mut b) = (a.as_chunks::<SLOT>().0, b.as_chunks::<SLOT>().0);
+    let mut agreement = Agreement::default();
+    while let ([[a_high, a_low, a_value], a_rest @ ..], [[b_high, b_low, b_value], b_rest @ ..]) = (a, b) {
+        let (a_context, b_context) =
+            (u16::from_be_bytes([*a_high, *a_low]), u16::from_be_bytes([*b_high, *b_low]));
+        // Empty slots stand last, and end the comparison.
+        if a_context == 0 || b_context == 0 {
+            break;
+        }
+        match a_context.cmp(&b_context) {
+            std::cmp::Ordering::Less => a = a_rest,
+            std::cmp::Ordering::Greater => b = b_rest,
+            std::cmp::Ordering::Equal => {
+                *if a_value == b_value { &mut agreement.same } else { &mut agreement.conflicts } += 1;
+                (a, b) = (a_rest, b_rest);
+            }
+        }
+    }
+    agreement
+}
+
+/// Appends what stands at the end of `text`, last word first.
+fn before(mut text: &str, context: &mut String) {
+    let mut size = 0;
+    while size < BEFORE_SIZE {
+        text = text.trim_end_matches(|c| !is_unit(c) && !is_of_a_word(c));
+        let Some(last) = text.chars().next_back() else { return };
+        let begin = if is_unit(last) {
+            text.len() - last.len_utf8()
+        } else {
+            text.char_indices()
+                .rev()
+                .take_while(|(_, c)| is_of_a_word(*c))
+                .last()
+                .map_or(text.len(), |(at, _)| at)
+        };
+        let unit = named(&text[begin..]);
+        size += if is_unit(last) || unit.chars().nth(1).is_none() { 1 } else { 2 };
+        context.push_str(unit);
+        context.push(' ');
+        text = &text[..begin];
+    }
+}
+
+/// Words, and characters that are a unit each, from the beginning of `text`.
+fn units(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        rest = rest.trim_start_matches(|c| !is_unit(c) && !is_of_a_word(c));
+        let first = rest.chars().next()?;
+        let length = if is_unit(first) { first.len_utf8() } else { word_length(rest) };
+        let (unit, after) = rest.split_at(length);
+        rest = after;
+        Some(unit)
+    })
+}
+
+/// Bytes of the word that `text` begins with.
+fn word_length(text: &str) -> usize {
+    text.find(|c| !is_of_a_word(c)).unwrap_or(text.len())
+}
+
+/// Letters and digits that make words together.
+fn is_of_a_word(c: char) -> bool {
+    c.is_alphanumeric() && !is_unit(c)
+}
+
+/// A unit as contexts name it.
+fn named(unit: &str) -> &str {
+    if unit.bytes().all(|byte| byte.is_ascii_digit()) { ANOTHER_NUMBER } else { unit }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn of(text: &str) -> Slots {
+        slots(text, &TextHash::default())
+    }
+
+    fn compared(a: &str, b: &str) -> (u32, u32) {
+        let Agreement { same, conflicts } = agreement(&of(a), &of(b));
+        (same, conflicts)
+    }
+
+    #[test]
+    fn other_numbers_in_the_same_places_conflict() {
+        let today = "北京今天晴，最高气温31度，最低气温22度。";
+        assert_eq!(compared(today, today), (2, 0));
+        assert_eq!(compared(today, "北京今天晴，最高气温31度，最低气温19度。"), (1, 1));
+        assert_eq!(compared(today, "北京今天晴。"), (0, 0));
+        assert_eq!(compared(today, "北京今天晴，夜里最低气温22度。最高气温31度。"), (2, 0), "moved");
+        assert_eq!(compared("beat them 3-1 on Saturday", "beat them 2-1 on Saturday"), (1, 1));
+    }
+
+    #[test]
+    fn numbers_of_words_and_other_scripts_are_none() {
+        for text in ["", "mp3 h264 2nd", "第一章", "Ⅷ", "v2.x", "no number"] {
+            assert_eq!(of(text), [0; SLOT_BYTES], "{text}");
+        }
+        assert_ne!(of("第1章"), [0; SLOT_BYTES]);
+    }
+
+    #[test]
+    fn a_context_that_occurs_twice_is_one_slot() {
+        let two = "上周价格上涨5元。本周价格上涨7元。";
+        assert_eq!(compared(two, two), (1, 0), "four characters before each, and one after");
+        assert_eq!(compared(two, "本周价格上涨7元。上周价格上涨5元。"), (0, 1), "in another order");
+    }
+
+    /// The naive twin of [`agreement`].
+    fn compared_as_maps(a: &Slots, b: &Slots) -> Agreement {
+        let map = |slots: &Slots| -> BTreeMap<[u8; 2], u8> {
+            let used = slots.as_chunks::<SLOT>().0.iter().filter(|slot| slot[..2] != [0, 0]);
+            used.map(|[high, low, value]| ([*high, *low], *value)).collect()
+        };
+        let (a, b) = (map(a), map(b));
+        let shared = a.iter().filter_map(|(context, value)| Some((value, b.get(context)?)));
+        let (same, other): (Vec<_>, Vec<_>) = shared.partition(|(a, b)| a == b);
+        Agreement { same: same.len() as u32, conflicts: other.len() as u32 }
+    }
+
+    proptest! {
+        #[test]
+        fn agreement_is_that_of_maps(a in "[a-c]( [a-c]{1,2}| [0-9]{1,2}){0,40}", b in "[a-c]( [a-c]{1,2}| [0-9]{1,2}){0,40}") {
+            let (a, b) = (of(&a), of(&b));
+            prop_assert_eq!(agreement(&a, &b), compared_as_maps(&a, &b));
+            prop_assert_eq!(agreement(&a, &b), agreement(&b, &a));
+            prop_assert_eq!(agreement(&a, &a).conflicts, 0);
+        }
+
+        #[test]
+        fn no_text_panics(text in "(\\PC|[0-9]|[一二三]){0,60}") {
+            let slots = of(&text);
+            prop_assert!(slots.as_chunks::<SLOT>().0.is_sorted_by_key(|slot| (slot[..2] == [0, 0], slot[0], slot[1])));
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! [`Unreadable`] → a message of the dead-letter topic: key, value and headers as received, and behind them
+//! headers that say where it stood and what is wrong with it, by the names of Kafka Connect.
+
+use rdkafka::message::{Header, OwnedHeaders};
+
+use crate::record::{Place, Unreadable};
+
+/// Why a value was left out.
+pub const VALUE_LEFT_OUT: &str = "leitong.value.left.out";
+
+/// The headers. `without_value`: the value is left out, and a header says where it is.
+#[must_use]
+pub fn headers(letter: &Unreadable, app: &str, without_value: bool) -> OwnedHeaders {
+    let received = letter.received.as_deref();
+    let mut headers = OwnedHeaders::new();
+    for (name, value) in received.into_iter().flat_map(|received| &received.headers) {
+        headers = headers.insert(Header { key: name, value: value.as_deref() });
+    }
+    let mut add = |name: &str, value: &str| {
+        headers = std::mem::take(&mut headers).insert(Header { key: name, value: Some(value.as_bytes()) });
+    };
+    if let Place::Message { topic, partition, offset, .. } = &letter.source {
+        add("__connect.errors.topic", topic);
+        add("__connect.errors.partition", &partition.to_string());
+        add("__connect.errors.offset", &offset.to_string());
+    }
+    add("__connect.errors.connector.name", app);
+    add("__connect.errors.stage", "VALUE_CONVERTER");
+    add("__connect.errors.exception.class.name", &letter.cause);
+    add("__connect.errors.exception.message", &letter.message);
+    if without_value {
+        add(VALUE_LEFT_OUT, &format!("{} bytes; they stand at {}", letter.raw_bytes, letter.source));
+    }
+    headers
+}
+
+/// Whether the letter goes without its value: it had one, and it is too long to travel.
+#[must_use]
+pub fn is_without_value(letter: &Unreadable) -> bool {
+    letter.raw.is_none() && letter.raw_bytes > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use rdkafka::message::Headers;
+
+    use super::*;
+    use crate::record::Received;
+
+    #[test]
+    fn keeps_what_was_received_and_says_where_the_rest_is() {
+        let received = Received {
+            key: None,
+            headers: vec![("trace".into(), Some(b"1".to_vec())), ("empty".into(), None)],
+            log_time: None,
+        };
+        let letter = Unreadable {
+            source: Place::Message { topic: "pages".into(), partition: 2, offset: 7, epoch: 0 },
+            cause: "BROKEN_JSON".into(),
+            message: "broken JSON: …".into(),
+            raw: None,
+            raw_bytes: 9_000_000,
+            received: Some(Box::new(received)),
+        };
+        assert!(is_without_value(&letter));
+        let headers = headers(&letter, "leitong", true);
+        let shown: Vec<String> = headers
+            .iter()
+            .map(|header| {
+                format!("{}={}", header.key, header.value.map_or("null".into(), String::from_utf8_lossy))
+            })
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "trace=1",
+                "empty=null",
+                "__connect.errors.topic=pages",
+                "__connect.errors.partition=2",
+                "__connect.errors.offset=7",
+                "__connect.errors.connector.name=leitong",
+                "__connect.errors.stage=VALUE_CONVERTER",
+                "__connect.errors.exception.class.name=BROKEN_JSON",
+                "__connect.errors.exception.message=broken JSON: …",
+                "leitong.value.left.out=9000000 bytes; they stand at pages[2]@7",
+            ]
+        );
+    }
+}

@@ -1,0 +1,159 @@
+//! Records of the log, sent in order and at least once.
+//!
+//! The producer is idempotent, so what one session sends to a partition stands there in that order and once.
+//! The first failed delivery ends the session: the records behind it name a predecessor that is missing, and
+//! will not count.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::message::DeliveryResult;
+use rdkafka::producer::{BaseRecord, Producer, ProducerContext};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::kafka::client;
+use crate::kafka::config::KafkaConfig;
+use crate::kafka::events::{ClientEvents, reports_by_events};
+use crate::kafka::page_session::Shared;
+use crate::kafka::pages::PageOrigin;
+use crate::kafka::polled::PolledProducer;
+use crate::log::entry::{self, Sent};
+use crate::log::session::Ticket;
+use crate::record::LogRecord;
+use crate::telemetry::metrics;
+
+/// One producer session.
+pub struct LogProducer {
+    producer: PolledProducer<Deliveries>,
+    topic: String,
+    log_partitions: u32,
+    detector: &'static str,
+    shared: Arc<Shared>,
+}
+
+/// Enters deliveries into the session.
+struct Deliveries {
+    events: ClientEvents,
+    shared: Arc<Shared>,
+}
+
+impl LogProducer {
+    /// Begins a session.
+    ///
+    /// # Errors
+    /// The client cannot be made.
+    pub fn new(
+        config: &KafkaConfig,
+        log_partitions: u32,
+        detector: &'static str,
+        shared: &Arc<Shared>,
+    ) -> anyhow::Result<Self> {
+        let deliveries = Deliveries {
+            events: ClientEvents::new("log").queue("log-send", String::new()),
+            shared: Arc::clone(shared),
+        };
+        let producer = PolledProducer::new(&client::log_producer(config), deliveries)?;
+        metrics::log_session();
+        let (topic, shared) = (config.topics.fingerprints.clone(), Arc::clone(shared));
+        Ok(Self { producer, topic, log_partitions, detector, shared })
+    }
+
+    /// Sends `record`, unless its assignment has ended; waits while librdkafka's queue is full. False if the session
+    /// has ended.
+    pub fn send(&self, record: LogRecord, origin: PageOrigin) -> bool {
+        let PageOrigin { assignment, partition, offset, timestamp_ms, topic_id } = origin;
+        let log_partition = self.log_partition(&record);
+        // Before a ticket is taken: one that is never delivered would hold up all behind it.
+        let Ok(number) = i32::try_from(log_partition) else {
+            self.shared.fail(format!("there is no partition {log_partition} of the log"));
+            return false;
+        };
+        let (previous_offset, ticket) = {
+            let mut state = self.shared.lock();
+            if state.broken.is_some() {
+                return false;
+            }
+            match state.session.send(assignment, partition, offset, log_partition) {
+                Some(sent) => sent,
+                None => return true, // somebody else's by now
+            }
+        };
+        let bytes = entry::encode(record, Sent { previous_offset, timestamp_ms, topic_id }, self.detector);
+        let mut message: BaseRecord<'_, (), [u8], Box<Ticket>> =
+            BaseRecord::with_opaque_to(&self.topic, Box::new(ticket)).partition(number).payload(&bytes);
+        loop {
+            match self.producer.send(message) {
+                Ok(()) => return true,
+                Err((KafkaError::MessageProduction(RDKafkaErrorCode::QueueFull), back)) => {
+                    if self.shared.lock().broken.is_some() {
+                        return false;
+                    }
+                    message = back;
+                    client::backoff(Duration::from_millis(5));
+                }
+                Err((error, _)) => {
+                    self.shared.fail(format!(
+                        "a record of {} bytes cannot be sent to the log: {error}",
+                        bytes.len()
+                    ));
+                    return false;
+                }
+            }
+        }
+    }
+
+    /// Messages that librdkafka holds.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        usize::try_from(self.producer.in_flight_count()).unwrap_or(0)
+    }
+
+    /// A corpus has one partition. What is no page has no corpus, and goes to the first.
+    fn log_partition(&self, record: &LogRecord) -> u32 {
+        match record {
+            LogRecord::Page(page) => log_partition(&page.corpus, self.log_partitions),
+            LogRecord::Unreadable(_) => 0,
+        }
+    }
+}
+
+/// The partition of the log that a corpus belongs to. Fixed permanently: tables are split by it.
+#[must_use]
+pub fn log_partition(corpus: &str, log_partitions: u32) -> u32 {
+    // Below the number of partitions, which fits.
+    (xxh3_64(corpus.as_bytes()) % u64::from(log_partitions.max(1))) as u32
+}
+
+reports_by_events!(Deliveries);
+
+impl ProducerContext for Deliveries {
+    type DeliveryOpaque = Box<Ticket>;
+
+    fn delivery(&self, result: &DeliveryResult<'_>, ticket: Box<Ticket>) {
+        match result {
+            Ok(_) => {
+                self.shared.lock().session.delivered(*ticket);
+                metrics::log_records_sent(1);
+                self.shared.notify();
+            }
+            // Purged when the session ends: it has ended already.
+            Err((
+                KafkaError::MessageProduction(RDKafkaErrorCode::PurgeQueue | RDKafkaErrorCode::PurgeInflight),
+                _,
+            )) => {}
+            Err((error, _)) => self.shared.fail(format!("a record was not delivered to the log: {error}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_partition_of_a_corpus_is_fixed_for_ever() {
+        let partitions =
+            ["default", "news.example.com", "例子.测试"].map(|corpus| super::log_partition(corpus, 16));
+        assert_eq!(partitions, [10, 9, 8]);
+        assert_eq!(super::log_partition("default", 1), 0);
+    }
+}

@@ -1,0 +1,144 @@
+//! A message of the page topic → [`Page`].
+//!
+//! What the value is, is said by the message's `content-type` header, else by the configuration: JSON as in
+//! files, protobuf (`leitong.v1.Page`), or the page's body itself, in any charset, with the url as key.
+
+use crate::kafka::config::{PageFormat, PagesConfig, UrlFrom};
+use crate::page::json::{self, PageError, Rules, checked_url};
+use crate::page::{Body, Hints, Page, protobuf};
+use crate::record::Received;
+
+/// A message as received.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message<'a> {
+    /// Where it was received; none for a null value.
+    pub value: Option<&'a [u8]>,
+    /// All else.
+    pub received: Box<Received>,
+}
+
+impl Message<'_> {
+    /// The page in it.
+    ///
+    /// # Errors
+    /// [`PageError`], where no page can be read.
+    pub fn page(&self, config: &PagesConfig, page_bytes_max: usize) -> Result<Page, PageError> {
+        let value = self.value.ok_or(PageError::NullValue)?;
+        let content_type =
+            self.received.header("content-type").and_then(|value| std::str::from_utf8(value).ok());
+        let format = content_type.and_then(format_of).unwrap_or(config.format);
+        let key_is_url = config.url_from == UrlFrom::Key || format == PageFormat::Html;
+        let url = if key_is_url { self.url()? } else { None };
+        if key_is_url && url.is_none() {
+            return Err(PageError::MissingUrl);
+        }
+        match format {
+            PageFormat::Json => {
+                json::parse_with_url(value, url, Rules { page_bytes_max, url_required: true })
+            }
+            PageFormat::Protobuf => protobuf::parse(value, url, page_bytes_max),
+            PageFormat::Html => {
+                let url = checked_url(url)?;
+                let body = match value.len() {
+                    bytes if bytes > page_bytes_max => Body::TooLarge(bytes as u64),
+                    _ => Body::HtmlBytes(value.to_vec()),
+                };
+                let hints = Hints { charset: None, content_type: content_type.map(str::to_owned) };
+                Ok(Page { hints, ..Page::new(url, body) })
+            }
+        }
+    }
+
+    fn url(&self) -> Result<Option<String>, PageError> {
+        let url = self.received.key.clone().map(String::from_utf8).transpose();
+        url.map_err(|_| PageError::KeyNotUtf8)
+    }
+}
+
+/// What a content type says of the value; none where it says nothing that is known.
+fn format_of(content_type: &str) -> Option<PageFormat> {
+    let media = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    match media.as_str() {
+        "application/json" | "text/json" => Some(PageFormat::Json),
+        "application/protobuf" | "application/x-protobuf" | "application/vnd.google.protobuf" => {
+            Some(PageFormat::Protobuf)
+        }
+        "text/html" | "application/xhtml+xml" | "text/plain" => Some(PageFormat::Html),
+        _ if media.ends_with("+json") => Some(PageFormat::Json),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prost::Message as _;
+
+    use super::*;
+    use crate::proto;
+
+    fn message<'a>(content_type: Option<&str>, key: Option<&[u8]>, value: Option<&'a [u8]>) -> Message<'a> {
+        let headers = content_type.map(|value| ("Content-Type".to_owned(), Some(value.as_bytes().to_vec())));
+        let received =
+            Received { key: key.map(<[u8]>::to_vec), headers: headers.into_iter().collect(), log_time: None };
+        Message { value, received: Box::new(received) }
+    }
+
+    fn read(message: &Message<'_>, url_from: UrlFrom) -> Result<(String, Body), PageError> {
+        let config = PagesConfig { url_from, ..PagesConfig::default() };
+        message.page(&config, 100).map(|page| (page.url, page.body))
+    }
+
+    #[test]
+    fn the_header_says_what_the_value_is() {
+        let json = br#"{"url": "http://field/", "text": "t"}"#;
+        let protobuf = proto::Page {
+            url: "http://field/".into(),
+            body: Some(proto::page::Body::Text("t".into())),
+            ..proto::Page::default()
+        }
+        .encode_to_vec();
+        let text = || Ok(("http://field/".to_owned(), Body::Text("t".to_owned())));
+        for (content_type, value) in [
+            (None, &json[..]),
+            (Some("application/json; charset=utf-8"), json),
+            (Some("application/cloudevents+json"), json),
+            (Some("application/octet-stream"), json),
+            (Some("application/x-protobuf"), &protobuf),
+        ] {
+            assert_eq!(
+                read(&message(content_type, None, Some(value)), UrlFrom::Field),
+                text(),
+                "{content_type:?}"
+            );
+        }
+        let keyed = message(Some("text/html; charset=gbk"), Some(b"http://key/"), Some(b"\xc4\xe3"));
+        let page = keyed.page(&PagesConfig::default(), 100).expect("a page");
+        assert_eq!((page.url.as_str(), page.body), ("http://key/", Body::HtmlBytes(vec![0xc4, 0xe3])));
+        assert_eq!(page.hints.content_type.as_deref(), Some("text/html; charset=gbk"));
+    }
+
+    #[test]
+    fn the_key_may_be_the_url() {
+        let json = br#"{"url": "http://field/", "text": "t"}"#;
+        let url = |key: Option<&[u8]>| read(&message(None, key, Some(json)), UrlFrom::Key).map(|page| page.0);
+        assert_eq!(url(Some(b"http://key/")), Ok("http://key/".to_owned()));
+        assert_eq!(url(None), Err(PageError::MissingUrl));
+        assert_eq!(url(Some(b"\xff")), Err(PageError::KeyNotUtf8));
+    }
+
+    #[test]
+    fn what_is_no_page_is_an_error() {
+        let error = |content_type, value| {
+            read(&message(content_type, Some(b"http://key/"), value), UrlFrom::Field)
+                .expect_err("no page")
+                .cause()
+        };
+        assert_eq!(error(None, None), "NULL_VALUE");
+        assert_eq!(error(None, Some(b"\xff\xfe")), "BROKEN_JSON");
+        assert_eq!(error(None, Some(b"{}")), "MISSING_URL");
+        assert_eq!(error(Some("application/protobuf"), Some(b"\xff\xfe")), "BROKEN_PROTOBUF");
+        assert_eq!(error(Some("application/protobuf"), Some(b"")), "MISSING_URL");
+        let large = message(Some("text/html"), Some(b"http://key/"), Some(&[b'x'; 101]));
+        assert_eq!(read(&large, UrlFrom::Field), Ok(("http://key/".to_owned(), Body::TooLarge(101))));
+    }
+}

@@ -1,0 +1,117 @@
+//! One partition of a topic, from an offset on, in order: the log for its owner, the changelog for a restore.
+//!
+//! The reader belongs to no group, so nobody takes the partition from it; who may read is decided elsewhere.
+
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::error::KafkaError;
+use rdkafka::message::Message;
+use rdkafka::{Offset, TopicPartitionList};
+
+use crate::kafka::client::{self, CALL_TIMEOUT};
+use crate::kafka::config::KafkaConfig;
+use crate::kafka::events::ClientEvents;
+use crate::kafka::ports::{Reader, Step};
+use crate::log::LogPlace;
+use crate::telemetry::metrics;
+
+/// Reads one partition.
+pub struct PartitionReader {
+    consumer: BaseConsumer<ClientEvents>,
+    topic: String,
+    partition: i32,
+}
+
+impl PartitionReader {
+    /// A reader of `partition` of `topic`, which has to be told where to begin.
+    ///
+    /// # Errors
+    /// The client cannot be made.
+    pub fn new(config: &KafkaConfig, topic: &str, partition: u32) -> anyhow::Result<Self> {
+        let queue = if topic == config.topics.fingerprints { "log-fetch" } else { "changelog-fetch" };
+        let events = ClientEvents::new("reader").lag_of(topic).queue(queue, partition.to_string());
+        let consumer = client::create(&client::partition_reader(config), events)?;
+        Ok(Self { consumer, topic: topic.to_owned(), partition: i32::try_from(partition)? })
+    }
+}
+
+impl Reader for PartitionReader {
+    fn begin(&self, offset: u64) -> anyhow::Result<()> {
+        let mut assignment = TopicPartitionList::new();
+        assignment.add_partition_offset(
+            &self.topic,
+            self.partition,
+            Offset::Offset(i64::try_from(offset)?),
+        )?;
+        self.consumer.assign(&assignment).with_context(|| format!("cannot read {}", self.name()))
+    }
+
+    fn bounds(&self) -> anyhow::Result<(u64, u64)> {
+        let (low, high) = self
+            .consumer
+            .fetch_watermarks(&self.topic, self.partition, CALL_TIMEOUT)
+            .with_context(|| format!("no answer about where {} begins and ends", self.name()))?;
+        Ok((u64::try_from(low)?, u64::try_from(high)?))
+    }
+
+    fn committed(&self) -> anyhow::Result<Option<u64>> {
+        let mut wanted = TopicPartitionList::new();
+        wanted.add_partition(&self.topic, self.partition);
+        let committed = self
+            .consumer
+            .committed_offsets(wanted, CALL_TIMEOUT)
+            .with_context(|| format!("no answer about the committed offset of {}", self.name()))?;
+        let element = committed.elements_for_topic(&self.topic).into_iter().next();
+        let element = element.with_context(|| format!("no answer about {}", self.name()))?;
+        element.error().with_context(|| format!("no committed offset of {}", self.name()))?;
+        match element.offset() {
+            Offset::Offset(offset) => Ok(Some(u64::try_from(offset)?)),
+            _ => Ok(None),
+        }
+    }
+
+    fn next(&self, timeout: Duration) -> anyhow::Result<Step<impl Message>> {
+        match self.consumer.poll(timeout) {
+            None => Ok(Step::Nothing),
+            Some(Ok(message)) => Ok(Step::Record(message)),
+            Some(Err(KafkaError::PartitionEOF(_))) => Ok(Step::End),
+            Some(Err(KafkaError::MessageConsumptionFatal(error))) => {
+                bail!("cannot read {}: {error}", self.name())
+            }
+            Some(Err(error)) => {
+                use rdkafka::error::RDKafkaErrorCode as Code;
+                match error.rdkafka_error_code() {
+                    Some(Code::AutoOffsetReset | Code::OffsetOutOfRange | Code::UnknownTopicOrPartition) => {
+                        bail!("cannot read on in {}: {error}", self.name())
+                    }
+                    _ => {
+                        tracing::debug!(%error, partition = self.name(), "waiting for the broker");
+                        Ok(Step::Nothing)
+                    }
+                }
+            }
+        }
+    }
+
+    fn name(&self) -> String {
+        format!("{}[{}]", self.topic, self.partition)
+    }
+}
+
+impl Drop for PartitionReader {
+    fn drop(&mut self) {
+        // It reads no more, so it lags behind nothing.
+        metrics::lag(&self.topic, self.partition, 0);
+    }
+}
+
+/// Where a message of the log stands.
+#[must_use]
+pub fn place(message: &impl Message) -> LogPlace {
+    LogPlace {
+        offset: u64::try_from(message.offset()).unwrap_or(0),
+        timestamp_ms: message.timestamp().to_millis(),
+    }
+}

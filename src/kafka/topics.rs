@@ -1,0 +1,284 @@
+//! The topics that the worker needs: what they must be like, making them, and naming every difference.
+//!
+//! Topics that a broker made by itself have the wrong clean-up policy and number of partitions, so nothing is
+//! taken on trust: `leitong topics check` and `leitong run` compare the same list.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use rdkafka::admin::{
+    AdminClient, AdminOptions, ConfigResource, NewTopic, ResourceSpecifier, TopicReplication,
+};
+use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::error::RDKafkaErrorCode;
+
+use super::client::{self, CALL_TIMEOUT};
+use crate::kafka::config::KafkaConfig;
+use crate::kafka::events::ClientEvents;
+
+/// What a topic must be like.
+struct Wanted<'a> {
+    name: &'a str,
+    partitions: u32,
+    /// The number of partitions is part of what is stored.
+    partitions_fixed: bool,
+    compacted: Cleanup,
+    /// It takes messages of the configured size.
+    large: bool,
+}
+
+/// What a topic's clean-up policy must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cleanup {
+    Delete,
+    Compact,
+    /// The user's own choice.
+    Any,
+}
+
+/// One difference between a topic and what is needed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The topic.
+    pub topic: String,
+    /// What differs, and what to do.
+    pub problem: String,
+}
+
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "topic {}: {}", self.topic, self.problem)
+    }
+}
+
+/// Partitions of the topics that are there, and who serves them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    /// Of the log.
+    pub log_partitions: u32,
+    /// Of the page topic.
+    pub page_partitions: u32,
+    /// Brokers of the cluster.
+    pub brokers: u64,
+}
+
+/// Questions and orders about topics.
+pub struct Topics<'a> {
+    config: &'a KafkaConfig,
+    admin: AdminClient<ClientEvents>,
+    /// Asks for metadata. Unlike the admin client it says why a broker does not answer.
+    probe: BaseConsumer<ClientEvents>,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl<'a> Topics<'a> {
+    /// Connects to nothing yet.
+    ///
+    /// # Errors
+    /// The client cannot be made.
+    pub fn new(config: &'a KafkaConfig) -> anyhow::Result<Self> {
+        let admin = client::create(&client::admin(config), ClientEvents::new("admin"))?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .context("cannot start a thread")?;
+        let probe = client::create(&client::partition_reader(config), ClientEvents::new("admin"))?;
+        Ok(Self { config, admin, probe, runtime })
+    }
+
+    /// Makes the topics that are not there; those that are stay as they are. Names of the new ones.
+    ///
+    /// # Errors
+    /// A topic cannot be made.
+    pub fn create(&self) -> anyhow::Result<Vec<String>> {
+        // Says why, where there is no answer; the admin client only says that there is none.
+        self.partition_count(&self.config.topics.pages)?;
+        let mut created = Vec::new();
+        for wanted in self.wanted() {
+            let size = self.config.create.message_bytes_max.to_string();
+            let replication = TopicReplication::Fixed(self.config.create.replication_factor);
+            let mut topic = NewTopic::new(wanted.name, i32::try_from(wanted.partitions)?, replication);
+            topic = match wanted.compacted {
+                Cleanup::Compact => topic.set("cleanup.policy", "compact"),
+                Cleanup::Delete | Cleanup::Any => topic.set("cleanup.policy", "delete"),
+            };
+            if wanted.large {
+                topic = topic.set("max.message.bytes", &size);
+            }
+            let results = self
+                .runtime
+                .block_on(self.admin.create_topics([&topic], &options()))
+                .with_context(|| format!("cannot make topic {}", wanted.name))?;
+            for result in results {
+                match result {
+                    Ok(name) => created.push(name),
+                    Err((_, RDKafkaErrorCode::TopicAlreadyExists)) => {}
+                    Err((name, error)) => bail!("cannot make topic {name}: {error}"),
+                }
+            }
+        }
+        // Brokers learn of a new topic one after the other.
+        for wanted in self.wanted() {
+            let deadline = Instant::now() + CALL_TIMEOUT;
+            while self.partition_count(wanted.name)?.is_none() && Instant::now() < deadline {
+                client::backoff(Duration::from_millis(50));
+            }
+        }
+        Ok(created)
+    }
+
+    /// Every difference from what is needed, and how many partitions there are.
+    ///
+    /// # Errors
+    /// The broker does not answer.
+    pub fn check(&self) -> anyhow::Result<(Vec<Difference>, Counts)> {
+        let mut differences = Vec::new();
+        let wanted = self.wanted();
+        let counts: Vec<Option<u32>> =
+            wanted.iter().map(|wanted| self.partition_count(wanted.name)).collect::<Result<_, _>>()?;
+        for (wanted, count) in wanted.iter().zip(&counts) {
+            let mut differs =
+                |problem: String| differences.push(Difference { topic: wanted.name.to_owned(), problem });
+            let Some(count) = count else {
+                differs("is not there; `leitong topics create` makes it".to_owned());
+                continue;
+            };
+            if wanted.partitions_fixed && *count != wanted.partitions {
+                differs(format!(
+                    "has {count} partitions, and kafka.create.log_partitions = {}; the number is part of what is \
+                     stored, so set it to what it was when the topics were made",
+                    wanted.partitions
+                ));
+            }
+            for problem in self.config_differences(wanted)? {
+                differs(problem);
+            }
+        }
+        let log_partitions = counts[1].unwrap_or(self.config.create.log_partitions);
+        let page_partitions = counts[0].unwrap_or(self.config.create.page_partitions);
+        let metadata = self.probe.fetch_metadata(Some(&self.config.topics.pages), CALL_TIMEOUT);
+        let brokers = metadata.map_or(1, |metadata| metadata.brokers().len() as u64);
+        Ok((differences, Counts { log_partitions, page_partitions, brokers }))
+    }
+
+    /// Partitions of the log; none where there is no such topic.
+    ///
+    /// # Errors
+    /// The broker does not answer.
+    pub fn log_partitions(&self) -> anyhow::Result<Option<u32>> {
+        self.partition_count(&self.config.topics.fingerprints)
+    }
+
+    /// For how long the changelog keeps tombstones that have been compacted: its `delete.retention.ms`.
+    ///
+    /// # Errors
+    /// The broker does not answer.
+    pub fn delete_retention(&self) -> anyhow::Result<Duration> {
+        let topic = &self.config.topics.centroids;
+        let described = self.settings(topic)?;
+        let value = described.get("delete.retention.ms").and_then(|entry| entry.value.as_ref());
+        let ms = value.and_then(|value| value.parse().ok());
+        Ok(Duration::from_millis(ms.with_context(|| format!("topic {topic} has no delete.retention.ms"))?))
+    }
+
+    fn wanted(&self) -> [Wanted<'a>; 5] {
+        let (topics, create) = (&self.config.topics, &self.config.create);
+        let topic = |name, partitions, compacted, large| Wanted {
+            name,
+            partitions,
+            partitions_fixed: false,
+            compacted,
+            large,
+        };
+        let fixed = |wanted| Wanted { partitions_fixed: true, ..wanted };
+        [
+            topic(&topics.pages, create.page_partitions, Cleanup::Any, false),
+            fixed(topic(&topics.fingerprints, create.log_partitions, Cleanup::Delete, true)),
+            topic(&topics.verdicts, create.verdict_partitions, Cleanup::Any, false),
+            fixed(topic(&topics.centroids, create.log_partitions, Cleanup::Compact, false)),
+            topic(&topics.dead_letters, 1, Cleanup::Any, true),
+        ]
+        .map(|wanted| if wanted.name == topics.pages { Wanted { large: true, ..wanted } } else { wanted })
+    }
+
+    /// None where there is no such topic.
+    fn partition_count(&self, topic: &str) -> anyhow::Result<Option<u32>> {
+        let Ok(metadata) = self.probe.fetch_metadata(Some(topic), CALL_TIMEOUT) else {
+            // The reasons wait in a queue, and go to the log as they are taken out. They never end: a few will do.
+            (0..5).for_each(|_| drop(self.probe.poll(Duration::ZERO)));
+            bail!(
+                "no answer from kafka.bootstrap_servers = {:?} within {} s, see the warnings above; is a broker there, \
+                 and do security.protocol and the like fit it?",
+                self.config.bootstrap_servers,
+                CALL_TIMEOUT.as_secs()
+            );
+        };
+        let Some(found) = metadata.topics().iter().find(|found| found.name() == topic) else {
+            return Ok(None);
+        };
+        match found.error().map(RDKafkaErrorCode::from) {
+            None => Ok(Some(u32::try_from(found.partitions().len())?).filter(|count| *count > 0)),
+            Some(RDKafkaErrorCode::UnknownTopicOrPartition | RDKafkaErrorCode::UnknownTopic) => Ok(None),
+            Some(error) => bail!("topic {topic}: {error}"),
+        }
+    }
+
+    /// All settings of a topic. A broker that has not yet heard of a new topic names none: it is asked again.
+    fn settings(&self, topic: &str) -> anyhow::Result<ConfigResource> {
+        let resource = [ResourceSpecifier::Topic(topic)];
+        let deadline = Instant::now() + CALL_TIMEOUT;
+        loop {
+            let mut results = self
+                .runtime
+                .block_on(self.admin.describe_configs(&resource, &options()))
+                .with_context(|| format!("no answer about the settings of topic {topic}"))?;
+            let problem = match results.pop() {
+                Some(Ok(described)) if described.get("cleanup.policy").is_some() => return Ok(described),
+                Some(Ok(_)) => "the broker names none".to_owned(),
+                Some(Err(error)) => error.to_string(),
+                None => "the broker does not name the topic".to_owned(),
+            };
+            if Instant::now() >= deadline {
+                bail!("cannot read the settings of topic {topic}: {problem}");
+            }
+            client::backoff(Duration::from_millis(50));
+        }
+    }
+
+    fn config_differences(&self, wanted: &Wanted<'_>) -> anyhow::Result<Vec<String>> {
+        let described = self.settings(wanted.name)?;
+        let value =
+            |name: &str| described.get(name).and_then(|entry| entry.value.clone()).unwrap_or_default();
+        let mut problems = Vec::new();
+        let policy = value("cleanup.policy");
+        let right = match wanted.compacted {
+            Cleanup::Delete => policy == "delete",
+            Cleanup::Compact => policy == "compact",
+            Cleanup::Any => true,
+        };
+        if !right {
+            let needed = if wanted.compacted == Cleanup::Compact { "compact" } else { "delete" };
+            let loss = match wanted.compacted {
+                Cleanup::Compact => "with another policy the centroid table would be lost",
+                _ => "with another policy records would be lost",
+            };
+            problems.push(format!("has cleanup.policy={policy}, and must have {needed}: {loss}"));
+        }
+        let size: usize = value("max.message.bytes").parse().unwrap_or(0);
+        let needed = if wanted.large { self.config.create.message_bytes_max } else { SMALL_MESSAGE_BYTES };
+        // Of the page topic only the crawler knows what it writes.
+        if size < needed && wanted.name != self.config.topics.pages {
+            problems.push(format!(
+                "has max.message.bytes={size}, and must have at least {needed} (kafka.create.message_bytes_max)"
+            ));
+        }
+        Ok(problems)
+    }
+}
+
+/// Bytes that every verdict and every centroid fits.
+const SMALL_MESSAGE_BYTES: usize = 256 << 10;
+
+fn options() -> AdminOptions {
+    AdminOptions::new().operation_timeout(Some(CALL_TIMEOUT)).request_timeout(Some(CALL_TIMEOUT))
+}

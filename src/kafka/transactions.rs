@@ -1,0 +1,288 @@
+//! Kafka's transactional producer, behind the port that owners write through.
+//!
+//! **Disturbances.** librdkafka repeats a request whose connection broke or that timed out, under the same
+//! producer epoch. The first copy may still be on its way, and an EndTxn that arrives late commits whatever
+//! transaction of that epoch is then open (KIP-890 closes this gap for clients that speak its protocol;
+//! librdkafka does not). So this client notices every such moment: librdkafka logs each broken connection
+//! (`FAIL`) and timed out request (`REQTMOUT`) before it repeats a request, hence before the commit
+//! succeeds. The log comes through the queue that this client empties on its owner's own thread, so after
+//! a commit nothing of it is outstanding. (Error events and log lines of higher levels would not do: librdkafka
+//! suppresses equal ones for 30 s.) A commit that takes longer than [`SLOW_COMMIT`] counts as disturbed, too.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rdkafka::config::RDKafkaLogLevel;
+use rdkafka::consumer::ConsumerGroupMetadata;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::message::{DeliveryResult, Message};
+use rdkafka::producer::{BaseProducer, BaseRecord, Producer, ProducerContext};
+use rdkafka::util::Timeout;
+use rdkafka::{ClientContext, Offset, Statistics, TopicPartitionList};
+
+use crate::kafka::client::{self, ClientError};
+use crate::kafka::config::KafkaConfig;
+use crate::kafka::events::ClientEvents;
+use crate::kafka::ports::{Delivered, Outgoing, RequestError, TransactionClient};
+
+/// A commit that takes longer than this may have been repeated without anybody noticing.
+const SLOW_COMMIT: Duration = Duration::from_secs(2);
+/// Facilities of librdkafka's log that tell of requests whose fate is not known.
+const DISTURBANCES: [&str; 2] = ["FAIL", "REQTMOUT"];
+/// How long emptying the queue of events may take; rdkafka spins for so long.
+const EVENTS: Duration = Duration::from_micros(200);
+
+/// A client under the transactional id of one partition of the log.
+pub struct KafkaTransactions {
+    producer: BaseProducer<Deliveries>,
+    state: Arc<Shared>,
+    log_topic: String,
+}
+
+/// What the client's callbacks and its user share.
+#[derive(Default)]
+struct Shared(Mutex<Sent>);
+
+/// What became of the records sent since the transaction began.
+#[derive(Default)]
+struct Sent {
+    /// Sent and not delivered yet.
+    in_flight: usize,
+    /// By the order of sending.
+    delivered: Vec<Option<Delivered>>,
+    /// The first that failed: its topic, its value's bytes, and why.
+    failed: Option<(String, usize, RDKafkaErrorCode)>,
+    /// The transactional id was taken.
+    initialised: bool,
+    /// What happened since then.
+    disturbance: Option<String>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Sent> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn disturbed(&self, what: impl FnOnce() -> String) {
+        let mut sent = self.lock();
+        // Connections come and go before the id is taken: nothing of this epoch is on its way by then.
+        if sent.initialised && sent.disturbance.is_none() {
+            sent.disturbance = Some(what());
+        }
+    }
+}
+
+struct Deliveries {
+    events: ClientEvents,
+    shared: Arc<Shared>,
+}
+
+impl KafkaTransactions {
+    /// Connects to nothing yet.
+    ///
+    /// # Errors
+    /// The client cannot be made.
+    pub fn new(config: &KafkaConfig, log_partition: u32) -> Result<Self, ClientError> {
+        let state = Arc::<Shared>::default();
+        let deliveries = Deliveries {
+            events: ClientEvents::new("cluster").queue("transaction", log_partition.to_string()),
+            shared: Arc::clone(&state),
+        };
+        let producer = client::create(&client::transactional_producer(config, log_partition), deliveries)?;
+        Ok(Self { producer, state, log_topic: config.topics.fingerprints.clone() })
+    }
+
+    /// What an error means, with the first failed delivery, which is its cause if there was one.
+    fn explain(&self, error: &KafkaError) -> RequestError {
+        let (code, text, retriable) = match error {
+            KafkaError::Transaction(error) => (Some(error.code()), error.string(), error.is_retriable()),
+            other => (other.rdkafka_error_code(), other.to_string(), false),
+        };
+        match self.state.lock().failed.take() {
+            _ if is_fenced(code) => RequestError::Fenced(text),
+            Some(failed) => explain_delivery(failed, &text),
+            None if retriable => RequestError::Retriable(text),
+            None => RequestError::Failed(text),
+        }
+    }
+}
+
+fn is_fenced(code: Option<RDKafkaErrorCode>) -> bool {
+    use RDKafkaErrorCode as Code;
+    matches!(code, Some(Code::Fenced | Code::ProducerFenced | Code::InvalidProducerEpoch))
+}
+
+fn explain_delivery(failed: (String, usize, RDKafkaErrorCode), text: &str) -> RequestError {
+    use RDKafkaErrorCode as Code;
+    match failed {
+        (_, _, code) if is_fenced(Some(code)) => RequestError::Fenced(text.to_owned()),
+        (
+            topic,
+            bytes,
+            code @ (Code::MessageSizeTooLarge
+            | Code::InvalidRecord
+            | Code::InvalidMessage
+            | Code::PolicyViolation),
+        ) => RequestError::Refused { topic, bytes, code },
+        (topic, _, code) => RequestError::Failed(format!("{text}; a record for {topic}: {code}")),
+    }
+}
+
+impl TransactionClient for KafkaTransactions {
+    type Group = ConsumerGroupMetadata;
+
+    fn init_transactions(&self, timeout: Duration) -> Result<(), RequestError> {
+        self.producer.init_transactions(timeout).map_err(|error| self.explain(&error))?;
+        // What happened until now is of no epoch yet: a client that starts closes and opens connections.
+        self.producer.poll(EVENTS);
+        self.state.lock().initialised = true;
+        Ok(())
+    }
+
+    fn begin(&self) -> Result<(), RequestError> {
+        let mut sent = self.state.lock();
+        sent.delivered.clear();
+        drop(sent);
+        self.producer.begin_transaction().map_err(|error| self.explain(&error))
+    }
+
+    fn send(&self, record: &Outgoing<'_>) -> Result<(), RequestError> {
+        let number = {
+            let mut sent = self.state.lock();
+            sent.in_flight += 1;
+            sent.delivered.push(None);
+            sent.delivered.len() - 1
+        };
+        let mut message: BaseRecord<'_, Vec<u8>, Vec<u8>, usize> =
+            BaseRecord::with_opaque_to(record.topic, number);
+        (message.key, message.payload) = (record.key, record.value);
+        message.headers = record.headers.cloned();
+        if let Some(partition) = record.partition {
+            let partition = i32::try_from(partition);
+            let partition = partition.map_err(|_| RequestError::Failed("no such partition".to_owned()))?;
+            message = message.partition(partition);
+        }
+        loop {
+            match self.producer.send(message) {
+                Ok(()) => return Ok(()),
+                Err((KafkaError::MessageProduction(RDKafkaErrorCode::QueueFull), back)) => {
+                    message = back;
+                    self.producer.poll(Duration::ZERO);
+                    client::backoff(Duration::from_millis(2));
+                }
+                Err((
+                    KafkaError::MessageProduction(code @ RDKafkaErrorCode::MessageSizeTooLarge),
+                    message,
+                )) => {
+                    let bytes = message.payload.map_or(0, Vec::len);
+                    return Err(RequestError::Refused { topic: record.topic.to_owned(), bytes, code });
+                }
+                Err((error, _)) => return Err(self.explain(&error)),
+            }
+        }
+    }
+
+    /// The commit would wait as well, but rdkafka does it in steps of 100 ms: measured as 110 ms a transaction, and 15
+    /// with this.
+    fn flush(&self) -> Result<(), RequestError> {
+        // A record that is not delivered in time has failed, so this ends.
+        loop {
+            self.producer.poll(Duration::ZERO);
+            let mut sent = self.state.lock();
+            if let Some(failed) = sent.failed.take() {
+                drop(sent);
+                return Err(explain_delivery(failed, "not delivered"));
+            }
+            // librdkafka counts a record until its report is put away, a moment after it was given to us.
+            if sent.in_flight == 0 && self.producer.in_flight_count() == 0 {
+                return Ok(());
+            }
+            drop(sent);
+            client::backoff(Duration::from_micros(200));
+        }
+    }
+
+    fn delivered(&self) -> Vec<Option<Delivered>> {
+        self.state.lock().delivered.clone()
+    }
+
+    fn send_offset(
+        &self,
+        log_partition: u32,
+        offset: u64,
+        group: &ConsumerGroupMetadata,
+    ) -> Result<(), RequestError> {
+        let mut offsets = TopicPartitionList::new();
+        let none = || RequestError::Failed(format!("no offset {offset} of partition {log_partition}"));
+        let (Ok(partition), Ok(offset)) = (i32::try_from(log_partition), i64::try_from(offset)) else {
+            return Err(none());
+        };
+        offsets
+            .add_partition_offset(&self.log_topic, partition, Offset::Offset(offset))
+            .map_err(|_| none())?;
+        // Never is librdkafka's recommendation: it waits no longer than the transaction has left.
+        self.producer
+            .send_offsets_to_transaction(&offsets, group, Timeout::Never)
+            .map_err(|error| self.explain(&error))
+    }
+
+    fn commit(&self) -> Result<(), RequestError> {
+        let began = Instant::now();
+        let result = self.producer.commit_transaction(Timeout::Never);
+        if began.elapsed() > SLOW_COMMIT {
+            self.state.disturbed(|| format!("a commit took {:.1} s", began.elapsed().as_secs_f64()));
+        }
+        result.map_err(|error| self.explain(&error))
+    }
+
+    fn disturbance(&self) -> Option<String> {
+        self.producer.poll(EVENTS);
+        self.state.lock().disturbance.clone()
+    }
+}
+
+impl ClientContext for Deliveries {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
+        // The connection to a bootstrap server asks for metadata only, and is closed once brokers are known.
+        if DISTURBANCES.contains(&facility) && !message.contains("/bootstrap") {
+            self.shared.disturbed(|| format!("{facility}: {message}"));
+        }
+        self.events.log(level, facility, message);
+    }
+
+    fn stats(&self, statistics: Statistics) {
+        self.events.stats(statistics);
+    }
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        self.events.error(error, reason);
+    }
+}
+
+impl ProducerContext for Deliveries {
+    type DeliveryOpaque = usize;
+
+    fn delivery(&self, result: &DeliveryResult<'_>, number: usize) {
+        let mut sent = self.shared.lock();
+        sent.in_flight = sent.in_flight.saturating_sub(1);
+        match result {
+            Ok(message) => {
+                let (partition, offset) =
+                    (u32::try_from(message.partition()), u64::try_from(message.offset()));
+                if let (Ok(partition), Ok(offset), Some(delivered)) =
+                    (partition, offset, sent.delivered.get_mut(number))
+                {
+                    *delivered = Some(Delivered { partition, offset });
+                }
+            }
+            Err((error, message)) => {
+                let code = error.rdkafka_error_code();
+                let purged = [RDKafkaErrorCode::PurgeQueue, RDKafkaErrorCode::PurgeInflight].map(Some);
+                if let Some(code) = code.filter(|_| !purged.contains(&code)) {
+                    let failed = (message.topic().to_owned(), message.payload_len(), code);
+                    sent.failed.get_or_insert(failed);
+                }
+            }
+        }
+    }
+}

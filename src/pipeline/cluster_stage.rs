@@ -1,0 +1,104 @@
+//! The cluster stage, downstream of the log: record → decision → verdict or dead letter. One owner a log partition.
+
+use std::sync::Arc;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::cluster::Clusterer;
+use crate::fingerprint::Detector;
+use crate::record::LogRecord;
+use crate::record::timestamp::Timestamp;
+use crate::verdict::{Conclusion, Judge};
+
+/// Turns records of the log into what the user gets.
+pub struct ClusterStage {
+    clusterer: Clusterer,
+    detector: Arc<dyn Detector>,
+    cluster_hash: u64,
+}
+
+impl ClusterStage {
+    /// Goes on where `clusterer` stands.
+    #[must_use]
+    pub fn new(clusterer: Clusterer, detector: Arc<dyn Detector>, cluster_hash: u64) -> Self {
+        Self { clusterer, detector, cluster_hash }
+    }
+
+    /// Decides on the next record of the log; `now` is the time of the decision.
+    pub fn conclude(&mut self, record: LogRecord, now: Timestamp) -> Conclusion {
+        self.conclude_batch(vec![record], now).pop().expect("as many conclusions as records")
+    }
+
+    /// Decides on the next records of the log; `now` is the time of the decisions.
+    pub fn conclude_batch(&mut self, records: Vec<LogRecord>, now: Timestamp) -> Vec<Conclusion> {
+        if let Some(first) = records.first() {
+            self.clusterer.name_log(generation(first));
+        }
+        let next = self.clusterer.position().next_log_offset;
+        self.conclude_at((next..).zip(records).collect(), now)
+    }
+
+    /// Decides on the records at these offsets of the log, which ascend; `now` is the time of the decisions. Look-ups are
+    /// done all at once, decisions one after the other.
+    pub fn conclude_at(&mut self, records: Vec<(u64, LogRecord)>, now: Timestamp) -> Vec<Conclusion> {
+        let asked: Vec<_> = records
+            .iter()
+            .map(|(log_offset, record)| match record {
+                LogRecord::Page(page) => (*log_offset, Some(&**page)),
+                LogRecord::Unreadable(_) => (*log_offset, None),
+            })
+            .collect();
+        let decisions = self.clusterer.decide_batch(&asked);
+        let log_partition = self.clusterer.position().log_partition;
+        let conclude = |((log_offset, record), decision)| match record {
+            LogRecord::Unreadable(unreadable) => Conclusion::DeadLetter(unreadable),
+            LogRecord::Page(record) => {
+                let judge = Judge {
+                    detector: &*self.detector,
+                    cluster_hash: self.cluster_hash,
+                    log_partition,
+                    log_offset,
+                    decided_at: now,
+                };
+                Conclusion::Verdict(Box::new(judge.verdict(*record, decision)))
+            }
+        };
+        records.into_iter().zip(decisions).map(conclude).collect()
+    }
+
+    /// The table.
+    #[must_use]
+    pub fn clusterer(&self) -> &Clusterer {
+        &self.clusterer
+    }
+
+    /// The table, for whoever keeps its log.
+    pub fn clusterer_mut(&mut self) -> &mut Clusterer {
+        &mut self.clusterer
+    }
+
+    /// The detector.
+    #[must_use]
+    pub fn detector(&self) -> &dyn Detector {
+        &*self.detector
+    }
+
+    /// The table, for saving.
+    #[must_use]
+    pub fn into_clusterer(self) -> Clusterer {
+        self.clusterer
+    }
+}
+
+/// A name for the log that begins with `record`: the same for the same pages in any format, another one for
+/// other pages, so that the verdicts of several runs may be put together.
+fn generation(record: &LogRecord) -> u32 {
+    let first = match record {
+        LogRecord::Page(page) => format!("{}\n{}\n{:?}", page.page_id, page.url, page.text),
+        LogRecord::Unreadable(unreadable) => {
+            String::from_utf8_lossy(unreadable.raw.as_deref().unwrap_or_default()).into_owned()
+        }
+    };
+    // The upper half; never 0, which says that there is no name yet.
+    ((xxh3_64(first.as_bytes()) >> 32) as u32).max(1)
+}

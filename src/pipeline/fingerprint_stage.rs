@@ -1,0 +1,506 @@
+//! The fingerprint stage, upstream of the log: record → page → document → terms → fingerprint. A pure function of one record,
+//! so any number of threads and instances may run it.
+//!
+//! Invariants: every record has an outcome, since whatever is done with one record is guarded against panics; no page
+//! costs more than `page.work_max` steps of [work](crate::work); what a thread keeps from page to page is bounded, since
+//! after a page of more than [`KEPT_AFTER_BYTES`] it begins with new buffers.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::document::{self, Reading};
+use crate::config::detectors;
+use crate::config::load::ConfigError;
+use crate::config::{Config, CorpusBy, hash, load};
+use crate::extract::{Document, Extractor};
+use crate::fingerprint::Detector;
+use crate::fingerprint::digest::text_digest;
+use crate::fingerprint::secret::DigestHash;
+use crate::kafka::config::VerdictKey;
+use crate::kafka::page_message::Message;
+use crate::limits::{
+    CARRIED_HEADERS_BYTES_MAX, CARRIED_KEY_BYTES_MAX, CORPUS_BYTES_MAX, DEAD_LETTER_HEADERS_BYTES_MAX,
+    DEAD_LETTER_MESSAGE_BYTES_MAX, DEAD_LETTER_RAW_BYTES_MAX,
+};
+use crate::page::host::host;
+use crate::page::json::{self, PageError, Rules};
+use crate::page::{Body, Page, Repaired};
+use crate::record::Reason;
+use crate::record::timestamp::Timestamp;
+use crate::record::{
+    Carried, FingerprintRecord, HEADERS_LEFT_OUT, LogRecord, Outcome, Place, Received, TextDigest, Unreadable,
+};
+use crate::segment::{Segmenter, Terms};
+use crate::source::{Payload, Record};
+use crate::telemetry::terminal::escape;
+use crate::work::{TooMuchWork, Work};
+
+/// Bytes of a page after which its buffers, up to 60 times as large, are given back. Allocating them again costs nothing
+/// beside such a page.
+const KEPT_AFTER_BYTES: usize = 1 << 20;
+
+/// Steps of work for a byte of text and for a term that no detector exceeds.
+const TEXT_BYTE_STEPS: u64 = 15;
+const TERM_STEPS: u64 = 120;
+
+/// The corpus of pages that have none of their own.
+const DEFAULT_CORPUS: &str = "default";
+
+/// Everything that a fingerprint depends on; shared by all threads.
+pub struct FingerprintStage {
+    config: Config,
+    segmenter: Segmenter,
+    detector: Arc<dyn Detector>,
+    digest_hash: DigestHash,
+    fingerprint_hash: u64,
+    /// No log time is later than this: one page with a wrong clock must not expire the table.
+    log_time_max: Timestamp,
+}
+
+/// What a thread keeps from page to page.
+pub struct Workspace {
+    extractor: Extractor,
+    terms: Terms,
+    digest_buffer: Vec<u8>,
+}
+
+impl Workspace {
+    /// For reading a document.
+    pub fn extractor(&mut self) -> &mut Extractor {
+        &mut self.extractor
+    }
+
+    /// The terms of the last page.
+    #[must_use]
+    pub fn into_terms(self) -> Terms {
+        self.terms
+    }
+}
+
+/// What became of a record.
+pub struct Fingerprinted {
+    /// For the log.
+    pub record: LogRecord,
+    /// What was repaired on the way.
+    pub repaired: Repaired,
+    /// The record was none of a page without a body.
+    pub has_body: bool,
+    /// Steps of [work](crate::work) that were counted.
+    pub work: u64,
+}
+
+impl FingerprintStage {
+    /// Loads dictionaries and builds the configured detector.
+    ///
+    /// # Errors
+    /// [`ConfigError`], where a file or a setting cannot be used.
+    pub fn new(config: Config) -> Result<Self, ConfigError> {
+        let lexicons = load::lexicons(&config)?;
+        let segmenter = Segmenter::new(&config.segment, &lexicons)?;
+        let resources = load::resources(&config)?;
+        let detector: Arc<dyn Detector> = detectors::detector(&config.detector, &config, &resources)
+            .ok_or_else(|| ConfigError::UnknownDetector(config.detector.clone()))??
+            .into();
+        let secret = resources.secret.as_ref();
+        let fingerprint_hash = hash::fingerprint_hash(&config, &lexicons, &*detector, secret);
+        let digest_hash = DigestHash::new(secret);
+        let log_time_max = Timestamp::now();
+        Ok(Self { config, segmenter, detector, digest_hash, fingerprint_hash, log_time_max })
+    }
+
+    /// The detector.
+    #[must_use]
+    pub fn detector(&self) -> &Arc<dyn Detector> {
+        &self.detector
+    }
+
+    /// Of everything that can change a fingerprint.
+    #[must_use]
+    pub fn fingerprint_hash(&self) -> u64 {
+        self.fingerprint_hash
+    }
+
+    /// What a thread needs to run this stage.
+    #[must_use]
+    pub fn workspace(&self) -> Workspace {
+        Workspace {
+            extractor: Extractor::new(&self.config.extract),
+            terms: Terms::default(),
+            digest_buffer: Vec::new(),
+        }
+    }
+
+    /// Makes a record of the log of a record of the source.
+    pub fn process(&self, record: Record, workspace: &mut Workspace) -> Fingerprinted {
+        let rules = Rules { page_bytes_max: self.config.page.bytes_max, url_required: true };
+        match read_page(record.payload, rules) {
+            Ok(page) => self.process_page(record.place, page, workspace),
+            Err(NoPage { cause, message, raw, raw_bytes }) => {
+                if cause == PageError::Internal.cause() {
+                    tracing::error!("{}: {message}", record.place);
+                }
+                let (raw, cause) = (Some(raw), cause.into());
+                unreadable(Unreadable {
+                    source: record.place,
+                    cause,
+                    message,
+                    raw,
+                    raw_bytes,
+                    received: None,
+                })
+            }
+        }
+    }
+
+    /// Makes a record of the log of a message of a topic, which `message` gives. Never panics: a fault while the message
+    /// is read makes it a dead letter.
+    pub fn process_message<'m>(
+        &self,
+        source: &Place,
+        message: impl Fn() -> Message<'m>,
+        workspace: &mut Workspace,
+    ) -> Fingerprinted {
+        let page = |message: &Message<'m>| message.page(&self.config.kafka.pages, self.config.page.bytes_max);
+        self.process_message_by(source, message, page, workspace)
+    }
+
+    /// The same by any way to read a page.
+    fn process_message_by<'m>(
+        &self,
+        source: &Place,
+        message: impl Fn() -> Message<'m>,
+        page: impl Fn(&Message<'m>) -> Result<Page, PageError>,
+        workspace: &mut Workspace,
+    ) -> Fingerprinted {
+        let whole = || self.try_message(source.clone(), message(), &page, workspace);
+        if let Some(fingerprinted) = guarded(whole) {
+            return fingerprinted;
+        }
+        let fault = PageError::Internal;
+        tracing::error!("{source}: {fault}");
+        *workspace = self.workspace();
+        // Unless the fault lies in getting the message itself, it goes to the dead letters as received.
+        let letter = guarded(|| self.unreadable(source.clone(), message(), &fault));
+        unreadable(letter.unwrap_or_else(|| Unreadable {
+            source: source.clone(),
+            cause: fault.cause().into(),
+            message: fault.to_string(),
+            raw: None,
+            raw_bytes: 0,
+            received: None,
+        }))
+    }
+
+    fn try_message<'m>(
+        &self,
+        source: Place,
+        message: Message<'m>,
+        page: impl Fn(&Message<'m>) -> Result<Page, PageError>,
+        workspace: &mut Workspace,
+    ) -> Fingerprinted {
+        let page = match page(&message) {
+            Ok(page) => page,
+            Err(error) => return unreadable(self.unreadable(source, message, &error)),
+        };
+        let mut fingerprinted = self.process_page(source, page, workspace);
+        if let LogRecord::Page(record) = &mut fingerprinted.record {
+            record.log_time = message.received.log_time;
+            record.carried = self.carried(&message.received);
+            if self.config.corpus.by == CorpusBy::Header {
+                let corpus = message.received.header(&self.config.corpus.header);
+                record.corpus = corpus.map_or(DEFAULT_CORPUS.into(), corpus_name);
+            }
+        }
+        fingerprinted
+    }
+
+    /// What of a message its verdict is to have.
+    fn carried(&self, received: &Received) -> Option<Box<Carried>> {
+        let config = &self.config.kafka.verdicts;
+        let mut bytes = 0;
+        let headers = received.headers.iter().filter(|(name, value)| {
+            if !config.headers.iter().any(|wanted| wanted.eq_ignore_ascii_case(name)) {
+                return false;
+            }
+            let own = name.len() + value.as_ref().map_or(0, Vec::len);
+            let fits = bytes + own <= CARRIED_HEADERS_BYTES_MAX;
+            bytes += if fits { own } else { 0 };
+            fits
+        });
+        let headers = headers.cloned().collect();
+        let key = match config.key {
+            VerdictKey::PageId => None,
+            VerdictKey::PageKey => received.key.clone().filter(|key| key.len() <= CARRIED_KEY_BYTES_MAX),
+        };
+        Carried::new(key, headers)
+    }
+
+    /// What is no page travels on as received, as far as the log takes it: value, key and headers each have a cap,
+    /// together below the size of a message.
+    fn unreadable(&self, source: Place, message: Message<'_>, error: &PageError) -> Unreadable {
+        let Message { value, mut received } = message;
+        let raw_bytes = value.map_or(0, <[u8]>::len);
+        let value_max = self.config.kafka.dead_letters.value_bytes_max;
+        let mut explanation = bounded(&error.to_string());
+        if received.bytes() > DEAD_LETTER_HEADERS_BYTES_MAX {
+            let bytes = received.bytes();
+            explanation += &format!("; its key and headers of {bytes} bytes are left out");
+            // As a header, it travels through the log to whoever writes the dead letter.
+            let told = format!("key and headers, {bytes} bytes; they stand at {source}");
+            let headers = vec![(HEADERS_LEFT_OUT.to_owned(), Some(told.into_bytes()))];
+            *received = Received { log_time: received.log_time, headers, key: None };
+        }
+        Unreadable {
+            source,
+            cause: error.cause().into(),
+            message: explanation,
+            raw: value.filter(|value| value.len() <= value_max).map(<[u8]>::to_vec),
+            raw_bytes: raw_bytes as u64,
+            received: Some(received),
+        }
+    }
+
+    /// Makes a record of the log of a page. Never panics: a fault in a library on one page makes that page
+    /// undecidable.
+    pub fn process_page(&self, source: Place, page: Page, workspace: &mut Workspace) -> Fingerprinted {
+        let mut work = Work::up_to(self.config.page.work_max);
+        let analysis = guarded(|| self.analyse(&page, workspace, &mut work));
+        if analysis.is_none() {
+            tracing::error!(
+                page_id = page.id,
+                url = page.url,
+                "{source}: a fault in Leitong: please report it with this page"
+            );
+        }
+        if analysis.is_none() || page.body.bytes() > KEPT_AFTER_BYTES {
+            // Whatever a panic left half done must not reach the next page, nor the room that one large page took.
+            *workspace = self.workspace();
+        }
+        let (text, outcome) = analysis.unwrap_or((None, Outcome::Undecidable(Reason::Internal)));
+        let Page { id, url, body, fetched_at, passthrough, repaired, .. } = page;
+        let corpus = match self.config.corpus.by {
+            // The header is known for messages alone.
+            CorpusBy::All | CorpusBy::Header => DEFAULT_CORPUS.to_owned(),
+            CorpusBy::Host => bounded_corpus(host(&url)),
+        };
+        let record = LogRecord::Page(Box::new(FingerprintRecord {
+            source,
+            page_id: id,
+            url,
+            corpus,
+            fingerprint_hash: self.fingerprint_hash,
+            fetched_at,
+            log_time: fetched_at.map(|time| time.min(self.log_time_max)),
+            passthrough,
+            carried: None,
+            text,
+            outcome,
+        }));
+        Fingerprinted { record, repaired, has_body: body != Body::Missing, work: work.done() }
+    }
+
+    fn analyse(
+        &self,
+        page: &Page,
+        workspace: &mut Workspace,
+        work: &mut Work,
+    ) -> (Option<TextDigest>, Outcome) {
+        let Reading { document, no_content, .. } = match document::read(page, &mut workspace.extractor, work)
+        {
+            Ok(reading) => reading,
+            Err(refusal) => return (None, Outcome::Undecidable(refusal.reason)),
+        };
+        let text = text_digest(&document, &self.digest_hash, &mut workspace.digest_buffer);
+        if let Some(reason) = no_content {
+            return (Some(text).filter(|text| text.chars > 0), Outcome::Undecidable(reason));
+        }
+        if text.chars == 0 {
+            return (None, Outcome::Undecidable(Reason::NoText));
+        }
+        if text.chars < self.config.page.text_chars_min {
+            return (Some(text), Outcome::Undecidable(Reason::TooShort));
+        }
+        let outcome = match self.fingerprint(&document, &mut workspace.terms, work) {
+            Ok(Some(fingerprint)) => Outcome::Fingerprint(fingerprint),
+            Ok(None) => Outcome::Undecidable(Reason::TooShort),
+            Err(TooMuchWork { .. }) => Outcome::Undecidable(Reason::TooComplex),
+        };
+        (Some(text), outcome)
+    }
+
+    fn fingerprint(
+        &self,
+        document: &Document,
+        terms: &mut Terms,
+        work: &mut Work,
+    ) -> Result<Option<Box<[u8]>>, TooMuchWork> {
+        self.segmenter.segment_within(document, terms, work)?;
+        work.add(terms.text().len(), TEXT_BYTE_STEPS)?;
+        work.add(terms.terms().len(), TERM_STEPS)?;
+        Ok(self.detector.fingerprint(terms))
+    }
+}
+
+/// What `work` gives; none where it panics.
+fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
+    // The panic hook has written what happened and where.
+    catch_unwind(AssertUnwindSafe(work)).ok()
+}
+
+fn unreadable(unreadable: Unreadable) -> Fingerprinted {
+    let record = LogRecord::Unreadable(Box::new(unreadable));
+    Fingerprinted { record, repaired: Repaired::default(), has_body: true, work: 0 }
+}
+
+/// The corpus of a header's value.
+fn corpus_name(value: &[u8]) -> String {
+    match std::str::from_utf8(value) {
+        Ok("") => DEFAULT_CORPUS.to_owned(),
+        Ok(name) => bounded_corpus(name.to_owned()),
+        Err(_) => format!("{:032x}", xxh3_128(value)),
+    }
+}
+
+/// The name of a corpus; of a long one, whose bytes would go into every centroid, the digest.
+fn bounded_corpus(name: String) -> String {
+    if name.len() > CORPUS_BYTES_MAX { format!("{:032x}", xxh3_128(name.as_bytes())) } else { name }
+}
+
+/// Why a record is no page.
+#[derive(Debug)]
+pub struct NoPage {
+    /// A stable word for the kind of fault.
+    pub cause: &'static str,
+    /// What is wrong, and what to do.
+    pub message: String,
+    raw: Vec<u8>,
+    raw_bytes: u64,
+}
+
+/// The page in a record of a source. Never panics: a fault is an error as well.
+///
+/// # Errors
+/// [`NoPage`], where none can be read.
+pub fn read_page(payload: Payload, rules: Rules) -> Result<Page, NoPage> {
+    let no_page = |cause, message: String, raw: &[u8], raw_bytes: u64| NoPage {
+        cause,
+        message: bounded(&message),
+        raw: raw[..raw.len().min(DEAD_LETTER_RAW_BYTES_MAX)].to_vec(),
+        raw_bytes,
+    };
+    let (page, raw, raw_bytes) = match payload {
+        Payload::Json(line) => (or_fault(|| json::parse(&line, rules)), Some(line), None),
+        Payload::Warc(record) => {
+            let bytes = record.content_bytes;
+            (or_fault(|| record.into_page(rules.page_bytes_max)), None, Some(bytes))
+        }
+        Payload::Head { page, bytes } => (*page, None, Some(bytes)),
+        Payload::Broken(error) => return Err(no_page(error.cause(), error.to_string(), &[], 0)),
+    };
+    page.map_err(|error| {
+        let raw = raw.unwrap_or_default();
+        no_page(error.cause(), error.to_string(), &raw, raw_bytes.unwrap_or(raw.len() as u64))
+    })
+}
+
+/// An explanation within its limit, which says how long it was, for people: what it quotes does not steer a terminal.
+fn bounded(explanation: &str) -> String {
+    let mut explanation = escape(explanation).into_owned();
+    let bytes = explanation.len();
+    if bytes > DEAD_LETTER_MESSAGE_BYTES_MAX {
+        explanation.truncate(explanation.floor_char_boundary(DEAD_LETTER_MESSAGE_BYTES_MAX));
+        explanation += &format!("… ({bytes} bytes in all)");
+    }
+    explanation
+}
+
+fn or_fault(read: impl FnOnce() -> Result<Page, PageError>) -> Result<Page, PageError> {
+    guarded(read).unwrap_or(Err(PageError::Internal))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::sync::LazyLock;
+
+    use super::*;
+    use crate::page::Body;
+    use crate::record::Received;
+
+    static STAGE: LazyLock<FingerprintStage> =
+        LazyLock::new(|| FingerprintStage::new(Config::default()).expect("defaults"));
+
+    fn place() -> Place {
+        Place::Message { topic: "pages".into(), partition: 3, offset: 77, epoch: 0 }
+    }
+
+    fn message(value: &[u8]) -> Message<'_> {
+        let received = Received { key: Some(b"key".to_vec()), ..Received::default() };
+        Message { value: Some(value), received: Box::new(received) }
+    }
+
+    fn letter(fingerprinted: Fingerprinted) -> Unreadable {
+        match fingerprinted.record {
+            LogRecord::Unreadable(unreadable) => *unreadable,
+            LogRecord::Page(page) => panic!("{page:?} is no dead letter"),
+        }
+    }
+
+    /// A panic in a parser of messages left a batch without results: its partition stood still for good.
+    #[test]
+    fn a_fault_in_a_parser_is_a_dead_letter_and_the_next_message_goes_on() {
+        let mut workspace = STAGE.workspace();
+        let value = br#"{"url": "http://x/", "text": "t"}"#;
+        let fault = |_: &Message<'_>| -> Result<Page, PageError> { panic!("a fault, made by a test") };
+        let found = letter(STAGE.process_message_by(&place(), || message(value), fault, &mut workspace));
+        assert_eq!((&*found.cause, &found.source), ("INTERNAL", &place()));
+        assert_eq!(found.raw.as_deref(), Some(&value[..]), "as received");
+        assert_eq!(found.received.and_then(|received| received.key).as_deref(), Some(&b"key"[..]));
+        let next = STAGE.process_message(&place(), || message(value), &mut workspace);
+        assert!(matches!(next.record, LogRecord::Page(_)));
+    }
+
+    #[test]
+    fn a_message_that_cannot_even_be_had_is_a_dead_letter() {
+        let mut workspace = STAGE.workspace();
+        let asked = Cell::new(0);
+        let fault = || -> Message<'static> {
+            asked.set(asked.get() + 1);
+            panic!("a fault, made by a test")
+        };
+        let found = letter(STAGE.process_message(&place(), fault, &mut workspace));
+        assert_eq!((&*found.cause, found.raw, found.received), ("INTERNAL", None, None));
+        assert_eq!(asked.get(), 2);
+    }
+
+    #[test]
+    fn a_fault_in_a_record_is_an_error() {
+        assert_eq!(or_fault(|| panic!("a fault, made by a test")), Err(PageError::Internal));
+    }
+
+    #[test]
+    fn a_page_that_costs_too_much_is_too_complex() {
+        let config = Config::default();
+        let page = crate::config::PageConfig { work_max: 1_000_000, ..config.page.clone() };
+        let stage = FingerprintStage::new(Config { page, ..config }).expect("right settings");
+        let outcome = |body: Body| {
+            let page = Page { body, ..json::parse(br#"{"url": "http://x/"}"#, RULES).expect("a page") };
+            let mut workspace = stage.workspace();
+            match stage.process_page(place(), page, &mut workspace).record {
+                LogRecord::Page(page) => page.outcome,
+                LogRecord::Unreadable(letter) => panic!("{letter:?}"),
+            }
+        };
+        let text = "春天来了，万物复苏，图书管理员整理旧报纸。".repeat(4_000);
+        assert_eq!(outcome(Body::Text(text.clone())), Outcome::Undecidable(Reason::TooComplex));
+        let html = format!("<p>{text}</p>");
+        assert_eq!(outcome(Body::Html(html)), Outcome::Undecidable(Reason::TooComplex));
+        assert_eq!(outcome(Body::TooManyCodings(9)), Outcome::Undecidable(Reason::TooComplex));
+        let short: String = text.chars().take(200).collect();
+        assert!(matches!(outcome(Body::Text(short)), Outcome::Fingerprint(_)));
+    }
+
+    const RULES: Rules = Rules { page_bytes_max: 1 << 20, url_required: true };
+}

@@ -1,0 +1,47 @@
+//! Where a page was read: a line, a WARC record or a message.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+/// Where a page was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Place {
+    /// A line of a JSON lines file.
+    Line {
+        /// The file as named on the command line, `-` for standard input.
+        input: Arc<str>,
+        /// From 1.
+        line: u64,
+    },
+    /// A record of a WARC file.
+    Record {
+        /// The file as named on the command line, `-` for standard input.
+        input: Arc<str>,
+        /// From 1, counting all records.
+        record: u64,
+    },
+    /// A message of a topic.
+    Message {
+        /// The topic.
+        topic: Arc<str>,
+        /// Its partition.
+        partition: u32,
+        /// Where the message stands in the partition.
+        offset: u64,
+        /// Raised by an operator to have pages processed again.
+        epoch: u32,
+    },
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line { input, line } => write!(f, "{input}: line {line}"),
+            Self::Record { input, record } => write!(f, "{input}: record {record}"),
+            Self::Message { topic, partition, offset, .. } => write!(f, "{topic}[{partition}]@{offset}"),
+        }
+    }
+}

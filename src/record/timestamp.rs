@@ -1,0 +1,168 @@
+//! Points in time as pages and verdicts carry them: milliseconds since 1970, RFC 3339 in JSON.
+
+use serde::{Serialize, Serializer};
+use time::OffsetDateTime;
+use time::format_description::well_known::{Rfc2822, Rfc3339};
+
+/// Milliseconds since 1970-01-01T00:00:00Z, within the years 0 to 9999.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+/// 0000-01-01T00:00:00Z and 9999-12-31T23:59:59.999Z: what RFC 3339 can write.
+const MS_RANGE: std::ops::RangeInclusive<i64> = -62_167_219_200_000..=253_402_300_799_999;
+
+/// From here on a number counts milliseconds: as seconds it is the year 5138, as milliseconds March 1973.
+const SECONDS_END: f64 = 1e11;
+
+impl Timestamp {
+    /// The time `ms` milliseconds after 1970; none outside of what RFC 3339 can write.
+    #[must_use]
+    pub fn from_ms(ms: i64) -> Option<Self> {
+        MS_RANGE.contains(&ms).then_some(Self(ms))
+    }
+
+    /// The time that an RFC 3339 date says; parts of a millisecond are cut off.
+    #[must_use]
+    pub fn from_rfc3339(text: &str) -> Option<Self> {
+        OffsetDateTime::parse(text.trim(), &Rfc3339).ok().and_then(Self::from_date)
+    }
+
+    fn from_date(date: OffsetDateTime) -> Option<Self> {
+        Self::from_ms(i64::try_from(date.unix_timestamp_nanos().div_euclid(1_000_000)).ok()?)
+    }
+
+    /// The time that a date says as crawlers write them: RFC 3339, RFC 2822 (`Sat, 21 Nov 2026 08:00:00 +0800`), either of
+    /// ISO 8601's with a space for the `T`, without a zone (taken as UTC) or without a time of day, or a
+    /// [number](Self::from_number).
+    #[must_use]
+    pub fn from_text(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let rfc_2822 = || OffsetDateTime::parse(text, &Rfc2822).ok().and_then(Self::from_date);
+        let number = || text.parse().ok().and_then(Self::from_number);
+        Self::from_rfc3339(text).or_else(|| Self::from_iso_8601(text)).or_else(rfc_2822).or_else(number)
+    }
+
+    /// `2026-11-21`, `2026-11-21 08:00:00.5` and the like, with or without a zone.
+    fn from_iso_8601(text: &str) -> Option<Self> {
+        let (date, time) = text.split_at_checked(10)?;
+        let Some(time) = time.strip_prefix([' ', 'T', 't']) else {
+            return if time.is_empty() { Self::from_rfc3339(&format!("{date}T00:00:00Z")) } else { None };
+        };
+        let (time, zone) = time.split_at(time.find(['Z', 'z', '+', '-', ' ']).unwrap_or(time.len()));
+        let zone = match zone.trim() {
+            "" | "Z" | "z" | "UTC" | "GMT" => "Z".to_owned(),
+            // `+0800`, as Java and Python write it.
+            zone if zone.len() == 5 && zone.is_ascii() => format!("{}:{}", &zone[..3], &zone[3..]),
+            zone => zone.to_owned(),
+        };
+        Self::from_rfc3339(&format!("{date}T{time}{zone}"))
+    }
+
+    /// The time so many seconds after 1970; from 10¹¹ on (the year 5138) the number is taken for milliseconds.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "far above the range, a cast stays above it")]
+    pub fn from_number(number: f64) -> Option<Self> {
+        let is_seconds = number.abs() < SECONDS_END;
+        number
+            .is_finite()
+            .then_some(if is_seconds { number * 1000.0 } else { number } as i64)
+            .and_then(Self::from_ms)
+    }
+
+    /// The present.
+    #[must_use]
+    pub fn now() -> Self {
+        let elapsed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        Self(i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX).min(*MS_RANGE.end()))
+    }
+
+    /// Milliseconds since 1970.
+    #[must_use]
+    pub fn as_ms(self) -> i64 {
+        self.0
+    }
+}
+
+impl std::fmt::Display for Timestamp {
+    /// RFC 3339 in UTC with milliseconds, such as `2026-11-21T08:00:00.000Z`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let date = OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.0) * 1_000_000)
+            .expect("a timestamp is within the years 0 to 9999");
+        let (hour, minute, second, ms) = date.time().as_hms_milli();
+        let (year, month, day) = date.to_calendar_date();
+        let month = u8::from(month);
+        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Timestamp;
+
+    #[test]
+    fn reads_what_it_writes() {
+        for ms in [0, 1_763_712_000_123, -1, *super::MS_RANGE.start(), *super::MS_RANGE.end()] {
+            let written = Timestamp(ms).to_string();
+            assert_eq!(Timestamp::from_rfc3339(&written), Some(Timestamp(ms)), "{written}");
+        }
+    }
+
+    #[test]
+    fn reads_offsets_and_fractions() {
+        let read = |text| Timestamp::from_rfc3339(text).map(|t| t.to_string());
+        assert_eq!(read("2026-11-21T08:00:00+08:00").as_deref(), Some("2026-11-21T00:00:00.000Z"));
+        assert_eq!(read("2026-11-21T08:00:00.9999Z").as_deref(), Some("2026-11-21T08:00:00.999Z"));
+        assert_eq!(read(" 2026-11-21T08:00:00Z\n").as_deref(), Some("2026-11-21T08:00:00.000Z"));
+        for bad in ["", "yesterday", "2026-11-21", "2026-13-01T00:00:00Z", "1763712000123"] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn reads_what_crawlers_write() {
+        let read = |text| Timestamp::from_text(text).map(|t| t.to_string()).unwrap_or_default();
+        for text in [
+            "2026-11-21T08:00:00Z",
+            "2026-11-21T08:00:00",
+            "2026-11-21 08:00:00",
+            "2026-11-21 08:00:00.000000",
+            "2026-11-21 08:00:00 UTC",
+            "2026-11-21 16:00:00+08:00",
+            "2026-11-21T16:00:00.000+0800",
+            "2026-11-21 03:00:00 -0500",
+            "Sat, 21 Nov 2026 08:00:00 GMT",
+            "Sat, 21 Nov 2026 16:00:00 +0800",
+            "1795248000",
+            "1795248000000",
+            "1795248000.0",
+        ] {
+            assert_eq!(read(text), "2026-11-21T08:00:00.000Z", "{text}");
+        }
+        assert_eq!(read("2026-11-21"), "2026-11-21T00:00:00.000Z");
+        for bad in [
+            "",
+            "yesterday",
+            "2026-13-01",
+            "21.11.2026",
+            "2026-11-21T",
+            "2026-11-21 8",
+            "二零二六年",
+            "nan",
+            "1e300",
+        ] {
+            assert_eq!(read(bad), "", "{bad}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_rfc_3339_cannot_write() {
+        assert_eq!(Timestamp::from_ms(i64::MAX), None);
+        assert_eq!(Timestamp::from_ms(i64::MIN), None);
+    }
+}

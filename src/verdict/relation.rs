@@ -1,0 +1,91 @@
+//! How the text of a page relates to the one it repeats.
+
+use serde::Serialize;
+
+use crate::fingerprint::Shares;
+
+/// From this share on (ten-thousandths) a text counts as standing in the other one. Sketches of 64 values estimate shares to
+/// some ±600, so that texts with a twentieth of other words are still the same, and one without its last third is an excerpt.
+const WHOLE: u32 = 8_000;
+
+/// How the text of a page relates to that of its cluster's canonical page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Relation {
+    /// Each stands in the other: one text, perhaps edited.
+    Same,
+    /// The page stands in the canonical one, which says more.
+    Excerpt,
+    /// The page holds the canonical one, and says more.
+    Extends,
+    /// Each has much that the other lacks.
+    Overlaps,
+}
+
+impl Relation {
+    /// The relation of a page, of which `shares.of_a` stands in the canonical page, to that page, of which `shares.of_b` stands
+    /// in it.
+    #[must_use]
+    pub fn of(shares: Shares) -> Self {
+        match (shares.of_a >= WHOLE, shares.of_b >= WHOLE) {
+            (true, true) => Self::Same,
+            (true, false) => Self::Excerpt,
+            (false, true) => Self::Extends,
+            (false, false) => Self::Overlaps,
+        }
+    }
+
+    /// The name as it stands in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Same => "SAME",
+            Self::Excerpt => "EXCERPT",
+            Self::Extends => "EXTENDS",
+            Self::Overlaps => "OVERLAPS",
+        }
+    }
+
+    /// The number on the wire, from 1.
+    #[must_use]
+    pub fn number(self) -> i32 {
+        self as i32 + 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::detectors::simhash::SimHash;
+    use crate::extract::Document;
+    use crate::fingerprint::Detector;
+    use crate::segment::{Lexicons, Segmenter, Terms};
+
+    /// Sentences of which no two are alike.
+    fn sentences(range: std::ops::Range<u32>) -> String {
+        let word = |number: u32| format!("w{:x}", number.wrapping_mul(0x9e37_79b1) >> 8);
+        let sentence = |at: u32| (0..9).map(|i| word(at * 9 + i)).collect::<Vec<_>>().join(" ") + ". ";
+        range.map(sentence).collect()
+    }
+
+    #[test]
+    fn is_told_by_the_shares_of_real_fingerprints() {
+        let config = Config::default();
+        let detector = SimHash::new(&config.simhash);
+        let segmenter = Segmenter::new(&config.segment, &Lexicons::default()).expect("defaults");
+        let fingerprint = |text: &str| {
+            let mut terms = Terms::default();
+            segmenter.segment(&Document::from_text(None, text), &mut terms);
+            detector.fingerprint(&terms).expect("enough text")
+        };
+        let relation = |a: &str, b: &str| {
+            Relation::of(detector.shares(&fingerprint(a), &fingerprint(b)).expect("sizes are known"))
+        };
+        let whole = sentences(0..100);
+        assert_eq!(relation(&whole, &whole), Relation::Same);
+        assert_eq!(relation(&sentences(0..60), &whole), Relation::Excerpt);
+        assert_eq!(relation(&whole, &sentences(20..80)), Relation::Extends);
+        assert_eq!(relation(&sentences(40..140), &whole), Relation::Overlaps);
+    }
+}

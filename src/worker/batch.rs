@@ -1,0 +1,184 @@
+//! What an owner decides on at once: the log's next records, as many as one transaction holds, in parts.
+//!
+//! ```text
+//! log ─► entries ─► part ─► LogPartition::take_batch ─► its outputs ─► next part … until the transaction is full,
+//!                                                                      or the log at its end
+//! ```
+//! Each part could be a transaction of its own. Memory: the outputs of one transaction.
+
+use std::time::{Duration, Instant};
+
+use rdkafka::message::Message;
+use thiserror::Error;
+
+use super::owner::{Owner, Trouble};
+use super::ports::World;
+use crate::kafka::partition_reader::place;
+use crate::kafka::ports::{Reader, Step};
+use crate::log::LogPlace;
+use crate::log::entry::{self, Entry, EntryError};
+use crate::log::watermarks::Origin;
+use crate::pipeline::log_partition::{Accepted, LogPartition};
+use crate::record::LogRecord;
+use crate::record::timestamp::Timestamp;
+use crate::telemetry::metrics;
+use crate::worker::outputs::Outputs;
+
+/// Bytes of the log in one transaction: what is no page travels whole, so records may be large.
+const BATCH_BYTES: usize = 4 << 20;
+/// Records and bytes of the log in one part of a transaction: with less, a slow broker is not waited for. What a part
+/// costs is a position record, which is written for the last one only.
+const PART_RECORDS: usize = 50;
+const PART_BYTES: usize = 64 << 10;
+/// How long the first record of a batch is waited for.
+const FIRST_RECORD_TIMEOUT: Duration = Duration::from_millis(100);
+
+/// Records of the log that are decided on at once.
+#[derive(Default)]
+struct Part {
+    records: Vec<(LogPlace, Result<Entry, EntryError>)>,
+    bytes: usize,
+}
+
+impl Part {
+    fn is_full(&self) -> bool {
+        self.records.len() >= PART_RECORDS || self.bytes >= PART_BYTES
+    }
+}
+
+/// What came of the log's next records.
+pub(super) struct Batch {
+    /// To be written.
+    pub(super) parts: Vec<Outputs>,
+    /// Why nothing behind them can be decided on.
+    pub(super) trouble: Option<Trouble>,
+}
+
+impl<W: World> Owner<W> {
+    /// Decides on what the log has at hand: everything that one transaction holds, in parts that could each be one. What
+    /// was decided before a record that cannot be is not lost.
+    pub(super) fn batch(&self, log: &W::Reader, state: &mut LogPartition) -> Result<Batch, Trouble> {
+        let (world, transaction) = (&self.role.world, &self.config().kafka.transaction);
+        let linger = Duration::from_millis(transaction.linger_ms);
+        let mut batch = Batch { parts: Vec::new(), trouble: None };
+        let mut part = Part::default();
+        let (mut records, mut bytes) = (0, 0);
+        let mut began: Option<Instant> = None;
+        let mut busy = Duration::ZERO;
+        while records < transaction.records_max && bytes < BATCH_BYTES {
+            let timeout = match began {
+                None => FIRST_RECORD_TIMEOUT,
+                // In whole milliseconds: rdkafka spins through a part of one.
+                Some(began) => whole_ms(linger.saturating_sub(world.now().duration_since(began))),
+            };
+            match log.next(timeout) {
+                Ok(Step::Record(message)) => {
+                    let at_work = world.now();
+                    began.get_or_insert(at_work);
+                    let length = message.payload().map_or(0, <[u8]>::len);
+                    match self.read(&message) {
+                        Ok(record) => part.records.push(record),
+                        Err(trouble) => batch.trouble = Some(trouble),
+                    }
+                    part.bytes += length;
+                    (records, bytes) = (records + 1, bytes + length);
+                    if part.is_full() {
+                        batch.decide(self, std::mem::take(&mut part), state)?;
+                    }
+                    busy += world.now().duration_since(at_work);
+                }
+                Ok(Step::End | Step::Nothing) => {
+                    if began.is_none_or(|began| world.now().duration_since(began) >= linger) {
+                        break;
+                    }
+                }
+                Err(error) => batch.trouble = Some(error.into()),
+            }
+            if self.stop.is_requested() || batch.trouble.is_some() {
+                break;
+            }
+        }
+        let at_work = world.now();
+        batch.decide(self, part, state)?;
+        if records > 0 {
+            metrics::stage("cluster", busy + world.now().duration_since(at_work));
+        }
+        Ok(batch)
+    }
+
+    /// The entry in a record of the log, or what is wrong with it.
+    fn read(&self, message: &impl Message) -> Result<(LogPlace, Result<Entry, EntryError>), Trouble> {
+        let (at, role) = (place(message), &self.role);
+        let entry = entry::decode(message.payload().unwrap_or_default(), &*role.detector);
+        match &entry {
+            Err(error @ EntryError::TooNew { .. }) => {
+                let topic = &self.config().kafka.topics.fingerprints;
+                return Err(Trouble::Halted(format!("{topic}[{}]@{}: {error}", self.partition, at.offset)));
+            }
+            Err(error) => tracing::error!(partition = self.partition, offset = at.offset, "{error}"),
+            Ok(Entry { record: LogRecord::Page(page), .. })
+                if page.fingerprint_hash != role.fingerprint_hash =>
+            {
+                metrics::other_fingerprint_hash();
+            }
+            Ok(_) => {}
+        }
+        Ok((at, entry))
+    }
+}
+
+impl Batch {
+    /// Adds what comes of a part, with the changes that it makes, and the position behind it.
+    fn decide<W: World>(
+        &mut self,
+        owner: &Owner<W>,
+        part: Part,
+        state: &mut LogPartition,
+    ) -> Result<(), Trouble> {
+        if part.records.is_empty() {
+            return Ok(());
+        }
+        let config = &owner.config().kafka;
+        let mut outputs = owner.outputs(state, state.next_offset());
+        let log_times: Vec<_> = part.records.iter().map(|(_, entry)| log_time(entry)).collect();
+        let decided = state.take_batch(part.records, config.epoch, owner.role.world.timestamp());
+        for (accepted, log_time) in decided.accepted.into_iter().zip(log_times) {
+            match accepted {
+                Accepted::Concluded(conclusion) => {
+                    outputs.push(conclusion, log_time, config).map_err(anyhow::Error::from)?;
+                }
+                Accepted::Dropped(why, _) => metrics::dropped(why),
+            }
+        }
+        if let Some(origin) = decided.replaced {
+            self.trouble = Some(Trouble::Halted(Replaced(&origin).to_string()));
+        }
+        if state.next_offset() > outputs.first_log_offset {
+            let changelog = state.take_changelog();
+            self.parts.push(Outputs { changelog, next_log_offset: state.next_offset(), ..outputs });
+        }
+        Ok(())
+    }
+}
+
+fn log_time(entry: &Result<Entry, EntryError>) -> Option<Timestamp> {
+    match entry {
+        Ok(Entry { record: LogRecord::Page(page), .. }) => page.log_time,
+        _ => None,
+    }
+}
+
+/// Rounded up.
+fn whole_ms(time: Duration) -> Duration {
+    Duration::from_millis(u64::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX))
+}
+
+/// A page topic was replaced by another one of its name.
+#[derive(Debug, Error)]
+#[error(
+    "topic {topic}, partition {partition}, offset {offset}: pages were taken from another topic of this name before: \
+     the topic was deleted and created anew, so its pages would count as read already; raise kafka.epoch to have all \
+     pages of the topic processed",
+    topic = .0.topic, partition = .0.partition, offset = .0.offset
+)]
+pub(super) struct Replaced<'a>(pub(super) &'a Origin);

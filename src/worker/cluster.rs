@@ -1,0 +1,234 @@
+//! The cluster stage over Kafka: a member of the group that shares out the log's partitions, and an owner thread
+//! for each partition that falls to it.
+//!
+//! The member itself reads nothing: its partitions stay paused, and each owner has a reader of its own, from the
+//! offset that its table is at. So polling never waits for a restore or a transaction, and no partition waits
+//! for another.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use rdkafka::TopicPartitionList;
+use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext, Rebalance};
+use rdkafka::error::KafkaError;
+
+use super::kafka_world::KafkaWorld;
+use super::owner::{self, Owner};
+use super::role::{ClusterRole, RoleSettings};
+use super::stop::Stop;
+use super::{Accepted, snapshots, standby};
+use crate::config::Config;
+use crate::kafka::client;
+use crate::kafka::events::{ClientEvents, reports_by_events};
+use crate::kafka::identity::TopicWatch;
+use crate::pipeline::fingerprint_stage::FingerprintStage;
+use crate::telemetry::health::StageHealth;
+use crate::telemetry::metrics;
+
+/// How long a revoked partition's owner may take to end its transaction: as long as a transaction may take.
+const REVOKE_TIMEOUT: Duration = Duration::from_secs(12);
+
+/// The role as Kafka serves it.
+type Role = ClusterRole<KafkaWorld<Member>>;
+
+/// The owners that the group has asked this process for.
+struct Owners {
+    role: Arc<Role>,
+    running: Mutex<BTreeMap<u32, Running>>,
+    /// The member is leaving: what is assigned to it still gets no owner.
+    leaving: AtomicBool,
+}
+
+/// An owner at work.
+struct Running {
+    stop: Stop,
+    thread: JoinHandle<()>,
+}
+
+/// What happens to the member between polls.
+struct Member {
+    events: ClientEvents,
+    owners: Arc<Owners>,
+}
+
+/// Runs until `stop` is raised.
+///
+/// # Errors
+/// What is refused for all partitions, and clients that cannot be made.
+pub fn run(
+    config: &Arc<Config>,
+    stage: &Arc<FingerprintStage>,
+    log_partitions: u32,
+    accepted: Accepted,
+    topics: &Arc<TopicWatch>,
+    health: &Arc<StageHealth>,
+    stop: &Stop,
+) -> anyhow::Result<()> {
+    let settings = RoleSettings {
+        config: Arc::clone(config),
+        detector: Arc::clone(stage.detector()),
+        fingerprint_hash: stage.fingerprint_hash(),
+        log_partitions,
+        accepted,
+    };
+    let world = KafkaWorld::new(Arc::clone(config), Arc::clone(topics));
+    let role = Arc::new(Role::new(world, settings, Arc::clone(health), stop.clone()));
+    let owners = Arc::new(Owners { role, running: Mutex::default(), leaving: AtomicBool::new(false) });
+    let (owners, role) = (&owners, &*owners.role);
+    thread::scope(|scope| {
+        if config.kafka.standby {
+            for partition in 0..log_partitions {
+                health.wait_for(partition, "standby: not restored yet".to_owned());
+                scope.spawn(move || standby::follow(role, partition, stop));
+            }
+        }
+        if config.kafka.snapshots.dir.is_some() {
+            scope.spawn(|| snapshots::run(role, || owners.partitions_at_hand(), stop));
+        }
+        let result = members(owners, health, stop);
+        // The helpers end with it.
+        stop.request();
+        result
+    })
+}
+
+/// One member of the group after the other.
+fn members(owners: &Arc<Owners>, health: &Arc<StageHealth>, stop: &Stop) -> anyhow::Result<()> {
+    let config = &owners.role.config;
+    while !stop.is_requested() {
+        let context =
+            Member { events: ClientEvents::new("cluster").joins(health), owners: Arc::clone(owners) };
+        let member: BaseConsumer<Member> = client::create(&client::log_member(&config.kafka), context)?;
+        let member = Arc::new(member);
+        owners.role.world.join(&member);
+        member.subscribe(&[&config.kafka.topics.fingerprints]).context("cannot subscribe to the log")?;
+        let result = poll(&member, health, stop);
+        owners.leaving.store(true, Ordering::SeqCst);
+        // Leaves the group; owners end their transactions before.
+        owners.stop(None, false);
+        drop(member);
+        owners.leaving.store(false, Ordering::SeqCst);
+        if let Some(error) = owners.role.take_refused() {
+            return Err(error);
+        }
+        if let Err(error) = result {
+            tracing::warn!("joining the group again: {error:#}");
+            stop.wait(Duration::from_secs(1));
+        }
+    }
+    Ok(())
+}
+
+fn poll(member: &BaseConsumer<Member>, health: &StageHealth, stop: &Stop) -> anyhow::Result<()> {
+    while !stop.is_requested() {
+        health.tick();
+        metrics::owned("cluster", health.partitions());
+        match member.poll(Duration::from_millis(200)) {
+            // Messages are none of its business: it is paused.
+            None | Some(Ok(_)) => {}
+            Some(Err(KafkaError::MessageConsumptionFatal(error))) => bail!("{error}"),
+            Some(Err(error)) => tracing::debug!(%error, "waiting for the broker"),
+        }
+    }
+    Ok(())
+}
+
+impl Owners {
+    /// Partitions of which this instance keeps the table.
+    fn partitions_at_hand(&self) -> Vec<u32> {
+        match self.role.config.kafka.standby {
+            true => (0..self.role.log_partitions).collect(),
+            false => lock(&self.running).keys().copied().collect(),
+        }
+    }
+
+    fn start(&self, partitions: &[u32]) {
+        let (role, mut owners) = (&self.role, lock(&self.running));
+        for &partition in partitions {
+            let stop = Stop::new();
+            role.health.wait_for(partition, "not restored yet".to_owned());
+            role.standby.own(partition);
+            let owner = Owner::new(Arc::clone(role), partition, stop.clone());
+            let thread = thread::Builder::new()
+                .name(format!("leitong-log-{partition}"))
+                .spawn(move || owner::run(&owner));
+            match thread {
+                Ok(thread) => _ = owners.insert(partition, Running { stop, thread }),
+                Err(error) => role.refuse(anyhow::anyhow!("cannot start a thread: {error}")),
+            }
+        }
+    }
+
+    /// Stops some owners or all, and waits until they have ended their transactions; of partitions that are
+    /// `lost`, nobody waits for anything.
+    fn stop(&self, partitions: Option<&[u32]>, lost: bool) {
+        let health = &self.role.health;
+        let stopped: Vec<(u32, Running)> = {
+            let mut owners = lock(&self.running);
+            let chosen: Vec<u32> = match partitions {
+                Some(partitions) => partitions.to_vec(),
+                None => owners.keys().copied().collect(),
+            };
+            chosen.into_iter().filter_map(|p| owners.remove(&p).map(|running| (p, running))).collect()
+        };
+        stopped.iter().for_each(|(_, running)| running.stop.request());
+        let deadline = Instant::now() + REVOKE_TIMEOUT;
+        for (partition, running) in stopped {
+            while !lost && !running.thread.is_finished() && Instant::now() < deadline {
+                health.tick();
+                client::backoff(Duration::from_millis(5));
+            }
+            if running.thread.is_finished() {
+                // An owner's panic has been logged by the runtime, and it has committed nothing since.
+                let _ = running.thread.join();
+            } else {
+                tracing::info!(partition, "its owner is left behind; the next one fences it");
+            }
+            health.settled(partition);
+            metrics::halted(partition, false);
+        }
+    }
+}
+
+reports_by_events!(Member);
+
+impl ConsumerContext for Member {
+    fn pre_rebalance(&self, member: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
+        match rebalance {
+            Rebalance::Revoke(partitions) => {
+                let (numbers, lost) = (numbers(partitions), member.assignment_lost());
+                tracing::info!(partitions = ?numbers, lost, "log: partitions revoked");
+                self.owners.stop(Some(&numbers), lost);
+                self.owners.role.health.revoked(numbers.len());
+            }
+            Rebalance::Error(error) => tracing::warn!(%error, "rebalance"),
+            Rebalance::Assign(_) => {}
+        }
+    }
+
+    fn post_rebalance(&self, member: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
+        if let Rebalance::Assign(partitions) = rebalance
+            && !self.owners.leaving.load(Ordering::SeqCst)
+        {
+            if let Err(error) = member.pause(partitions) {
+                tracing::warn!(%error, "cannot pause partitions: they are fetched for nothing");
+            }
+            let numbers = numbers(partitions);
+            tracing::info!(partitions = ?numbers, "log: partitions assigned");
+            self.owners.start(&numbers);
+            self.owners.role.health.assigned(numbers.len());
+        }
+    }
+}
+
+fn numbers(partitions: &TopicPartitionList) -> Vec<u32> {
+    partitions.elements().iter().filter_map(|element| u32::try_from(element.partition()).ok()).collect()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,168 @@
+//! What became of a transaction whose commit failed or was never answered.
+//!
+//! Asked after a new producer has taken over: the old one is fenced and its transaction has ended, so nothing
+//! changes any more. The group's committed offset alone is no proof, so the records are looked for where they
+//! were delivered, as a `read_committed` consumer sees them:
+//!
+//! | committed offset | records visible | so |
+//! |---|---|---|
+//! | behind the batch | all | it was committed |
+//! | before the batch | none | it was aborted: write it again |
+//! | either | some | a commit struck it half-written: write the rest, and the offset |
+//! | anywhere else, or behind the batch with none visible | | another owner was at work: drop the table |
+//!
+//! Brokers and this program keep the third line from happening (`kafka/transactions.rs`); it is the net below
+//! them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::owner::{Owner, Trouble};
+use super::ports::World;
+use super::transaction::outgoing;
+use crate::changelog::POSITION_KEY;
+use crate::kafka::ports::{Delivered, Reader, Record};
+use crate::worker::outputs::Outputs;
+
+/// How long to wait for transactions of others that hold back what is visible.
+const VISIBLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// How often to look.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// All of it counts.
+    Committed,
+    /// What is left in the parts has to be written.
+    WriteRest,
+}
+
+/// Finds out what became of `parts`, whose records stand at `delivered`, and takes out of them what is visible
+/// already, if it was a part only. Before them, the group had committed `before`.
+pub(super) fn resolve<W: World>(
+    owner: &Owner<W>,
+    log: &W::Reader,
+    before: Option<u64>,
+    parts: &mut [Outputs],
+    delivered: &[Option<Delivered>],
+) -> Result<Fate, Trouble> {
+    let Some(last) = parts.last() else { return Ok(Fate::Committed) };
+    let end = Some(last.next_log_offset);
+    let visible = visible(owner, parts, delivered)?;
+    let count = visible.iter().filter(|visible| **visible).count();
+    let all = count == outgoing(parts, &owner.config().kafka, owner.partition).count();
+    match log.committed()? {
+        committed if committed == end && all => Ok(Fate::Committed),
+        committed if committed == end && end != before && count == 0 => Err(other_owner(committed)),
+        committed if committed != before && committed != end => Err(other_owner(committed)),
+        _ if count == 0 => Ok(Fate::WriteRest),
+        committed => {
+            tracing::error!(
+                partition = owner.partition,
+                visible = count,
+                records = visible.len(),
+                committed,
+                "a part of a transaction was committed without the rest; writing the rest"
+            );
+            take_out(parts, &visible);
+            Ok(Fate::WriteRest)
+        }
+    }
+}
+
+/// What an owner hears whose partition another one has gone on with.
+pub(super) fn other_owner(committed: Option<u64>) -> Trouble {
+    let committed = committed.map_or_else(|| "no offset".to_owned(), |offset| format!("offset {offset}"));
+    Trouble::Fenced(format!("another instance has committed {committed} of the log meanwhile"))
+}
+
+/// Which of the records that were sent a `read_committed` consumer sees.
+fn visible<W: World>(
+    owner: &Owner<W>,
+    parts: &[Outputs],
+    delivered: &[Option<Delivered>],
+) -> Result<Vec<bool>, Trouble> {
+    let config = &owner.config().kafka;
+    let mut wanted: BTreeMap<(&str, u32), BTreeSet<u64>> = BTreeMap::new();
+    let places: Vec<_> = outgoing(parts, config, owner.partition)
+        .zip(delivered)
+        .map(|(record, delivered)| delivered.map(|at| (record.topic, at.partition, at.offset)))
+        .collect();
+    for (topic, partition, offset) in places.iter().flatten() {
+        wanted.entry((topic, *partition)).or_default().insert(*offset);
+    }
+    let mut seen = BTreeSet::new();
+    for ((topic, partition), offsets) in wanted {
+        let found = visible_in(owner, topic, partition, &offsets)?;
+        seen.extend(found.into_iter().map(|offset| (topic, partition, offset)));
+    }
+    Ok(places.iter().map(|place| place.is_some_and(|place| seen.contains(&place))).collect())
+}
+
+/// Which of `offsets` of one partition a `read_committed` consumer sees.
+fn visible_in<W: World>(
+    owner: &Owner<W>,
+    topic: &str,
+    partition: u32,
+    offsets: &BTreeSet<u64>,
+) -> Result<BTreeSet<u64>, Trouble> {
+    let (Some(&first), Some(&last)) = (offsets.first(), offsets.last()) else {
+        return Ok(BTreeSet::new());
+    };
+    let world = &owner.role.world;
+    let reader = world.reader(topic, partition)?;
+    let began = world.now();
+    // An open transaction of somebody else may stand before ours.
+    let start = loop {
+        let (start, end) = reader.bounds()?;
+        if end > last {
+            break start;
+        }
+        if world.now().duration_since(began) > VISIBLE_TIMEOUT {
+            let name = reader.name();
+            return Err(anyhow::anyhow!(
+                "{name} cannot be read up to offset {last}: an open transaction stands before it"
+            )
+            .into());
+        }
+        if world.wait(&owner.stop, LOOK_AGAIN) {
+            return Err(anyhow::anyhow!("stopped").into());
+        }
+    };
+    let mut found = BTreeSet::new();
+    if start > last {
+        // Retention has taken all of them, so they cannot have been held back.
+        return Ok(offsets.clone());
+    }
+    let passed = std::cell::Cell::new(false);
+    let read = reader.read_to_end::<anyhow::Error>(
+        first.max(start),
+        || passed.get() || owner.stop.is_requested(),
+        |record: &dyn Record| {
+            if offsets.contains(&record.offset()) {
+                found.insert(record.offset());
+            }
+            passed.set(record.offset() >= last);
+            Ok(())
+        },
+    )?;
+    if !read && !passed.get() {
+        return Err(anyhow::anyhow!("stopped").into());
+    }
+    Ok(found)
+}
+
+/// Removes what is visible; `visible` is in the order of sending.
+fn take_out(parts: &mut [Outputs], visible: &[bool]) {
+    let mut visible = visible.iter().copied();
+    let mut is_left = || !visible.next().unwrap_or(false);
+    for part in &mut *parts {
+        part.records.retain(|_| is_left());
+    }
+    let last = parts.len().saturating_sub(1);
+    for (at, part) in parts.iter_mut().enumerate() {
+        // Of the positions only the last one was sent.
+        part.changelog.retain(|record| (at != last && record.key == POSITION_KEY) || is_left());
+    }
+}

@@ -1,0 +1,84 @@
+//! The world as Kafka and the system's clock make it.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext, ConsumerGroupMetadata};
+
+use super::ports::World;
+use super::stop::Stop;
+use crate::config::Config;
+use crate::kafka::client::ClientError;
+use crate::kafka::identity::TopicWatch;
+use crate::kafka::partition_reader::PartitionReader;
+use crate::kafka::topics::Topics;
+use crate::kafka::transactions::KafkaTransactions;
+use crate::log::identity::{Replaced, TopicIds};
+use crate::record::timestamp::Timestamp;
+
+/// Kafka, as one member of the group of the cluster stage sees it.
+pub(super) struct KafkaWorld<C: ConsumerContext + 'static> {
+    config: Arc<Config>,
+    topics: Arc<TopicWatch>,
+    /// None while this instance is no member.
+    member: Mutex<Option<Weak<BaseConsumer<C>>>>,
+}
+
+impl<C: ConsumerContext + 'static> KafkaWorld<C> {
+    /// Not a member yet.
+    pub(super) fn new(config: Arc<Config>, topics: Arc<TopicWatch>) -> Self {
+        Self { config, topics, member: Mutex::default() }
+    }
+
+    /// Commits are made as this member from now on.
+    pub(super) fn join(&self, member: &Arc<BaseConsumer<C>>) {
+        *self.member.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::downgrade(member));
+    }
+}
+
+impl<C: ConsumerContext + 'static> World for KafkaWorld<C> {
+    type Reader = PartitionReader;
+    type Client = KafkaTransactions;
+    type Group = ConsumerGroupMetadata;
+
+    fn reader(&self, topic: &str, partition: u32) -> anyhow::Result<PartitionReader> {
+        PartitionReader::new(&self.config.kafka, topic, partition)
+    }
+
+    fn transactions(&self, log_partition: u32) -> Result<KafkaTransactions, ClientError> {
+        KafkaTransactions::new(&self.config.kafka, log_partition)
+    }
+
+    fn group(&self) -> Option<ConsumerGroupMetadata> {
+        let member = self.member.lock().unwrap_or_else(PoisonError::into_inner);
+        member.as_ref()?.upgrade()?.group_metadata()
+    }
+
+    fn tombstone_retention(&self) -> anyhow::Result<Duration> {
+        Topics::new(&self.config.kafka)?.delete_retention()
+    }
+
+    fn topic_ids(&self) -> TopicIds {
+        self.topics.ids()
+    }
+
+    fn ask_topic_ids(&self) -> anyhow::Result<()> {
+        self.topics.ask()
+    }
+
+    fn verify_table(&self) -> Result<(), Replaced> {
+        self.topics.verify_table()
+    }
+
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
+
+    fn timestamp(&self) -> Timestamp {
+        Timestamp::now()
+    }
+
+    fn wait(&self, stop: &Stop, time: Duration) -> bool {
+        stop.wait(time)
+    }
+}

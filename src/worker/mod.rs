@@ -1,0 +1,172 @@
+//! The Kafka worker: both stages, or one, until it is told to stop.
+//!
+//! ```text
+//!              fingerprint stage (fingerprint.rs)               cluster stage (cluster.rs)
+//!  pages ──► poll thread ─► CPU tasks ─► send thread ──► log ──► owner thread a partition (owner.rs)
+//!  topic       commits what is delivered ◄──┘                     restore ─► batch ─► transaction
+//! ```
+//! Beside them, if configured: a thread that makes local snapshots (snapshots.rs), one that follows the tables of others
+//! (standby.rs); an owner's table comes from the nearest of these (restore/). Threads that talk to brokers are plain threads:
+//! those calls block. Each stage runs until the stop flag is up or something is refused; whatever may pass is tried again.
+
+mod batch;
+pub mod cluster;
+mod doubt;
+pub mod fingerprint;
+mod kafka_world;
+pub(crate) mod outputs;
+pub(crate) mod owner;
+pub(crate) mod ports;
+mod positions;
+pub mod replay;
+mod resources;
+mod restore;
+pub(crate) mod role;
+pub(crate) mod snapshots;
+pub(crate) mod standby;
+mod startup;
+pub mod stop;
+mod transaction;
+mod writer;
+
+use std::sync::Arc;
+use std::thread;
+
+use anyhow::{Context, bail};
+use metrics_exporter_prometheus::PrometheusBuilder;
+
+use crate::changelog::Identity;
+use crate::config::Config;
+use crate::kafka::identity::TopicWatch;
+use crate::kafka::topics::{Counts, Topics};
+use crate::pipeline::fingerprint_stage::FingerprintStage;
+use crate::telemetry::admin::AdminPort;
+use crate::telemetry::health::Health;
+use crate::telemetry::metrics;
+use stop::Stop;
+
+/// Which stages run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Roles {
+    /// Left of the log.
+    pub fingerprint: bool,
+    /// Right of it.
+    pub cluster: bool,
+}
+
+/// What an operator accepts explicitly.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Accepted {
+    /// Settings of clustering that may replace those the table was made with.
+    pub cluster_hash: Option<u64>,
+    /// To go on behind records of the log that retention has deleted.
+    pub lost_records: bool,
+    /// Other settings of `corpus.*`: no page is in flight.
+    pub corpus_change: bool,
+}
+
+/// Runs the worker until it is told to stop.
+///
+/// # Errors
+/// What is refused, and what cannot be gone on from.
+pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<()> {
+    let stop = Stop::new();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .thread_name("leitong-admin")
+        .enable_all()
+        .build()?;
+    // First of all: dictionaries take a while to load, and a signal before this ends the process as it stands.
+    stop::on_signals(&runtime, &stop)?;
+    let stage = Arc::new(FingerprintStage::new(config.clone())?);
+    let config = Arc::new(config);
+    let health = Arc::new(Health::default());
+    // Before anybody can ask: not ready until they say so.
+    let watch_fingerprint = roles.fingerprint.then(|| health.add("fingerprint"));
+    let watch_cluster = roles.cluster.then(|| health.add("cluster"));
+    serve_admin_port(&runtime, &config.admin.address, &health)?;
+
+    let counts = checked_topics(&config)?;
+    let log_partitions = counts.log_partitions;
+    let surroundings = resources::Surroundings {
+        roles,
+        brokers: counts.brokers,
+        page_partitions: counts.page_partitions.into(),
+        log_partitions: log_partitions.into(),
+    };
+    for warning in resources::warnings(&config, surroundings, resources::Limits::read()) {
+        tracing::warn!("{warning}");
+    }
+    metrics::log_partitions(log_partitions);
+    let topics = TopicWatch::new(&config.kafka).context("cannot ask for the ids of topics")?;
+    let identity = |log_partition| {
+        let settings = (&*config, &**stage.detector(), stage.fingerprint_hash());
+        Identity::of(settings, (log_partition, log_partitions), topics.ids())
+    };
+    startup::refuse_another(&config, identity, log_partitions, accepted)?;
+    tracing::info!(
+        app = config.kafka.app,
+        fingerprint_hash = format!("{:016x}", stage.fingerprint_hash()),
+        log_partitions,
+        ?roles,
+        "worker starts"
+    );
+    let topics = &Arc::new(topics);
+    thread::scope(|scope| {
+        scope.spawn(|| topics.run(|time| stop.wait(time)));
+        let fingerprint = watch_fingerprint.map(|watch| {
+            let (config, stage, stop) = (&config, &stage, &stop);
+            scope.spawn(move || {
+                let result = fingerprint::run(config, stage, log_partitions, topics, &watch, stop);
+                // One stage alone is not what the operator asked for.
+                stop.request();
+                result
+            })
+        });
+        let cluster = watch_cluster.map(|watch| {
+            let (config, stage, stop) = (&config, &stage, &stop);
+            scope.spawn(move || {
+                let result = cluster::run(config, stage, log_partitions, accepted, topics, &watch, stop);
+                stop.request();
+                result
+            })
+        });
+        for stage in [fingerprint, cluster].into_iter().flatten() {
+            stage.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        }
+        Ok(())
+    })
+}
+
+fn serve_admin_port(
+    runtime: &tokio::runtime::Runtime,
+    address: &str,
+    health: &Arc<Health>,
+) -> anyhow::Result<()> {
+    let recorder = PrometheusBuilder::new().set_buckets(metrics::SECONDS)?.install_recorder()?;
+    metrics::describe();
+    metrics::begin();
+    let upkeep = recorder.clone();
+    runtime.spawn(async move {
+        loop {
+            tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+            upkeep.run_upkeep();
+        }
+    });
+    if !address.is_empty() {
+        let port = runtime.block_on(AdminPort::bind(address))?;
+        tracing::info!("admin port: http://{}", port.address());
+        runtime.spawn(port.serve(Arc::clone(health), recorder));
+    }
+    Ok(())
+}
+
+/// Partitions and brokers, once all topics are what they must be.
+fn checked_topics(config: &Config) -> anyhow::Result<Counts> {
+    let (differences, counts) = Topics::new(&config.kafka)?.check()?;
+    if differences.is_empty() {
+        return Ok(counts);
+    }
+    let list: Vec<String> = differences.iter().map(ToString::to_string).collect();
+    bail!("the topics are not what they must be:\n{}", list.join("\n"))
+}

@@ -1,0 +1,124 @@
+//! Everything that one transaction writes, ready to be sent, and to be sent again: one part, or several in a row, each of
+//! which could be a transaction of its own.
+
+use rdkafka::message::{Header, OwnedHeaders};
+
+use crate::changelog::{ChangelogRecord, POSITION_KEY};
+use crate::kafka::config::KafkaConfig;
+use crate::kafka::config::VerdictFormat;
+use crate::kafka::dead_letter;
+use crate::record::timestamp::Timestamp;
+use crate::telemetry::metrics::Outcome;
+use crate::verdict::Conclusion;
+use crate::verdict::Verdict;
+
+/// A transaction's records, or a part of them.
+#[derive(Default)]
+pub(crate) struct Outputs {
+    /// In the order of the log.
+    pub(crate) records: Vec<OutputRecord>,
+    /// The changelog's, which go to the partition of the same number as the log's.
+    pub(crate) changelog: Vec<ChangelogRecord>,
+    /// For the counts, once it is committed.
+    pub(crate) outcomes: Vec<(Outcome, Option<Timestamp>)>,
+    /// The offset that the group commits with it.
+    pub(crate) next_log_offset: u64,
+    /// Offset in the log before it.
+    pub(crate) first_log_offset: u64,
+}
+
+/// One message.
+pub(crate) struct OutputRecord {
+    /// Which topic.
+    pub(crate) to: To,
+    /// Its key.
+    pub(crate) key: Option<Vec<u8>>,
+    /// Its value.
+    pub(crate) value: Option<Vec<u8>>,
+    /// Its headers.
+    pub(crate) headers: OwnedHeaders,
+    /// The headers of the same letter without its value; for letters that have one.
+    pub(crate) headers_without_value: Option<OwnedHeaders>,
+}
+
+/// A topic that users read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum To {
+    /// Verdicts.
+    Verdicts,
+    /// Dead letters.
+    DeadLetters,
+}
+
+impl Outputs {
+    /// Adds what came of one record of the log; `log_time` is the page's.
+    ///
+    /// # Errors
+    /// A verdict that cannot be written as JSON: a bug.
+    pub(crate) fn push(
+        &mut self,
+        conclusion: Conclusion,
+        log_time: Option<Timestamp>,
+        config: &KafkaConfig,
+    ) -> serde_json::Result<()> {
+        let outcome = Outcome::of(&conclusion);
+        let record = match conclusion {
+            Conclusion::Verdict(verdict) => {
+                let (value, content_type) = match config.verdicts.format {
+                    VerdictFormat::Json => (serde_json::to_vec(&verdict)?, "application/json"),
+                    VerdictFormat::Protobuf => (verdict.to_protobuf(), "application/protobuf"),
+                };
+                let header = Header { key: "content-type", value: Some(content_type) };
+                let mut headers = OwnedHeaders::new().insert(header);
+                let Verdict { page_id, carried, .. } = *verdict;
+                let carried = carried.map(|carried| *carried).unwrap_or_default();
+                for (name, value) in &carried.headers {
+                    headers = headers.insert(Header { key: name, value: value.as_deref() });
+                }
+                OutputRecord {
+                    to: To::Verdicts,
+                    key: Some(carried.key.unwrap_or_else(|| page_id.into_bytes())),
+                    value: Some(value),
+                    headers,
+                    headers_without_value: None,
+                }
+            }
+            Conclusion::DeadLetter(letter) => {
+                let without = dead_letter::is_without_value(&letter);
+                OutputRecord {
+                    to: To::DeadLetters,
+                    headers: dead_letter::headers(&letter, &config.app, without),
+                    headers_without_value: letter
+                        .raw
+                        .is_some()
+                        .then(|| dead_letter::headers(&letter, &config.app, true)),
+                    key: letter.received.as_ref().and_then(|received| received.key.clone()),
+                    value: letter.raw,
+                }
+            }
+        };
+        self.records.push(record);
+        self.outcomes.push((outcome, log_time));
+        Ok(())
+    }
+
+    /// The changelog's records of `parts`, which follow one another: of their positions only the last one.
+    pub(crate) fn changelog_of(parts: &[Self]) -> impl Iterator<Item = &ChangelogRecord> {
+        parts.iter().enumerate().flat_map(|(at, part)| {
+            let is_last = at + 1 == parts.len();
+            part.changelog.iter().filter(move |record| is_last || record.key != POSITION_KEY)
+        })
+    }
+
+    /// Takes the values out of all dead letters; how many had one.
+    pub(crate) fn leave_out_values(&mut self) -> u64 {
+        let mut left_out = 0;
+        for record in self.records.iter_mut().filter(|record| record.to == To::DeadLetters) {
+            if let Some(headers) = record.headers_without_value.take() {
+                (record.value, record.headers) = (None, headers);
+                left_out += 1;
+            }
+        }
+        left_out
+    }
+}

@@ -1,0 +1,274 @@
+//! The owner of one partition of the log: takes over, restores, and then batch by batch decides and commits.
+//!
+//! ```text
+//! take over (fences the former owner, ends its transaction)
+//!    └► committed offset ─► changelog to its end ─► compare (restore/) ─► read the log from there
+//!          ┌────────────────────────────────────────────────────┘
+//!          └► batch (batch.rs) ─► transaction (writer.rs) ─► next batch
+//!                                   └ failed: take over again, read what came of it, write again
+//! ```
+//! Invariants: the table is never ahead of the broker by more than the batch at hand; that batch is written
+//! until it is committed, or the table is dropped. Memory: the table, one batch and its outputs.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use thiserror::Error;
+
+use super::batch::Batch;
+use super::ports::World;
+use super::restore::{Restore, Table, TableReplica};
+use super::role::ClusterRole;
+use super::stop::Stop;
+use super::transaction::{TransactionError, TransactionalProducer};
+use super::writer::Writer;
+use crate::changelog::restore::Restoration;
+use crate::config::Config;
+use crate::kafka::ports::Reader;
+use crate::log::identity::Replaced;
+use crate::pipeline::log_partition::LogPartition;
+use crate::telemetry::metrics;
+use crate::worker::outputs::Outputs;
+
+/// Surplus centroids evicted in one transaction, where a table was restored with a smaller count.
+const TRIM_CENTROIDS: usize = 10_000;
+/// How long to wait before trying again.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+/// How long to wait after being fenced: by then the group has said whose the partition is.
+const FENCED_PAUSE: Duration = Duration::from_secs(4);
+/// Fenced so often in a row, an owner is not just a late one: somebody else uses its transactional id.
+const FENCED_ROUNDS_MAX: u32 = 3;
+/// An owner that was not fenced for so long has its partition to itself.
+const FENCED_FORGOTTEN: Duration = Duration::from_secs(60);
+/// How often the reason of a halt is repeated in the log.
+const HALT_REMINDER: Duration = Duration::from_secs(60);
+
+/// One partition's owner.
+pub(crate) struct Owner<W> {
+    pub(super) role: Arc<ClusterRole<W>>,
+    pub(super) partition: u32,
+    pub(super) stop: Stop,
+}
+
+/// Why an owner does not serve its partition.
+#[derive(Debug, Error)]
+pub(crate) enum Trouble {
+    /// May pass: begin again with taking over.
+    #[error("{0:#}")]
+    Transient(anyhow::Error),
+    /// Another instance took the partition, or took this one for dead.
+    #[error("{0}")]
+    Fenced(String),
+    /// This partition is halted until somebody looks at it.
+    #[error("{0}")]
+    Halted(String),
+    /// No instance with this configuration can serve any partition.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl From<anyhow::Error> for Trouble {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Transient(error)
+    }
+}
+
+impl From<TransactionError> for Trouble {
+    fn from(error: TransactionError) -> Self {
+        match error {
+            TransactionError::Client(error) => Self::Refused(error.to_string()),
+            TransactionError::Fenced(_) => Self::Fenced(error.to_string()),
+            other => Self::Transient(other.into()),
+        }
+    }
+}
+
+impl From<Replaced> for Trouble {
+    fn from(replaced: Replaced) -> Self {
+        Self::Halted(replaced.to_string())
+    }
+}
+
+/// What an owner remembers from one attempt to serve to the next.
+#[derive(Default)]
+struct History {
+    /// Attempts that found a damaged changelog, in a row.
+    damaged: u32,
+    /// Attempts that ended by being fenced, in a row.
+    fenced: u32,
+}
+
+/// Owns the partition until its stop flag is raised.
+pub(crate) fn run<W: World>(owner: &Owner<W>) {
+    let table = owner.serve_until_stopped();
+    // Without a standby nobody would read a table on, or drop it.
+    let table = table.filter(|_| owner.config().kafka.standby);
+    owner.role.standby.release(owner.partition, table);
+}
+
+impl<W: World> Owner<W> {
+    pub(crate) fn new(role: Arc<ClusterRole<W>>, partition: u32, stop: Stop) -> Self {
+        Self { role, partition, stop }
+    }
+
+    pub(super) fn config(&self) -> &Config {
+        &self.role.config
+    }
+
+    fn serve_until_stopped(&self) -> Option<TableReplica> {
+        let mut history = History::default();
+        while !self.stop.is_requested() {
+            // A panic must not leave the partition without an owner that says so.
+            let served = catch_unwind(AssertUnwindSafe(|| self.serve(&mut history)));
+            let served = served.unwrap_or_else(|_| {
+                Err(Trouble::Transient(anyhow::anyhow!("a bug: the owner's thread panicked, see above")))
+            });
+            match served {
+                Ok(table) => return table,
+                Err(trouble) => self.wait_after(trouble, &mut history),
+            }
+        }
+        None
+    }
+
+    /// Waits as long as `trouble` asks for.
+    fn wait_after(&self, trouble: Trouble, history: &mut History) {
+        let (partition, world) = (self.partition, &self.role.world);
+        let not_ready = |why: String| self.role.health.wait_for(partition, why);
+        match trouble {
+            Trouble::Transient(error) => {
+                not_ready(format!("{error:#}"));
+                tracing::warn!(partition, "log partition: trying again: {error:#}");
+                world.wait(&self.stop, RETRY_PAUSE);
+            }
+            Trouble::Fenced(why) => {
+                history.fenced += 1;
+                not_ready(self.fenced(&why, history.fenced));
+                tracing::warn!(
+                    partition,
+                    "log partition: state dropped: {}",
+                    self.fenced(&why, history.fenced)
+                );
+                world.wait(&self.stop, FENCED_PAUSE);
+            }
+            Trouble::Halted(why) => {
+                not_ready(why.clone());
+                metrics::halted(partition, true);
+                while !self.stop.is_requested() {
+                    tracing::error!(partition, "log partition halted: {why}");
+                    world.wait(&self.stop, HALT_REMINDER);
+                }
+            }
+            Trouble::Refused(why) => {
+                not_ready(why.clone());
+                self.role.refuse(anyhow::anyhow!("log partition {partition}: {why}"));
+                self.stop.request();
+            }
+        }
+    }
+
+    /// What to say of having been fenced for the `rounds`th time in a row.
+    fn fenced(&self, why: &str, rounds: u32) -> String {
+        if rounds < FENCED_ROUNDS_MAX {
+            return why.to_owned();
+        }
+        format!(
+            "{why}; {rounds} times in a row: is there a second installation with kafka.app = {:?} and other topics? Each \
+             needs a name of its own",
+            self.config().kafka.app
+        )
+    }
+
+    /// Serves the partition from taking over to the stop; what it leaves for the standby.
+    fn serve(&self, history: &mut History) -> Result<Option<TableReplica>, Trouble> {
+        let producer = self.take_over()?;
+        let reader = self.role.world.reader(&self.config().kafka.topics.fingerprints, self.partition)?;
+        let Table { mut state, reset, changelog_next, committed } =
+            match self.restore(&reader, history.damaged + 1)? {
+                Restore::Table(table) => table,
+                Restore::Stopped(followed) => return Ok(followed.map(|followed| *followed)),
+                Restore::Damaged(error) => {
+                    history.damaged += 1;
+                    return Err(Trouble::Transient(error.into()));
+                }
+            };
+        history.damaged = 0;
+        let mut writer = Writer::new(self, producer, &reader, changelog_next, committed);
+        if reset {
+            let changelog = state.take_changelog();
+            writer.write(vec![Outputs { changelog, ..self.outputs(&state, state.next_offset()) }])?;
+        }
+        loop {
+            let first = state.next_offset();
+            if !state.trim(TRIM_CENTROIDS) {
+                break;
+            }
+            let changelog = state.take_changelog();
+            writer.write(vec![Outputs { changelog, ..self.outputs(&state, first) }])?;
+        }
+        reader.begin(state.next_offset())?;
+        self.decide_and_write(&reader, &mut state, &mut writer, history)?;
+        // All that is in the table is committed.
+        let Some(next_offset) = writer.changelog_next.filter(|_| self.config().kafka.standby) else {
+            return Ok(None);
+        };
+        let position = state.position();
+        let (stage, _) = state.into_parts();
+        let detector = Arc::clone(&self.role.detector);
+        let restoration = Restoration::resume(stage.into_clusterer(), position, detector);
+        Ok(Some(TableReplica { restoration, next_offset }))
+    }
+
+    /// Works on the log until it is stopped or in trouble.
+    fn decide_and_write(
+        &self,
+        reader: &W::Reader,
+        state: &mut LogPartition,
+        writer: &mut Writer<'_, W>,
+        history: &mut History,
+    ) -> Result<(), Trouble> {
+        tracing::info!(
+            partition = self.partition,
+            offset = state.next_offset(),
+            centroids = state.centroid_count(),
+            "log partition: serving"
+        );
+        let began = self.role.world.now();
+        if history.fenced < FENCED_ROUNDS_MAX {
+            self.role.health.settled(self.partition);
+        }
+        while !self.stop.is_requested() {
+            self.role.world.verify_table()?;
+            let Batch { parts, trouble } = self.batch(reader, state)?;
+            if parts.is_empty() {
+                writer.idle();
+            } else {
+                writer.write(parts)?;
+                metrics::centroids(self.partition, state.centroid_count());
+            }
+            if let Some(trouble) = trouble {
+                return Err(trouble);
+            }
+            self.reset_fence_count(began, history);
+        }
+        Ok(())
+    }
+
+    /// An owner that has been at work for a while is the only one.
+    fn reset_fence_count(&self, began: Instant, history: &mut History) {
+        if history.fenced > 0 && self.role.world.now().duration_since(began) >= FENCED_FORGOTTEN {
+            history.fenced = 0;
+            self.role.health.settled(self.partition);
+        }
+    }
+
+    pub(super) fn take_over(&self) -> Result<TransactionalProducer<W::Client>, Trouble> {
+        let client = self.role.world.transactions(self.partition).map_err(TransactionError::from)?;
+        Ok(TransactionalProducer::take_over(client, self.partition, || self.stop.is_requested())?)
+    }
+
+    pub(super) fn outputs(&self, state: &LogPartition, first_log_offset: u64) -> Outputs {
+        Outputs { first_log_offset, next_log_offset: state.next_offset(), ..Outputs::default() }
+    }
+}

@@ -1,0 +1,74 @@
+//! What an owner asks of the world outside: brokers, its group, the clock. Nothing else of the
+//! cluster stage touches them, so that a simulation can stand in for all of it.
+//!
+//! ```text
+//!             ┌ Reader ............ log, changelog, what a transaction in doubt has left
+//! owner ─► World ┼ TransactionClient . one producer epoch of a transactional id
+//! standby     ├ group ............. the membership that a commit names
+//!             └ now, wait ......... time
+//! ```
+//! There are two worlds: [`super::kafka_world`], and the one in `tests/simulation`, which runs the same
+//! owners, standbys and snapshots over simulated brokers in simulated time.
+
+use std::time::{Duration, Instant};
+
+use super::stop::Stop;
+use crate::kafka::client::ClientError;
+use crate::kafka::ports::{Reader, TransactionClient};
+use crate::log::identity::{Replaced, TopicIds};
+use crate::record::timestamp::Timestamp;
+
+/// Everything outside of the process that an owner needs.
+pub(crate) trait World: Send + Sync + 'static {
+    /// Reads one partition of a topic.
+    type Reader: Reader;
+    /// Writes transactions.
+    type Client: TransactionClient<Group = Self::Group>;
+    /// A generation of the consumer group.
+    type Group;
+
+    /// A reader of `partition` of `topic`. It belongs to no group: who may read is decided elsewhere.
+    ///
+    /// # Errors
+    /// The client cannot be made.
+    fn reader(&self, topic: &str, partition: u32) -> anyhow::Result<Self::Reader>;
+
+    /// A client under the transactional id of `log_partition`, which has not fenced anybody yet.
+    ///
+    /// # Errors
+    /// The client cannot be made.
+    fn transactions(&self, log_partition: u32) -> Result<Self::Client, ClientError>;
+
+    /// The group's present generation; none where this instance is no member.
+    fn group(&self) -> Option<Self::Group>;
+
+    /// For how long the changelog keeps tombstones that have been compacted.
+    ///
+    /// # Errors
+    /// The broker does not answer.
+    fn tombstone_retention(&self) -> anyhow::Result<Duration>;
+
+    /// The ids of the topics that all offsets of this process belong to.
+    fn topic_ids(&self) -> TopicIds;
+
+    /// Asks brokers whether they are still the ones.
+    ///
+    /// # Errors
+    /// No answer.
+    fn ask_topic_ids(&self) -> anyhow::Result<()>;
+
+    /// Whether log and changelog are still the ones, by the last answer. Never waits.
+    ///
+    /// # Errors
+    /// [`Replaced`].
+    fn verify_table(&self) -> Result<(), Replaced>;
+
+    /// The time, for durations.
+    fn now(&self) -> Instant;
+
+    /// The time of day.
+    fn timestamp(&self) -> Timestamp;
+
+    /// Waits until `stop` is raised, at most `time`; whether it is.
+    fn wait(&self, stop: &Stop, time: Duration) -> bool;
+}

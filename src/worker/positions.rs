@@ -1,0 +1,69 @@
+//! The last position records of the changelog, read without restoring any table: what the worker must know before it
+//! begins, whatever its role.
+
+use prost::Message as _;
+
+use crate::changelog::{POSITION_KEY, topic_ids};
+use crate::config::Config;
+use crate::kafka::partition_reader::PartitionReader;
+use crate::kafka::ports::{Reader, Record};
+use crate::log::identity::{TopicId, TopicIds};
+use crate::proto;
+
+/// The position record is the last record of each transaction, with the transaction's mark behind it, so a little of the
+/// changelog's end mostly holds it. What is behind it was aborted; then more is read.
+const OFFSETS_BACK: u64 = 1000;
+
+/// The last position record of a partition, wherever it is; none where there is none.
+///
+/// # Errors
+/// No answer.
+pub(super) fn last(config: &Config, partition: u32) -> anyhow::Result<Option<proto::Position>> {
+    let reader = PartitionReader::new(&config.kafka, &config.kafka.topics.centroids, partition)?;
+    let (start, end) = reader.bounds()?;
+    let mut back = OFFSETS_BACK;
+    loop {
+        let from = end.saturating_sub(back).max(start);
+        let mut found = None;
+        if start < end {
+            reader.read_to_end::<anyhow::Error>(
+                from,
+                || false,
+                |record: &dyn Record| {
+                    if record.key() == Some(POSITION_KEY) {
+                        // What is broken is told by whoever restores the table.
+                        found = proto::Position::decode(record.value().unwrap_or_default()).ok();
+                    }
+                    Ok(())
+                },
+            )?;
+        }
+        if found.is_some() || from == start {
+            return Ok(found);
+        }
+        back = back.saturating_mul(8);
+    }
+}
+
+/// The ids of the topics that pages of this epoch were taken from and written to, as far as position records say.
+///
+/// # Errors
+/// No answer.
+pub(super) fn known_ids(config: &Config, log_partitions: u32) -> anyhow::Result<TopicIds> {
+    let mut known = TopicIds::default();
+    for partition in 0..log_partitions {
+        if let Some(position) = last(config, partition)? {
+            known = known.or(topic_ids(&position)).or(TopicIds {
+                pages: page_topic(&position, &config.kafka.topics.pages, config.kafka.epoch),
+                ..TopicIds::default()
+            });
+        }
+    }
+    Ok(known)
+}
+
+/// The id of the page topic that `position` has taken pages of this epoch from.
+fn page_topic(position: &proto::Position, name: &str, epoch: u32) -> Option<TopicId> {
+    let mut marks = position.watermarks.iter().filter(|mark| mark.topic == name && mark.epoch == epoch);
+    marks.find_map(|mark| mark.topic_id.as_ref().and_then(|id| TopicId::from_bytes(id)))
+}

@@ -1,0 +1,149 @@
+//! The log read again, off line: record by record what the cluster stage makes of it, without writing to any
+//! topic. Verdicts are a function of the log, so these are the ones on the verdict topic.
+//!
+//! Memory: the table and one batch.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rdkafka::message::Message;
+
+use super::batch::Replaced;
+use crate::changelog::restore::Restored;
+use crate::cluster::{Clusterer, Position};
+use crate::config::KafkaConfig;
+use crate::kafka::partition_reader::{PartitionReader, place};
+use crate::kafka::ports::{Reader, Step};
+use crate::log::entry::{self, EntryError};
+use crate::log::watermarks::Watermarks;
+use crate::pipeline::cluster_stage::ClusterStage;
+use crate::pipeline::log_partition::{Accepted, Decided, LogPartition};
+use crate::record::timestamp::Timestamp;
+use crate::sink::Sink;
+use crate::snapshot::TableSettings;
+
+/// Records of the log that are decided on at once.
+const BATCH: usize = 1000;
+
+/// What one partition came to.
+#[derive(Debug)]
+pub struct Replayed {
+    /// Records of the log that counted.
+    pub taken: u64,
+    /// Those that did not.
+    pub dropped: u64,
+    /// Offset of the first record, if any before it are gone and no table stands in for them.
+    pub start_is_missing: Option<u64>,
+}
+
+/// Where a replay begins.
+pub struct Start {
+    /// The table; empty at the log's beginning.
+    pub clusterer: Clusterer,
+    /// What it has taken of the source.
+    pub watermarks: Watermarks,
+    /// The table was loaded.
+    pub loaded: bool,
+}
+
+impl Replayed {
+    /// Counts what became of records, and gives the conclusions to `sink`.
+    ///
+    /// # Errors
+    /// The sink's; or a page topic was deleted and created anew.
+    fn write(&mut self, decided: Decided, sink: &mut impl Sink) -> anyhow::Result<()> {
+        let records = decided.accepted.len();
+        let concluded = |accepted| match accepted {
+            Accepted::Concluded(conclusion) => Some(conclusion),
+            Accepted::Dropped(..) => None,
+        };
+        let conclusions: Vec<_> = decided.accepted.into_iter().filter_map(concluded).collect();
+        self.taken += conclusions.len() as u64;
+        self.dropped += (records - conclusions.len()) as u64;
+        sink.write(conclusions)?;
+        match decided.replaced {
+            Some(origin) => Err(anyhow::anyhow!("{}", Replaced(&origin))),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Start {
+    /// At the log's beginning.
+    #[must_use]
+    pub fn empty(settings: &TableSettings, log_partition: u32) -> Self {
+        let position = Position { log_partition, ..Position::default() };
+        let detector = Arc::clone(&settings.detector);
+        let clusterer = Clusterer::new(detector, settings.expiry.clone(), position);
+        Self { clusterer, watermarks: Watermarks::default(), loaded: false }
+    }
+}
+
+/// Reads `log_partition` from `start` to its present end, or to the offset `until`; gives the table back.
+///
+/// # Errors
+/// The log cannot be read, or holds what this version does not know.
+pub fn replay(
+    config: &KafkaConfig,
+    settings: &TableSettings,
+    log_partition: u32,
+    start: Start,
+    until: Option<u64>,
+    sink: &mut impl Sink,
+) -> anyhow::Result<(Replayed, Clusterer, Watermarks)> {
+    let reader = PartitionReader::new(config, &config.topics.fingerprints, log_partition)?;
+    let (log_start, log_end) = reader.bounds()?;
+    let end = until.map_or(log_end, |until| until.min(log_end));
+    let from = start.clusterer.position().next_log_offset;
+    anyhow::ensure!(
+        !start.loaded || from >= log_start,
+        "the table goes on at offset {from} of {}, and the log begins at {log_start} by now: the records between \
+         are gone",
+        reader.name()
+    );
+    let begin = from.max(log_start);
+    let mut replayed =
+        Replayed { taken: 0, dropped: 0, start_is_missing: (begin > from).then_some(log_start) };
+    let identity = settings.identity(log_partition);
+    let restored =
+        Restored { clusterer: start.clusterer, watermarks: start.watermarks, cluster_hash_since: begin };
+    let detector = &settings.detector;
+    let topic = config.topics.fingerprints.as_str().into();
+    let mut state = LogPartition::new(restored, identity, topic, |clusterer| {
+        ClusterStage::new(clusterer, Arc::clone(detector), settings.cluster_hash)
+    });
+    state.skip_to(begin);
+    if replayed.start_is_missing.is_some() {
+        state.accept_gaps(end);
+    }
+    if begin < end {
+        reader.begin(begin)?;
+    }
+    let mut batch = Vec::new();
+    let mut next = begin;
+    while next < end {
+        match reader.next(Duration::from_secs(1))? {
+            Step::Record(message) if place(&message).offset < end => {
+                let at = place(&message);
+                let entry = entry::decode(message.payload().unwrap_or_default(), &**detector);
+                if let Err(error @ EntryError::TooNew { .. }) = &entry {
+                    anyhow::bail!("{}@{}: {error}", reader.name(), at.offset);
+                }
+                next = at.offset + 1;
+                batch.push((at, entry));
+            }
+            Step::Nothing => continue,
+            Step::Record(_) | Step::End => break,
+        }
+        if batch.len() >= BATCH {
+            let records = std::mem::take(&mut batch);
+            replayed.write(state.take_batch(records, config.epoch, Timestamp::now()), sink)?;
+            // Nobody writes the changelog of a replay.
+            state.take_changelog();
+        }
+    }
+    replayed.write(state.take_batch(batch, config.epoch, Timestamp::now()), sink)?;
+    sink.flush()?;
+    let (stage, watermarks) = state.into_parts();
+    Ok((replayed, stage.into_clusterer(), watermarks))
+}

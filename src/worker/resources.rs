@@ -1,0 +1,155 @@
+//! Whether the machine has what the configuration may ask for: open files and memory, looked at once at the start.
+//!
+//! In: settings, brokers, partitions; the limits of process, control group and machine. Out: warnings that name the setting. Needs are
+//! bounds, not forecasts: a table may stay far below `expiry.centroids_max`, so nothing is refused.
+
+use std::fs;
+
+use crate::config::Config;
+
+use super::Roles;
+
+/// Bytes of a centroid in the table with its index, measured (docs/kafka.md, `restore`).
+const CENTROID_BYTES: u64 = 332;
+/// Dictionaries, code, stacks and what an idle worker holds besides, measured.
+const BASE_BYTES: u64 = 350 << 20;
+/// librdkafka's queues of pages, log records and records to be sent: see `pipeline::kafka::client`.
+const CLIENT_BYTES: u64 = (32 + 2 * 16 + 2 * 32) << 20;
+/// A broker's answer that fetched pages stay in, for each partition of the page topic.
+const ANSWER_BYTES: u64 = 1 << 20;
+/// Files of the process itself: standard streams, admin port, event queues, snapshots.
+const OWN_FILES: u64 = 64;
+/// Files of one client for one broker: a connection and a pipe that wakes its thread.
+const FILES_A_BROKER: u64 = 3;
+
+/// What decides how much is needed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Surroundings {
+    pub(super) roles: Roles,
+    pub(super) brokers: u64,
+    pub(super) page_partitions: u64,
+    pub(super) log_partitions: u64,
+}
+
+/// What there is; none where it is unlimited or cannot be read.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Limits {
+    pub(super) open_files: Option<u64>,
+    pub(super) memory_bytes: Option<u64>,
+}
+
+impl Limits {
+    /// Those of this process.
+    pub(super) fn read() -> Self {
+        let file = |path: &str| fs::read_to_string(path).ok();
+        let number = |text: &str| text.trim().parse::<u64>().ok();
+        let open_files = file("/proc/self/limits").and_then(|text| {
+            let line = text.lines().find_map(|line| line.strip_prefix("Max open files"))?.to_owned();
+            number(line.split_whitespace().next()?)
+        });
+        let machine = file("/proc/meminfo").and_then(|text| {
+            let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?.to_owned();
+            Some(number(line.split_whitespace().next()?)? * 1024)
+        });
+        // As a container sees it: control groups of version 2, or of version 1.
+        let group = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
+        let group = group.iter().filter_map(|path| number(&file(path)?)).min();
+        Self { open_files, memory_bytes: [machine, group].into_iter().flatten().min() }
+    }
+}
+
+/// What is short, and which setting asks for it.
+pub(super) fn warnings(config: &Config, surroundings: Surroundings, limits: Limits) -> Vec<String> {
+    let files = open_files(config, surroundings);
+    let files = limits.open_files.filter(|limit| *limit < files).map(|limit| {
+        format!(
+            "open files are limited to {limit}, and up to {files} are needed for connections to {} brokers: raise the limit \
+             (`ulimit -n`, LimitNOFILE=, --ulimit nofile=)",
+            surroundings.brokers
+        )
+    });
+    let (queues, table) = (queue_bytes(config, surroundings), table_bytes(config, surroundings));
+    let need = BASE_BYTES + queues + table;
+    let memory = limits.memory_bytes.filter(|limit| *limit < need).map(|limit| {
+        let mib = |bytes: u64| bytes >> 20;
+        let (name, value) = match table > queues {
+            true => ("expiry.centroids_max", config.expiry.centroids_max),
+            false => ("pipeline.queue_bytes", config.pipeline.queue_bytes as u64),
+        };
+        format!(
+            "memory is limited to {} MiB, and up to {} may be needed: {} for the table at expiry.centroids_max = {}, {} for queues \
+             (pipeline.queue_bytes = {}), {} for all else. Lower {name} = {value}, or give it more memory",
+            mib(limit),
+            mib(need),
+            mib(table),
+            config.expiry.centroids_max,
+            mib(queues),
+            config.pipeline.queue_bytes,
+            mib(BASE_BYTES)
+        )
+    });
+    files.into_iter().chain(memory).collect()
+}
+
+/// Files that may be open.
+fn open_files(config: &Config, surroundings: Surroundings) -> u64 {
+    let Surroundings { roles, brokers, log_partitions, .. } = surroundings;
+    // Consumer and producer of pages; a member, and of each partition a reader, a producer, and a reader of its changelog.
+    let fingerprint = if roles.fingerprint { 2 } else { 0 };
+    let cluster = if roles.cluster { 1 + 3 * log_partitions + u64::from(config.kafka.standby) } else { 0 };
+    // Beside its brokers a client has the one that it began with and its group's coordinator.
+    OWN_FILES + (fingerprint + cluster) * (brokers + 2) * FILES_A_BROKER
+}
+
+fn queue_bytes(config: &Config, surroundings: Surroundings) -> u64 {
+    let pages = match surroundings.roles.fingerprint {
+        true => config.pipeline.queue_bytes as u64 + surroundings.page_partitions * ANSWER_BYTES,
+        false => 0,
+    };
+    pages + CLIENT_BYTES
+}
+
+fn table_bytes(config: &Config, surroundings: Surroundings) -> u64 {
+    // The count bounds each partition's table; an instance may own all of them.
+    let tables = if surroundings.roles.cluster { surroundings.log_partitions } else { 0 };
+    config.expiry.centroids_max.saturating_mul(CENTROID_BYTES).saturating_mul(tables)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: Surroundings = Surroundings {
+        roles: Roles { fingerprint: true, cluster: true },
+        brokers: 3,
+        page_partitions: 12,
+        log_partitions: 1,
+    };
+
+    #[test]
+    fn what_is_short_is_said_with_its_setting() {
+        let config = Config::default();
+        let warned = |surroundings, open_files, gib: u64| {
+            let limits = Limits { open_files: Some(open_files), memory_bytes: Some(gib << 30) };
+            warnings(&config, surroundings, limits)
+        };
+        assert_eq!(warned(ALL, 1024, 16), [""; 0]);
+        let [files] = &warned(ALL, 100, 16)[..] else { panic!("one warning") };
+        assert!(files.starts_with("open files are limited to 100, and up to 154 are needed"), "{files}");
+        let [memory] = &warned(ALL, 1024, 4)[..] else { panic!("one warning") };
+        assert!(memory.contains("Lower expiry.centroids_max = 20000000"), "{memory}");
+        // Without a table the queues are what there is to lower.
+        let left = Surroundings { roles: Roles { fingerprint: true, cluster: false }, ..ALL };
+        assert_eq!(warned(left, 1024, 1), [""; 0]);
+        let limits = Limits { open_files: None, memory_bytes: Some(256 << 20) };
+        assert!(warnings(&config, left, limits)[0].contains("Lower pipeline.queue_bytes = 67108864"));
+        assert_eq!(warnings(&config, ALL, Limits::default()), [""; 0], "no limits");
+    }
+
+    #[test]
+    fn limits_of_this_machine_can_be_read() {
+        let limits = Limits::read();
+        assert!(limits.memory_bytes > Some(64 << 20), "{limits:?}");
+        assert!(limits.open_files.is_none_or(|files| files > 10), "{limits:?}");
+    }
+}

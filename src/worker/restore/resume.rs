@@ -1,0 +1,141 @@
+//! Where an owner goes on in the log: what the group has committed, what the changelog says, and what is still
+//! there, compared. Pure.
+//!
+//! Both are written in one transaction, so they agree unless somebody interfered. Whatever does not fit is
+//! refused: beginning anew would write verdicts twice, or leave some out, without anybody noticing.
+
+use thiserror::Error;
+
+/// What is known of one partition of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Known {
+    /// The group's committed offset.
+    pub(super) committed: Option<u64>,
+    /// The position record's next offset.
+    pub(super) position: Option<u64>,
+    /// The first offset that is still there.
+    pub(super) log_start: u64,
+    /// The offset behind the last record.
+    pub(super) log_end: u64,
+}
+
+/// Why an owner does not go on.
+#[derive(Debug, Error, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// The changelog ends before what was committed.
+    #[error(
+        "the group has committed offset {committed} of the log, and the changelog ends at {position}: what was written to \
+         it between is missing, as after an unclean leader election or the restoring of an old copy, so the centroid table \
+         is not whole. Do not reset the group's offset: pages would get two verdicts. See `Rebuilding a table` in \
+         docs/kafka.md"
+    )]
+    ChangelogShorter {
+        /// The group's.
+        committed: u64,
+        /// The changelog's.
+        position: u64,
+    },
+    /// The group's offset was moved back.
+    #[error(
+        "the group has committed offset {committed} of the log and the changelog says {position}: somebody has \
+         reset the group's offsets, or their topic was restored; set the group's offset to {position} \
+         (kafka-consumer-groups --reset-offsets --to-offset {position}). To have pages processed again, raise \
+         kafka.epoch instead"
+    )]
+    GroupReset {
+        /// The group's.
+        committed: u64,
+        /// The changelog's.
+        position: u64,
+    },
+    /// There is no changelog.
+    #[error(
+        "the group has committed offset {committed} of the log, and the changelog is empty: the centroid table is \
+         lost; see `Rebuilding a table` in docs/kafka.md"
+    )]
+    ChangelogLost {
+        /// The group's.
+        committed: u64,
+    },
+    /// Records were deleted before they were read.
+    #[error(
+        "the log begins at offset {log_start}, and {next} is the next to read: the records between were deleted by \
+         retention before they were clustered, and their pages have no verdict. Raise kafka.epoch to have pages \
+         processed again, or go on without them with `leitong run --accept-lost-records`"
+    )]
+    RecordsLost {
+        /// The next to read.
+        next: u64,
+        /// The first that is there.
+        log_start: u64,
+    },
+    /// The log ends before the position.
+    #[error(
+        "the log ends at offset {log_end}, and {next} is the next to read: the log was deleted, created anew or \
+         cut; use other topics and another kafka.app"
+    )]
+    LogShorter {
+        /// The next to read.
+        next: u64,
+        /// Its end.
+        log_end: u64,
+    },
+}
+
+impl Refusal {
+    /// A leader or coordinator that has just been elected may not know yet what was committed: whether it may be that.
+    #[must_use]
+    pub(super) fn may_pass(&self) -> bool {
+        !matches!(self, Self::RecordsLost { .. })
+    }
+}
+
+/// The offset to go on at.
+///
+/// # Errors
+/// [`Refusal`].
+pub(super) fn next_offset(known: Known, accept_lost_records: bool) -> Result<u64, Refusal> {
+    let Known { committed, position, log_start, log_end } = known;
+    let next = match (committed, position) {
+        (Some(committed), Some(position)) if committed > position => {
+            return Err(Refusal::ChangelogShorter { committed, position });
+        }
+        (Some(committed), Some(position)) if committed < position => {
+            return Err(Refusal::GroupReset { committed, position });
+        }
+        (Some(committed), None) => return Err(Refusal::ChangelogLost { committed }),
+        // The group's offset may expire; the changelog does not.
+        (_, Some(position)) => position,
+        (None, None) => 0,
+    };
+    if next > log_end {
+        return Err(Refusal::LogShorter { next, log_end });
+    }
+    if next < log_start && !accept_lost_records {
+        return Err(Refusal::RecordsLost { next, log_start });
+    }
+    Ok(next.max(log_start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn goes_on_only_where_all_fits() {
+        let at = |committed, position, log_start| {
+            next_offset(Known { committed, position, log_start, log_end: 100 }, false)
+        };
+        assert_eq!(at(None, None, 0), Ok(0), "the first start");
+        assert_eq!(at(Some(7), Some(7), 3), Ok(7));
+        assert_eq!(at(None, Some(7), 0), Ok(7), "the committed offset has expired");
+        assert_eq!(at(Some(8), Some(7), 0), Err(Refusal::ChangelogShorter { committed: 8, position: 7 }));
+        assert_eq!(at(Some(6), Some(7), 0), Err(Refusal::GroupReset { committed: 6, position: 7 }));
+        assert_eq!(at(Some(8), None, 0), Err(Refusal::ChangelogLost { committed: 8 }));
+        assert_eq!(at(Some(7), Some(7), 8), Err(Refusal::RecordsLost { next: 7, log_start: 8 }));
+        assert_eq!(at(None, None, 8), Err(Refusal::RecordsLost { next: 0, log_start: 8 }));
+        assert_eq!(at(Some(101), Some(101), 0), Err(Refusal::LogShorter { next: 101, log_end: 100 }));
+        let known = Known { committed: Some(7), position: Some(7), log_start: 8, log_end: 100 };
+        assert_eq!(next_offset(known, true), Ok(8));
+    }
+}

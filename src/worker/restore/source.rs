@@ -1,0 +1,162 @@
+//! Where a restore begins. Whatever it is, the changelog is read on to its end from there:
+//!
+//! ```text
+//! what the standby has followed ─┐
+//! a local snapshot ──────────────┼─► changelog to its end ─► checks ─► table
+//! the changelog's beginning ─────┘
+//! ```
+//! Invariants: the first two are short cuts; where one of them does not fit, it is dropped with a message, and the
+//! next one is tried.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::changelog::restore::{Restoration, RestoreError};
+use crate::kafka::ports::Record;
+use crate::snapshot::changelog_snapshot::{ChangelogSnapshot, SnapshotPlace, Unusable, Wanted};
+use crate::telemetry::metrics;
+use crate::worker::ports::World;
+use crate::worker::role::ClusterRole;
+
+/// A table as far as the changelog was read.
+pub(crate) struct TableReplica {
+    pub(crate) restoration: Restoration,
+    /// The first offset of the changelog that is not part of it.
+    pub(crate) next_offset: u64,
+}
+
+/// Where a restore begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// At what this instance has followed while another one was the owner.
+    Standby,
+    /// At the local snapshot.
+    Snapshot,
+    /// At the changelog's beginning.
+    Changelog,
+}
+
+impl Source {
+    /// The shortest way first.
+    pub(crate) const ALL: [Self; 3] = [Self::Standby, Self::Snapshot, Self::Changelog];
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Standby => "standby",
+            Self::Snapshot => "snapshot",
+            Self::Changelog => "changelog",
+        })
+    }
+}
+
+impl TableReplica {
+    /// Takes the next record of the changelog.
+    pub(crate) fn take(&mut self, record: &dyn Record) -> Result<(), RestoreError> {
+        self.restoration.take(record.key(), record.value())?;
+        self.next_offset = record.offset() + 1;
+        Ok(())
+    }
+}
+
+impl<W: World> ClusterRole<W> {
+    /// An empty table, at the first offset of the changelog.
+    pub(crate) fn at_beginning(&self, start: u64) -> TableReplica {
+        let detector = Arc::clone(&self.detector);
+        let restoration = Restoration::new(detector, self.config.expiry.clone());
+        TableReplica { restoration, next_offset: start }
+    }
+
+    /// Where the snapshots of `log_partition` are; none where there are to be none.
+    pub(crate) fn snapshot_place(&self, log_partition: u32) -> Option<SnapshotPlace> {
+        let folder = self.config.kafka.snapshots.dir.as_deref()?;
+        Some(SnapshotPlace::new(folder, &self.config.kafka.app, log_partition))
+    }
+
+    /// The snapshot of `log_partition`, if there is one that fits; one that does not is set aside. `bounds` are the
+    /// changelog's.
+    pub(crate) fn snapshot(
+        &self,
+        log_partition: u32,
+        bounds: (u64, u64),
+    ) -> anyhow::Result<Option<ChangelogSnapshot>> {
+        let Some(place) = self.snapshot_place(log_partition) else { return Ok(None) };
+        let opened = match place.open() {
+            Ok(None) => return Ok(None),
+            Ok(Some(snapshot)) => {
+                let delete_retention = self.world.tombstone_retention()?;
+                let identity = &self.identity(log_partition);
+                let topic = &self.config.kafka.topics.centroids;
+                let now = self.world.timestamp();
+                snapshot.check(&Wanted { topic, identity, bounds, delete_retention, now }).map(|()| snapshot)
+            }
+            Err(unusable) => Err(unusable),
+        };
+        match opened {
+            // The file may be sound: a disk that does not answer says nothing about it.
+            Err(Unusable::Io(error)) => {
+                tracing::warn!(partition = log_partition, "the snapshot cannot be read now: {error}");
+                Ok(None)
+            }
+            Ok(snapshot) => Ok(Some(snapshot)),
+            Err(unusable) => {
+                self.set_aside(log_partition, &unusable);
+                Ok(None)
+            }
+        }
+    }
+
+    /// The table in the snapshot, if there is one that fits; none also if `stop` says so meanwhile.
+    pub(crate) fn at_snapshot(
+        &self,
+        log_partition: u32,
+        bounds: (u64, u64),
+        stop: impl Fn() -> bool,
+    ) -> anyhow::Result<Option<TableReplica>> {
+        let Some(snapshot) = self.snapshot(log_partition, bounds)? else { return Ok(None) };
+        let next_offset = snapshot.changelog_offset();
+        let position = snapshot.position().clone();
+        let mut followed = TableReplica { next_offset, ..self.at_beginning(0) };
+        let read = snapshot.read(|log_offset, value| {
+            let taken = followed.restoration.apply_snapshot(&position, log_offset, value);
+            taken.map_err(|error| Unusable::Damaged(error.to_string()))?;
+            Ok(!stop())
+        });
+        match read {
+            Ok(Some(position)) => {
+                followed.restoration.apply_snapshot_position(position);
+                Ok(Some(followed))
+            }
+            Ok(None) => Ok(None),
+            Err(Unusable::Io(error)) => {
+                tracing::warn!(partition = log_partition, "the snapshot cannot be read now: {error}");
+                Ok(None)
+            }
+            Err(unusable) => {
+                self.set_aside(log_partition, &unusable);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Puts a snapshot that is of no use out of the way.
+    pub(crate) fn set_aside(&self, log_partition: u32, why: &dyn fmt::Display) {
+        let Some(place) = self.snapshot_place(log_partition) else { return };
+        metrics::snapshot_set_aside();
+        let snapshot = place.path();
+        let snapshot = snapshot.display();
+        match place.set_aside() {
+            Ok(aside) => tracing::warn!(
+                partition = log_partition,
+                "snapshot {snapshot} is not used and set aside as {}, the table is restored from the changelog: {why}",
+                aside.display()
+            ),
+            Err(error) => tracing::warn!(
+                partition = log_partition,
+                "snapshot {snapshot} is not used, the table is restored from the changelog: {why} (and it cannot be set \
+                 aside: {error})"
+            ),
+        }
+    }
+}

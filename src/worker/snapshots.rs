@@ -1,0 +1,141 @@
+//! Local snapshots: a thread that makes, every now and then, a new one of the last one and of what has been written to the
+//! changelog since.
+//!
+//! ```text
+//! last snapshot ─► its live centroids ─┐
+//! changelog from there to its end ───┴─► new file ─► in place of the last one
+//! ```
+//! Neither the table nor its owner has any part in it, so the partition is not held up at all. Memory: one centroid. A
+//! snapshot is a function of the changelog; so is the table, and the two are equal at the same offset.
+
+use std::time::Duration;
+
+use anyhow::Context;
+use prost::Message as _;
+
+use super::ports::World;
+use super::role::ClusterRole;
+use super::stop::Stop;
+use crate::changelog::POSITION_KEY;
+use crate::cluster::ClusterId;
+use crate::kafka::ports::{Reader, Record};
+use crate::proto;
+use crate::snapshot::changelog_snapshot::{ChangelogSnapshot, SnapshotPlace, SnapshotWriter, Unusable};
+use crate::telemetry::metrics;
+
+/// A snapshot to which nothing has been added is written anew at this age, since it counts for a limited time only.
+const UNCHANGED_AGE_MS: i64 = 60 * 60 * 1000;
+
+/// Writes snapshots until `stop` is raised.
+pub(crate) fn run<W: World>(role: &ClusterRole<W>, partitions_at_hand: impl Fn() -> Vec<u32>, stop: &Stop) {
+    let interval = Duration::from_secs(role.config.kafka.snapshots.interval_s);
+    while !role.world.wait(stop, interval) {
+        for partition in partitions_at_hand() {
+            let Some(place) = role.snapshot_place(partition) else { return };
+            if let Err(error) = write(role, partition, &place, stop) {
+                // The last one is still there, and the next attempt comes.
+                let snapshot = place.path();
+                tracing::warn!(partition, "snapshot {} not written: {error:#}", snapshot.display());
+            }
+        }
+    }
+}
+
+fn write<W: World>(
+    role: &ClusterRole<W>,
+    partition: u32,
+    place: &SnapshotPlace,
+    stop: &Stop,
+) -> anyhow::Result<()> {
+    let Some(_lock) = place.lock().context("cannot lock it")? else {
+        return Ok(()); // another instance of this machine is at it
+    };
+    let began = role.world.now();
+    let config = &role.config.kafka;
+    let reader = role.world.reader(&config.topics.centroids, partition)?;
+    // Before the changelog is read: all that is written behind what was read is younger.
+    let as_of = role.world.timestamp();
+    let bounds = reader.bounds()?;
+    let last = role.snapshot(partition, bounds)?;
+    let unchanged = |last: &ChangelogSnapshot| {
+        // Behind the last record there is but the mark of its transaction.
+        bounds.1 <= last.changelog_offset() + 1 && last.age_ms(as_of) < UNCHANGED_AGE_MS
+    };
+    if last.as_ref().is_some_and(unchanged) {
+        return Ok(());
+    }
+    let from = last.as_ref().map_or(bounds.0, ChangelogSnapshot::changelog_offset);
+    let mut next = Next {
+        file: place.create()?,
+        oldest_log_offset: 0,
+        position: last.as_ref().map(|last| last.position().clone()),
+        changelog_offset: from,
+        whole: true,
+    };
+    if let Some(last) = last {
+        let copied = last.read(|log_offset, value| {
+            next.file.add(log_offset, value)?;
+            Ok(!stop.is_requested())
+        });
+        match copied {
+            Ok(Some(_)) => {}
+            Ok(None) => return Ok(()),
+            Err(unusable @ Unusable::Damaged(_)) => {
+                role.set_aside(partition, &unusable);
+                return Ok(()); // the next one is made of the changelog alone
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if !reader.read_to_end(from, || stop.is_requested(), |record: &dyn Record| next.take(record))? {
+        return Ok(());
+    }
+    let Next { file, oldest_log_offset, position, changelog_offset, whole } = next;
+    let Some(position) = position else { return Ok(()) };
+    anyhow::ensure!(whole, "the changelog ends within a transaction");
+    let (log_offset, centroids) = (position.next_log_offset, position.centroid_count);
+    let footer = proto::Snapshot {
+        changelog_topic: config.topics.centroids.clone(),
+        changelog_offset,
+        as_of_ms: as_of.as_ms(),
+        oldest_log_offset,
+        position: Some(position),
+        ..proto::Snapshot::default()
+    };
+    file.finish(footer)?;
+    let took = role.world.now().duration_since(began);
+    metrics::snapshot(partition, as_of, took);
+    let seconds = format!("{:.1}", took.as_secs_f64());
+    tracing::info!(partition, centroids, log_offset, changelog_offset, seconds, "snapshot written");
+    Ok(())
+}
+
+/// A snapshot in the making.
+struct Next {
+    file: SnapshotWriter,
+    oldest_log_offset: u64,
+    position: Option<proto::Position>,
+    changelog_offset: u64,
+    /// The last record read ended a transaction.
+    whole: bool,
+}
+
+impl Next {
+    fn take(&mut self, record: &dyn Record) -> anyhow::Result<()> {
+        let key = record.key().context("a record without a key")?;
+        if key == POSITION_KEY {
+            self.position = Some(proto::Position::decode(record.value().unwrap_or_default())?);
+            self.changelog_offset = record.offset() + 1;
+            self.whole = true;
+            return Ok(());
+        }
+        let id = ClusterId::from_bytes(key.try_into().context("a key that is no cluster id")?);
+        self.whole = false;
+        match record.value() {
+            // The oldest ones leave first, so all before it have left as well.
+            None => self.oldest_log_offset = self.oldest_log_offset.max(id.log_offset + 1),
+            Some(value) => self.file.add(id.log_offset, value)?,
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,213 @@
+//! Warm standby: for each partition of the log a thread that follows its changelog while another instance owns it,
+//! into a table that is ready to be taken.
+//!
+//! ```text
+//! changelog ─► table ─► Standby::take ─► owner ─► Standby::release ─► table …
+//! ```
+//! Invariants: a partition is followed or owned, never both; tables are handed over, never copied; a table holds
+//! committed records only, and knows the offset to go on at. No lock is held while a broker is asked. Memory: the
+//! tables of all partitions.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::ports::World;
+use super::restore::TableReplica;
+use super::role::ClusterRole;
+use super::stop::Stop;
+use crate::changelog::restore::RestoreError;
+use crate::kafka::ports::{Reader, Record, Step};
+use crate::telemetry::metrics;
+
+/// How long to wait before following a changelog again that made no sense.
+const UNFIT_PAUSE: Duration = Duration::from_secs(30);
+/// How long to wait before a read that failed is tried again.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+/// How often to look whether a partition has lost its owner here.
+const OWNED_PAUSE: Duration = Duration::from_millis(100);
+
+/// The tables, by partition of the log.
+pub(crate) struct Standby {
+    slots: Mutex<BTreeMap<u32, Slot>>,
+}
+
+/// One partition.
+#[derive(Default)]
+struct Slot {
+    /// Owners of this process: one, or two while the former one comes to its end.
+    owners: usize,
+    /// None while it is owned, or not begun.
+    table: Option<TableReplica>,
+    /// It has been read to the end once.
+    ready: bool,
+}
+
+/// Why following ended.
+enum Ended {
+    /// It is owned here by now, or the worker stops.
+    Left,
+    /// The table is dropped: the changelog does not go on where it was, or made no sense.
+    Unfit(String),
+    /// May pass; the table stays.
+    Broker(anyhow::Error),
+}
+
+impl From<anyhow::Error> for Ended {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Broker(error)
+    }
+}
+
+impl Standby {
+    /// No tables yet.
+    pub(super) fn new(log_partitions: u32) -> Self {
+        Self { slots: Mutex::new((0..log_partitions).map(|p| (p, Slot::default())).collect()) }
+    }
+
+    /// An owner begins; from now on the partition is not followed.
+    pub(crate) fn own(&self, partition: u32) {
+        self.lock().entry(partition).or_default().owners += 1;
+    }
+
+    /// The table of a partition, for its owner.
+    pub(super) fn take(&self, partition: u32) -> Option<TableReplica> {
+        self.lock().get_mut(&partition)?.table.take()
+    }
+
+    /// An owner has ended, and leaves its table if that holds committed records only.
+    pub(super) fn release(&self, partition: u32, table: Option<TableReplica>) {
+        let mut slots = self.lock();
+        let slot = slots.entry(partition).or_default();
+        slot.owners = slot.owners.saturating_sub(1);
+        slot.table = table.filter(|_| slot.owners == 0);
+    }
+
+    fn is_owned(&self, partition: u32) -> bool {
+        self.lock().get(&partition).is_none_or(|slot| slot.owners > 0)
+    }
+
+    /// Puts a table in place to be followed, unless the partition is owned by now; where it goes on.
+    fn put(&self, partition: u32, table: TableReplica) -> bool {
+        let mut slots = self.lock();
+        let slot = slots.entry(partition).or_default();
+        if slot.owners > 0 {
+            return false;
+        }
+        slot.table = Some(table);
+        true
+    }
+
+    /// Gives the next record of the changelog to the table; false if there is none any more.
+    fn apply(&self, partition: u32, record: &dyn Record) -> Result<bool, RestoreError> {
+        let mut slots = self.lock();
+        let Some(table) = slots.get_mut(&partition).and_then(|slot| slot.table.as_mut()) else {
+            return Ok(false);
+        };
+        // A table that was owned meanwhile may hold more than was read here.
+        if record.offset() >= table.next_offset {
+            table.take(record)?;
+        }
+        Ok(true)
+    }
+
+    /// The table has been read to the end: its centroids, the offset it goes on at, and whether that is the first time;
+    /// none if there is no table any more.
+    fn at_end(&self, partition: u32) -> Option<(usize, u64, bool)> {
+        let mut slots = self.lock();
+        let slot = slots.get_mut(&partition)?;
+        let table = slot.table.as_ref()?;
+        let first = !std::mem::replace(&mut slot.ready, true);
+        Some((table.restoration.centroid_count(), table.next_offset, first))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u32, Slot>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Follows the changelog of one partition, whenever it has no owner here, until `stop` is raised.
+pub(crate) fn follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Stop) {
+    while !stop.is_requested() {
+        if role.standby.is_owned(partition) {
+            role.world.wait(stop, OWNED_PAUSE);
+            continue;
+        }
+        let ended = follow_until_owned(role, partition, stop);
+        let topic = &role.config.kafka.topics.centroids;
+        metrics::lag(topic, i32::try_from(partition).unwrap_or(i32::MAX), 0);
+        metrics::standby(partition, 0);
+        match ended {
+            Ended::Left => {}
+            Ended::Unfit(why) => {
+                // Compaction may overtake a reader; who owns the partition looks more closely.
+                tracing::warn!(
+                    partition,
+                    "standby: following the changelog anew in {} s: {why}",
+                    UNFIT_PAUSE.as_secs()
+                );
+                role.standby.take(partition);
+                role.world.wait(stop, UNFIT_PAUSE);
+            }
+            Ended::Broker(error) => {
+                // What was read is kept, and read on behind.
+                tracing::warn!(partition, "standby: trying again: {error:#}");
+                role.world.wait(stop, RETRY_PAUSE);
+            }
+        }
+    }
+}
+
+fn follow_until_owned<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Stop) -> Ended {
+    match try_follow(role, partition, stop) {
+        Ok(()) => Ended::Left,
+        Err(ended) => ended,
+    }
+}
+
+fn try_follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Stop) -> Result<(), Ended> {
+    let (world, standby) = (&role.world, &role.standby);
+    let changelog = world.reader(&role.config.kafka.topics.centroids, partition)?;
+    let bounds = changelog.bounds()?;
+    let enough = || stop.is_requested() || standby.is_owned(partition);
+    let table = match standby.take(partition) {
+        Some(table) => table,
+        // From the snapshot, or from the beginning.
+        None => match role.at_snapshot(partition, bounds, enough)? {
+            Some(table) => table,
+            None => role.at_beginning(bounds.0),
+        },
+    };
+    let next_offset = table.next_offset;
+    if enough() || !standby.put(partition, table) {
+        return Ok(());
+    }
+    if next_offset < bounds.0 {
+        return Err(Ended::Unfit(format!(
+            "the changelog begins at offset {}, and was read up to {next_offset}",
+            bounds.0
+        )));
+    }
+    changelog.begin(next_offset)?;
+    while !enough() {
+        match changelog.next(Duration::from_millis(100))? {
+            Step::Record(record) => match standby.apply(partition, &record) {
+                Ok(true) => {}
+                Ok(false) => return Ok(()),
+                Err(error) => return Err(Ended::Unfit(error.to_string())),
+            },
+            Step::End => {
+                let Some((centroids, changelog_offset, first)) = standby.at_end(partition) else {
+                    return Ok(());
+                };
+                metrics::standby(partition, centroids);
+                if first {
+                    tracing::info!(partition, centroids, changelog_offset, "standby: table ready");
+                    role.health.settled(partition);
+                }
+            }
+            Step::Nothing => {}
+        }
+    }
+    Ok(())
+}

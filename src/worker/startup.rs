@@ -1,0 +1,43 @@
+//! What the tables of the log's partitions were written with, compared at the start, before this instance joins any
+//! group: one that could serve no table must not count as ready while it stands by.
+//!
+//! Among it are the settings that say which partition of the log a page goes to. They must not change under way: a
+//! page that is sent again could go to another partition than before, and count in both.
+
+use anyhow::ensure;
+
+use super::{Accepted, positions};
+use crate::changelog::Identity;
+use crate::changelog::restore::check_identity;
+use crate::config::Config;
+use crate::proto::FORMAT_VERSION;
+
+/// Refuses settings that do not fit the tables. `identity` is that of any log partition.
+///
+/// # Errors
+/// They differ and the difference is not accepted; or no answer.
+pub(super) fn refuse_another(
+    config: &Config,
+    identity: impl Fn(u32) -> Identity,
+    log_partitions: u32,
+    accepted: Accepted,
+) -> anyhow::Result<()> {
+    for partition in 0..log_partitions {
+        let Some(found) = positions::last(config, partition)? else { continue };
+        if found.format_version > FORMAT_VERSION {
+            continue; // its owner says so, and which instance is to be updated
+        }
+        let identity = identity(partition);
+        check_identity(&found, &identity, accepted.cluster_hash)
+            .map_err(|error| anyhow::anyhow!("log partition {partition}: {error}"))?;
+        let same_corpus = found.corpus_hash.is_none_or(|hash| hash == identity.corpus_hash);
+        ensure!(
+            log_partitions < 2 || accepted.corpus_change || same_corpus,
+            "the settings corpus.* have changed, and they say which of the {log_partitions} partitions of the log a page \
+             goes to: a page in flight could count in two of them. Run with the old ones, or stop all fingerprint \
+             workers, wait until the log is drained, and then start all instances once with `leitong run \
+             --accept-corpus-change`"
+        );
+    }
+    Ok(())
+}

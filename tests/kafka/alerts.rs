@@ -1,0 +1,182 @@
+//! A worker is broken in several ways, and Prometheus itself fires the alerts that ship.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use leitong::proto;
+use prost::Message;
+use serde_json::Value;
+
+use crate::admin::Admin;
+use crate::broker::topics::{self, Row};
+use crate::broker::worker::{Installation, Worker};
+use crate::broker::{bootstrap, pause, wait_until};
+use crate::common::{article, prometheus_tool};
+
+/// Queues are reported five times a second.
+const OFTEN: &str = "[kafka.properties]\n\"statistics.interval.ms\" = 200\n";
+
+fn pages(from: usize, count: usize, sentences: usize) -> Vec<Row> {
+    let page = |i| Row::page((i % 3) as i32, &format!("p{i}"), &article(i % 50, sentences));
+    (from..from + count).map(page).collect()
+}
+
+/// The lag of the log was never shown, and docs/kafka.md says to wait until it is 0.
+#[test]
+fn the_lag_of_the_log_is_shown() {
+    let installation = Installation::new(&bootstrap(), "lag", OFTEN);
+    installation.produce(&pages(0, 6000, 4));
+    let upstream = installation.worker(&["--role", "fingerprint"]);
+    wait_until("all pages are in the log", 120, || {
+        upstream.metric("leitong_log_records_sent_total") >= 6000.0
+    });
+    let of = |worker: &Worker, topic: &str| {
+        let (_, metrics) = worker.get("/metrics").unwrap_or_default();
+        let wanted = format!("leitong_lag_records{{topic=\"{}\"", installation.topic(topic));
+        let lines = metrics.lines().filter(|line| line.starts_with(&wanted));
+        lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).reduce(|a, b| a + b)
+    };
+    wait_until("no page is unread", 20, || of(&upstream, "pages") == Some(0.0));
+    let owner = installation.worker(&["--role", "cluster"]);
+    let mut most = 0.0_f64;
+    wait_until("the log is read to its end", 90, || {
+        let lag = of(&owner, "log");
+        most = most.max(lag.unwrap_or(0.0));
+        lag == Some(0.0) && owner.metric("leitong_log_records_taken_total") >= 6000.0
+    });
+    assert!(most > 0.0 && most <= 6000.0, "the greatest lag that was seen is {most}\n{}", owner.log());
+    // New records count before they are read, and no more when they are.
+    installation.feed(&pages(6000, 30, 4), 6030);
+    wait_until("the log is read to its end again", 20, || of(&owner, "log") == Some(0.0));
+}
+
+/// Prometheus with the rules that ship, but with short windows; ends with the test.
+struct Prometheus {
+    child: Child,
+    address: String,
+}
+
+impl Prometheus {
+    fn start(folder: &Path, worker: &str) -> Self {
+        let mut rules = std::fs::read_to_string("deploy/alerts.yml").expect("the rules");
+        for (long, short) in [("[15m:1m]", "[10s:1s]"), ("[10m]", "[15s]"), ("[5m]", "[15s]")] {
+            assert!(rules.contains(long), "{long}");
+            rules = rules.replace(long, short);
+        }
+        let short = |line: &str| match line.trim_start().starts_with("for: ") {
+            true => "        for: 2s".to_owned(),
+            false => line.to_owned(),
+        };
+        let rules: Vec<String> = rules.lines().map(short).collect();
+        std::fs::write(folder.join("alerts.yml"), rules.join("\n")).expect("written");
+        let config = format!(
+            "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\nrule_files: [alerts.yml]\nscrape_configs:\n- \
+             job_name: leitong\n  static_configs: [{{targets: ['{worker}']}}]\n"
+        );
+        std::fs::write(folder.join("prometheus.yml"), config).expect("written");
+        let address = free_address();
+        // It ends when its standard input closes, whatever ends the test.
+        let child = Command::new("sh")
+            .args(["-c", "\"$@\" < /dev/null & read line; kill -9 $!", "sh"])
+            .arg(prometheus_tool("prometheus").get_program())
+            .arg(format!("--config.file={}", folder.join("prometheus.yml").display()))
+            .arg(format!("--storage.tsdb.path={}", folder.join("data").display()))
+            .arg(format!("--web.listen-address={address}"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        Self { child, address }
+    }
+
+    /// What it answers to a question.
+    fn ask(&self, path: &str) -> Option<Value> {
+        let mut stream = TcpStream::connect(&self.address).ok()?;
+        stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
+        write!(stream, "GET /api/v1/{path} HTTP/1.0\r\n\r\n").ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        serde_json::from_str(answer.split("\r\n\r\n").nth(1)?).ok()
+    }
+
+    /// Whether it has read the worker's metrics: a counter's rise before that is no rise.
+    fn has_scraped(&self) -> bool {
+        self.ask("query?query=up").is_some_and(|answer| answer["data"]["result"][0]["value"][1] == "1")
+    }
+
+    /// Alerts that fire.
+    fn firing(&self) -> Option<Vec<String>> {
+        let answer = self.ask("alerts")?;
+        let alerts = answer["data"]["alerts"].as_array()?;
+        let firing = alerts.iter().filter(|alert| alert["state"] == "firing");
+        firing.map(|alert| alert["labels"]["alertname"].as_str().map(str::to_owned)).collect()
+    }
+
+    #[track_caller]
+    fn wait_for(&self, alert: &str) {
+        wait_until(&format!("{alert} fires"), 60, || {
+            self.firing().is_some_and(|firing| firing.iter().any(|name| name == alert))
+        });
+    }
+}
+
+impl Drop for Prometheus {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}
+
+fn free_address() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("an address").to_string()
+}
+
+#[test]
+fn alerts_fire_where_a_worker_is_broken() {
+    let slow = format!("{OFTEN}[pipeline]\nthreads = 1\nqueue_pages = 256\n");
+    let installation = Installation::new(&bootstrap(), "alerts", &slow);
+    let address = free_address();
+    let mut worker = installation.worker(&["--admin", &address]);
+    worker.wait_until_ready(60);
+    let prometheus = Prometheus::start(installation.folder.path(), &address);
+    installation.feed(&pages(0, 60, 20), 60);
+    wait_until("Prometheus has read the worker's metrics", 60, || prometheus.has_scraped());
+    wait_until("no alert fires", 30, || prometheus.firing().is_some_and(|firing| firing.is_empty()));
+
+    let broken = Row { value: Some(b"no page".to_vec()), ..Row::default() };
+    installation.produce(&vec![broken; 30]);
+    prometheus.wait_for("LeitongDeadLetters");
+
+    // One thread does not keep up with what is written.
+    let mut written = 60;
+    let fires =
+        |name: &str| prometheus.firing().is_some_and(|firing| firing.iter().any(|found| found == name));
+    let mut more = 14_000;
+    while written < 60_000 && !fires("LeitongLagGrows") {
+        installation.produce(&pages(written, more, 60));
+        written += more;
+        more = 1_000;
+        pause(300);
+    }
+    prometheus.wait_for("LeitongLagGrows");
+
+    worker.kill();
+    prometheus.wait_for("LeitongWorkerDown");
+    prometheus.wait_for("LeitongNoOwner");
+    prometheus.wait_for("LeitongNoReader");
+
+    // Retention passes while nobody reads, and the next worker finds it before it is scraped for the first time.
+    Admin::of(&installation).delete_records(&installation.topic("pages"), written as i64 / 3);
+    let newer = proto::FingerprintRecord { format_version: 99, ..proto::FingerprintRecord::default() };
+    let row = Row { value: Some(newer.encode_to_vec()), ..Row::default() };
+    topics::produce(&installation.bootstrap, &installation.topic("log"), &[row]);
+    let worker = installation.worker(&["--admin", &address]);
+    prometheus.wait_for("LeitongPagesLost");
+    prometheus.wait_for("LeitongPartitionHalted");
+    drop(worker);
+}

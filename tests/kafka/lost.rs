@@ -1,0 +1,147 @@
+//! What retention deletes before it is read: every offset is accounted for, once, wherever it happens.
+
+use crate::admin::Admin;
+use crate::broker::topics::{self, Row};
+use crate::broker::worker::{Installation, Worker};
+use crate::broker::{bootstrap, pause, wait_until};
+use crate::common::article;
+
+const ONE_PARTITION: &str = "[kafka.create]\npage_partitions = 1\n";
+
+fn pages(from: usize, to: usize) -> Vec<Row> {
+    (from..to).map(|i| Row::page(0, &format!("p{i}"), &article(i * 7 % 500, 25))).collect()
+}
+
+fn lost(worker: &Worker) -> u64 {
+    worker.metric("leitong_pages_lost_total") as u64
+}
+
+/// Writes pages and has `deleted` deleted before the worker, which is halted meanwhile, sees any of them.
+fn overtake(installation: &Installation, worker: &Worker, rows: &[Row], before: i64) {
+    worker.signal("STOP");
+    // What it has asked for already comes back empty.
+    pause(500);
+    installation.produce(rows);
+    Admin::of(installation).delete_records(&installation.topic("pages"), before);
+    worker.signal("CONT");
+}
+
+/// The count stayed 0, since librdkafka jumped to the new beginning without a word.
+#[test]
+fn retention_that_overtakes_a_running_reader_is_counted() {
+    let installation = Installation::new(&bootstrap(), "overtaken", ONE_PARTITION);
+    let mut worker = installation.worker(&[]);
+    installation.feed(&pages(0, 40), 40);
+    overtake(&installation, &worker, &pages(40, 100), 70);
+    wait_until(&format!("thirty are missing:\n{}", worker.log()), 60, || lost(&worker) == 30);
+    installation.wait_for_verdicts(70, 60);
+    assert!(worker.said().contains("pages 40 to 70 were deleted by retention"), "{}", worker.said());
+    // Nothing comes behind them.
+    overtake(&installation, &worker, &pages(100, 120), 120);
+    wait_until(&format!("fifty are missing:\n{}", worker.log()), 60, || lost(&worker) == 50);
+    assert!(worker.said().contains("pages 100 to 120 were deleted by retention"));
+    // Another member comes, and counts nothing again; and so does one that begins when they have gone.
+    let mut other = installation.worker(&[]);
+    other.wait_until_ready(60);
+    pause(1500);
+    assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+    wait_until("the other one has the partition", 30, || {
+        other.said().matches("pages: partitions assigned").count() > 0
+    });
+    installation.feed(&pages(120, 140), 90);
+    assert_eq!(lost(&other), 0, "{}", other.log());
+    assert_eq!(other.terminate(30), 0);
+    let verdicts = installation.verdicts();
+    assert_eq!(verdicts.len(), 90, "40, 30 and 20");
+}
+
+/// What was lost while nobody ran was counted again at each assignment until a page came.
+#[test]
+fn losses_are_counted_once_across_restarts() {
+    let installation = Installation::new(&bootstrap(), "counted-once", ONE_PARTITION);
+    let delete = |before| Admin::of(&installation).delete_records(&installation.topic("pages"), before);
+    // A group that has begun at an empty topic knows that it began there.
+    let mut first = installation.worker(&["--role", "fingerprint"]);
+    first.wait_until_ready(60);
+    assert_eq!(first.terminate(30), 0);
+    installation.produce(&pages(0, 10));
+    delete(10);
+    let mut counts = Vec::new();
+    for _ in 0..3 {
+        let mut worker = installation.worker(&["--role", "fingerprint"]);
+        worker.wait_until_ready(60);
+        counts.push(lost(&worker));
+        assert_eq!(worker.terminate(30), 0);
+    }
+    assert_eq!(counts, [10, 0, 0]);
+    // In part.
+    installation.produce(&pages(10, 30));
+    delete(15);
+    let mut worker = installation.worker(&[]);
+    installation.wait_for_verdicts(15, 60);
+    assert_eq!(lost(&worker), 5);
+    assert_eq!(worker.terminate(30), 0);
+}
+
+/// A transactional crawler's marks, and pages that it took back, have offsets that nobody ever reads.
+#[test]
+fn marks_of_transactions_are_no_losses() {
+    use rdkafka::ClientConfig;
+    use rdkafka::producer::{BaseProducer, Producer};
+    let installation = Installation::new(&bootstrap(), "marks", ONE_PARTITION);
+    let mut worker = installation.worker(&[]);
+    worker.wait_until_ready(60);
+    let crawler: BaseProducer = ClientConfig::new()
+        .set("bootstrap.servers", &installation.bootstrap)
+        .set("transactional.id", &installation.app)
+        .create()
+        .expect("a producer");
+    let patience = std::time::Duration::from_secs(30);
+    crawler.init_transactions(patience).expect("transactions");
+    for (number, row) in pages(0, 20).iter().enumerate() {
+        crawler.begin_transaction().expect("begun");
+        topics::send(&crawler, &installation.topic("pages"), row);
+        // Written, whatever becomes of it.
+        crawler.flush(patience).expect("delivered");
+        match number % 4 {
+            3 => crawler.abort_transaction(patience).expect("aborted"),
+            _ => crawler.commit_transaction(patience).expect("committed"),
+        }
+    }
+    installation.wait_for_verdicts(15, 60);
+    assert_eq!(worker.terminate(30), 0);
+    let mut worker = installation.worker(&[]);
+    worker.wait_until_ready(60);
+    installation.feed(&pages(20, 25), 20);
+    assert_eq!(lost(&worker), 0);
+    let offset = |verdict: &serde_json::Value| verdict["source"]["offset"].as_u64();
+    let last = installation.verdicts().iter().filter_map(offset).max();
+    assert_eq!(last, Some(44), "marks and pages taken back have twenty offsets");
+    assert_eq!(worker.terminate(30), 0);
+}
+
+/// The log's records are nobody's to lose: its owner is halted, as it does when it starts.
+#[test]
+fn retention_that_overtakes_a_running_owner_halts_it() {
+    let installation = Installation::new(&bootstrap(), "overtaken-owner", ONE_PARTITION);
+    let mut left = installation.worker(&["--role", "fingerprint"]);
+    let mut owner = installation.worker(&["--role", "cluster"]);
+    installation.feed(&pages(0, 20), 20);
+    let log = installation.topic("log");
+    owner.signal("STOP");
+    pause(500);
+    installation.produce(&pages(20, 40));
+    wait_until("the log has them", 60, || topics::read_all(&installation.bootstrap, &log).len() == 40);
+    Admin::of(&installation).delete_records(&log, 30);
+    owner.signal("CONT");
+    let why = "the log begins at offset 30, and 20 is the next to read";
+    wait_until(&format!("{why:?}:\n{}", owner.log()), 60, || {
+        owner.get("/readyz").is_some_and(|(status, body)| status == 503 && body.contains(why))
+    });
+    assert!(owner.metric("leitong_partition_halted") > 0.0);
+    assert_eq!(installation.verdicts().len(), 20);
+    assert_eq!(owner.terminate(30), 0);
+    let mut owner = installation.worker(&["--role", "cluster", "--accept-lost-records"]);
+    installation.wait_for_verdicts(30, 60);
+    assert_eq!([owner.terminate(30), left.terminate(30)], [0, 0]);
+}

@@ -1,0 +1,192 @@
+//! Requests that come late, twice or never: each of those that a transaction is made of, while its connection breaks.
+//!
+//! The story that began it: the connection to the coordinator broke while EndTxn was under way. librdkafka sent it again, which
+//! succeeded, and the next transaction was begun. Then the first EndTxn reached the broker, and committed that transaction
+//! half-written: verdicts were missing, came twice, and the changelog had fewer centroids than its position record said. (Brokers
+//! tell transactions of one producer apart by its epoch, and for clients without KIP-890 all of them have the same one.)
+//!
+//! Here each kind of request meets each fault every few transactions, in front of a real broker. Then the owner is killed, since a
+//! restart compares what was committed with the changelog. `LEITONG_NETWORK_SEED` draws the same strikes again.
+
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use crate::broker::crawler::Crawler;
+use crate::broker::worker::{Installation, MISSED_SOON, Worker};
+use crate::broker::{pause, wait_until};
+use crate::dice::from_environment;
+use crate::proxy::{Api, Fault, Network, Rule};
+
+/// No transaction is held up for long, and a client asks again soon after a connection broke: before a request that was
+/// under way has arrived.
+const SETTINGS: &str = "\"transaction.timeout.ms\" = 4000\n\"message.timeout.ms\" = 3000\n\"reconnect.backoff.ms\" = 10\n\
+                        \"reconnect.backoff.max.ms\" = 50\n";
+/// Behind it the broker has given a transaction up.
+const PAST_TIMEOUT_MS: u64 = 5500;
+
+/// One broker, with a slot for each test here.
+fn network() -> &'static Network {
+    static SHARED: OnceLock<Network> = OnceLock::new();
+    SHARED.get_or_init(|| {
+        let seed = from_environment("LEITONG_NETWORK_SEED", u64::from(std::process::id()));
+        println!("LEITONG_NETWORK_SEED={seed}");
+        Network::start(1, 7, seed, "")
+    })
+}
+
+/// Workers whose network misbehaves.
+struct Troubled {
+    slot: usize,
+    fingerprint: Worker,
+    owner: Worker,
+    crawler: Crawler,
+    began: Instant,
+    /// Its folder goes last, since a worker that is dropped in a failing test shows its log.
+    installation: Installation,
+}
+
+impl Troubled {
+    fn start(slot: usize, name: &str) -> Self {
+        let network = network();
+        let more = format!("[kafka.transaction]\nrecords_max = 10\nlinger_ms = 0\n{MISSED_SOON}{SETTINGS}");
+        let direct = network.brokers.bootstrap();
+        let installation = Installation::behind(network.bootstrap(slot), &direct, name, &more);
+        let crawler = Crawler::start_with(&installation, 1000, || 100);
+        let fingerprint = installation.worker(&["--role", "fingerprint"]);
+        fingerprint.wait_until_ready(60);
+        let owner = installation.worker(&["--role", "cluster"]);
+        Self { slot, installation, fingerprint, owner, crawler, began: Instant::now() }
+    }
+
+    /// Has each of these faults meet requests of this kind, one of so many.
+    #[track_caller]
+    fn strike(&self, api: Api, client: &'static str, faults: &[Fault], one_in: u64, times: u64) {
+        let rules = &network().rules;
+        let rule = |fault: &Fault| Rule { api, client, fault: *fault, one_in, times };
+        rules.set(self.slot, faults.iter().map(rule).collect());
+        wait_until(&format!("{faults:?} have struck:\n{}", self.owner.log()), 120, || {
+            rules.left(self.slot) == 0
+        });
+    }
+
+    /// All faults of one kind of request of the owner's producer.
+    #[track_caller]
+    fn strike_all(&self, api: Api) {
+        self.strike(api, "-cluster", &FAULTS, 30, 2);
+        self.strike(api, "-cluster", &SILENT, 5, 1);
+    }
+
+    /// Another owner takes over.
+    fn replace_owner(&mut self) {
+        self.owner.kill();
+        self.owner = self.installation.worker(&["--role", "cluster"]);
+    }
+
+    /// What must hold in the end.
+    #[track_caller]
+    fn finish(mut self, api: Api) {
+        let rules = &network().rules;
+        rules.set(self.slot, Vec::new());
+        let counted = |what: &str| rules.counted(self.slot, &format!("{} {what}", api.name()));
+        wait_until("late requests have arrived", 30, || counted("delivered late") == counted("late"));
+        pause(300);
+        println!("{}", self.owner.said());
+        self.replace_owner();
+        let rows = self.crawler.stop();
+        let events = rules.events(self.slot, self.began);
+        println!("{} pages; faults of {}:\n{events}", rows.len(), api.name());
+        let mut outcomes = 0;
+        wait_until(&format!("an outcome for each of {} pages", rows.len()), 90, || {
+            outcomes = self.installation.verdicts().len();
+            let halted = self.owner.said().contains("log partition halted");
+            assert!(!halted, "{outcomes} outcomes; {}", self.installation.tally(&rows));
+            outcomes >= rows.len()
+        });
+        for worker in [&mut self.owner, &mut self.fingerprint] {
+            assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+        }
+        self.installation.assert_exactly_once(&rows);
+    }
+}
+
+/// All but those that wait for a time-out of the client.
+const FAULTS: [Fault; 10] = [
+    Fault::Late(1),
+    Fault::Late(70),
+    Fault::Late(110),
+    Fault::Late(160),
+    Fault::Late(300),
+    Fault::Late(PAST_TIMEOUT_MS),
+    Fault::Twice,
+    Fault::CutBefore,
+    Fault::CutAfter,
+    Fault::ResponseLate(50),
+];
+const SILENT: [Fault; 2] = [Fault::Lost, Fault::ResponseLost];
+
+#[track_caller]
+fn all_faults(slot: usize, name: &str, api: Api) {
+    let troubled = Troubled::start(slot, name);
+    troubled.strike_all(api);
+    troubled.finish(api);
+}
+
+#[test]
+fn end_txn() {
+    all_faults(0, "end-txn", Api::END_TXN);
+}
+
+#[test]
+fn txn_offset_commit() {
+    let mut troubled = Troubled::start(1, "txn-offset-commit");
+    let api = Api::TXN_OFFSET_COMMIT;
+    // A late one may set the group's offset back within a later transaction, until the next one sets it right. So the owner is
+    // killed at once, and the next one compares it with the changelog.
+    for ms in [70, 90, 120] {
+        let delivered =
+            |troubled: &Troubled| network().rules.counted(troubled.slot, "TxnOffsetCommit delivered late");
+        let before = delivered(&troubled);
+        troubled.strike(api, "-cluster", &[Fault::Late(ms)], 4, 1);
+        wait_until("it is delivered", 20, || delivered(&troubled) > before);
+        troubled.replace_owner();
+    }
+    troubled.strike_all(api);
+    troubled.finish(api);
+}
+
+#[test]
+fn add_offsets_to_txn() {
+    all_faults(2, "add-offsets", Api::ADD_OFFSETS_TO_TXN);
+}
+
+#[test]
+fn add_partitions_to_txn() {
+    all_faults(3, "add-partitions", Api::ADD_PARTITIONS_TO_TXN);
+}
+
+#[test]
+fn produce_in_transactions() {
+    all_faults(4, "produce", Api::PRODUCE);
+}
+
+#[test]
+fn produce_to_the_log() {
+    let troubled = Troubled::start(5, "produce-log");
+    troubled.strike(Api::PRODUCE, "-log", &FAULTS, 20, 2);
+    troubled.finish(Api::PRODUCE);
+}
+
+#[test]
+fn init_producer_id() {
+    let mut troubled = Troubled::start(6, "init-producer-id");
+    let faults = [Fault::Late(5), Fault::Late(300), Fault::Late(2500), Fault::CutAfter, Fault::Lost];
+    for fault in faults {
+        troubled.replace_owner();
+        troubled.strike(Api::INIT_PRODUCER_ID, "-cluster", &[fault], 1, 1);
+        // It takes over, and goes on for a while.
+        let owner = &troubled.owner;
+        let taken = || owner.metric("leitong_log_records_taken_total");
+        wait_until(&format!("verdicts:\n{}", owner.log()), 60, || taken() > 100.0);
+    }
+    troubled.finish(Api::INIT_PRODUCER_ID);
+}

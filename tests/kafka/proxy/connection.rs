@@ -1,0 +1,181 @@
+//! One client's connection to one broker: a thread for each direction, which passes frames on, or not.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use super::link::Link;
+use super::request::{Api, Header, answered, error_code, read_frame};
+use super::rules::{Fault, Rules};
+use crate::broker::pause;
+
+/// How long the broker may take to answer a request that was delivered late.
+const LATE_ANSWER: Duration = Duration::from_secs(20);
+
+pub(super) struct Connection {
+    client: TcpStream,
+    broker: TcpStream,
+    link: Arc<Link>,
+    rules: Arc<Rules>,
+    slot: usize,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Responses that do not simply pass, by correlation id.
+    responses: BTreeMap<i32, Response>,
+    /// Nothing passes to the client any more.
+    silent: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Response {
+    Lost,
+    Late(u64),
+    Cut,
+    /// There are two of them.
+    Twice,
+    /// Nobody waits for it but the thread that delivered its request late.
+    Awaited(Api, i16),
+}
+
+impl Connection {
+    /// Runs a connection's threads until it has ended.
+    pub(super) fn run(
+        client: TcpStream,
+        broker: TcpStream,
+        link: Arc<Link>,
+        rules: Arc<Rules>,
+        slot: usize,
+    ) -> io::Result<()> {
+        client.set_nodelay(true)?;
+        broker.set_nodelay(true)?;
+        let number = link.opened(&client, &broker)?;
+        let connection = Arc::new(Self {
+            client,
+            broker,
+            link,
+            rules,
+            slot,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        });
+        let responses = Arc::clone(&connection);
+        thread::spawn(move || {
+            // Whatever ends one direction ends the other.
+            let _ = responses.pass_responses();
+            let _ = responses.client.shutdown(Shutdown::Both);
+            let _ = responses.broker.shutdown(Shutdown::Both);
+            responses.changed.notify_all();
+        });
+        thread::spawn(move || {
+            let _ = connection.pass_requests();
+            let _ = connection.client.shutdown(Shutdown::Both);
+            let _ = connection.broker.shutdown(Shutdown::Both);
+            connection.link.closed(number);
+        });
+        Ok(())
+    }
+
+    fn pass_requests(&self) -> io::Result<()> {
+        while let Some(frame) = read_frame(&self.client)? {
+            self.link.pass(frame.len());
+            let header = Header::of(&frame)
+                .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not a request of Kafka's"))?;
+            let fault = self.rules.decide(&header, self.slot);
+            let correlation = header.correlation;
+            match fault {
+                None => {}
+                Some(Fault::Late(ms)) => return self.deliver_late(&header, &frame, ms),
+                Some(Fault::Lost) => {
+                    self.lock().silent = true;
+                    while read_frame(&self.client)?.is_some() {}
+                    return Ok(());
+                }
+                Some(Fault::CutBefore) => return Ok(()),
+                Some(Fault::Twice) => {
+                    self.lock().responses.insert(correlation, Response::Twice);
+                    (&self.broker).write_all(&frame)?;
+                }
+                Some(Fault::ResponseLost) => _ = self.lock().responses.insert(correlation, Response::Lost),
+                Some(Fault::ResponseLate(ms)) => {
+                    self.lock().responses.insert(correlation, Response::Late(ms));
+                }
+                Some(Fault::CutAfter) => _ = self.lock().responses.insert(correlation, Response::Cut),
+            }
+            (&self.broker).write_all(&frame)?;
+        }
+        Ok(())
+    }
+
+    /// Breaks the client's side, and keeps the broker's until it has got the request and answered it.
+    fn deliver_late(&self, header: &Header<'_>, frame: &[u8], ms: u64) -> io::Result<()> {
+        {
+            let mut state = self.lock();
+            state.silent = true;
+            state.responses.insert(header.correlation, Response::Awaited(header.api, header.version));
+        }
+        self.client.shutdown(Shutdown::Both)?;
+        pause(ms);
+        self.link.pass(0);
+        self.rules.count(
+            self.slot,
+            format!("{} delivered late", header.api.name()),
+            &format!("after {ms} ms"),
+        );
+        (&self.broker).write_all(frame)?;
+        let is_open = |state: &mut State| state.responses.contains_key(&header.correlation);
+        let _ = self.changed.wait_timeout_while(self.lock(), LATE_ANSWER, is_open);
+        Ok(())
+    }
+
+    fn pass_responses(&self) -> io::Result<()> {
+        while let Some(frame) = read_frame(&self.broker)? {
+            let correlation = answered(&frame)
+                .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not a response of Kafka's"))?;
+            let fault = self.lock().responses.remove(&correlation);
+            match fault {
+                None => {}
+                Some(Response::Awaited(api, version)) => {
+                    if let Some(code) = error_code(api, version, &frame) {
+                        let outcome = if code == 0 { "accepted" } else { "refused" };
+                        self.rules.count(
+                            self.slot,
+                            format!("{} late and {outcome}", api.name()),
+                            &format!("error {code}"),
+                        );
+                    }
+                    self.changed.notify_all();
+                }
+                // The second one finds nothing here, and the client has never asked for it.
+                Some(Response::Twice) => {
+                    self.deliver(&frame)?;
+                    read_frame(&self.broker)?;
+                    continue;
+                }
+                Some(Response::Lost) => self.lock().silent = true,
+                Some(Response::Late(ms)) => pause(ms),
+                Some(Response::Cut) => return Ok(()),
+            }
+            self.deliver(&frame)?;
+        }
+        Ok(())
+    }
+
+    fn deliver(&self, frame: &[u8]) -> io::Result<()> {
+        self.link.pass(frame.len());
+        if self.lock().silent {
+            return Ok(());
+        }
+        (&self.client).write_all(frame)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

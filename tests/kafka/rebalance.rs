@@ -1,0 +1,116 @@
+//! Instances come and go in an ordinary day: that is nothing to be alarmed by.
+
+use crate::broker::crawler::Crawler;
+use crate::broker::topics::Row;
+use crate::broker::worker::{Installation, MISSED_SOON};
+use crate::broker::{bootstrap, pause, wait_until};
+use crate::common::article;
+
+/// Each rebalance left a line `ERROR … TXNERR` in the log of a worker that handled it, and one of a slow broker where
+/// none was slow.
+#[test]
+fn a_rebalance_is_neither_an_error_nor_a_slow_broker() {
+    let installation = Installation::new(&bootstrap(), "rebalance", MISSED_SOON);
+    let mut first = installation.worker(&[]);
+    first.wait_until_ready(60);
+    let crawler = Crawler::start(&installation, 200);
+    let mut logs = Vec::new();
+    for _ in 0..5 {
+        let mut other = installation.worker(&[]);
+        other.wait_until_ready(60);
+        pause(300);
+        assert_eq!(other.terminate(25), 0, "{}", other.log());
+        logs.push(other.said());
+    }
+    let rows = crawler.stop();
+    installation.wait_for_verdicts(rows.len(), 90);
+    assert_eq!(first.terminate(25), 0, "{}", first.log());
+    logs.push(first.said());
+    for log in logs {
+        for alarm in [" ERROR ", "TXNERR", "the broker is slow"] {
+            assert!(!log.contains(alarm), "{alarm:?} is in\n{log}");
+        }
+    }
+    installation.assert_exactly_once(&rows);
+}
+
+/// A deployment that is rolled, or a pod that is restarted: with a name of its own a member comes back to what it had, and the
+/// others notice nothing.
+#[test]
+fn an_instance_with_a_name_comes_back_to_its_partitions() {
+    let installation =
+        Installation::new(&bootstrap(), "static", "[kafka.properties]\n\"session.timeout.ms\" = 20000\n");
+    let text = std::fs::read_to_string(installation.config()).expect("a configuration");
+    let named = text.replacen("[kafka]\n", "[kafka]\ninstance_id = \"${INSTANCE:-tools}\"\n", 1);
+    std::fs::write(installation.config(), named).expect("written");
+    let start = |name: &str| {
+        let worker = installation.worker_with(&[], &[("INSTANCE", name)]);
+        worker.wait_until_ready(60);
+        worker
+    };
+    let pages = |from: usize| -> Vec<Row> {
+        let page = |i| Row::page((i % 3) as i32, &format!("p{i}"), &article(i % 50, 15));
+        (from..from + 90).map(page).collect()
+    };
+    let first = start("one");
+    let mut second = start("two");
+    let owned = |stage: &str, worker: &crate::broker::worker::Worker| {
+        let (_, metrics) = worker.get("/metrics").unwrap_or_default();
+        let line = format!("leitong_partitions_owned{{half=\"{stage}\"}} ");
+        metrics.lines().find_map(|found| found.strip_prefix(&line)?.parse::<u32>().ok()).unwrap_or(0)
+    };
+    wait_until("pages are shared", 60, || {
+        owned("fingerprint", &first) > 0 && owned("fingerprint", &second) > 0
+    });
+    installation.feed(&pages(0), 90);
+    let moves =
+        || first.said().matches("partitions assigned").count() + first.said().matches("revoked").count();
+    let (moved, shares) = (moves(), ["fingerprint", "cluster"].map(|stage| owned(stage, &second)));
+    for (round, signal) in ["TERM", "KILL"].iter().enumerate() {
+        second.signal(signal);
+        wait_until("it ends", 30, || !second.is_running());
+        second = start("two");
+        wait_until("it has its partitions again", 15, || {
+            ["fingerprint", "cluster"].map(|stage| owned(stage, &second)) == shares
+        });
+        installation.feed(&pages(90 * (round + 1)), 90 * (round + 2));
+    }
+    assert_eq!(moves(), moved, "nothing was taken from the other one, and nothing given:\n{}", first.said());
+    installation.assert_exactly_once(&(0..3).flat_map(|round| pages(90 * round)).collect::<Vec<_>>());
+}
+
+/// What docs/kafka.md says about open files holds, and a limit below it is named.
+#[test]
+fn open_files_are_as_many_as_documented() {
+    let installation = Installation::new(&bootstrap(), "files", "");
+    let worker = installation.worker(&[]);
+    worker.wait_until_ready(60);
+    installation.feed(&[Row::page(0, "p", &article(1, 15))], 1);
+    let files = std::fs::read_dir(format!("/proc/{}/fd", worker.pid())).expect("a folder").count();
+    println!("{files} open files with one broker");
+    assert!(files <= 118, "{files} files, and the estimate is 118");
+    assert!(!worker.said().contains("open files are limited"), "{}", worker.said());
+    let lower = std::process::Command::new("prlimit")
+        .args([
+            "--nofile=100:100",
+            "--",
+            env!("CARGO_BIN_EXE_leitong"),
+            "run",
+            "--admin",
+            "127.0.0.1:0",
+            "--config",
+        ])
+        .arg(installation.config())
+        .stderr(std::process::Stdio::piped())
+        .spawn();
+    let mut lower = lower.expect("prlimit starts it");
+    let mut said = std::io::BufReader::new(lower.stderr.take().expect("a pipe"));
+    let mut line = String::new();
+    while !line.contains("worker starts") && !line.contains("open files are limited to 100") {
+        line.clear();
+        assert!(std::io::BufRead::read_line(&mut said, &mut line).expect("text") > 0, "it has ended");
+    }
+    let _ = lower.kill();
+    let _ = lower.wait();
+    assert!(line.contains("raise the limit"), "{line}");
+}

@@ -1,0 +1,276 @@
+//! Topics that are deleted and created anew under the same name: noticed within seconds, told loudly, and nothing is lost
+//! once the operator has done what the message says.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use leitong::kafka::topic_id::{Described, describe};
+use rdkafka::ClientConfig;
+use rdkafka::consumer::{BaseConsumer, Consumer};
+
+use crate::admin::Admin;
+use crate::broker::topics::{self, Row};
+use crate::broker::worker::{Installation, Worker};
+use crate::broker::{bootstrap, wait_until};
+use crate::common::article;
+
+const ONE_PARTITION: &str = "[kafka.create]\npage_partitions = 1\n";
+const ANEW: &str = "was deleted and created anew";
+
+/// Pages written at this time, from now on in seconds.
+fn pages(from: usize, to: usize, seconds: i64) -> Vec<Row> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time").as_millis();
+    let timestamp = Some(i64::try_from(now).expect("a time") + seconds * 1000);
+    let page = |i: usize| Row::page(0, &format!("p{i}"), &article(i * 7 % 500, 25));
+    (from..to).map(|i| Row { timestamp, ..page(i) }).collect()
+}
+
+fn recreate(installation: &Installation, topic: &str, settings: &[(&str, &str)]) {
+    let admin = Admin::of(installation);
+    admin.delete_topic(topic);
+    admin.create_topic(topic, 1, settings);
+}
+
+/// Waits until the worker says why it is halted; it lives, and an alert can see it.
+#[track_caller]
+fn wait_until_halted(worker: &mut Worker, why: &[&str], seconds: u64) {
+    wait_until(&format!("{why:?} in /readyz:\n{}", worker.log()), seconds, || {
+        worker
+            .get("/readyz")
+            .is_some_and(|(status, body)| status == 503 && why.iter().all(|why| body.contains(why)))
+    });
+    assert_eq!(worker.get("/livez").expect("an answer").0, 200);
+    assert!(worker.metric("leitong_partition_halted") > 0.0);
+    why.iter().for_each(|why| assert!(worker.said().contains(why)));
+    assert!(worker.is_running());
+}
+
+/// The offsets of pages of this epoch that have a verdict, with how many verdicts there are.
+fn outcomes(verdicts: &[serde_json::Value], epoch: u64) -> (BTreeSet<u64>, usize) {
+    let of_epoch = || verdicts.iter().filter(|verdict| verdict["source"]["epoch"] == epoch);
+    let offsets =
+        of_epoch().map(|verdict| verdict["source"]["offset"].as_u64().expect("an offset")).collect();
+    (offsets, of_epoch().count())
+}
+
+/// Each of so many pages has one verdict in this epoch.
+#[track_caller]
+fn assert_all_have_one(verdicts: &[serde_json::Value], epoch: u64, pages: usize) {
+    let (offsets, count) = outcomes(verdicts, epoch);
+    let missing: Vec<u64> = (0..pages as u64).filter(|offset| !offsets.contains(offset)).collect();
+    assert!(missing.is_empty() && count == pages, "epoch {epoch}: {count} verdicts, none for {missing:?}");
+}
+
+/// `kafka.epoch = 1`, with the rest as it is.
+fn raise_epoch(installation: &Installation) {
+    let text = std::fs::read_to_string(installation.config()).expect("a configuration");
+    std::fs::write(installation.config(), text.replacen("[kafka]\n", "[kafka]\nepoch = 1\n", 1))
+        .expect("written");
+}
+
+/// Other topics under these keys of `[kafka.topics]`.
+fn rename_topics(installation: &Installation, names: &[(&str, &str)]) {
+    let mut text = std::fs::read_to_string(installation.config()).expect("a configuration");
+    for (name, new) in names {
+        let [name, new] = [name, new].map(|name| format!("\"{}\"", installation.topic(name)));
+        assert!(text.contains(&name), "{text}");
+        text = text.replace(&name, &new);
+    }
+    std::fs::write(installation.config(), text).expect("written");
+}
+
+#[test]
+fn brokers_say_the_ids_of_topics() {
+    let installation = Installation::new(&bootstrap(), "ids", ONE_PARTITION);
+    let client: BaseConsumer =
+        ClientConfig::new().set("bootstrap.servers", &installation.bootstrap).create().expect("a client");
+    let [pages, log] = ["pages", "log"].map(|name| installation.topic(name));
+    let ask = |names: &[&str]| describe(client.client(), names, None, Duration::from_secs(10));
+    let first = ask(&[&pages, "nowhere", &log]).expect("an answer");
+    let [Described::Id(of_pages), Described::Missing, Described::Id(of_log)] = first[..] else {
+        panic!("{first:?}");
+    };
+    assert_ne!(of_pages, of_log);
+    for _ in 0..200 {
+        assert_eq!(ask(&[&log, &pages]).expect("an answer"), [of_log, of_pages].map(Described::Id));
+    }
+    recreate(&installation, &pages, &[]);
+    assert_ne!(ask(&[&pages]).expect("an answer"), [Described::Id(of_pages)]);
+    assert!(ask(&[&pages, &pages]).is_err(), "librdkafka refuses to be asked twice");
+    let nobody: BaseConsumer =
+        ClientConfig::new().set("bootstrap.servers", "127.0.0.1:1").create().expect("a client");
+    assert!(describe(nobody.client(), &[&pages], None, Duration::from_millis(300)).is_err());
+}
+
+/// The identity of a page topic was guessed from timestamps: where one old page was ahead of time, or the new pages were
+/// older than the old ones, they were dropped as repetitions, without a word.
+#[test]
+fn a_page_topic_created_anew_is_noticed_whatever_its_timestamps() {
+    for (name, old, new) in [("ahead", 1800, 0), ("older", 0, -86_400)] {
+        let installation = Installation::new(&bootstrap(), name, ONE_PARTITION);
+        installation.produce(&pages(0, 20, old));
+        let mut worker = installation.worker(&[]);
+        installation.wait_for_verdicts(20, 60);
+        assert_eq!(worker.terminate(30), 0);
+        recreate(&installation, &installation.topic("pages"), &[]);
+        installation.produce(&pages(100, 130, new));
+        let mut worker = installation.worker(&[]);
+        wait_until_halted(&mut worker, &[ANEW, "raise kafka.epoch"], 60);
+        assert_eq!(worker.terminate(30), 0);
+        assert_eq!(installation.verdicts().len(), 20, "nothing is taken for a page of the old topic");
+        raise_epoch(&installation);
+        let mut worker = installation.worker(&[]);
+        installation.wait_for_verdicts(50, 60);
+        assert_eq!(worker.terminate(30), 0);
+        assert_all_have_one(&installation.verdicts(), 1, 30);
+    }
+}
+
+/// Where no fingerprint worker knows better (its group's offsets went with the topic, its position records are not read),
+/// the cluster stage tells the records of two topics apart. Here one worker of each stage; the left one reads both topics.
+#[test]
+fn records_of_two_topics_in_one_log_are_told_apart() {
+    let installation = Installation::new(&bootstrap(), "two-in-log", ONE_PARTITION);
+    installation.produce(&pages(0, 20, 1800));
+    let mut left = installation.worker(&["--role", "fingerprint"]);
+    let log = installation.topic("log");
+    wait_until("the log has them", 60, || topics::read_all(&installation.bootstrap, &log).len() == 20);
+    assert_eq!(left.terminate(30), 0);
+    // No owner has ever run, so there is no position record, and brokers forget the group's offsets with the topic.
+    recreate(&installation, &installation.topic("pages"), &[]);
+    installation.produce(&pages(100, 130, 0));
+    let mut left = installation.worker(&["--role", "fingerprint"]);
+    wait_until("the log has the new ones, or they are refused", 60, || {
+        topics::read_all(&installation.bootstrap, &log).len() == 50 || left.said().contains(ANEW)
+    });
+    let mut owner = installation.worker(&["--role", "cluster"]);
+    if !left.said().contains(ANEW) {
+        wait_until_halted(&mut owner, &[ANEW, "raise kafka.epoch"], 60);
+    }
+    assert!([owner.terminate(30), left.terminate(30)] == [0, 0]);
+    raise_epoch(&installation);
+    let mut worker = installation.worker(&[]);
+    installation.wait_for_verdicts(50, 60);
+    assert_eq!(worker.terminate(30), 0);
+    assert_all_have_one(&installation.verdicts(), 0, 20);
+    assert_all_have_one(&installation.verdicts(), 1, 30);
+}
+
+/// A reader that goes on at its offset finds nothing there, or, where it hears late of the new topic, the new topic's pages.
+#[test]
+fn a_page_topic_created_anew_under_a_running_worker() {
+    for (name, hears_late) in [("under-pages", false), ("under-pages-late", true)] {
+        let installation = Installation::new(&bootstrap(), name, ONE_PARTITION);
+        let mut worker = installation.worker(&[]);
+        installation.feed(&pages(0, 30, 0), 30);
+        if hears_late {
+            worker.signal("STOP");
+        }
+        recreate(&installation, &installation.topic("pages"), &[]);
+        installation.produce(&pages(100, 190, -86_400));
+        if hears_late {
+            worker.signal("CONT");
+        }
+        let began = Instant::now();
+        wait_until_halted(&mut worker, &[ANEW, "raise kafka.epoch"], 20);
+        println!("page topic created anew: said after {:.1} s", began.elapsed().as_secs_f64());
+        // A restart changes nothing.
+        assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+        let mut worker = installation.worker(&[]);
+        wait_until_halted(&mut worker, &[ANEW], 60);
+        assert_eq!(worker.terminate(30), 0);
+        raise_epoch(&installation);
+        let mut worker = installation.worker(&[]);
+        wait_until("all pages have a verdict", 60, || outcomes(&installation.verdicts(), 1).0.len() == 90);
+        assert_eq!(worker.terminate(30), 0);
+        let verdicts = installation.verdicts();
+        assert_all_have_one(&verdicts, 1, 90);
+        // Those that were read before it was noticed have one in the old epoch as well.
+        let (offsets, count) = outcomes(&verdicts, 0);
+        println!("{count} verdicts of the old epoch");
+        assert!((0..30).all(|offset| offsets.contains(&offset)) && count == offsets.len());
+    }
+}
+
+/// Of 900 pages 300 had no verdict, and one warning was all that was said of it.
+#[test]
+fn a_log_created_anew_under_running_workers() {
+    let installation = Installation::new(&bootstrap(), "under-log", ONE_PARTITION);
+    let mut owner = installation.worker(&["--role", "cluster"]);
+    let mut left = installation.worker(&["--role", "fingerprint"]);
+    installation.feed(&pages(0, 300, 0), 300);
+    // What stands in the log only, while its owner is away for a moment, is lost with it.
+    owner.signal("STOP");
+    installation.produce(&pages(300, 600, 0));
+    let log = installation.topic("log");
+    wait_until("the log has them", 60, || topics::read_all(&installation.bootstrap, &log).len() == 600);
+    recreate(&installation, &log, &[("max.message.bytes", "10485760")]);
+    owner.signal("CONT");
+    installation.produce(&pages(600, 900, 0));
+    wait_until_halted(&mut owner, &["the log", ANEW, "raise kafka.epoch"], 40);
+    wait_until_halted(&mut left, &["the log", ANEW, "raise kafka.epoch"], 40);
+    assert_eq!([owner.terminate(30), left.terminate(30)], [0, 0]);
+    // Neither half is made to forget it by a restart, each by itself.
+    for role in ["cluster", "fingerprint"] {
+        let mut worker = installation.worker(&["--role", role]);
+        wait_until_halted(&mut worker, &["the log", ANEW], 60);
+        assert_eq!(worker.terminate(30), 0);
+    }
+    assert!(installation.verdicts().len() < 900, "some are lost, and it is known");
+    // "When the log is lost" in docs/kafka.md.
+    rename_topics(
+        &installation,
+        &[("log", "log-2"), ("centroids", "centroids-2"), ("verdicts", "verdicts-2")],
+    );
+    raise_epoch(&installation);
+    assert_eq!(installation.leitong(&["topics", "create"]).status, 0);
+    let mut worker = installation.worker(&[]);
+    let verdicts = || topics::verdicts(&installation.bootstrap, &installation.topic("verdicts-2"));
+    wait_until("all pages have a verdict", 120, || verdicts().len() >= 900);
+    assert_eq!(worker.terminate(30), 0);
+    assert_all_have_one(&verdicts(), 1, 900);
+}
+
+/// Pages that are committed stand in the log that they were sent to, and in no other one.
+#[test]
+fn another_log_is_refused_until_the_epoch_is_raised() {
+    let installation = Installation::new(&bootstrap(), "other-log", ONE_PARTITION);
+    installation.produce(&pages(0, 40, 0));
+    let mut left = installation.worker(&["--role", "fingerprint"]);
+    let log = installation.topic("log");
+    wait_until("the log has them", 60, || topics::read_all(&installation.bootstrap, &log).len() == 40);
+    assert_eq!(left.terminate(30), 0);
+    rename_topics(&installation, &[("log", "log-2")]);
+    assert_eq!(installation.leitong(&["topics", "create"]).status, 0);
+    let mut worker = installation.worker(&[]);
+    wait_until_halted(&mut worker, &["the log", "raise kafka.epoch"], 60);
+    assert_eq!(worker.terminate(30), 0);
+    raise_epoch(&installation);
+    let mut worker = installation.worker(&[]);
+    installation.wait_for_verdicts(40, 60);
+    assert_eq!(worker.terminate(30), 0);
+    assert_all_have_one(&installation.verdicts(), 1, 40);
+}
+
+/// It was noticed at the next restart, when the table was gone.
+#[test]
+fn a_changelog_created_anew_under_a_running_owner() {
+    let installation = Installation::new(&bootstrap(), "under-changelog", ONE_PARTITION);
+    let mut worker = installation.worker(&[]);
+    installation.feed(&pages(0, 60, 0), 60);
+    recreate(&installation, &installation.topic("centroids"), &[("cleanup.policy", "compact")]);
+    let began = Instant::now();
+    wait_until_halted(&mut worker, &["the changelog", ANEW, "Rebuilding a table"], 20);
+    println!("changelog created anew: said after {:.1} s", began.elapsed().as_secs_f64());
+    assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+    // "Rebuilding a table" in docs/kafka.md.
+    installation.produce(&pages(60, 90, 0));
+    rename_topics(&installation, &[("centroids", "centroids-2"), ("verdicts", "verdicts-2")]);
+    assert_eq!(installation.leitong(&["topics", "create"]).status, 0);
+    Admin::of(&installation).delete_group(&format!("{}-cluster", installation.app));
+    let mut worker = installation.worker(&[]);
+    let verdicts = || topics::verdicts(&installation.bootstrap, &installation.topic("verdicts-2"));
+    wait_until("all pages have a verdict", 60, || verdicts().len() >= 90);
+    assert_eq!(worker.terminate(30), 0);
+    assert_all_have_one(&verdicts(), 0, 90);
+}

@@ -1,0 +1,110 @@
+//! The image builds from what is in the repository.
+//!
+//! The image could not be built: the program includes the sample pages, and they were in none of its layers. Nobody
+//! noticed, since there was no container engine. So the Dockerfile's steps are taken here on exactly its context: only
+//! downloads are left out, and the release build is a check.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::dockerfile::{self, Stage, Step};
+use crate::ignore::Ignore;
+
+pub(crate) const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+pub(crate) fn read(path: &str) -> String {
+    fs::read_to_string(Path::new(ROOT).join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn stages() -> [Stage; 2] {
+    let stages = dockerfile::stages(&read("deploy/Dockerfile"));
+    stages.try_into().expect("a stage that builds, and one that ships")
+}
+
+/// Runs a command of the build stage in `folder`, as far as it needs no network.
+fn run(command: &str, folder: &Path) {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder");
+    let host = host();
+    for part in command.split("&&").map(str::trim) {
+        let words: Vec<&str> = part.split_whitespace().collect();
+        let mut arguments: Vec<&str> = words[1..].to_vec();
+        if words[..2] == ["cargo", "fetch"] {
+            // Packages of other systems may not be there.
+            arguments.extend(["--offline", "--target", &host]);
+        } else if words[..2] == ["cargo", "build"] {
+            assert!(words.contains(&"--locked") && words.contains(&"--release"), "{part}");
+            arguments[0] = "check";
+            arguments.retain(|argument| *argument != "--release");
+        }
+        let output = Command::new(words[0])
+            .args(arguments)
+            .current_dir(folder)
+            .env("CARGO_TARGET_DIR", target)
+            .env_remove("RUSTFLAGS")
+            .output()
+            .expect("it starts");
+        assert!(output.status.success(), "RUN {part}\n{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+fn host() -> String {
+    let output = Command::new("rustc").arg("-vV").output().expect("rustc starts");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    text.lines().find_map(|line| line.strip_prefix("host: ")).expect("a host").to_owned()
+}
+
+#[test]
+fn the_image_builds_from_its_context_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (context, image) = (folder.path().join("context"), folder.path().join("image"));
+    Ignore::read(&read(".dockerignore")).copy(Path::new(ROOT), &context);
+    assert!(!context.join("target").exists() && !context.join(".git").exists(), "the context is small");
+    let mut workdir = image.clone();
+    fs::create_dir_all(&workdir).expect("a folder");
+    for step in &stages()[0].steps {
+        match step {
+            Step::Workdir(path) => {
+                workdir = image.join(path.trim_start_matches('/'));
+                fs::create_dir_all(&workdir).expect("a folder");
+            }
+            Step::Copy { from: None, sources, target } => {
+                dockerfile::copy(&context, &workdir, sources, target);
+            }
+            Step::Run(command) => run(command, &workdir),
+            other => panic!("{other:?}: this test does not know what it means in the stage that builds"),
+        }
+    }
+}
+
+#[test]
+fn the_image_runs_the_program_and_not_as_root() {
+    let [build, image] = stages();
+    let toolchain = read("rust-toolchain.toml");
+    let version = build.base.strip_prefix("rust:").and_then(|tag| tag.split('-').next()).expect("a version");
+    assert!(toolchain.contains(&format!("\"{version}\"")), "the image builds with {version}:\n{toolchain}");
+    // OpenSSL is linked against that of the stage that builds.
+    let debian = build.base.rsplit('-').next().expect("a release");
+    assert!(image.base.contains(debian), "{} and {}", build.base, image.base);
+
+    let workdir = build.steps.iter().find_map(|step| match step {
+        Step::Workdir(path) => Some(PathBuf::from(path)),
+        _ => None,
+    });
+    let built = workdir.expect("a folder").join("target/release/leitong");
+    let copied = Step::Copy {
+        from: build.name,
+        sources: vec![built.to_str().expect("UTF-8").to_owned()],
+        target: "/usr/local/bin/leitong".to_owned(),
+    };
+    assert!(image.steps.contains(&copied), "{:?}", image.steps);
+    assert!(image.steps.contains(&Step::Entrypoint(vec!["leitong".to_owned()])));
+    let user = image.steps.iter().rev().find_map(|step| match step {
+        Step::User(user) => Some(user.clone()),
+        _ => None,
+    });
+    let user = user.expect("a user of its own");
+    // A number, so that an orchestrator can tell that it is not root without looking into the image.
+    let id: u32 = user.split(':').next().expect("an id").parse().expect("a number");
+    assert!(id >= 1000, "{user}");
+}

@@ -1,0 +1,10 @@
+//! What ships beside the program: image, compose file, alerts, dashboard.
+
+mod alerts;
+#[path = "../common/mod.rs"]
+mod common;
+mod compose;
+mod configuration;
+mod dockerfile;
+mod ignore;
+mod image;

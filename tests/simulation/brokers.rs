@@ -1,0 +1,433 @@
+//! What brokers keep, and what they promise of it.
+
+use std::collections::BTreeMap;
+
+use super::{Mistake, Time};
+
+/// A topic that transactions write to, or the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Topic {
+    Log,
+    Centroids,
+    Verdicts,
+    DeadLetters,
+}
+
+/// A partition of a topic; the group's offsets of a log partition are written like one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Target {
+    Topic(Topic, u32),
+    Offsets,
+}
+
+/// Key and value of a record.
+pub(crate) type Message = (Option<Vec<u8>>, Option<Vec<u8>>);
+
+/// Whether a record counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// Of the transaction of this number, which is open.
+    Open(u64),
+    Committed,
+    Aborted,
+}
+
+/// A record of a partition.
+#[derive(Debug, Clone)]
+pub(crate) struct Stored {
+    pub(crate) offset: u64,
+    pub(crate) key: Option<Vec<u8>>,
+    pub(crate) value: Option<Vec<u8>>,
+    pub(crate) timestamp_ms: i64,
+    pub(crate) status: Status,
+    /// The number of its transaction; none in the log.
+    pub(crate) transaction: Option<u64>,
+    pub(crate) written: Time,
+}
+
+/// One partition of a topic.
+#[derive(Default)]
+pub(crate) struct Partition {
+    pub(crate) records: Vec<Stored>,
+    pub(crate) next_offset: u64,
+    pub(crate) start: u64,
+    /// A new leader knows no more than this high watermark until that time.
+    stale: Option<(Time, u64)>,
+    /// Records before this offset were compacted, which a replica does with what it knows to be committed only: no
+    /// high watermark is ever below it.
+    compacted: u64,
+}
+
+impl Partition {
+    pub(crate) fn append(&mut self, record: Stored) -> u64 {
+        let offset = self.next_offset;
+        self.records.push(Stored { offset, ..record });
+        self.next_offset += 1;
+        offset
+    }
+
+    /// The offset up to which a consumer may read.
+    pub(crate) fn end(&self, now: Time, committed_only: bool) -> u64 {
+        let high = match self.stale {
+            // A transaction whose marker is not below the high watermark is held back whole.
+            Some((until, end)) if now < until => {
+                let before = self.records.get(..self.find(end)).unwrap_or_default();
+                let cut = before.iter().rev().take_while(|record| self.is_of_one_transaction(record, end));
+                cut.last().map_or(end, |record| record.offset)
+            }
+            _ => self.next_offset,
+        };
+        if !committed_only {
+            return high;
+        }
+        let open = self.records.iter().rev().take_while(|record| record.status != Status::Committed);
+        let first = open.filter(|record| matches!(record.status, Status::Open(_))).last();
+        first.map_or(high, |record| record.offset.min(high))
+    }
+
+    /// A leader is elected that knows only this high watermark until then, or a higher one if compaction shows that it must.
+    pub(crate) fn elect(&mut self, until: Time, high_watermark: u64) {
+        self.stale = Some((until, high_watermark.max(self.compacted)));
+    }
+
+    /// Whether the transaction that wrote `record` goes on at `end` or behind it.
+    fn is_of_one_transaction(&self, record: &Stored, end: u64) -> bool {
+        record.transaction.is_some_and(|transaction| {
+            let behind = &self.records[self.find(end)..];
+            behind.first().is_some_and(|next| next.transaction == Some(transaction))
+        })
+    }
+
+    /// The place of the first record at or behind `offset`.
+    pub(crate) fn find(&self, offset: u64) -> usize {
+        self.records.partition_point(|record| record.offset < offset)
+    }
+
+    fn mark(&mut self, transaction: u64, committed: bool) {
+        let status = if committed { Status::Committed } else { Status::Aborted };
+        for record in &mut self.records {
+            if record.status == Status::Open(transaction) {
+                record.status = status;
+            }
+        }
+        self.next_offset += 1; // the marker
+    }
+
+    /// Compacts everything before `end`: of each key the last committed record stays, and tombstones that are old enough
+    /// go. Aborted records go as well.
+    pub(crate) fn compact(&mut self, end: u64, tombstones_before: Time) {
+        self.compacted = self.compacted.max(end);
+        let mut last: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
+        for record in &self.records {
+            if record.offset < end && record.status == Status::Committed {
+                last.insert(record.key.clone().unwrap_or_default(), record.offset);
+            }
+        }
+        self.records.retain(|record| {
+            let kept = last.get(record.key.as_deref().unwrap_or_default()) == Some(&record.offset);
+            let gone = record.value.is_none() && record.written < tombstones_before;
+            record.offset >= end || (record.status == Status::Committed && kept && !gone)
+        });
+    }
+}
+
+/// Where a transactional id is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Empty,
+    Ongoing,
+    /// Decided; the markers are being written.
+    Prepared {
+        commit: bool,
+    },
+}
+
+/// The coordinator's knowledge of one transactional id, which is that of a log partition.
+pub(crate) struct Coordinator {
+    pub(crate) epoch: u64,
+    state: State,
+    /// Number of the last transaction.
+    number: u64,
+    targets: Vec<Target>,
+    pending_offset: Option<u64>,
+    last_ended: Option<bool>,
+    began: Time,
+    /// By target and epoch: what was appended, by sequence number.
+    appended: BTreeMap<(Topic, u32), (u64, Vec<u64>)>,
+}
+
+/// A request of a producer.
+#[derive(Debug, Clone)]
+pub(crate) enum Request {
+    InitProducerId,
+    AddPartitions(Vec<Target>),
+    /// Records of one partition, from a sequence number on.
+    Produce {
+        topic: Topic,
+        partition: u32,
+        sequence: u64,
+        records: Vec<Message>,
+    },
+    /// The group's offset, by the process that is its member.
+    TxnOffsetCommit {
+        offset: u64,
+        process: usize,
+    },
+    EndTxn,
+}
+
+/// What a broker answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Reply {
+    Done,
+    Epoch(u64),
+    Appended(Vec<u64>),
+    /// Ask again: the last transaction is not ended yet.
+    Concurrent,
+    Fenced,
+    Invalid(&'static str),
+}
+
+/// All brokers.
+pub(crate) struct Brokers {
+    pub(crate) partitions: BTreeMap<(Topic, u32), Partition>,
+    pub(crate) coordinators: Vec<Coordinator>,
+    /// By log partition: what the group of the cluster stage has committed.
+    pub(crate) committed: Vec<Option<u64>>,
+    /// By log partition: the process that the group has given it to.
+    pub(crate) assigned: Vec<Option<usize>>,
+    /// Markers on their way: when, which coordinator, which target.
+    pub(crate) markers: Vec<(Time, usize, Target)>,
+    pub(crate) mistake: Option<Mistake>,
+}
+
+impl Brokers {
+    pub(crate) fn new(log_partitions: u32, verdict_partitions: u32, mistake: Option<Mistake>) -> Self {
+        let mut partitions = BTreeMap::new();
+        for partition in 0..log_partitions {
+            partitions.insert((Topic::Log, partition), Partition::default());
+            partitions.insert((Topic::Centroids, partition), Partition::default());
+        }
+        for partition in 0..verdict_partitions {
+            partitions.insert((Topic::Verdicts, partition), Partition::default());
+        }
+        partitions.insert((Topic::DeadLetters, 0), Partition::default());
+        let coordinator = |_| Coordinator {
+            epoch: 0,
+            state: State::Empty,
+            number: 0,
+            targets: Vec::new(),
+            pending_offset: None,
+            last_ended: None,
+            began: 0,
+            appended: BTreeMap::new(),
+        };
+        Self {
+            partitions,
+            coordinators: (0..log_partitions).map(coordinator).collect(),
+            committed: vec![None; log_partitions as usize],
+            assigned: vec![None; log_partitions as usize],
+            markers: Vec::new(),
+            mistake,
+        }
+    }
+
+    pub(crate) fn partition(&mut self, topic: Topic, partition: u32) -> &mut Partition {
+        self.partitions.get_mut(&(topic, partition)).expect("a partition of the simulation")
+    }
+
+    /// Serves a request of the producer of this epoch. Markers arrive after delays that `delay` gives.
+    pub(crate) fn serve(
+        &mut self,
+        id: usize,
+        epoch: u64,
+        request: &Request,
+        now: Time,
+        delay: &mut dyn FnMut() -> Time,
+    ) -> Reply {
+        let fences = self.mistake != Some(Mistake::FencesNobody);
+        if matches!(request, Request::InitProducerId) {
+            return self.init(id, now, delay);
+        }
+        let coordinator = &mut self.coordinators[id];
+        if fences && epoch != coordinator.epoch {
+            return Reply::Fenced;
+        }
+        match request {
+            Request::InitProducerId => Reply::Invalid("served above"),
+            Request::AddPartitions(targets) => coordinator.add(targets, now),
+            Request::Produce { topic, partition, sequence, records } => {
+                self.produce(id, epoch, (*topic, *partition), *sequence, records, now)
+            }
+            Request::TxnOffsetCommit { offset, process } => {
+                if self.assigned[id] != Some(*process) {
+                    return Reply::Invalid("another generation of the group");
+                }
+                if self.mistake == Some(Mistake::OffsetOutsideOfTransaction) {
+                    self.committed[id] = Some(*offset);
+                    return Reply::Done;
+                }
+                let added = coordinator.targets.contains(&Target::Offsets);
+                if coordinator.state != State::Ongoing || !added {
+                    return Reply::Invalid("no transaction holds offsets");
+                }
+                if self.mistake != Some(Mistake::CommitsNoOffset) {
+                    coordinator.pending_offset = Some(*offset);
+                }
+                Reply::Done
+            }
+            Request::EndTxn => match coordinator.state {
+                State::Ongoing => {
+                    self.end(id, true, now, delay);
+                    Reply::Done
+                }
+                State::Prepared { commit: true } => Reply::Concurrent,
+                State::Empty if coordinator.last_ended == Some(true) => Reply::Done,
+                _ => Reply::Invalid("no transaction to commit"),
+            },
+        }
+    }
+
+    fn init(&mut self, id: usize, now: Time, delay: &mut dyn FnMut() -> Time) -> Reply {
+        match self.coordinators[id].state {
+            State::Prepared { .. } => Reply::Concurrent,
+            State::Ongoing => {
+                self.coordinators[id].epoch += 1;
+                let commits = self.mistake == Some(Mistake::CommitsWhatWasLeftOpen);
+                self.end(id, commits, now, delay);
+                Reply::Concurrent
+            }
+            State::Empty => {
+                self.coordinators[id].epoch += 1;
+                Reply::Epoch(self.coordinators[id].epoch)
+            }
+        }
+    }
+
+    fn produce(
+        &mut self,
+        id: usize,
+        epoch: u64,
+        place: (Topic, u32),
+        sequence: u64,
+        records: &[Message],
+        now: Time,
+    ) -> Reply {
+        let idempotent = self.mistake != Some(Mistake::NoIdempotence);
+        let coordinator = &mut self.coordinators[id];
+        let (known, offsets) = coordinator.appended.entry(place).or_insert_with(|| (epoch, Vec::new()));
+        if *known != epoch {
+            (*known, *offsets) = (epoch, Vec::new());
+        }
+        if idempotent && sequence < offsets.len() as u64 {
+            let at = sequence as usize;
+            return Reply::Appended(offsets[at..(at + records.len()).min(offsets.len())].to_vec());
+        }
+        if idempotent && sequence > offsets.len() as u64 {
+            return Reply::Invalid("out of order sequence number");
+        }
+        let is_part = coordinator.targets.contains(&Target::Topic(place.0, place.1));
+        if coordinator.state != State::Ongoing || !is_part {
+            return Reply::Invalid("the partition is not part of a transaction");
+        }
+        let number = coordinator.number * 1000 + id as u64;
+        let (status, transaction) = (Status::Open(number), Some(number));
+        let partition = self.partitions.get_mut(&place).expect("a partition of the simulation");
+        let new: Vec<u64> = records
+            .iter()
+            .map(|(key, value)| {
+                let (key, value) = (key.clone(), value.clone());
+                partition.append(Stored {
+                    offset: 0,
+                    key,
+                    value,
+                    timestamp_ms: 0,
+                    status,
+                    transaction,
+                    written: now,
+                })
+            })
+            .collect();
+        offsets.extend(&new);
+        Reply::Appended(new)
+    }
+
+    /// Decides on the open transaction.
+    fn end(&mut self, id: usize, commit: bool, now: Time, delay: &mut dyn FnMut() -> Time) {
+        let coordinator = &mut self.coordinators[id];
+        coordinator.state = State::Prepared { commit };
+        let targets = coordinator.targets.clone();
+        self.markers.extend(targets.into_iter().map(|target| (now + delay(), id, target)));
+        self.settle(id);
+    }
+
+    /// Writes the markers that are due.
+    pub(crate) fn write_markers(&mut self, now: Time) {
+        while let Some(at) = self.markers.iter().position(|(at, ..)| *at <= now) {
+            let (_, id, target) = self.markers.swap_remove(at);
+            let coordinator = &mut self.coordinators[id];
+            let State::Prepared { commit } = coordinator.state else { continue };
+            let number = coordinator.number * 1000 + id as u64;
+            match target {
+                Target::Offsets => {
+                    if let Some(offset) = coordinator.pending_offset.take()
+                        && commit
+                    {
+                        self.committed[id] = Some(offset);
+                    }
+                }
+                Target::Topic(topic, partition) => {
+                    let partition = self.partitions.get_mut(&(topic, partition));
+                    partition.expect("a partition of the simulation").mark(number, commit);
+                }
+            }
+            self.settle(id);
+        }
+    }
+
+    /// A transaction whose markers are all written has ended.
+    fn settle(&mut self, id: usize) {
+        let coordinator = &mut self.coordinators[id];
+        if let State::Prepared { commit } = coordinator.state
+            && !self.markers.iter().any(|(_, of, _)| *of == id)
+        {
+            coordinator.state = State::Empty;
+            coordinator.last_ended = Some(commit);
+            coordinator.targets.clear();
+            coordinator.pending_offset = None;
+        }
+    }
+
+    /// Gives up transactions that are open for longer than `timeout`.
+    pub(crate) fn expire(&mut self, now: Time, timeout: Time, delay: &mut dyn FnMut() -> Time) {
+        for id in 0..self.coordinators.len() {
+            let coordinator = &mut self.coordinators[id];
+            if coordinator.state == State::Ongoing && now > coordinator.began + timeout {
+                coordinator.epoch += 1;
+                self.end(id, false, now, delay);
+            }
+        }
+    }
+}
+
+impl Coordinator {
+    fn add(&mut self, targets: &[Target], now: Time) -> Reply {
+        match self.state {
+            State::Prepared { .. } => return Reply::Concurrent,
+            State::Empty => {
+                self.state = State::Ongoing;
+                self.number += 1;
+                self.began = now;
+                self.targets.clear();
+                self.pending_offset = None;
+            }
+            State::Ongoing => {}
+        }
+        for target in targets {
+            if !self.targets.contains(target) {
+                self.targets.push(*target);
+            }
+        }
+        Reply::Done
+    }
+}

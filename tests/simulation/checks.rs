@@ -1,0 +1,136 @@
+//! What must hold in the end: one outcome a page, and the outcomes that the log gives.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use serde_json::Value;
+
+use super::brokers::{Brokers, Status, Topic};
+use crate::changelog::Identity;
+use crate::changelog::restore::Restored;
+use crate::cluster::{Clusterer, Position};
+use crate::config::{Config, ExpiryConfig};
+use crate::detectors::simhash::SimHash;
+use crate::fingerprint::Detector;
+use crate::log::LogPlace;
+use crate::log::entry;
+use crate::log::identity::TopicIds;
+use crate::log::watermarks::Watermarks;
+use crate::pipeline::cluster_stage::ClusterStage;
+use crate::pipeline::log_partition::{Accepted, LogPartition};
+use crate::record::Place;
+use crate::record::timestamp::Timestamp;
+use crate::verdict::Conclusion;
+use crate::verdict::Verdict;
+
+/// Partition and offset of a page.
+type Source = (u64, u64);
+
+pub(crate) fn detector() -> Arc<dyn Detector> {
+    static DETECTOR: OnceLock<Arc<dyn Detector>> = OnceLock::new();
+    Arc::clone(DETECTOR.get_or_init(|| Arc::new(SimHash::new(&Config::default().simhash))))
+}
+
+/// Few centroids, and some that grow old.
+pub(crate) fn expiry() -> ExpiryConfig {
+    ExpiryConfig { max_age_days: Some(9), centroids_max: 12 }
+}
+
+/// Compares what consumers see with the log and with `pages`, the offsets of each source partition.
+pub(crate) fn check(brokers: &mut Brokers, log_partitions: u32, pages: &[Vec<u64>]) -> Result<(), String> {
+    let seen = outcomes(brokers)?;
+    let mut expected = BTreeMap::new();
+    for partition in 0..log_partitions {
+        expected.extend(replay(brokers, partition, log_partitions));
+    }
+    for (partition, offsets) in pages.iter().enumerate() {
+        for offset in offsets {
+            let source = (partition as u64, *offset);
+            let found = seen.get(&source).map_or(&[][..], Vec::as_slice);
+            if found.len() != 1 {
+                return Err(format!("page {partition}@{offset} has {} outcomes: {found:?}", found.len()));
+            }
+            if Some(&found[0]) != expected.get(&source) {
+                let expected = expected.get(&source);
+                return Err(format!(
+                    "page {partition}@{offset}: {} where the log gives {expected:?}",
+                    found[0]
+                ));
+            }
+        }
+    }
+    let count: usize = pages.iter().map(Vec::len).sum();
+    if seen.len() == count { Ok(()) } else { Err(format!("{} outcomes for {count} pages", seen.len())) }
+}
+
+/// What a `read_committed` consumer sees of verdicts and dead letters, by page.
+fn outcomes(brokers: &Brokers) -> Result<BTreeMap<Source, Vec<String>>, String> {
+    let mut seen: BTreeMap<Source, Vec<String>> = BTreeMap::new();
+    for ((topic, _), partition) in &brokers.partitions {
+        for record in partition.records.iter().filter(|record| record.status == Status::Committed) {
+            let (source, outcome) = match topic {
+                Topic::Verdicts => {
+                    let value = record.value.as_deref().unwrap_or_default();
+                    let verdict: Value =
+                        serde_json::from_slice(value).map_err(|error| format!("a verdict: {error}"))?;
+                    let number = |name: &str| verdict["source"][name].as_u64().unwrap_or(u64::MAX);
+                    let source = (number("partition"), number("offset"));
+                    (source, stable_fields(&verdict["kind"], &verdict["canonical_page_id"]))
+                }
+                Topic::DeadLetters => {
+                    let key = String::from_utf8_lossy(record.key.as_deref().unwrap_or_default());
+                    let mut numbers = key.split('@').map(|number| number.parse().unwrap_or(u64::MAX));
+                    let mut next = || numbers.next().unwrap_or(u64::MAX);
+                    ((next(), next()), "dead letter".to_owned())
+                }
+                Topic::Log | Topic::Centroids => continue,
+            };
+            seen.entry(source).or_default().push(outcome);
+        }
+    }
+    Ok(seen)
+}
+
+fn stable_fields(kind: &Value, canonical: &Value) -> String {
+    format!("{} of {}", kind.as_str().unwrap_or_default(), canonical.as_str().unwrap_or_default())
+}
+
+/// The outcomes of a log, decided one by one.
+fn replay(brokers: &mut Brokers, log_partition: u32, log_partitions: u32) -> BTreeMap<Source, String> {
+    let identity = Identity {
+        log_partition,
+        log_partition_count: log_partitions,
+        fingerprint_hash: 1,
+        cluster_hash: 2,
+        corpus_hash: 3,
+        app_hash: 4,
+        topic_ids: TopicIds::default(),
+    };
+    let position = Position { log_partition, ..Position::default() };
+    let clusterer = Clusterer::new(detector(), expiry(), position);
+    let restored = Restored { clusterer, watermarks: Watermarks::default(), cluster_hash_since: 0 };
+    let mut state = LogPartition::new(restored, identity, "log".into(), |clusterer| {
+        ClusterStage::new(clusterer, detector(), 2)
+    });
+    let now = Timestamp::from_ms(0).expect("a time");
+    let mut outcomes = BTreeMap::new();
+    for record in &brokers.partition(Topic::Log, log_partition).records {
+        let place = LogPlace { offset: record.offset, timestamp_ms: Some(record.timestamp_ms) };
+        let entry = entry::decode(record.value.as_deref().unwrap_or_default(), &*detector());
+        for accepted in state.take_batch(vec![(place, entry)], 0, now).accepted {
+            let Accepted::Concluded(conclusion) = accepted else { continue };
+            let (place, outcome) = match conclusion {
+                Conclusion::Verdict(verdict) => (verdict.source.clone(), of_verdict(&verdict)),
+                Conclusion::DeadLetter(letter) => (letter.source.clone(), "dead letter".to_owned()),
+            };
+            let Place::Message { partition, offset, .. } = place else { panic!("pages come from a topic") };
+            outcomes.insert((u64::from(partition), offset), outcome);
+        }
+    }
+    outcomes
+}
+
+fn of_verdict(verdict: &Verdict) -> String {
+    let canonical = verdict.canonical_page_id.as_deref().unwrap_or_default();
+    format!("{} of {canonical}", verdict.kind.as_str())
+}

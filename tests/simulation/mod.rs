@@ -1,0 +1,109 @@
+//! The worker's own owner, writer, restore, standby, snapshots and fingerprint sessions over simulated brokers in
+//! simulated time: a seed decides on every delay, fault and crash, and gives the same run to the byte.
+//!
+//! ```text
+//! seed ─► Run ─► actors (the product's code, each on a stack of its own) ─► SimWorld (the ports)
+//!           └► events: crashes, rebalances, late requests, compaction …        └► Brokers
+//! ```
+//! Whenever the product asks the world for anything, it yields to the scheduler, which decides who goes on and what
+//! time it is. After a while of faults all is healed, the log is drained, and [`checks`] compares what a
+//! `read_committed` consumer sees with the log: one outcome a page, and the outcomes that the log gives.
+//!
+//! The brokers promise what Kafka promises, and no more: transaction markers arrive one after the other; a new
+//! leader may not know yet what was committed; a request may be lost, be answered into the void, or arrive long
+//! after its repetition was served. A [`Mistake`] built into the ports shows that a broken promise is found.
+
+mod brokers;
+mod checks;
+mod client;
+mod faults;
+mod fingerprint;
+mod reader;
+mod run;
+mod tests;
+mod world;
+
+/// A small generator, so that a seed is all it takes to see a run again.
+#[derive(Clone)]
+pub(crate) struct Rng(pub(crate) u64);
+
+impl Rng {
+    /// Some number below `bound`.
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        // SplitMix64: Steele, Lea and Flood, 2014.
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % bound.max(1)
+    }
+
+    /// True once in `n` times.
+    pub(crate) fn once_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+
+    /// One of `0..len`.
+    pub(crate) fn index(&mut self, len: usize) -> usize {
+        self.below(len as u64) as usize
+    }
+}
+
+/// Microseconds of simulated time.
+pub(crate) type Time = u64;
+
+/// A millisecond.
+pub(crate) const MS: Time = 1000;
+/// A second.
+pub(crate) const SECOND: Time = 1000 * MS;
+
+/// A mistake built into the ports or the brokers, to see that the checks find it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mistake {
+    /// Brokers serve producers of older epochs.
+    FencesNobody,
+    /// A new owner reads before it has fenced the old one.
+    ReadsBeforeFencing,
+    /// The offset is sent before the records are delivered, on a producer that goes on after a request of it was
+    /// repeated; and who is in doubt sees no records.
+    OffsetBeforeDeliveries,
+    /// A producer goes on after a request of it was repeated, and who is in doubt sees no records: what a late commit
+    /// breaks would be repaired otherwise.
+    SameProducerAfterRepetition,
+    /// The changelog's records go with the next transaction.
+    CommitBeforeChangelog,
+    /// A commit without an answer counts as committed.
+    TrustsLostAnswers,
+    /// The watermarks of the position record are not restored.
+    ForgetsWatermarks,
+    /// A restore leaves out a centroid.
+    LosesCentroid,
+    /// Log time is not restored.
+    ForgetsLogTime,
+    /// Tombstones count although their transaction was aborted.
+    AppliesAbortedTombstones,
+    /// A standby reads what is not committed.
+    StandbyAheadOfCommits,
+    /// The group's offset is not part of the transaction.
+    OffsetOutsideOfTransaction,
+    /// No offset is committed.
+    CommitsNoOffset,
+    /// A reader skips a record when it begins.
+    ReaderSkipsRecord,
+    /// What became of a transaction is read from records that were aborted, too.
+    DoubtReadsUncommitted,
+    /// Snapshots that are older than the changelog's tombstones are used.
+    SnapshotWithoutAge,
+    /// A producer's records are written twice when they are sent twice.
+    NoIdempotence,
+    /// Page offsets are committed when records are sent.
+    PageOffsetsBeforeDeliveries,
+    /// Log records name no predecessor.
+    NamesNoPredecessor,
+    /// A session goes on after a failed delivery.
+    SessionOutlivesFailure,
+    /// A reader of the changelog stops some records before its end.
+    RestoreEndsEarly,
+    /// A new producer commits what the old one has left open.
+    CommitsWhatWasLeftOpen,
+}

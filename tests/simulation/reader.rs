@@ -1,0 +1,208 @@
+//! A `read_committed` consumer of one partition.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use anyhow::bail;
+use prost::Message as _;
+use rdkafka::message::{Message, OwnedMessage, Timestamp};
+
+use super::brokers::{Status, Topic};
+use super::world::SimWorld;
+use super::{MS, Mistake, Time};
+use crate::changelog::POSITION_KEY;
+use crate::kafka::ports::{Reader, Step};
+use crate::proto;
+
+/// The simulation's topics are named as the default configuration names them.
+pub(crate) fn topic_of(name: &str) -> Topic {
+    match name {
+        "leitong.fingerprints" => Topic::Log,
+        "leitong.centroids" => Topic::Centroids,
+        "leitong.verdicts" => Topic::Verdicts,
+        _ => Topic::DeadLetters,
+    }
+}
+
+/// A reader of one process.
+pub(crate) struct SimReader {
+    world: SimWorld,
+    topic: Topic,
+    name: String,
+    partition: u32,
+    next: Cell<u64>,
+    /// It has said that it is at this end.
+    said_end: Cell<Option<u64>>,
+    /// Records since it began.
+    read: Cell<u64>,
+}
+
+impl SimReader {
+    pub(crate) fn new(world: &SimWorld, topic: &str, partition: u32) -> anyhow::Result<Self> {
+        Ok(Self {
+            world: world.clone(),
+            topic: topic_of(topic),
+            name: format!("{topic}[{partition}]"),
+            partition,
+            next: Cell::new(0),
+            said_end: Cell::new(None),
+            read: Cell::new(0),
+        })
+    }
+
+    fn reads_uncommitted(&self) -> bool {
+        match self.world.mistake {
+            Some(Mistake::StandbyAheadOfCommits) => self.topic == Topic::Centroids,
+            Some(Mistake::DoubtReadsUncommitted) => self.topic == Topic::Verdicts,
+            _ => false,
+        }
+    }
+
+    /// A broker that is asked may be away for a while.
+    fn ask(&self) -> anyhow::Result<()> {
+        if !self.world.sleep(self.world.latency()) {
+            bail!("this process is dead");
+        }
+        let fault = {
+            let shared = &mut *self.world.lock();
+            shared.faults.one_in > 0 && shared.rng.once_in(shared.faults.one_in * 4)
+        };
+        if fault {
+            self.world.sleep(200 * MS);
+            bail!("no answer about {}", self.name);
+        }
+        Ok(())
+    }
+
+    /// The next record that is there, if any, and the end of what may be read.
+    fn take(&self) -> anyhow::Result<(Option<OwnedMessage>, u64)> {
+        let shared = &mut *self.world.lock();
+        let now = shared.now;
+        let mistake = self.world.mistake;
+        let uncommitted = self.reads_uncommitted();
+        let partition = shared.brokers.partition(self.topic, self.partition);
+        if self.next.get() < partition.start {
+            bail!("offset {} of {} is out of range", self.next.get(), self.name);
+        }
+        let mut end = partition.end(now, !uncommitted);
+        if mistake == Some(Mistake::RestoreEndsEarly) && self.topic == Topic::Centroids {
+            end = end.saturating_sub(3);
+        }
+        let mut at = partition.find(self.next.get());
+        while let Some(record) = partition.records.get(at).filter(|record| record.offset < end) {
+            let tombstone = record.value.is_none() && self.topic == Topic::Centroids;
+            let seen = record.status == Status::Committed
+                || uncommitted
+                || (tombstone && mistake == Some(Mistake::AppliesAbortedTombstones));
+            self.next.set(record.offset + 1);
+            if seen && !self.sees_nothing() {
+                let value = record.value.clone().map(|value| self.mistaken(record.key.as_deref(), value));
+                let timestamp = Timestamp::CreateTime(record.timestamp_ms);
+                let message = OwnedMessage::new(
+                    value,
+                    record.key.clone(),
+                    String::new(),
+                    timestamp,
+                    self.partition as i32,
+                    record.offset as i64,
+                    None,
+                );
+                return Ok((Some(message), end));
+            }
+            at += 1;
+        }
+        self.next.set(self.next.get().max(end));
+        Ok((None, end))
+    }
+
+    /// Only who is in doubt reads the topics of outcomes.
+    fn sees_nothing(&self) -> bool {
+        let blind = [Mistake::OffsetBeforeDeliveries, Mistake::SameProducerAfterRepetition].map(Some);
+        blind.contains(&self.world.mistake) && matches!(self.topic, Topic::Verdicts | Topic::DeadLetters)
+    }
+
+    /// What mistakes make of a position record.
+    fn mistaken(&self, key: Option<&[u8]>, value: Vec<u8>) -> Vec<u8> {
+        let mistake = self.world.mistake;
+        if self.topic != Topic::Centroids || key != Some(POSITION_KEY) {
+            return value;
+        }
+        let mut position = proto::Position::decode(&*value).expect("a position");
+        match mistake {
+            Some(Mistake::ForgetsWatermarks) => position.watermarks.clear(),
+            Some(Mistake::ForgetsLogTime) => position.log_time_ms = None,
+            Some(Mistake::LosesCentroid) => {
+                position.centroid_count = position.centroid_count.saturating_sub(self.lost());
+            }
+            _ => return value,
+        }
+        position.encode_to_vec()
+    }
+
+    fn lost(&self) -> u64 {
+        u64::from(self.read.get() > 3)
+    }
+
+    fn skips(&self) -> bool {
+        match self.world.mistake {
+            Some(Mistake::ReaderSkipsRecord) => self.topic == Topic::Log && self.read.get() == 2,
+            Some(Mistake::LosesCentroid) => self.topic == Topic::Centroids && self.read.get() == 3,
+            _ => false,
+        }
+    }
+}
+
+impl Reader for SimReader {
+    fn begin(&self, offset: u64) -> anyhow::Result<()> {
+        self.next.set(offset);
+        self.said_end.set(None);
+        self.read.set(0);
+        Ok(())
+    }
+
+    fn next(&self, timeout: Duration) -> anyhow::Result<Step<impl Message>> {
+        let deadline = self.world.lock().now + timeout.as_micros() as Time;
+        loop {
+            let (message, end) = self.take()?;
+            if let Some(message) = message {
+                self.read.set(self.read.get() + 1);
+                if self.skips() {
+                    continue;
+                }
+                self.said_end.set(None);
+                return Ok(Step::Record(message));
+            }
+            // What comes from a broker takes its time.
+            if !self.world.sleep(self.world.latency()) {
+                bail!("this process is dead");
+            }
+            if self.said_end.get() != Some(end) {
+                self.said_end.set(Some(end));
+                return Ok(Step::End);
+            }
+            let now = self.world.lock().now;
+            if now >= deadline {
+                return Ok(Step::Nothing);
+            }
+            self.world.sleep((deadline - now).min(20 * MS));
+        }
+    }
+
+    fn bounds(&self) -> anyhow::Result<(u64, u64)> {
+        self.ask()?;
+        let shared = &mut *self.world.lock();
+        let now = shared.now;
+        let uncommitted = self.reads_uncommitted();
+        let partition = shared.brokers.partition(self.topic, self.partition);
+        Ok((partition.start, partition.end(now, !uncommitted)))
+    }
+
+    fn committed(&self) -> anyhow::Result<Option<u64>> {
+        self.ask()?;
+        Ok(self.world.lock().brokers.committed[self.partition as usize])
+    }
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+}

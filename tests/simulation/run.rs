@@ -1,0 +1,540 @@
+//! One run: actors and events in simulated time, a while of faults, then rest and the checks.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use generator::{Generator, Gn};
+
+use super::brokers::{Brokers, Topic};
+use super::client::VERDICT_PARTITIONS;
+use super::faults::Faults;
+use super::fingerprint::{self, Pages, Worker};
+use super::world::{Process, Shared, SimWorld, TOMBSTONE_RETENTION};
+use super::{MS, Mistake, Rng, SECOND, Time, checks};
+use crate::config::Config;
+use crate::telemetry::health::Health;
+use crate::worker::Accepted;
+use crate::worker::owner::{self, Owner};
+use crate::worker::role::{ClusterRole, RoleSettings};
+use crate::worker::stop::Stop;
+use crate::worker::{snapshots, standby};
+
+const SOURCE_PARTITIONS: usize = 3;
+const LOG_PARTITIONS: u32 = 2;
+/// Words of an actor's stack: a megabyte, of which little is ever touched.
+const STACK_WORDS: usize = 0x2_0000;
+/// Kafka's `transaction.timeout.ms`.
+const TRANSACTION_TIMEOUT: Time = 10 * SECOND;
+/// Processes alive at a time.
+const PROCESSES_MAX: usize = 3;
+/// For how long a revoked partition is waited for.
+const REVOKE_TIMEOUT: Time = 12 * SECOND;
+/// How long the drain may take when nothing goes wrong any more.
+const DRAIN_MAX: Time = 400 * SECOND;
+
+/// The product's code on a stack of its own.
+struct Actor {
+    code: Generator<'static, (), Time>,
+    wake: Time,
+}
+
+/// A process of the cluster role.
+struct Instance {
+    role: Arc<ClusterRole<SimWorld>>,
+    health: Arc<Health>,
+    stop: Stop,
+    /// By log partition, with the number of the actor.
+    owners: BTreeMap<u32, (Stop, u64)>,
+    /// Of all owners that there ever were.
+    stops: Vec<Stop>,
+}
+
+/// A partition on its way from one process to another.
+struct Move {
+    partition: u32,
+    actor: Option<u64>,
+    at_latest: Time,
+}
+
+/// What one run needs.
+pub(crate) struct Run {
+    shared: Arc<Mutex<Shared>>,
+    start: Instant,
+    rng: Rng,
+    mistake: Option<Mistake>,
+    standby: bool,
+    snapshots: bool,
+    records_max: usize,
+    folder: tempfile::TempDir,
+    actors: BTreeMap<u64, Actor>,
+    next_actor: u64,
+    instances: BTreeMap<usize, Instance>,
+    moves: Vec<Move>,
+    /// Owners that learn later that their partition is lost.
+    informed: Vec<(Time, Stop)>,
+    pages: Pages,
+    workers: Vec<Worker>,
+    source_owners: Vec<Option<usize>>,
+    leftovers: Vec<Vec<VecDeque<Vec<u8>>>>,
+    next_event: Time,
+}
+
+/// What a run came to.
+pub(crate) struct Outcome {
+    pub(crate) result: Result<(), String>,
+    pub(crate) steps: u64,
+    pub(crate) trace: Vec<String>,
+}
+
+/// Runs the seed for `seconds` of simulated faults.
+pub(crate) fn run(seed: u64, seconds: u64, mistake: Option<Mistake>, traced: bool) -> Outcome {
+    let mut run = Run::new(seed, mistake, traced);
+    let result = run.finish_after(seconds * SECOND);
+    for instance in run.instances.keys().copied().collect::<Vec<_>>() {
+        run.kill(instance);
+    }
+    let shared = run.lock();
+    Outcome { result, steps: shared.steps, trace: shared.trace.clone() }
+}
+
+impl Run {
+    fn new(seed: u64, mistake: Option<Mistake>, traced: bool) -> Self {
+        let mut rng = Rng(seed);
+        let faults = Faults { one_in: [0, 15, 40, 100][rng.index(4)] };
+        let shared = Shared {
+            now: 0,
+            rng: Rng(seed ^ 0x5eed),
+            steps: 0,
+            brokers: Brokers::new(LOG_PARTITIONS, VERDICT_PARTITIONS, mistake),
+            processes: Vec::new(),
+            late: Vec::new(),
+            faults,
+            trace: Vec::new(),
+            traced,
+        };
+        let memory = Path::new("/dev/shm");
+        let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+        Self {
+            shared: Arc::new(Mutex::new(shared)),
+            start: Instant::now(),
+            mistake,
+            standby: rng.once_in(2),
+            snapshots: rng.once_in(3),
+            records_max: 1 + rng.index(60),
+            rng,
+            folder: folder.expect("a folder"),
+            actors: BTreeMap::new(),
+            next_actor: 0,
+            instances: BTreeMap::new(),
+            moves: Vec::new(),
+            informed: Vec::new(),
+            pages: Pages { pages: vec![Vec::new(); SOURCE_PARTITIONS], committed: BTreeMap::new() },
+            workers: Vec::new(),
+            source_owners: vec![None; SOURCE_PARTITIONS],
+            leftovers: Vec::new(),
+            next_event: 0,
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Shared> {
+        self.shared.lock().expect("nothing panics while it has it")
+    }
+
+    fn now(&self) -> Time {
+        self.lock().now
+    }
+
+    fn finish_after(&mut self, faults: Time) -> Result<(), String> {
+        self.start_process();
+        self.start_process();
+        while self.now() < faults {
+            self.step();
+            if self.now() >= self.next_event {
+                self.event();
+                self.next_event = self.now() + self.rng.below(12 * MS);
+            }
+        }
+        self.heal();
+        let end = self.now() + DRAIN_MAX;
+        while !self.is_drained() {
+            if self.now() > end {
+                let reasons: Vec<_> =
+                    self.instances.values().flat_map(|instance| instance.health.not_ready()).collect();
+                let brokers = &self.lock().brokers;
+                let (committed, assigned) = (&brokers.committed, &brokers.assigned);
+                return Err(format!(
+                    "the log is not drained: committed {committed:?}, assigned to {assigned:?}; {reasons:?}"
+                ));
+            }
+            self.step();
+        }
+        checks::check(&mut self.lock().brokers, LOG_PARTITIONS, &self.pages.pages)
+    }
+
+    /// The next actor goes on, or time goes by until the next event.
+    fn step(&mut self) {
+        let next = self.actors.iter().min_by_key(|(number, actor)| (actor.wake, **number));
+        let (number, wake) = next.map_or((None, Time::MAX), |(number, actor)| (Some(*number), actor.wake));
+        let until = wake.min(self.next_event.max(self.now())).min(self.now() + 50 * MS);
+        self.advance(until);
+        self.finish_moves();
+        let Some(number) = number.filter(|_| wake <= until) else { return };
+        let now = self.now();
+        let actor = self.actors.get_mut(&number).expect("chosen above");
+        match actor.code.resume() {
+            Some(wake) if !actor.code.is_done() => actor.wake = wake.max(now),
+            _ => _ = self.actors.remove(&number),
+        }
+    }
+
+    /// Lets time go by for the brokers.
+    fn advance(&mut self, until: Time) {
+        let shared = &mut *self.lock();
+        shared.now = shared.now.max(until);
+        let now = shared.now;
+        shared.brokers.write_markers(now);
+        let (due, later) = std::mem::take(&mut shared.late).into_iter().partition(|late| late.at <= now);
+        shared.late = later;
+        let due: Vec<super::world::Late> = due;
+        for late in due {
+            shared.trace(|| format!("late: log {} epoch {}: {:?}", late.id, late.epoch, late.request));
+            let rng = &mut shared.rng;
+            shared.brokers.serve(late.id, late.epoch, &late.request, now, &mut || rng.below(30) * MS);
+        }
+        let rng = &mut shared.rng;
+        shared.brokers.expire(now, TRANSACTION_TIMEOUT, &mut || rng.below(30) * MS);
+    }
+
+    fn spawn(&mut self, code: impl FnOnce() + Send + 'static) -> u64 {
+        let number = self.next_actor;
+        self.next_actor += 1;
+        let code = Gn::<()>::new_opt(STACK_WORDS, move || {
+            code();
+            0
+        });
+        let wake = self.now();
+        self.actors.insert(number, Actor { code, wake });
+        number
+    }
+
+    fn start_process(&mut self) {
+        let process = {
+            let mut shared = self.lock();
+            shared.processes.push(Process { alive: true, frozen_until: 0 });
+            shared.processes.len() - 1
+        };
+        let mut config = Config { expiry: checks::expiry(), ..Config::default() };
+        config.kafka.standby = self.standby;
+        config.kafka.transaction.records_max = self.records_max;
+        config.kafka.transaction.linger_ms = 5;
+        if self.snapshots {
+            let machine = process % PROCESSES_MAX;
+            config.kafka.snapshots.dir = Some(self.folder.path().join(machine.to_string()));
+            config.kafka.snapshots.interval_s = 5;
+        }
+        let world =
+            SimWorld { shared: Arc::clone(&self.shared), process, start: self.start, mistake: self.mistake };
+        let settings = RoleSettings {
+            config: Arc::new(config),
+            detector: checks::detector(),
+            fingerprint_hash: 1,
+            log_partitions: LOG_PARTITIONS,
+            accepted: Accepted::default(),
+        };
+        let health = Arc::new(Health::default());
+        let stop = Stop::new();
+        let role = Arc::new(ClusterRole::new(world, settings, health.add("cluster"), stop.clone()));
+        if self.standby {
+            for partition in 0..LOG_PARTITIONS {
+                let (role, stop) = (Arc::clone(&role), stop.clone());
+                self.spawn(move || standby::follow(&role, partition, &stop));
+            }
+        }
+        if self.snapshots {
+            let (role, stop) = (Arc::clone(&role), stop.clone());
+            self.spawn(move || snapshots::run(&*role, || (0..LOG_PARTITIONS).collect(), &stop));
+        }
+        let instance = Instance { role, health, stop, owners: BTreeMap::new(), stops: Vec::new() };
+        self.instances.insert(process, instance);
+    }
+
+    /// `kill -9`.
+    fn kill(&mut self, process: usize) {
+        self.lock().processes[process].alive = false;
+        self.lock().trace(|| format!("process {process} is killed"));
+        let Some(instance) = self.instances.remove(&process) else { return };
+        // So that its code comes to an end; nothing that it does has any effect.
+        instance.stop.request();
+        instance.stops.iter().for_each(Stop::request);
+        let shared = &mut *self.lock();
+        for assigned in &mut shared.brokers.assigned {
+            if *assigned == Some(process) {
+                *assigned = None;
+            }
+        }
+    }
+
+    /// The group gives a partition to a process.
+    fn assign(&mut self, partition: u32, process: usize) {
+        self.lock().brokers.assigned[partition as usize] = Some(process);
+        self.lock().trace(|| format!("log {partition} is assigned to process {process}"));
+        let Some(instance) = self.instances.get_mut(&process) else { return };
+        instance.role.standby.own(partition);
+        let (role, stop) = (Arc::clone(&instance.role), Stop::new());
+        let owner = Owner::new(role, partition, stop.clone());
+        let actor = self.spawn(move || owner::run(&owner));
+        if let Some(instance) = self.instances.get_mut(&process) {
+            instance.stops.push(stop.clone());
+            instance.owners.insert(partition, (stop, actor));
+        }
+    }
+
+    /// The group takes a partition from whoever has it: in peace, or because that one seems dead.
+    fn revoke(&mut self, partition: u32, in_peace: bool) {
+        if self.moves.iter().any(|moving| moving.partition == partition) {
+            return;
+        }
+        let process = self.lock().brokers.assigned[partition as usize];
+        let owner = process.and_then(|process| self.instances.get_mut(&process)?.owners.remove(&partition));
+        let now = self.now();
+        match owner {
+            Some((stop, actor)) if in_peace => {
+                stop.request();
+                self.moves.push(Move { partition, actor: Some(actor), at_latest: now + REVOKE_TIMEOUT });
+            }
+            Some((stop, _)) => {
+                self.lock().brokers.assigned[partition as usize] = None;
+                // It goes on as a zombie until it hears of it.
+                self.informed.push((now + self.rng.below(8 * SECOND), stop));
+                let at_latest = now + self.rng.below(2 * SECOND);
+                self.moves.push(Move { partition, actor: None, at_latest });
+            }
+            None => self.moves.push(Move { partition, actor: None, at_latest: now }),
+        }
+    }
+
+    fn finish_moves(&mut self) {
+        let now = self.now();
+        for moving in std::mem::take(&mut self.moves) {
+            let ended = moving.actor.is_some_and(|actor| !self.actors.contains_key(&actor));
+            let alive: Vec<usize> = self.instances.keys().copied().collect();
+            if (ended || now >= moving.at_latest) && !alive.is_empty() {
+                let process = alive[self.rng.index(alive.len())];
+                self.assign(moving.partition, process);
+            } else {
+                self.moves.push(moving);
+            }
+        }
+        let (due, later) = std::mem::take(&mut self.informed).into_iter().partition(|(at, _)| *at <= now);
+        self.informed = later;
+        let due: Vec<(Time, Stop)> = due;
+        due.iter().for_each(|(_, stop)| stop.request());
+    }
+
+    /// Something happens.
+    fn event(&mut self) {
+        let now = self.now();
+        match self.rng.below(1000) {
+            0..300 => {
+                let partition = self.rng.index(SOURCE_PARTITIONS);
+                let gap = if self.rng.once_in(8) { 2 } else { 0 };
+                let pages = &mut self.pages.pages[partition];
+                pages.push(pages.last().map_or(0, |last| last + 1) + gap);
+            }
+            300..940 => self.fingerprint_event(now),
+            940..960 => self.rebalance_pages(),
+            960..970 => self.leftover_event(now),
+            970..976 => {
+                let partition = self.rng.below(u64::from(LOG_PARTITIONS)) as u32;
+                let in_peace = self.rng.once_in(2);
+                self.revoke(partition, in_peace);
+            }
+            976..980 => {
+                let alive: Vec<usize> = self.instances.keys().copied().collect();
+                if let Some(&process) = alive.get(self.rng.index(alive.len())) {
+                    self.kill(process);
+                }
+            }
+            980..986 => {
+                if self.instances.len() < PROCESSES_MAX {
+                    self.start_process();
+                }
+            }
+            986..989 => {
+                let frozen_until = now + self.rng.below(20 * SECOND);
+                let alive: Vec<usize> = self.instances.keys().copied().collect();
+                if let Some(&process) = alive.get(self.rng.index(alive.len())) {
+                    self.lock().processes[process].frozen_until = frozen_until;
+                }
+            }
+            989..994 => {
+                let partition = self.rng.below(u64::from(LOG_PARTITIONS)) as u32;
+                let shared = &mut *self.shared.lock().expect("nothing panics while it has it");
+                let centroids = shared.brokers.partition(Topic::Centroids, partition);
+                // The active segment is never compacted: what is open is in it.
+                let end = self.rng.below(centroids.end(now, true) + 1);
+                centroids.compact(end, now.saturating_sub(TOMBSTONE_RETENTION));
+            }
+            994..998 => {
+                // A leader is elected that knows only a part of what was committed.
+                let partition = self.rng.below(u64::from(LOG_PARTITIONS)) as u32;
+                let topic = if self.rng.once_in(3) { Topic::Log } else { Topic::Centroids };
+                let (back, until) = (self.rng.below(30), now + self.rng.below(20 * SECOND));
+                let shared = &mut *self.shared.lock().expect("nothing panics while it has it");
+                let partition = shared.brokers.partition(topic, partition);
+                let end = partition.next_offset.saturating_sub(back);
+                partition.elect(until, end);
+            }
+            _ => self.lose_worker(),
+        }
+        // What nobody owns is given to somebody.
+        for partition in 0..LOG_PARTITIONS {
+            let owner = self.lock().brokers.assigned[partition as usize];
+            if owner.is_none() && self.rng.once_in(100) {
+                self.revoke(partition, true);
+            }
+        }
+    }
+
+    fn fingerprint_event(&mut self, now: Time) {
+        let count = self.workers.len();
+        let chosen = self.rng.index(count);
+        let Some(worker) = self.workers.get_mut(chosen).filter(|worker| !worker.frozen) else { return };
+        let shared = &mut *self.shared.lock().expect("nothing panics while it has it");
+        let rng = &mut self.rng;
+        match rng.below(12) {
+            0..4 => worker.read(&mut self.pages, rng, self.mistake),
+            4..8 => worker.append(&mut shared.brokers, rng, now),
+            8..10 => worker.answer(),
+            10 => worker.commit(&mut self.pages),
+            _ => {
+                if rng.once_in(5) {
+                    worker.lose(&mut self.pages, &mut shared.brokers, rng, now, self.mistake);
+                }
+            }
+        }
+    }
+
+    /// The group gives a source partition to another worker, or a new one. Who had it may not know yet.
+    fn rebalance_pages(&mut self) {
+        let partition = self.rng.index(SOURCE_PARTITIONS);
+        if let Some(old) = self.source_owners[partition].take()
+            && let Some(worker) = self.workers.get_mut(old)
+        {
+            // A member that answers gives it back; a frozen one is only taken off the list.
+            if !worker.frozen {
+                if self.rng.once_in(2) {
+                    worker.commit(&mut self.pages);
+                }
+                worker.revoke(partition);
+            }
+        }
+        if self.workers.len() < 4 {
+            self.workers.push(Worker::new(LOG_PARTITIONS as usize));
+        }
+        let new = self.rng.index(self.workers.len());
+        if !self.workers[new].frozen {
+            self.workers[new].assign(partition, &self.pages);
+            self.source_owners[partition] = Some(new);
+        }
+    }
+
+    /// A worker of the fingerprint stage is killed or frozen. What it has sent may still arrive, long after.
+    fn lose_worker(&mut self) {
+        let count = self.workers.len();
+        let lost = self.rng.index(count);
+        let now = self.now();
+        let shared = Arc::clone(&self.shared);
+        let Some(worker) = self.workers.get_mut(lost) else { return };
+        if worker.frozen {
+            // It wakes up: some of what it had in flight is appended before it learns what it has lost.
+            let brokers = &mut shared.lock().expect("nothing panics while it has it").brokers;
+            for _ in 0..self.rng.below(6) {
+                worker.append(brokers, &mut self.rng, now);
+                worker.answer();
+            }
+            worker.frozen = false;
+            for (partition, owner) in self.source_owners.iter().enumerate() {
+                if *owner != Some(lost) {
+                    worker.revoke(partition);
+                }
+            }
+            return;
+        }
+        if self.rng.once_in(3) {
+            worker.frozen = true;
+            return;
+        }
+        let worker = std::mem::replace(worker, Worker::new(LOG_PARTITIONS as usize));
+        self.leftovers.push(worker.leftovers());
+        for owner in &mut self.source_owners {
+            if *owner == Some(lost) {
+                *owner = None;
+            }
+        }
+    }
+
+    fn leftover_event(&mut self, now: Time) {
+        let count = self.leftovers.len();
+        let chosen = self.rng.index(count);
+        let Some(leftovers) = self.leftovers.get_mut(chosen) else { return };
+        let log_partition = self.rng.index(leftovers.len());
+        if self.rng.once_in(4) {
+            leftovers[log_partition].clear();
+        } else if let Some(bytes) = leftovers[log_partition].pop_front() {
+            let brokers = &mut self.shared.lock().expect("nothing panics while it has it").brokers;
+            fingerprint::append(brokers, log_partition, bytes, &mut self.rng, now);
+        }
+        self.leftovers.retain(|leftovers| leftovers.iter().any(|queue| !queue.is_empty()));
+    }
+
+    /// No more faults: what is on its way arrives, one worker and one process each finish the work.
+    fn heal(&mut self) {
+        let now = self.now();
+        self.next_event = Time::MAX;
+        {
+            let mut shared = self.lock();
+            shared.faults = Faults::NONE;
+            shared.processes.iter_mut().for_each(|process| process.frozen_until = 0);
+        }
+        while !self.leftovers.is_empty() {
+            self.leftover_event(now);
+        }
+        for worker in std::mem::take(&mut self.workers) {
+            self.leftovers.push(worker.leftovers());
+        }
+        while !self.leftovers.is_empty() {
+            self.leftover_event(now);
+        }
+        let mut worker = Worker::new(LOG_PARTITIONS as usize);
+        (0..SOURCE_PARTITIONS).for_each(|partition| worker.assign(partition, &self.pages));
+        let count: usize = self.pages.pages.iter().map(Vec::len).sum();
+        for _ in 0..20 * count + 1000 {
+            let shared = &mut *self.shared.lock().expect("nothing panics while it has it");
+            worker.read(&mut self.pages, &mut self.rng, None);
+            worker.append(&mut shared.brokers, &mut self.rng, now);
+            worker.answer();
+            worker.commit(&mut self.pages);
+        }
+        if self.instances.is_empty() {
+            self.start_process();
+        }
+        for partition in 0..LOG_PARTITIONS {
+            if self.lock().brokers.assigned[partition as usize].is_none() {
+                self.revoke(partition, true);
+            }
+        }
+    }
+
+    fn is_drained(&self) -> bool {
+        let shared = &mut *self.lock();
+        shared.brokers.markers.is_empty()
+            && (0..LOG_PARTITIONS).all(|partition| {
+                let committed = shared.brokers.committed[partition as usize];
+                let log = &shared.brokers.partition(Topic::Log, partition).records;
+                log.last().is_none_or(|last| committed == Some(last.offset + 1))
+            })
+    }
+}

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Measures quality on the labelled pages of LEITONG_DATA, and writes the tables between the markers of a Markdown
+# file. `make quality` runs it.
+#
+# usage: tools/measure/quality.sh docs/quality.md
+#
+# LEITONG_LANGUAGES may name texts of other languages (JSON lines with `id`, `lang`, `text`) for the set `languages`.
+set -euo pipefail
+page=$1
+data=${LEITONG_DATA:-../shared/data}
+tools=$data/../tools
+[ -d "$data" ] || { echo "$data is not there: set LEITONG_DATA to the folder of labelled pages" >&2; exit 1; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# One row: verdicts on a set of pages, scored.
+verdicts() { # SET CONFIG...
+  local set=$1 file="$data/$1.jsonl.gz"
+  shift
+  target/release/leitong dedup "$@" --output "$work/verdicts.jsonl" "$file" 2>/dev/null
+  python3 "$tools/score_verdicts.py" "$file" "$work/verdicts.jsonl" | python3 -c '
+import json, sys
+s = json.load(sys.stdin)
+pages = s["new"] + s["dup"]
+false_share = 100 * s["false_duplicates"] / pages
+print("| `%s` | %.3f | %.3f | %.3f | %d of %d (%.1f %%) |" % (sys.argv[1], s["precision"], s["recall"], s["f1"], s["false_duplicates"], pages, false_share))
+' "$set"
+}
+
+# The same for pages that tools/measure/quality_sets.py made, with what was found by kind and by length of the original.
+changed() { # SET CONFIG...
+  local set=$1 file="$work/sets/$1.jsonl"
+  shift
+  target/release/leitong dedup "$@" --output "$work/verdicts.jsonl" "$file" 2>/dev/null
+  python3 tools/measure/quality_sets.py score --kinds "$file" "$work/verdicts.jsonl" > "$work/score.txt"
+  head -1 "$work/score.txt"
+  tail -n +2 "$work/score.txt" | sed "s/^    /$set, /" >> "$work/kinds.txt"
+}
+
+head='| pages | precision | recall | F1 | false duplicates |
+|---|---|---|---|---|'
+
+cat > "$work/mixed.toml" <<'TOML'
+# The setting of the paper with a well-mixed hash.
+[simhash]
+weight = "tf"
+[simhash.near]
+max_distance = 3
+candidates = "blocks"
+confirm = "none"
+TOML
+sed 's/max_distance = 3/max_distance = 7/; s/"tf"/"ln-tf"/' "$work/mixed.toml" > "$work/seven.toml"
+sed 's/max_distance = 3/max_distance = 9/; s/"tf"/"ln-tf"/' "$work/mixed.toml" > "$work/nine.toml"
+
+python3 tools/measure/quality_sets.py make "$data" "$work/sets" --part held-out \
+  ${LEITONG_LANGUAGES:+--languages "$LEITONG_LANGUAGES"}
+
+{
+  echo "### Default configuration"
+  echo
+  echo "$head"
+  for set in neardup_zh_lctt neardup_zh_xitu neardup_zh_fudan neardup_zh_script_pairs templates_zh shells_zh_coolshell; do
+    verdicts "$set"
+  done
+  for set in "$work"/sets/*.jsonl; do
+    changed "$(basename "$set" .jsonl)"
+  done
+  echo
+  echo "By kind of change, and by letters or language of the original:"
+  echo
+  echo "| set, kind | found | of | false duplicates |"
+  echo "|---|---|---|---|"
+  sed -E 's/^(.*): ([0-9]+) of ([0-9]+) found, ([0-9]+) false$/| \1 | \2 | \3 | \4 |/' "$work/kinds.txt"
+  for variant in \
+    "paper:The paper's setting (\`examples/simhash-paper.toml\`)" \
+    "mixed:The same with a well-mixed hash (XXH3)" \
+    "seven:XXH3, weight 1 + ln tf, distance 7, nothing that confirms" \
+    "nine:XXH3, weight 1 + ln tf, distance 9, nothing that confirms"; do
+    name=${variant%%:*}
+    config=$work/$name.toml
+    [ "$name" = paper ] && config=examples/simhash-paper.toml
+    echo
+    echo "### ${variant#*:}"
+    echo
+    echo "$head"
+    for set in neardup_zh_lctt neardup_zh_xitu neardup_zh_fudan; do
+      verdicts "$set" --config "$config"
+    done
+  done
+  echo
+  echo "### False matches per pair of unrelated texts"
+  echo
+  cargo bench --quiet --bench false_matches
+} | tee "$work/tables.md"
+
+python3 - "$page" "$work/tables.md" <<'PYTHON'
+import sys
+page, tables = (open(path, encoding="utf-8").read() for path in sys.argv[1:])
+begin, end = "<!-- measured: begin -->\n", "<!-- measured: end -->"
+before, rest = page.split(begin)
+_, after = rest.split(end)
+open(sys.argv[1], "w", encoding="utf-8").write(before + begin + "\n" + tables + "\n" + end + after)
+PYTHON
+echo "written into $page"
