@@ -65,10 +65,11 @@ fn text_and_clustering_only_compute() {
 }
 
 #[test]
-fn unsafe_code_is_in_one_place() {
+fn unsafe_code_is_where_librdkafka_is_asked_itself() {
     let offences = offences(&[""], &["unsafe"]);
-    let only = "kafka/topic_id.rs uses unsafe";
-    assert!(offences.len() == 1 && offences[0].ends_with(only), "{}", offences.join("\n"));
+    let known = ["kafka/headers.rs uses unsafe", "kafka/topic_id.rs uses unsafe"];
+    let is_known = |offence: &String| known.iter().any(|known| offence.ends_with(known));
+    assert!(offences.len() == known.len() && offences.iter().all(is_known), "{}", offences.join("\n"));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::fingerprint::secret::DigestHash;
 use crate::page::json::Rules;
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::pipeline::document;
-use crate::pipeline::fingerprint_stage::{FingerprintStage, read_page};
+use crate::pipeline::fingerprint_stage::{FingerprintStage, Workspace, read_page};
 use crate::record::timestamp::Timestamp;
 use crate::record::{LogRecord, Outcome};
 use crate::segment::{Segmenter, Terms};
@@ -49,65 +49,30 @@ pub struct StageFigures {
 pub fn measure(
     records: Vec<Record>,
     config: &Config,
-    half: &FingerprintStage,
+    fingerprint_stage: &FingerprintStage,
     segmenter: &Segmenter,
 ) -> StageFigures {
-    let detector = half.detector();
-    let rules = Rules { page_bytes_max: config.page.bytes_max, url_required: false };
+    let detector = fingerprint_stage.detector();
     let clusterer = Clusterer::new(detector.clone(), config.expiry.clone(), Position::default());
     let mut cluster_stage = ClusterStage::new(clusterer, detector.clone(), 0);
-    let mut workspace = half.workspace();
-    let mut terms = Terms::default();
-    let mut buffer = Vec::new();
+    let mut bench = PageBench {
+        config,
+        fingerprint_stage,
+        segmenter,
+        workspace: fingerprint_stage.workspace(),
+        terms: Terms::default(),
+        buffer: Vec::new(),
+    };
     let mut totals = [Duration::ZERO; STAGES.len()];
     let (mut pages, mut page_bytes, mut text_bytes) = (0, 0, 0);
     let mut hashes = Vec::new();
     for record in records {
-        let place = record.place.clone();
-        let mut times = [Duration::MAX; STAGES.len()];
-        let since = Instant::now();
-        let Ok(page) = read_page(record.payload, rules) else { continue };
-        times[0] = since.elapsed();
-        let LogRecord::Page(log_record) = half.process_page(place, page.clone(), &mut workspace).record
-        else {
-            continue;
-        };
-        let Outcome::Fingerprint(fingerprint) = &log_record.outcome else { continue };
-        if detector.name() == "simhash" {
-            hashes.push(simhash_of(fingerprint));
-        }
-        for round in 0..ROUNDS {
-            let mut since = Instant::now();
-            let mut done = |stage: usize| {
-                times[stage] = times[stage].min(since.elapsed());
-                since = Instant::now();
-            };
-            let Ok(reading) = document::read(&page, workspace.extractor(), &mut Work::unbounded()) else {
-                break;
-            };
-            done(1);
-            std::hint::black_box(text_digest(&reading.document, &DigestHash::default(), &mut buffer));
-            done(2);
-            segmenter.segment(&reading.document, &mut terms);
-            done(3);
-            std::hint::black_box(detector.fingerprint(&terms));
-            done(4);
-            if round == 0 {
-                // A second time it would be a duplicate of itself.
-                let conclusion =
-                    cluster_stage.conclude(LogRecord::Page(log_record.clone()), Timestamp::now());
-                done(5);
-                let Conclusion::Verdict(verdict) = &conclusion else { break };
-                std::hint::black_box(serde_json::to_vec(verdict).ok());
-                done(6);
-                text_bytes += reading.document.paragraphs.iter().map(|p| p.text.len()).sum::<usize>();
-            }
-        }
-        if times.iter().all(|time| *time < Duration::MAX) {
-            totals.iter_mut().zip(times).for_each(|(total, time)| *total += time);
-            pages += 1;
-            page_bytes += page.body.bytes();
-        }
+        let Some(timed) = bench.time(record, &mut cluster_stage) else { continue };
+        hashes.extend(timed.hash);
+        totals.iter_mut().zip(timed.times).for_each(|(total, time)| *total += time);
+        pages += 1;
+        page_bytes += timed.page_bytes;
+        text_bytes += timed.text_bytes;
     }
     let average = |sum: usize| sum as f64 / pages.max(1) as f64;
     let micros: Vec<(&str, f64)> = STAGES
@@ -122,5 +87,68 @@ pub fn measure(
         micros,
         micros_a_page,
         hashes,
+    }
+}
+
+/// What timing a page needs.
+struct PageBench<'a> {
+    config: &'a Config,
+    fingerprint_stage: &'a FingerprintStage,
+    segmenter: &'a Segmenter,
+    workspace: Workspace,
+    terms: Terms,
+    buffer: Vec<u8>,
+}
+
+/// The shortest times of one page.
+struct TimedPage {
+    times: [Duration; STAGES.len()],
+    page_bytes: usize,
+    text_bytes: usize,
+    /// Its SimHash, where the detector makes one.
+    hash: Option<u64>,
+}
+
+impl PageBench<'_> {
+    /// Takes a page through all stages, several times; none where one of them ends its way.
+    fn time(&mut self, record: Record, cluster_stage: &mut ClusterStage) -> Option<TimedPage> {
+        let detector = self.fingerprint_stage.detector();
+        let rules = Rules { page_bytes_max: self.config.page.bytes_max, url_required: false };
+        let place = record.place.clone();
+        let mut times = [Duration::MAX; STAGES.len()];
+        let since = Instant::now();
+        let page = read_page(record.payload, rules).ok()?;
+        times[0] = since.elapsed();
+        let fingerprinted = self.fingerprint_stage.process_page(place, page.clone(), &mut self.workspace);
+        let LogRecord::Page(log_record) = fingerprinted.record else { return None };
+        let Outcome::Fingerprint(fingerprint) = &log_record.outcome else { return None };
+        let hash = (detector.name() == "simhash").then(|| simhash_of(fingerprint));
+        let mut text_bytes = 0;
+        for round in 0..ROUNDS {
+            let mut since = Instant::now();
+            let mut done = |stage: usize| {
+                times[stage] = times[stage].min(since.elapsed());
+                since = Instant::now();
+            };
+            let reading = document::read(&page, self.workspace.extractor(), &mut Work::unbounded()).ok()?;
+            done(1);
+            std::hint::black_box(text_digest(&reading.document, &DigestHash::default(), &mut self.buffer));
+            done(2);
+            self.segmenter.segment(&reading.document, &mut self.terms);
+            done(3);
+            std::hint::black_box(detector.fingerprint(&self.terms));
+            done(4);
+            if round == 0 {
+                // A second time it would be a duplicate of itself.
+                let record = LogRecord::Page(log_record.clone());
+                let conclusion = cluster_stage.conclude(record, Timestamp::now());
+                done(5);
+                let Conclusion::Verdict(verdict) = &conclusion else { return None };
+                std::hint::black_box(serde_json::to_vec(verdict).ok());
+                done(6);
+                text_bytes = reading.document.paragraphs.iter().map(|p| p.text.len()).sum();
+            }
+        }
+        Some(TimedPage { times, page_bytes: page.body.bytes(), text_bytes, hash })
     }
 }

@@ -65,42 +65,55 @@ pub fn markdown(report: &Report) -> String {
         if report.labelled { ", labelled" } else { "" },
         report.seed
     );
+    recommendation(report, &mut out);
+    if report.labelled {
+        labelled_stream(report, &mut out);
+    }
+    cost(report, &mut out);
+    counts(report, &mut out);
+    recognised_after_change(report, &mut out);
+    false_duplicates(report, &mut out);
+    pairs(report, &mut out);
+    out
+}
+
+/// The head of a table with a row for each detector.
+fn head(out: &mut String, columns: &[&str]) {
+    let _ = writeln!(out, "| detector | {} |\n|---|{}", columns.join(" | "), "---|".repeat(columns.len()));
+}
+
+fn recommendation(report: &Report, out: &mut String) {
     let _ = writeln!(out, "### Recommendation\n\n{}\n", recommended(&report.recommendation));
     for why in &report.recommendation.why {
         let _ = writeln!(out, "* {why}");
     }
     out.push('\n');
-    let header = |out: &mut String, columns: &[String]| {
-        let _ =
-            writeln!(out, "| detector | {} |\n|---|{}", columns.join(" | "), "---|".repeat(columns.len()));
-    };
-    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-    if report.labelled {
-        out.push_str("### The labelled stream, with 95 % intervals\n\n");
-        header(
-            &mut out,
-            &names(&["precision", "recall", "F1", "wrong", "missed", "undecidable", "centroids"]),
+}
+
+fn labelled_stream(report: &Report, out: &mut String) {
+    out.push_str("### The labelled stream, with 95 % intervals\n\n");
+    head(out, &["precision", "recall", "F1", "wrong", "missed", "undecidable", "centroids"]);
+    for detector in &report.detectors {
+        let Some(score) = &detector.stream else { continue };
+        let _ = writeln!(
+            out,
+            "| `{}` | {} | {} | {} | {} | {} | {} | {} |",
+            detector.name,
+            interval(&score.precision),
+            interval(&score.recall),
+            interval(&score.f1),
+            score.wrong,
+            score.missed,
+            score.undecidable,
+            score.centroids
         );
-        for detector in &report.detectors {
-            if let Some(score) = &detector.stream {
-                let _ = writeln!(
-                    out,
-                    "| `{}` | {} | {} | {} | {} | {} | {} | {} |",
-                    detector.name,
-                    interval(&score.precision),
-                    interval(&score.recall),
-                    interval(&score.f1),
-                    score.wrong,
-                    score.missed,
-                    score.undecidable,
-                    score.centroids
-                );
-            }
-        }
-        out.push('\n');
     }
+    out.push('\n');
+}
+
+fn cost(report: &Report, out: &mut String) {
     out.push_str("### Cost of a fingerprint\n\n");
-    header(&mut out, &names(&["µs per 6 KB", "bytes", "pages judged"]));
+    head(out, &["µs per 6 KB", "bytes", "pages judged"]);
     for detector in &report.detectors {
         let _ = writeln!(
             out,
@@ -111,23 +124,26 @@ pub fn markdown(report: &Report) -> String {
             detector.judged * 100.0
         );
     }
-    counts(report, &mut out);
-    if let Some(first) = report.detectors.first().filter(|first| !first.recall.is_empty()) {
-        let _ = writeln!(out, "\n### Recognised after a change, in percent of {} texts\n", report.texts);
-        let columns: Vec<String> =
-            report.detectors.iter().map(|detector| format!("`{}`", detector.name)).collect();
-        let _ = writeln!(out, "| change | {} |\n|---|{}", columns.join(" | "), "---|".repeat(columns.len()));
-        for (at, recall) in first.recall.iter().enumerate() {
-            let of_each = report
-                .detectors
-                .iter()
-                .map(|detector| format!("{:.1}", detector.recall[at].recall.value * 100.0));
-            let _ = writeln!(out, "| {} | {} |", recall.condition, of_each.collect::<Vec<_>>().join(" | "));
-        }
+}
+
+/// Detectors are columns here.
+fn recognised_after_change(report: &Report, out: &mut String) {
+    let Some(first) = report.detectors.first().filter(|first| !first.recall.is_empty()) else { return };
+    let _ = writeln!(out, "\n### Recognised after a change, in percent of {} texts\n", report.texts);
+    let names: Vec<String> = report.detectors.iter().map(|detector| format!("`{}`", detector.name)).collect();
+    let _ = writeln!(out, "| change | {} |\n|---|{}", names.join(" | "), "---|".repeat(names.len()));
+    for (at, recall) in first.recall.iter().enumerate() {
+        let of_each = report
+            .detectors
+            .iter()
+            .map(|detector| format!("{:.1}", detector.recall[at].recall.value * 100.0));
+        let _ = writeln!(out, "| {} | {} |", recall.condition, of_each.collect::<Vec<_>>().join(" | "));
     }
+}
+
+fn false_duplicates(report: &Report, out: &mut String) {
     out.push_str("\n### Unrelated pairs called near, and false duplicates that come of it\n\n");
-    let columns = ["pairs", "wrong", "sharing a passage", "per pair", "1 M centroids", "10 M", "100 M"];
-    header(&mut out, &names(&columns));
+    head(out, &["pairs", "wrong", "sharing a passage", "per pair", "1 M centroids", "10 M", "100 M"]);
     for detector in &report.detectors {
         let found = &detector.false_matches;
         let FalseMatches { pairs, wrong, sharing_a_passage, per_pair, is_bound, .. } = found;
@@ -140,11 +156,11 @@ pub fn markdown(report: &Report) -> String {
         );
     }
     out.push_str("\n–: too few pairs to say; nothing was wrong in any of them.\n");
+}
+
+fn pairs(report: &Report, out: &mut String) {
     let _ = writeln!(out, "\n### Pairs: {}\n", report.related_pairs);
-    header(
-        &mut out,
-        &names(&["related", "near", "unrelated", "near", "best threshold by F1", "precision", "recall"]),
-    );
+    head(out, &["related", "near", "unrelated", "near", "best threshold by F1", "precision", "recall"]);
     for detector in &report.detectors {
         let Distances { related, unrelated, near_related, near_unrelated, .. } = &detector.distances;
         let best = best_threshold(&detector.distances);
@@ -159,7 +175,6 @@ pub fn markdown(report: &Report) -> String {
             best.recall
         );
     }
-    out
 }
 
 /// In one line.

@@ -197,6 +197,14 @@ pub fn partition_reader(config: &KafkaConfig) -> ClientConfig {
     client
 }
 
+/// Reads what no transaction has committed, too.
+#[must_use]
+pub fn uncommitted_reader(config: &KafkaConfig) -> ClientConfig {
+    let mut client = partition_reader(config);
+    client.set("isolation.level", "read_uncommitted");
+    client
+}
+
 /// Sends the log's records: at least once, in order.
 #[must_use]
 pub fn log_producer(config: &KafkaConfig) -> ClientConfig {

@@ -4,30 +4,28 @@
 //! lost is dropped without a commit. Rebalances ([`super::assignments`]) run inside [`PageConsumer::poll`], on the caller's
 //! thread. Memory: a message that is held holds the broker's whole answer, at most 1 MB a partition.
 
-use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Once};
+use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
-use rdkafka::message::{BorrowedHeaders, BorrowedMessage, Header, Headers, Message as _};
+use rdkafka::message::{BorrowedMessage, Message as _};
 
 use super::assignments::{PagesContext, commit};
 use super::page_session::Shared;
 use crate::kafka::client;
 use crate::kafka::config::KafkaConfig;
 use crate::kafka::events::ClientEvents;
+use crate::kafka::headers;
 use crate::kafka::identity::TopicWatch;
 use crate::kafka::page_message::Message;
 use crate::log::identity::TopicId;
 use crate::log::session::AssignmentId;
-use crate::record::HEADERS_LEFT_OUT;
 use crate::record::timestamp::Timestamp;
 use crate::record::{Place, Received};
 use crate::telemetry::health::StageHealth;
-use crate::telemetry::metrics;
 
 /// A record that was read under an assignment.
 pub struct Assigned<'a> {
@@ -48,9 +46,8 @@ impl Assigned<'_> {
     /// Bytes of memory that the message holds, roughly.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        let headers = self.message.headers().map_or(0, |headers| {
-            let all = (0..headers.count()).filter_map(|at| readable_header(headers, at));
-            all.map(|header| header.key.len() + header.value.map_or(0, <[u8]>::len) + 64).sum()
+        let headers = self.message.headers().map_or(0, |all| {
+            headers::all(all).map(|(name, value)| name.len() + value.map_or(0, <[u8]>::len) + 64).sum()
         });
         self.message.payload_len() + self.message.key_len() + headers + size_of::<Self>()
     }
@@ -58,18 +55,10 @@ impl Assigned<'_> {
     /// The message. Its value stays where the client has received it; key and headers are copied.
     #[must_use]
     pub fn message(&self) -> Message<'_> {
-        let headers = self.message.headers().map_or_else(Vec::new, |headers| {
-            let all = (0..headers.count()).filter_map(|at| readable_header(headers, at));
-            let mut all: Vec<_> =
-                all.map(|header| (header.key.to_owned(), header.value.map(<[u8]>::to_vec))).collect();
-            let unreadable = headers.count() - all.len();
-            if unreadable > 0 {
-                metrics::headers_unreadable(unreadable);
-                // As a header, it goes with the others into a dead letter.
-                let told = format!("{unreadable} whose names are not UTF-8; they stand at {}", self.place);
-                all.push((HEADERS_LEFT_OUT.to_owned(), Some(told.into_bytes())));
-            }
-            all
+        let headers = self.message.headers().map_or_else(Vec::new, |all| {
+            let owned =
+                |(name, value): (Cow<'_, str>, Option<&[u8]>)| (name.into_owned(), value.map(<[u8]>::to_vec));
+            headers::all(all).map(owned).collect()
         });
         // A record without a time counts as read now; a repetition may say otherwise, and the first one in the log
         // decides.
@@ -83,33 +72,6 @@ impl Assigned<'_> {
         };
         Message { value: self.message.payload(), received: Box::new(received) }
     }
-}
-
-thread_local! {
-    /// This thread reads a header, and knows what to do when that panics.
-    static READING_HEADER: Cell<bool> = const { Cell::new(false) };
-}
-
-/// A header; none where its name is not UTF-8, on which rdkafka panics: it has no function that gives the bytes. The panic is
-/// caught here, and [`quiet_header_panics`] keeps it off standard error.
-fn readable_header(headers: &BorrowedHeaders, at: usize) -> Option<Header<'_, &[u8]>> {
-    READING_HEADER.set(true);
-    let header = catch_unwind(AssertUnwindSafe(|| headers.get(at))).ok();
-    READING_HEADER.set(false);
-    header
-}
-
-/// Has the panic hook say nothing of panics that [`readable_header`] catches; of all others it says what it did before.
-fn quiet_header_panics() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let loud = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |panic| {
-            if !READING_HEADER.get() {
-                loud(panic);
-            }
-        }));
-    });
 }
 
 /// Where a page stands, as its log record says it.
@@ -147,7 +109,6 @@ impl PageConsumer {
         topics: &Arc<TopicWatch>,
         health: &Arc<StageHealth>,
     ) -> anyhow::Result<Self> {
-        quiet_header_panics();
         let topic: Arc<str> = config.topics.pages.as_str().into();
         let context = PagesContext {
             events: ClientEvents::new("pages")

@@ -35,6 +35,15 @@ impl PartitionReader {
         let consumer = client::create(&client::partition_reader(config), events)?;
         Ok(Self { consumer, topic: topic.to_owned(), partition: i32::try_from(partition)? })
     }
+
+    /// A reader of what is not committed, too.
+    ///
+    /// # Errors
+    /// The client cannot be made.
+    pub fn uncommitted(config: &KafkaConfig, topic: &str, partition: u32) -> anyhow::Result<Self> {
+        let consumer = client::create(&client::uncommitted_reader(config), ClientEvents::new("reader"))?;
+        Ok(Self { consumer, topic: topic.to_owned(), partition: i32::try_from(partition)? })
+    }
 }
 
 impl Reader for PartitionReader {

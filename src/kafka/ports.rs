@@ -4,8 +4,10 @@
 use std::time::Duration;
 
 use rdkafka::error::RDKafkaErrorCode;
-use rdkafka::message::{Message, OwnedHeaders};
+use rdkafka::message::{Headers, Message, OwnedHeaders};
 use thiserror::Error;
+
+use super::log_origin::{LOG_ORIGIN, LogOrigin};
 
 /// How long one step of reading waits.
 const READ_STEP: Duration = Duration::from_millis(100);
@@ -96,6 +98,8 @@ pub(crate) trait Record {
     fn key(&self) -> Option<&[u8]>;
     /// Its value.
     fn value(&self) -> Option<&[u8]>;
+    /// The record of the log that it comes from, if it says so.
+    fn origin(&self) -> Option<LogOrigin>;
 }
 
 impl<M: Message> Record for M {
@@ -109,6 +113,12 @@ impl<M: Message> Record for M {
 
     fn value(&self) -> Option<&[u8]> {
         self.payload()
+    }
+
+    fn origin(&self) -> Option<LogOrigin> {
+        // The last one is ours: those before it came with the page.
+        let ours = self.headers()?.iter().filter(|header| header.key == LOG_ORIGIN).last()?;
+        std::str::from_utf8(ours.value?).ok()?.parse().ok()
     }
 }
 
@@ -203,6 +213,12 @@ pub(crate) trait TransactionClient {
     /// # Errors
     /// [`RequestError`]; then it may have been committed nevertheless.
     fn commit(&self) -> Result<(), RequestError>;
+
+    /// Gives up all that was sent since [`Self::begin`].
+    ///
+    /// # Errors
+    /// [`RequestError`].
+    fn abort(&self) -> Result<(), RequestError>;
 
     /// Why a request of this epoch might still be under way, though it was answered or given up: a connection
     /// broke or a request timed out since [`Self::init_transactions`]. None: nothing of that kind happened.

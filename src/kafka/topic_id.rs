@@ -1,5 +1,5 @@
 //! The ids of topics, as a broker says them. rdkafka does not wrap this question of librdkafka's (`DescribeTopics`),
-//! so it is put here in its own terms: **the only unsafe code of the project** (`tests/purity.rs`).
+//! so it is put here in its own terms: unsafe code, as in `headers.rs` and nowhere else (`tests/purity.rs`).
 //!
 //! Invariants: every object that librdkafka hands out is owned by one of the guards below, which gives it back once,
 //! also where an error ends the function early; nothing borrowed from an answer outlives it.

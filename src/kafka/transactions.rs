@@ -235,6 +235,10 @@ impl TransactionClient for KafkaTransactions {
         result.map_err(|error| self.explain(&error))
     }
 
+    fn abort(&self) -> Result<(), RequestError> {
+        self.producer.abort_transaction(Timeout::Never).map_err(|error| self.explain(&error))
+    }
+
     fn disturbance(&self) -> Option<String> {
         self.producer.poll(EVENTS);
         self.state.lock().disturbance.clone()

@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::{io, thread};
 
 use anyhow::Context;
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use crate::config::PipelineConfig;
 use crate::record::timestamp::Timestamp;
@@ -57,11 +57,11 @@ struct InFlight {
 /// The first error of any stage.
 pub fn run<S: Sink>(
     config: &PipelineConfig,
-    mut source: Box<dyn Source>,
+    source: Box<dyn Source>,
     fingerprint_stage: &FingerprintStage,
     mut cluster_stage: ClusterStage,
     mut sink: S,
-    mut observe: impl FnMut(&Fingerprinted) + Send,
+    observe: impl FnMut(&Fingerprinted) + Send,
 ) -> anyhow::Result<(ClusterStage, S, Box<dyn Source>)> {
     let budget = Budget::new(config.queue_pages, config.queue_bytes);
     let (in_flight, in_order) = mpsc::channel::<InFlight>(config.queue_pages);
@@ -75,51 +75,12 @@ pub fn run<S: Sink>(
             &Arc::default(),
             FingerprintStage::process,
         )?;
-        let reading = scope.spawn(move || -> io::Result<Box<dyn Source>> {
-            loop {
-                let mut batch = Vec::new();
-                let more = source.read_batch(&mut batch, BATCH_BYTES)?;
-                if !batch.is_empty() {
-                    let bytes = batch.iter().map(Record::bytes).sum();
-                    let permit = budget.acquire(batch.len(), bytes);
-                    let results = cpu.submit(batch);
-                    if in_flight.blocking_send(InFlight { results, permit }).is_err() {
-                        break; // the cluster thread has stopped, and says why
-                    }
-                }
-                if !more {
-                    break;
-                }
-            }
-            Ok(source)
+        let reading = scope.spawn(move || read(source, &budget, &cpu, &in_flight));
+        // Both ends are moved in, so that they are gone when this thread ends and its neighbours stop as well.
+        let clustering = scope.spawn(move || {
+            decide_in_order(in_order, &to_sink, &mut cluster_stage, observe).map(|()| cluster_stage)
         });
-        let clustering = scope.spawn(|| -> anyhow::Result<ClusterStage> {
-            // Moved in, so that both ends are gone when this thread ends and its neighbours stop as well.
-            let (to_sink, mut in_order) = (to_sink, in_order);
-            while let Some(InFlight { results, permit }) = in_order.blocking_recv() {
-                let results = results.wait()?;
-                let now = Timestamp::now();
-                results.iter().for_each(&mut observe);
-                let records = results.into_iter().map(|fingerprinted| fingerprinted.record).collect();
-                let conclusions = cluster_stage.conclude_batch(records, now);
-                drop(permit);
-                if to_sink.blocking_send(conclusions).is_err() {
-                    break; // the sink thread has stopped, and says why
-                }
-            }
-            Ok(cluster_stage)
-        });
-        let writing = scope.spawn(|| -> anyhow::Result<S> {
-            let mut concluded = concluded;
-            while let Some(conclusions) = concluded.blocking_recv() {
-                sink.write(conclusions)?;
-                if concluded.is_empty() {
-                    sink.flush()?;
-                }
-            }
-            sink.flush()?;
-            Ok(sink)
-        });
+        let writing = scope.spawn(move || write(concluded, &mut sink).map(|()| sink));
         let (reading, clustering, writing) = (join(reading), join(clustering), join(writing));
         // A stage stops quietly when its neighbour is gone: what matters is who left with an error.
         let sink = writing?;
@@ -127,6 +88,64 @@ pub fn run<S: Sink>(
         let source = reading.context("cannot read on")?;
         Ok((cluster_stage, sink, source))
     })
+}
+
+/// Reads batches, and hands each to the CPU stages; gives the source back.
+fn read(
+    mut source: Box<dyn Source>,
+    budget: &Budget,
+    cpu: &CpuStages<Record>,
+    in_flight: &Sender<InFlight>,
+) -> io::Result<Box<dyn Source>> {
+    loop {
+        let mut batch = Vec::new();
+        let more = source.read_batch(&mut batch, BATCH_BYTES)?;
+        if !batch.is_empty() {
+            let bytes = batch.iter().map(Record::bytes).sum();
+            let permit = budget.acquire(batch.len(), bytes);
+            let results = cpu.submit(batch);
+            if in_flight.blocking_send(InFlight { results, permit }).is_err() {
+                break; // the cluster thread has stopped, and says why
+            }
+        }
+        if !more {
+            break;
+        }
+    }
+    Ok(source)
+}
+
+/// Decides on batches in the order in which they were read.
+fn decide_in_order(
+    mut in_order: Receiver<InFlight>,
+    to_sink: &Sender<Vec<Conclusion>>,
+    cluster_stage: &mut ClusterStage,
+    mut observe: impl FnMut(&Fingerprinted),
+) -> anyhow::Result<()> {
+    while let Some(InFlight { results, permit }) = in_order.blocking_recv() {
+        let results = results.wait()?;
+        let now = Timestamp::now();
+        results.iter().for_each(&mut observe);
+        let records = results.into_iter().map(|fingerprinted| fingerprinted.record).collect();
+        let conclusions = cluster_stage.conclude_batch(records, now);
+        drop(permit);
+        if to_sink.blocking_send(conclusions).is_err() {
+            break; // the sink thread has stopped, and says why
+        }
+    }
+    Ok(())
+}
+
+/// Writes conclusions, and flushes whenever there are no more for now.
+fn write(mut concluded: Receiver<Vec<Conclusion>>, sink: &mut impl Sink) -> anyhow::Result<()> {
+    while let Some(conclusions) = concluded.blocking_recv() {
+        sink.write(conclusions)?;
+        if concluded.is_empty() {
+            sink.flush()?;
+        }
+    }
+    sink.flush()?;
+    Ok(())
 }
 
 fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {

@@ -40,12 +40,6 @@ pub const ALL: &[Metric] = &[
     metric("leitong_pages_read_total", "counter", "", "Messages of the page topic read"),
     metric("leitong_page_bytes_read_total", "counter", "", "Bytes of their values"),
     metric(
-        "leitong_headers_unreadable_total",
-        "counter",
-        "",
-        "Headers of page messages that are left out since their names are not UTF-8",
-    ),
-    metric(
         "leitong_pages_lost_total",
         "counter",
         "",
@@ -109,6 +103,12 @@ pub const ALL: &[Metric] = &[
         "counter",
         "",
         "Transactional producers given up after a broken connection or a time-out, so that nothing late counts",
+    ),
+    metric(
+        "leitong_transactions_unended_total",
+        "counter",
+        "",
+        "Transactions that brokers had ended without telling all partitions, and that were ended there by the next owner",
     ),
     metric(
         "leitong_verdict_delay_seconds",
@@ -244,11 +244,6 @@ pub fn markdown() -> String {
 pub fn pages_read(pages: usize, bytes: usize) {
     counter!("leitong_pages_read_total").increment(pages as u64);
     counter!("leitong_page_bytes_read_total").increment(bytes as u64);
-}
-
-/// Headers whose names cannot be read.
-pub fn headers_unreadable(headers: usize) {
-    counter!("leitong_headers_unreadable_total").increment(headers as u64);
 }
 
 /// Pages that were gone before they were read.
@@ -390,6 +385,11 @@ pub fn transaction(committed: bool, time: Duration) {
 /// A transactional producer was given up because a request of it may still arrive.
 pub fn producer_replaced() {
     counter!("leitong_producers_replaced_total").increment(1);
+}
+
+/// A transaction was ended where brokers had not told a partition that it has ended.
+pub fn unended_transaction() {
+    counter!("leitong_transactions_unended_total").increment(1);
 }
 
 /// Time from a page's timestamp to its committed verdict.

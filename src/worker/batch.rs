@@ -13,6 +13,7 @@ use thiserror::Error;
 
 use super::owner::{Owner, Trouble};
 use super::ports::World;
+use crate::kafka::log_origin::LogOrigin;
 use crate::kafka::partition_reader::place;
 use crate::kafka::ports::{Reader, Step};
 use crate::log::LogPlace;
@@ -140,12 +141,13 @@ impl Batch {
         }
         let config = &owner.config().kafka;
         let mut outputs = owner.outputs(state, state.next_offset());
-        let log_times: Vec<_> = part.records.iter().map(|(_, entry)| log_time(entry)).collect();
+        let origins: Vec<_> = part.records.iter().map(|(at, entry)| (at.offset, log_time(entry))).collect();
         let decided = state.take_batch(part.records, config.epoch, owner.role.world.timestamp());
-        for (accepted, log_time) in decided.accepted.into_iter().zip(log_times) {
+        for (accepted, (offset, log_time)) in decided.accepted.into_iter().zip(origins) {
             match accepted {
                 Accepted::Concluded(conclusion) => {
-                    outputs.push(conclusion, log_time, config).map_err(anyhow::Error::from)?;
+                    let of = LogOrigin { partition: owner.partition, offset };
+                    outputs.push(conclusion, of, log_time, config).map_err(anyhow::Error::from)?;
                 }
                 Accepted::Dropped(why, _) => metrics::dropped(why),
             }

@@ -10,6 +10,7 @@ use super::stop::Stop;
 use crate::config::Config;
 use crate::kafka::client::ClientError;
 use crate::kafka::identity::TopicWatch;
+use crate::kafka::open_ranges::{OpenRange, OutputEnds};
 use crate::kafka::partition_reader::PartitionReader;
 use crate::kafka::topics::Topics;
 use crate::kafka::transactions::KafkaTransactions;
@@ -43,6 +44,18 @@ impl<C: ConsumerContext + 'static> World for KafkaWorld<C> {
 
     fn reader(&self, topic: &str, partition: u32) -> anyhow::Result<PartitionReader> {
         PartitionReader::new(&self.config.kafka, topic, partition)
+    }
+
+    fn uncommitted_reader(&self, topic: &str, partition: u32) -> anyhow::Result<PartitionReader> {
+        PartitionReader::uncommitted(&self.config.kafka, topic, partition)
+    }
+
+    fn outputs(&self, log_partition: u32) -> anyhow::Result<Vec<(String, u32)>> {
+        OutputEnds::new(&self.config.kafka)?.outputs(log_partition)
+    }
+
+    fn open_ranges(&self, log_partition: u32) -> anyhow::Result<Vec<OpenRange>> {
+        OutputEnds::new(&self.config.kafka)?.open_ranges(log_partition)
     }
 
     fn transactions(&self, log_partition: u32) -> Result<KafkaTransactions, ClientError> {

@@ -27,6 +27,7 @@ pub(crate) mod standby;
 mod startup;
 pub mod stop;
 mod transaction;
+mod unended;
 mod writer;
 
 use std::sync::Arc;
@@ -112,30 +113,31 @@ pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<(
         "worker starts"
     );
     let topics = &Arc::new(topics);
+    let (config, stage, stop) = (&config, &stage, &stop);
     thread::scope(|scope| {
         scope.spawn(|| topics.run(|time| stop.wait(time)));
         let fingerprint = watch_fingerprint.map(|watch| {
-            let (config, stage, stop) = (&config, &stage, &stop);
-            scope.spawn(move || {
-                let result = fingerprint::run(config, stage, log_partitions, topics, &watch, stop);
-                // One stage alone is not what the operator asked for.
-                stop.request();
-                result
-            })
+            let stage_of_worker =
+                move || fingerprint::run(config, stage, log_partitions, topics, &watch, stop);
+            scope.spawn(move || stop_after(stop, stage_of_worker))
         });
         let cluster = watch_cluster.map(|watch| {
-            let (config, stage, stop) = (&config, &stage, &stop);
-            scope.spawn(move || {
-                let result = cluster::run(config, stage, log_partitions, accepted, topics, &watch, stop);
-                stop.request();
-                result
-            })
+            let stage_of_worker =
+                move || cluster::run(config, stage, log_partitions, accepted, topics, &watch, stop);
+            scope.spawn(move || stop_after(stop, stage_of_worker))
         });
         for stage in [fingerprint, cluster].into_iter().flatten() {
             stage.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         }
         Ok(())
     })
+}
+
+/// Runs a stage to its end, and then stops the other one: one stage alone is not what the operator asked for.
+fn stop_after(stop: &Stop, stage: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
+    let result = stage();
+    stop.request();
+    result
 }
 
 fn serve_admin_port(

@@ -7,6 +7,7 @@ use crate::changelog::{ChangelogRecord, POSITION_KEY};
 use crate::kafka::config::KafkaConfig;
 use crate::kafka::config::VerdictFormat;
 use crate::kafka::dead_letter;
+use crate::kafka::log_origin::LogOrigin;
 use crate::record::timestamp::Timestamp;
 use crate::telemetry::metrics::Outcome;
 use crate::verdict::Conclusion;
@@ -51,13 +52,14 @@ pub(crate) enum To {
 }
 
 impl Outputs {
-    /// Adds what came of one record of the log; `log_time` is the page's.
+    /// Adds what came of the record `of` the log; `log_time` is the page's.
     ///
     /// # Errors
     /// A verdict that cannot be written as JSON: a bug.
     pub(crate) fn push(
         &mut self,
         conclusion: Conclusion,
+        of: LogOrigin,
         log_time: Option<Timestamp>,
         config: &KafkaConfig,
     ) -> serde_json::Result<()> {
@@ -75,6 +77,7 @@ impl Outputs {
                 for (name, value) in &carried.headers {
                     headers = headers.insert(Header { key: name, value: value.as_deref() });
                 }
+                let headers = of.add_to(headers);
                 OutputRecord {
                     to: To::Verdicts,
                     key: Some(carried.key.unwrap_or_else(|| page_id.into_bytes())),
@@ -87,11 +90,11 @@ impl Outputs {
                 let without = dead_letter::is_without_value(&letter);
                 OutputRecord {
                     to: To::DeadLetters,
-                    headers: dead_letter::headers(&letter, &config.app, without),
+                    headers: of.add_to(dead_letter::headers(&letter, &config.app, without)),
                     headers_without_value: letter
                         .raw
                         .is_some()
-                        .then(|| dead_letter::headers(&letter, &config.app, true)),
+                        .then(|| of.add_to(dead_letter::headers(&letter, &config.app, true))),
                     key: letter.received.as_ref().and_then(|received| received.key.clone()),
                     value: letter.raw,
                 }

@@ -22,6 +22,7 @@ use super::restore::{Restore, Table, TableReplica};
 use super::role::ClusterRole;
 use super::stop::Stop;
 use super::transaction::{TransactionError, TransactionalProducer};
+use super::unended;
 use super::writer::Writer;
 use crate::changelog::restore::Restoration;
 use crate::config::Config;
@@ -182,8 +183,8 @@ impl<W: World> Owner<W> {
 
     /// Serves the partition from taking over to the stop; what it leaves for the standby.
     fn serve(&self, history: &mut History) -> Result<Option<TableReplica>, Trouble> {
-        let producer = self.take_over()?;
         let reader = self.role.world.reader(&self.config().kafka.topics.fingerprints, self.partition)?;
+        let producer = self.take_over(&reader)?;
         let Table { mut state, reset, changelog_next, committed } =
             match self.restore(&reader, history.damaged + 1)? {
                 Restore::Table(table) => table,
@@ -263,9 +264,12 @@ impl<W: World> Owner<W> {
         }
     }
 
-    pub(super) fn take_over(&self) -> Result<TransactionalProducer<W::Client>, Trouble> {
+    /// Takes the transactional id of the partition, and ends all that its last owner has left open.
+    pub(super) fn take_over(&self, log: &W::Reader) -> Result<TransactionalProducer<W::Client>, Trouble> {
         let client = self.role.world.transactions(self.partition).map_err(TransactionError::from)?;
-        Ok(TransactionalProducer::take_over(client, self.partition, || self.stop.is_requested())?)
+        let producer = TransactionalProducer::take_over(client, self.partition, || self.stop.is_requested())?;
+        unended::end(self, log, &producer)?;
+        Ok(producer)
     }
 
     pub(super) fn outputs(&self, state: &LogPartition, first_log_offset: u64) -> Outputs {

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use super::stop::Stop;
 use crate::kafka::client::ClientError;
+use crate::kafka::open_ranges::OpenRange;
 use crate::kafka::ports::{Reader, TransactionClient};
 use crate::log::identity::{Replaced, TopicIds};
 use crate::record::timestamp::Timestamp;
@@ -32,6 +33,24 @@ pub(crate) trait World: Send + Sync + 'static {
     /// # Errors
     /// The client cannot be made.
     fn reader(&self, topic: &str, partition: u32) -> anyhow::Result<Self::Reader>;
+
+    /// The same for what is not committed, too.
+    ///
+    /// # Errors
+    /// The client cannot be made.
+    fn uncommitted_reader(&self, topic: &str, partition: u32) -> anyhow::Result<Self::Reader>;
+
+    /// Topic and partition of all that the owner of `log_partition` writes to.
+    ///
+    /// # Errors
+    /// No answer.
+    fn outputs(&self, log_partition: u32) -> anyhow::Result<Vec<(String, u32)>>;
+
+    /// Where the outputs of the owner of `log_partition` hold records of open transactions.
+    ///
+    /// # Errors
+    /// No answer.
+    fn open_ranges(&self, log_partition: u32) -> anyhow::Result<Vec<OpenRange>>;
 
     /// A client under the transactional id of `log_partition`, which has not fenced anybody yet.
     ///

@@ -19,7 +19,14 @@ const OFFSETS_BACK: u64 = 1000;
 /// # Errors
 /// No answer.
 pub(super) fn last(config: &Config, partition: u32) -> anyhow::Result<Option<proto::Position>> {
-    let reader = PartitionReader::new(&config.kafka, &config.kafka.topics.centroids, partition)?;
+    last_of(&PartitionReader::new(&config.kafka, &config.kafka.topics.centroids, partition)?)
+}
+
+/// The same of a partition that is at hand.
+///
+/// # Errors
+/// No answer.
+pub(super) fn last_of(reader: &impl Reader) -> anyhow::Result<Option<proto::Position>> {
     let (start, end) = reader.bounds()?;
     let mut back = OFFSETS_BACK;
     loop {

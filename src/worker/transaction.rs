@@ -6,7 +6,7 @@
 //! The offset comes last, so a transaction that moves it holds every record; a commit that strikes a
 //! transaction half-written can then never count as the whole.
 //!
-//! There is no abort here. Whatever fails, the client is thrown away and a new one is made under the same
+//! There is no abort here but that of `unended.rs`. Whatever fails, the client is thrown away and a new one is made under the same
 //! transactional id: `init_transactions` ends what the old one left, by committing it if its commit had been
 //! decided, else by aborting it, and fences everything of it that is still on its way. That is one path for
 //! errors, time-outs and crashes alike. A client that was disturbed, though its commit succeeded, is thrown
@@ -114,6 +114,46 @@ impl<C: TransactionClient> TransactionalProducer<C> {
         self.client.commit()?;
         let delivered = changelog_last.and_then(|at| self.client.delivered().get(at).copied().flatten());
         Ok(delivered.map(|delivered| delivered.offset + 1))
+    }
+
+    /// Commits a position record and an offset that were decided to be committed, and are not visible.
+    ///
+    /// # Errors
+    /// As for [`Self::commit`].
+    pub(super) fn commit_again(
+        &self,
+        position: Option<Outgoing<'_>>,
+        offset: u64,
+        group: &C::Group,
+    ) -> Result<(), TransactionError> {
+        self.client.begin()?;
+        if let Some(record) = position {
+            self.client.send(&record)?;
+            self.client.flush()?;
+        }
+        self.client.send_offset(self.log_partition, offset, group)?;
+        Ok(self.client.commit()?)
+    }
+
+    /// Aborts a transaction of these records and, with `group`, of the group's offset; and with it all that is still open of
+    /// this transactional id where they go. Once they are delivered, leaders know all that was committed before them.
+    ///
+    /// # Errors
+    /// As for [`Self::commit`].
+    pub(super) fn abort_again<'a>(
+        &self,
+        records: impl Iterator<Item = Outgoing<'a>>,
+        group: Option<&C::Group>,
+    ) -> Result<(), TransactionError> {
+        self.client.begin()?;
+        for record in records {
+            self.client.send(&record)?;
+        }
+        self.client.flush()?;
+        if let Some(group) = group {
+            self.client.send_offset(self.log_partition, 0, group)?;
+        }
+        Ok(self.client.abort()?)
     }
 
     /// Where the records of the last transaction stand, as in [`TransactionClient::delivered`].

@@ -124,7 +124,7 @@ impl<'a, W: World> Writer<'a, W> {
                     return Err(Trouble::Transient(anyhow::anyhow!("stopped")));
                 }
                 // Fences the one before, so that what came of it cannot change any more.
-                self.producer = Some(owner.take_over()?);
+                self.producer = Some(owner.take_over(self.reader)?);
                 let fate = doubt::resolve(owner, self.reader, self.committed, parts, &delivered)?;
                 Ok((fate == Fate::Committed, took))
             }
@@ -148,7 +148,7 @@ impl<'a, W: World> Writer<'a, W> {
     /// member of the group commit any partition's offset: so one that has gone on must not be overtaken by what it has
     /// done already. Once all others are fenced, the committed offset tells.
     fn take_over_again(&self) -> Result<TransactionalProducer<W::Client>, Trouble> {
-        let producer = self.owner.take_over()?;
+        let producer = self.owner.take_over(self.reader)?;
         match self.reader.committed()? {
             committed if committed == self.committed => Ok(producer),
             committed => Err(doubt::other_owner(committed)),

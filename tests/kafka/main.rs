@@ -25,3 +25,4 @@ mod snapshots;
 mod standby;
 mod state;
 mod storm;
+mod unended;

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::broker::topics::Row;
-use crate::broker::worker::Installation;
+use crate::broker::worker::{Installation, Worker};
 use crate::broker::{Brokers, bootstrap, pause, wait_until};
 use crate::common::article;
 
@@ -161,4 +161,40 @@ fn secrets_stay_secret() {
     for run in [failed, misspelt, wrong] {
         assert!(!format!("{}{}", run.stdout, run.stderr).contains(secret), "{}", run.stderr);
     }
+}
+
+/// Two installations with one name and other topics take the transactional ids from each other without end. Both must say
+/// so, and be not ready; each goes on, exactly once, when the other is away.
+#[test]
+fn two_installations_with_one_name_say_so() {
+    let first = Installation::new(&bootstrap(), "one-name", "");
+    let second = Installation::new(&bootstrap(), "other-name", "");
+    let text = std::fs::read_to_string(second.config()).expect("a configuration");
+    let (own, taken) = (format!("app = \"{}\"", second.app), format!("app = \"{}\"", first.app));
+    std::fs::write(second.config(), text.replace(&own, &taken)).expect("written");
+    let workers = [&first, &second].map(|installation| installation.worker(&[]));
+    let rows = pages(6000);
+    let mut parts = rows.chunks(60);
+    let mut written = 0;
+    let says_so = |worker: &Worker| {
+        let (code, why) = worker.get("/readyz").unwrap_or_default();
+        code == 503 && why.contains("is there a second installation with kafka.app")
+    };
+    wait_until("both suspect a second installation", 120, || {
+        if let Some(part) = parts.next() {
+            first.produce(part);
+            second.produce(part);
+            written += part.len();
+        }
+        workers.iter().all(says_so)
+    });
+    let [mut one, mut two] = workers;
+    assert_eq!(two.terminate(30), 0, "{}", two.log());
+    first.wait_for_verdicts(written, 120);
+    assert_eq!(one.terminate(30), 0, "{}", one.log());
+    first.assert_exactly_once(&rows[..written]);
+    let mut two = second.worker(&[]);
+    second.wait_for_verdicts(written, 120);
+    assert_eq!(two.terminate(30), 0, "{}", two.log());
+    second.assert_exactly_once(&rows[..written]);
 }

@@ -1,8 +1,8 @@
 //! What brokers keep, and what they promise of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Mistake, Time};
+use super::{MS, Mistake, Time};
 
 /// A topic that transactions write to, or the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,8 +20,14 @@ pub(crate) enum Target {
     Offsets,
 }
 
-/// Key and value of a record.
-pub(crate) type Message = (Option<Vec<u8>>, Option<Vec<u8>>);
+/// A record that is sent.
+#[derive(Debug, Clone)]
+pub(crate) struct Message {
+    pub(crate) key: Option<Vec<u8>>,
+    pub(crate) value: Option<Vec<u8>>,
+    /// What its header says of the record of the log that it comes from.
+    pub(crate) origin: Option<String>,
+}
 
 /// Whether a record counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +44,7 @@ pub(crate) struct Stored {
     pub(crate) offset: u64,
     pub(crate) key: Option<Vec<u8>>,
     pub(crate) value: Option<Vec<u8>>,
+    pub(crate) origin: Option<String>,
     pub(crate) timestamp_ms: i64,
     pub(crate) status: Status,
     /// The number of its transaction; none in the log.
@@ -51,6 +58,8 @@ pub(crate) struct Partition {
     pub(crate) records: Vec<Stored>,
     pub(crate) next_offset: u64,
     pub(crate) start: u64,
+    /// Offsets of the records of open transactions.
+    open: BTreeSet<u64>,
     /// A new leader knows no more than this high watermark until that time.
     stale: Option<(Time, u64)>,
     /// Records before this offset were compacted, which a replica does with what it knows to be committed only: no
@@ -61,6 +70,9 @@ pub(crate) struct Partition {
 impl Partition {
     pub(crate) fn append(&mut self, record: Stored) -> u64 {
         let offset = self.next_offset;
+        if matches!(record.status, Status::Open(_)) {
+            self.open.insert(offset);
+        }
         self.records.push(Stored { offset, ..record });
         self.next_offset += 1;
         offset
@@ -80,14 +92,17 @@ impl Partition {
         if !committed_only {
             return high;
         }
-        let open = self.records.iter().rev().take_while(|record| record.status != Status::Committed);
-        let first = open.filter(|record| matches!(record.status, Status::Open(_))).last();
-        first.map_or(high, |record| record.offset.min(high))
+        self.open.first().map_or(high, |open| high.min(*open))
     }
 
     /// A leader is elected that knows only this high watermark until then, or a higher one if compaction shows that it must.
     pub(crate) fn elect(&mut self, until: Time, high_watermark: u64) {
         self.stale = Some((until, high_watermark.max(self.compacted)));
+    }
+
+    /// Whether its leader does not know all that was committed.
+    pub(crate) fn is_stale(&self, now: Time) -> bool {
+        self.stale.is_some_and(|(until, _)| now < until)
     }
 
     /// Whether the transaction that wrote `record` goes on at `end` or behind it.
@@ -103,11 +118,17 @@ impl Partition {
         self.records.partition_point(|record| record.offset < offset)
     }
 
-    fn mark(&mut self, transaction: u64, committed: bool) {
+    /// Ends what is open of the producer `id`: of an earlier transaction as well, if its marker never came.
+    fn mark(&mut self, id: usize, committed: bool) {
         let status = if committed { Status::Committed } else { Status::Aborted };
-        for record in &mut self.records {
-            if record.status == Status::Open(transaction) {
+        for offset in self.open.clone() {
+            let at = self.find(offset);
+            let Some(record) = self.records.get_mut(at).filter(|record| record.offset == offset) else {
+                continue;
+            };
+            if matches!(record.status, Status::Open(number) if producer_of(number) == id) {
                 record.status = status;
+                self.open.remove(&offset);
             }
         }
         self.next_offset += 1; // the marker
@@ -131,6 +152,26 @@ impl Partition {
     }
 }
 
+/// The number of a producer's transaction.
+fn number_of(id: usize, transaction: u64) -> u64 {
+    transaction * 1000 + id as u64
+}
+
+/// The producer of a transaction.
+fn producer_of(number: u64) -> usize {
+    (number % 1000) as usize
+}
+
+/// Which markers never come, since their partition has no leader when the transaction ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Forgotten {
+    None,
+    /// Some of those of aborted transactions.
+    Aborts,
+    /// Some of those of the changelog and of the group's offsets.
+    PositionsAndOffsets,
+}
+
 /// Where a transactional id is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -150,6 +191,8 @@ pub(crate) struct Coordinator {
     number: u64,
     targets: Vec<Target>,
     pending_offset: Option<u64>,
+    /// The group's offset is not known, since the marker of a transaction that held one never came.
+    hidden_offset: bool,
     last_ended: Option<bool>,
     began: Time,
     /// By target and epoch: what was appended, by sequence number.
@@ -173,7 +216,9 @@ pub(crate) enum Request {
         offset: u64,
         process: usize,
     },
-    EndTxn,
+    EndTxn {
+        commit: bool,
+    },
 }
 
 /// What a broker answers.
@@ -198,6 +243,7 @@ pub(crate) struct Brokers {
     pub(crate) assigned: Vec<Option<usize>>,
     /// Markers on their way: when, which coordinator, which target.
     pub(crate) markers: Vec<(Time, usize, Target)>,
+    pub(crate) forgotten: Forgotten,
     pub(crate) mistake: Option<Mistake>,
 }
 
@@ -218,6 +264,7 @@ impl Brokers {
             number: 0,
             targets: Vec::new(),
             pending_offset: None,
+            hidden_offset: false,
             last_ended: None,
             began: 0,
             appended: BTreeMap::new(),
@@ -228,6 +275,7 @@ impl Brokers {
             committed: vec![None; log_partitions as usize],
             assigned: vec![None; log_partitions as usize],
             markers: Vec::new(),
+            forgotten: Forgotten::None,
             mistake,
         }
     }
@@ -276,14 +324,14 @@ impl Brokers {
                 }
                 Reply::Done
             }
-            Request::EndTxn => match coordinator.state {
+            Request::EndTxn { commit } => match coordinator.state {
                 State::Ongoing => {
-                    self.end(id, true, now, delay);
+                    self.end(id, *commit, now, delay);
                     Reply::Done
                 }
-                State::Prepared { commit: true } => Reply::Concurrent,
-                State::Empty if coordinator.last_ended == Some(true) => Reply::Done,
-                _ => Reply::Invalid("no transaction to commit"),
+                State::Prepared { commit: decided } if decided == *commit => Reply::Concurrent,
+                State::Empty if coordinator.last_ended == Some(*commit) => Reply::Done,
+                _ => Reply::Invalid("no transaction to end in this way"),
             },
         }
     }
@@ -330,17 +378,19 @@ impl Brokers {
         if coordinator.state != State::Ongoing || !is_part {
             return Reply::Invalid("the partition is not part of a transaction");
         }
-        let number = coordinator.number * 1000 + id as u64;
+        let number = number_of(id, coordinator.number);
         let (status, transaction) = (Status::Open(number), Some(number));
         let partition = self.partitions.get_mut(&place).expect("a partition of the simulation");
+        // All copies have it, so the leader knows by now what was committed.
+        partition.stale = None;
         let new: Vec<u64> = records
             .iter()
-            .map(|(key, value)| {
-                let (key, value) = (key.clone(), value.clone());
+            .map(|Message { key, value, origin }| {
                 partition.append(Stored {
                     offset: 0,
-                    key,
-                    value,
+                    key: key.clone(),
+                    value: value.clone(),
+                    origin: origin.clone(),
                     timestamp_ms: 0,
                     status,
                     transaction,
@@ -356,8 +406,23 @@ impl Brokers {
     fn end(&mut self, id: usize, commit: bool, now: Time, delay: &mut dyn FnMut() -> Time) {
         let coordinator = &mut self.coordinators[id];
         coordinator.state = State::Prepared { commit };
-        let targets = coordinator.targets.clone();
-        self.markers.extend(targets.into_iter().map(|target| (now + delay(), id, target)));
+        for target in coordinator.targets.clone() {
+            let at = now + delay();
+            let may_be_forgotten = match self.forgotten {
+                Forgotten::None => false,
+                Forgotten::Aborts => !commit,
+                Forgotten::PositionsAndOffsets => {
+                    matches!(target, Target::Offsets | Target::Topic(Topic::Centroids, _))
+                }
+            };
+            // The delays are drawn at random, so this is half of them.
+            if may_be_forgotten && at % (2 * MS) < MS {
+                coordinator.hidden_offset |=
+                    target == Target::Offsets && coordinator.pending_offset.is_some();
+            } else {
+                self.markers.push((at, id, target));
+            }
+        }
         self.settle(id);
     }
 
@@ -367,9 +432,9 @@ impl Brokers {
             let (_, id, target) = self.markers.swap_remove(at);
             let coordinator = &mut self.coordinators[id];
             let State::Prepared { commit } = coordinator.state else { continue };
-            let number = coordinator.number * 1000 + id as u64;
             match target {
                 Target::Offsets => {
+                    coordinator.hidden_offset = false;
                     if let Some(offset) = coordinator.pending_offset.take()
                         && commit
                     {
@@ -378,11 +443,29 @@ impl Brokers {
                 }
                 Target::Topic(topic, partition) => {
                     let partition = self.partitions.get_mut(&(topic, partition));
-                    partition.expect("a partition of the simulation").mark(number, commit);
+                    partition.expect("a partition of the simulation").mark(id, commit);
                 }
             }
             self.settle(id);
         }
+    }
+
+    /// What the group has committed; none where an open transaction hides it.
+    pub(crate) fn committed(&self, log_partition: usize) -> Option<Option<u64>> {
+        (!self.coordinators[log_partition].hidden_offset).then_some(self.committed[log_partition])
+    }
+
+    /// The cluster breaks down at the worst moment: transactions that hold an offset are decided to be committed, and some
+    /// of their markers never come.
+    pub(crate) fn break_down(&mut self, now: Time, delay: &mut dyn FnMut() -> Time) {
+        self.forgotten = Forgotten::PositionsAndOffsets;
+        for id in 0..self.coordinators.len() {
+            let coordinator = &self.coordinators[id];
+            if coordinator.state == State::Ongoing && coordinator.pending_offset.is_some() {
+                self.end(id, true, now, delay);
+            }
+        }
+        self.forgotten = Forgotten::None;
     }
 
     /// A transaction whose markers are all written has ended.

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use rdkafka::message::Headers;
+use rdkafka::message::{Headers, OwnedHeaders};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::brokers::{Message, Reply, Request, Target, Topic};
@@ -12,6 +12,7 @@ use super::faults::Fault;
 use super::reader::topic_of;
 use super::world::{Late, SimWorld};
 use super::{MS, Mistake};
+use crate::kafka::log_origin::LOG_ORIGIN;
 use crate::kafka::ports::{Delivered, Outgoing, RequestError, TransactionClient};
 
 /// Partitions of the verdict topic.
@@ -94,7 +95,7 @@ impl SimClient {
         let now = shared.now;
         let rng = &mut shared.rng;
         let mut serve = || {
-            let mut delay = || rng.below(30) * MS;
+            let mut delay = || rng.below(30 * MS);
             shared.brokers.serve(id, epoch, request, now, &mut delay)
         };
         match fault {
@@ -162,13 +163,19 @@ fn place_of(record: &Outgoing<'_>) -> String {
     format!("{}@{}", value("__connect.errors.partition"), value("__connect.errors.offset"))
 }
 
+/// What the header of an outcome says of the record of the log that it comes from.
+fn origin_of(headers: &OwnedHeaders) -> Option<String> {
+    let header = headers.iter().filter(|header| header.key == LOG_ORIGIN).last()?;
+    Some(String::from_utf8_lossy(header.value?).into_owned())
+}
+
 fn request_name(request: &Request) -> &'static str {
     match request {
         Request::InitProducerId => "InitProducerId",
         Request::AddPartitions(_) => "AddPartitionsToTxn",
         Request::Produce { .. } => "Produce",
         Request::TxnOffsetCommit { .. } => "TxnOffsetCommit",
-        Request::EndTxn => "EndTxn",
+        Request::EndTxn { .. } => "EndTxn",
     }
 }
 
@@ -220,7 +227,8 @@ impl TransactionClient for SimClient {
             Topic::DeadLetters => Some(place_of(record).into_bytes()),
             _ => record.key.cloned(),
         };
-        let message = (key, record.value.cloned());
+        let origin = record.headers.and_then(origin_of);
+        let message = Message { key, value: record.value.cloned(), origin };
         if topic == Topic::Centroids && self.world.mistake == Some(Mistake::CommitBeforeChangelog) {
             state.kept.push((usize::MAX, (topic, partition), message));
         } else {
@@ -251,7 +259,7 @@ impl TransactionClient for SimClient {
     }
 
     fn commit(&self) -> Result<(), RequestError> {
-        let result = self.call(&Request::EndTxn).map(drop);
+        let result = self.call(&Request::EndTxn { commit: true }).map(drop);
         match (&result, self.world.mistake) {
             (Err(RequestError::Retriable(_)), Some(Mistake::TrustsLostAnswers)) => Ok(()),
             _ if self.state.borrow().disturbance.is_some()
@@ -261,6 +269,10 @@ impl TransactionClient for SimClient {
             }
             _ => result,
         }
+    }
+
+    fn abort(&self) -> Result<(), RequestError> {
+        self.call(&Request::EndTxn { commit: false }).map(drop)
     }
 
     fn disturbance(&self) -> Option<String> {

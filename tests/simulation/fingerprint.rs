@@ -25,6 +25,7 @@ pub(crate) fn append(brokers: &mut Brokers, log_partition: usize, bytes: Vec<u8>
         log.next_offset += rng.below(3);
     }
     log.append(Stored {
+        origin: None,
         offset: 0,
         key: None,
         value: Some(bytes),

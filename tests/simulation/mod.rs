@@ -106,4 +106,6 @@ pub(crate) enum Mistake {
     RestoreEndsEarly,
     /// A new producer commits what the old one has left open.
     CommitsWhatWasLeftOpen,
+    /// A new owner does not see what brokers have left open of a transaction that they say has ended.
+    OverlooksOpenRecords,
 }

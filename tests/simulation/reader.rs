@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use anyhow::bail;
 use prost::Message as _;
-use rdkafka::message::{Message, OwnedMessage, Timestamp};
+use rdkafka::message::{Header, Message, OwnedHeaders, OwnedMessage, Timestamp};
 
 use super::brokers::{Status, Topic};
 use super::world::SimWorld;
 use super::{MS, Mistake, Time};
 use crate::changelog::POSITION_KEY;
+use crate::kafka::log_origin::LOG_ORIGIN;
+use crate::kafka::open_ranges::OpenRange;
 use crate::kafka::ports::{Reader, Step};
 use crate::proto;
 
@@ -24,6 +26,52 @@ pub(crate) fn topic_of(name: &str) -> Topic {
     }
 }
 
+/// The name of a topic.
+fn name_of(topic: Topic) -> &'static str {
+    match topic {
+        Topic::Log => "leitong.fingerprints",
+        Topic::Centroids => "leitong.centroids",
+        Topic::Verdicts => "leitong.verdicts",
+        Topic::DeadLetters => "leitong.dead-letters",
+    }
+}
+
+/// Topic and partition of all that an owner writes to.
+pub(crate) fn outputs(world: &SimWorld, log_partition: u32) -> Vec<(String, u32)> {
+    let shared = world.lock();
+    let all = shared.brokers.partitions.keys();
+    let written = all.filter(|(topic, partition)| match topic {
+        Topic::Log => false,
+        Topic::Centroids => *partition == log_partition,
+        Topic::Verdicts | Topic::DeadLetters => true,
+    });
+    written.map(|(topic, partition)| (name_of(*topic).to_owned(), *partition)).collect()
+}
+
+/// Where they hold records of open transactions.
+pub(crate) fn open_ranges(world: &SimWorld, log_partition: u32) -> anyhow::Result<Vec<OpenRange>> {
+    let mut ranges = Vec::new();
+    if world.mistake == Some(Mistake::OverlooksOpenRecords) {
+        return Ok(ranges);
+    }
+    for (topic, partition) in outputs(world, log_partition) {
+        {
+            let shared = &mut *world.lock();
+            let now = shared.now;
+            // Asked where a partition ends, a leader does not answer until it knows (KIP-207).
+            if shared.brokers.partition(topic_of(&topic), partition).is_stale(now) {
+                bail!("the leader of {topic}[{partition}] does not know yet where it ends");
+            }
+        }
+        let (_, to) = SimReader::uncommitted(world, &topic, partition)?.bounds()?;
+        let (_, from) = SimReader::new(world, &topic, partition)?.bounds()?;
+        if from < to {
+            ranges.push(OpenRange { topic, partition, from, to });
+        }
+    }
+    Ok(ranges)
+}
+
 /// A reader of one process.
 pub(crate) struct SimReader {
     world: SimWorld,
@@ -35,6 +83,8 @@ pub(crate) struct SimReader {
     said_end: Cell<Option<u64>>,
     /// Records since it began.
     read: Cell<u64>,
+    /// What is not committed is seen as well.
+    uncommitted: bool,
 }
 
 impl SimReader {
@@ -47,11 +97,17 @@ impl SimReader {
             next: Cell::new(0),
             said_end: Cell::new(None),
             read: Cell::new(0),
+            uncommitted: false,
         })
+    }
+
+    pub(crate) fn uncommitted(world: &SimWorld, topic: &str, partition: u32) -> anyhow::Result<Self> {
+        Ok(Self { uncommitted: true, ..Self::new(world, topic, partition)? })
     }
 
     fn reads_uncommitted(&self) -> bool {
         match self.world.mistake {
+            _ if self.uncommitted => true,
             Some(Mistake::StandbyAheadOfCommits) => self.topic == Topic::Centroids,
             Some(Mistake::DoubtReadsUncommitted) => self.topic == Topic::Verdicts,
             _ => false,
@@ -105,7 +161,9 @@ impl SimReader {
                     timestamp,
                     self.partition as i32,
                     record.offset as i64,
-                    None,
+                    record.origin.as_deref().map(|origin| {
+                        OwnedHeaders::new().insert(Header { key: LOG_ORIGIN, value: Some(origin) })
+                    }),
                 );
                 return Ok((Some(message), end));
             }
@@ -199,7 +257,8 @@ impl Reader for SimReader {
 
     fn committed(&self) -> anyhow::Result<Option<u64>> {
         self.ask()?;
-        Ok(self.world.lock().brokers.committed[self.partition as usize])
+        let committed = self.world.lock().brokers.committed(self.partition as usize);
+        committed.ok_or_else(|| anyhow::anyhow!("the committed offset of {} is not known", self.name))
     }
 
     fn name(&self) -> String {

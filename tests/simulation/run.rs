@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use generator::{Generator, Gn};
 
-use super::brokers::{Brokers, Topic};
+use super::brokers::{Brokers, Forgotten, Topic};
 use super::client::VERDICT_PARTITIONS;
 use super::faults::Faults;
 use super::fingerprint::{self, Pages, Worker};
@@ -201,10 +201,10 @@ impl Run {
         for late in due {
             shared.trace(|| format!("late: log {} epoch {}: {:?}", late.id, late.epoch, late.request));
             let rng = &mut shared.rng;
-            shared.brokers.serve(late.id, late.epoch, &late.request, now, &mut || rng.below(30) * MS);
+            shared.brokers.serve(late.id, late.epoch, &late.request, now, &mut || rng.below(30 * MS));
         }
         let rng = &mut shared.rng;
-        shared.brokers.expire(now, TRANSACTION_TIMEOUT, &mut || rng.below(30) * MS);
+        shared.brokers.expire(now, TRANSACTION_TIMEOUT, &mut || rng.below(30 * MS));
     }
 
     fn spawn(&mut self, code: impl FnOnce() + Send + 'static) -> u64 {
@@ -387,6 +387,11 @@ impl Run {
                 let end = partition.next_offset.saturating_sub(back);
                 partition.elect(until, end);
             }
+            998 => {
+                // Partitions have no leader for a while.
+                let forgotten = if self.rng.once_in(3) { Forgotten::Aborts } else { Forgotten::None };
+                self.lock().brokers.forgotten = forgotten;
+            }
             _ => self.lose_worker(),
         }
         // What nobody owns is given to somebody.
@@ -494,6 +499,19 @@ impl Run {
     fn heal(&mut self) {
         let now = self.now();
         self.next_event = Time::MAX;
+        self.lock().brokers.forgotten = Forgotten::None;
+        if self.rng.once_in(3) {
+            // One last time, everything breaks down at once.
+            self.instances
+                .keys()
+                .copied()
+                .collect::<Vec<_>>()
+                .into_iter()
+                .for_each(|process| self.kill(process));
+            let shared = &mut *self.shared.lock().expect("nothing panics while it has it");
+            let rng = &mut shared.rng;
+            shared.brokers.break_down(now, &mut || rng.below(30 * MS));
+        }
         {
             let mut shared = self.lock();
             shared.faults = Faults::NONE;

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use super::brokers::{Brokers, Request};
 use super::client::SimClient;
 use super::faults::Faults;
-use super::reader::SimReader;
+use super::reader::{self, SimReader};
 use super::{MS, Mistake, Rng, SECOND, Time};
 use crate::kafka::client::ClientError;
+use crate::kafka::open_ranges::OpenRange;
 use crate::log::identity::{Replaced, TopicIds};
 use crate::record::timestamp::Timestamp;
 use crate::worker::ports::World;
@@ -117,6 +118,18 @@ impl World for SimWorld {
 
     fn reader(&self, topic: &str, partition: u32) -> anyhow::Result<SimReader> {
         SimReader::new(self, topic, partition)
+    }
+
+    fn uncommitted_reader(&self, topic: &str, partition: u32) -> anyhow::Result<SimReader> {
+        SimReader::uncommitted(self, topic, partition)
+    }
+
+    fn outputs(&self, log_partition: u32) -> anyhow::Result<Vec<(String, u32)>> {
+        Ok(reader::outputs(self, log_partition))
+    }
+
+    fn open_ranges(&self, log_partition: u32) -> anyhow::Result<Vec<OpenRange>> {
+        reader::open_ranges(self, log_partition)
     }
 
     fn transactions(&self, log_partition: u32) -> Result<SimClient, ClientError> {

@@ -1,0 +1,82 @@
+//! The headers of a message, whatever their names are made of. Kafka says that names are UTF-8 and lets any bytes pass;
+//! rdkafka panics on others and has no function that gives the bytes, so librdkafka is asked itself.
+
+#![expect(unsafe_code, reason = "rdkafka 0.39 panics on a header whose name is not UTF-8")]
+
+use std::borrow::Cow;
+use std::ffi::CStr;
+use std::ptr;
+use std::slice;
+
+use rdkafka::bindings as sys;
+use rdkafka::message::BorrowedHeaders;
+
+/// All headers in their order: the name, in which what is not UTF-8 is replaced by U+FFFD as Kafka's own client does it,
+/// and the value as it is.
+pub fn all(headers: &BorrowedHeaders) -> impl Iterator<Item = (Cow<'_, str>, Option<&[u8]>)> {
+    (0..).map_while(|at| get(headers, at))
+}
+
+/// The header at `at`; none behind the last one.
+fn get(headers: &BorrowedHeaders, at: usize) -> Option<(Cow<'_, str>, Option<&[u8]>)> {
+    let (mut name, mut value, mut size) = (ptr::null(), ptr::null(), 0);
+    // SAFETY: rdkafka makes a `&BorrowedHeaders` of nothing but a `*rd_kafka_headers_t` that lives as long, and reads it in
+    // this very way. The function writes where it is told, or returns an error and writes nothing.
+    let code = unsafe {
+        let list = ptr::from_ref(headers).cast::<sys::rd_kafka_headers_t>();
+        sys::rd_kafka_header_get_all(list, at, &raw mut name, &raw mut value, &raw mut size)
+    };
+    if code != sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR {
+        return None;
+    }
+    // SAFETY: name and value belong to the headers, which the result borrows and which nobody changes meanwhile. A name ends
+    // in a NUL; a value that is not null has `size` bytes.
+    let (name, value) = unsafe {
+        let value = (!value.is_null()).then(|| slice::from_raw_parts(value.cast::<u8>(), size));
+        (CStr::from_ptr(name), value)
+    };
+    Some((name.to_string_lossy(), value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BorrowedHeaders, all, ptr, sys};
+
+    /// Reads the headers that librdkafka makes of these names and values.
+    fn read(headers: &[(&[u8], Option<&[u8]>)]) -> Vec<(String, Option<Vec<u8>>)> {
+        // SAFETY: the list is alive until it is destroyed, after its last use; sizes are those of the slices.
+        unsafe {
+            let list = sys::rd_kafka_headers_new(headers.len());
+            for (name, value) in headers {
+                let (size, value) = value.map_or((0, ptr::null()), |value| (value.len(), value.as_ptr()));
+                let name_size = isize::try_from(name.len()).expect("short");
+                let size = isize::try_from(size).expect("short");
+                sys::rd_kafka_header_add(list, name.as_ptr().cast(), name_size, value.cast(), size);
+            }
+            let owned = |(name, value): (std::borrow::Cow<'_, str>, Option<&[u8]>)| {
+                (name.into_owned(), value.map(<[u8]>::to_vec))
+            };
+            let read = all(&*list.cast::<BorrowedHeaders>()).map(owned).collect();
+            sys::rd_kafka_headers_destroy(list);
+            read
+        }
+    }
+
+    #[test]
+    fn headers_come_in_their_order_with_and_without_values() {
+        let expected = [("a", Some(vec![0, 255])), ("名", None), ("a", Some(vec![]))];
+        let expected = expected.map(|(name, value)| (name.to_owned(), value));
+        assert_eq!(read(&[(b"a", Some(&[0, 255])), ("名".as_bytes(), None), (b"a", Some(b""))]), expected);
+        assert_eq!(read(&[]), []);
+    }
+
+    /// rdkafka panics here.
+    #[test]
+    fn names_that_are_not_utf8_keep_what_can_be_read() {
+        let read = read(&[(b"trace\xffid", Some(b"7")), (b"", Some(b"8"))]);
+        assert_eq!(
+            read,
+            [("trace\u{fffd}id".to_owned(), Some(b"7".to_vec())), (String::new(), Some(b"8".to_vec()))]
+        );
+    }
+}

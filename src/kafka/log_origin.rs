@@ -1,0 +1,55 @@
+//! Which record of the log an outcome comes from, as a header of its message: so that whoever finds outcomes that no
+//! transaction holds any more knows whose they are, whatever the format of their values.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rdkafka::message::{Header, OwnedHeaders};
+
+/// The header's name.
+pub(crate) const LOG_ORIGIN: &str = "leitong.log";
+
+/// A record of the log; as text, `partition@offset`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LogOrigin {
+    /// The partition of the log.
+    pub(crate) partition: u32,
+    /// The offset in it.
+    pub(crate) offset: u64,
+}
+
+impl LogOrigin {
+    /// Adds the header.
+    pub(crate) fn add_to(self, headers: OwnedHeaders) -> OwnedHeaders {
+        headers.insert(Header { key: LOG_ORIGIN, value: Some(&self.to_string()) })
+    }
+}
+
+impl fmt::Display for LogOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.partition, self.offset)
+    }
+}
+
+impl FromStr for LogOrigin {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (partition, offset) = text.split_once('@').ok_or(())?;
+        Ok(Self { partition: partition.parse().map_err(drop)?, offset: offset.parse().map_err(drop)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_text_and_back() {
+        let origin = LogOrigin { partition: 3, offset: u64::MAX };
+        assert_eq!(origin.to_string().parse(), Ok(origin));
+        for broken in ["", "3", "3@", "@7", "3@-1", "3@7@7", "x@7"] {
+            assert_eq!(broken.parse::<LogOrigin>(), Err(()), "{broken:?}");
+        }
+    }
+}

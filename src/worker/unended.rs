@@ -1,0 +1,262 @@
+//! Transactions that brokers have ended, and that some partitions do not know to have ended.
+//!
+//! To end a transaction, its coordinator has a marker written into each of the transaction's partitions. Kafka 4.3 leaves
+//! out partitions that have no leader at that moment (KAFKA-20734), as most have for a while when all brokers of a cluster
+//! start again. There the records stay *open*: no reader sees them, and the next transaction under the same id takes them
+//! in, so that its commit would publish what was aborted, and verdicts would come twice. `init_transactions` does not tell.
+//!
+//! So whoever has taken over looks for open records of its own, where there must be none any more, and finds out what was
+//! decided:
+//!
+//! | the group's committed offset | the changelog's end | so the transaction was committed up to |
+//! |---|---|---|
+//! | known | | the committed offset |
+//! | not known: its own marker is missing | known | the last position record |
+//! | not known | open as well | the open position record, if any outcome behind the last visible one is visible; else that one |
+//!
+//! Open outcomes behind that were aborted: a transaction that takes them in is aborted once more. Those before it were
+//! committed, and become visible with the next commit that writes to their partition. Open position records and offsets
+//! that were committed are written and committed again, which changes nothing but that they are visible.
+
+use std::time::Duration;
+
+use prost::Message as _;
+
+use super::owner::{Owner, Trouble};
+use super::ports::World;
+use super::positions;
+use super::transaction::TransactionalProducer;
+use crate::changelog::POSITION_KEY;
+use crate::kafka::log_origin::LogOrigin;
+use crate::kafka::open_ranges::OpenRange;
+use crate::kafka::ports::{Outgoing, Reader, Record, Step};
+use crate::proto;
+use crate::telemetry::metrics;
+
+/// How long the open transactions of other owners may hide what is behind them: longer than they may stay open.
+const OTHERS_TIMEOUT: Duration = Duration::from_secs(15);
+/// How often to look meanwhile.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+/// How long to wait for one open record.
+const READ_TIMEOUT: Duration = Duration::from_secs(5);
+/// How many records at the end of a partition are looked through for outcomes that were committed.
+const TAIL: u64 = 50_000;
+
+/// The key of records that only serve to have their transaction end in a partition.
+const MARK: &[u8] = b"unended";
+
+/// Open records of one partition, of a transaction that has ended.
+struct Leftover {
+    range: OpenRange,
+    /// Where the first of them comes from; none in the changelog.
+    origin: Option<LogOrigin>,
+}
+
+/// What is known of the transaction that was left open.
+struct Found {
+    /// Open outcomes that were aborted.
+    aborted: Vec<OpenRange>,
+    /// The changelog's open records, and the offset that their position record names.
+    changelog: Option<(OpenRange, Option<Vec<u8>>, Option<u64>)>,
+    /// The group's committed offset is not known.
+    pending: bool,
+    /// The offset of the log up to which all is committed.
+    done: Option<u64>,
+}
+
+/// Ends what is still open of transactions under this transactional id, right after it was taken over.
+///
+/// # Errors
+/// [`Trouble`]; also where something had to be ended: then the owner begins again with taking over, and finds nothing.
+pub(super) fn end<W: World>(
+    owner: &Owner<W>,
+    log: &W::Reader,
+    producer: &TransactionalProducer<W::Client>,
+) -> Result<(), Trouble> {
+    let leftovers = leftovers(owner)?;
+    // A client asks again and again as long as an offset is open, and then says no more than that time is up.
+    let committed = log.committed().or_else(|_| log.committed());
+    if leftovers.is_empty() && committed.is_ok() {
+        return Ok(());
+    }
+    let found = find_out(owner, producer, leftovers, committed.ok())?;
+    let group = owner.role.world.group();
+    let group = group.ok_or_else(|| anyhow::anyhow!("this instance has left its group"))?;
+    let was_committed = |next: Option<u64>| next.is_some() && next <= found.done;
+    let (position, open) = match &found.changelog {
+        Some((_, position, next)) if was_committed(*next) => (position.as_ref(), None),
+        Some((range, ..)) => (None, Some(range)),
+        None => (None, None),
+    };
+    let nothing_was_committed = found.pending && found.done.is_none();
+    if found.aborted.is_empty() && open.is_none() && !nothing_was_committed {
+        let Some(done) = found.done.filter(|_| found.pending || position.is_some()) else {
+            return Ok(());
+        };
+        let centroids = &owner.config().kafka.topics.centroids;
+        let key = POSITION_KEY.to_vec();
+        let position = position.map(|value| record(centroids, owner.partition, &key, Some(value)));
+        producer.commit_again(position, done, &group)?;
+    } else {
+        let (open, key) = (found.aborted.iter().chain(open), MARK.to_vec());
+        let touched = open.map(|range| record(&range.topic, range.partition, &key, None));
+        producer.abort_again(touched, Some(&group))?;
+    }
+    metrics::unended_transaction();
+    tracing::warn!(
+        partition = owner.partition,
+        partitions = ?found.aborted.iter().map(|range| (&range.topic, range.partition)).collect::<Vec<_>>(),
+        changelog = found.changelog.is_some(),
+        offset = found.pending,
+        "brokers had ended a transaction without telling all of its partitions; it is ended there as well"
+    );
+    Err(anyhow::anyhow!("a transaction was still open in some partitions; taking over again").into())
+}
+
+fn record<'a>(topic: &'a str, partition: u32, key: &'a Vec<u8>, value: Option<&'a Vec<u8>>) -> Outgoing<'a> {
+    Outgoing { topic, partition: Some(partition), key: Some(key), value, headers: None }
+}
+
+/// What was decided about the transaction that `leftovers` are of. `committed` is none where it is not known.
+fn find_out<W: World>(
+    owner: &Owner<W>,
+    producer: &TransactionalProducer<W::Client>,
+    leftovers: Vec<Leftover>,
+    committed: Option<Option<u64>>,
+) -> Result<Found, Trouble> {
+    let (changelog, outcomes): (Vec<_>, Vec<_>) =
+        leftovers.into_iter().partition(|leftover| leftover.origin.is_none());
+    let mut open_position = None;
+    if let Some(Leftover { range, .. }) = changelog.into_iter().next() {
+        let value = last_position(owner, &range)?;
+        let next = value.as_deref().and_then(next_log_offset);
+        open_position = Some((range, value, next));
+    }
+    let done = match (committed, &open_position) {
+        (Some(committed), _) => committed,
+        (None, open) => {
+            let centroids = &owner.config().kafka.topics.centroids;
+            if open.is_none() {
+                // A leader that was just elected would hide the last position record, but for one who writes to it.
+                let key = MARK.to_vec();
+                let mark = record(centroids, owner.partition, &key, None);
+                producer.abort_again(std::iter::once(mark), None)?;
+            }
+            let reader = owner.role.world.reader(centroids, owner.partition)?;
+            let visible = positions::last_of(&reader)?.map(|position| position.next_log_offset);
+            match open {
+                Some((.., next @ Some(_))) if any_visible(owner, visible.unwrap_or(0))? => *next,
+                _ => visible,
+            }
+        }
+    };
+    let was_aborted = |leftover: &Leftover| {
+        leftover.origin.is_some_and(|origin| done.is_none_or(|done| origin.offset >= done))
+    };
+    let aborted = outcomes.into_iter().filter(was_aborted).map(|leftover| leftover.range).collect();
+    Ok(Found { aborted, changelog: open_position, pending: committed.is_none(), done })
+}
+
+/// Open records of this owner, of whom nothing can be open. What others have open may hide more of them, and is waited for.
+fn leftovers<W: World>(owner: &Owner<W>) -> Result<Vec<Leftover>, Trouble> {
+    let world = &owner.role.world;
+    let began = world.now();
+    let first = world.open_ranges(owner.partition)?;
+    let mut ranges = first.clone();
+    loop {
+        let (mut own, mut of_others) = (Vec::new(), false);
+        for range in ranges {
+            if range.topic == owner.config().kafka.topics.centroids {
+                own.push(Leftover { range, origin: None });
+                continue;
+            }
+            match origin_of_first(owner, &range)? {
+                origin @ Some(LogOrigin { partition, .. }) if partition == owner.partition => {
+                    own.push(Leftover { range, origin });
+                }
+                _ => of_others = true,
+            }
+        }
+        if !of_others || world.now().duration_since(began) > OTHERS_TIMEOUT {
+            return Ok(own);
+        }
+        if world.wait(&owner.stop, LOOK_AGAIN) {
+            return Err(anyhow::anyhow!("stopped").into());
+        }
+        ranges = world.open_ranges(owner.partition)?;
+        // What was written since then is not ours.
+        ranges.retain(|now| {
+            first.iter().any(|then| {
+                (&now.topic, now.partition) == (&then.topic, then.partition) && now.from < then.to
+            })
+        });
+    }
+}
+
+/// Where the first record of an open range comes from, if it says so.
+fn origin_of_first<W: World>(owner: &Owner<W>, range: &OpenRange) -> Result<Option<LogOrigin>, Trouble> {
+    let reader = owner.role.world.uncommitted_reader(&range.topic, range.partition)?;
+    reader.begin(range.from)?;
+    let began = owner.role.world.now();
+    while owner.role.world.now().duration_since(began) < READ_TIMEOUT && !owner.stop.is_requested() {
+        match reader.next(LOOK_AGAIN)? {
+            Step::Record(record) => {
+                // Another one means that the transaction has ended meanwhile.
+                let is_first = Record::offset(&record) == range.from;
+                return Ok(record.origin().filter(|_| is_first));
+            }
+            Step::End => return Ok(None),
+            Step::Nothing => {}
+        }
+    }
+    Err(anyhow::anyhow!("no answer about the open records of {}", reader.name()).into())
+}
+
+/// The value of the last position record in an open range of the changelog.
+fn last_position<W: World>(owner: &Owner<W>, range: &OpenRange) -> Result<Option<Vec<u8>>, Trouble> {
+    let reader = owner.role.world.uncommitted_reader(&range.topic, range.partition)?;
+    let mut last = None;
+    reader.read_to_end::<anyhow::Error>(
+        range.from,
+        || owner.stop.is_requested(),
+        |record: &dyn Record| {
+            if record.key() == Some(POSITION_KEY) {
+                last = record.value().map(<[u8]>::to_vec);
+            }
+            Ok(())
+        },
+    )?;
+    Ok(last)
+}
+
+fn next_log_offset(position: &[u8]) -> Option<u64> {
+    Some(proto::Position::decode(position).ok()?.next_log_offset)
+}
+
+/// Whether readers see an outcome of this owner's log partition at `offset` or behind it.
+fn any_visible<W: World>(owner: &Owner<W>, offset: u64) -> Result<bool, Trouble> {
+    let world = &owner.role.world;
+    for (topic, partition) in world.outputs(owner.partition)? {
+        if topic == owner.config().kafka.topics.centroids {
+            continue;
+        }
+        let reader = world.reader(&topic, partition)?;
+        let (start, end) = reader.bounds()?;
+        let mut found = false;
+        if start < end {
+            reader.read_to_end::<anyhow::Error>(
+                start.max(end.saturating_sub(TAIL)),
+                || owner.stop.is_requested(),
+                |record: &dyn Record| {
+                    let origin = record.origin().filter(|origin| origin.partition == owner.partition);
+                    found |= origin.is_some_and(|origin| origin.offset >= offset);
+                    Ok(())
+                },
+            )?;
+        }
+        if found {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
