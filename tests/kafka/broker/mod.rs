@@ -134,6 +134,17 @@ impl Brokers {
         self.wait_until_up(i);
     }
 
+    /// `kill -9` of all.
+    pub(crate) fn kill_all(&mut self) {
+        (0..self.nodes.len()).for_each(|i| self.kill(i));
+    }
+
+    /// Starts all again. One alone would wait for the others.
+    pub(crate) fn restart_all(&mut self) {
+        (0..self.nodes.len()).for_each(|i| self.spawn(i));
+        (0..self.nodes.len()).for_each(|i| self.wait_until_up(i));
+    }
+
     /// Sends a signal to a broker by name.
     pub(crate) fn signal(&self, i: usize, name: &str) {
         let running = self.nodes[i].running.as_ref().expect("it runs");
@@ -189,7 +200,7 @@ impl Brokers {
 
 impl Drop for Brokers {
     fn drop(&mut self) {
-        (0..self.nodes.len()).for_each(|i| self.kill(i));
+        self.kill_all();
     }
 }
 

@@ -34,6 +34,8 @@ pub(super) enum Trouble {
     RequestAtStart(Api, &'static str, Fault),
     /// kill -9 of a broker, and a restart after a while.
     KillBroker(Duration),
+    /// kill -9 of all brokers, and a restart of all after a while.
+    KillAllBrokers(Duration),
     /// SIGSTOP of a broker for a while.
     FreezeBroker(Duration),
 }
@@ -53,6 +55,7 @@ impl Trouble {
             Self::ResetBroker => "connections to a broker reset",
             Self::Throttle(..) => "worker throttled",
             Self::KillBroker(_) => "broker killed",
+            Self::KillAllBrokers(_) => "all brokers killed",
             Self::FreezeBroker(_) => "broker frozen",
             Self::Request(api, client, fault) => {
                 return format!("request: {}{client} {}", api.name(), fault.name());
@@ -77,7 +80,8 @@ impl Trouble {
             46..49 => Self::ResetBroker,
             49..52 => Self::Throttle(2000 + dice.roll(30_000), time(dice, 1000, 4000)),
             52..56 => Self::KillBroker(time(dice, 500, 8000)),
-            56..59 => Self::FreezeBroker(time(dice, 300, 5000)),
+            56 => Self::KillAllBrokers(time(dice, 500, 8000)),
+            57..59 => Self::FreezeBroker(time(dice, 300, 5000)),
             59..88 => {
                 let (api, client) = pick(dice, &AT_WORK);
                 Self::Request(api, client, fault(dice))

@@ -65,6 +65,7 @@ enum Undo {
     Continue(usize),
     Unthrottle(usize),
     StartBroker(usize),
+    StartAllBrokers,
     ContinueBroker(usize),
 }
 
@@ -321,6 +322,10 @@ impl Storm {
                 self.network.brokers.kill(broker);
                 self.open.push((now + time, Undo::StartBroker(broker)));
             }
+            Trouble::KillAllBrokers(time) => {
+                self.network.brokers.kill_all();
+                self.open.push((now + time, Undo::StartAllBrokers));
+            }
             Trouble::FreezeBroker(time) => {
                 self.network.brokers.signal(broker, "STOP");
                 self.open.push((now + time, Undo::ContinueBroker(broker)));
@@ -350,10 +355,14 @@ impl Storm {
             let trouble = Trouble::draw(&mut self.dice);
             let of_a_broker = matches!(
                 trouble,
-                Trouble::KillBroker(_) | Trouble::FreezeBroker(_) | Trouble::PartitionBroker(_)
+                Trouble::KillBroker(_)
+                    | Trouble::KillAllBrokers(_)
+                    | Trouble::FreezeBroker(_)
+                    | Trouble::PartitionBroker(_)
             );
-            let down =
-                |(_, undo): &(Instant, Undo)| matches!(undo, Undo::StartBroker(_) | Undo::ContinueBroker(_));
+            let down = |(_, undo): &(Instant, Undo)| {
+                matches!(undo, Undo::StartBroker(_) | Undo::StartAllBrokers | Undo::ContinueBroker(_))
+            };
             if !of_a_broker || (!self.open.iter().any(down) && self.in_sync()) {
                 return trouble;
             }
@@ -411,6 +420,7 @@ impl Storm {
                 Undo::Continue(slot) => self.slots[slot].iter().for_each(|worker| worker.signal("CONT")),
                 Undo::Unthrottle(slot) => self.network.throttle(Some(slot), None, None),
                 Undo::StartBroker(broker) => self.network.brokers.restart(broker),
+                Undo::StartAllBrokers => self.network.brokers.restart_all(),
                 Undo::ContinueBroker(broker) => self.network.brokers.signal(broker, "CONT"),
             }
         }
