@@ -1,10 +1,13 @@
 //! A message of the page topic → [`Page`].
 //!
 //! What the value is, is said by the message's `content-type` header, else by the configuration: JSON as in
-//! files, protobuf (`leitong.v1.Page`), or the page's body itself, in any charset, with the url as key.
+//! files, protobuf (`leitong.v1.Page`), or the page's body itself, in any charset, with the url as key. What lies around
+//! it (`content-encoding`, gzip, a schema registry's head) is taken off first.
 
 use crate::kafka::config::{PageFormat, PagesConfig, UrlFrom};
+use crate::page::config::PageConfig;
 use crate::page::json::{self, PageError, Rules, checked_url};
+use crate::page::wrapped::{StillWrapped, unpacked, without_schema_head};
 use crate::page::{Body, Hints, Page, protobuf};
 use crate::record::Received;
 
@@ -22,7 +25,8 @@ impl Message<'_> {
     ///
     /// # Errors
     /// [`PageError`], where no page can be read.
-    pub fn page(&self, config: &PagesConfig, page_bytes_max: usize) -> Result<Page, PageError> {
+    pub fn page(&self, config: &PagesConfig, limits: &PageConfig) -> Result<Page, PageError> {
+        let page_bytes_max = limits.bytes_max;
         let value = self.value.ok_or(PageError::NullValue)?;
         let content_type =
             self.received.header("content-type").and_then(|value| std::str::from_utf8(value).ok());
@@ -32,16 +36,23 @@ impl Message<'_> {
         if key_is_url && url.is_none() {
             return Err(PageError::MissingUrl);
         }
+        let codings = self.received.header("content-encoding");
         match format {
             PageFormat::Json => {
-                json::parse_with_url(value, url, Rules { page_bytes_max, url_required: true })
+                let json = unpacked(value, codings, limits.line_bytes_max)?;
+                let rules = Rules { page_bytes_max, url_required: true };
+                json::parse_with_url(without_schema_head(&json), url, rules)
             }
-            PageFormat::Protobuf => protobuf::parse(value, url, page_bytes_max),
+            PageFormat::Protobuf => {
+                protobuf::parse(&unpacked(value, codings, limits.line_bytes_max)?, url, page_bytes_max)
+            }
             PageFormat::Html => {
                 let url = checked_url(url)?;
-                let body = match value.len() {
-                    bytes if bytes > page_bytes_max => Body::TooLarge(bytes as u64),
-                    _ => Body::HtmlBytes(value.to_vec()),
+                let body = match unpacked(value, codings, page_bytes_max) {
+                    Ok(body) if body.len() > page_bytes_max => Body::TooLarge(body.len() as u64),
+                    Ok(body) => Body::HtmlBytes(body.into_owned()),
+                    Err(StillWrapped::TooLarge) => Body::TooLarge(value.len() as u64),
+                    Err(StillWrapped::TooManyCodings(codings)) => Body::TooManyCodings(codings),
                 };
                 let hints = Hints { charset: None, content_type: content_type.map(str::to_owned) };
                 Ok(Page { hints, ..Page::new(url, body) })
@@ -76,6 +87,9 @@ mod tests {
     use super::*;
     use crate::proto;
 
+    const LIMITS: PageConfig =
+        PageConfig { bytes_max: 100, line_bytes_max: 200, work_max: 1_000_000, text_chars_min: 1 };
+
     fn message<'a>(content_type: Option<&str>, key: Option<&[u8]>, value: Option<&'a [u8]>) -> Message<'a> {
         let headers = content_type.map(|value| ("Content-Type".to_owned(), Some(value.as_bytes().to_vec())));
         let received =
@@ -85,7 +99,7 @@ mod tests {
 
     fn read(message: &Message<'_>, url_from: UrlFrom) -> Result<(String, Body), PageError> {
         let config = PagesConfig { url_from, ..PagesConfig::default() };
-        message.page(&config, 100).map(|page| (page.url, page.body))
+        message.page(&config, &LIMITS).map(|page| (page.url, page.body))
     }
 
     #[test]
@@ -112,7 +126,7 @@ mod tests {
             );
         }
         let keyed = message(Some("text/html; charset=gbk"), Some(b"http://key/"), Some(b"\xc4\xe3"));
-        let page = keyed.page(&PagesConfig::default(), 100).expect("a page");
+        let page = keyed.page(&PagesConfig::default(), &LIMITS).expect("a page");
         assert_eq!((page.url.as_str(), page.body), ("http://key/", Body::HtmlBytes(vec![0xc4, 0xe3])));
         assert_eq!(page.hints.content_type.as_deref(), Some("text/html; charset=gbk"));
     }
@@ -124,6 +138,37 @@ mod tests {
         assert_eq!(url(Some(b"http://key/")), Ok("http://key/".to_owned()));
         assert_eq!(url(None), Err(PageError::MissingUrl));
         assert_eq!(url(Some(b"\xff")), Err(PageError::KeyNotUtf8));
+    }
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut encoder, bytes).expect("memory");
+        encoder.finish().expect("memory")
+    }
+
+    /// Each of these was `BROKEN_JSON`, or `NOT_HTML`.
+    #[test]
+    fn packed_and_framed_values_are_read() {
+        let json = br#"{"url": "http://field/", "text": "t"}"#;
+        let packed = gzip(json);
+        let framed = [b"\0\0\0\0\x09", &json[..]].concat();
+        let mut with_header = message(None, None, Some(&packed));
+        with_header.received.headers.push(("Content-Encoding".into(), Some(b"gzip".to_vec())));
+        for read_as in [with_header, message(None, None, Some(&packed)), message(None, None, Some(&framed))] {
+            let expected = ("http://field/".to_owned(), Body::Text("t".to_owned()));
+            assert_eq!(read(&read_as, UrlFrom::Field), Ok(expected));
+        }
+        let body = gzip(b"<p>hello");
+        let mut page = message(Some("text/html"), Some(b"http://key/"), Some(&body));
+        let expected = |body: &[u8]| Ok(("http://key/".to_owned(), Body::HtmlBytes(body.to_vec())));
+        assert_eq!(read(&page, UrlFrom::Field), expected(b"<p>hello"));
+        page.received.headers.push(("content-encoding".into(), Some(b"br".to_vec())));
+        assert_eq!(read(&page, UrlFrom::Field), expected(&body), "the bytes do not agree");
+        let bomb = gzip(&[b' '; 201]);
+        let error = read(&message(None, None, Some(&bomb)), UrlFrom::Field).expect_err("too large");
+        assert_eq!(error.cause(), "STILL_PACKED");
+        let bomb = message(Some("text/html"), Some(b"http://key/"), Some(&bomb));
+        assert!(matches!(read(&bomb, UrlFrom::Field), Ok((_, Body::TooLarge(_)))));
     }
 
     #[test]

@@ -2,23 +2,23 @@
 //!
 //! Known fields: `id, url, html | html_b64 | text, title, charset, content_type, status, fetched_at,
 //! passthrough`; others are ignored, `null` counts as absent, the last of a repeated field wins. Where
-//! several bodies are given, `text` wins over `html`, and `html` over `html_b64`. What crawlers write in several ways is read
-//! in all of them: an `id` may be a number, a `status` a string, and dates see [`Timestamp::from_text`].
+//! several bodies are given, `text` wins over `html`, and `html` over `html_b64`. What crawlers write in
+//! several ways is read in all of them: an `id` may be a number, a `status` a string, and dates see
+//! [`Timestamp::from_text`]; a field that is missing may stand under one of its [other names](aliases).
 //!
 //! Strings may hold lone surrogates (`"\ud800"`), which crawlers do write: each becomes U+FFFD and is
 //! counted. That is why strings are read as bytes here. Memory: the page's own text, once.
 
-use std::borrow::Cow;
 use std::cell::Cell;
 use std::fmt;
 use std::io::Read;
 
-use base64::Engine;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Unexpected, Visitor};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
+use super::aliases::{self, Field};
+use super::body::{Form, GivenBody};
 use super::{Body, Hints, Page, Repaired, id, passthrough};
 use crate::limits::{PAGE_ID_BYTES_MAX, URL_BYTES_MAX};
 use crate::record::timestamp::Timestamp;
@@ -67,6 +67,9 @@ pub enum PageError {
     /// The key is to be the url, and is no text.
     #[error("the key is not UTF-8 and so is no url; write the url as key, or set kafka.pages.url_from")]
     KeyNotUtf8,
+    /// A message's value cannot be unpacked within its limits.
+    #[error("the value is packed, and stays so: {0}")]
+    StillPacked(String),
     /// A fault of the program.
     #[error("a fault in Leitong while reading this record: please report it with the record")]
     Internal,
@@ -89,6 +92,7 @@ impl PageError {
             Self::BadBase64(_) => "BAD_BASE64",
             Self::BrokenProtobuf(_) => "BROKEN_PROTOBUF",
             Self::KeyNotUtf8 => "BAD_KEY",
+            Self::StillPacked(_) => "STILL_PACKED",
             Self::Internal => "INTERNAL",
         }
     }
@@ -159,31 +163,16 @@ fn explain(error: &serde_json::Error, is_null: bool, field: &'static str) -> Pag
 struct Fields {
     id: Option<String>,
     url: Option<String>,
-    body: Option<RawBody>,
+    body: Option<GivenBody>,
     title: Option<String>,
     charset: Option<String>,
     content_type: Option<String>,
     status: Option<u32>,
     fetched_at: Option<Box<RawValue>>,
     passthrough: Option<Box<RawValue>>,
+    /// Values under other names of the fields, with the rank of the name.
+    others: Vec<(Field, usize, Box<RawValue>)>,
     lone_surrogates: u32,
-}
-
-/// The bodies in rising order of precedence.
-enum RawBody {
-    HtmlBase64(String),
-    Html(String),
-    Text(String),
-}
-
-impl RawBody {
-    fn rank(&self) -> u8 {
-        match self {
-            Self::HtmlBase64(_) => 0,
-            Self::Html(_) => 1,
-            Self::Text(_) => 2,
-        }
-    }
 }
 
 impl Fields {
@@ -230,37 +219,6 @@ pub(crate) fn checked_url(url: Option<String>) -> Result<String, PageError> {
 pub(crate) fn checked_id(id: Option<String>, url: &str) -> Result<String, PageError> {
     let id = id.filter(|id| !id.is_empty()).unwrap_or_else(|| id::from_url(url));
     if id.len() > PAGE_ID_BYTES_MAX { Err(PageError::IdTooLong { bytes: id.len() }) } else { Ok(id) }
-}
-
-impl RawBody {
-    fn into_body(self, page_bytes_max: usize) -> Result<Body, PageError> {
-        let too_large = |bytes: usize| Body::TooLarge(bytes as u64);
-        Ok(match self {
-            Self::Text(text) if text.len() > page_bytes_max => too_large(text.len()),
-            Self::Html(html) if html.len() > page_bytes_max => too_large(html.len()),
-            Self::HtmlBase64(base64) if base64.len() / 4 * 3 > page_bytes_max.saturating_add(3) => {
-                too_large(base64.len() / 4 * 3)
-            }
-            Self::Text(text) => Body::Text(text),
-            Self::Html(html) => Body::Html(html),
-            Self::HtmlBase64(base64) => Body::HtmlBytes(decode_base64(&base64)?),
-        })
-    }
-}
-
-/// Decodes the standard alphabet, with or without padding, in one line or in many.
-fn decode_base64(base64: &str) -> Result<Vec<u8>, PageError> {
-    const ENGINE: GeneralPurpose = GeneralPurpose::new(
-        &base64::alphabet::STANDARD,
-        GeneralPurposeConfig::new()
-            .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-            .with_decode_allow_trailing_bits(true),
-    );
-    let mut base64 = Cow::Borrowed(base64);
-    if base64.bytes().any(|byte| byte.is_ascii_whitespace()) {
-        base64.to_mut().retain(|c| !c.is_ascii_whitespace());
-    }
-    ENGINE.decode(base64.as_bytes()).map_err(|error| PageError::BadBase64(error.to_string()))
 }
 
 /// A date in a string, or seconds or milliseconds since 1970 as a number.
@@ -322,9 +280,14 @@ impl<'de> Visitor<'de> for FieldsSeed<'_> {
                 "title" => fields.title = string("title", &mut map)?,
                 "charset" => fields.charset = string("charset", &mut map)?,
                 "content_type" => fields.content_type = string("content_type", &mut map)?,
-                "text" => fields.offer(string("text", &mut map)?.map(RawBody::Text)),
-                "html" => fields.offer(string("html", &mut map)?.map(RawBody::Html)),
-                "html_b64" => fields.offer(string("html_b64", &mut map)?.map(RawBody::HtmlBase64)),
+                "text" => {
+                    fields.offer(string("text", &mut map)?.map(|text| GivenBody { form: Form::Text, text }))
+                }
+                "html" => {
+                    fields.offer(string("html", &mut map)?.map(|text| GivenBody { form: Form::Html, text }))
+                }
+                "html_b64" => fields
+                    .offer(string("html_b64", &mut map)?.map(|text| GivenBody { form: Form::Base64, text })),
                 "status" => {
                     self.field.set("status");
                     fields.status = map.next_value::<Option<Status>>()?.map(|Status(status)| status);
@@ -332,25 +295,68 @@ impl<'de> Visitor<'de> for FieldsSeed<'_> {
                 // Any JSON may stand here: what is no date is counted, not refused.
                 "fetched_at" => fields.fetched_at = not_null(map.next_value()?),
                 "passthrough" => fields.passthrough = not_null(map.next_value()?),
-                _ => {
-                    map.next_value::<IgnoredAny>()?;
-                }
+                other => match aliases::field_of(other).filter(|(field, _)| fields.wants(*field)) {
+                    Some((field, rank)) => fields.others.push((field, rank, map.next_value()?)),
+                    None => _ = map.next_value::<IgnoredAny>()?,
+                },
             }
             self.field.set("");
         }
         fields.lone_surrogates = surrogates;
+        fields.fill();
         Ok(fields)
     }
 }
 
 impl Fields {
     /// Takes `body` unless one of higher precedence is there.
-    fn offer(&mut self, body: Option<RawBody>) {
+    fn offer(&mut self, body: Option<GivenBody>) {
         let Some(body) = body else { return };
-        if self.body.as_ref().is_none_or(|present| present.rank() <= body.rank()) {
+        if self.body.as_ref().is_none_or(|present| present.form <= body.form) {
             self.body = Some(body);
         }
     }
+
+    /// Whether a value under another name of `field` may be of use; a body that is not is not even copied.
+    fn wants(&self, field: Field) -> bool {
+        !matches!(field, Field::Body(_)) || self.body.is_none()
+    }
+
+    /// Fills what is missing with values under other names. One of a wrong type says nothing.
+    fn fill(&mut self) {
+        let mut others = std::mem::take(&mut self.others);
+        others.sort_by_key(|(_, rank, _)| *rank);
+        for (field, _, value) in others.into_iter().filter(|(_, _, value)| value.get() != "null") {
+            let mut text = || {
+                let text: Text = serde_json::from_str(value.get()).ok()?;
+                self.lone_surrogates += text.lone_surrogates;
+                Some(text.text)
+            };
+            match field {
+                Field::Url if is_empty(&self.url) => self.url = text(),
+                Field::Charset if is_empty(&self.charset) => self.charset = text(),
+                Field::ContentType if is_empty(&self.content_type) => self.content_type = text(),
+                Field::Body(form) if self.body.is_none() => {
+                    self.body = text().map(|text| GivenBody { form, text });
+                }
+                Field::Id if is_empty(&self.id) => {
+                    self.id = serde_json::from_str(value.get()).ok().map(|Scalar(id)| id.text);
+                }
+                Field::Status if self.status.is_none() => {
+                    self.status = serde_json::from_str(value.get()).ok().map(|Status(status)| status);
+                }
+                Field::FetchedAt if self.fetched_at.is_none() => {
+                    // `timestamp` and the like may mean something else: no fault if it is no date.
+                    self.fetched_at = timestamp_from_json(&value).map(|_| value);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn is_empty(field: &Option<String>) -> bool {
+    field.as_ref().is_none_or(String::is_empty)
 }
 
 fn not_null(value: Box<RawValue>) -> Option<Box<RawValue>> {
@@ -455,5 +461,53 @@ impl<'de> Visitor<'de> for TextVisitor {
 
     fn visit_seq<A: serde::de::SeqAccess<'de>>(self, _: A) -> Result<Text, A::Error> {
         Err(serde::de::Error::invalid_type(Unexpected::Seq, &self))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(json: &str) -> Page {
+        parse(json.as_bytes(), Rules { page_bytes_max: 1000, url_required: true }).expect("a page")
+    }
+
+    #[test]
+    fn other_names_stand_in_for_missing_fields() {
+        let found = page(
+            r#"{"_id":7,"uri":"http://a/","body":"<p>x","encoding":"gbk","mime_type":"text/html",
+                "statusCode":"404","timestamp":1795248000,"content":"not this"}"#,
+        );
+        assert_eq!((&*found.id, &*found.url, found.status), ("7", "http://a/", Some(404)));
+        assert_eq!(found.body, Body::Html("<p>x".to_owned()));
+        assert_eq!(found.hints.charset.as_deref(), Some("gbk"));
+        assert_eq!(found.hints.content_type.as_deref(), Some("text/html"));
+        assert_eq!(found.fetched_at, Timestamp::from_ms(1_795_248_000_000));
+        let raw = page(r#"{"url":"http://a/","raw_content":"PHA+xOM8L3A+"}"#);
+        assert_eq!(raw.body, Body::HtmlBytes(b"<p>\xc4\xe3</p>".to_vec()));
+        assert_eq!(page(r#"{"url":"http://a/","content":"words"}"#).body, Body::Text("words".to_owned()));
+    }
+
+    #[test]
+    fn a_fields_own_name_wins_over_others() {
+        for json in [
+            r#"{"url":"http://a/","text":"t","content":"<p>c","response_url":"http://b/","status":200}"#,
+            r#"{"content":"<p>c","response_url":"http://b/","status":200,"text":"t","url":"http://a/"}"#,
+        ] {
+            let found = page(json);
+            assert_eq!((&*found.url, found.body), ("http://a/", Body::Text("t".to_owned())));
+        }
+        assert_eq!(page(r#"{"url":"","uri":"http://b/","text":"t"}"#).url, "http://b/");
+    }
+
+    #[test]
+    fn an_other_name_with_a_wrong_type_says_nothing() {
+        let found = page(
+            r#"{"url":"http://a/","_id":[1],"body":{"a":1},"content":["x"],"encoding":5,"status_code":"ok",
+                "timestamp":"noon","link":{}}"#,
+        );
+        assert_eq!((found.body, found.status, found.hints), (Body::Missing, None, Hints::default()));
+        assert!(found.fetched_at.is_none() && !found.repaired.bad_fetched_at);
+        assert_eq!(found.id, id::from_url("http://a/"));
     }
 }

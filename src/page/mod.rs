@@ -3,6 +3,8 @@
 //! In: one JSON line ([`json`]), one WARC record, or one Kafka message. Out: a [`Page`].
 //! Whoever makes a [`Page`] keeps the limits of [`crate::limits`], so nothing behind it checks them again.
 
+pub mod aliases;
+pub mod body;
 pub mod config;
 pub mod host;
 mod http;
@@ -11,6 +13,7 @@ pub mod json;
 pub mod passthrough;
 pub(crate) mod protobuf;
 pub mod warc;
+pub(crate) mod wrapped;
 
 use crate::record::timestamp::Timestamp;
 

@@ -162,7 +162,7 @@ impl FingerprintStage {
         message: impl Fn() -> Message<'m>,
         workspace: &mut Workspace,
     ) -> Fingerprinted {
-        let page = |message: &Message<'m>| message.page(&self.config.kafka.pages, self.config.page.bytes_max);
+        let page = |message: &Message<'m>| message.page(&self.config.kafka.pages, &self.config.page);
         self.process_message_by(source, message, page, workspace)
     }
 

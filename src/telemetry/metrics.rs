@@ -336,7 +336,7 @@ pub enum Outcome {
 }
 
 /// Causes that are counted by name.
-const CAUSES: [&str; 12] = [
+const CAUSES: [&str; 13] = [
     "BAD_BASE64",
     "BAD_KEY",
     "BROKEN_JSON",
@@ -346,6 +346,7 @@ const CAUSES: [&str; 12] = [
     "INTERNAL",
     "MISSING_URL",
     "NULL_VALUE",
+    "STILL_PACKED",
     "URL_TOO_LONG",
     "WRONG_TYPE",
     "OTHER",
