@@ -10,6 +10,7 @@ use common::assert_within_limits;
 use leitong::kafka::config::{PageFormat, PagesConfig, UrlFrom};
 use leitong::kafka::page_message::Message;
 use leitong::page::config::PageConfig;
+use leitong::page::mapping::{Mapping, Taken};
 use leitong::proto;
 use leitong::record::Received;
 use libfuzzer_sys::fuzz_target;
@@ -30,8 +31,9 @@ fuzz_target!(|data: &[u8]| {
         Received { key: Some(key.to_vec()), headers: header.into_iter().collect(), ..Received::default() };
     let message = Message { value: Some(value), received: Box::new(received) };
     let limits = PageConfig { bytes_max: PAGE_BYTES_MAX, line_bytes_max: 8192, ..PageConfig::default() };
-    match message.page(&config, &limits) {
-        Ok(page) => {
+    match message.read(&config, &Mapping::default(), &limits).outcome {
+        Ok(Taken::Skipped(why)) => panic!("{why:?}"),
+        Ok(Taken::Page(page)) => {
             assert_within_limits(&page, PAGE_BYTES_MAX);
             if format == PageFormat::Protobuf && choice & 192 == 0 && !value.starts_with(b"\x1f\x8b\x08") {
                 let said = proto::Page::decode(value).expect("a page was read from it");

@@ -68,7 +68,7 @@ pub struct TopicsConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PagesConfig {
-    /// What a value is that has no `content-type` header: `json`, `protobuf` (`leitong.v1.Page`) or `html`
+    /// With the preset `json`, what a value is that has no `content-type` header: `json`, `protobuf` (`leitong.v1.Page`) or `html`
     /// (the body itself, in any charset; the key is the url).
     pub format: PageFormat,
     /// Where the url stands: in the `field` of the value, or in the `key` of the message.

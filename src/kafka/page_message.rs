@@ -1,15 +1,21 @@
 //! A message of the page topic → [`Page`].
 //!
-//! What the value is, is said by the message's `content-type` header, else by the configuration: JSON as in
+//! What the value is, is said by the preset; with Leitong's own, by the message's `content-type` header, else by the configuration: JSON as in
 //! files, protobuf (`leitong.v1.Page`), or the page's body itself, in any charset, with the url as key. What lies around
 //! it (`content-encoding`, gzip, a schema registry's head) is taken off first.
 
+use std::io::BufReader;
+
 use crate::kafka::config::{PageFormat, PagesConfig, UrlFrom};
 use crate::page::config::PageConfig;
-use crate::page::json::{self, PageError, Rules, checked_url};
+use crate::page::json::{PageError, Rules, checked_url};
+use crate::page::mapping::preset::Framing;
+use crate::page::mapping::{self, Mapping, Reading, Skip, Taken};
 use crate::page::wrapped::{StillWrapped, unpacked, without_schema_head};
 use crate::page::{Body, Hints, Page, protobuf};
 use crate::record::Received;
+use crate::source::warc::WarcReader;
+use crate::source::{Payload, Source};
 
 /// A message as received.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,48 +27,102 @@ pub struct Message<'a> {
 }
 
 impl Message<'_> {
-    /// The page in it.
-    ///
-    /// # Errors
-    /// [`PageError`], where no page can be read.
-    pub fn page(&self, config: &PagesConfig, limits: &PageConfig) -> Result<Page, PageError> {
-        let page_bytes_max = limits.bytes_max;
-        let value = self.value.ok_or(PageError::NullValue)?;
-        let content_type =
-            self.received.header("content-type").and_then(|value| std::str::from_utf8(value).ok());
-        let format = content_type.and_then(format_of).unwrap_or(config.format);
-        let key_is_url = config.url_from == UrlFrom::Key || format == PageFormat::Html;
-        let url = if key_is_url { self.url()? } else { None };
-        if key_is_url && url.is_none() {
-            return Err(PageError::MissingUrl);
-        }
+    /// What is made of it.
+    #[must_use]
+    pub fn read(&self, config: &PagesConfig, mapping: &Mapping, limits: &PageConfig) -> Reading {
+        let mut hits = 0;
+        let outcome = match self.value {
+            None => mapping.null_value(),
+            Some(value) => self.try_read(value, config, mapping, limits, &mut hits),
+        };
+        Reading { outcome: outcome.map_err(|error| mapping.told(error)), hits }
+    }
+
+    fn try_read(
+        &self,
+        value: &[u8],
+        config: &PagesConfig,
+        mapping: &Mapping,
+        limits: &PageConfig,
+        hits: &mut u64,
+    ) -> Result<Taken, PageError> {
         let codings = self.received.header("content-encoding");
+        let unpacked = || unpacked(value, codings, limits.line_bytes_max);
+        let json = |hits: &mut u64| {
+            let unpacked = unpacked()?;
+            let message = mapping::Message {
+                value: without_schema_head(&unpacked),
+                key: self.received.key.as_deref(),
+                key_is_url: config.url_from == UrlFrom::Key,
+                cut_from: None,
+            };
+            let rules = Rules { page_bytes_max: limits.bytes_max, url_required: true };
+            let reading = mapping.read(&message, rules);
+            *hits = reading.hits;
+            reading.outcome
+        };
+        // Of Leitong's own formats a header may name another one; what a crawler writes is as it is.
+        let format = match (mapping.framing(), mapping.preset().name) {
+            (Framing::Json, "json") => self.content_type().and_then(format_of).unwrap_or(config.format),
+            (Framing::Json | Framing::Frontera, _) => PageFormat::Json,
+            (Framing::RawBody, _) => PageFormat::Html,
+            (Framing::WarcRecord, _) => return warc_page(&unpacked()?, mapping, limits),
+        };
         match format {
-            PageFormat::Json => {
-                let json = unpacked(value, codings, limits.line_bytes_max)?;
-                let rules = Rules { page_bytes_max, url_required: true };
-                json::parse_with_url(without_schema_head(&json), url, rules)
-            }
+            PageFormat::Json => json(hits),
             PageFormat::Protobuf => {
-                protobuf::parse(&unpacked(value, codings, limits.line_bytes_max)?, url, page_bytes_max)
+                let url = if config.url_from == UrlFrom::Key { Some(self.url()?) } else { None };
+                Ok(mapping.filtered(protobuf::parse(&unpacked()?, url, limits.bytes_max)?))
             }
-            PageFormat::Html => {
-                let url = checked_url(url)?;
-                let body = match unpacked(value, codings, page_bytes_max) {
-                    Ok(body) if body.len() > page_bytes_max => Body::TooLarge(body.len() as u64),
-                    Ok(body) => Body::HtmlBytes(body.into_owned()),
-                    Err(StillWrapped::TooLarge) => Body::TooLarge(value.len() as u64),
-                    Err(StillWrapped::TooManyCodings(codings)) => Body::TooManyCodings(codings),
-                };
-                let hints = Hints { charset: None, content_type: content_type.map(str::to_owned) };
-                Ok(Page { hints, ..Page::new(url, body) })
-            }
+            PageFormat::Html => Ok(mapping.filtered(self.body(value, codings, limits)?)),
         }
     }
 
-    fn url(&self) -> Result<Option<String>, PageError> {
-        let url = self.received.key.clone().map(String::from_utf8).transpose();
-        url.map_err(|_| PageError::KeyNotUtf8)
+    /// The page whose body the value is.
+    fn body(&self, value: &[u8], codings: Option<&[u8]>, limits: &PageConfig) -> Result<Page, PageError> {
+        let url = checked_url(Some(self.url()?)).map_err(|error| match error {
+            PageError::MissingUrl => PageError::MissingKey,
+            error => error,
+        })?;
+        let body = match unpacked(value, codings, limits.bytes_max) {
+            Ok(body) if body.len() > limits.bytes_max => Body::TooLarge(body.len() as u64),
+            Ok(body) => Body::HtmlBytes(body.into_owned()),
+            Err(StillWrapped::TooLarge) => Body::TooLarge(value.len() as u64),
+            Err(StillWrapped::TooManyCodings(codings)) => Body::TooManyCodings(codings),
+        };
+        let hints = Hints { charset: None, content_type: self.content_type().map(str::to_owned) };
+        Ok(Page { hints, ..Page::new(url, body) })
+    }
+
+    fn content_type(&self) -> Option<&str> {
+        self.received.header("content-type").and_then(|value| std::str::from_utf8(value).ok())
+    }
+
+    fn url(&self) -> Result<String, PageError> {
+        let key = self.received.key.clone().ok_or(PageError::MissingKey)?;
+        String::from_utf8(key).map_err(|_| PageError::KeyNotUtf8)
+    }
+}
+
+/// The page of the one record that a message holds.
+fn warc_page(record: &[u8], mapping: &Mapping, limits: &PageConfig) -> Result<Taken, PageError> {
+    let mut source = WarcReader::new(BufReader::new(record), "-".into(), limits);
+    let mut batch = Vec::new();
+    let unfit = |cause, problem: String| PageError::Unfit { cause, preset: mapping.preset().name, problem };
+    while source
+        .read_batch(&mut batch, usize::MAX)
+        .map_err(|error| unfit("BROKEN_WARC", error.to_string()))?
+    {}
+    let pages = batch.len();
+    match batch.into_iter().next().map(|record| record.payload) {
+        None if source.skipped().warc_records > 0 => Ok(Taken::Skipped(Skip::OtherKind)),
+        None => Err(unfit("BROKEN_WARC", "an empty value; expected a WARC record".to_owned())),
+        Some(Payload::Broken(error)) => Err(unfit(error.cause(), error.to_string())),
+        Some(_) if pages > 1 => {
+            Err(unfit("BROKEN_WARC", format!("{pages} records with pages; expected one a message")))
+        }
+        Some(Payload::Warc(record)) => Ok(mapping.filtered(record.into_page(limits.bytes_max)?)),
+        Some(Payload::Json(_) | Payload::Head { .. }) => Err(PageError::Internal),
     }
 }
 
@@ -97,9 +157,16 @@ mod tests {
         Message { value, received: Box::new(received) }
     }
 
+    fn page(message: &Message<'_>, config: &PagesConfig) -> Result<Page, PageError> {
+        match message.read(config, &Mapping::default(), &LIMITS).outcome? {
+            Taken::Page(page) => Ok(*page),
+            Taken::Skipped(why) => panic!("{why:?}"),
+        }
+    }
+
     fn read(message: &Message<'_>, url_from: UrlFrom) -> Result<(String, Body), PageError> {
         let config = PagesConfig { url_from, ..PagesConfig::default() };
-        message.page(&config, &LIMITS).map(|page| (page.url, page.body))
+        page(message, &config).map(|page| (page.url, page.body))
     }
 
     #[test]
@@ -126,9 +193,9 @@ mod tests {
             );
         }
         let keyed = message(Some("text/html; charset=gbk"), Some(b"http://key/"), Some(b"\xc4\xe3"));
-        let page = keyed.page(&PagesConfig::default(), &LIMITS).expect("a page");
-        assert_eq!((page.url.as_str(), page.body), ("http://key/", Body::HtmlBytes(vec![0xc4, 0xe3])));
-        assert_eq!(page.hints.content_type.as_deref(), Some("text/html; charset=gbk"));
+        let found = page(&keyed, &PagesConfig::default()).expect("a page");
+        assert_eq!((found.url.as_str(), found.body), ("http://key/", Body::HtmlBytes(vec![0xc4, 0xe3])));
+        assert_eq!(found.hints.content_type.as_deref(), Some("text/html; charset=gbk"));
     }
 
     #[test]
@@ -136,7 +203,7 @@ mod tests {
         let json = br#"{"url": "http://field/", "text": "t"}"#;
         let url = |key: Option<&[u8]>| read(&message(None, key, Some(json)), UrlFrom::Key).map(|page| page.0);
         assert_eq!(url(Some(b"http://key/")), Ok("http://key/".to_owned()));
-        assert_eq!(url(None), Err(PageError::MissingUrl));
+        assert_eq!(url(None), Err(PageError::MissingKey));
         assert_eq!(url(Some(b"\xff")), Err(PageError::KeyNotUtf8));
     }
 

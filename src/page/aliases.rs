@@ -2,27 +2,7 @@
 //! of a wrong type under another name says nothing, since the name may well mean something else.
 
 use super::body::Form;
-
-/// A field of a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Field {
-    /// The page's id.
-    Id,
-    /// Its url.
-    Url,
-    /// Its body, of this form.
-    Body(Form),
-    /// The title that the crawler knows.
-    Title,
-    /// The charset of the body's bytes.
-    Charset,
-    /// The `Content-Type`.
-    ContentType,
-    /// The HTTP status.
-    Status,
-    /// When it was fetched.
-    FetchedAt,
-}
+use super::field::Field;
 
 /// Other names, the likeliest first.
 pub(super) const ALIASES: [(Field, &[&str]); 10] = [

@@ -4,7 +4,7 @@
 //! passthrough`; others are ignored, `null` counts as absent, the last of a repeated field wins. Where
 //! several bodies are given, `text` wins over `html`, and `html` over `html_b64`. What crawlers write in
 //! several ways is read in all of them: an `id` may be a number, a `status` a string, and dates see
-//! [`Timestamp::from_text`]; a field that is missing may stand under one of its [other names](aliases).
+//! [`Timestamp::from_text`](crate::record::timestamp::Timestamp::from_text); a field that is missing may stand under one of its [other names](aliases).
 //!
 //! Strings may hold lone surrogates (`"\ud800"`), which crawlers do write: each becomes U+FFFD and is
 //! counted. That is why strings are read as bytes here. Memory: the page's own text, once.
@@ -13,15 +13,16 @@ use std::cell::Cell;
 use std::fmt;
 use std::io::Read;
 
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Unexpected, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-use super::aliases::{self, Field};
+use super::aliases;
 use super::body::{Form, GivenBody};
+use super::field::Field;
+use super::scalars::{Scalar, Status, Text, timestamp_from_json};
 use super::{Body, Hints, Page, Repaired, id, passthrough};
 use crate::limits::{PAGE_ID_BYTES_MAX, URL_BYTES_MAX};
-use crate::record::timestamp::Timestamp;
 
 /// Why a record is no page; each goes to the dead letters.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
@@ -49,6 +50,9 @@ pub enum PageError {
     /// No url, or an empty one.
     #[error("no `url`; every page needs one")]
     MissingUrl,
+    /// The message's key is to be the url, and there is none, or an empty one.
+    #[error("no key, which is to be the url; write the url as key, or set kafka.pages.url_from")]
+    MissingKey,
     /// The url is above the limit.
     #[error("`url` has {bytes} bytes, more than the {URL_BYTES_MAX} that are allowed")]
     UrlTooLong {
@@ -70,6 +74,29 @@ pub enum PageError {
     /// A message's value cannot be unpacked within its limits.
     #[error("the value is packed, and stays so: {0}")]
     StillPacked(String),
+    /// A message does not fit what writes it, as the configuration says.
+    #[error("preset {preset}: {problem}")]
+    Unfit {
+        /// As for messages of Leitong's own format.
+        cause: &'static str,
+        /// The preset.
+        preset: &'static str,
+        /// Where in the message, what was found and what was expected.
+        problem: String,
+    },
+    /// The body is to stand in a WARC file, and does not.
+    #[error("no body: {0}")]
+    BodyNotFound(String),
+    /// Another preset would read it.
+    #[error(
+        "{error}; this looks like a message of {preset}: to read it so, set preset = {preset:?} under [input]"
+    )]
+    LooksLike {
+        /// Why it is no page as things are.
+        error: Box<PageError>,
+        /// The preset.
+        preset: &'static str,
+    },
     /// A fault of the program.
     #[error("a fault in Leitong while reading this record: please report it with the record")]
     Internal,
@@ -86,13 +113,16 @@ impl PageError {
             Self::NotUtf8 { .. } | Self::BrokenJson(_) => "BROKEN_JSON",
             Self::NullValue => "NULL_VALUE",
             Self::WrongType { .. } => "WRONG_TYPE",
-            Self::MissingUrl => "MISSING_URL",
+            Self::MissingUrl | Self::MissingKey => "MISSING_URL",
             Self::UrlTooLong { .. } => "URL_TOO_LONG",
             Self::IdTooLong { .. } => "ID_TOO_LONG",
             Self::BadBase64(_) => "BAD_BASE64",
             Self::BrokenProtobuf(_) => "BROKEN_PROTOBUF",
             Self::KeyNotUtf8 => "BAD_KEY",
             Self::StillPacked(_) => "STILL_PACKED",
+            Self::BodyNotFound(_) => "BODY_NOT_FOUND",
+            Self::Unfit { cause, .. } => cause,
+            Self::LooksLike { error, .. } => error.cause(),
             Self::Internal => "INTERNAL",
         }
     }
@@ -219,15 +249,6 @@ pub(crate) fn checked_url(url: Option<String>) -> Result<String, PageError> {
 pub(crate) fn checked_id(id: Option<String>, url: &str) -> Result<String, PageError> {
     let id = id.filter(|id| !id.is_empty()).unwrap_or_else(|| id::from_url(url));
     if id.len() > PAGE_ID_BYTES_MAX { Err(PageError::IdTooLong { bytes: id.len() }) } else { Ok(id) }
-}
-
-/// A date in a string, or seconds or milliseconds since 1970 as a number.
-fn timestamp_from_json(value: &RawValue) -> Option<Timestamp> {
-    match serde_json::from_str(value.get()).ok()? {
-        serde_json::Value::String(text) => Timestamp::from_text(&text),
-        serde_json::Value::Number(number) => Timestamp::from_number(number.as_f64()?),
-        _ => None,
-    }
 }
 
 /// Deserializes [`Fields`]; `field` names the field at hand, for error messages.
@@ -363,110 +384,10 @@ fn not_null(value: Box<RawValue>) -> Option<Box<RawValue>> {
     (value.get() != "null").then_some(value)
 }
 
-/// An HTTP status.
-struct Status(u32);
-
-impl<'de> Deserialize<'de> for Status {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(StatusVisitor)
-    }
-}
-
-struct StatusVisitor;
-
-impl Visitor<'_> for StatusVisitor {
-    type Value = Status;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a whole number from 0 to 4294967295")
-    }
-
-    /// JSON has one kind of numbers only, and some crawlers write `200.0`.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the range and whole")]
-    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Status, E> {
-        let fits = number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number);
-        if fits { Ok(Status(number as u32)) } else { Err(E::invalid_value(Unexpected::Float(number), &self)) }
-    }
-
-    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Status, E> {
-        let status = u32::try_from(number);
-        status.map(Status).map_err(|_| E::invalid_value(Unexpected::Unsigned(number), &self))
-    }
-
-    /// An error does not quote the string, which may be of any length.
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Status, E> {
-        let wrong = || E::custom("invalid value: string, expected a whole number from 0 to 4294967295");
-        text.trim().parse().map(Status).map_err(|_| wrong())
-    }
-}
-
-/// A JSON string, number or truth value, as text.
-struct Scalar(Text);
-
-impl<'de> Deserialize<'de> for Scalar {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Box::<RawValue>::deserialize(deserializer)?;
-        let wrong = |error: &dyn fmt::Display| serde::de::Error::custom(error);
-        match value.get().as_bytes() {
-            [b'{', ..] => Err(wrong(&"invalid type: map, expected a string or a number")),
-            [b'[', ..] => Err(wrong(&"invalid type: sequence, expected a string or a number")),
-            [b'"', ..] => serde_json::from_str(value.get()).map(Self).map_err(|error| wrong(&error)),
-            _ => Ok(Self(Text { text: value.get().to_owned(), lone_surrogates: 0 })),
-        }
-    }
-}
-
-/// A JSON string in which lone surrogates are replaced.
-struct Text {
-    text: String,
-    lone_surrogates: u32,
-}
-
-impl<'de> Deserialize<'de> for Text {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // As bytes: asked for a str, serde_json refuses lone surrogates; asked for bytes, it writes each as
-        // the three bytes that UTF-8 would give it.
-        deserializer.deserialize_bytes(TextVisitor)
-    }
-}
-
-struct TextVisitor;
-
-impl<'de> Visitor<'de> for TextVisitor {
-    type Value = Text;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string")
-    }
-
-    fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<Text, E> {
-        if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
-            return Ok(Text { text: text.to_owned(), lone_surrogates: 0 });
-        }
-        let mut repaired = Text { text: String::with_capacity(bytes.len()), lone_surrogates: 0 };
-        for chunk in bytes.utf8_chunks() {
-            repaired.text.push_str(chunk.valid());
-            // A surrogate's bytes ED A0..BF xx are three chunks of one wrong byte each: count the first.
-            match chunk.invalid() {
-                [0xed] => {
-                    repaired.text.push(char::REPLACEMENT_CHARACTER);
-                    repaired.lone_surrogates += 1;
-                }
-                [] | [0x80..=0xbf] => {}
-                _ => return Err(E::custom("a string that is not UTF-8")),
-            }
-        }
-        Ok(repaired)
-    }
-
-    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, _: A) -> Result<Text, A::Error> {
-        Err(serde::de::Error::invalid_type(Unexpected::Seq, &self))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::timestamp::Timestamp;
 
     fn page(json: &str) -> Page {
         parse(json.as_bytes(), Rules { page_bytes_max: 1000, url_required: true }).expect("a page")
