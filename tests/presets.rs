@@ -212,6 +212,34 @@ fn messages_of_a_crawler_without_its_preset_are_recognised() {
 }
 
 #[test]
+fn a_file_is_told_its_preset_or_a_guess() {
+    let path = samples("katana");
+    let found = run(["preset", "detect", path.to_str().expect("UTF-8")]);
+    assert_eq!(found.status, 0, "{}", found.stderr);
+    assert!(found.stdout.contains("7 of 9 messages look like katana"), "{}", found.stdout);
+    assert!(found.stdout.contains("/response/technologies"), "what nothing reads: {}", found.stdout);
+    // What it prints is a configuration.
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = write(folder.path(), "leitong.toml", &found.stdout);
+    assert_eq!(run(["config", "check", config.to_str().expect("UTF-8")]).status, 0, "{}", found.stdout);
+    let page = json!({ "doc": { "link": "https://a.example/1", "source": format!("<p>{}", common::article(1, 30)) } });
+    let guess = run_with_input(["preset", "detect", "-"], format!("{page}\n"));
+    assert_eq!(guess.status, 0, "{}", guess.stderr);
+    let config = write(folder.path(), "guess.toml", &guess.stdout);
+    let arguments = ["dedup", "--config", config.to_str().expect("UTF-8"), "-"];
+    let verdict = &run_with_input(arguments, format!("{page}\n")).verdicts()[0];
+    assert_eq!((&verdict["kind"], &verdict["url"]), (&json!("UNIQUE"), &json!("https://a.example/1")));
+    let nothing = run_with_input(["preset", "detect", "-"], "[1]\n");
+    assert!(
+        nothing.status == 1 && nothing.stdout.contains("nothing in them looks like"),
+        "{}",
+        nothing.stdout
+    );
+    let missing = run(["preset", "detect", "no-such-topic"]);
+    assert!(missing.status == 1 && missing.stderr.contains("--config"), "{}", missing.stderr);
+}
+
+#[test]
 fn fields_filters_and_passthrough_are_the_users_to_change() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = write(

@@ -17,6 +17,7 @@ mod pointer;
 pub mod preset;
 mod presets;
 mod read;
+pub mod survey;
 mod value;
 
 use config::{FieldsConfig, InputConfig};
@@ -144,15 +145,23 @@ impl Mapping {
         self.preset.framing
     }
 
-    /// Each field with the pointers under which it is looked for.
-    pub fn fields(&self) -> impl Iterator<Item = (&'static str, Vec<&str>)> {
-        self.sources.iter().map(|(field, sources)| {
-            let pointers = sources.iter().map(|source| match source {
-                Source::Pointer(slot) => slot.pointer.as_str(),
-                Source::Key => KEY,
-            });
-            (field.name(), pointers.collect())
-        })
+    /// The same with the hits of pointers counted whatever the preset.
+    #[must_use]
+    pub fn counting(self) -> Self {
+        Self { is_plain: false, ..self }
+    }
+
+    /// All pointers to fields and passed values, each with the field's name and its place in a set of hits.
+    #[must_use]
+    pub fn slots(&self) -> Vec<(&'static str, String, usize)> {
+        let fields = self.sources.iter().flat_map(|(field, sources)| {
+            sources.iter().filter_map(|source| match source {
+                Source::Pointer(slot) => Some((field.name(), slot.pointer.clone(), slot.number)),
+                Source::Key => None,
+            })
+        });
+        let passed = self.passthrough.iter().map(|(_, slot)| slot).chain(&self.whole_passthrough);
+        fields.chain(passed.map(|slot| ("passthrough", slot.pointer.clone(), slot.number))).collect()
     }
 
     /// The fields, or passed values, of which no pointer hit: `hits` is the union of those of many messages.
