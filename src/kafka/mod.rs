@@ -28,3 +28,4 @@ pub mod sample;
 pub mod topic_id;
 pub mod topics;
 pub mod transactions;
+pub mod verdict_headers;
