@@ -71,9 +71,33 @@ impl<'de> Deserialize<'de> for Scalar {
 }
 
 /// A JSON string in which lone surrogates are replaced.
+#[derive(Debug)]
 pub(super) struct Text {
     pub(super) text: String,
     pub(super) lone_surrogates: u32,
+}
+
+impl Text {
+    /// A string as `serde_json` gives it in bytes: UTF-8 but for lone surrogates.
+    pub(super) fn of(bytes: &[u8]) -> Option<Self> {
+        if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
+            return Some(Self { text: text.to_owned(), lone_surrogates: 0 });
+        }
+        let mut repaired = Self { text: String::with_capacity(bytes.len()), lone_surrogates: 0 };
+        for chunk in bytes.utf8_chunks() {
+            repaired.text.push_str(chunk.valid());
+            // A surrogate's bytes ED A0..BF xx are three chunks of one wrong byte each: count the first.
+            match chunk.invalid() {
+                [0xed] => {
+                    repaired.text.push(char::REPLACEMENT_CHARACTER);
+                    repaired.lone_surrogates += 1;
+                }
+                [] | [0x80..=0xbf] => {}
+                _ => return None,
+            }
+        }
+        Some(repaired)
+    }
 }
 
 impl<'de> Deserialize<'de> for Text {
@@ -94,23 +118,7 @@ impl<'de> Visitor<'de> for TextVisitor {
     }
 
     fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<Text, E> {
-        if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
-            return Ok(Text { text: text.to_owned(), lone_surrogates: 0 });
-        }
-        let mut repaired = Text { text: String::with_capacity(bytes.len()), lone_surrogates: 0 };
-        for chunk in bytes.utf8_chunks() {
-            repaired.text.push_str(chunk.valid());
-            // A surrogate's bytes ED A0..BF xx are three chunks of one wrong byte each: count the first.
-            match chunk.invalid() {
-                [0xed] => {
-                    repaired.text.push(char::REPLACEMENT_CHARACTER);
-                    repaired.lone_surrogates += 1;
-                }
-                [] | [0x80..=0xbf] => {}
-                _ => return Err(E::custom("a string that is not UTF-8")),
-            }
-        }
-        Ok(repaired)
+        Text::of(bytes).ok_or_else(|| E::custom("a string that is not UTF-8"))
     }
 
     fn visit_seq<A: serde::de::SeqAccess<'de>>(self, _: A) -> Result<Text, A::Error> {

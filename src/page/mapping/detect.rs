@@ -26,7 +26,10 @@ impl Default for Recognizer {
             .filter(|preset| !preset.signature.is_empty())
             .partition(|preset| preset.name == "json");
         let mut numbers = |pointers: &[&str]| {
-            pointers.iter().filter_map(|text| Some(selector.add(&Pointer::parse(text)?))).collect::<Vec<_>>()
+            pointers
+                .iter()
+                .filter_map(|text| Some(selector.add(&Pointer::parse(text)?, false)))
+                .collect::<Vec<_>>()
         };
         let signatures = others.into_iter().chain(own);
         let signatures = signatures
@@ -58,7 +61,7 @@ impl Recognizer {
             return Some(preset);
         }
         let found = self.selector.select(std::str::from_utf8(value).ok()?).ok()?;
-        let hits = |numbers: &Vec<usize>| numbers.iter().any(|number| found[*number].is_some());
+        let hits = |numbers: &Vec<usize>| numbers.iter().any(|number| found.value(*number).is_some());
         let fits = |(_, lists): &&(_, Vec<Vec<usize>>)| lists.iter().all(hits);
         self.signatures.iter().find(fits).map(|(preset, _)| *preset)
     }

@@ -96,8 +96,8 @@ impl Mapping {
         let mut builder = Builder { selector: Selector::default(), pointers: 0, faults };
         let sources = builder.fields(&config.fields, preset);
         let no_page = preset.no_page.iter().filter_map(|(pointer, condition)| match condition {
-            Condition::True => Some(NoPage::Says(builder.slot(pointer, "")?, true)),
-            Condition::False => Some(NoPage::Says(builder.slot(pointer, "")?, false)),
+            Condition::True => Some(NoPage::Says(builder.slot(pointer, "", false)?, true)),
+            Condition::False => Some(NoPage::Says(builder.slot(pointer, "", false)?, false)),
             Condition::Missing => {
                 Some(NoPage::NoneOf(below(pointer, &sources))).filter(|none| *none != NoPage::NoneOf(0))
             }
@@ -106,7 +106,7 @@ impl Mapping {
         let passthrough = builder.passthrough(config, preset);
         let is_json = preset.name == "json";
         let whole_passthrough =
-            builder.slot("/passthrough", "").filter(|_| is_json && passthrough.is_empty());
+            builder.slot("/passthrough", "", false).filter(|_| is_json && passthrough.is_empty());
         if preset.fields.iter().any(|(field, _)| *field == Field::WarcFile) && config.warc_dir.is_none() {
             builder.faults.push(format!(
                 "input.warc_dir: is not set; preset {:?} needs the folder that its WARC files stand in",
@@ -239,7 +239,7 @@ struct Builder {
 }
 
 impl Builder {
-    fn slot(&mut self, pointer: &str, key: &str) -> Option<Slot> {
+    fn slot(&mut self, pointer: &str, key: &str, is_text: bool) -> Option<Slot> {
         let Some(parsed) = Pointer::parse(pointer) else {
             self.faults.push(format!(
                 "input.{key}: {pointer:?} is no JSON pointer; write \"/field\" or \"/field/in/it\" (`~1` for a slash in a name)"
@@ -247,13 +247,19 @@ impl Builder {
             return None;
         };
         self.pointers += 1;
-        Some(Slot { number: self.selector.add(&parsed), pointer: pointer.to_owned() })
+        Some(Slot { number: self.selector.add(&parsed, is_text), pointer: pointer.to_owned() })
     }
 
-    fn sources<'p>(&mut self, pointers: impl IntoIterator<Item = &'p str>, key: &str) -> Vec<Source> {
+    fn sources<'p>(
+        &mut self,
+        pointers: impl IntoIterator<Item = &'p str>,
+        key: &str,
+        field: Field,
+    ) -> Vec<Source> {
+        let is_text = matches!(field, Field::Body(_));
         let source = |pointer| match pointer {
             KEY => Some(Source::Key),
-            pointer => self.slot(pointer, key).map(Source::Pointer),
+            pointer => self.slot(pointer, key, is_text).map(Source::Pointer),
         };
         pointers.into_iter().filter_map(source).collect()
     }
@@ -280,10 +286,10 @@ impl Builder {
         let mut sources = Vec::new();
         for (field, pointers) in own() {
             let key = format!("fields.{}", field.name());
-            sources.push((*field, self.sources(pointers.iter().map(String::as_str), &key)));
+            sources.push((*field, self.sources(pointers.iter().map(String::as_str), &key, *field)));
         }
         for (field, pointers) in preset.fields.iter().filter(|(field, _)| !replaced(*field)) {
-            sources.push((*field, self.sources(pointers.iter().copied(), "")));
+            sources.push((*field, self.sources(pointers.iter().copied(), "", *field)));
         }
         sources
     }
@@ -295,7 +301,7 @@ impl Builder {
         let all: Vec<_> = of_preset.chain(own).collect();
         let quoted = |name: &str| serde_json::Value::from(name).to_string();
         let slot = |(name, pointer): (&str, &str)| {
-            Some((quoted(name), self.slot(pointer, &format!("passthrough.{name}"))?))
+            Some((quoted(name), self.slot(pointer, &format!("passthrough.{name}"), false)?))
         };
         all.into_iter().filter_map(slot).collect()
     }

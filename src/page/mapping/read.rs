@@ -118,11 +118,7 @@ impl Mapping {
         }
         let found = self.selector.select(json);
         let found = found.map_err(|error| self.unfit("BROKEN_JSON", format!("broken JSON: {error}")))?;
-        *hits = found
-            .iter()
-            .enumerate()
-            .filter(|(_, value)| value.is_some())
-            .fold(0, |set, (at, _)| set | 1 << at);
+        *hits = found.hits();
         if self.no_page.iter().any(|condition| says_no_page(condition, &found, *hits)) {
             return Ok(Taken::Skipped(Skip::NoPage));
         }
@@ -156,7 +152,7 @@ impl Mapping {
 fn says_no_page(condition: &NoPage, found: &Found<'_>, hits: u64) -> bool {
     match condition {
         NoPage::Says(slot, truth) => {
-            found[slot.number].is_some_and(|value| value.get() == if *truth { "true" } else { "false" })
+            found.value(slot.number).is_some_and(|value| value.get() == if *truth { "true" } else { "false" })
         }
         NoPage::NoneOf(slots) => slots & hits == 0,
     }
@@ -225,7 +221,7 @@ impl Picking<'_, '_> {
     fn values(&self, field: Field) -> impl Iterator<Item = (&RawValue, &str)> {
         let lists = self.mapping.sources.iter().filter(move |(known, _)| *known == field);
         lists.flat_map(|(_, sources)| sources).filter_map(|source| match source {
-            Source::Pointer(slot) => Some((self.found[slot.number]?, slot.pointer.as_str())),
+            Source::Pointer(slot) => Some((self.found.value(slot.number)?, slot.pointer.as_str())),
             Source::Key => None,
         })
     }
@@ -312,12 +308,23 @@ impl Picking<'_, '_> {
                 };
                 return body.map_err(|error| self.about(*field, &error));
             }
-            let mut read = |value: &RawValue| match form {
-                // Of text that is given in several values all is the page's.
-                Form::Text | Form::Content => value::joined(value, &mut surrogates),
-                Form::Html | Form::Base64 | Form::Mixed => value::text(value, &mut surrogates),
+            let is_whole = matches!(form, Form::Text | Form::Content);
+            let text = match self.read_texts(*field, is_whole) {
+                Some(text) => Some(text),
+                None => {
+                    let mut is_there = false;
+                    let mut read = |value: &RawValue| {
+                        let text = match is_whole {
+                            true => value::joined(value, &mut surrogates),
+                            false => value::text(value, &mut surrogates),
+                        }?;
+                        is_there = true;
+                        Some(text).filter(|text| !text.is_empty())
+                    };
+                    self.pick(*field, "a string", &mut read)?.or_else(|| is_there.then(String::new))
+                }
             };
-            let Some(text) = self.pick(*field, "a string", &mut read)? else { continue };
+            let Some(text) = text else { continue };
             let given = GivenBody { form, text };
             if given.text.is_empty() {
                 empty.get_or_insert(given);
@@ -331,6 +338,31 @@ impl Picking<'_, '_> {
             Some(empty) => empty.into_body(page_bytes_max),
             None => self.warc_body(),
         }
+    }
+
+    /// The first text of a field that is not empty, of those that were read as texts: of an array's the first, or all where a
+    /// body is in several texts as a whole. Empty where all are; none where there is none.
+    fn read_texts(&mut self, field: Field, is_whole: bool) -> Option<String> {
+        let mapping = self.mapping;
+        let lists = mapping.sources.iter().filter(|(known, _)| *known == field);
+        let mut empty = None;
+        for source in lists.flat_map(|(_, sources)| sources) {
+            let Source::Pointer(slot) = source else { continue };
+            let Some(texts) = self.found.take_texts(slot.number).filter(|texts| !texts.is_empty()) else {
+                continue;
+            };
+            self.lone_surrogates += texts.iter().map(|text| text.lone_surrogates).sum::<u32>();
+            let mut texts = texts.into_iter().map(|text| text.text);
+            let text = match is_whole {
+                true => texts.reduce(|joined, text| joined + "\n" + &text),
+                false => texts.find(|text| !text.is_empty()),
+            };
+            match text {
+                Some(text) if !text.is_empty() => return Some(text),
+                _ => empty = Some(String::new()),
+            }
+        }
+        empty
     }
 
     fn reads(&self, field: Field, pointer: &str) -> bool {
@@ -357,7 +389,7 @@ impl Picking<'_, '_> {
     /// The passthrough, and whether it was above a limit.
     fn passthrough(&mut self) -> (Option<String>, bool) {
         let mapping = self.mapping;
-        let value = |slot: &super::Slot| self.found[slot.number].map(RawValue::get);
+        let value = |slot: &super::Slot| self.found.value(slot.number).map(RawValue::get);
         let json = match &mapping.whole_passthrough {
             Some(slot) => value(slot).map(str::to_owned),
             None => {
