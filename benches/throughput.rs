@@ -97,7 +97,7 @@ fn main() {
             let mut watch = times.watch(number);
             let record = stage.process(record, &mut workspace).record;
             watch.lap("line → fingerprint");
-            let conclusion = cluster_stage.conclude(record, Timestamp::now());
+            let conclusion = cluster_stage.conclude(record.expect("nothing is filtered"), Timestamp::now());
             watch.lap("decide");
             let Conclusion::Verdict(verdict) = &conclusion else { panic!("{conclusion:?}") };
             std::hint::black_box(serde_json::to_vec(verdict).expect("JSON"));

@@ -44,6 +44,7 @@ fn main() {
     entries(&*detector, &fingerprint);
     tables(&detector, &fingerprint);
     messages();
+    mappings();
     responses();
 }
 
@@ -193,6 +194,26 @@ fn messages() {
     write("message", "json", &message(0, b"", b"", json));
     write("message", "json-with-key", &message(64, b"", b"http://key/", json));
     write("message", "html", &message(2 | 128, b"text/html; charset=gbk", b"http://key/", b"<p>\xc4\xe3"));
+}
+
+/// The first sample message of each preset, as the tests have it.
+fn mappings() {
+    use base64::Engine;
+    for (at, preset) in leitong::page::mapping::PRESETS.iter().enumerate() {
+        let samples =
+            fs::read_to_string(format!("tests/data/presets/{}.jsonl", preset.name)).expect("samples");
+        let line = samples.lines().next().expect("a sample");
+        let sample: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        let decoded = |text: &str| base64::engine::general_purpose::STANDARD.decode(text).expect("Base64");
+        let value = match (sample["value_b64"].as_str(), sample.get("json")) {
+            (Some(base64), _) => decoded(base64),
+            (None, Some(json)) => json.to_string().into_bytes(),
+            (None, None) => line.as_bytes().to_vec(),
+        };
+        let key = sample["key"].as_str().unwrap_or_default().as_bytes();
+        let head = [2 * at as u8, key.len() as u8];
+        write("mapping", preset.name, &[&head[..], key, &value].concat());
+    }
 }
 
 /// The same body in each coding.

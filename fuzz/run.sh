@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 seconds=$1
 shift
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(decode extract json warc http message entry changelog snapshot config)
+[ ${#targets[@]} -gt 0 ] || targets=(decode extract json warc http message mapping entry changelog snapshot config)
 
 # Optimised, with overflow checks. Dependencies are those of the tests, and are not built again.
 export CARGO_PROFILE_DEV_OPT_LEVEL=2

@@ -66,7 +66,8 @@ impl Deduplicator {
         self.pages += 1;
         let place = Place::Line { input: "-".into(), line: self.pages };
         let fingerprinted = self.fingerprint_stage.process_page(place, page, &mut self.workspace);
-        match self.cluster_stage.conclude(fingerprinted.record, Timestamp::now()) {
+        let Ok(record) = fingerprinted.record else { unreachable!("a page is not passed over") };
+        match self.cluster_stage.conclude(record, Timestamp::now()) {
             Conclusion::Verdict(verdict) => *verdict,
             Conclusion::DeadLetter(_) => unreachable!("a page has a verdict"),
         }

@@ -9,9 +9,9 @@ mod common;
 use std::io::BufReader;
 
 use common::{assert_readable, assert_within_limits};
-use leitong::config::PageConfig;
-use leitong::page::json::Rules;
-use leitong::pipeline::fingerprint_stage::read_page;
+use leitong::config::{Config, PageConfig};
+use leitong::page::mapping::Taken;
+use leitong::pipeline::page_reader::PageReader;
 use leitong::source::Source;
 use leitong::source::json_lines::JsonLines;
 use libfuzzer_sys::fuzz_target;
@@ -23,15 +23,17 @@ fn outcomes(lines: &[u8], buffer: usize) -> (Vec<String>, u64) {
     let limits = PageConfig { bytes_max: PAGE_BYTES_MAX, line_bytes_max: 3000, ..PageConfig::default() };
     let reader = BufReader::with_capacity(buffer, lines);
     let mut source = JsonLines::new(reader, "fuzz.jsonl".into(), &limits);
+    let config = Config { page: limits, ..Config::default() };
+    let reader = PageReader::new(&config, true).expect("right settings");
     let mut outcomes = Vec::new();
     let mut more = true;
     while more {
         let mut batch = Vec::new();
         more = source.read_batch(&mut batch, 1 << 20).expect("memory can be read");
         for record in batch {
-            let rules = Rules { page_bytes_max: PAGE_BYTES_MAX, url_required: true };
-            outcomes.push(match read_page(record.payload, rules) {
-                Ok(page) => {
+            outcomes.push(match reader.record(record.payload) {
+                Ok(Taken::Skipped(why)) => format!("{} {why:?}", record.place),
+                Ok(Taken::Page(page)) => {
                     assert_within_limits(&page, PAGE_BYTES_MAX);
                     format!("{} {page:?}", record.place)
                 }

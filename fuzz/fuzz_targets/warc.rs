@@ -9,9 +9,9 @@ mod common;
 use std::io::BufReader;
 
 use common::{assert_readable, assert_within_limits};
-use leitong::config::PageConfig;
-use leitong::page::json::Rules;
-use leitong::pipeline::fingerprint_stage::read_page;
+use leitong::config::{Config, PageConfig};
+use leitong::page::mapping::Taken;
+use leitong::pipeline::page_reader::PageReader;
 use leitong::record::Place;
 use leitong::source::Source;
 use leitong::source::warc::WarcReader;
@@ -22,6 +22,8 @@ const PAGE_BYTES_MAX: usize = 1024;
 fn outcomes(file: &[u8], buffer: usize) -> Vec<String> {
     let limits = PageConfig { bytes_max: PAGE_BYTES_MAX, ..PageConfig::default() };
     let mut source = WarcReader::new(BufReader::with_capacity(buffer, file), "fuzz.warc".into(), &limits);
+    let config = Config { page: limits, ..Config::default() };
+    let reader = PageReader::new(&config, true).expect("right settings");
     let mut outcomes = Vec::new();
     let (mut more, mut last) = (true, 0);
     while more {
@@ -31,9 +33,9 @@ fn outcomes(file: &[u8], buffer: usize) -> Vec<String> {
             let Place::Record { record: number, .. } = record.place else { panic!("a record of a file") };
             assert!(number > last, "records are numbered");
             last = number;
-            let rules = Rules { page_bytes_max: PAGE_BYTES_MAX, url_required: true };
-            outcomes.push(match read_page(record.payload, rules) {
-                Ok(page) => {
+            outcomes.push(match reader.record(record.payload) {
+                Ok(Taken::Skipped(why)) => format!("{} {why:?}", record.place),
+                Ok(Taken::Page(page)) => {
                     assert_within_limits(&page, PAGE_BYTES_MAX);
                     format!("{number} {page:?}")
                 }

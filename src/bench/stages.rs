@@ -9,10 +9,9 @@ use crate::config::Config;
 use crate::detectors::simhash::simhash_of;
 use crate::fingerprint::digest::text_digest;
 use crate::fingerprint::secret::DigestHash;
-use crate::page::json::Rules;
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::pipeline::document;
-use crate::pipeline::fingerprint_stage::{FingerprintStage, Workspace, read_page};
+use crate::pipeline::fingerprint_stage::{FingerprintStage, Workspace};
 use crate::record::timestamp::Timestamp;
 use crate::record::{LogRecord, Outcome};
 use crate::segment::{Segmenter, Terms};
@@ -113,14 +112,13 @@ impl PageBench<'_> {
     /// Takes a page through all stages, several times; none where one of them ends its way.
     fn time(&mut self, record: Record, cluster_stage: &mut ClusterStage) -> Option<TimedPage> {
         let detector = self.fingerprint_stage.detector();
-        let rules = Rules { page_bytes_max: self.config.page.bytes_max, url_required: false };
         let place = record.place.clone();
         let mut times = [Duration::MAX; STAGES.len()];
         let since = Instant::now();
-        let page = read_page(record.payload, rules).ok()?;
+        let page = self.fingerprint_stage.reader().page(record.payload)?;
         times[0] = since.elapsed();
         let fingerprinted = self.fingerprint_stage.process_page(place, page.clone(), &mut self.workspace);
-        let LogRecord::Page(log_record) = fingerprinted.record else { return None };
+        let Ok(LogRecord::Page(log_record)) = fingerprinted.record else { return None };
         let Outcome::Fingerprint(fingerprint) = &log_record.outcome else { return None };
         let hash = (detector.name() == "simhash").then(|| simhash_of(fingerprint));
         let mut text_bytes = 0;

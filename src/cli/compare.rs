@@ -18,9 +18,9 @@ use crate::config::detectors::DETECTORS;
 use crate::config::{Config, load};
 use crate::extract::Wall;
 use crate::page::Page;
-use crate::page::json::Rules;
 use crate::pipeline::document::{self, Charset};
-use crate::pipeline::fingerprint_stage::{FingerprintStage, read_page};
+use crate::pipeline::fingerprint_stage::FingerprintStage;
+use crate::pipeline::page_reader::PageReader;
 use crate::record::{FingerprintRecord, LogRecord, Outcome, Place};
 use crate::segment::Terms;
 use crate::source::Source;
@@ -207,7 +207,7 @@ fn side(name: &str, config: &Config, stage: &FingerprintStage) -> anyhow::Result
         Err(refusal) => (None, None, 0, None, Some(refusal.message.clone())),
     };
     let place = Place::Line { input: name.into(), line: 1 };
-    let LogRecord::Page(record) = stage.process_page(place, page, &mut workspace).record else {
+    let Ok(LogRecord::Page(record)) = stage.process_page(place, page, &mut workspace).record else {
         bail!("{name}: no page");
     };
     Ok(Side {
@@ -236,12 +236,12 @@ fn load(name: &str, config: &Config) -> anyhow::Result<Page> {
 /// The page `id` of a file of pages.
 fn find(path: &Path, id: &str, config: &Config) -> anyhow::Result<Page> {
     let mut source = documents::source(&[path.to_owned()], config)?;
-    let rules = Rules { page_bytes_max: config.page.bytes_max, url_required: false };
+    let reader = PageReader::new(config, false).map_err(Wrong::from)?;
     let mut more = true;
     while more {
         let mut batch = Vec::new();
         more = source.read_batch(&mut batch, 1 << 20)?;
-        let pages = batch.into_iter().filter_map(|record| read_page(record.payload, rules).ok());
+        let pages = batch.into_iter().filter_map(|record| reader.page(record.payload));
         if let Some(page) = pages.into_iter().find(|page| page.id == id) {
             return Ok(page);
         }

@@ -16,6 +16,7 @@ use super::summary::summary;
 use crate::cluster::{Clusterer, Position};
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::pipeline::fingerprint_stage::FingerprintStage;
+use crate::pipeline::page_reader::PageReader;
 use crate::sink::files::{DeadLetters, FileSink};
 use crate::sink::whole_lines::WholeLines;
 use crate::snapshot::{TableDir, TableSettings};
@@ -38,6 +39,9 @@ pub(super) struct Arguments {
     /// Configuration file (see `leitong config example`)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// What wrote the pages, in place of the configured `input.preset` (see `leitong preset list`)
+    #[arg(long, value_name = "NAME")]
+    preset: Option<String>,
     /// Verdicts, one JSON object a line [default: standard output]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -57,8 +61,17 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
-    let config =
+    let mut config =
         settings::config(arguments.config.as_deref(), arguments.detector.as_deref(), arguments.threads)?;
+    if let Some(preset) = &arguments.preset {
+        config.input.preset.clone_from(preset);
+        settings::checked_input(&config, "--preset")?;
+    }
+    if config.input.preset == "raw-body" {
+        return Err(wrong(
+            "preset raw-body: a body's url is the key of its message, and files have none; it is for `leitong run`",
+        ));
+    }
     let inputs = open_inputs(&arguments.inputs)?;
     refuse_overwriting(arguments)?;
     let fingerprint_stage = Arc::new(FingerprintStage::new(config.clone()).map_err(Wrong::from)?);
@@ -108,6 +121,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         move |fingerprinted| {
             observed.repaired(fingerprinted.repaired);
             observed.body(fingerprinted.has_body);
+            if let Err(why) = fingerprinted.record {
+                observed.skipped(why);
+            }
         },
     );
     progress.finish();
@@ -117,15 +133,39 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         dir.save(&clusterer, &table)?;
     }
     terminal::note_lines(summary(&counts, source.skipped(), clusterer.centroid_count(), started.elapsed()));
+    if let Some((preset, count)) =
+        fingerprint_stage.reader().likeliest().filter(|_| counts.dead_letters() > 0)
+    {
+        terminal::note(format_args!(
+            "{count} of these records look like messages of {preset}: try --preset {preset}"
+        ));
+    }
     if has_hardly_any_body(&counts) {
         bail!(
-            "{} of {} records have no body: nothing was found in the fields `html`, `html_b64` and `text`. Name the field \
-             that holds the page so, as in `jq -c '{{url, html: .body}}' INPUT | leitong dedup -`",
+            "{} of {} records have no body: nothing was found where preset {} has it. {}",
             counts.without_body(),
-            counts.records()
+            counts.records(),
+            config.input.preset,
+            remedy(fingerprint_stage.reader())
         );
     }
     Ok(if counts.dead_letters() > 0 { ExitCode::from(3) } else { ExitCode::SUCCESS })
+}
+
+/// What to do where most records have no body.
+fn remedy(reader: &PageReader) -> String {
+    match reader.likeliest() {
+        Some((preset, count)) => {
+            format!(
+                "{count} of them look like messages of {preset}: add `--preset {preset}`, or preset = {preset:?} under [input]"
+            )
+        }
+        None => {
+            "`leitong preset detect INPUT` proposes a mapping; or name the field that holds the page, as in \
+                 `html = [\"/page/source\"]` under [input.fields]"
+                .to_owned()
+        }
+    }
 }
 
 /// Whether the input seems to call the body by another name: that must not pass for a run that went well.

@@ -6,13 +6,12 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::Args;
 
-use super::settings;
+use super::settings::{self, Wrong};
 use crate::config::Config;
 use crate::eval::pages::Label;
 use crate::extract::{Document, Extractor};
-use crate::page::json::Rules;
 use crate::pipeline::document;
-use crate::pipeline::fingerprint_stage::read_page;
+use crate::pipeline::page_reader::PageReader;
 use crate::segment::Terms;
 use crate::source::inputs::Inputs;
 use crate::source::open::Input;
@@ -70,7 +69,7 @@ pub(super) fn for_each(
     mut take: impl FnMut(String, Document, Option<Label>),
 ) -> anyhow::Result<()> {
     let mut source = source(inputs, config)?;
-    let rules = Rules { page_bytes_max: config.page.bytes_max, url_required: false };
+    let reader = PageReader::new(config, false).map_err(Wrong::from)?;
     let mut extractor = Extractor::new(&config.extract);
     let mut left_out = 0_u64;
     let mut more = true;
@@ -82,7 +81,7 @@ pub(super) fn for_each(
                 Payload::Json(line) => Label::of_line(line),
                 _ => None,
             };
-            let page = read_page(record.payload, rules).ok();
+            let page = reader.page(record.payload);
             let mut work = Work::up_to(config.page.work_max);
             let mut document = |page: &_| {
                 let reading = document::read(page, &mut extractor, &mut work).ok()?;

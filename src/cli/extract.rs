@@ -9,13 +9,13 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::documents;
-use super::settings::{self, wrong};
+use super::settings::{self, Wrong, wrong};
 use crate::config::Config;
 use crate::extract::{Document, Extractor, Paragraph, ParagraphKind};
-use crate::page::json::Rules;
+use crate::page::mapping::Taken;
 use crate::page::{Hints, Page};
 use crate::pipeline::document::{self, Charset, Reading};
-use crate::pipeline::fingerprint_stage::read_page;
+use crate::pipeline::page_reader::PageReader;
 use crate::sink::whole_lines::WholeLines;
 use crate::source::Source;
 use crate::source::open::Input;
@@ -72,7 +72,7 @@ fn many(path: &Path, config: &Config) -> anyhow::Result<ExitCode> {
     let mut extractor = Extractor::new(&config.extract);
     let mut out = WholeLines::create(Path::new("-"))?;
     let mut exit = ExitCode::SUCCESS;
-    let rules = Rules { page_bytes_max: config.page.bytes_max, url_required: false };
+    let reader = PageReader::new(config, false).map_err(Wrong::from)?;
     let mut more = true;
     while more {
         let mut batch = Vec::new();
@@ -81,8 +81,9 @@ fn many(path: &Path, config: &Config) -> anyhow::Result<ExitCode> {
             .with_context(|| format!("cannot read {}", path.display()))?;
         for record in batch {
             let place = record.place.clone();
-            match read_page(record.payload, rules) {
-                Ok(page) => out
+            match reader.record(record.payload) {
+                Ok(Taken::Skipped(_)) => {}
+                Ok(Taken::Page(page)) => out
                     .push(&line(&page, &mut extractor, config.page.work_max))
                     .context("cannot write texts")?,
                 Err(unreadable) => {

@@ -15,6 +15,7 @@ mod eval;
 mod extract;
 mod idf;
 mod perturb;
+mod preset;
 mod progress;
 mod replay;
 mod run;
@@ -70,6 +71,8 @@ enum Command {
     Replay(replay::Arguments),
     /// Make or check the worker's topics
     Topics(topics::Arguments),
+    /// Find out what wrote some pages, and how they are read
+    Preset(preset::Arguments),
     /// Show or check configurations
     Config(config::Arguments),
 }
@@ -115,6 +118,7 @@ pub fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Topics(arguments) => topics::run(&arguments),
+        Command::Preset(arguments) => preset::run(&arguments),
         Command::Config(arguments) => config::run(&arguments),
     };
     result.unwrap_or_else(|error| failed(&error))

@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::config::detectors::DETECTORS;
 use crate::config::load::{self, ConfigError};
 use crate::config::{Config, THREADS_MAX, load::detectors_hint};
+use crate::page::mapping::Mapping;
 use crate::segment::Segmenter;
 
 /// Arguments or configuration that cannot be followed: exit status 2.
@@ -52,6 +53,14 @@ pub(super) fn config(
         config.pipeline.threads = threads;
     }
     Ok(config)
+}
+
+/// Refuses `[input]` where an argument has changed it for the worse.
+pub(super) fn checked_input(config: &Config, argument: &str) -> anyhow::Result<()> {
+    match Mapping::new(&config.input) {
+        Ok(_) => Ok(()),
+        Err(faults) => Err(wrong(faults.join("\n").replacen("input.preset =", argument, 1))),
+    }
 }
 
 /// Refuses more threads than any machine has use for.

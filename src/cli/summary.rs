@@ -33,8 +33,8 @@ pub(super) fn summary(counts: &Counts, skipped: Skipped, centroids: usize, elaps
         ("blank lines, skipped", skipped.blank_lines),
         ("WARC records of other types, skipped", skipped.warc_records),
     ];
-    for (what, count) in skipped.into_iter().filter(|(_, count)| *count > 0).chain(counts.repaired_in_words())
-    {
+    let of_mapping = counts.skipped_in_words().into_iter().chain(counts.repaired_in_words());
+    for (what, count) in skipped.into_iter().filter(|(_, count)| *count > 0).chain(of_mapping) {
         let _ = writeln!(out, "{count:>12}  {what}");
     }
     out

@@ -19,6 +19,7 @@ use super::{Config, PipelineConfig};
 use crate::config::detectors::DETECTORS;
 use crate::fingerprint::resources::{ConceptFile, ResourceError, Resources};
 use crate::fingerprint::secret::Secret;
+use crate::page::mapping::Mapping;
 use crate::segment::{Lexicons, SegmentError};
 
 /// Characters of a message about the file.
@@ -88,6 +89,7 @@ pub fn load(path: &Path) -> Result<Config, ConfigError> {
         &mut config.segment.user_dictionary,
         &mut config.segment.stop_word_file,
         &mut config.kafka.snapshots.dir,
+        &mut config.input.warc_dir,
         &mut config.idf.file,
         &mut config.paragraph.boilerplate_file,
     ];
@@ -219,7 +221,8 @@ fn faults(config: &Config) -> impl Iterator<Item = String> {
             config.page.line_bytes_max
         )
     });
-    let own = unknown_detector.into_iter().chain(small_queue).chain(config.paragraph.faults());
+    let input = Mapping::new(&config.input).err().unwrap_or_default();
+    let own = unknown_detector.into_iter().chain(input).chain(small_queue).chain(config.paragraph.faults());
     own.chain(config.kafka.faults()).chain(config.admin.fault())
 }
 
@@ -506,7 +509,7 @@ mod tests {
                 "leitong.toml: line 12: segment.user_dictionary = \"${NOPE}/x\": the environment variable NOPE \
                  is not set; set it, or write ${NOPE:-default}",
                 "leitong.toml: line 13: segment.stop_word_languages = \"zh\": must be a list of strings",
-                "leitong.toml: line 14: nonsense: no such key; there is detector, page, corpus, extract, segment, idf, fingerprint, simhash, paragraph, \
+                "leitong.toml: line 14: nonsense: no such key; there is detector, input, page, corpus, extract, segment, idf, fingerprint, simhash, paragraph, \
                  agglomerate-term, concept-network, word-network, shingle, i-match, tf-idf, punctuation, sentence-ends, \
                  expiry, pipeline, kafka, admin",
             ]

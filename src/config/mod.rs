@@ -30,6 +30,7 @@ pub use crate::fingerprint::term_hash::TermHash;
 pub use crate::fingerprint::term_weight::TermWeight;
 pub use crate::kafka::config::KafkaConfig;
 pub use crate::page::config::{CorpusBy, CorpusConfig, PageConfig};
+pub use crate::page::mapping::config::InputConfig;
 pub use crate::segment::SegmentConfig;
 pub use crate::telemetry::config::AdminConfig;
 
@@ -40,6 +41,9 @@ pub struct Config {
     /// The detector that decides: `simhash`, `paragraph`, `agglomerate-term`, `concept-network`; for comparison also
     /// `word-network`, `shingle`, `i-match`, `tf-idf`, `punctuation`, `sentence-ends`.
     pub detector: String,
+    /// What writes the pages: a preset, and what differs from it. None of it is part of a hash: it says which text
+    /// is a page's, not what becomes of it, so pages of all crawlers meet.
+    pub input: InputConfig,
     /// Limits of what is read as a page.
     pub page: PageConfig,
     /// Which pages may meet.
@@ -110,6 +114,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             detector: "simhash".to_owned(),
+            input: InputConfig::default(),
             page: PageConfig::default(),
             corpus: CorpusConfig::default(),
             extract: ExtractConfig::default(),

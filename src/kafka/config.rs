@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::verdict_headers;
 use crate::telemetry::config::is_address;
 
 /// The worker, `leitong run`.
@@ -68,7 +69,7 @@ pub struct TopicsConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PagesConfig {
-    /// What a value is that has no `content-type` header: `json`, `protobuf` (`leitong.v1.Page`) or `html`
+    /// With the preset `json`, what a value is that has no `content-type` header: `json`, `protobuf` (`leitong.v1.Page`) or `html`
     /// (the body itself, in any charset; the key is the url).
     pub format: PageFormat,
     /// Where the url stands: in the `field` of the value, or in the `key` of the message.
@@ -246,8 +247,9 @@ impl KafkaConfig {
             faults.push(format!("kafka.app = {:?}: must not be empty", self.app));
         }
         // Of a verdict it says what the verdict is.
-        if self.verdicts.headers.iter().any(|name| name.eq_ignore_ascii_case("content-type")) {
-            faults.push("kafka.verdicts.headers: content-type is set by Leitong; take it out".to_owned());
+        let is_own = |name: &&String| verdict_headers::NAMES.iter().any(|own| name.eq_ignore_ascii_case(own));
+        if let Some(name) = self.verdicts.headers.iter().find(is_own) {
+            faults.push(format!("kafka.verdicts.headers: {name} is set by Leitong; take it out"));
         }
         let topics = self.topics.all();
         for (at, (key, name)) in topics.iter().enumerate() {

@@ -103,6 +103,13 @@ impl LogProducer {
         }
     }
 
+    /// Passes a message over, of which nothing is sent.
+    pub fn pass_over(&self, origin: PageOrigin) {
+        let PageOrigin { assignment, partition, offset, .. } = origin;
+        self.shared.lock().session.pass_over(assignment, partition, offset);
+        self.shared.notify();
+    }
+
     /// Messages that librdkafka holds.
     #[must_use]
     pub fn in_flight(&self) -> usize {

@@ -24,6 +24,8 @@ pub mod pages;
 pub mod partition_reader;
 pub mod polled;
 pub(crate) mod ports;
+pub mod sample;
 pub mod topic_id;
 pub mod topics;
 pub mod transactions;
+pub mod verdict_headers;

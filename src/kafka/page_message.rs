@@ -1,12 +1,21 @@
 //! A message of the page topic → [`Page`].
 //!
-//! What the value is, is said by the message's `content-type` header, else by the configuration: JSON as in
-//! files, protobuf (`leitong.v1.Page`), or the page's body itself, in any charset, with the url as key.
+//! What the value is, is said by the preset; with Leitong's own, by the message's `content-type` header, else by the configuration: JSON as in
+//! files, protobuf (`leitong.v1.Page`), or the page's body itself, in any charset, with the url as key. What lies around
+//! it (`content-encoding`, gzip, a schema registry's head) is taken off first.
+
+use std::io::BufReader;
 
 use crate::kafka::config::{PageFormat, PagesConfig, UrlFrom};
-use crate::page::json::{self, PageError, Rules, checked_url};
+use crate::page::config::PageConfig;
+use crate::page::json::{PageError, Rules, checked_url};
+use crate::page::mapping::preset::Framing;
+use crate::page::mapping::{self, Mapping, Reading, Skip, Taken};
+use crate::page::wrapped::{StillWrapped, unpacked, without_schema_head};
 use crate::page::{Body, Hints, Page, protobuf};
 use crate::record::Received;
+use crate::source::warc::WarcReader;
+use crate::source::{Payload, Source};
 
 /// A message as received.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,40 +27,102 @@ pub struct Message<'a> {
 }
 
 impl Message<'_> {
-    /// The page in it.
-    ///
-    /// # Errors
-    /// [`PageError`], where no page can be read.
-    pub fn page(&self, config: &PagesConfig, page_bytes_max: usize) -> Result<Page, PageError> {
-        let value = self.value.ok_or(PageError::NullValue)?;
-        let content_type =
-            self.received.header("content-type").and_then(|value| std::str::from_utf8(value).ok());
-        let format = content_type.and_then(format_of).unwrap_or(config.format);
-        let key_is_url = config.url_from == UrlFrom::Key || format == PageFormat::Html;
-        let url = if key_is_url { self.url()? } else { None };
-        if key_is_url && url.is_none() {
-            return Err(PageError::MissingUrl);
-        }
+    /// What is made of it.
+    #[must_use]
+    pub fn read(&self, config: &PagesConfig, mapping: &Mapping, limits: &PageConfig) -> Reading {
+        let mut hits = 0;
+        let outcome = match self.value {
+            None => mapping.null_value(),
+            Some(value) => self.try_read(value, config, mapping, limits, &mut hits),
+        };
+        Reading { outcome: outcome.map_err(|error| mapping.told(error)), hits }
+    }
+
+    fn try_read(
+        &self,
+        value: &[u8],
+        config: &PagesConfig,
+        mapping: &Mapping,
+        limits: &PageConfig,
+        hits: &mut u64,
+    ) -> Result<Taken, PageError> {
+        let codings = self.received.header("content-encoding");
+        let unpacked = || unpacked(value, codings, limits.line_bytes_max);
+        let json = |hits: &mut u64| {
+            let unpacked = unpacked()?;
+            let message = mapping::Message {
+                value: without_schema_head(&unpacked),
+                key: self.received.key.as_deref(),
+                key_is_url: config.url_from == UrlFrom::Key,
+                cut_from: None,
+            };
+            let rules = Rules { page_bytes_max: limits.bytes_max, url_required: true };
+            let reading = mapping.read(&message, rules);
+            *hits = reading.hits;
+            reading.outcome
+        };
+        // Of Leitong's own formats a header may name another one; what a crawler writes is as it is.
+        let format = match (mapping.framing(), mapping.preset().name) {
+            (Framing::Json, "json") => self.content_type().and_then(format_of).unwrap_or(config.format),
+            (Framing::Json | Framing::Frontera, _) => PageFormat::Json,
+            (Framing::RawBody, _) => PageFormat::Html,
+            (Framing::WarcRecord, _) => return warc_page(&unpacked()?, mapping, limits),
+        };
         match format {
-            PageFormat::Json => {
-                json::parse_with_url(value, url, Rules { page_bytes_max, url_required: true })
+            PageFormat::Json => json(hits),
+            PageFormat::Protobuf => {
+                let url = if config.url_from == UrlFrom::Key { Some(self.url()?) } else { None };
+                Ok(mapping.filtered(protobuf::parse(&unpacked()?, url, limits.bytes_max)?))
             }
-            PageFormat::Protobuf => protobuf::parse(value, url, page_bytes_max),
-            PageFormat::Html => {
-                let url = checked_url(url)?;
-                let body = match value.len() {
-                    bytes if bytes > page_bytes_max => Body::TooLarge(bytes as u64),
-                    _ => Body::HtmlBytes(value.to_vec()),
-                };
-                let hints = Hints { charset: None, content_type: content_type.map(str::to_owned) };
-                Ok(Page { hints, ..Page::new(url, body) })
-            }
+            PageFormat::Html => Ok(mapping.filtered(self.body(value, codings, limits)?)),
         }
     }
 
-    fn url(&self) -> Result<Option<String>, PageError> {
-        let url = self.received.key.clone().map(String::from_utf8).transpose();
-        url.map_err(|_| PageError::KeyNotUtf8)
+    /// The page whose body the value is.
+    fn body(&self, value: &[u8], codings: Option<&[u8]>, limits: &PageConfig) -> Result<Page, PageError> {
+        let url = checked_url(Some(self.url()?)).map_err(|error| match error {
+            PageError::MissingUrl => PageError::MissingKey,
+            error => error,
+        })?;
+        let body = match unpacked(value, codings, limits.bytes_max) {
+            Ok(body) if body.len() > limits.bytes_max => Body::TooLarge(body.len() as u64),
+            Ok(body) => Body::HtmlBytes(body.into_owned()),
+            Err(StillWrapped::TooLarge) => Body::TooLarge(value.len() as u64),
+            Err(StillWrapped::TooManyCodings(codings)) => Body::TooManyCodings(codings),
+        };
+        let hints = Hints { charset: None, content_type: self.content_type().map(str::to_owned) };
+        Ok(Page { hints, ..Page::new(url, body) })
+    }
+
+    fn content_type(&self) -> Option<&str> {
+        self.received.header("content-type").and_then(|value| std::str::from_utf8(value).ok())
+    }
+
+    fn url(&self) -> Result<String, PageError> {
+        let key = self.received.key.clone().ok_or(PageError::MissingKey)?;
+        String::from_utf8(key).map_err(|_| PageError::KeyNotUtf8)
+    }
+}
+
+/// The page of the one record that a message holds.
+fn warc_page(record: &[u8], mapping: &Mapping, limits: &PageConfig) -> Result<Taken, PageError> {
+    let mut source = WarcReader::new(BufReader::new(record), "-".into(), limits);
+    let mut batch = Vec::new();
+    let unfit = |cause, problem: String| PageError::Unfit { cause, preset: mapping.preset().name, problem };
+    while source
+        .read_batch(&mut batch, usize::MAX)
+        .map_err(|error| unfit("BROKEN_WARC", error.to_string()))?
+    {}
+    let pages = batch.len();
+    match batch.into_iter().next().map(|record| record.payload) {
+        None if source.skipped().warc_records > 0 => Ok(Taken::Skipped(Skip::OtherKind)),
+        None => Err(unfit("BROKEN_WARC", "an empty value; expected a WARC record".to_owned())),
+        Some(Payload::Broken(error)) => Err(unfit(error.cause(), error.to_string())),
+        Some(_) if pages > 1 => {
+            Err(unfit("BROKEN_WARC", format!("{pages} records with pages; expected one a message")))
+        }
+        Some(Payload::Warc(record)) => Ok(mapping.filtered(record.into_page(limits.bytes_max)?)),
+        Some(Payload::Json(_) | Payload::Head { .. }) => Err(PageError::Internal),
     }
 }
 
@@ -76,6 +147,9 @@ mod tests {
     use super::*;
     use crate::proto;
 
+    const LIMITS: PageConfig =
+        PageConfig { bytes_max: 100, line_bytes_max: 200, work_max: 1_000_000, text_chars_min: 1 };
+
     fn message<'a>(content_type: Option<&str>, key: Option<&[u8]>, value: Option<&'a [u8]>) -> Message<'a> {
         let headers = content_type.map(|value| ("Content-Type".to_owned(), Some(value.as_bytes().to_vec())));
         let received =
@@ -83,9 +157,16 @@ mod tests {
         Message { value, received: Box::new(received) }
     }
 
+    fn page(message: &Message<'_>, config: &PagesConfig) -> Result<Page, PageError> {
+        match message.read(config, &Mapping::default(), &LIMITS).outcome? {
+            Taken::Page(page) => Ok(*page),
+            Taken::Skipped(why) => panic!("{why:?}"),
+        }
+    }
+
     fn read(message: &Message<'_>, url_from: UrlFrom) -> Result<(String, Body), PageError> {
         let config = PagesConfig { url_from, ..PagesConfig::default() };
-        message.page(&config, 100).map(|page| (page.url, page.body))
+        page(message, &config).map(|page| (page.url, page.body))
     }
 
     #[test]
@@ -112,9 +193,9 @@ mod tests {
             );
         }
         let keyed = message(Some("text/html; charset=gbk"), Some(b"http://key/"), Some(b"\xc4\xe3"));
-        let page = keyed.page(&PagesConfig::default(), 100).expect("a page");
-        assert_eq!((page.url.as_str(), page.body), ("http://key/", Body::HtmlBytes(vec![0xc4, 0xe3])));
-        assert_eq!(page.hints.content_type.as_deref(), Some("text/html; charset=gbk"));
+        let found = page(&keyed, &PagesConfig::default()).expect("a page");
+        assert_eq!((found.url.as_str(), found.body), ("http://key/", Body::HtmlBytes(vec![0xc4, 0xe3])));
+        assert_eq!(found.hints.content_type.as_deref(), Some("text/html; charset=gbk"));
     }
 
     #[test]
@@ -122,8 +203,39 @@ mod tests {
         let json = br#"{"url": "http://field/", "text": "t"}"#;
         let url = |key: Option<&[u8]>| read(&message(None, key, Some(json)), UrlFrom::Key).map(|page| page.0);
         assert_eq!(url(Some(b"http://key/")), Ok("http://key/".to_owned()));
-        assert_eq!(url(None), Err(PageError::MissingUrl));
+        assert_eq!(url(None), Err(PageError::MissingKey));
         assert_eq!(url(Some(b"\xff")), Err(PageError::KeyNotUtf8));
+    }
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut encoder, bytes).expect("memory");
+        encoder.finish().expect("memory")
+    }
+
+    /// Each of these was `BROKEN_JSON`, or `NOT_HTML`.
+    #[test]
+    fn packed_and_framed_values_are_read() {
+        let json = br#"{"url": "http://field/", "text": "t"}"#;
+        let packed = gzip(json);
+        let framed = [b"\0\0\0\0\x09", &json[..]].concat();
+        let mut with_header = message(None, None, Some(&packed));
+        with_header.received.headers.push(("Content-Encoding".into(), Some(b"gzip".to_vec())));
+        for read_as in [with_header, message(None, None, Some(&packed)), message(None, None, Some(&framed))] {
+            let expected = ("http://field/".to_owned(), Body::Text("t".to_owned()));
+            assert_eq!(read(&read_as, UrlFrom::Field), Ok(expected));
+        }
+        let body = gzip(b"<p>hello");
+        let mut page = message(Some("text/html"), Some(b"http://key/"), Some(&body));
+        let expected = |body: &[u8]| Ok(("http://key/".to_owned(), Body::HtmlBytes(body.to_vec())));
+        assert_eq!(read(&page, UrlFrom::Field), expected(b"<p>hello"));
+        page.received.headers.push(("content-encoding".into(), Some(b"br".to_vec())));
+        assert_eq!(read(&page, UrlFrom::Field), expected(&body), "the bytes do not agree");
+        let bomb = gzip(&[b' '; 201]);
+        let error = read(&message(None, None, Some(&bomb)), UrlFrom::Field).expect_err("too large");
+        assert_eq!(error.cause(), "STILL_PACKED");
+        let bomb = message(Some("text/html"), Some(b"http://key/"), Some(&bomb));
+        assert!(matches!(read(&bomb, UrlFrom::Field), Ok((_, Body::TooLarge(_)))));
     }
 
     #[test]

@@ -54,6 +54,16 @@ struct Sent {
     delivered: bool,
 }
 
+impl Assignment {
+    /// Makes committable what has only delivered records before it.
+    fn advance(&mut self) {
+        while let Some(sent) = self.window.pop_front_if(|sent| sent.delivered) {
+            self.first_number += 1;
+            self.committable = Some(sent.next_offset);
+        }
+    }
+}
+
 impl Session {
     /// Begins an assignment of a source partition, and ends the one before it.
     pub fn assign(&mut self, partition: u32) -> AssignmentId {
@@ -119,6 +129,15 @@ impl Session {
         Some((previous_offset, Ticket { assignment: assignment_id, partition, number }))
     }
 
+    /// Enters a message of which nothing is sent: it may be committed when all before it may. It is nobody's predecessor.
+    pub fn pass_over(&mut self, assignment_id: AssignmentId, partition: u32, offset: u64) {
+        let known = self.assignments.get_mut(&partition);
+        if let Some(assignment) = known.filter(|known| known.id == assignment_id && !known.closed) {
+            assignment.window.push_back(Sent { next_offset: offset + 1, delivered: true });
+            assignment.advance();
+        }
+    }
+
     /// Enters a delivery.
     pub fn delivered(&mut self, ticket: Ticket) {
         let Some(assignment) = self
@@ -135,10 +154,7 @@ impl Session {
             sent.delivered = true;
             self.in_flight -= 1;
         }
-        while let Some(sent) = assignment.window.pop_front_if(|sent| sent.delivered) {
-            assignment.first_number += 1;
-            assignment.committable = Some(sent.next_offset);
-        }
+        assignment.advance();
     }
 
     /// Offsets that have become committable since the last call, by source partition.

@@ -79,9 +79,12 @@ fn bounded(body: Cow<'_, [u8]>, bytes_max: usize) -> Result<Vec<u8>, StillPacked
 }
 
 /// Undoes `codings`, the last first.
-fn unpack_all(codings: &str, mut body: Cow<'_, [u8]>, bytes_max: usize) -> Result<Vec<u8>, StillPacked> {
-    let known = |coding: &&str| matches!(*coding, "gzip" | "x-gzip" | "deflate" | "br" | "zstd");
-    let codings = || codings.split(',').map(str::trim).filter(known);
+pub(super) fn unpack_all(
+    codings: &str,
+    mut body: Cow<'_, [u8]>,
+    bytes_max: usize,
+) -> Result<Vec<u8>, StillPacked> {
+    let codings = || known_codings(codings);
     let count = codings().count();
     if count > CODINGS_MAX {
         return Err(StillPacked::TooManyCodings(count));
@@ -98,6 +101,12 @@ fn unpack_all(codings: &str, mut body: Cow<'_, [u8]>, bytes_max: usize) -> Resul
         }
     }
     bounded(body, bytes_max)
+}
+
+/// Those of a list of content codings that can be undone, in their order.
+pub(super) fn known_codings(codings: &str) -> impl DoubleEndedIterator<Item = &str> {
+    let known = |coding: &&str| matches!(*coding, "gzip" | "x-gzip" | "deflate" | "br" | "zstd");
+    codings.split(',').map(str::trim).filter(known)
 }
 
 /// The data of a chunked body (RFC 9112, section 7.1); none where it is not chunked. A body that breaks off is

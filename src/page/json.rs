@@ -2,26 +2,27 @@
 //!
 //! Known fields: `id, url, html | html_b64 | text, title, charset, content_type, status, fetched_at,
 //! passthrough`; others are ignored, `null` counts as absent, the last of a repeated field wins. Where
-//! several bodies are given, `text` wins over `html`, and `html` over `html_b64`. What crawlers write in several ways is read
-//! in all of them: an `id` may be a number, a `status` a string, and dates see [`Timestamp::from_text`].
+//! several bodies are given, `text` wins over `html`, and `html` over `html_b64`. What crawlers write in
+//! several ways is read in all of them: an `id` may be a number, a `status` a string, and dates see
+//! [`Timestamp::from_text`](crate::record::timestamp::Timestamp::from_text); a field that is missing may stand under one of its [other names](aliases).
 //!
 //! Strings may hold lone surrogates (`"\ud800"`), which crawlers do write: each becomes U+FFFD and is
 //! counted. That is why strings are read as bytes here. Memory: the page's own text, once.
 
-use std::borrow::Cow;
 use std::cell::Cell;
 use std::fmt;
 use std::io::Read;
 
-use base64::Engine;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Unexpected, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
+use super::aliases;
+use super::body::{Form, GivenBody};
+use super::field::Field;
+use super::scalars::{Scalar, Status, Text, timestamp_from_json};
 use super::{Body, Hints, Page, Repaired, id, passthrough};
 use crate::limits::{PAGE_ID_BYTES_MAX, URL_BYTES_MAX};
-use crate::record::timestamp::Timestamp;
 
 /// Why a record is no page; each goes to the dead letters.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
@@ -49,6 +50,9 @@ pub enum PageError {
     /// No url, or an empty one.
     #[error("no `url`; every page needs one")]
     MissingUrl,
+    /// The message's key is to be the url, and there is none, or an empty one.
+    #[error("no key, which is to be the url; write the url as key, or set kafka.pages.url_from")]
+    MissingKey,
     /// The url is above the limit.
     #[error("`url` has {bytes} bytes, more than the {URL_BYTES_MAX} that are allowed")]
     UrlTooLong {
@@ -67,6 +71,32 @@ pub enum PageError {
     /// The key is to be the url, and is no text.
     #[error("the key is not UTF-8 and so is no url; write the url as key, or set kafka.pages.url_from")]
     KeyNotUtf8,
+    /// A message's value cannot be unpacked within its limits.
+    #[error("the value is packed, and stays so: {0}")]
+    StillPacked(String),
+    /// A message does not fit what writes it, as the configuration says.
+    #[error("preset {preset}: {problem}")]
+    Unfit {
+        /// As for messages of Leitong's own format.
+        cause: &'static str,
+        /// The preset.
+        preset: &'static str,
+        /// Where in the message, what was found and what was expected.
+        problem: String,
+    },
+    /// The body is to stand in a WARC file, and does not.
+    #[error("no body: {0}")]
+    BodyNotFound(String),
+    /// Another preset would read it.
+    #[error(
+        "{error}; this looks like a message of {preset}: to read it so, set preset = {preset:?} under [input]"
+    )]
+    LooksLike {
+        /// Why it is no page as things are.
+        error: Box<PageError>,
+        /// The preset.
+        preset: &'static str,
+    },
     /// A fault of the program.
     #[error("a fault in Leitong while reading this record: please report it with the record")]
     Internal,
@@ -83,12 +113,16 @@ impl PageError {
             Self::NotUtf8 { .. } | Self::BrokenJson(_) => "BROKEN_JSON",
             Self::NullValue => "NULL_VALUE",
             Self::WrongType { .. } => "WRONG_TYPE",
-            Self::MissingUrl => "MISSING_URL",
+            Self::MissingUrl | Self::MissingKey => "MISSING_URL",
             Self::UrlTooLong { .. } => "URL_TOO_LONG",
             Self::IdTooLong { .. } => "ID_TOO_LONG",
             Self::BadBase64(_) => "BAD_BASE64",
             Self::BrokenProtobuf(_) => "BROKEN_PROTOBUF",
             Self::KeyNotUtf8 => "BAD_KEY",
+            Self::StillPacked(_) => "STILL_PACKED",
+            Self::BodyNotFound(_) => "BODY_NOT_FOUND",
+            Self::Unfit { cause, .. } => cause,
+            Self::LooksLike { error, .. } => error.cause(),
             Self::Internal => "INTERNAL",
         }
     }
@@ -159,31 +193,16 @@ fn explain(error: &serde_json::Error, is_null: bool, field: &'static str) -> Pag
 struct Fields {
     id: Option<String>,
     url: Option<String>,
-    body: Option<RawBody>,
+    body: Option<GivenBody>,
     title: Option<String>,
     charset: Option<String>,
     content_type: Option<String>,
     status: Option<u32>,
     fetched_at: Option<Box<RawValue>>,
     passthrough: Option<Box<RawValue>>,
+    /// Values under other names of the fields, with the rank of the name.
+    others: Vec<(Field, usize, Box<RawValue>)>,
     lone_surrogates: u32,
-}
-
-/// The bodies in rising order of precedence.
-enum RawBody {
-    HtmlBase64(String),
-    Html(String),
-    Text(String),
-}
-
-impl RawBody {
-    fn rank(&self) -> u8 {
-        match self {
-            Self::HtmlBase64(_) => 0,
-            Self::Html(_) => 1,
-            Self::Text(_) => 2,
-        }
-    }
 }
 
 impl Fields {
@@ -230,46 +249,6 @@ pub(crate) fn checked_url(url: Option<String>) -> Result<String, PageError> {
 pub(crate) fn checked_id(id: Option<String>, url: &str) -> Result<String, PageError> {
     let id = id.filter(|id| !id.is_empty()).unwrap_or_else(|| id::from_url(url));
     if id.len() > PAGE_ID_BYTES_MAX { Err(PageError::IdTooLong { bytes: id.len() }) } else { Ok(id) }
-}
-
-impl RawBody {
-    fn into_body(self, page_bytes_max: usize) -> Result<Body, PageError> {
-        let too_large = |bytes: usize| Body::TooLarge(bytes as u64);
-        Ok(match self {
-            Self::Text(text) if text.len() > page_bytes_max => too_large(text.len()),
-            Self::Html(html) if html.len() > page_bytes_max => too_large(html.len()),
-            Self::HtmlBase64(base64) if base64.len() / 4 * 3 > page_bytes_max.saturating_add(3) => {
-                too_large(base64.len() / 4 * 3)
-            }
-            Self::Text(text) => Body::Text(text),
-            Self::Html(html) => Body::Html(html),
-            Self::HtmlBase64(base64) => Body::HtmlBytes(decode_base64(&base64)?),
-        })
-    }
-}
-
-/// Decodes the standard alphabet, with or without padding, in one line or in many.
-fn decode_base64(base64: &str) -> Result<Vec<u8>, PageError> {
-    const ENGINE: GeneralPurpose = GeneralPurpose::new(
-        &base64::alphabet::STANDARD,
-        GeneralPurposeConfig::new()
-            .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-            .with_decode_allow_trailing_bits(true),
-    );
-    let mut base64 = Cow::Borrowed(base64);
-    if base64.bytes().any(|byte| byte.is_ascii_whitespace()) {
-        base64.to_mut().retain(|c| !c.is_ascii_whitespace());
-    }
-    ENGINE.decode(base64.as_bytes()).map_err(|error| PageError::BadBase64(error.to_string()))
-}
-
-/// A date in a string, or seconds or milliseconds since 1970 as a number.
-fn timestamp_from_json(value: &RawValue) -> Option<Timestamp> {
-    match serde_json::from_str(value.get()).ok()? {
-        serde_json::Value::String(text) => Timestamp::from_text(&text),
-        serde_json::Value::Number(number) => Timestamp::from_number(number.as_f64()?),
-        _ => None,
-    }
 }
 
 /// Deserializes [`Fields`]; `field` names the field at hand, for error messages.
@@ -322,9 +301,14 @@ impl<'de> Visitor<'de> for FieldsSeed<'_> {
                 "title" => fields.title = string("title", &mut map)?,
                 "charset" => fields.charset = string("charset", &mut map)?,
                 "content_type" => fields.content_type = string("content_type", &mut map)?,
-                "text" => fields.offer(string("text", &mut map)?.map(RawBody::Text)),
-                "html" => fields.offer(string("html", &mut map)?.map(RawBody::Html)),
-                "html_b64" => fields.offer(string("html_b64", &mut map)?.map(RawBody::HtmlBase64)),
+                "text" => {
+                    fields.offer(string("text", &mut map)?.map(|text| GivenBody { form: Form::Text, text }))
+                }
+                "html" => {
+                    fields.offer(string("html", &mut map)?.map(|text| GivenBody { form: Form::Html, text }))
+                }
+                "html_b64" => fields
+                    .offer(string("html_b64", &mut map)?.map(|text| GivenBody { form: Form::Base64, text })),
                 "status" => {
                     self.field.set("status");
                     fields.status = map.next_value::<Option<Status>>()?.map(|Status(status)| status);
@@ -332,128 +316,119 @@ impl<'de> Visitor<'de> for FieldsSeed<'_> {
                 // Any JSON may stand here: what is no date is counted, not refused.
                 "fetched_at" => fields.fetched_at = not_null(map.next_value()?),
                 "passthrough" => fields.passthrough = not_null(map.next_value()?),
-                _ => {
-                    map.next_value::<IgnoredAny>()?;
-                }
+                other => match aliases::field_of(other).filter(|(field, _)| fields.wants(*field)) {
+                    Some((field, rank)) => fields.others.push((field, rank, map.next_value()?)),
+                    None => _ = map.next_value::<IgnoredAny>()?,
+                },
             }
             self.field.set("");
         }
         fields.lone_surrogates = surrogates;
+        fields.fill();
         Ok(fields)
     }
 }
 
 impl Fields {
     /// Takes `body` unless one of higher precedence is there.
-    fn offer(&mut self, body: Option<RawBody>) {
+    fn offer(&mut self, body: Option<GivenBody>) {
         let Some(body) = body else { return };
-        if self.body.as_ref().is_none_or(|present| present.rank() <= body.rank()) {
+        if self.body.as_ref().is_none_or(|present| present.form <= body.form) {
             self.body = Some(body);
         }
     }
+
+    /// Whether a value under another name of `field` may be of use; a body that is not is not even copied.
+    fn wants(&self, field: Field) -> bool {
+        !matches!(field, Field::Body(_)) || self.body.is_none()
+    }
+
+    /// Fills what is missing with values under other names. One of a wrong type says nothing.
+    fn fill(&mut self) {
+        let mut others = std::mem::take(&mut self.others);
+        others.sort_by_key(|(_, rank, _)| *rank);
+        for (field, _, value) in others.into_iter().filter(|(_, _, value)| value.get() != "null") {
+            let mut text = || {
+                let text: Text = serde_json::from_str(value.get()).ok()?;
+                self.lone_surrogates += text.lone_surrogates;
+                Some(text.text)
+            };
+            match field {
+                Field::Url if is_empty(&self.url) => self.url = text(),
+                Field::Charset if is_empty(&self.charset) => self.charset = text(),
+                Field::ContentType if is_empty(&self.content_type) => self.content_type = text(),
+                Field::Body(form) if self.body.is_none() => {
+                    self.body = text().map(|text| GivenBody { form, text });
+                }
+                Field::Id if is_empty(&self.id) => {
+                    self.id = serde_json::from_str(value.get()).ok().map(|Scalar(id)| id.text);
+                }
+                Field::Status if self.status.is_none() => {
+                    self.status = serde_json::from_str(value.get()).ok().map(|Status(status)| status);
+                }
+                Field::FetchedAt if self.fetched_at.is_none() => {
+                    // `timestamp` and the like may mean something else: no fault if it is no date.
+                    self.fetched_at = timestamp_from_json(&value).map(|_| value);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn is_empty(field: &Option<String>) -> bool {
+    field.as_ref().is_none_or(String::is_empty)
 }
 
 fn not_null(value: Box<RawValue>) -> Option<Box<RawValue>> {
     (value.get() != "null").then_some(value)
 }
 
-/// An HTTP status.
-struct Status(u32);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::timestamp::Timestamp;
 
-impl<'de> Deserialize<'de> for Status {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(StatusVisitor)
-    }
-}
-
-struct StatusVisitor;
-
-impl Visitor<'_> for StatusVisitor {
-    type Value = Status;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a whole number from 0 to 4294967295")
+    fn page(json: &str) -> Page {
+        parse(json.as_bytes(), Rules { page_bytes_max: 1000, url_required: true }).expect("a page")
     }
 
-    /// JSON has one kind of numbers only, and some crawlers write `200.0`.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the range and whole")]
-    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Status, E> {
-        let fits = number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number);
-        if fits { Ok(Status(number as u32)) } else { Err(E::invalid_value(Unexpected::Float(number), &self)) }
+    #[test]
+    fn other_names_stand_in_for_missing_fields() {
+        let found = page(
+            r#"{"_id":7,"uri":"http://a/","body":"<p>x","encoding":"gbk","mime_type":"text/html",
+                "statusCode":"404","timestamp":1795248000,"content":"not this"}"#,
+        );
+        assert_eq!((&*found.id, &*found.url, found.status), ("7", "http://a/", Some(404)));
+        assert_eq!(found.body, Body::Html("<p>x".to_owned()));
+        assert_eq!(found.hints.charset.as_deref(), Some("gbk"));
+        assert_eq!(found.hints.content_type.as_deref(), Some("text/html"));
+        assert_eq!(found.fetched_at, Timestamp::from_ms(1_795_248_000_000));
+        let raw = page(r#"{"url":"http://a/","raw_content":"PHA+xOM8L3A+"}"#);
+        assert_eq!(raw.body, Body::HtmlBytes(b"<p>\xc4\xe3</p>".to_vec()));
+        assert_eq!(page(r#"{"url":"http://a/","content":"words"}"#).body, Body::Text("words".to_owned()));
     }
 
-    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Status, E> {
-        let status = u32::try_from(number);
-        status.map(Status).map_err(|_| E::invalid_value(Unexpected::Unsigned(number), &self))
-    }
-
-    /// An error does not quote the string, which may be of any length.
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Status, E> {
-        let wrong = || E::custom("invalid value: string, expected a whole number from 0 to 4294967295");
-        text.trim().parse().map(Status).map_err(|_| wrong())
-    }
-}
-
-/// A JSON string, number or truth value, as text.
-struct Scalar(Text);
-
-impl<'de> Deserialize<'de> for Scalar {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Box::<RawValue>::deserialize(deserializer)?;
-        let wrong = |error: &dyn fmt::Display| serde::de::Error::custom(error);
-        match value.get().as_bytes() {
-            [b'{', ..] => Err(wrong(&"invalid type: map, expected a string or a number")),
-            [b'[', ..] => Err(wrong(&"invalid type: sequence, expected a string or a number")),
-            [b'"', ..] => serde_json::from_str(value.get()).map(Self).map_err(|error| wrong(&error)),
-            _ => Ok(Self(Text { text: value.get().to_owned(), lone_surrogates: 0 })),
+    #[test]
+    fn a_fields_own_name_wins_over_others() {
+        for json in [
+            r#"{"url":"http://a/","text":"t","content":"<p>c","response_url":"http://b/","status":200}"#,
+            r#"{"content":"<p>c","response_url":"http://b/","status":200,"text":"t","url":"http://a/"}"#,
+        ] {
+            let found = page(json);
+            assert_eq!((&*found.url, found.body), ("http://a/", Body::Text("t".to_owned())));
         }
-    }
-}
-
-/// A JSON string in which lone surrogates are replaced.
-struct Text {
-    text: String,
-    lone_surrogates: u32,
-}
-
-impl<'de> Deserialize<'de> for Text {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // As bytes: asked for a str, serde_json refuses lone surrogates; asked for bytes, it writes each as
-        // the three bytes that UTF-8 would give it.
-        deserializer.deserialize_bytes(TextVisitor)
-    }
-}
-
-struct TextVisitor;
-
-impl<'de> Visitor<'de> for TextVisitor {
-    type Value = Text;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string")
+        assert_eq!(page(r#"{"url":"","uri":"http://b/","text":"t"}"#).url, "http://b/");
     }
 
-    fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<Text, E> {
-        if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
-            return Ok(Text { text: text.to_owned(), lone_surrogates: 0 });
-        }
-        let mut repaired = Text { text: String::with_capacity(bytes.len()), lone_surrogates: 0 };
-        for chunk in bytes.utf8_chunks() {
-            repaired.text.push_str(chunk.valid());
-            // A surrogate's bytes ED A0..BF xx are three chunks of one wrong byte each: count the first.
-            match chunk.invalid() {
-                [0xed] => {
-                    repaired.text.push(char::REPLACEMENT_CHARACTER);
-                    repaired.lone_surrogates += 1;
-                }
-                [] | [0x80..=0xbf] => {}
-                _ => return Err(E::custom("a string that is not UTF-8")),
-            }
-        }
-        Ok(repaired)
-    }
-
-    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, _: A) -> Result<Text, A::Error> {
-        Err(serde::de::Error::invalid_type(Unexpected::Seq, &self))
+    #[test]
+    fn an_other_name_with_a_wrong_type_says_nothing() {
+        let found = page(
+            r#"{"url":"http://a/","_id":[1],"body":{"a":1},"content":["x"],"encoding":5,"status_code":"ok",
+                "timestamp":"noon","link":{}}"#,
+        );
+        assert_eq!((found.body, found.status, found.hints), (Body::Missing, None, Hints::default()));
+        assert!(found.fetched_at.is_none() && !found.repaired.bad_fetched_at);
+        assert_eq!(found.id, id::from_url("http://a/"));
     }
 }

@@ -3,14 +3,20 @@
 //! In: one JSON line ([`json`]), one WARC record, or one Kafka message. Out: a [`Page`].
 //! Whoever makes a [`Page`] keeps the limits of [`crate::limits`], so nothing behind it checks them again.
 
+mod aliases;
+pub mod body;
 pub mod config;
+pub mod field;
 pub mod host;
 mod http;
 pub mod id;
 pub mod json;
+pub mod mapping;
 pub mod passthrough;
 pub(crate) mod protobuf;
+mod scalars;
 pub mod warc;
+pub(crate) mod wrapped;
 
 use crate::record::timestamp::Timestamp;
 
@@ -86,6 +92,8 @@ pub enum Body {
     Text(String),
     /// Left unread since it is above the limit; its size in bytes as far as it was seen.
     TooLarge(u64),
+    /// In a WARC file, which the page's message names.
+    InWarc(Box<InWarc>),
     /// Left packed, since so many content codings lie over one another.
     TooManyCodings(usize),
     /// No body was given.
@@ -99,9 +107,18 @@ impl Body {
         match self {
             Self::Html(text) | Self::Text(text) => text.len(),
             Self::HtmlBytes(bytes) => bytes.len(),
-            Self::TooLarge(_) | Self::TooManyCodings(_) | Self::Missing => 0,
+            Self::TooLarge(_) | Self::InWarc(_) | Self::TooManyCodings(_) | Self::Missing => 0,
         }
     }
+}
+
+/// Where in a WARC file a body stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InWarc {
+    /// The file's name, without a folder.
+    pub file: String,
+    /// The first byte of the record, in the file as it is, packed or not.
+    pub offset: u64,
 }
 
 /// What others say about the body's bytes; used for [`Body::HtmlBytes`] alone.

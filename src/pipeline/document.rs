@@ -53,7 +53,7 @@ pub fn read(page: &Page, extractor: &mut Extractor, work: &mut Work) -> Result<R
     work.add(page.body.bytes(), BYTE_STEPS)?;
     let mut charset = None;
     let html = match &page.body {
-        Body::Missing => return Err(Refusal::new(Reason::Empty, "there is no body")),
+        Body::Missing | Body::InWarc(_) => return Err(Refusal::new(Reason::Empty, "there is no body")),
         Body::TooLarge(bytes) => {
             let message = format!("the body has {bytes} bytes, more than page.bytes_max allows");
             return Err(Refusal::new(Reason::TooLarge, message));

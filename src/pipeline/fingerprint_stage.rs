@@ -11,6 +11,7 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::document::{self, Reading};
+use super::page_reader::{NoPage, PageReader, bounded};
 use crate::config::detectors;
 use crate::config::load::ConfigError;
 use crate::config::{Config, CorpusBy, hash, load};
@@ -22,10 +23,10 @@ use crate::kafka::config::VerdictKey;
 use crate::kafka::page_message::Message;
 use crate::limits::{
     CARRIED_HEADERS_BYTES_MAX, CARRIED_KEY_BYTES_MAX, CORPUS_BYTES_MAX, DEAD_LETTER_HEADERS_BYTES_MAX,
-    DEAD_LETTER_MESSAGE_BYTES_MAX, DEAD_LETTER_RAW_BYTES_MAX,
 };
 use crate::page::host::host;
-use crate::page::json::{self, PageError, Rules};
+use crate::page::json::PageError;
+use crate::page::mapping::{Skip, Taken};
 use crate::page::{Body, Page, Repaired};
 use crate::record::Reason;
 use crate::record::timestamp::Timestamp;
@@ -33,8 +34,7 @@ use crate::record::{
     Carried, FingerprintRecord, HEADERS_LEFT_OUT, LogRecord, Outcome, Place, Received, TextDigest, Unreadable,
 };
 use crate::segment::{Segmenter, Terms};
-use crate::source::{Payload, Record};
-use crate::telemetry::terminal::escape;
+use crate::source::Record;
 use crate::work::{TooMuchWork, Work};
 
 /// Bytes of a page after which its buffers, up to 60 times as large, are given back. Allocating them again costs nothing
@@ -51,6 +51,7 @@ const DEFAULT_CORPUS: &str = "default";
 /// Everything that a fingerprint depends on; shared by all threads.
 pub struct FingerprintStage {
     config: Config,
+    reader: PageReader,
     segmenter: Segmenter,
     detector: Arc<dyn Detector>,
     digest_hash: DigestHash,
@@ -81,8 +82,8 @@ impl Workspace {
 
 /// What became of a record.
 pub struct Fingerprinted {
-    /// For the log.
-    pub record: LogRecord,
+    /// For the log; or why it is passed over.
+    pub record: Result<LogRecord, Skip>,
     /// What was repaired on the way.
     pub repaired: Repaired,
     /// The record was none of a page without a body.
@@ -97,6 +98,7 @@ impl FingerprintStage {
     /// # Errors
     /// [`ConfigError`], where a file or a setting cannot be used.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
+        let reader = PageReader::new(&config, true)?;
         let lexicons = load::lexicons(&config)?;
         let segmenter = Segmenter::new(&config.segment, &lexicons)?;
         let resources = load::resources(&config)?;
@@ -107,7 +109,13 @@ impl FingerprintStage {
         let fingerprint_hash = hash::fingerprint_hash(&config, &lexicons, &*detector, secret);
         let digest_hash = DigestHash::new(secret);
         let log_time_max = Timestamp::now();
-        Ok(Self { config, segmenter, detector, digest_hash, fingerprint_hash, log_time_max })
+        Ok(Self { config, reader, segmenter, detector, digest_hash, fingerprint_hash, log_time_max })
+    }
+
+    /// What reads pages.
+    #[must_use]
+    pub fn reader(&self) -> &PageReader {
+        &self.reader
     }
 
     /// The detector.
@@ -134,9 +142,9 @@ impl FingerprintStage {
 
     /// Makes a record of the log of a record of the source.
     pub fn process(&self, record: Record, workspace: &mut Workspace) -> Fingerprinted {
-        let rules = Rules { page_bytes_max: self.config.page.bytes_max, url_required: true };
-        match read_page(record.payload, rules) {
-            Ok(page) => self.process_page(record.place, page, workspace),
+        match self.reader.record(record.payload) {
+            Ok(Taken::Page(page)) => self.process_page(record.place, *page, workspace),
+            Ok(Taken::Skipped(why)) => skipped(why),
             Err(NoPage { cause, message, raw, raw_bytes }) => {
                 if cause == PageError::Internal.cause() {
                     tracing::error!("{}: {message}", record.place);
@@ -162,7 +170,7 @@ impl FingerprintStage {
         message: impl Fn() -> Message<'m>,
         workspace: &mut Workspace,
     ) -> Fingerprinted {
-        let page = |message: &Message<'m>| message.page(&self.config.kafka.pages, self.config.page.bytes_max);
+        let page = |message: &Message<'m>| self.reader.message(message);
         self.process_message_by(source, message, page, workspace)
     }
 
@@ -171,7 +179,7 @@ impl FingerprintStage {
         &self,
         source: &Place,
         message: impl Fn() -> Message<'m>,
-        page: impl Fn(&Message<'m>) -> Result<Page, PageError>,
+        page: impl Fn(&Message<'m>) -> Result<Taken, PageError>,
         workspace: &mut Workspace,
     ) -> Fingerprinted {
         let whole = || self.try_message(source.clone(), message(), &page, workspace);
@@ -197,15 +205,16 @@ impl FingerprintStage {
         &self,
         source: Place,
         message: Message<'m>,
-        page: impl Fn(&Message<'m>) -> Result<Page, PageError>,
+        page: impl Fn(&Message<'m>) -> Result<Taken, PageError>,
         workspace: &mut Workspace,
     ) -> Fingerprinted {
         let page = match page(&message) {
-            Ok(page) => page,
+            Ok(Taken::Page(page)) => *page,
+            Ok(Taken::Skipped(why)) => return skipped(why),
             Err(error) => return unreadable(self.unreadable(source, message, &error)),
         };
         let mut fingerprinted = self.process_page(source, page, workspace);
-        if let LogRecord::Page(record) = &mut fingerprinted.record {
+        if let Ok(LogRecord::Page(record)) = &mut fingerprinted.record {
             record.log_time = message.received.log_time;
             record.carried = self.carried(&message.received);
             if self.config.corpus.by == CorpusBy::Header {
@@ -298,7 +307,7 @@ impl FingerprintStage {
             text,
             outcome,
         }));
-        Fingerprinted { record, repaired, has_body: body != Body::Missing, work: work.done() }
+        Fingerprinted { record: Ok(record), repaired, has_body: body != Body::Missing, work: work.done() }
     }
 
     fn analyse(
@@ -351,7 +360,11 @@ fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
 
 fn unreadable(unreadable: Unreadable) -> Fingerprinted {
     let record = LogRecord::Unreadable(Box::new(unreadable));
-    Fingerprinted { record, repaired: Repaired::default(), has_body: true, work: 0 }
+    Fingerprinted { record: Ok(record), repaired: Repaired::default(), has_body: true, work: 0 }
+}
+
+fn skipped(why: Skip) -> Fingerprinted {
+    Fingerprinted { record: Err(why), repaired: Repaired::default(), has_body: true, work: 0 }
 }
 
 /// The corpus of a header's value.
@@ -368,58 +381,6 @@ fn bounded_corpus(name: String) -> String {
     if name.len() > CORPUS_BYTES_MAX { format!("{:032x}", xxh3_128(name.as_bytes())) } else { name }
 }
 
-/// Why a record is no page.
-#[derive(Debug)]
-pub struct NoPage {
-    /// A stable word for the kind of fault.
-    pub cause: &'static str,
-    /// What is wrong, and what to do.
-    pub message: String,
-    raw: Vec<u8>,
-    raw_bytes: u64,
-}
-
-/// The page in a record of a source. Never panics: a fault is an error as well.
-///
-/// # Errors
-/// [`NoPage`], where none can be read.
-pub fn read_page(payload: Payload, rules: Rules) -> Result<Page, NoPage> {
-    let no_page = |cause, message: String, raw: &[u8], raw_bytes: u64| NoPage {
-        cause,
-        message: bounded(&message),
-        raw: raw[..raw.len().min(DEAD_LETTER_RAW_BYTES_MAX)].to_vec(),
-        raw_bytes,
-    };
-    let (page, raw, raw_bytes) = match payload {
-        Payload::Json(line) => (or_fault(|| json::parse(&line, rules)), Some(line), None),
-        Payload::Warc(record) => {
-            let bytes = record.content_bytes;
-            (or_fault(|| record.into_page(rules.page_bytes_max)), None, Some(bytes))
-        }
-        Payload::Head { page, bytes } => (*page, None, Some(bytes)),
-        Payload::Broken(error) => return Err(no_page(error.cause(), error.to_string(), &[], 0)),
-    };
-    page.map_err(|error| {
-        let raw = raw.unwrap_or_default();
-        no_page(error.cause(), error.to_string(), &raw, raw_bytes.unwrap_or(raw.len() as u64))
-    })
-}
-
-/// An explanation within its limit, which says how long it was, for people: what it quotes does not steer a terminal.
-fn bounded(explanation: &str) -> String {
-    let mut explanation = escape(explanation).into_owned();
-    let bytes = explanation.len();
-    if bytes > DEAD_LETTER_MESSAGE_BYTES_MAX {
-        explanation.truncate(explanation.floor_char_boundary(DEAD_LETTER_MESSAGE_BYTES_MAX));
-        explanation += &format!("… ({bytes} bytes in all)");
-    }
-    explanation
-}
-
-fn or_fault(read: impl FnOnce() -> Result<Page, PageError>) -> Result<Page, PageError> {
-    guarded(read).unwrap_or(Err(PageError::Internal))
-}
-
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
@@ -427,6 +388,7 @@ mod tests {
 
     use super::*;
     use crate::page::Body;
+    use crate::page::json::{self, Rules};
     use crate::record::Received;
 
     static STAGE: LazyLock<FingerprintStage> =
@@ -443,8 +405,8 @@ mod tests {
 
     fn letter(fingerprinted: Fingerprinted) -> Unreadable {
         match fingerprinted.record {
-            LogRecord::Unreadable(unreadable) => *unreadable,
-            LogRecord::Page(page) => panic!("{page:?} is no dead letter"),
+            Ok(LogRecord::Unreadable(unreadable)) => *unreadable,
+            page => panic!("{page:?} is no dead letter"),
         }
     }
 
@@ -453,13 +415,13 @@ mod tests {
     fn a_fault_in_a_parser_is_a_dead_letter_and_the_next_message_goes_on() {
         let mut workspace = STAGE.workspace();
         let value = br#"{"url": "http://x/", "text": "t"}"#;
-        let fault = |_: &Message<'_>| -> Result<Page, PageError> { panic!("a fault, made by a test") };
+        let fault = |_: &Message<'_>| -> Result<Taken, PageError> { panic!("a fault, made by a test") };
         let found = letter(STAGE.process_message_by(&place(), || message(value), fault, &mut workspace));
         assert_eq!((&*found.cause, &found.source), ("INTERNAL", &place()));
         assert_eq!(found.raw.as_deref(), Some(&value[..]), "as received");
         assert_eq!(found.received.and_then(|received| received.key).as_deref(), Some(&b"key"[..]));
         let next = STAGE.process_message(&place(), || message(value), &mut workspace);
-        assert!(matches!(next.record, LogRecord::Page(_)));
+        assert!(matches!(next.record, Ok(LogRecord::Page(_))));
     }
 
     #[test]
@@ -476,11 +438,6 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_in_a_record_is_an_error() {
-        assert_eq!(or_fault(|| panic!("a fault, made by a test")), Err(PageError::Internal));
-    }
-
-    #[test]
     fn a_page_that_costs_too_much_is_too_complex() {
         let config = Config::default();
         let page = crate::config::PageConfig { work_max: 1_000_000, ..config.page.clone() };
@@ -489,8 +446,8 @@ mod tests {
             let page = Page { body, ..json::parse(br#"{"url": "http://x/"}"#, RULES).expect("a page") };
             let mut workspace = stage.workspace();
             match stage.process_page(place(), page, &mut workspace).record {
-                LogRecord::Page(page) => page.outcome,
-                LogRecord::Unreadable(letter) => panic!("{letter:?}"),
+                Ok(LogRecord::Page(page)) => page.outcome,
+                letter => panic!("{letter:?}"),
             }
         };
         let text = "春天来了，万物复苏，图书管理员整理旧报纸。".repeat(4_000);

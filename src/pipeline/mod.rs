@@ -21,6 +21,7 @@ pub mod cpu;
 pub mod document;
 pub mod fingerprint_stage;
 pub mod log_partition;
+pub mod page_reader;
 
 use std::sync::Arc;
 use std::{io, thread};
@@ -126,7 +127,7 @@ fn decide_in_order(
         let results = results.wait()?;
         let now = Timestamp::now();
         results.iter().for_each(&mut observe);
-        let records = results.into_iter().map(|fingerprinted| fingerprinted.record).collect();
+        let records = results.into_iter().filter_map(|fingerprinted| fingerprinted.record.ok()).collect();
         let conclusions = cluster_stage.conclude_batch(records, now);
         drop(permit);
         if to_sink.blocking_send(conclusions).is_err() {

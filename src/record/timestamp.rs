@@ -32,14 +32,47 @@ impl Timestamp {
     }
 
     /// The time that a date says as crawlers write them: RFC 3339, RFC 2822 (`Sat, 21 Nov 2026 08:00:00 +0800`), either of
-    /// ISO 8601's with a space for the `T`, without a zone (taken as UTC) or without a time of day, or a
-    /// [number](Self::from_number).
+    /// ISO 8601's with a space for the `T`, without a zone (taken as UTC) or without a time of day, Java's default (`Sat Nov 21
+    /// 08:00:00 UTC 2026`), or a [number](Self::from_number).
     #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
         let text = text.trim();
         let rfc_2822 = || OffsetDateTime::parse(text, &Rfc2822).ok().and_then(Self::from_date);
         let number = || text.parse().ok().and_then(Self::from_number);
-        Self::from_rfc3339(text).or_else(|| Self::from_iso_8601(text)).or_else(rfc_2822).or_else(number)
+        Self::from_rfc3339(text)
+            .or_else(|| Self::from_iso_8601(text))
+            .or_else(rfc_2822)
+            .or_else(|| Self::from_java(text))
+            .or_else(number)
+    }
+
+    /// `Sat Nov 21 08:00:00 UTC 2026`, as Java writes dates unless told otherwise; as C does without the zone (UTC). Names of
+    /// zones that mean several, such as CST, are not guessed.
+    fn from_java(text: &str) -> Option<Self> {
+        let parts: Vec<&str> = text.split_ascii_whitespace().take(7).collect();
+        let (month, day, time, zone, year) = match parts[..] {
+            [_, month, day, time, year] => (month, day, time, "UTC", year),
+            [_, month, day, time, zone, year] => (month, day, time, zone, year),
+            _ => return None,
+        };
+        let zone = match zone.strip_prefix("GMT").unwrap_or(zone) {
+            "" | "UTC" | "Z" | "WET" => "+0000",
+            "CET" | "WEST" => "+0100",
+            "CEST" | "EET" => "+0200",
+            "EEST" | "MSK" => "+0300",
+            "HKT" => "+0800",
+            "JST" | "KST" => "+0900",
+            "EDT" => "-0400",
+            "EST" => "-0500",
+            "PDT" => "-0700",
+            "PST" => "-0800",
+            offset if offset.starts_with(['+', '-']) => offset,
+            _ => return None,
+        };
+        let zone = zone.replace(':', "");
+        OffsetDateTime::parse(&format!("{day} {month} {year} {time} {zone}"), &Rfc2822)
+            .ok()
+            .and_then(Self::from_date)
     }
 
     /// `2026-11-21`, `2026-11-21 08:00:00.5` and the like, with or without a zone.
@@ -138,6 +171,10 @@ mod tests {
             "2026-11-21 03:00:00 -0500",
             "Sat, 21 Nov 2026 08:00:00 GMT",
             "Sat, 21 Nov 2026 16:00:00 +0800",
+            "Sat Nov 21 08:00:00 UTC 2026",
+            "Sat Nov 21 16:00:00 GMT+08:00 2026",
+            "Sat Nov 21 03:00:00 EST 2026",
+            "Sat Nov 21 08:00:00 2026",
             "1795248000",
             "1795248000000",
             "1795248000.0",
@@ -155,6 +192,8 @@ mod tests {
             "二零二六年",
             "nan",
             "1e300",
+            "Sat Nov 21 08:00:00 CST 2026",
+            "Sat Nov 31 08:00:00 UTC 2026",
         ] {
             assert_eq!(read(bad), "", "{bad}");
         }

@@ -1,7 +1,7 @@
 //! Lines of JSON, one page a line.
 //!
 //! A line up to `page.line_bytes_max` is handed on as it is, and parsed by the CPU stages; of a longer one
-//! only the head is read ([`Skim`]), here, and the rest is passed over. Memory: one batch and one line.
+//! long strings are cut ([`Skim`]), here, so that its fields can still be read. Memory: one batch and one line.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
@@ -9,7 +9,6 @@ use std::sync::Arc;
 use super::skim::Skim;
 use super::{FramingError, Payload, Record, Skipped, Source, framing_error};
 use crate::page::config::PageConfig;
-use crate::page::json::parse_head;
 use crate::record::Place;
 
 /// A source of JSON lines.
@@ -107,16 +106,14 @@ impl<R: Read> JsonLines<R> {
 
     fn skim(&mut self, start: &[u8]) -> io::Result<Payload> {
         let mut skim = Skim::new(start, &mut self.reader);
-        let page = parse_head(&mut skim);
+        let mut json = Vec::new();
+        let read = (&mut skim).read_to_end(&mut json);
         let bytes = skim.finish()?;
         if !self.reader.fill_buf()?.is_empty() {
             self.reader.consume(1); // the line feed
         }
-        let page = Box::new(page.map(|mut page| {
-            page.body = crate::page::Body::TooLarge(bytes);
-            page
-        }));
-        Ok(Payload::Head { page, bytes })
+        let json = read.map(|_| json).map_err(|error| error.to_string());
+        Ok(Payload::Head { json, bytes })
     }
 
     /// The record that stands for all that a broken compression keeps from being read.

@@ -10,6 +10,7 @@ pub mod json_lines;
 pub mod open;
 mod skim;
 pub mod warc;
+pub mod warc_folder;
 mod window;
 
 use std::io;
@@ -17,8 +18,6 @@ use std::sync::atomic::AtomicU64;
 
 use thiserror::Error;
 
-use crate::page::Page;
-use crate::page::json::PageError;
 use crate::page::warc::WarcRecord;
 use crate::record::Place;
 
@@ -47,10 +46,10 @@ pub enum Payload {
     Json(Vec<u8>),
     /// A response or conversion record of a WARC file.
     Warc(Box<WarcRecord>),
-    /// A page of which only the head was read, since the record is above the limit.
+    /// A line of JSON of which long strings were cut, since it is above the limit.
     Head {
-        /// What it says.
-        page: Box<Result<Page, PageError>>,
+        /// What is left of it, or why it cannot be cut.
+        json: Result<Vec<u8>, String>,
         /// Bytes of the whole record.
         bytes: u64,
     },
@@ -65,7 +64,8 @@ impl Record {
         let payload = match &self.payload {
             Payload::Json(line) => line.len(),
             Payload::Warc(record) => record.content.len() + record.url.as_deref().map_or(0, str::len),
-            Payload::Head { .. } | Payload::Broken(_) => 0,
+            Payload::Head { json, .. } => json.as_ref().map_or(0, Vec::len),
+            Payload::Broken(_) => 0,
         };
         payload + size_of::<Self>()
     }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::page::Repaired;
+use crate::page::mapping::Skip;
 use crate::record::Reason;
 use crate::verdict::Conclusion;
 use crate::verdict::Kind;
@@ -24,6 +25,7 @@ pub struct Counts {
     bad_fetched_at: AtomicU64,
     passthrough_too_large: AtomicU64,
     without_body: AtomicU64,
+    skipped: Mutex<BTreeMap<Skip, u64>>,
 }
 
 impl Counts {
@@ -53,6 +55,17 @@ impl Counts {
     /// Counts whether a page had a body.
     pub fn body(&self, has_body: bool) {
         self.without_body.fetch_add(u64::from(!has_body), Ordering::Relaxed);
+    }
+
+    /// Counts a record that is passed over.
+    pub fn skipped(&self, why: Skip) {
+        *lock(&self.skipped).entry(why).or_default() += 1;
+    }
+
+    /// Records that were passed over, in words.
+    #[must_use]
+    pub fn skipped_in_words(&self) -> Vec<(&'static str, u64)> {
+        lock(&self.skipped).iter().map(|(why, count)| (why.in_words(), *count)).collect()
     }
 
     /// Verdicts of this kind.

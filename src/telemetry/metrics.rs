@@ -7,6 +7,7 @@ use std::time::Duration;
 use metrics::{counter, gauge, histogram};
 
 use crate::log::watermarks::Admission;
+use crate::page::mapping::Skip;
 use crate::record::Reason;
 use crate::record::timestamp::Timestamp;
 use crate::verdict::Conclusion;
@@ -38,6 +39,18 @@ pub const ALL: &[Metric] = &[
         "When this instance started, in seconds since 1970: its counters began at 0 then",
     ),
     metric("leitong_pages_read_total", "counter", "", "Messages of the page topic read"),
+    metric(
+        "leitong_messages_skipped_total",
+        "counter",
+        "reason: literal, no-page, status, content-type, deletion, other-kind",
+        "Messages of the page topic that the preset, or a filter, passes over: no verdict, no dead letter",
+    ),
+    metric(
+        "leitong_input_pointers_without_hits",
+        "gauge",
+        "",
+        "Fields of `[input]` that were found in none of the first 1,000 messages; the log names them",
+    ),
     metric("leitong_page_bytes_read_total", "counter", "", "Bytes of their values"),
     metric(
         "leitong_pages_lost_total",
@@ -205,7 +218,8 @@ pub fn begin() {
             counter!(*name).increment(0);
         }
     }
-    let labelled: [(&'static str, &'static str, Vec<&'static str>); 7] = [
+    let labelled: [(&'static str, &'static str, Vec<&'static str>); 8] = [
+        ("leitong_messages_skipped_total", "reason", Skip::ALL.map(Skip::as_str).to_vec()),
         ("leitong_stage_microseconds_total", "stage", vec!["fingerprint", "cluster", "transaction"]),
         ("leitong_log_records_dropped_total", "why", vec!["repeated", "after-gap", "old-epoch", "replaced"]),
         ("leitong_verdicts_total", "kind", Kind::ALL.iter().map(|kind| kind.as_str()).collect()),
@@ -244,6 +258,16 @@ pub fn markdown() -> String {
 pub fn pages_read(pages: usize, bytes: usize) {
     counter!("leitong_pages_read_total").increment(pages as u64);
     counter!("leitong_page_bytes_read_total").increment(bytes as u64);
+}
+
+/// A message is passed over.
+pub fn skipped(why: Skip) {
+    counter!("leitong_messages_skipped_total", "reason" => why.as_str()).increment(1);
+}
+
+/// Fields of the mapping that were never found.
+pub fn pointers_without_hits(fields: usize) {
+    gauge!("leitong_input_pointers_without_hits").set(fields as f64);
 }
 
 /// Pages that were gone before they were read.
@@ -336,16 +360,20 @@ pub enum Outcome {
 }
 
 /// Causes that are counted by name.
-const CAUSES: [&str; 12] = [
+const CAUSES: [&str; 16] = [
     "BAD_BASE64",
     "BAD_KEY",
+    "BODY_NOT_FOUND",
     "BROKEN_JSON",
     "BROKEN_LOG_RECORD",
     "BROKEN_PROTOBUF",
+    "BROKEN_WARC",
     "ID_TOO_LONG",
     "INTERNAL",
     "MISSING_URL",
     "NULL_VALUE",
+    "STILL_PACKED",
+    "TRUNCATED_INPUT",
     "URL_TOO_LONG",
     "WRONG_TYPE",
     "OTHER",

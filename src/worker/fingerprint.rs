@@ -282,8 +282,16 @@ impl<'a> Session<'a> {
 fn send_in_order(in_order: Receiver<InFlight>, producer: &LogProducer) -> anyhow::Result<()> {
     for InFlight { results, origins, permit } in in_order {
         for (fingerprinted, origin) in results.wait()?.into_iter().zip(origins) {
-            if !producer.send(fingerprinted.record, origin) {
-                return Ok(());
+            match fingerprinted.record {
+                Ok(record) => {
+                    if !producer.send(record, origin) {
+                        return Ok(());
+                    }
+                }
+                Err(why) => {
+                    metrics::skipped(why);
+                    producer.pass_over(origin);
+                }
             }
         }
         drop(permit);

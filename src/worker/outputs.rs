@@ -8,6 +8,7 @@ use crate::kafka::config::KafkaConfig;
 use crate::kafka::config::VerdictFormat;
 use crate::kafka::dead_letter;
 use crate::kafka::log_origin::LogOrigin;
+use crate::kafka::verdict_headers;
 use crate::record::timestamp::Timestamp;
 use crate::telemetry::metrics::Outcome;
 use crate::verdict::Conclusion;
@@ -70,8 +71,11 @@ impl Outputs {
                     VerdictFormat::Json => (serde_json::to_vec(&verdict)?, "application/json"),
                     VerdictFormat::Protobuf => (verdict.to_protobuf(), "application/protobuf"),
                 };
-                let header = Header { key: "content-type", value: Some(content_type) };
-                let mut headers = OwnedHeaders::new().insert(header);
+                let mut headers = OwnedHeaders::new();
+                let values = verdict_headers::values(&verdict, content_type);
+                for (name, value) in verdict_headers::NAMES.into_iter().zip(&values) {
+                    headers = headers.insert(Header { key: name, value: Some(value) });
+                }
                 let Verdict { page_id, carried, .. } = *verdict;
                 let carried = carried.map(|carried| *carried).unwrap_or_default();
                 for (name, value) in &carried.headers {

@@ -70,10 +70,20 @@ fn headers_and_key_go_from_page_to_verdict() {
     let verdicts = crate::broker::topics::read_all(&installation.bootstrap, &installation.topic("verdicts"));
     let keys: Vec<_> = verdicts.iter().map(|verdict| verdict.key.clone().expect("a key")).collect();
     assert_eq!(keys, [b"crawler-7".to_vec(), b"b".to_vec(), b"c".to_vec()], "else the page id");
-    let json = header("content-type", b"application/json");
-    let expected = [json.clone(), trace, header("tenant", b"\xff\0"), ("tenant".to_owned(), None)];
+    let own = |id: &str| {
+        [
+            header("content-type", b"application/json"),
+            header("leitong.kind", b"UNIQUE"),
+            header("leitong.same.url", b"true"),
+            header("leitong.corpus", b"default"),
+            header("leitong.page.id", id.as_bytes()),
+            header("leitong.format.version", b"1"),
+        ]
+    };
+    let carried = [trace, header("tenant", b"\xff\0"), ("tenant".to_owned(), None)];
+    let expected = [&own("a")[..], &carried].concat();
     assert_eq!(verdicts[0].headers, expected, "those that are asked for and fit, as received");
-    assert_eq!((&verdicts[1].headers[..], &verdicts[2].headers[..]), (&[json.clone()][..], &[json][..]));
+    assert_eq!((&verdicts[1].headers[..], &verdicts[2].headers[..]), (&own("b")[..], &own("c")[..]));
 }
 
 /// A verdict without the place its page was read at, which differs between a file and a topic.

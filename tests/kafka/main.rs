@@ -18,6 +18,7 @@ mod memory;
 mod network;
 mod operator;
 mod poison;
+mod presets;
 mod proxy;
 mod rebalance;
 mod replaced;

@@ -1,0 +1,59 @@
+//! Any bytes as a message of any crawler: a page within its limits, a reason to pass it over, or an error in a few words
+//! that names the preset; and whatever it is, its crawler can be asked for.
+//!
+//! The first byte chooses the preset, the second says how long the key is. Run: `fuzz/run.sh 60 mapping`.
+#![no_main]
+
+mod common;
+
+use std::sync::LazyLock;
+
+use common::assert_within_limits;
+use leitong::config::InputConfig;
+use leitong::kafka::config::PagesConfig;
+use leitong::kafka::page_message::Message;
+use leitong::page::config::PageConfig;
+use leitong::page::mapping::detect::Recognizer;
+use leitong::page::mapping::survey::Survey;
+use leitong::page::mapping::{Mapping, PRESETS, Taken};
+use leitong::record::Received;
+use libfuzzer_sys::fuzz_target;
+
+const PAGE_BYTES_MAX: usize = 2048;
+
+/// Each preset as it is, and with a passthrough.
+static MAPPINGS: LazyLock<Vec<Mapping>> = LazyLock::new(|| {
+    let mapping = |(at, name): (usize, &str)| {
+        let mut config =
+            InputConfig { preset: name.to_owned(), warc_dir: Some("/".into()), ..InputConfig::default() };
+        if at % 2 == 1 {
+            config.passthrough.0.insert("all \"of\" it".to_owned(), "/meta".to_owned());
+            config.filter.statuses.push("0-299".to_owned());
+        }
+        Mapping::new(&config).expect("right settings")
+    };
+    let twice = PRESETS.iter().flat_map(|preset| [preset.name; 2]);
+    twice.enumerate().map(mapping).collect()
+});
+static RECOGNIZER: LazyLock<Recognizer> = LazyLock::new(Recognizer::default);
+
+fuzz_target!(|data: &[u8]| {
+    let [choice, key_bytes, rest @ ..] = data else { return };
+    let (key, value) = rest.split_at(usize::from(*key_bytes).min(rest.len()));
+    let mapping = &MAPPINGS[usize::from(*choice) % MAPPINGS.len()];
+    let received = Received { key: (*key_bytes > 0).then(|| key.to_vec()), ..Received::default() };
+    let message = Message { value: Some(value), received: Box::new(received) };
+    let limits = PageConfig { bytes_max: PAGE_BYTES_MAX, line_bytes_max: 8192, ..PageConfig::default() };
+    match message.read(&PagesConfig::default(), mapping, &limits).outcome {
+        Ok(Taken::Page(page)) => assert_within_limits(&page, PAGE_BYTES_MAX),
+        Ok(Taken::Skipped(why)) => assert!(!why.as_str().is_empty()),
+        Err(error) => {
+            let name = mapping.preset().name;
+            assert!(!error.cause().is_empty());
+            assert!(name == "json" || error.to_string().contains(name), "{error}");
+        }
+    }
+    let _ = RECOGNIZER.preset(value);
+    let survey = Survey::of(&[(None, value.to_vec())]);
+    assert_eq!(survey.samples, 1);
+});

@@ -1,0 +1,173 @@
+//! `leitong preset list | detect`: what wrote these pages, and how are they read?
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+
+use super::documents;
+use super::settings;
+use crate::config::Config;
+use crate::kafka::sample;
+use crate::page::mapping::PRESETS;
+use crate::page::mapping::survey::{Sample, Survey};
+use crate::page::wrapped::{unpacked, without_schema_head};
+use crate::source::{Payload, Source};
+
+/// Messages that are looked at.
+const SAMPLES_MAX: usize = 200;
+/// Pointers that nothing reads, of those that are shown.
+const LEFT_MAX: usize = 30;
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Name the presets
+    List,
+    /// Look at some messages: name their preset, or guess a mapping, and say what it finds and what it leaves
+    Detect {
+        /// Configuration file, for the brokers of a topic
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+        /// A file of lines, `-` for standard input, or a topic
+        #[arg(value_name = "FILE|TOPIC")]
+        source: PathBuf,
+    },
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let Action::Detect { config, source } = &arguments.action else {
+        let lines: String =
+            PRESETS.iter().map(|preset| format!("{:<16}{}\n", preset.name, preset.about)).collect();
+        documents::print(&lines)?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let samples = if source == Path::new("-") || source.exists() {
+        of_file(source, &settings::config(config.as_deref(), None, None)?)?
+    } else {
+        of_topic(source, config.as_deref())?
+    };
+    if samples.is_empty() {
+        bail!("{}: there is nothing to look at", source.display());
+    }
+    let survey = Survey::of(&samples);
+    documents::print(&told(&survey))?;
+    let is_known = !survey.presets.is_empty() || !survey.guesses.is_empty();
+    Ok(if is_known { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn of_file(path: &Path, config: &Config) -> anyhow::Result<Vec<Sample>> {
+    let mut source = documents::source(&[path.to_owned()], config)?;
+    let (mut samples, mut more) = (Vec::new(), true);
+    while more && samples.len() < SAMPLES_MAX {
+        let mut batch = Vec::new();
+        more = source
+            .read_batch(&mut batch, 1 << 20)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        for record in batch.into_iter().take(SAMPLES_MAX - samples.len()) {
+            match record.payload {
+                Payload::Json(line) | Payload::Head { json: Ok(line), .. } => samples.push((None, line)),
+                Payload::Warc(_) => {
+                    bail!("{}: this is a WARC file, which is read as it is, without a preset", path.display())
+                }
+                Payload::Broken(error) if samples.is_empty() => bail!("{}: {error}", path.display()),
+                Payload::Broken(_) | Payload::Head { .. } => {}
+            }
+        }
+    }
+    Ok(samples)
+}
+
+fn of_topic(topic: &Path, config: Option<&Path>) -> anyhow::Result<Vec<Sample>> {
+    let Some(name) = topic.to_str().filter(|_| config.is_some()) else {
+        bail!(
+            "{}: no such file; for a topic, name a configuration with --config, whose kafka.bootstrap_servers has it",
+            topic.display()
+        );
+    };
+    let config = settings::kafka_config(config)?;
+    let messages = sample::messages(&config.kafka, name, SAMPLES_MAX)?;
+    let plain = |message: sample::Sampled| {
+        let value = message.value?;
+        let bytes_max = config.page.line_bytes_max;
+        let value = match unpacked(&value, message.content_encoding.as_deref(), bytes_max) {
+            Ok(value) => without_schema_head(&value).to_vec(),
+            Err(_) => return None,
+        };
+        Some((message.key, value))
+    };
+    Ok(messages.into_iter().filter_map(plain).collect())
+}
+
+/// The survey as text.
+fn told(survey: &Survey) -> String {
+    let mut out = String::new();
+    let Survey { samples, .. } = survey;
+    let Some((name, count)) = survey.presets.first() else {
+        let _ = writeln!(out, "# {samples} messages, of no crawler that is known");
+        guessed(survey, &mut out);
+        return out;
+    };
+    let about = PRESETS.iter().find(|preset| preset.name == *name).map_or("", |preset| preset.about);
+    let _ = writeln!(out, "# {count} of {samples} messages look like {name}: {about}");
+    for (other, count) in &survey.presets[1..] {
+        let _ = writeln!(out, "# {count} look like {other}");
+    }
+    let _ = writeln!(
+        out,
+        "[input]\npreset = {name:?}\n\n# field          pointer                                  found in"
+    );
+    for (field, pointer, hits) in &survey.found {
+        let _ = writeln!(out, "# {field:<14} {pointer:<40} {hits:>8}");
+    }
+    let (with_body, bodiless) = survey.pages;
+    let _ = writeln!(
+        out,
+        "#\n# read so: {with_body} pages, {bodiless} pages without a body, {} dead letters",
+        survey.dead.0
+    );
+    for (why, count) in &survey.skipped {
+        let _ = writeln!(out, "# {count} {}", why.in_words());
+    }
+    for error in &survey.dead.1 {
+        let _ = writeln!(out, "# dead letter: {}", error.replace(['\n', '\r'], " "));
+    }
+    if !survey.left.is_empty() {
+        let _ = writeln!(
+            out,
+            "#\n# not read (to have one in the verdicts: name = \"/pointer\" under [input.passthrough]):"
+        );
+        for (pointer, count) in survey.left.iter().take(LEFT_MAX) {
+            let _ = writeln!(out, "# {:<14} {pointer:<40} {count:>8}", "");
+        }
+        let more = survey.left.len().saturating_sub(LEFT_MAX);
+        if more > 0 {
+            let _ = writeln!(out, "# and {more} more");
+        }
+    }
+    out
+}
+
+fn guessed(survey: &Survey, out: &mut String) {
+    if survey.guesses.is_empty() {
+        out.push_str("# nothing in them looks like a url or a body\n");
+        return;
+    }
+    out.push_str("# a guess by what the fields hold; check it:\n[input.fields]\n");
+    let has_body = survey.guesses.iter().any(|(looks, _)| looks.field() == "body");
+    for (looks, pointers) in &survey.guesses {
+        // A long text beside HTML may be anything.
+        let comment = if looks.field() == "text" && has_body { "# " } else { "" };
+        let _ = writeln!(out, "{comment}{} = [{:?}]", looks.field(), pointers[0]);
+        for other in &pointers[1..] {
+            let _ = writeln!(out, "#   or {other}");
+        }
+    }
+}

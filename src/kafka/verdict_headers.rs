@@ -1,0 +1,35 @@
+//! What a verdict's message says in its headers, so that consumers filter without parsing values.
+//!
+//! `docs/asyncapi.yaml` describes them; a test holds the two together. Values are UTF-8.
+
+use crate::proto::FORMAT_VERSION;
+use crate::verdict::Verdict;
+
+/// `application/json` or `application/protobuf`.
+pub const CONTENT_TYPE: &str = "content-type";
+/// The verdict's kind.
+pub const KIND: &str = "leitong.kind";
+/// Whether the canonical page is the page itself, or an earlier crawl of it: `true` or `false`.
+pub const SAME_URL: &str = "leitong.same.url";
+/// The corpus.
+pub const CORPUS: &str = "leitong.corpus";
+/// The page id.
+pub const PAGE_ID: &str = "leitong.page.id";
+/// The version of the verdict's format: a change that an older reader cannot understand raises it.
+pub const VERSION: &str = "leitong.format.version";
+
+/// All of them, in the order in which they are written; no header of a page's message is carried over any of these.
+pub const NAMES: [&str; 6] = [CONTENT_TYPE, KIND, SAME_URL, CORPUS, PAGE_ID, VERSION];
+
+/// The values for a verdict, in the order of [`NAMES`].
+#[must_use]
+pub fn values(verdict: &Verdict, content_type: &str) -> [String; 6] {
+    [
+        content_type.to_owned(),
+        verdict.kind.as_str().to_owned(),
+        verdict.same_url.to_string(),
+        verdict.corpus.clone(),
+        verdict.page_id.clone(),
+        FORMAT_VERSION.to_string(),
+    ]
+}

@@ -1,0 +1,138 @@
+//! A body as a message gives it, in one string → [`Body`].
+//!
+//! The string is HTML, main text, or Base64 of bytes in any encoding; where a crawler writes one or the other
+//! into the same field, its characters tell: HTML has `<` in it, and Base64 has not.
+
+use std::borrow::Cow;
+
+use base64::Engine;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+
+use super::Body;
+use super::json::PageError;
+
+/// What a body's string is, in rising order of precedence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Form {
+    /// HTML, or the main text: HTML begins with `<`.
+    Content,
+    /// HTML or other text as fetched, or Base64 of bytes that are no UTF-8.
+    Mixed,
+    /// Base64 of bytes in an encoding that is still to be found.
+    Base64,
+    /// HTML that is decoded already.
+    Html,
+    /// The main text.
+    Text,
+}
+
+/// A body's string, and what it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct GivenBody {
+    pub(super) form: Form,
+    pub(super) text: String,
+}
+
+impl GivenBody {
+    /// The body; one above `page_bytes_max` bytes is [`Body::TooLarge`].
+    pub(super) fn into_body(self, page_bytes_max: usize) -> Result<Body, PageError> {
+        let bounded = |text: String, body: fn(String) -> Body| {
+            if text.len() > page_bytes_max { Body::TooLarge(text.len() as u64) } else { body(text) }
+        };
+        let text = self.text;
+        Ok(match self.form {
+            Form::Text => bounded(text, Body::Text),
+            Form::Html => bounded(text, Body::Html),
+            Form::Content if begins_as_markup(&text) => bounded(text, Body::Html),
+            Form::Content => bounded(text, Body::Text),
+            Form::Mixed if !may_be_base64(&text) => bounded(text, Body::Html),
+            Form::Mixed => match decode_base64(&text) {
+                Ok(bytes) => Self::bytes(bytes, page_bytes_max),
+                Err(_) => bounded(text, Body::Html),
+            },
+            Form::Base64 if text.len() / 4 * 3 > page_bytes_max.saturating_add(3) => {
+                Body::TooLarge((text.len() / 4 * 3) as u64)
+            }
+            Form::Base64 => Self::bytes(decode_base64(&text)?, page_bytes_max),
+        })
+    }
+
+    /// The body of bytes in an encoding that is still to be found.
+    pub(super) fn bytes(bytes: Vec<u8>, page_bytes_max: usize) -> Body {
+        if bytes.len() > page_bytes_max { Body::TooLarge(bytes.len() as u64) } else { Body::HtmlBytes(bytes) }
+    }
+}
+
+fn begins_as_markup(text: &str) -> bool {
+    text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']).starts_with('<')
+}
+
+/// Whether a text is all of Base64's characters, in one line or in lines of one length.
+fn may_be_base64(text: &str) -> bool {
+    let text = text.trim_ascii();
+    let is_base64 = |line: &str| {
+        let digits = line.trim_end_matches('=');
+        line.len() - digits.len() <= 2
+            && digits.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
+    };
+    let mut lines = text.lines().map(str::trim_ascii);
+    let first = lines.next().unwrap_or_default();
+    let mut last_seen = false;
+    // HTML is told by its first byte.
+    !text.is_empty()
+        && is_base64(first)
+        && lines.all(|line| {
+            let fits = !last_seen && line.len() <= first.len() && is_base64(line);
+            last_seen = line.len() < first.len();
+            fits
+        })
+}
+
+/// Decodes the standard alphabet, with or without padding, in one line or in many.
+fn decode_base64(base64: &str) -> Result<Vec<u8>, PageError> {
+    const ENGINE: GeneralPurpose = GeneralPurpose::new(
+        &base64::alphabet::STANDARD,
+        GeneralPurposeConfig::new()
+            .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+            .with_decode_allow_trailing_bits(true),
+    );
+    let mut base64 = Cow::Borrowed(base64);
+    if base64.bytes().any(|byte| byte.is_ascii_whitespace()) {
+        base64.to_mut().retain(|c| !c.is_ascii_whitespace());
+    }
+    ENGINE.decode(base64.as_bytes()).map_err(|error| PageError::BadBase64(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(form: Form, text: &str) -> Body {
+        GivenBody { form, text: text.to_owned() }.into_body(1000).expect("a body")
+    }
+
+    #[test]
+    fn a_body_is_told_by_its_characters() {
+        let html = |text: &str| Body::Html(text.to_owned());
+        assert_eq!(body(Form::Mixed, "<p>你好"), html("<p>你好"));
+        assert_eq!(body(Form::Mixed, "PHA+xOM8L3A+"), Body::HtmlBytes(b"<p>\xc4\xe3</p>".to_vec()));
+        let broken = "PHA+\nxOM8\nL3A+\n";
+        assert_eq!(body(Form::Mixed, broken), Body::HtmlBytes(b"<p>\xc4\xe3</p>".to_vec()));
+        assert_eq!(body(Form::Mixed, &broken.replace('\n', "\r\n")), body(Form::Mixed, broken));
+        for text in ["", "two words", "a list\nof words", "word\nlonger", "你好", "a===", "-_-_"] {
+            assert_eq!(body(Form::Mixed, text), html(text), "{text:?}");
+        }
+        assert_eq!(body(Form::Content, "\u{feff} <html>"), html("\u{feff} <html>"));
+        assert_eq!(body(Form::Content, "a < b"), Body::Text("a < b".to_owned()));
+    }
+
+    #[test]
+    fn bodies_are_bounded() {
+        let long = "x".repeat(1001);
+        for form in [Form::Text, Form::Html, Form::Content] {
+            assert_eq!(body(form, &long), Body::TooLarge(1001));
+        }
+        assert_eq!(body(Form::Mixed, &"PHA+".repeat(400)), Body::TooLarge(1200));
+        assert_eq!(body(Form::Base64, &"PHA+".repeat(400)), Body::TooLarge(1200));
+    }
+}

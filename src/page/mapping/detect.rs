@@ -1,0 +1,231 @@
+//! Which crawler wrote a message, by the fields that only its messages have.
+//!
+//! In: a message's value. Out: a preset. Cost: one pass over the message, for the pointers of all presets together; it is
+//! only asked of messages that could not be read.
+
+use serde_json::Value;
+
+use super::pointer::{Pointer, Selector};
+use super::preset::Preset;
+use super::{PRESETS, frontera};
+
+/// Recognises messages.
+#[derive(Debug)]
+pub struct Recognizer {
+    selector: Selector,
+    /// The presets that are told by fields, and of each the numbers of its pointers: of each list one must hit.
+    signatures: Vec<(&'static Preset, Vec<Vec<usize>>)>,
+}
+
+impl Default for Recognizer {
+    fn default() -> Self {
+        let mut selector = Selector::default();
+        // Leitong's own fields are the commonest, so they are asked for last.
+        let (own, others): (Vec<&Preset>, Vec<&Preset>) = PRESETS
+            .iter()
+            .filter(|preset| !preset.signature.is_empty())
+            .partition(|preset| preset.name == "json");
+        let mut numbers = |pointers: &[&str]| {
+            pointers
+                .iter()
+                .filter_map(|text| Some(selector.add(&Pointer::parse(text)?, false)))
+                .collect::<Vec<_>>()
+        };
+        let signatures = others.into_iter().chain(own);
+        let signatures = signatures
+            .map(|preset| (preset, preset.signature.iter().map(|pointers| numbers(pointers)).collect()))
+            .collect();
+        Self { selector, signatures }
+    }
+}
+
+impl Recognizer {
+    /// The preset that this value fits.
+    #[must_use]
+    pub fn preset(&self, value: &[u8]) -> Option<&'static Preset> {
+        let named = |name| PRESETS.iter().find(|preset| preset.name == name);
+        if value.starts_with(b"WARC/") {
+            return named("warc-record");
+        }
+        if frontera::begins(value) {
+            return named("frontera");
+        }
+        let value = value.trim_ascii_start();
+        if value.starts_with(b"<") {
+            return named("raw-body");
+        }
+        if let Some(preset) = PRESETS
+            .iter()
+            .find(|preset| preset.literals.iter().any(|literal| value.trim_ascii_end() == literal.as_bytes()))
+        {
+            return Some(preset);
+        }
+        let found = self.selector.select(std::str::from_utf8(value).ok()?).ok()?;
+        let hits = |numbers: &Vec<usize>| numbers.iter().any(|number| found.value(*number).is_some());
+        let fits = |(_, lists): &&(_, Vec<Vec<usize>>)| lists.iter().all(hits);
+        self.signatures.iter().find(fits).map(|(preset, _)| *preset)
+    }
+}
+
+/// Levels of a message in which fields are guessed.
+const GUESS_DEPTH: usize = 3;
+/// Fields of a message that are looked at.
+const GUESS_FIELDS: usize = 500;
+
+/// The pointers to all single values of a message, down to [`GUESS_DEPTH`], with the values.
+fn leaves<'v>(value: &'v Value, at: &str, depth: usize, found: &mut Vec<(String, &'v Value)>) {
+    if found.len() >= GUESS_FIELDS {
+        return;
+    }
+    match value {
+        Value::Object(fields) if depth < GUESS_DEPTH => {
+            for (name, value) in fields {
+                let at = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
+                leaves(value, &at, depth + 1, found);
+            }
+        }
+        // What crawlers write as a list of one.
+        Value::Array(values) if values.len() == 1 && !values[0].is_object() => {
+            leaves(&values[0], at, depth, found);
+        }
+        Value::Null | Value::Array(_) | Value::Object(_) => {}
+        value => found.push((at.to_owned(), value)),
+    }
+}
+
+/// Names of the fields of a message, as pointers.
+#[must_use]
+pub fn pointers(message: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    leaves(message, "", 0, &mut found);
+    found.into_iter().map(|(pointer, _)| pointer).collect()
+}
+
+/// What a field holds, as far as its value tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Looks {
+    /// A url.
+    Url,
+    /// HTML, or a long text in Base64.
+    Body,
+    /// A long text.
+    Text,
+    /// An HTTP status.
+    Status,
+    /// A date.
+    Date,
+}
+
+impl Looks {
+    /// The key of `[input.fields]` for it.
+    #[must_use]
+    pub fn field(self) -> &'static str {
+        match self {
+            Self::Url => "url",
+            Self::Body => "body",
+            Self::Text => "text",
+            Self::Status => "status",
+            Self::Date => "fetched_at",
+        }
+    }
+}
+
+/// What the fields of an unknown message look like: pointer, kind, and how sure that is, by length or name.
+#[must_use]
+pub fn guess(message: &Value) -> Vec<(String, Looks, usize)> {
+    let mut found = Vec::new();
+    leaves(message, "", 0, &mut found);
+    let named = |pointer: &str, words: &[&str]| {
+        let pointer = pointer.to_lowercase();
+        words.iter().any(|word| pointer.ends_with(word))
+    };
+    let look = |(pointer, value): (String, &Value)| {
+        let (looks, weight) = match value {
+            Value::String(text) if text.starts_with("http://") || text.starts_with("https://") => (
+                Looks::Url,
+                if named(&pointer, &["url", "uri", "link", "endpoint", "href"]) { 1000 } else { 100 },
+            ),
+            Value::String(text) if text.len() > 60 && text.trim_start().starts_with('<') => {
+                (Looks::Body, text.len() * 2)
+            }
+            Value::String(text) if text.len() > 200 && !text.contains(' ') && text.is_ascii() => {
+                (Looks::Body, text.len())
+            }
+            Value::String(text) if text.chars().count() > 60 => (Looks::Text, text.len()),
+            Value::String(text) if named(&pointer, &["time", "date", "_at", "timestamp", "tstamp"]) => {
+                crate::record::timestamp::Timestamp::from_text(text)?;
+                (Looks::Date, 1)
+            }
+            Value::Number(number) if named(&pointer, &["status", "code", "statuscode"]) => {
+                number.as_u64().filter(|number| (100..600).contains(number))?;
+                (Looks::Status, 1)
+            }
+            Value::Number(number) if named(&pointer, &["time", "date", "_at", "timestamp", "tstamp"]) => {
+                crate::record::timestamp::Timestamp::from_number(number.as_f64()?)?;
+                (Looks::Date, 1)
+            }
+            _ => return None,
+        };
+        // Of two alike the one that lies less deep.
+        let depth = pointer.matches('/').count();
+        Some((pointer, looks, weight * 10 / depth.max(1)))
+    };
+    found.into_iter().filter_map(look).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn preset(value: &str) -> Option<&'static str> {
+        Recognizer::default().preset(value.as_bytes()).map(|preset| preset.name)
+    }
+
+    #[test]
+    fn crawlers_are_told_by_their_fields() {
+        for (value, expected) in [
+            (r#"{"url":"http://a/","html":"<p>"}"#, Some("json")),
+            (r#"{"url":"http://a/","appid":"x","crawlid":"y","body":"<p>"}"#, Some("scrapy-cluster")),
+            ("json failed to parse", Some("scrapy-cluster")),
+            (r#"{"url":["http://a/"],"content":["x"],"tstamp":["y"]}"#, Some("nutch")),
+            (r#"{"id":"http://a/","content":"x","document.reference":"y"}"#, Some("norconex")),
+            (r#"{"request":{"url":"http://a/"},"response":{"body":"x"}}"#, Some("os-scrapy")),
+            (r#"["dict", []]"#, Some("frontera")),
+            (r#"{"url":"http://a/","hop_path":"L","warc_filename":"x"}"#, Some("heritrix-log")),
+            (r#"{"url":"http://a/","raw_content":"x","team":"y"}"#, Some("cdr3")),
+            (r#"{"request":{"endpoint":"http://a/"}}"#, Some("katana")),
+            (r#"{"url":"http://a/","html":"x","success":true,"links":{}}"#, Some("crawl4ai")),
+            (r#"{"url":"http://a/","crawl":{"loadedUrl":"http://a/"},"text":"x"}"#, Some("apify")),
+            (r#"{"url":"http://a/","content":"x","costs":{}}"#, Some("spider")),
+            ("WARC/1.0\r\n", Some("warc-record")),
+            ("\n<!doctype html>", Some("raw-body")),
+            (r#"{"a":1}"#, None),
+            ("{", None),
+            ("", None),
+        ] {
+            assert_eq!(preset(value), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn fields_of_unknown_messages_are_guessed() {
+        let message = serde_json::json!({
+            "meta": { "link": "https://a.example/1", "code": 200, "date": "2026-11-21", "n": 5 },
+            "image": "https://a.example/1.png",
+            "page~": [format!("<html>{}", "x".repeat(100))],
+        });
+        let mut found: Vec<_> = guess(&message);
+        found.sort_by_key(|(_, looks, weight)| (*looks, usize::MAX - weight));
+        let found: Vec<_> = found.iter().map(|(pointer, looks, _)| (pointer.as_str(), *looks)).collect();
+        assert_eq!(
+            found,
+            [
+                ("/meta/link", Looks::Url),
+                ("/image", Looks::Url),
+                ("/page~0", Looks::Body),
+                ("/meta/code", Looks::Status),
+                ("/meta/date", Looks::Date),
+            ]
+        );
+    }
+}

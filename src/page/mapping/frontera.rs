@@ -1,0 +1,454 @@
+//! Messages of Frontera's spider log → JSON without its codecs' peculiarities, with the body beside it.
+//!
+//! * MessagePack: `["pc", [url, status, meta, headers, body]]`; texts may be strings or bytes.
+//! * JSON: every value is a pair of its Python type and itself, as in `["dict", [[["other", "type"], ["other",
+//!   "page_crawled"]], …]]`; the body is Base64.
+//!
+//! Both become `{"type": "page_crawled", "r": {"url": …, "status_code": …, "meta": …, "headers": …}}`. Memory: the body,
+//! once, and at most [`VALUES_MAX`] other values: what is more is null.
+
+use std::cell::Cell;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use crate::page::scalars::Text;
+
+/// Where the body stands; it is taken out before pointers are followed.
+pub(super) const BODY: &str = "/r/body";
+/// Values that are kept of a message.
+const VALUES_MAX: u32 = 10_000;
+/// Brackets that may be open at once.
+const DEPTH_MAX: usize = 128;
+
+/// A message of a page.
+#[derive(Debug, PartialEq)]
+pub(super) struct Unframed {
+    pub(super) json: String,
+    pub(super) body: Option<TakenOut>,
+}
+
+/// A body as the codecs have it.
+#[derive(Debug, PartialEq)]
+pub(super) enum TakenOut {
+    Bytes(Vec<u8>),
+    Base64(String),
+}
+
+/// Why this is no message of Frontera.
+#[derive(Debug, Error)]
+pub(super) enum FronteraError {
+    #[error("broken MessagePack: {0}")]
+    MsgPack(#[from] rmp_serde::decode::Error),
+    #[error("broken JSON of Frontera's codec: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error("neither MessagePack nor JSON of Frontera's codecs: it begins with {0:?}")]
+    Neither(String),
+    #[error("a message without a `type`")]
+    NoType,
+}
+
+/// Whether a message begins as one of Frontera's codecs writes it.
+pub(super) fn begins(value: &[u8]) -> bool {
+    let tagged = value.trim_ascii_start().strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
+    // An array of two or more, whose first is a short text or short bytes: `pc`, `le`, …
+    let packed = matches!(value, [0x92..=0x94, 0xa2..=0xa4, ..] | [0x92..=0x94, 0xc4, 2..=4, ..]);
+    packed || tagged.is_some_and(|rest| rest.starts_with(b"\"dict\""))
+}
+
+/// The page's part of a message; none for messages of other kinds.
+pub(super) fn unframe(value: &[u8]) -> Result<Option<Unframed>, FronteraError> {
+    let left = Cell::new(VALUES_MAX);
+    match value.trim_ascii_start() {
+        [b'[', ..] => {
+            let json = String::from_utf8_lossy(value);
+            let mut deserializer = serde_json::Deserializer::from_str(&json);
+            let message = Tagged(&left).deserialize(&mut deserializer)?;
+            deserializer.end()?;
+            of_tagged(message)
+        }
+        _ if matches!(value.first(), Some(0x90..=0x9f | 0xdc | 0xdd)) => {
+            let mut deserializer = rmp_serde::Deserializer::from_read_ref(value);
+            deserializer.set_max_depth(DEPTH_MAX);
+            Ok(deserializer.deserialize_any(Packed(&left))?)
+        }
+        _ => {
+            let start: String = String::from_utf8_lossy(&value[..value.len().min(20)]).into();
+            Err(FronteraError::Neither(start))
+        }
+    }
+}
+
+fn of_tagged(mut message: Value) -> Result<Option<Unframed>, FronteraError> {
+    match message.get("type").and_then(Value::as_str) {
+        None => return Err(FronteraError::NoType),
+        Some("page_crawled") => {}
+        Some(_) => return Ok(None),
+    }
+    let body = message.pointer_mut(BODY).map(Value::take);
+    let body = match body {
+        Some(Value::String(base64)) => Some(TakenOut::Base64(base64)),
+        _ => None,
+    };
+    Ok(Some(Unframed { json: message.to_string(), body }))
+}
+
+/// Takes one of the values that may be kept.
+fn take(left: &Cell<u32>) -> bool {
+    let some = left.get() > 0;
+    left.set(left.get().saturating_sub(1));
+    some
+}
+
+/// A pair of a Python type and a value of it.
+struct Tagged<'a>(&'a Cell<u32>);
+
+impl<'de> DeserializeSeed<'de> for Tagged<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Tagged<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a pair of a type and a value")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut pair: A) -> Result<Value, A::Error> {
+        let missing = || A::Error::custom("a pair of a type and a value is cut short");
+        let kind: Text = pair.next_element()?.ok_or_else(missing)?;
+        let value = if !take(self.0) {
+            pair.next_element::<IgnoredAny>()?.map(|_| Value::Null)
+        } else {
+            match kind.text.as_str() {
+                "dict" => pair.next_element_seed(Dict(self.0))?,
+                "list" | "tuple" => pair.next_element_seed(List(self.0))?,
+                _ => pair.next_element::<Scalar>()?.map(|Scalar(value)| value),
+            }
+        };
+        let value = value.ok_or_else(missing)?;
+        while pair.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(value)
+    }
+}
+
+/// Tagged values, one after the other.
+struct List<'a>(&'a Cell<u32>);
+
+impl<'de> DeserializeSeed<'de> for List<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for List<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of pairs of a type and a value")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut values = Vec::new();
+        while let Some(value) = seq.next_element_seed(Tagged(self.0))? {
+            if self.0.get() > 0 {
+                values.push(value);
+            }
+        }
+        Ok(Value::Array(values))
+    }
+}
+
+/// Pairs of a key and a value, both tagged, one after the other.
+struct Dict<'a>(&'a Cell<u32>);
+
+impl<'de> DeserializeSeed<'de> for Dict<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Dict<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of pairs of a key and a value")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut values = Map::new();
+        while let Some(pair) = seq.next_element_seed(List(self.0))? {
+            let Value::Array(pair) = pair else { continue };
+            let Ok([key, value]) = <[Value; 2]>::try_from(pair) else { continue };
+            values.insert(key_of(key), value);
+        }
+        Ok(Value::Object(values))
+    }
+}
+
+/// What an object's key is that need not be a text.
+fn key_of(key: Value) -> String {
+    match key {
+        Value::String(key) => key,
+        other => other.to_string(),
+    }
+}
+
+/// A JSON value that is neither an object nor an array; those are null.
+struct Scalar(Value);
+
+impl<'de> Deserialize<'de> for Scalar {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = <&RawValue>::deserialize(deserializer)?;
+        Ok(Self(match raw.get().as_bytes() {
+            [b'"', ..] => serde_json::from_str::<Text>(raw.get())
+                .map(|text| Value::String(text.text))
+                .unwrap_or_default(),
+            [b'{' | b'[', ..] => Value::Null,
+            _ => serde_json::from_str(raw.get()).unwrap_or_default(),
+        }))
+    }
+}
+
+/// A whole MessagePack message.
+struct Packed<'a>(&'a Cell<u32>);
+
+impl<'de> Visitor<'de> for Packed<'_> {
+    type Value = Option<Unframed>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array that begins with the message's kind")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let kind = seq.next_element_seed(Plain(self.0))?;
+        let is_page = kind.as_ref().and_then(Value::as_str) == Some("pc");
+        let unframed = if is_page { seq.next_element_seed(Response(self.0))? } else { None };
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        match (kind, unframed) {
+            (Some(Value::String(_)), None) if is_page => Err(A::Error::custom("a page without its response")),
+            (Some(Value::String(_)), unframed) => Ok(unframed),
+            _ => Err(A::Error::custom("a message without its kind")),
+        }
+    }
+}
+
+/// `[url, status, meta, headers, body]`.
+struct Response<'a>(&'a Cell<u32>);
+
+impl<'de> DeserializeSeed<'de> for Response<'_> {
+    type Value = Unframed;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Unframed, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Response<'_> {
+    type Value = Unframed;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of url, status, meta, headers and body")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Unframed, A::Error> {
+        let mut response = Map::new();
+        for name in ["url", "status_code", "meta", "headers"] {
+            let value = seq.next_element_seed(Plain(self.0))?;
+            response.insert(name.to_owned(), value.unwrap_or_default());
+        }
+        let body = seq.next_element::<Bytes>()?.and_then(|Bytes(bytes)| bytes).map(TakenOut::Bytes);
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        let mut message = Map::new();
+        message.insert("type".to_owned(), "page_crawled".into());
+        message.insert("r".to_owned(), Value::Object(response));
+        Ok(Unframed { json: Value::Object(message).to_string(), body })
+    }
+}
+
+/// Bytes, a string's bytes, or null.
+struct Bytes(Option<Vec<u8>>);
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(BytesVisitor)
+    }
+}
+
+struct BytesVisitor;
+
+impl Visitor<'_> for BytesVisitor {
+    type Value = Bytes;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("bytes or null")
+    }
+
+    fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Bytes, E> {
+        Ok(Bytes(Some(bytes.to_vec())))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Bytes, E> {
+        Ok(Bytes(Some(text.as_bytes().to_vec())))
+    }
+
+    fn visit_unit<E>(self) -> Result<Bytes, E> {
+        Ok(Bytes(None))
+    }
+}
+
+/// Any MessagePack value, with bytes as text.
+struct Plain<'a>(&'a Cell<u32>);
+
+impl<'de> DeserializeSeed<'de> for Plain<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        if take(self.0) {
+            deserializer.deserialize_any(self)
+        } else {
+            IgnoredAny::deserialize(deserializer).map(|_| Value::Null)
+        }
+    }
+}
+
+impl<'de> Visitor<'de> for Plain<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Value, E> {
+        Ok(Value::String(String::from_utf8_lossy(bytes).into_owned()))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(text.into())
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut values = Vec::new();
+        while let Some(value) = seq.next_element_seed(Plain(self.0))? {
+            if self.0.get() > 0 {
+                values.push(value);
+            }
+        }
+        Ok(Value::Array(values))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut values = Map::new();
+        while let Some(key) = map.next_key_seed(Plain(self.0))? {
+            let value = map.next_value_seed(Plain(self.0))?;
+            if self.0.get() > 0 {
+                values.insert(key_of(key), value);
+            }
+        }
+        Ok(Value::Object(values))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(unframed: &Unframed) -> Value {
+        serde_json::from_str(&unframed.json).expect("JSON")
+    }
+
+    /// `["pc", ["http://a/", 200, {"encoding": "gbk"}, {"Content-Type": ["text/html"]}, "<p>\xc4\xe3"]]`, kinds and texts as bytes.
+    const PACKED: &[u8] = b"\x92\xc4\x02pc\x95\xc4\x09http://a/\xcc\xc8\x81\xa8encoding\xa3gbk\
+        \x81\xc4\x0cContent-Type\x91\xc4\x09text/html\xc4\x05<p>\xc4\xe3";
+
+    #[test]
+    fn messagepack_is_read() {
+        let found = unframe(PACKED).expect("right").expect("a page");
+        let expected = serde_json::json!({ "type": "page_crawled", "r": { "url": "http://a/", "status_code": 200,
+            "meta": { "encoding": "gbk" }, "headers": { "Content-Type": ["text/html"] } } });
+        assert_eq!(json(&found), expected);
+        assert_eq!(found.body, Some(TakenOut::Bytes(b"<p>\xc4\xe3".to_vec())));
+        assert!(begins(PACKED));
+        // Offsets, statistics, links: other kinds.
+        assert_eq!(unframe(b"\x93\xc4\x02of\x01\x02").expect("right"), None);
+        assert_eq!(unframe(b"\x92\xa2st\x80").expect("right"), None);
+    }
+
+    #[test]
+    fn tagged_json_is_read() {
+        let message = r#"["dict", [[["other", "type"], ["other", "page_crawled"]], [["bytes", "r"], ["dict", [
+            [["other", "url"], ["bytes", "http://a/"]], [["other", "status_code"], ["other", 200]],
+            [["other", "meta"], ["dict", [[["bytes", "t"], ["tuple", [["other", 1], ["list", []]]]]]]],
+            [["other", "body"], ["bytes", "PHA+xOM="]]]]]]]"#;
+        let found = unframe(message.as_bytes()).expect("right").expect("a page");
+        assert_eq!(json(&found)["r"]["url"], "http://a/");
+        assert_eq!(json(&found)["r"]["meta"], serde_json::json!({ "t": [1, []] }));
+        assert_eq!(found.body, Some(TakenOut::Base64("PHA+xOM=".to_owned())));
+        assert!(begins(message.as_bytes()));
+        let other = r#"["dict", [[["other", "type"], ["other", "offset"]]]]"#;
+        assert_eq!(unframe(other.as_bytes()).expect("right"), None);
+    }
+
+    #[test]
+    fn what_is_none_is_refused_within_bounds() {
+        let deep = [&[0x91; 100_000][..], b"\xc0"].concat();
+        let many = [&b"\x92\xa2pc\x91\xdd\xff\xff\xff\xff"[..], &[0xc0; 100_000]].concat();
+        let nested = format!("[\"list\",[{}", "[\"list\",[".repeat(5_000));
+        for wrong in [
+            &b""[..],
+            b"{}",
+            b"\x90",
+            b"\x92\xc4\x02pc",
+            b"\x92\xa2pc\xc0",
+            b"[]",
+            b"[1,2]",
+            &deep,
+            &many,
+            nested.as_bytes(),
+        ] {
+            assert!(unframe(wrong).is_err(), "{:?}", &wrong[..wrong.len().min(20)]);
+        }
+        let half = PACKED.len() / 2;
+        assert!(unframe(&PACKED[..half]).is_err());
+    }
+
+    #[test]
+    fn what_is_kept_of_a_message_is_bounded() {
+        let values =
+            [&b"\x92\xa2pc\x95\xa1u\xcc\xc8\xdd\0\x0f\x42\x40"[..], &[0xc0; 1_000_000], b"\x80\xc0"].concat();
+        let found = unframe(&values).expect("right").expect("a page");
+        assert!(found.json.len() < 100_000, "{}", found.json.len());
+    }
+}

@@ -1,0 +1,300 @@
+//! The presets. Where a crawler gives several forms of a page, HTML comes before text that it made of it, so that all
+//! crawlers' pages go through the same extraction; and the url that was asked for comes before the one that answered,
+//! since a crawler's own records go by the former.
+
+use super::preset::{Condition, Framing, KEY, Preset};
+use crate::page::body::Form;
+use crate::page::field::Field;
+
+/// All presets, the default first.
+pub const PRESETS: &[Preset] = &[
+    JSON,
+    SCRAPY_CLUSTER,
+    NUTCH,
+    NORCONEX,
+    OS_SCRAPY,
+    FRONTERA,
+    HERITRIX_LOG,
+    CDR3,
+    KATANA,
+    CRAWL4AI,
+    APIFY,
+    SPIDER,
+    WARC_RECORD,
+    RAW_BODY,
+];
+
+const JSON: Preset = Preset {
+    name: "json",
+    about: "Leitong's own: `url`, `html`, … (with other names of the fields)",
+    // What the parser of `page::json` does, for configurations that change a part of it.
+    fields: &[
+        (Field::Id, &["/id", "/page_id", "/doc_id", "/_id"]),
+        (Field::Url, &["/url", "/uri", "/page_url", "/response_url", "/target_uri", "/link"]),
+        (Field::Body(Form::Text), &["/text"]),
+        (Field::Body(Form::Html), &["/html"]),
+        (Field::Body(Form::Base64), &["/html_b64"]),
+        (Field::Body(Form::Html), &["/raw_html", "/html_content", "/page_source", "/rawHtml"]),
+        (Field::Body(Form::Mixed), &["/body", "/raw_content"]),
+        (Field::Body(Form::Base64), &["/body_b64", "/body_base64", "/html_base64"]),
+        (Field::Body(Form::Content), &["/content"]),
+        (Field::Title, &["/title"]),
+        (Field::Charset, &["/charset", "/encoding"]),
+        (Field::ContentType, &["/content_type", "/contentType", "/content-type", "/mime_type", "/mimetype"]),
+        (Field::Status, &["/status", "/status_code", "/statusCode", "/http_status", "/httpStatusCode"]),
+        (Field::FetchedAt, &["/fetched_at", "/fetchedAt", "/fetch_time", "/crawled_at", "/timestamp"]),
+    ],
+    signature: &[&["/url"], &["/html", "/html_b64", "/text"]],
+    ..Preset::EMPTY
+};
+
+const SCRAPY_CLUSTER: Preset = Preset {
+    name: "scrapy-cluster",
+    about: "Scrapy Cluster's `crawled_firehose`",
+    fields: &[
+        (Field::Url, &["/url", "/response_url"]),
+        (Field::Body(Form::Mixed), &["/body"]),
+        (Field::Charset, &["/encoding"]),
+        (Field::ContentType, &["/response_headers/Content-Type", "/response_headers/content-type"]),
+        (Field::Status, &["/status_code"]),
+        (Field::FetchedAt, &["/timestamp"]),
+    ],
+    passthrough: &[("appid", "/appid"), ("crawlid", "/crawlid"), ("attrs", "/attrs")],
+    literals: &["json failed to parse"],
+    signature: &[&["/appid"], &["/crawlid"], &["/url", "/response_url"]],
+    ..Preset::EMPTY
+};
+
+const NUTCH: Preset = Preset {
+    name: "nutch",
+    about: "Apache Nutch's `indexer-kafka`: every value is an array of strings",
+    fields: &[
+        (Field::Id, &["/id"]),
+        (Field::Url, &["/url", "/id"]),
+        (Field::Body(Form::Mixed), &["/binaryContent"]),
+        (Field::Body(Form::Content), &["/content"]),
+        (Field::Title, &["/title"]),
+        (Field::ContentType, &["/type"]),
+        (Field::FetchedAt, &["/tstamp", "/date"]),
+    ],
+    signature: &[
+        &["/url/0", "/id/0"],
+        &["/content/0", "/binaryContent/0"],
+        &["/tstamp/0", "/digest/0", "/boost/0"],
+    ],
+    ..Preset::EMPTY
+};
+
+const NORCONEX: Preset = Preset {
+    name: "norconex",
+    about: "Norconex' committer for Kafka: the key is the url; one value is a string, several are an array",
+    fields: &[
+        (Field::Url, &[KEY, "/id", "/document.reference"]),
+        (Field::Body(Form::Content), &["/content"]),
+        (Field::Title, &["/title", "/dc:title", "/document.title"]),
+        (Field::Charset, &["/document.contentEncoding"]),
+        (Field::ContentType, &["/document.contentType", "/Content-Type", "/content-type"]),
+        (Field::Status, &["/collector.http.statusCode", "/crawler.http.statusCode"]),
+        (Field::FetchedAt, &["/collector.crawl-date", "/crawler.crawl-date", "/Date", "/date"]),
+    ],
+    null_deletes: true,
+    signature: &[
+        &["/id"],
+        &["/content"],
+        &[
+            "/document.reference",
+            "/document.contentType",
+            "/document.contentFamily",
+            "/collector.depth",
+            "/crawler.depth",
+            "/collector.content-type",
+            "/collector.is-crawl-new",
+        ],
+    ],
+    ..Preset::EMPTY
+};
+
+const OS_SCRAPY: Preset = Preset {
+    name: "os-scrapy",
+    about: "os-scrapy-kafka-pipeline: `request`, `response`, `meta`",
+    fields: &[
+        (Field::Url, &["/request/url", "/response/url", "/url"]),
+        (Field::Body(Form::Mixed), &["/response/body"]),
+        (Field::Charset, &["/response/encoding", "/meta/encoding"]),
+        (Field::ContentType, &["/response/headers/Content-Type", "/response/headers/content-type"]),
+        (Field::Status, &["/response/status"]),
+        (Field::FetchedAt, &["/meta/timestamp", "/response/timestamp", "/timestamp"]),
+    ],
+    no_page: &[("/response", Condition::Missing)],
+    signature: &[&["/request/url"], &["/response/body", "/response/status"]],
+    ..Preset::EMPTY
+};
+
+const FRONTERA: Preset = Preset {
+    name: "frontera",
+    about: "Frontera's spider log, MessagePack or JSON codec: of its messages, `page_crawled` holds a page",
+    framing: Framing::Frontera,
+    fields: &[
+        (Field::Url, &["/r/url"]),
+        (Field::Body(Form::Base64), &["/r/body"]),
+        (Field::Charset, &["/r/meta/encoding"]),
+        (Field::ContentType, &["/r/headers/Content-Type", "/r/headers/content-type"]),
+        (Field::Status, &["/r/status_code"]),
+        (Field::FetchedAt, &["/r/meta/timestamp"]),
+    ],
+    ..Preset::EMPTY
+};
+
+const HERITRIX_LOG: Preset = Preset {
+    name: "heritrix-log",
+    about: "Heritrix' `KafkaCrawlLogFeed`: bodies stand in WARC files below `input.warc_dir`",
+    fields: &[
+        (Field::Url, &["/url"]),
+        (Field::WarcFile, &["/warc_filename"]),
+        (Field::WarcOffset, &["/warc_offset"]),
+        (Field::ContentType, &["/mimetype"]),
+        (Field::Status, &["/status_code"]),
+        (Field::FetchedAt, &["/timestamp"]),
+    ],
+    // 0 is a queued url, below it stand failures, and 1 is a DNS look-up.
+    statuses: &["100-999"],
+    signature: &[&["/url"], &["/hop_path", "/via"], &["/warc_filename", "/content_digest"]],
+    ..Preset::EMPTY
+};
+
+const CDR3: Preset = Preset {
+    name: "cdr3",
+    about: "the Crawl Data Repository's schema, versions 2 and 3",
+    fields: &[
+        (Field::Id, &["/_id"]),
+        (Field::Url, &["/url"]),
+        (Field::Body(Form::Mixed), &["/raw_content"]),
+        (Field::Body(Form::Text), &["/extracted_text"]),
+        (
+            Field::ContentType,
+            &["/response_headers/Content-Type", "/response_headers/content-type", "/content_type"],
+        ),
+        (Field::FetchedAt, &["/timestamp_crawl", "/timestamp"]),
+    ],
+    signature: &[&["/url"], &["/raw_content", "/extracted_text"], &["/timestamp_crawl", "/team"]],
+    ..Preset::EMPTY
+};
+
+const KATANA: Preset = Preset {
+    name: "katana",
+    about: "ProjectDiscovery's katana, `-jsonl`",
+    fields: &[
+        (Field::Url, &["/request/endpoint", "/endpoint"]),
+        (Field::Body(Form::Html), &["/response/body"]),
+        (
+            Field::ContentType,
+            &[
+                "/response/headers/content_type",
+                "/response/headers/Content-Type",
+                "/response/headers/content-type",
+            ],
+        ),
+        (Field::Status, &["/response/status_code"]),
+        (Field::FetchedAt, &["/timestamp"]),
+    ],
+    no_page: &[("/response", Condition::Missing)],
+    signature: &[&["/request/endpoint"]],
+    ..Preset::EMPTY
+};
+
+const CRAWL4AI: Preset = Preset {
+    name: "crawl4ai",
+    about: "Crawl4AI's `CrawlResult`",
+    fields: &[
+        (Field::Url, &["/url", "/redirected_url"]),
+        (Field::Body(Form::Html), &["/html", "/cleaned_html", "/fit_html"]),
+        (Field::Body(Form::Text), &["/markdown/raw_markdown", "/markdown", "/fit_markdown"]),
+        (Field::Title, &["/metadata/title"]),
+        (Field::ContentType, &["/response_headers/content-type", "/response_headers/Content-Type"]),
+        (Field::Status, &["/status_code"]),
+        (Field::FetchedAt, &["/crawled_at", "/timestamp"]),
+    ],
+    no_page: &[("/success", Condition::False)],
+    signature: &[&["/url"], &["/success"], &["/html", "/cleaned_html", "/markdown"]],
+    ..Preset::EMPTY
+};
+
+const APIFY: Preset = Preset {
+    name: "apify",
+    about: "data sets of Apify's Website Content Crawler and scrapers like it",
+    fields: &[
+        (Field::Url, &["/url", "/crawl/loadedUrl", "/loadedUrl"]),
+        (Field::Body(Form::Html), &["/html", "/body"]),
+        (Field::Body(Form::Text), &["/text", "/markdown"]),
+        (Field::Title, &["/metadata/title", "/title"]),
+        (Field::Status, &["/crawl/httpStatusCode", "/httpStatusCode"]),
+        (Field::FetchedAt, &["/crawl/loadedTime", "/loadedTime"]),
+    ],
+    no_page: &[("/#error", Condition::True)],
+    signature: &[&["/url"], &["/crawl/loadedUrl", "/crawl/loadedTime", "/loadedUrl", "/#error", "/#debug"]],
+    ..Preset::EMPTY
+};
+
+const SPIDER: Preset = Preset {
+    name: "spider",
+    about: "spider: answers of its API, and `spider scrape --output-html`",
+    fields: &[
+        (Field::Url, &["/url"]),
+        (Field::Body(Form::Html), &["/html", "/content/raw"]),
+        (
+            Field::Body(Form::Content),
+            &["/content", "/content/markdown", "/content/text", "/text", "/markdown"],
+        ),
+        (Field::Title, &["/metadata/title"]),
+        (Field::ContentType, &["/headers/content-type"]),
+        (Field::Status, &["/status", "/status_code"]),
+    ],
+    signature: &[&["/url"], &["/costs", "/links"], &["/content", "/html"]],
+    ..Preset::EMPTY
+};
+
+const WARC_RECORD: Preset = Preset {
+    name: "warc-record",
+    about: "one WARC record a message, plain or gzip (WARC files need no preset)",
+    framing: Framing::WarcRecord,
+    ..Preset::EMPTY
+};
+
+const RAW_BODY: Preset = Preset {
+    name: "raw-body",
+    about: "the body as fetched, in any charset; the key is the url (`run` only)",
+    framing: Framing::RawBody,
+    fields: &[(Field::Url, &[KEY])],
+    ..Preset::EMPTY
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::mapping::pointer::Pointer;
+
+    #[test]
+    fn all_pointers_are_pointers() {
+        for preset in PRESETS {
+            let fields = preset.fields.iter().flat_map(|(_, pointers)| *pointers);
+            let passed = preset.passthrough.iter().map(|(_, pointer)| pointer);
+            let told = preset.no_page.iter().map(|(pointer, _)| pointer);
+            let signature = preset.signature.iter().copied().flatten();
+            for pointer in fields.chain(passed).chain(told).chain(signature).filter(|p| **p != KEY) {
+                assert!(Pointer::parse(pointer).is_some(), "{}: {pointer}", preset.name);
+            }
+        }
+    }
+
+    /// Two lists say the same: that of the quick parser, and that of the preset.
+    #[test]
+    fn json_reads_the_other_names_of_fields() {
+        for (field, names) in crate::page::aliases::ALIASES {
+            let lists = JSON.fields.iter().filter(|(known, _)| *known == field);
+            let known: Vec<_> = lists.flat_map(|(_, pointers)| *pointers).collect();
+            for name in names {
+                assert!(known.iter().any(|pointer| pointer[1..] == **name), "{name}");
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Sample messages → the preset that fits most of them, or a guess; what it finds in them, and what it leaves.
+//!
+//! In: values. Out: a [`Survey`], for people. Memory: the names of the samples' fields.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::config::InputConfig;
+use super::detect::{Looks, Recognizer, guess, pointers};
+use super::preset::Preset;
+use super::{Mapping, Message, Skip, Taken};
+use crate::page::Body;
+use crate::page::json::Rules;
+
+/// Errors that are shown.
+const ERRORS_MAX: usize = 3;
+
+/// A sample: key and value.
+pub type Sample = (Option<Vec<u8>>, Vec<u8>);
+
+/// What some samples are.
+#[derive(Debug, Default)]
+pub struct Survey {
+    /// All samples.
+    pub samples: u64,
+    /// Presets that samples look like, with how many, the commonest first.
+    pub presets: Vec<(&'static str, u64)>,
+    /// For each kind of field the pointers that may lead to it, the likeliest first; where no preset fits.
+    pub guesses: Vec<(Looks, Vec<String>)>,
+    /// Field, pointer, and samples in which it hits, with the commonest preset.
+    pub found: Vec<(&'static str, String, u64)>,
+    /// Pointers that lead to values which nothing reads, with how many samples have them.
+    pub left: Vec<(String, u64)>,
+    /// Samples that become pages with a body, and without one.
+    pub pages: (u64, u64),
+    /// Samples that are passed over, by reason.
+    pub skipped: BTreeMap<Skip, u64>,
+    /// Samples that become dead letters, and what is said of the first ones.
+    pub dead: (u64, Vec<String>),
+}
+
+impl Survey {
+    /// Looks at `samples`.
+    #[must_use]
+    pub fn of(samples: &[Sample]) -> Self {
+        let mut survey = Self { samples: samples.len() as u64, ..Self::default() };
+        let recognizer = Recognizer::default();
+        let mut presets: BTreeMap<&'static str, u64> = BTreeMap::new();
+        for preset in samples.iter().filter_map(|(_, value)| recognizer.preset(value)) {
+            *presets.entry(preset.name).or_default() += 1;
+        }
+        survey.presets = presets.into_iter().collect();
+        survey.presets.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        match survey.presets.first().and_then(|(name, _)| Preset::named(name).ok()) {
+            Some(preset) => survey.read_with(preset, samples),
+            None => survey.guess(samples),
+        }
+        survey
+    }
+
+    fn read_with(&mut self, preset: &'static Preset, samples: &[Sample]) {
+        // No file is read here: the folder's name is only there to be set.
+        let config = InputConfig {
+            preset: preset.name.to_owned(),
+            warc_dir: Some(".".into()),
+            ..InputConfig::default()
+        };
+        // Without the short cut for Leitong's own JSON, which counts no hits.
+        let Ok(mapping) = Mapping::new(&config).map(Mapping::counting) else { return };
+        let rules = Rules { page_bytes_max: usize::MAX, url_required: true };
+        let slots = mapping.slots();
+        let mut hits = vec![0; slots.len()];
+        let mut left: BTreeMap<String, u64> = BTreeMap::new();
+        for (key, value) in samples {
+            let reading = mapping.read(&Message { key: key.as_deref(), ..Message::line(value) }, rules);
+            for (hit, (_, _, number)) in hits.iter_mut().zip(&slots) {
+                *hit += reading.hits >> number & 1;
+            }
+            match reading.outcome {
+                Ok(Taken::Page(page)) if page.body == Body::Missing => self.pages.1 += 1,
+                Ok(Taken::Page(_)) => self.pages.0 += 1,
+                Ok(Taken::Skipped(why)) => *self.skipped.entry(why).or_default() += 1,
+                Err(error) => {
+                    self.dead.0 += 1;
+                    if self.dead.1.len() < ERRORS_MAX {
+                        self.dead.1.push(error.to_string());
+                    }
+                }
+            }
+            let message: Value = serde_json::from_slice(value).unwrap_or_default();
+            let is_read = |pointer: &String| {
+                slots.iter().any(|(_, known, _)| {
+                    pointer
+                        .strip_prefix(known.as_str())
+                        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                })
+            };
+            for pointer in pointers(&message).into_iter().filter(|at| !at.is_empty() && !is_read(at)) {
+                *left.entry(pointer).or_default() += 1;
+            }
+        }
+        let found = slots.into_iter().zip(hits).map(|((field, pointer, _), hits)| (field, pointer, hits));
+        self.found = found.collect();
+        self.left = left.into_iter().collect();
+        self.left.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    }
+
+    fn guess(&mut self, samples: &[Sample]) {
+        let mut weights: BTreeMap<(Looks, String), usize> = BTreeMap::new();
+        for (_, value) in samples {
+            let message: Value = serde_json::from_slice(value).unwrap_or_default();
+            for (pointer, looks, weight) in guess(&message) {
+                *weights.entry((looks, pointer)).or_default() += weight;
+            }
+        }
+        let mut ranked: Vec<_> = weights.into_iter().collect();
+        ranked.sort_by_key(|((looks, _), weight)| (*looks, std::cmp::Reverse(*weight)));
+        for ((looks, pointer), _) in ranked {
+            match self.guesses.last_mut() {
+                Some((known, pointers)) if *known == looks => pointers.push(pointer),
+                _ => self.guesses.push((looks, vec![pointer])),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples(lines: &[&str]) -> Vec<Sample> {
+        lines.iter().map(|line| (None, line.as_bytes().to_vec())).collect()
+    }
+
+    #[test]
+    fn a_crawlers_messages_are_surveyed() {
+        let page =
+            r#"{"appid":"x","crawlid":"y","url":"http://a/","body":"<p>","links":["z"],"extra":{"a":1}}"#;
+        let bodiless = r#"{"appid":"x","crawlid":"y","url":"http://a/"}"#;
+        let survey = Survey::of(&samples(&[page, page, bodiless, "json failed to parse", "{"]));
+        assert_eq!((survey.samples, &survey.presets[..]), (5, &[("scrapy-cluster", 4)][..]));
+        assert_eq!((survey.pages, survey.dead.0), ((2, 1), 1));
+        assert_eq!(survey.skipped[&Skip::Literal], 1);
+        assert!(survey.found.contains(&("url", "/url".to_owned(), 3)), "{:?}", survey.found);
+        assert!(survey.found.contains(&("charset", "/encoding".to_owned(), 0)), "{:?}", survey.found);
+        assert_eq!(survey.left, [("/extra/a".to_owned(), 2), ("/links".to_owned(), 2)]);
+        let own = Survey::of(&samples(&[r#"{"url":"http://a/","html":"<p>"}"#]));
+        assert_eq!((own.presets[0].0, own.pages), ("json", (1, 0)));
+        assert!(own.found.contains(&("html", "/html".to_owned(), 1)), "{:?}", own.found);
+    }
+
+    #[test]
+    fn a_mapping_is_guessed_where_no_preset_fits() {
+        let page = serde_json::json!({ "doc": { "href": "https://a.example/1", "src": format!("<html>{}", "x".repeat(99)) } });
+        let survey = Survey::of(&samples(&[&page.to_string()]));
+        assert_eq!(
+            survey.guesses,
+            [(Looks::Url, vec!["/doc/href".to_owned()]), (Looks::Body, vec!["/doc/src".to_owned()])]
+        );
+        assert!(Survey::of(&samples(&["", "[]", "\"x\""])).guesses.is_empty());
+    }
+}

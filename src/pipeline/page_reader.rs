@@ -1,0 +1,263 @@
+//! A record of a source, or a message → a page, as `[input]` says: the mapping, bodies that stand elsewhere, and what helps
+//! where it does not fit: a preset that would, pointers that never hit.
+//!
+//! Invariants: every record is a page, skipped, or an error; nothing panics; what is counted here says nothing of a page.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::config::Config;
+use crate::config::load::ConfigError;
+use crate::kafka::config::PagesConfig;
+use crate::kafka::page_message::Message;
+use crate::limits::{DEAD_LETTER_MESSAGE_BYTES_MAX, DEAD_LETTER_RAW_BYTES_MAX};
+use crate::page::config::PageConfig;
+use crate::page::json::{PageError, Rules};
+use crate::page::mapping::detect::Recognizer;
+use crate::page::mapping::{self, Mapping, PRESETS, Reading, Skip, Taken};
+use crate::page::{Body, Page};
+use crate::source::Payload;
+use crate::source::warc_folder::WarcFolder;
+use crate::telemetry::metrics;
+use crate::telemetry::terminal::escape;
+
+/// Messages after which pointers that have not hit are told.
+const TELL_AFTER_MESSAGES: u64 = 1_000;
+
+/// Reads pages; shared by all threads.
+#[derive(Debug)]
+pub struct PageReader {
+    mapping: Mapping,
+    rules: Rules,
+    limits: PageConfig,
+    pages: PagesConfig,
+    warcs: Option<WarcFolder>,
+    recognizer: Recognizer,
+    messages: AtomicU64,
+    /// The pointers that have hit so far.
+    hits: AtomicU64,
+    /// Messages that did not fit and look like those of a preset, by its place in [`PRESETS`].
+    look_like: [AtomicU64; PRESETS.len()],
+}
+
+/// Why a record is no page.
+#[derive(Debug)]
+pub struct NoPage {
+    /// A stable word for the kind of fault.
+    pub cause: &'static str,
+    /// What is wrong, and what to do.
+    pub message: String,
+    /// The beginning of the record.
+    pub raw: Vec<u8>,
+    /// Bytes of the whole record.
+    pub raw_bytes: u64,
+}
+
+impl PageReader {
+    /// Reads what `config` says. Every verdict needs a url; a look at one page does not.
+    ///
+    /// # Errors
+    /// What is wrong with `[input]`.
+    pub fn new(config: &Config, url_required: bool) -> Result<Self, ConfigError> {
+        let mapping = Mapping::new(&config.input).map_err(|faults| ConfigError::Faults { faults })?;
+        Ok(Self {
+            mapping,
+            rules: Rules { page_bytes_max: config.page.bytes_max, url_required },
+            limits: config.page.clone(),
+            pages: config.kafka.pages.clone(),
+            warcs: config.input.warc_dir.as_deref().map(WarcFolder::new),
+            recognizer: Recognizer::default(),
+            messages: AtomicU64::new(0),
+            hits: AtomicU64::new(0),
+            look_like: [const { AtomicU64::new(0) }; PRESETS.len()],
+        })
+    }
+
+    /// The mapping.
+    #[must_use]
+    pub fn mapping(&self) -> &Mapping {
+        &self.mapping
+    }
+
+    /// What is made of a record of a source. Never panics: a fault is an error as well.
+    ///
+    /// # Errors
+    /// [`NoPage`], where it can be made no sense of.
+    pub fn record(&self, payload: Payload) -> Result<Taken, NoPage> {
+        let no_page = |cause, message: String, raw: &[u8], raw_bytes: u64| NoPage {
+            cause,
+            message: bounded(&message),
+            raw: raw[..raw.len().min(DEAD_LETTER_RAW_BYTES_MAX)].to_vec(),
+            raw_bytes,
+        };
+        let (taken, raw, raw_bytes) = match payload {
+            Payload::Json(line) => (or_fault(|| self.line(&line, None)), Some(line), None),
+            Payload::Warc(record) => {
+                let bytes = record.content_bytes;
+                let page = or_fault(|| {
+                    record.into_page(self.rules.page_bytes_max).map(|page| self.mapping.filtered(page))
+                });
+                (page, None, Some(bytes))
+            }
+            Payload::Head { json: Ok(json), bytes } => {
+                (or_fault(|| self.line(&json, Some(bytes))), None, Some(bytes))
+            }
+            Payload::Head { json: Err(problem), bytes } => {
+                (Err(PageError::BrokenJson(problem)), None, Some(bytes))
+            }
+            Payload::Broken(error) => return Err(no_page(error.cause(), error.to_string(), &[], 0)),
+        };
+        taken.map_err(|error| {
+            let raw = raw.unwrap_or_default();
+            no_page(error.cause(), error.to_string(), &raw, raw_bytes.unwrap_or(raw.len() as u64))
+        })
+    }
+
+    /// The page of a record; none where there is none, for commands that look at pages and pass over all else.
+    #[must_use]
+    pub fn page(&self, payload: Payload) -> Option<Page> {
+        match self.record(payload).ok()? {
+            Taken::Page(page) => Some(*page),
+            Taken::Skipped(_) => None,
+        }
+    }
+
+    /// What is made of a message of a topic.
+    ///
+    /// # Errors
+    /// [`PageError`], where it can be made no sense of.
+    pub fn message(&self, message: &Message<'_>) -> Result<Taken, PageError> {
+        self.finished(
+            message.read(&self.pages, &self.mapping, &self.limits),
+            message.value.unwrap_or_default(),
+        )
+    }
+
+    fn line(&self, line: &[u8], cut_from: Option<u64>) -> Result<Taken, PageError> {
+        let message = mapping::Message { cut_from, ..mapping::Message::line(line) };
+        self.finished(self.mapping.read(&message, self.rules), line)
+    }
+
+    /// Fetches a body that stands elsewhere, and counts.
+    fn finished(&self, reading: Reading, value: &[u8]) -> Result<Taken, PageError> {
+        self.count(reading.hits, !matches!(reading.outcome, Ok(Taken::Skipped(_))));
+        match reading.outcome {
+            Ok(Taken::Page(page)) => match page.body {
+                Body::InWarc(_) => self.with_body(*page),
+                Body::Missing => {
+                    self.look_alike(value);
+                    Ok(Taken::Page(page))
+                }
+                _ => Ok(Taken::Page(page)),
+            },
+            Err(error) => Err(match self.look_alike(value) {
+                Some(preset) => PageError::LooksLike { error: Box::new(error), preset },
+                None => error,
+            }),
+            skipped => skipped,
+        }
+    }
+
+    fn with_body(&self, mut page: Page) -> Result<Taken, PageError> {
+        let Body::InWarc(place) = &page.body else { return Ok(Taken::Page(Box::new(page))) };
+        let folder = self.warcs.as_ref().ok_or(PageError::Internal)?;
+        let record = folder.record(place, &self.limits).map_err(PageError::BodyNotFound)?;
+        let Some(record) = record else { return Ok(Taken::Skipped(Skip::NoPage)) };
+        let archived = record.into_page(self.rules.page_bytes_max)?;
+        page.body = archived.body;
+        // It says the charset, which a crawl log does not.
+        page.hints.content_type = archived.hints.content_type.or(page.hints.content_type);
+        Ok(Taken::Page(Box::new(page)))
+    }
+
+    /// A preset that a message fits better than the configured one.
+    fn look_alike(&self, value: &[u8]) -> Option<&'static str> {
+        let preset = self.recognizer.preset(value)?;
+        if preset.name == self.mapping.preset().name {
+            return None;
+        }
+        let at = PRESETS.iter().position(|known| known.name == preset.name)?;
+        let count = self.look_like[at].fetch_add(1, Ordering::Relaxed) + 1;
+        if count.is_power_of_two() && count.trailing_zeros().is_multiple_of(10) {
+            tracing::warn!(
+                "{count} message(s) that could not be read, or have no body, look like those of {name}; to read them so: \
+                 preset = {name:?} under [input]",
+                name = preset.name
+            );
+        }
+        Some(preset.name)
+    }
+
+    /// The preset that most of the messages look like that could not be read, and how many.
+    #[must_use]
+    pub fn likeliest(&self) -> Option<(&'static str, u64)> {
+        let counts = self.look_like.iter().map(|count| count.load(Ordering::Relaxed));
+        let named = PRESETS.iter().map(|preset| preset.name).zip(counts);
+        named.max_by_key(|(_, count)| *count).filter(|(_, count)| *count > 0)
+    }
+
+    /// Counts the pointers that hit; tells those that never did.
+    fn count(&self, hits: u64, read: bool) {
+        if self.messages.load(Ordering::Relaxed) >= TELL_AFTER_MESSAGES || !read || self.mapping.is_plain() {
+            return;
+        }
+        self.hits.fetch_or(hits, Ordering::Relaxed);
+        if self.messages.fetch_add(1, Ordering::Relaxed) + 1 == TELL_AFTER_MESSAGES {
+            let never = self.mapping.never_hit(self.hits.load(Ordering::Relaxed));
+            metrics::pointers_without_hits(never.len());
+            for field in never {
+                tracing::warn!(
+                    "preset {}: nothing was found for {field} in the first {TELL_AFTER_MESSAGES} messages; see [input.fields]",
+                    self.mapping.preset().name
+                );
+            }
+        }
+    }
+}
+
+/// An explanation within its limit, which says how long it was, for people: what it quotes does not steer a terminal.
+pub(super) fn bounded(explanation: &str) -> String {
+    let mut explanation = escape(explanation).into_owned();
+    let bytes = explanation.len();
+    if bytes > DEAD_LETTER_MESSAGE_BYTES_MAX {
+        explanation.truncate(explanation.floor_char_boundary(DEAD_LETTER_MESSAGE_BYTES_MAX));
+        explanation += &format!("… ({bytes} bytes in all)");
+    }
+    explanation
+}
+
+fn or_fault<T>(read: impl FnOnce() -> Result<T, PageError>) -> Result<T, PageError> {
+    // The panic hook has written what happened and where.
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or(Err(PageError::Internal))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_in_a_record_is_an_error() {
+        assert_eq!(or_fault::<()>(|| panic!("a fault, made by a test")), Err(PageError::Internal));
+    }
+
+    #[test]
+    fn pointers_that_never_hit_are_known() {
+        let mut config = Config::default();
+        config.input.preset = "scrapy-cluster".to_owned();
+        config.input.fields.charset = vec!["/charst".to_owned()];
+        let reader = PageReader::new(&config, true).expect("right");
+        let line = br#"{"url":"http://a/","body":"<p>","appid":"x","status_code":200,"timestamp":1}"#;
+        for _ in 0..TELL_AFTER_MESSAGES {
+            assert!(reader.page(Payload::Json(line.to_vec())).is_some());
+        }
+        assert_eq!(
+            reader.mapping.never_hit(reader.hits.load(Ordering::Relaxed)),
+            [
+                "charset (/charst)",
+                "content_type (/response_headers/Content-Type, /response_headers/content-type)",
+                "passthrough \"crawlid\" (/crawlid)",
+                "passthrough \"attrs\" (/attrs)",
+            ]
+        );
+    }
+}
