@@ -2,6 +2,7 @@
 //!
 //! `docs/asyncapi.yaml` describes them; a test holds the two together. Values are UTF-8.
 
+use super::log_origin::{LOG_ORIGIN, LogOrigin};
 use crate::proto::FORMAT_VERSION;
 use crate::verdict::Verdict;
 
@@ -19,11 +20,12 @@ pub const PAGE_ID: &str = "leitong.page.id";
 pub const VERSION: &str = "leitong.format.version";
 
 /// All of them, in the order in which they are written; no header of a page's message is carried over any of these.
-pub const NAMES: [&str; 6] = [CONTENT_TYPE, KIND, SAME_URL, CORPUS, PAGE_ID, VERSION];
+pub const NAMES: [&str; 7] = [CONTENT_TYPE, KIND, SAME_URL, CORPUS, PAGE_ID, VERSION, LOG_ORIGIN];
 
 /// The values for a verdict, in the order of [`NAMES`].
 #[must_use]
-pub fn values(verdict: &Verdict, content_type: &str) -> [String; 6] {
+pub fn values(verdict: &Verdict, content_type: &str) -> [String; 7] {
+    let origin = LogOrigin { partition: verdict.log_partition, offset: verdict.log_offset };
     [
         content_type.to_owned(),
         verdict.kind.as_str().to_owned(),
@@ -31,5 +33,6 @@ pub fn values(verdict: &Verdict, content_type: &str) -> [String; 6] {
         verdict.corpus.clone(),
         verdict.page_id.clone(),
         FORMAT_VERSION.to_string(),
+        origin.to_string(),
     ]
 }

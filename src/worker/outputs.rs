@@ -81,7 +81,6 @@ impl Outputs {
                 for (name, value) in &carried.headers {
                     headers = headers.insert(Header { key: name, value: value.as_deref() });
                 }
-                let headers = of.add_to(headers);
                 OutputRecord {
                     to: To::Verdicts,
                     key: Some(carried.key.unwrap_or_else(|| page_id.into_bytes())),

@@ -70,7 +70,7 @@ fn headers_and_key_go_from_page_to_verdict() {
     let verdicts = crate::broker::topics::read_all(&installation.bootstrap, &installation.topic("verdicts"));
     let keys: Vec<_> = verdicts.iter().map(|verdict| verdict.key.clone().expect("a key")).collect();
     assert_eq!(keys, [b"crawler-7".to_vec(), b"b".to_vec(), b"c".to_vec()], "else the page id");
-    let own = |id: &str| {
+    let own = |id: &str, offset: u64| {
         [
             header("content-type", b"application/json"),
             header("leitong.kind", b"UNIQUE"),
@@ -78,12 +78,13 @@ fn headers_and_key_go_from_page_to_verdict() {
             header("leitong.corpus", b"default"),
             header("leitong.page.id", id.as_bytes()),
             header("leitong.format.version", b"1"),
+            header("leitong.log", format!("0@{offset}").as_bytes()),
         ]
     };
     let carried = [trace, header("tenant", b"\xff\0"), ("tenant".to_owned(), None)];
-    let expected = [&own("a")[..], &carried].concat();
+    let expected = [&own("a", 0)[..], &carried].concat();
     assert_eq!(verdicts[0].headers, expected, "those that are asked for and fit, as received");
-    assert_eq!((&verdicts[1].headers[..], &verdicts[2].headers[..]), (&own("b")[..], &own("c")[..]));
+    assert_eq!((&verdicts[1].headers[..], &verdicts[2].headers[..]), (&own("b", 1)[..], &own("c", 2)[..]));
 }
 
 /// A verdict without the place its page was read at, which differs between a file and a topic.
