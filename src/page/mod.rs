@@ -3,6 +3,7 @@
 //! In: one JSON line ([`json`]), one WARC record, or one Kafka message. Out: a [`Page`].
 //! Whoever makes a [`Page`] keeps the limits of [`crate::limits`], so nothing behind it checks them again.
 
+pub mod address;
 pub mod config;
 pub mod host;
 mod http;

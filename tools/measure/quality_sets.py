@@ -3,6 +3,7 @@
 
 usage: quality_sets.py make DATA FOLDER [--part development|held-out] [--texts N] [--languages FILE]
        quality_sets.py score PAGES VERDICTS
+       quality_sets.py relations PAGES VERDICTS
        quality_sets.py series FILE [--pages N]
        quality_sets.py largest VERDICTS
 
@@ -24,6 +25,8 @@ sets:
   short       pieces of 80 to 300 letters, Chinese and English, lightly edited; and hard negatives: the same sentences with
               other numbers, notices of one template with other names
   shells      Chinese articles put into the pages of other sites
+  relations   Chinese and English texts, excerpts of a third and of a half of them, pages of which three or two halves are merged;
+              `relations` says which of these a verdict relates to a page that they were made of, and how
 """
 import argparse
 import gzip
@@ -401,6 +404,38 @@ def short_set(chinese, english, rng, count):
     return keyed
 
 
+def relations_set(texts, rng, count):
+    t = Texts(texts, rng)
+    drawn = t.texts[:]
+    rng.shuffle(drawn)
+    drawn = drawn[: count + 2]
+
+    def passage(text, share):
+        """Sentences in a row, from anywhere."""
+        sentences = sentences_of(text)
+        start, kept, size = rng.randrange(max(1, int(len(sentences) * (1 - share)))), [], 0
+        for sentence in sentences[start:]:
+            if size >= letters(text) * share:
+                break
+            kept.append(sentence)
+            size += letters(sentence[1])
+        return joined(kept)
+
+    kinds = [
+        ("excerpt=0.3", 1, lambda a, b, c: passage(a, 0.3)),
+        ("excerpt=0.5", 1, lambda a, b, c: passage(a, 0.5)),
+        ("merged=3", 3, lambda a, b, c: "\n".join((a, b, c))),
+        ("halves=2", 2, lambda a, b, c: passage(a, 0.5) + "\n" + passage(b, 0.5)),
+    ]
+    pages = [page(page_id, text, page_id, "new", "original", length_class(text)) for page_id, text in drawn]
+    for n in range(count):
+        kind, sources, change = kinds[n % len(kinds)]
+        of = drawn[n : n + 3]
+        copy = page(f"{of[0][0]}~{kind}", change(*(text for _, text in of)), of[0][0], "ambiguous", kind, length_class(of[0][1]))
+        pages.append(copy | {"sources": [page_id for page_id, _ in of[:sources]]})
+    return pages
+
+
 def shell(html, gold):
     """A page around its main text: what comes before and after the paragraphs of the text, or none."""
     golden = [line.strip() for line in gold.split("\n") if letters(line) >= 15]
@@ -484,10 +519,35 @@ def make(arguments):
             by_language.setdefault(page_id.split("/")[0], []).append((page_id, text))
         by_language = {language: unlike(texts) for language, texts in by_language.items()}
         sets["languages"] = lambda r: [p for language in sorted(by_language) for p in changed_set(by_language[language], edited_kinds, r, len(by_language[language]) // 2)]
+    sets["relations"] = lambda r: relations_set(r.sample(lctt, min(len(lctt), count)) + r.sample(english, min(len(english), count)), r, count)
     for name, build in sets.items():
         with open(folder / f"{name}.jsonl", "w", encoding="utf-8") as out:
             for p in build(rng(name)):
                 out.write(json.dumps(p, ensure_ascii=False) + "\n")
+
+
+RELATIONS = ["SAME", "EXCERPT", "EXTENDS", "OVERLAPS", "ALIKE"]
+
+
+def relations(arguments):
+    """Lines of a table: of the pages of each kind, how many are related to a page that they were made of, and how."""
+    verdicts = {v["page_id"]: v for v in lines(arguments.verdicts)}
+    sources, rows = {}, {}
+    for p in lines(arguments.pages):
+        sources[p["id"]] = set(p.get("sources", [p["id"]]))
+        v = verdicts[p["id"]]
+        duplicate = v["kind"] in ("EXACT_DUPLICATE", "NEAR_DUPLICATE")
+        other = v["canonical_page_id"] if duplicate else v["related_page_id"]
+        row = rows.setdefault(p["kind"], dict.fromkeys(["pages", "duplicates", "wrong", *RELATIONS], 0))
+        row["pages"] += 1
+        row["duplicates"] += duplicate
+        # What was merged before is no original, but made of the same.
+        right = other is not None and sources[other] & sources[p["id"]]
+        row["wrong"] += other is not None and not right
+        if right:
+            row[v["relation"]] += 1
+    for kind, row in sorted(rows.items()):
+        print(f"| {kind} | {row['pages']} | " + " | ".join(str(row[relation]) for relation in RELATIONS) + f" | {row['wrong']} | {row['duplicates']} |")
 
 
 def series(arguments):
@@ -554,6 +614,10 @@ if __name__ == "__main__":
     p.add_argument("verdicts")
     p.add_argument("--kinds", action="store_true")
     p.set_defaults(run=score)
+    p = commands.add_parser("relations")
+    p.add_argument("pages")
+    p.add_argument("verdicts")
+    p.set_defaults(run=relations)
     p = commands.add_parser("series")
     p.add_argument("file")
     p.add_argument("--pages", type=int, default=100_000)
