@@ -86,6 +86,9 @@ fn a_verdict_says_what_the_contract_promises() {
             assert!(verdict[hash].as_str().is_none_or(|hash| hash.len() == 16), "{verdict}");
         }
     }
+    let excerpt = verdicts.iter().find(|v| v["page_id"] == "zh-race-excerpt").expect("it is there");
+    let found = [&excerpt["kind"], &excerpt["relation"], &excerpt["related_page_id"]];
+    assert_eq!(found, ["UNIQUE", "EXCERPT", "zh-race-news"]);
     let recrawl = verdicts.iter().find(|v| v["page_id"] == "zh-library-recrawl").expect("it is there");
     assert_eq!(recrawl["same_url"], true);
 }

@@ -32,7 +32,7 @@ def texts(leitong, path):
     if all("text" in page for page in pages):
         return [(page["id"], page["text"]) for page in pages]
     found = subprocess.run([leitong, "extract", "--jsonl", path], check=True, capture_output=True, text=True).stdout
-    extracted = {page["id"]: page.get("text") for page in map(json.loads, found.splitlines())}
+    extracted = {page["id"]: page.get("text") for page in map(json.loads, found.rstrip("\n").split("\n"))}
     return [(page["id"], extracted.get(page["id"]) or "") for page in pages]
 
 

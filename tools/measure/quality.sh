@@ -70,7 +70,7 @@ TOML
 sed 's/max_distance = 3/max_distance = 7/; s/"tf"/"ln-tf"/' "$work/mixed.toml" > "$work/seven.toml"
 sed 's/max_distance = 3/max_distance = 9/; s/"tf"/"ln-tf"/' "$work/mixed.toml" > "$work/nine.toml"
 
-python3 tools/measure/quality_sets.py make "$data" "$work/sets" --part held-out \
+python3 tools/measure/quality_sets.py make "$data" "$work/sets" --part held-out --leitong "$leitong" \
   ${LEITONG_LANGUAGES:+--languages "$LEITONG_LANGUAGES"}
 
 {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes near-duplicates as they are found in the wild out of the labelled pages, and scores verdicts on them.
 
-usage: quality_sets.py make DATA FOLDER [--part development|held-out] [--texts N] [--languages FILE]
+usage: quality_sets.py make DATA FOLDER [--part development|held-out] [--texts N] [--languages FILE] [--leitong PROGRAM]
        quality_sets.py score PAGES VERDICTS
        quality_sets.py relations PAGES VERDICTS
        quality_sets.py series FILE [--pages N]
@@ -25,8 +25,9 @@ sets:
   short       pieces of 80 to 300 letters, Chinese and English, lightly edited; and hard negatives: the same sentences with
               other numbers, notices of one template with other names
   shells      Chinese articles put into the pages of other sites
-  relations   Chinese and English texts, excerpts of a third and of a half of them, pages of which three or two halves are merged;
-              `relations` says which of these a verdict relates to a page that they were made of, and how
+  perturbed   Chinese and English texts, and copies of them by `leitong perturb`
+  relations   the same with excerpts of three tenths and of a half, and pages of two and three texts; `relations` says which of these
+              a verdict relates to a page that they were made of, and how
 """
 import argparse
 import gzip
@@ -37,6 +38,7 @@ import random
 import re
 import subprocess
 import sys
+import tempfile
 
 SEED = "leitong quality sets 1"
 PARTS = ("development", "held-out")
@@ -404,36 +406,27 @@ def short_set(chinese, english, rng, count):
     return keyed
 
 
-def relations_set(texts, rng, count):
-    t = Texts(texts, rng)
-    drawn = t.texts[:]
-    rng.shuffle(drawn)
-    drawn = drawn[: count + 2]
+# Excerpts and merged pages, which are no duplicates as a rule; and what `leitong perturb` makes that nothing above does.
+RELATED = ["excerpt=0.3", "excerpt=0.5", "merged=2", "merged=3"]
+PERTURBED = ["added=0.2", "deleted=0.2", "rewritten=0.1", "sentences-moved=1", "paragraphs-moved=0.5", "furniture=4", "headline", "width", "traditional"]
 
-    def passage(text, share):
-        """Sentences in a row, from anywhere."""
-        sentences = sentences_of(text)
-        start, kept, size = rng.randrange(max(1, int(len(sentences) * (1 - share)))), [], 0
-        for sentence in sentences[start:]:
-            if size >= letters(text) * share:
-                break
-            kept.append(sentence)
-            size += letters(sentence[1])
-        return joined(kept)
 
-    kinds = [
-        ("excerpt=0.3", 1, lambda a, b, c: passage(a, 0.3)),
-        ("excerpt=0.5", 1, lambda a, b, c: passage(a, 0.5)),
-        ("merged=3", 3, lambda a, b, c: "\n".join((a, b, c))),
-        ("halves=2", 2, lambda a, b, c: passage(a, 0.5) + "\n" + passage(b, 0.5)),
-    ]
-    pages = [page(page_id, text, page_id, "new", "original", length_class(text)) for page_id, text in drawn]
-    for n in range(count):
-        kind, sources, change = kinds[n % len(kinds)]
-        of = drawn[n : n + 3]
-        copy = page(f"{of[0][0]}~{kind}", change(*(text for _, text in of)), of[0][0], "ambiguous", kind, length_class(of[0][1]))
-        pages.append(copy | {"sources": [page_id for page_id, _ in of[:sources]]})
-    return pages
+def perturbed_set(texts, rng, count, changes, label, leitong):
+    """Originals and their copies by `leitong perturb`, by a seed of its own. The texts that it takes sentences from are left out."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "originals.jsonl"
+        with open(file, "w", encoding="utf-8") as out:
+            for page_id, text in texts:
+                out.write(json.dumps(dict(id=page_id, url=f"https://original.example/{page_id}", text=text), ensure_ascii=False) + "\n")
+        arguments = [argument for change in changes for argument in ("--change", change)]
+        seed = str(rng.randrange(1 << 32))
+        made = subprocess.run([leitong, "perturb", *arguments, "--texts", str(count), "--seed", seed, str(file)], check=True, capture_output=True, text=True)
+    copies, lengths = [], {page_id: length_class(text) for page_id, text in texts}
+    for line in map(json.loads, made.stdout.rstrip("\n").split("\n")):
+        copies.append(page(line["id"], line["text"], line["of"], label, line["change"], lengths[line["of"]]))
+    of = {p["cluster"] for p in copies}
+    originals = [page(page_id, text, page_id, "new", "original", lengths[page_id]) for page_id, text in texts if page_id in of]
+    return stream(rng, originals, copies)
 
 
 def shell(html, gold):
@@ -519,7 +512,11 @@ def make(arguments):
             by_language.setdefault(page_id.split("/")[0], []).append((page_id, text))
         by_language = {language: unlike(texts) for language, texts in by_language.items()}
         sets["languages"] = lambda r: [p for language in sorted(by_language) for p in changed_set(by_language[language], edited_kinds, r, len(by_language[language]) // 2)]
-    sets["relations"] = lambda r: relations_set(r.sample(lctt, min(len(lctt), count)) + r.sample(english, min(len(english), count)), r, count)
+    both = unlike(lctt + english)
+    leitong = arguments.leitong
+    sets["perturbed"] = lambda r: perturbed_set(both, r, count, PERTURBED, "dup", leitong)
+    # Not scored as duplicates or none.
+    sets["relations"] = lambda r: perturbed_set(both, r, count, RELATED, "ambiguous", leitong)
     for name, build in sets.items():
         with open(folder / f"{name}.jsonl", "w", encoding="utf-8") as out:
             for p in build(rng(name)):
@@ -532,17 +529,18 @@ RELATIONS = ["SAME", "EXCERPT", "EXTENDS", "OVERLAPS", "ALIKE"]
 def relations(arguments):
     """Lines of a table: of the pages of each kind, how many are related to a page that they were made of, and how."""
     verdicts = {v["page_id"]: v for v in lines(arguments.verdicts)}
-    sources, rows = {}, {}
+    cluster, texts, rows = {}, {}, {}
     for p in lines(arguments.pages):
-        sources[p["id"]] = set(p.get("sources", [p["id"]]))
+        cluster[p["id"]], texts[p["id"]] = p["cluster"], "".join(p["text"].split())
         v = verdicts[p["id"]]
         duplicate = v["kind"] in ("EXACT_DUPLICATE", "NEAR_DUPLICATE")
         other = v["canonical_page_id"] if duplicate else v["related_page_id"]
         row = rows.setdefault(p["kind"], dict.fromkeys(["pages", "duplicates", "wrong", *RELATIONS], 0))
         row["pages"] += 1
         row["duplicates"] += duplicate
-        # What was merged before is no original, but made of the same.
-        right = other is not None and sources[other] & sources[p["id"]]
+        # What a text is merged with may be one of the set as well, and in several copies.
+        common = lambda: any(texts[other][at : at + 40] in texts[p["id"]] for at in range(0, max(1, len(texts[other]) - 40), 20))
+        right = other is not None and (cluster[other] == p["cluster"] or common())
         row["wrong"] += other is not None and not right
         if right:
             row[v["relation"]] += 1
@@ -608,6 +606,7 @@ if __name__ == "__main__":
     p.add_argument("--part", choices=PARTS, default="held-out")
     p.add_argument("--texts", type=int, default=700)
     p.add_argument("--languages", type=pathlib.Path)
+    p.add_argument("--leitong", default="target/release/leitong")
     p.set_defaults(run=make)
     p = commands.add_parser("score")
     p.add_argument("pages")

@@ -151,6 +151,44 @@ mod tests {
         assert!(detector.lengths_are_comparable(0, 0) && detector.lengths_are_comparable(65_535, 65_535));
     }
 
+    /// Sentences of which no two are alike.
+    fn sentences(range: std::ops::Range<u32>) -> String {
+        let word = |number: u32| format!("w{:x}", number.wrapping_mul(0x9e37_79b1) >> 8);
+        let sentence = |at: u32| (0..9).map(|i| word(at * 9 + i)).collect::<Vec<_>>().join(" ") + ". ";
+        range.map(sentence).collect()
+    }
+
+    #[test]
+    fn which_near_pages_are_duplicates_is_a_setting() {
+        let config = Config::default();
+        let segmenter =
+            Segmenter::new(&config.segment, &crate::segment::Lexicons::default()).expect("defaults");
+        let of = |duplicates| {
+            let mut simhash = config.simhash.clone();
+            simhash.near.duplicates = duplicates;
+            let detector = SimHash::new(&simhash);
+            let fingerprint = |range| {
+                let mut terms = Terms::default();
+                segmenter.segment(&Document::from_text(None, &sentences(range)), &mut terms);
+                detector.fingerprint(&terms).expect("long enough")
+            };
+            let canonical = fingerprint(0..100);
+            let pages = [0..97, 0..65, 0..150, 30..135, 0..40, 500..600].map(fingerprint);
+            pages.map(|page| match detector.compare(&page, &canonical).near {
+                true => "duplicate",
+                false if detector.related(&page, &canonical) => "related",
+                false => "",
+            })
+        };
+        // The same but for a few sentences, an excerpt, more than the canonical page, overlapping, a short excerpt, and another text.
+        assert_eq!(of(Duplicates::All), ["duplicate", "duplicate", "duplicate", "duplicate", "related", ""]);
+        assert_eq!(
+            of(Duplicates::Contained),
+            ["duplicate", "duplicate", "related", "related", "related", ""]
+        );
+        assert_eq!(of(Duplicates::Same), ["duplicate", "related", "related", "related", "related", ""]);
+    }
+
     /// The weather of two days, in sentences that are the same but for their numbers.
     #[test]
     fn other_numbers_are_no_copy() {
