@@ -1,10 +1,11 @@
-//! How often the default configuration calls two unrelated texts near, per pair, and what that comes to at 1, 10
-//! and 100 million centroids. Part of `make quality`.
+//! How often the default configuration calls two unrelated texts near, per pair, and what that
+//! comes to at 1, 10 and 100 million centroids. Part of `make quality`.
 //!
-//! The labelled Chinese streams in `LEITONG_DATA` are cut into pieces, one page of each gold cluster, so that all
-//! pieces of different clusters are unrelated. Each cluster has a site of its own, so that the least is asked. Every near pair is found through the keys that clustering
-//! uses. Pairs that share a passage of [`PASSAGE_CHARS`] letters, such as a translators' footer or a licence, are
-//! related after all, and counted apart.
+//! The labelled Chinese streams in `LEITONG_DATA` are cut into pieces, one page of each gold
+//! cluster, so that all pieces of different clusters are unrelated. Each cluster has a site of its
+//! own, so that the least is asked. Every near pair is found through the keys that clustering uses.
+//! Pairs that share a passage of [`PASSAGE_CHARS`] letters, such as a translators' footer or a
+//! licence, are related after all, and counted apart.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader};
@@ -173,7 +174,8 @@ fn unrelated_pairs(pieces: &[Piece]) -> f64 {
 /// Pieces by their numbers.
 type Pairs = HashSet<(usize, usize)>;
 
-/// All pairs of different clusters that the detector calls near, and those that it calls related, through its keys.
+/// All pairs of different clusters that the detector calls near, and those that it calls related,
+/// through its keys.
 fn found_pairs(pieces: &[Piece], detector: &dyn Detector) -> (Pairs, Pairs) {
     let mut index = HashMap::<u64, Vec<usize>>::new();
     let mut keys = Vec::new();

@@ -223,7 +223,8 @@ impl Clusterer {
         Decision::Founded(self.cluster_id(log_offset), related)
     }
 
-    /// The nearest centroid that is near and not too old, or else related; of equally near ones the oldest.
+    /// The nearest centroid that is near and not too old, or else related; of equally near ones the
+    /// oldest.
     fn nearest(&mut self, query: Query<'_>, (found, more): (&[Near], bool)) -> Option<(Centroid, Near)> {
         let recent = self.table.find_recent(query, &*self.detector);
         let first = self.alive.0;
@@ -240,8 +241,8 @@ impl Clusterer {
         recent.or(nearest)
     }
 
-    /// The centroid of what is near or related by its compared part, if it has not expired and is that. What is so by its
-    /// compared part nearly always is.
+    /// The centroid of what is near or related by its compared part, if it has not expired and is
+    /// that. What is so by its compared part nearly always is.
     fn near_in_full(&mut self, query: Query<'_>, near: Near) -> Option<(Centroid, Near)> {
         let unexpired = near.number >= self.alive.0;
         let centroid = if unexpired { self.table.centroid(near.number) } else { None }?;

@@ -34,7 +34,8 @@ pub use table::{Centroid, Near, Query, TableBytes};
 /// What clustering says of one record.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
-    /// The page founds this cluster; the nearest centroid that it is not near to and has passages in common with.
+    /// The page founds this cluster; the nearest centroid that it is not near to and has passages
+    /// in common with.
     Founded(ClusterId, Option<CanonicalPage>),
     /// The page joins the cluster of this centroid.
     Joined(CanonicalPage),

@@ -83,8 +83,8 @@ fn clusterer(detector: Arc<dyn Detector>, centroids_max: u64, shards: usize) -> 
     Clusterer::with_shards(detector, expiry, Position::default(), shards)
 }
 
-/// Which centroid each page joins (`false`), or founds a cluster beside and is related to (`true`), and how far it is; none for
-/// those that do neither.
+/// Which centroid each page joins (`false`), or founds a cluster beside and is related to (`true`),
+/// and how far it is; none for those that do neither.
 type Found = Option<(bool, u64, u32)>;
 
 fn decided(clusterer: &mut Clusterer, pages: &[Vec<u8>], batch: usize) -> Vec<Found> {

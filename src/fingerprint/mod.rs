@@ -79,8 +79,8 @@ pub trait Detector: Send + Sync {
         self.compare(fingerprint, compared)
     }
 
-    /// [`Self::compare_found`] for many centroids: calls `found` with the number of each that is near or
-    /// [related](Self::related_found), and what the comparison says.
+    /// [`Self::compare_found`] for many centroids: calls `found` with the number of each that is
+    /// near or [related](Self::related_found), and what the comparison says.
     fn compare_all(&self, fingerprint: &[u8], compared: &[&[u8]], found: &mut dyn FnMut(usize, Comparison)) {
         for (number, compared) in compared.iter().enumerate() {
             let comparison = self.compare_found(fingerprint, compared);
@@ -90,20 +90,22 @@ pub trait Detector: Send + Sync {
         }
     }
 
-    /// Whether texts that are not near have passages in common that a verdict should tell of. Symmetric, and true of fingerprints
-    /// that share a key alone, and whose second keys are no further apart than those of near ones.
+    /// Whether texts that are not near have passages in common that a verdict should tell of.
+    /// Symmetric, and true of fingerprints that share a key alone, and whose second keys are no
+    /// further apart than those of near ones.
     fn related(&self, _a: &[u8], _b: &[u8]) -> bool {
         false
     }
 
-    /// [`Self::related`] for a centroid that a look-up has found, of which only the [compared](Self::compared) part is at hand:
-    /// what is related is related here, and some others may be.
+    /// [`Self::related`] for a centroid that a look-up has found, of which only the
+    /// [compared](Self::compared) part is at hand: what is related is related here, and some others
+    /// may be.
     fn related_found(&self, _fingerprint: &[u8], _compared: &[u8]) -> bool {
         false
     }
 
-    /// How far two fingerprints are apart. Symmetric, and 0 apart from itself; where a setting asks what a page is to the canonical
-    /// one, `a` is the page.
+    /// How far two fingerprints are apart. Symmetric, and 0 apart from itself; where a setting asks
+    /// what a page is to the canonical one, `a` is the page.
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison;
 
     /// The distance as verdicts show it.

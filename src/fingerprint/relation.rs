@@ -8,7 +8,8 @@ use super::Shares;
 /// some ±600, so that texts with a twentieth of other words are still the same, and one without its last third is an excerpt.
 const WHOLE: u32 = 8_000;
 
-/// How the text of a page relates to that of its cluster's canonical page, or of the page that its verdict calls related.
+/// How the text of a page relates to that of its cluster's canonical page, or of the page that its
+/// verdict calls related.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Relation {
@@ -20,7 +21,8 @@ pub enum Relation {
     Extends,
     /// Each has much that the other lacks.
     Overlaps,
-    /// Each stands in the other for the most part, and yet the detector takes them for two texts: short pages of one series.
+    /// Each stands in the other for the most part, and yet the detector takes them for two texts:
+    /// short pages of one series.
     Alike,
 }
 

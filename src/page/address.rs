@@ -1,16 +1,19 @@
 //! Url → what it says of how two pages may belong together: the site, and the page's name on it.
 //!
-//! Pages that a program makes from one template stand on one site under different names: the weather of every day, a help page for
-//! every function. A page that was moved, mirrored or fetched again keeps its name: `…/translated/red-hat-prepares.md`,
-//! `…/published/red-hat-prepares.md`. So an address tells, where texts alone do not, whether pages that say nearly the same may be
-//! of one series.
+//! Pages that a program makes from one template stand on one site under different names: the
+//! weather of every day, a help page for every function. A page that was moved, mirrored or fetched
+//! again keeps its name: `…/translated/red-hat-prepares.md`, `…/published/red-hat-prepares.md`. So
+//! an address tells, where texts alone do not, whether pages that say nearly the same may be of one
+//! series.
 //!
-//! In: a url as given. Out: two texts to compare, empty where the url does not tell. Cost: one parse.
+//! In: a url as given. Out: two texts to compare, empty where the url does not tell. Cost: one
+//! parse.
 
 use url::Url;
 
-/// Characters from which on the last part of a path is a name that was given to one text. Shorter ones (`index.html`, `main0101.html`,
-/// `42`) are given to a page on every site, or in every folder.
+/// Characters from which on the last part of a path is a name that was given to one text. Shorter
+/// ones (`index.html`, `main0101.html`, `42`) are given to a page on every site, or in every
+/// folder.
 const NAME_CHARS_MIN: usize = 16;
 /// Letters at most of a second label that is no owner's: `co.uk`, `com.cn`, `org.br`.
 const SECOND_LEVEL_CHARS_MAX: usize = 3;
@@ -20,8 +23,8 @@ const SECOND_LEVEL_CHARS_MAX: usize = 3;
 pub struct Address {
     /// The part of the host that one owner has: `example.com` of `news.example.com`.
     pub site: String,
-    /// What it has in common with other addresses of the same page alone: the last part of the path with the query, where that is
-    /// long enough, else all of the url but scheme and fragment.
+    /// What it has in common with other addresses of the same page alone: the last part of the path
+    /// with the query, where that is long enough, else all of the url but scheme and fragment.
     pub name: String,
 }
 
@@ -45,7 +48,8 @@ impl Address {
     }
 }
 
-/// The last two labels of a host, or three where the second to last is short and the last one a country's. An IP address is a site.
+/// The last two labels of a host, or three where the second to last is short and the last one a
+/// country's. An IP address is a site.
 fn site(host: &str) -> &str {
     let is_address = host.starts_with('[') || host.bytes().all(|byte| byte == b'.' || byte.is_ascii_digit());
     if is_address {

@@ -76,14 +76,15 @@ pub struct Verdict {
     pub distance: Option<Number>,
     /// To the centroid, 0 to 1.
     pub similarity: Option<Number>,
-    /// How the page's text relates to the canonical one's, or that of a unique page to the related one's; null where there is
-    /// none, or the detector cannot tell.
+    /// How the page's text relates to the canonical one's, or that of a unique page to the related
+    /// one's; null where there is none, or the detector cannot tell.
     pub relation: Option<Relation>,
     /// Share of the page's text that stands in the other one, 0 to 1, as the fingerprints tell.
     pub share: Option<Number>,
     /// Share of the other text that stands in the page, 0 to 1.
     pub canonical_share: Option<Number>,
-    /// Of a unique page: the canonical page that it is no duplicate of and yet has passages in common with.
+    /// Of a unique page: the canonical page that it is no duplicate of and yet has passages in
+    /// common with.
     pub related_page_id: Option<String>,
     /// Its url.
     pub related_url: Option<String>,

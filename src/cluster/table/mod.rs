@@ -52,7 +52,8 @@ pub struct Centroid {
     pub url: Box<str>,
 }
 
-/// A centroid that may be near or related. Near ones come before related ones, then the nearest, and of equally near ones the oldest.
+/// A centroid that may be near or related. Near ones come before related ones, then the nearest,
+/// and of equally near ones the oldest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Near {
     /// The query's number in its batch.
@@ -204,7 +205,8 @@ impl Table {
         kept.into_iter().flatten().min()
     }
 
-    /// Whether a centroid that is near or related by its compared part is that. Nearly always it is.
+    /// Whether a centroid that is near or related by its compared part is that. Nearly always it
+    /// is.
     fn is_near_in_full(&self, query: Query<'_>, near: Near, detector: &dyn Detector) -> bool {
         let (Some((_, compared)), Some(cold)) = (self.hot.get(near.number), self.cold.get(near.number))
         else {

@@ -1,9 +1,11 @@
 //! What a look-up keeps of the near centroids it comes by: of each query the nearest few, not all.
 //!
-//! A page may be near any number of centroids that are not near one another, and related to others. The decision takes the nearest of those
-//! that have not expired by then, and of equally near ones the oldest; centroids that expire while the batch is decided are the
-//! reason to keep more than one. Where all that were kept have expired, and others were not kept, that one page is looked
-//! up again ([`super::Table::find_nearest`]). So memory is bounded by [`KEPT`] a query, and nothing near is lost.
+//! A page may be near any number of centroids that are not near one another, and related to others.
+//! The decision takes the nearest of those that have not expired by then, and of equally near ones
+//! the oldest; centroids that expire while the batch is decided are the reason to keep more than
+//! one. Where all that were kept have expired, and others were not kept, that one page is looked up
+//! again ([`super::Table::find_nearest`]). So memory is bounded by [`KEPT`] a query, and nothing
+//! near is lost.
 
 use super::Near;
 

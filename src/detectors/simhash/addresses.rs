@@ -3,7 +3,8 @@
 use crate::fingerprint::secret::TextHash;
 use crate::page::address::Address;
 
-/// Bytes of an address: 16 bits each of the hashes of site and name, big-endian; zero where there is none.
+/// Bytes of an address: 16 bits each of the hashes of site and name, big-endian; zero where there
+/// is none.
 pub(crate) const ADDRESS_BYTES: usize = 4;
 
 /// How two addresses relate.
@@ -18,7 +19,8 @@ pub(super) enum Addresses {
 }
 
 impl Addresses {
-    /// How these relate. By 16 bits one pair of different sites or names in 65,536 seems to be the same.
+    /// How these relate. By 16 bits one pair of different sites or names in 65,536 seems to be the
+    /// same.
     #[inline]
     pub(super) fn of(a: [u8; ADDRESS_BYTES], b: [u8; ADDRESS_BYTES]) -> Self {
         let same = |at: usize| a[at..at + 2] == b[at..at + 2];

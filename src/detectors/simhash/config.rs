@@ -43,10 +43,12 @@ pub struct NearConfig {
     /// Size from which on a text is not short: characters of Chinese, or half that many words of English.
     #[schemars(range(min = 0, max = 65_535))]
     pub short_text_size: u32,
-    /// Whether addresses count: series of one template stand on one site under different names, so that of pages of different sites,
-    /// or of one name (a page that was moved, mirrored or fetched again), less is asked. `false`: as if all were of one site.
+    /// Whether addresses count: series of one template stand on one site under different names, so
+    /// that of pages of different sites, or of one name (a page that was moved, mirrored or fetched
+    /// again), less is asked. `false`: as if all were of one site.
     pub addresses: bool,
-    /// `sketch_matches_short` for pages of different sites (of pages of one name nothing is asked for brevity).
+    /// `sketch_matches_short` for pages of different sites (of pages of one name nothing is asked
+    /// for brevity).
     #[schemars(range(min = 0, max = 64))]
     pub sketch_matches_short_apart: u32,
     /// `short_text_size` for pages of different sites.
@@ -63,11 +65,12 @@ pub struct NearConfig {
     /// 0: numbers decide nothing.
     #[schemars(range(min = 0, max = 65_535))]
     pub number_text_size: u32,
-    /// Which near pages are duplicates, by how their texts relate: `all`; `contained`, those whose text stands in the canonical
-    /// page's (`SAME`, `EXCERPT`), so that nothing is lost with them; or `same`. The others found clusters, and are related.
+    /// Which near pages are duplicates, by how their texts relate: `all`; `contained`, those whose
+    /// text stands in the canonical page's (`SAME`, `EXCERPT`), so that nothing is lost with them;
+    /// or `same`. The others found clusters, and are related.
     pub duplicates: Duplicates,
-    /// Values of 64 in which the sketches must agree for a page that is not near to be called related: an excerpt, a page that
-    /// repeats another among more, a merged one. 0: none is.
+    /// Values of 64 in which the sketches must agree for a page that is not near to be called
+    /// related: an excerpt, a page that repeats another among more, a merged one. 0: none is.
     #[schemars(range(min = 0, max = 64))]
     pub sketch_matches_related: u32,
 }

@@ -20,8 +20,8 @@ pub(super) const BAND_BYTES: usize = 4 * BANDS;
 /// Bytes of a fingerprint.
 pub(super) const FINGERPRINT_BYTES: usize = 8 + 2 + VALUE_BYTES + SLOT_BYTES + ADDRESS_BYTES + BAND_BYTES;
 
-/// A fingerprint of these parts: the SimHash, the sketch's size and values (two a byte), the number slots (all zero: no numbers), the
-/// address (all zero: none) and the sketch's bands.
+/// A fingerprint of these parts: the SimHash, the sketch's size and values (two a byte), the number
+/// slots (all zero: no numbers), the address (all zero: none) and the sketch's bands.
 #[must_use]
 pub fn encode(
     hash: u64,
@@ -81,7 +81,8 @@ impl<'a> Parts<'a> {
         self.bands.as_chunks::<4>().0.iter().map(|band| u32::from_be_bytes(*band))
     }
 
-    /// The bands by their numbers, and the SimHash, which is no such small number but in one case of 2²⁸.
+    /// The bands by their numbers, and the SimHash, which is no such small number but in one case
+    /// of 2²⁸.
     pub(super) fn keys(&self) -> impl Iterator<Item = u64> {
         let bands = (0..).zip(self.bands()).map(|(number, band): (u64, u32)| number << 32 | u64::from(band));
         bands.chain([self.hash])

@@ -1,32 +1,40 @@
 //! `simhash`, the default detector (paper 002; Charikar 2002; Manku, Jain & Das Sarma 2007).
 //!
-//! Fingerprint: 64 bits, each the sign of a vote in which every distinct term takes part with its weight, and
-//! the [`sketch`] of the text's shingles.
+//! Fingerprint: 64 bits, each the sign of a vote in which every distinct term takes part with its
+//! weight, and the [`sketch`] of the text's shingles.
 //!
-//! A SimHash within the distance makes a candidate only: among a hundred million unrelated pages there is always
-//! one. What else near means is one sentence: *most passages of the shorter text stand in the longer one, the lengths are
-//! comparable, and a short text says the same numbers*. In detail:
-//! * The sketches agree, the more the further the two SimHashes are apart, since both err, but not together; and the more the
-//!   shorter the texts are, since short pages of one template share most of their passages. Where the [`addresses`] speak against
-//!   one template, short texts need less: different sites, or one name.
-//! * Of short texts less will do if nearly all of the shorter one stands in the longer one: what was cut off, or had something added,
-//!   differs on one side only, and pages of one template on both. The sketch and the two sizes tell (`matches_contained`).
-//! * Of a short text the [`numbers`] in the same places are the same: weather, markets and results of two days are no copies.
+//! A SimHash within the distance makes a candidate only: among a hundred million unrelated pages
+//! there is always one. What else near means is one sentence: *most passages of the shorter text
+//! stand in the longer one, the lengths are comparable, and a short text says the same numbers*. In
+//! detail:
+//! * The sketches agree, the more the further the two SimHashes are apart, since both err, but not
+//!   together; and the more the shorter the texts are, since short pages of one template share most
+//!   of their passages. Where the [`addresses`] speak against one template, short texts need less:
+//!   different sites, or one name.
+//! * Of short texts less will do if nearly all of the shorter one stands in the longer one: what
+//!   was cut off, or had something added, differs on one side only, and pages of one template on
+//!   both. The sketch and the two sizes tell (`matches_contained`).
+//! * Of a short text the [`numbers`] in the same places are the same: weather, markets and results
+//!   of two days are no copies.
 //!
-//! What is not near and yet has passages in common is *related* (`sketch_matches_related`): excerpts, merged pages, pages of one
-//! template. It founds a cluster, and its verdict tells of the nearest such page.
+//! What is not near and yet has passages in common is *related* (`sketch_matches_related`):
+//! excerpts, merged pages, pages of one template. It founds a cluster, and its verdict tells of the
+//! nearest such page.
 //!
-//! `confirm = "none"` is the paper's method. The measurements are in `docs/adr/0016-contained-passages-and-numbers.md` and
+//! `confirm = "none"` is the paper's method. The measurements are in
+//! `docs/adr/0016-contained-passages-and-numbers.md` and
 //! `docs/adr/0018-addresses-and-templates.md`.
 //!
 //! Encoding, 134 bytes: see `encoding.rs`.
 //!
 //! Keys, by `candidates`:
-//! * `bands`: the 16 bands, and the SimHash. Near pages share one of these, which is part of what near means then.
-//!   Texts of the same words in another order have the same SimHash, and may share no band.
-//! * `blocks`: four blocks of 16 bits. Two SimHashes within distance *d* lie in at least one block *i* within
-//!   r_i, where Σ(r_i + 1) = d + 1: else they would differ in Σ(r_i + 1) bits at least. So a centroid is entered
-//!   under its four blocks, and looked for under all values within r_i of each block.
+//! * `bands`: the 16 bands, and the SimHash. Near pages share one of these, which is part of what
+//!   near means then. Texts of the same words in another order have the same SimHash, and may share
+//!   no band.
+//! * `blocks`: four blocks of 16 bits. Two SimHashes within distance *d* lie in at least one block
+//!   *i* within r_i, where Σ(r_i + 1) = d + 1: else they would differ in Σ(r_i + 1) bits at least.
+//!   So a centroid is entered under its four blocks, and looked for under all values within r_i of
+//!   each block.
 
 mod addresses;
 mod config;

@@ -1,4 +1,5 @@
-//! When two fingerprints are near: how much has to agree, by distance, sizes, addresses, numbers and relation.
+//! When two fingerprints are near: how much has to agree, by distance, sizes, addresses, numbers
+//! and relation.
 
 use super::addresses::Addresses;
 use super::encoding::{Parts, SketchView, simhash_of};
@@ -6,18 +7,20 @@ use super::{Candidates, Duplicates, SimHash};
 use crate::fingerprint::relation::Relation;
 use crate::fingerprint::{Shares, numbers, sketch};
 
-/// Texts at most this far apart, whose sizes differ by one part in [`SAME_SIZE`] at most, are the same words in another order:
-/// the demand on short texts is not made of them.
+/// Texts at most this far apart, whose sizes differ by one part in [`SAME_SIZE`] at most, are the
+/// same words in another order: the demand on short texts is not made of them.
 const SAME_WORDS: u32 = 4;
 const SAME_SIZE: u32 = 50;
-/// Of short texts one number in another place may differ for so many that are the same: an article with one figure put right, or whose
-/// end was cut so that a context came about anew, is a copy still.
+/// Of short texts one number in another place may differ for so many that are the same: an article
+/// with one figure put right, or whose end was cut so that a context came about anew, is a copy
+/// still.
 const SAME_NUMBERS: u32 = 3;
 
 impl SimHash {
-    /// Values of the sketch that must agree between texts this far apart and of these sizes: two straight lines, rounded up, of
-    /// which the stricter counts, but that texts of which one contains the other need no more than that. The second line is
-    /// the one for such addresses; pages of one name have none.
+    /// Values of the sketch that must agree between texts this far apart and of these sizes: two
+    /// straight lines, rounded up, of which the stricter counts, but that texts of which one
+    /// contains the other need no more than that. The second line is the one for such addresses;
+    /// pages of one name have none.
     fn matches_needed(&self, distance: u32, a_size: u32, b_size: u32, addresses: Addresses) -> u32 {
         let near = &self.config.near;
         let by_distance =
@@ -42,7 +45,8 @@ impl SimHash {
             >= u64::from(a_size.max(b_size)) * u64::from(self.length_ratio_min)
     }
 
-    /// Whether two short texts say different numbers in the same places. Long ones may: a figure or two is not what they are about.
+    /// Whether two short texts say different numbers in the same places. Long ones may: a figure or
+    /// two is not what they are about.
     fn numbers_conflict(&self, a: &SketchView, b: &SketchView) -> bool {
         a.size.min(b.size) < self.config.near.number_text_size && {
             let numbers = numbers::agreement(a.numbers, b.numbers);
@@ -50,7 +54,8 @@ impl SimHash {
         }
     }
 
-    /// Whether what the fingerprints hold besides the SimHash says of texts this far apart that they are near.
+    /// Whether what the fingerprints hold besides the SimHash says of texts this far apart that
+    /// they are near.
     pub(super) fn confirmed(&self, distance: u32, a: &SketchView, b: &SketchView) -> bool {
         sketch::matches(a.values, b.values)
             >= self.matches_needed(distance, a.size, b.size, self.addresses(a, b))
@@ -70,7 +75,8 @@ impl SimHash {
             })
     }
 
-    /// Whether a look-up for one fingerprint, which lies within the distance of the other, finds that.
+    /// Whether a look-up for one fingerprint, which lies within the distance of the other, finds
+    /// that.
     pub(super) fn share_a_key(&self, a: &[u8], b: &[u8]) -> bool {
         self.config.near.candidates == Candidates::Blocks
             || simhash_of(a) == simhash_of(b)
@@ -101,14 +107,16 @@ pub(super) fn shares(a: &SketchView, b: &SketchView) -> Option<Shares> {
     Some(Shares { of_a: share(a.size)?, of_b: share(b.size)? })
 }
 
-/// What lies at `at` on the line that leads from `from` at 0 to `to` at `end`, rounded up; `to` beyond.
+/// What lies at `at` on the line that leads from `from` at 0 to `to` at `end`, rounded up; `to`
+/// beyond.
 fn on_a_line(from: u32, to: u32, at: u32, end: u32) -> u32 {
     if at >= end { to } else { (from * (end - at) + to * at).div_ceil(end) }
 }
 
-/// Values of the sketch that agree, on average, where `share` (ten-thousandths) of the shorter text's passages stand in the longer one,
-/// rounded up. With sizes *s* ≤ *l* the texts have *share·s* passages in common of *s + l − share·s* different ones, which is
-/// the Jaccard similarity that the sketch estimates.
+/// Values of the sketch that agree, on average, where `share` (ten-thousandths) of the shorter
+/// text's passages stand in the longer one, rounded up. With sizes *s* ≤ *l* the texts have
+/// *share·s* passages in common of *s + l − share·s* different ones, which is the Jaccard
+/// similarity that the sketch estimates.
 fn matches_contained(share: u32, shorter: u32, longer: u32) -> u32 {
     let common = u64::from(share) * u64::from(shorter);
     let all = 10_000 * (u64::from(shorter) + u64::from(longer)) - common.min(10_000 * u64::from(shorter));
@@ -180,7 +188,8 @@ mod tests {
                 false => "",
             })
         };
-        // The same but for a few sentences, an excerpt, more than the canonical page, overlapping, a short excerpt, and another text.
+        // The same but for a few sentences, an excerpt, more than the canonical page, overlapping,
+        // a short excerpt, and another text.
         assert_eq!(of(Duplicates::All), ["duplicate", "duplicate", "duplicate", "duplicate", "related", ""]);
         assert_eq!(
             of(Duplicates::Contained),
