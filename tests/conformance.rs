@@ -62,15 +62,26 @@ fn check_pair(name: &str, detector: &dyn Detector, a: &[u8], b: &[u8]) {
     // Compared with very many at once, and where very many share a key.
     let compared = vec![detector.compared(b); 5];
     let mut near = Vec::new();
-    detector.compare_all(a, &compared, &mut |number, distance| near.push((number, distance)));
+    detector.compare_all(a, &compared, &mut |number, comparison| {
+        if comparison.near {
+            near.push((number, comparison.distance));
+        }
+    });
     let found = detector.compare_found(a, compared[0]);
     let expected: Vec<(usize, u32)> =
         (0..compared.len()).filter(|_| found.near).map(|number| (number, found.distance)).collect();
     assert_eq!(near, expected, "{name}: compared with many at once");
     assert!(found.near || !there.near, "{name}: what is near is near by its compared part");
+    let related = detector.related(a, b);
+    assert_eq!(related, detector.related(b, a), "{name}: related either way");
+    assert!(!(related && there.near), "{name}: near or related");
+    assert!(!related || detector.related_found(a, compared[0]), "{name}: related by its compared part");
     if let Some(second) = detector.second_key() {
         let apart = ((second.of)(a) ^ (second.of)(b)).count_ones();
-        assert!(apart <= second.max_distance || !there.near, "{name}: near, and second keys {apart} apart");
+        assert!(
+            apart <= second.max_distance || !(there.near || related),
+            "{name}: near, and second keys {apart} apart"
+        );
         assert_eq!((second.of)(b), (second.of)(compared[0]), "{name}: of the compared part");
     }
     let evidence = serde_json::to_string(&detector.evidence(a, b)).expect("JSON");

@@ -31,7 +31,7 @@ fn every_sample_page_gets_its_verdict() {
 fn a_verdict_says_what_the_contract_promises() {
     let verdicts = run(["dedup", "examples/pages.jsonl"]).verdicts();
     let pages: HashMap<_, _> = sample_pages().into_iter().map(|p| (p["id"].clone(), p)).collect();
-    const FIELDS: [&str; 26] = [
+    const FIELDS: [&str; 28] = [
         "page_id",
         "url",
         "corpus",
@@ -47,6 +47,8 @@ fn a_verdict_says_what_the_contract_promises() {
         "relation",
         "share",
         "canonical_share",
+        "related_page_id",
+        "related_url",
         "fingerprint",
         "text_digest",
         "source",
@@ -66,7 +68,10 @@ fn a_verdict_says_what_the_contract_promises() {
         assert_eq!(verdict["log_offset"], line - 1);
         let duplicate = verdict["kind"] == "EXACT_DUPLICATE" || verdict["kind"] == "NEAR_DUPLICATE";
         assert_eq!(duplicate, !verdict["distance"].is_null(), "{verdict}");
-        assert_eq!(duplicate, !verdict["relation"].is_null(), "{verdict}");
+        let related = !verdict["related_page_id"].is_null();
+        assert_eq!(duplicate || related, !verdict["relation"].is_null(), "{verdict}");
+        assert!(!related || verdict["kind"] == "UNIQUE", "{verdict}");
+        assert_eq!(related, !verdict["related_url"].is_null(), "{verdict}");
         assert_eq!(verdict["kind"] == "UNDECIDABLE", !verdict["reason"].is_null(), "{verdict}");
         assert_eq!(verdict["kind"] == "UNDECIDABLE", verdict["cluster_id"].is_null(), "{verdict}");
         if duplicate {
@@ -81,6 +86,9 @@ fn a_verdict_says_what_the_contract_promises() {
             assert!(verdict[hash].as_str().is_none_or(|hash| hash.len() == 16), "{verdict}");
         }
     }
+    let excerpt = verdicts.iter().find(|v| v["page_id"] == "zh-race-excerpt").expect("it is there");
+    let found = [&excerpt["kind"], &excerpt["relation"], &excerpt["related_page_id"]];
+    assert_eq!(found, ["UNIQUE", "EXCERPT", "zh-race-news"]);
     let recrawl = verdicts.iter().find(|v| v["page_id"] == "zh-library-recrawl").expect("it is there");
     assert_eq!(recrawl["same_url"], true);
 }

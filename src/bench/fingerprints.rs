@@ -1,6 +1,6 @@
 //! SimHash fingerprints that no text has: any number of them, by a seed.
 
-use crate::detectors::simhash;
+use crate::detectors::simhash::{self, ADDRESS_BYTES};
 use crate::eval::random::Random;
 use crate::fingerprint::numbers::SLOT_BYTES;
 use crate::fingerprint::sketch::{BANDS, Values};
@@ -45,7 +45,7 @@ impl Fingerprints {
     pub fn get(&self, number: u64) -> Box<[u8]> {
         let mut random = Random::new(self.seed, number);
         let (hash, values, bands) = self.parts(&mut random);
-        simhash::encode(hash, SIZE, &values, &[0; SLOT_BYTES], bands)
+        simhash::encode(hash, SIZE, &values, &[0; SLOT_BYTES], [0; ADDRESS_BYTES], bands)
     }
 
     /// One near that of this number, `distance` bits apart.
@@ -60,7 +60,7 @@ impl Fingerprints {
         hash ^= flipped;
         bands[..BANDS_CHANGED].iter_mut().for_each(|band| *band = random.next_bits() as u32);
         values[..VALUE_BYTES_CHANGED].iter_mut().for_each(|values| *values = random.next_bits() as u8);
-        simhash::encode(hash, SIZE, &values, &[0; SLOT_BYTES], bands)
+        simhash::encode(hash, SIZE, &values, &[0; SLOT_BYTES], [0; ADDRESS_BYTES], bands)
     }
 
     fn parts(&self, random: &mut Random) -> (u64, Values, [u32; BANDS]) {

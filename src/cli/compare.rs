@@ -132,7 +132,7 @@ fn conclusion(a: &Side, b: &Side, config: &Config, stage: &FingerprintStage) -> 
         return "verdict: UNDECIDABLE, since a page without a fingerprint is compared with nothing\n"
             .to_owned();
     };
-    let comparison = detector.compare(of_a, of_b);
+    let comparison = detector.compare(of_b, of_a);
     let mut out = format!(
         "{}: distance {}, similarity {}\n",
         detector.name(),
@@ -140,10 +140,11 @@ fn conclusion(a: &Side, b: &Side, config: &Config, stage: &FingerprintStage) -> 
         detector.similarity(of_a, of_b)
     );
     if let Some(shares) = detector.shares(of_b, of_a) {
+        let relation = if comparison.near { Relation::of } else { Relation::of_another };
         let percent = |share: u32| format!("{:.0} %", f64::from(share) / 100.0);
         out.push_str(&format!(
             "  B to A: {}; {} of B stands in A, and {} of A in B\n",
-            Relation::of(shares).as_str(),
+            relation(shares).as_str(),
             percent(shares.of_a),
             percent(shares.of_b)
         ));
@@ -158,6 +159,7 @@ fn conclusion(a: &Side, b: &Side, config: &Config, stage: &FingerprintStage) -> 
             "EXACT_DUPLICATE: the texts are equal but for white space"
         }
         Decision::Joined(_) => "NEAR_DUPLICATE: B joins A's cluster",
+        Decision::Founded(_, Some(_)) => "UNIQUE: B is not near A, but related",
         _ if a.record.corpus != b.record.corpus => "UNIQUE: A and B are of different corpora, and never meet",
         _ => "UNIQUE: B is not near A",
     };

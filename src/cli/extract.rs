@@ -118,7 +118,7 @@ fn line(page: &Page, extractor: &mut Extractor, work_max: u64) -> Value {
 
 /// All that is known of a document, as JSON.
 fn describe(reading: &Reading) -> Value {
-    let Document { title, kind, paragraphs, wall } = &reading.document;
+    let Document { title, kind, paragraphs, wall, .. } = &reading.document;
     json!({
         "title": title,
         "kind": kind,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::ExpiryConfig;
-use super::table::{Centroid, Near, Nearest, Query, Table, TableBytes};
+use super::table::{Centroid, Near, Nearest, Query, Table, TableBytes, is_in_full};
 use super::{CanonicalPage, ClusterId, Decision};
 use crate::fingerprint::Detector;
 use crate::record::timestamp::Timestamp;
@@ -190,16 +190,21 @@ impl Clusterer {
         self.advance(record.log_time);
         let (Some(query), Some(text)) = (query, record.text) else { return Decision::Undecidable };
         self.expire();
-        if let Some((centroid, distance)) = self.nearest(query, found) {
-            return Decision::Joined(CanonicalPage {
+        let nearest = self.nearest(query, found).map(|(centroid, near)| {
+            let page = CanonicalPage {
                 cluster_id: self.cluster_id(centroid.log_offset),
                 exact: centroid.text_digest == text.digest,
                 page_id: centroid.page_id.into(),
                 url: centroid.url.into(),
                 fingerprint: centroid.fingerprint,
-                distance,
-            });
-        }
+                distance: near.distance,
+            };
+            (page, near.related)
+        });
+        let related = match nearest {
+            Some((page, false)) => return Decision::Joined(page),
+            related => related.map(|(page, _)| page),
+        };
         let centroid = Centroid {
             log_offset,
             log_time: self.position.log_time,
@@ -215,11 +220,12 @@ impl Clusterer {
         }
         // The new centroid counts from the next decision on; letting the surplus go now bounds the memory.
         self.expire();
-        Decision::Founded(self.cluster_id(log_offset))
+        Decision::Founded(self.cluster_id(log_offset), related)
     }
 
-    /// The nearest centroid that is near and not too old, and its distance; of equally near ones the oldest.
-    fn nearest(&mut self, query: Query<'_>, (found, more): (&[Near], bool)) -> Option<(Centroid, u32)> {
+    /// The nearest centroid that is near and not too old, or else related; of equally near ones the
+    /// oldest.
+    fn nearest(&mut self, query: Query<'_>, (found, more): (&[Near], bool)) -> Option<(Centroid, Near)> {
         let recent = self.table.find_recent(query, &*self.detector);
         let first = self.alive.0;
         let mut nearest = found.iter().find_map(|near| self.near_in_full(query, *near));
@@ -228,20 +234,20 @@ impl Clusterer {
             let near = self.table.find_nearest(query, first, &*self.detector);
             nearest = near.and_then(|near| self.near_in_full(query, near));
         }
-        let order = |near: Near| (near.distance, near.number);
+        let order = |near: Near| (near.related, near.distance, near.number);
         let bound = nearest.as_ref().map(|(_, near)| order(*near));
         let mut nearer = recent.into_iter().take_while(|near| bound.is_none_or(|bound| order(*near) < bound));
         let recent = nearer.find_map(|near| self.near_in_full(query, near));
-        recent.or(nearest).map(|(centroid, near)| (centroid, near.distance))
+        recent.or(nearest)
     }
 
-    /// The centroid of what is near by its compared part, if it has not expired and is near. What is near by its compared
-    /// part nearly always is.
+    /// The centroid of what is near or related by its compared part, if it has not expired and is
+    /// that. What is so by its compared part nearly always is.
     fn near_in_full(&mut self, query: Query<'_>, near: Near) -> Option<(Centroid, Near)> {
         let unexpired = near.number >= self.alive.0;
         let centroid = if unexpired { self.table.centroid(near.number) } else { None }?;
-        let is_near = self.detector.compare(query.fingerprint, &centroid.fingerprint).near;
-        is_near.then_some((centroid, near))
+        let is_so = is_in_full(&*self.detector, near.related, query.fingerprint, &centroid.fingerprint);
+        is_so.then_some((centroid, near))
     }
 
     /// Puts back a centroid of a saved table; centroids come oldest first.

@@ -34,15 +34,16 @@ pub use table::{Centroid, Near, Query, TableBytes};
 /// What clustering says of one record.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
-    /// The page founds this cluster.
-    Founded(ClusterId),
+    /// The page founds this cluster; the nearest centroid that it is not near to and has passages
+    /// in common with.
+    Founded(ClusterId, Option<CanonicalPage>),
     /// The page joins the cluster of this centroid.
     Joined(CanonicalPage),
     /// There was nothing to compare.
     Undecidable,
 }
 
-/// What a verdict says of the centroid that a page joins.
+/// What a verdict says of the centroid that a page joins, or is related to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CanonicalPage {
     /// The cluster.

@@ -83,8 +83,11 @@ fn clusterer(detector: Arc<dyn Detector>, centroids_max: u64, shards: usize) -> 
     Clusterer::with_shards(detector, expiry, Position::default(), shards)
 }
 
-/// Which centroid each page joins, and how far it is; none for those that found a cluster.
-fn decided(clusterer: &mut Clusterer, pages: &[Vec<u8>], batch: usize) -> Vec<Option<(u64, u32)>> {
+/// Which centroid each page joins (`false`), or founds a cluster beside and is related to (`true`),
+/// and how far it is; none for those that do neither.
+type Found = Option<(bool, u64, u32)>;
+
+fn decided(clusterer: &mut Clusterer, pages: &[Vec<u8>], batch: usize) -> Vec<Found> {
     let records: Vec<FingerprintRecord> = (0..)
         .zip(pages)
         .map(|(number, page)| FingerprintRecord::numbered(number, Some(page.as_slice().into())))
@@ -93,24 +96,27 @@ fn decided(clusterer: &mut Clusterer, pages: &[Vec<u8>], batch: usize) -> Vec<Op
     let records: Vec<_> = (first..).zip(records.iter().map(Some)).collect();
     let decisions = records.chunks(batch).flat_map(|batch| clusterer.decide_batch(batch));
     let joined = decisions.map(|decision| match decision {
-        Decision::Joined(centroid) => Some((centroid.cluster_id.log_offset, centroid.distance)),
-        _ => None,
+        Decision::Joined(centroid) => Some((false, centroid.cluster_id.log_offset, centroid.distance)),
+        Decision::Founded(_, related) => {
+            related.map(|centroid| (true, centroid.cluster_id.log_offset, centroid.distance))
+        }
+        Decision::Undecidable => None,
     });
     joined.collect()
 }
 
 /// The definition: all unexpired centroids are compared.
-fn scanned(detector: &dyn Detector, pages: &[Vec<u8>], centroids_max: usize) -> Vec<Option<(u64, u32)>> {
+fn scanned(detector: &dyn Detector, pages: &[Vec<u8>], centroids_max: usize) -> Vec<Found> {
     let mut centroids: Vec<(u64, &Vec<u8>)> = Vec::new();
     let mut decisions = Vec::new();
     for (offset, page) in (0..).zip(pages) {
         let unexpired = &centroids[centroids.len().saturating_sub(centroids_max)..];
-        let near = unexpired.iter().filter_map(|(offset, centroid)| {
+        let found = unexpired.iter().filter_map(|(offset, centroid)| {
             let Comparison { distance, near } = detector.compare(page, centroid);
-            near.then_some((distance, *offset))
+            (near || detector.related(page, centroid)).then_some((!near, distance, *offset))
         });
-        let nearest = near.min().map(|(distance, offset)| (offset, distance));
-        if nearest.is_none() {
+        let nearest = found.min().map(|(related, distance, offset)| (related, offset, distance));
+        if nearest.is_none_or(|(related, ..)| related) {
             centroids.push((offset, page));
         }
         decisions.push(nearest);
@@ -152,7 +158,7 @@ proptest! {
             (0..changed / 2).for_each(|_| values[mix.next() as usize % 32] = mix.next() as u8);
             bands[mix.next() as usize % 16] = mix.next() as u32;
             bands[2] = 42;
-            simhash::encode(hash, 3_000, &values, &[0; 24], bands).into()
+            simhash::encode(hash, 3_000, &values, &[0; 24], [0; 4], bands).into()
         }).collect();
         let detector = Arc::new(SimHash::new(&Config::default().simhash));
         let naive = scanned(&*detector, &pages, centroids_max as usize);
@@ -209,7 +215,7 @@ fn candidates_that_are_kept_do_not_follow_the_number_of_centroids() {
         assert_eq!(near.len(), 8 * pages.len(), "the oldest eight of each page");
         assert!(near.iter().all(|near| near.number < 8));
         room.push(clusterer.room_for_hits());
-        assert_eq!(decided(&mut clusterer, &pages, 30), vec![Some((0, 9)); 30]);
+        assert_eq!(decided(&mut clusterer, &pages, 30), vec![Some((false, 0, 9)); 30]);
     }
     assert!(room[0] <= 32_768 && room[1] <= 32_768, "room for {room:?} hits");
 }

@@ -151,7 +151,7 @@ fn decided(clusterer: &mut Clusterer, events: &[Event]) -> Vec<Option<(u64, u32,
 /// Which centroid, how far, and whether it was joined.
 fn outcome(decision: &Decision) -> Option<(u64, u32, bool)> {
     match decision {
-        Decision::Founded(id) => Some((id.log_offset, 0, false)),
+        Decision::Founded(id, _) => Some((id.log_offset, 0, false)),
         Decision::Joined(centroid) => Some((centroid.cluster_id.log_offset, centroid.distance, true)),
         Decision::Undecidable => None,
     }
@@ -213,7 +213,7 @@ fn what_cannot_be_read_takes_an_offset_and_nothing_else() {
     assert_eq!(clusterer.decide(None), Decision::Undecidable);
     let event = Event { corpus: 0, settings: 0, fingerprint: Some(9), day: None };
     let id = ClusterId { log_generation: 0, log_partition: 0, log_offset: 1 };
-    assert_eq!(clusterer.decide(Some(&event.record())), Decision::Founded(id));
+    assert_eq!(clusterer.decide(Some(&event.record())), Decision::Founded(id, None));
     assert_eq!(id.to_string(), "00000000000000000000000000000001");
 }
 
@@ -223,7 +223,7 @@ fn memory_of_other_corpora_is_given_back() {
     let mut seen = BTreeMap::new();
     for corpus in 0..100 {
         let event = Event { corpus, settings: 0, fingerprint: Some(1), day: None };
-        *seen.entry(matches!(clusterer.decide(Some(&event.record())), Decision::Founded(_))).or_insert(0) +=
+        *seen.entry(matches!(clusterer.decide(Some(&event.record())), Decision::Founded(..))).or_insert(0) +=
             1;
     }
     assert_eq!(seen, BTreeMap::from([(true, 100)]));
@@ -260,7 +260,7 @@ fn at_its_cap_memory_stays_the_same() {
             let records: Vec<FingerprintRecord> = (start..start + 500).map(founding).collect();
             let batch: Vec<_> = (start..).zip(records.iter().map(Some)).collect();
             let decisions = clusterer.decide_batch(&batch);
-            assert!(decisions.iter().all(|decision| matches!(decision, Decision::Founded(_))));
+            assert!(decisions.iter().all(|decision| matches!(decision, Decision::Founded(..))));
             let TableBytes { hot, cold } = clusterer.bytes();
             if start < 3 * cap {
                 full = full.max(hot + cold);
@@ -270,7 +270,7 @@ fn at_its_cap_memory_stays_the_same() {
         assert_eq!(clusterer.centroid_count() as u64, cap);
         let last = founding(11 * cap - 1);
         assert!(matches!(clusterer.decide(Some(&last)), Decision::Joined(_)), "the youngest is still there");
-        assert!(matches!(clusterer.decide(Some(&founding(1))), Decision::Founded(_)), "an old one is not");
+        assert!(matches!(clusterer.decide(Some(&founding(1))), Decision::Founded(..)), "an old one is not");
 
         // Days later than any centroid lives; each record then frees some.
         let mut late = founding(1);

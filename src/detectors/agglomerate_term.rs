@@ -323,7 +323,7 @@ impl Detector for AgglomerateTerm {
         self.keys(&vector(fingerprint), keys);
     }
 
-    fn compare_all(&self, fingerprint: &[u8], compared: &[&[u8]], near: &mut dyn FnMut(usize, u32)) {
+    fn compare_all(&self, fingerprint: &[u8], compared: &[&[u8]], found: &mut dyn FnMut(usize, Comparison)) {
         let may_be_near = || {
             let prepared = Prepared::new(&vector(fingerprint));
             let at_most = |other: &[u8]| match self.config.near.similarity {
@@ -333,7 +333,7 @@ impl Detector for AgglomerateTerm {
             let passes = |number: &usize| at_most(compared[*number]) >= Some(self.similarity_min);
             (0..compared.len()).filter(passes).collect()
         };
-        compare_those_that_may_be_near(self, fingerprint, compared, may_be_near, near);
+        compare_those_that_may_be_near(self, fingerprint, compared, may_be_near, found);
     }
 
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {

@@ -152,13 +152,13 @@ impl Detector for TfIdf {
         self.keys(fingerprint, keys);
     }
 
-    fn compare_all(&self, fingerprint: &[u8], compared: &[&[u8]], near: &mut dyn FnMut(usize, u32)) {
+    fn compare_all(&self, fingerprint: &[u8], compared: &[&[u8]], found: &mut dyn FnMut(usize, Comparison)) {
         let may_be_near = || {
             let prepared = Prepared::new(&vector(fingerprint));
             let at_most = |number: &usize| prepared.cosine_at_most(compared[*number]);
             (0..compared.len()).filter(|number| at_most(number) > Some(self.similarity_above)).collect()
         };
-        compare_those_that_may_be_near(self, fingerprint, compared, may_be_near, near);
+        compare_those_that_may_be_near(self, fingerprint, compared, may_be_near, found);
     }
 
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {

@@ -25,6 +25,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::page::address::Address;
 use crate::work::{TooMuchWork, Work};
 pub use page_kind::PageKind;
 use parse::tree::Tree;
@@ -104,6 +105,8 @@ pub struct Document {
     pub paragraphs: Vec<Paragraph>,
     /// What the page shows in place of content.
     pub wall: Option<Wall>,
+    /// Where the page stands; empty where that is not known.
+    pub address: Address,
 }
 
 /// One block of the main text.
@@ -161,7 +164,7 @@ impl Document {
             .filter(|line| !line.is_empty())
             .map(|line| Paragraph::new(ParagraphKind::Paragraph, line.to_owned()))
             .collect();
-        let mut document = Self { title, kind: PageKind::Other, paragraphs, wall: None };
+        let mut document = Self { title, paragraphs, ..Self::default() };
         document.wall = walls::of_text(&document);
         document
     }

@@ -6,7 +6,7 @@
 use crate::extract::parse::entities;
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::{Block, Segment, Tree, block_flag};
-use crate::extract::{Document, PageKind, Paragraph, ParagraphKind, Place};
+use crate::extract::{Document, Paragraph, ParagraphKind, Place};
 
 /// Nodes above a block that can tell its kind; deeper lists and quotes are rare, and the walk must end.
 const ANCESTORS_MAX: usize = 12;
@@ -30,7 +30,7 @@ pub(super) fn write(html: &str, tree: &Tree, chosen: &[u32]) -> Document {
         }
         paragraphs.push(Paragraph { kind, text, place: Place { heading, list_level } });
     }
-    Document { title: None, kind: PageKind::Other, paragraphs, wall: None }
+    Document { paragraphs, ..Document::default() }
 }
 
 /// A block's kind, and the lists round it.

@@ -14,6 +14,7 @@ pub(crate) mod hash_set;
 pub mod idf;
 pub(crate) mod keyed_shingles;
 pub(crate) mod numbers;
+pub mod relation;
 pub mod resources;
 pub mod secret;
 pub(crate) mod signed_votes;
@@ -78,17 +79,33 @@ pub trait Detector: Send + Sync {
         self.compare(fingerprint, compared)
     }
 
-    /// [`Self::compare_found`] for many centroids: calls `near` with the number and distance of each that is near.
-    fn compare_all(&self, fingerprint: &[u8], compared: &[&[u8]], near: &mut dyn FnMut(usize, u32)) {
+    /// [`Self::compare_found`] for many centroids: calls `found` with the number of each that is
+    /// near or [related](Self::related_found), and what the comparison says.
+    fn compare_all(&self, fingerprint: &[u8], compared: &[&[u8]], found: &mut dyn FnMut(usize, Comparison)) {
         for (number, compared) in compared.iter().enumerate() {
             let comparison = self.compare_found(fingerprint, compared);
-            if comparison.near {
-                near(number, comparison.distance);
+            if comparison.near || self.related_found(fingerprint, compared) {
+                found(number, comparison);
             }
         }
     }
 
-    /// How far two fingerprints are apart. Symmetric, and 0 apart from itself.
+    /// Whether texts that are not near have passages in common that a verdict should tell of.
+    /// Symmetric, and true of fingerprints that share a key alone, and whose second keys are no
+    /// further apart than those of near ones.
+    fn related(&self, _a: &[u8], _b: &[u8]) -> bool {
+        false
+    }
+
+    /// [`Self::related`] for a centroid that a look-up has found, of which only the
+    /// [compared](Self::compared) part is at hand: what is related is related here, and some others
+    /// may be.
+    fn related_found(&self, _fingerprint: &[u8], _compared: &[u8]) -> bool {
+        false
+    }
+
+    /// How far two fingerprints are apart. Symmetric, and 0 apart from itself; where a setting asks
+    /// what a page is to the canonical one, `a` is the page.
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison;
 
     /// The distance as verdicts show it.
@@ -164,13 +181,13 @@ pub(crate) fn compare_those_that_may_be_near(
     fingerprint: &[u8],
     compared: &[&[u8]],
     may_be_near: impl FnOnce() -> Vec<usize>,
-    near: &mut dyn FnMut(usize, u32),
+    found: &mut dyn FnMut(usize, Comparison),
 ) {
     let numbers = if compared.len() < BOUNDED_MIN { (0..compared.len()).collect() } else { may_be_near() };
     for number in numbers {
         let comparison = detector.compare(fingerprint, compared[number]);
         if comparison.near {
-            near(number, comparison.distance);
+            found(number, comparison);
         }
     }
 }

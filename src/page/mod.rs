@@ -1,8 +1,9 @@
 //! A crawled page as it enters the flow: what was fetched, and what the crawler says of it.
 //!
-//! In: one JSON line ([`json`]), one WARC record, or one Kafka message. Out: a [`Page`].
-//! Whoever makes a [`Page`] keeps the limits of [`crate::limits`], so nothing behind it checks them again.
+//! In: one JSON line ([`json`]), one WARC record, or one Kafka message. Out: a [`Page`]. Whoever
+//! makes a [`Page`] keeps the limits of [`crate::limits`], so nothing behind it checks them again.
 
+pub mod address;
 mod aliases;
 pub mod body;
 pub mod config;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::decode::{self, DecodeError, Decoded};
 use crate::extract::{Document, ExtractConfig, ExtractError, Extractor, PageKind};
+use crate::page::address::Address;
 use crate::page::{Body, Page};
 use crate::record::Reason;
 use crate::work::{TooMuchWork, Work};
@@ -84,6 +85,7 @@ pub fn read(page: &Page, extractor: &mut Extractor, work: &mut Work) -> Result<R
     if page.title.is_some() {
         document.title.clone_from(&page.title);
     }
+    document.address = Address::of(&page.url);
     let no_content = no_content(&document, extractor.config());
     Ok(Reading { document, charset, no_content })
 }
@@ -97,7 +99,8 @@ fn plain_text(
     if text.trim().is_empty() {
         return Err(Refusal::empty());
     }
-    let document = Document::from_text(page.title.clone(), text);
+    let mut document = Document::from_text(page.title.clone(), text);
+    document.address = Address::of(&page.url);
     let no_content = no_content(&document, config);
     Ok(Reading { document, charset, no_content })
 }

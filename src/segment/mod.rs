@@ -31,6 +31,7 @@ use vocabulary::Vocabulary;
 use words::{DictionaryError, WordCutter, Workspace};
 
 use crate::extract::{Document, ParagraphKind, Place};
+use crate::page::address::Address;
 use crate::work::{TooMuchWork, Work};
 
 /// Part of the fingerprint hash: raised whenever the same text may give other terms than before.
@@ -45,6 +46,7 @@ pub struct Terms {
     paragraphs: Vec<ParagraphTerms>,
     vocabulary: Vocabulary,
     workspace: Workspace,
+    address: Address,
 }
 
 /// What one paragraph of the document yields.
@@ -83,6 +85,12 @@ impl Terms {
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Where the page stands.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        &self.address
     }
 
     /// All terms in the order of the text, without stop words.
@@ -215,10 +223,11 @@ impl Segmenter {
         work: &mut Work,
     ) -> Result<(), TooMuchWork> {
         terms.clear();
+        terms.address.clone_from(&document.address);
         for paragraph in &document.paragraphs {
             let (start, first_term) = (terms.text.len(), terms.terms.len());
             normalize_paragraph(&paragraph.text, self.script.as_ref(), &mut terms.text, work)?;
-            let Terms { text, terms, paragraphs, vocabulary, workspace } = terms;
+            let Terms { text, terms, paragraphs, vocabulary, workspace, .. } = terms;
             self.words.cut(&text[start..], workspace, work, |word: Range<usize>| {
                 let hash = xxh3_64(&text.as_bytes()[start + word.start..start + word.end]);
                 let is_term = || !self.stop_words.contains(hash);

@@ -28,6 +28,13 @@ fn raw_json(json: &str) -> Option<Box<RawValue>> {
     RawValue::from_string(passthrough::parse(json).ok()?.json).ok()
 }
 
+/// Says how the texts relate.
+fn relate(verdict: &mut Verdict, shares: Option<Shares>, relation: fn(Shares) -> Relation) {
+    verdict.relation = shares.map(relation);
+    verdict.share = shares.map(|shares| Number(to_display(shares.of_a)));
+    verdict.canonical_share = shares.map(|shares| Number(to_display(shares.of_b)));
+}
+
 impl Judge<'_> {
     /// Words `decision` on `record`.
     #[must_use]
@@ -49,6 +56,8 @@ impl Judge<'_> {
             relation: None,
             share: None,
             canonical_share: None,
+            related_page_id: None,
+            related_url: None,
             fingerprint: fingerprint.map(|fingerprint| self.detector.display(fingerprint)),
             text_digest: record.text.map(|text| format!("{:032x}", text.digest)),
             source: record.source,
@@ -67,12 +76,18 @@ impl Judge<'_> {
         };
         match decision {
             Decision::Undecidable => {}
-            Decision::Founded(cluster_id) => {
+            Decision::Founded(cluster_id, related) => {
                 verdict.kind = Kind::Unique;
                 verdict.cluster_id = Some(cluster_id);
                 verdict.canonical_page_id = Some(verdict.page_id.clone());
                 verdict.canonical_url = Some(verdict.url.clone());
                 verdict.same_url = true;
+                if let (Outcome::Fingerprint(fingerprint), Some(related)) = (&record.outcome, related) {
+                    let shares = self.detector.shares(fingerprint, &related.fingerprint);
+                    relate(&mut verdict, shares, Relation::of_another);
+                    verdict.related_page_id = Some(related.page_id);
+                    verdict.related_url = Some(related.url);
+                }
             }
             Decision::Joined(centroid) => {
                 verdict.kind = if centroid.exact { Kind::ExactDuplicate } else { Kind::NearDuplicate };
@@ -89,9 +104,7 @@ impl Judge<'_> {
                         Kind::ExactDuplicate => Some(same),
                         _ => self.detector.shares(fingerprint, &centroid.fingerprint),
                     };
-                    verdict.relation = shares.map(Relation::of);
-                    verdict.share = shares.map(|shares| Number(to_display(shares.of_a)));
-                    verdict.canonical_share = shares.map(|shares| Number(to_display(shares.of_b)));
+                    relate(&mut verdict, shares, Relation::of);
                     verdict.evidence = Some(self.detector.evidence(fingerprint, &centroid.fingerprint));
                 }
             }

@@ -46,6 +46,8 @@ impl Verdict {
             relation: self.relation.map(Relation::number),
             share: self.share.map(|number| number.0),
             canonical_share: self.canonical_share.map(|number| number.0),
+            related_page_id: self.related_page_id.clone(),
+            related_url: self.related_url.clone(),
             evidence_json: json(self.evidence.as_ref().and_then(|e| serde_json::to_string(e).ok())),
             passthrough_json: json(self.passthrough.as_ref().map(|json| json.get().to_owned())),
         }

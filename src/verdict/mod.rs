@@ -7,7 +7,6 @@
 mod conclusion;
 mod judge;
 mod message;
-mod relation;
 
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -16,9 +15,9 @@ use crate::cluster::ClusterId;
 use crate::record::timestamp::Timestamp;
 use crate::record::{Carried, Place, Reason};
 
+pub use crate::fingerprint::relation::Relation;
 pub use conclusion::Conclusion;
 pub use judge::Judge;
-pub use relation::Relation;
 
 /// What a verdict says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -77,12 +76,18 @@ pub struct Verdict {
     pub distance: Option<Number>,
     /// To the centroid, 0 to 1.
     pub similarity: Option<Number>,
-    /// How the page's text relates to the canonical one's; null where there is none, or the detector cannot tell.
+    /// How the page's text relates to the canonical one's, or that of a unique page to the related
+    /// one's; null where there is none, or the detector cannot tell.
     pub relation: Option<Relation>,
-    /// Share of the page's text that stands in the canonical one, 0 to 1, as the fingerprints tell.
+    /// Share of the page's text that stands in the other one, 0 to 1, as the fingerprints tell.
     pub share: Option<Number>,
-    /// Share of the canonical text that stands in the page, 0 to 1.
+    /// Share of the other text that stands in the page, 0 to 1.
     pub canonical_share: Option<Number>,
+    /// Of a unique page: the canonical page that it is no duplicate of and yet has passages in
+    /// common with.
+    pub related_page_id: Option<String>,
+    /// Its url.
+    pub related_url: Option<String>,
     /// The fingerprint's main part, in hex.
     pub fingerprint: Option<String>,
     /// XXH3-128 of the main text without white space, in hex.

@@ -9,15 +9,30 @@ set -euo pipefail
 page=$1
 data=${LEITONG_DATA:-../shared/data}
 tools=$data/../tools
+leitong=${LEITONG:-target/release/leitong}
 [ -d "$data" ] || { echo "$data is not there: set LEITONG_DATA to the folder of labelled pages" >&2; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+
+# MinHash comes from a package, in an environment of its own beside the build.
+python=target/tools/measure/bin/python
+[ -x "$python" ] || python3 -m venv target/tools/measure
+"$python" -c 'import datasketch' 2>/dev/null || "$python" -m pip install --quiet 'datasketch==2.0.0'
+
+# Two more cells of a row: F1 and precision of MinHash from two similarities on.
+minhash() { # PAGES
+  "$python" tools/measure/minhash.py "$leitong" "$1" "$work/five.jsonl" "$work/eight.jsonl" 2>/dev/null
+  local verdicts
+  for verdicts in five eight; do
+    python3 tools/measure/quality_sets.py score "$1" "$work/$verdicts.jsonl" | awk -F ' *[|] *' '{ printf " %s (%s) |", $5, $3 }'
+  done
+}
 
 # One row: verdicts on a set of pages, scored.
 verdicts() { # SET CONFIG...
   local set=$1 file="$data/$1.jsonl.gz"
   shift
-  target/release/leitong dedup "$@" --output "$work/verdicts.jsonl" "$file" 2>/dev/null
+  "$leitong" dedup "$@" --output "$work/verdicts.jsonl" "$file" 2>/dev/null
   python3 "$tools/score_verdicts.py" "$file" "$work/verdicts.jsonl" | python3 -c '
 import json, sys
 s = json.load(sys.stdin)
@@ -31,7 +46,7 @@ print("| `%s` | %.3f | %.3f | %.3f | %d of %d (%.1f %%) |" % (sys.argv[1], s["pr
 changed() { # SET CONFIG...
   local set=$1 file="$work/sets/$1.jsonl"
   shift
-  target/release/leitong dedup "$@" --output "$work/verdicts.jsonl" "$file" 2>/dev/null
+  "$leitong" dedup "$@" --output "$work/verdicts.jsonl" "$file" 2>/dev/null
   python3 tools/measure/quality_sets.py score --kinds "$file" "$work/verdicts.jsonl" > "$work/score.txt"
   head -1 "$work/score.txt"
   tail -n +2 "$work/score.txt" | sed "s/^    /$set, /" >> "$work/kinds.txt"
@@ -39,6 +54,9 @@ changed() { # SET CONFIG...
 
 head='| pages | precision | recall | F1 | false duplicates |
 |---|---|---|---|---|'
+
+beside='| pages | precision | recall | F1 | false duplicates | MinHash, J ≥ .5 | MinHash, J ≥ .8 |
+|---|---|---|---|---|---|---|'
 
 cat > "$work/mixed.toml" <<'TOML'
 # The setting of the paper with a well-mixed hash.
@@ -52,25 +70,37 @@ TOML
 sed 's/max_distance = 3/max_distance = 7/; s/"tf"/"ln-tf"/' "$work/mixed.toml" > "$work/seven.toml"
 sed 's/max_distance = 3/max_distance = 9/; s/"tf"/"ln-tf"/' "$work/mixed.toml" > "$work/nine.toml"
 
-python3 tools/measure/quality_sets.py make "$data" "$work/sets" --part held-out \
+python3 tools/measure/quality_sets.py make "$data" "$work/sets" --part held-out --leitong "$leitong" \
   ${LEITONG_LANGUAGES:+--languages "$LEITONG_LANGUAGES"}
 
 {
   echo "### Default configuration"
   echo
-  echo "$head"
+  echo "$beside"
   for set in neardup_zh_lctt neardup_zh_xitu neardup_zh_fudan neardup_zh_script_pairs templates_zh shells_zh_coolshell; do
-    verdicts "$set"
+    echo "$(verdicts "$set")$(minhash "$data/$set.jsonl.gz")"
   done
   for set in "$work"/sets/*.jsonl; do
-    changed "$(basename "$set" .jsonl)"
+    set=$(basename "$set" .jsonl)
+    [ "$set" = relations ] || echo "$(changed "$set")$(minhash "$work/sets/$set.jsonl")"
   done
+  echo
+  echo "MinHash: 128 permutations of character 5-grams with LSH (\`datasketch\`), Single-Pass, on the same texts; F1, and precision in brackets."
   echo
   echo "By kind of change, and by letters or language of the original:"
   echo
   echo "| set, kind | found | of | false duplicates |"
   echo "|---|---|---|---|"
   sed -E 's/^(.*): ([0-9]+) of ([0-9]+) found, ([0-9]+) false$/| \1 | \2 | \3 | \4 |/' "$work/kinds.txt"
+  echo
+  echo "### Excerpts and merged pages"
+  echo
+  echo "Pages whose verdict relates them to a page that they were made of, by relation; those related to another page, and those called duplicates:"
+  echo
+  echo "| kind | pages | \`SAME\` | \`EXCERPT\` | \`EXTENDS\` | \`OVERLAPS\` | \`ALIKE\` | another page | duplicates |"
+  echo "|---|---|---|---|---|---|---|---|---|"
+  "$leitong" dedup --output "$work/verdicts.jsonl" "$work/sets/relations.jsonl" 2>/dev/null
+  python3 tools/measure/quality_sets.py relations "$work/sets/relations.jsonl" "$work/verdicts.jsonl"
   for variant in \
     "paper:The paper's setting (\`examples/simhash-paper.toml\`)" \
     "mixed:The same with a well-mixed hash (XXH3)" \

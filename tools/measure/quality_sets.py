@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Makes near-duplicates as they are found in the wild out of the labelled pages, and scores verdicts on them.
 
-usage: quality_sets.py make DATA FOLDER [--part development|held-out] [--texts N] [--languages FILE]
+usage: quality_sets.py make DATA FOLDER [--part development|held-out] [--texts N] [--languages FILE] [--leitong PROGRAM]
        quality_sets.py score PAGES VERDICTS
+       quality_sets.py relations PAGES VERDICTS
        quality_sets.py series FILE [--pages N]
        quality_sets.py largest VERDICTS
 
@@ -24,6 +25,9 @@ sets:
   short       pieces of 80 to 300 letters, Chinese and English, lightly edited; and hard negatives: the same sentences with
               other numbers, notices of one template with other names
   shells      Chinese articles put into the pages of other sites
+  perturbed   Chinese and English texts, and copies of them by `leitong perturb`
+  relations   the same with excerpts of three tenths and of a half, and pages of two and three texts; `relations` says which of these
+              a verdict relates to a page that they were made of, and how
 """
 import argparse
 import gzip
@@ -34,6 +38,7 @@ import random
 import re
 import subprocess
 import sys
+import tempfile
 
 SEED = "leitong quality sets 1"
 PARTS = ("development", "held-out")
@@ -401,6 +406,30 @@ def short_set(chinese, english, rng, count):
     return keyed
 
 
+# Excerpts and merged pages, which are no duplicates as a rule; and what `leitong perturb` makes
+# that nothing above does.
+RELATED = ["excerpt=0.3", "excerpt=0.5", "merged=2", "merged=3"]
+PERTURBED = ["added=0.2", "deleted=0.2", "rewritten=0.1", "sentences-moved=1", "paragraphs-moved=0.5", "furniture=4", "headline", "width", "traditional"]
+
+
+def perturbed_set(texts, rng, count, changes, label, leitong):
+    """Originals and their copies by `leitong perturb`, by a seed of its own. The texts that it takes sentences from are left out."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "originals.jsonl"
+        with open(file, "w", encoding="utf-8") as out:
+            for page_id, text in texts:
+                out.write(json.dumps(dict(id=page_id, url=f"https://original.example/{page_id}", text=text), ensure_ascii=False) + "\n")
+        arguments = [argument for change in changes for argument in ("--change", change)]
+        seed = str(rng.randrange(1 << 32))
+        made = subprocess.run([leitong, "perturb", *arguments, "--texts", str(count), "--seed", seed, str(file)], check=True, capture_output=True, text=True)
+    copies, lengths = [], {page_id: length_class(text) for page_id, text in texts}
+    for line in map(json.loads, made.stdout.rstrip("\n").split("\n")):
+        copies.append(page(line["id"], line["text"], line["of"], label, line["change"], lengths[line["of"]]))
+    of = {p["cluster"] for p in copies}
+    originals = [page(page_id, text, page_id, "new", "original", lengths[page_id]) for page_id, text in texts if page_id in of]
+    return stream(rng, originals, copies)
+
+
 def shell(html, gold):
     """A page around its main text: what comes before and after the paragraphs of the text, or none."""
     golden = [line.strip() for line in gold.split("\n") if letters(line) >= 15]
@@ -484,10 +513,40 @@ def make(arguments):
             by_language.setdefault(page_id.split("/")[0], []).append((page_id, text))
         by_language = {language: unlike(texts) for language, texts in by_language.items()}
         sets["languages"] = lambda r: [p for language in sorted(by_language) for p in changed_set(by_language[language], edited_kinds, r, len(by_language[language]) // 2)]
+    both = unlike(lctt + english)
+    leitong = arguments.leitong
+    sets["perturbed"] = lambda r: perturbed_set(both, r, count, PERTURBED, "dup", leitong)
+    # Not scored as duplicates or none.
+    sets["relations"] = lambda r: perturbed_set(both, r, count, RELATED, "ambiguous", leitong)
     for name, build in sets.items():
         with open(folder / f"{name}.jsonl", "w", encoding="utf-8") as out:
             for p in build(rng(name)):
                 out.write(json.dumps(p, ensure_ascii=False) + "\n")
+
+
+RELATIONS = ["SAME", "EXCERPT", "EXTENDS", "OVERLAPS", "ALIKE"]
+
+
+def relations(arguments):
+    """Lines of a table: of the pages of each kind, how many are related to a page that they were made of, and how."""
+    verdicts = {v["page_id"]: v for v in lines(arguments.verdicts)}
+    cluster, texts, rows = {}, {}, {}
+    for p in lines(arguments.pages):
+        cluster[p["id"]], texts[p["id"]] = p["cluster"], "".join(p["text"].split())
+        v = verdicts[p["id"]]
+        duplicate = v["kind"] in ("EXACT_DUPLICATE", "NEAR_DUPLICATE")
+        other = v["canonical_page_id"] if duplicate else v["related_page_id"]
+        row = rows.setdefault(p["kind"], dict.fromkeys(["pages", "duplicates", "wrong", *RELATIONS], 0))
+        row["pages"] += 1
+        row["duplicates"] += duplicate
+        # What a text is merged with may be one of the set as well, and in several copies.
+        common = lambda: any(texts[other][at : at + 40] in texts[p["id"]] for at in range(0, max(1, len(texts[other]) - 40), 20))
+        right = other is not None and (cluster[other] == p["cluster"] or common())
+        row["wrong"] += other is not None and not right
+        if right:
+            row[v["relation"]] += 1
+    for kind, row in sorted(rows.items()):
+        print(f"| {kind} | {row['pages']} | " + " | ".join(str(row[relation]) for relation in RELATIONS) + f" | {row['wrong']} | {row['duplicates']} |")
 
 
 def series(arguments):
@@ -548,12 +607,17 @@ if __name__ == "__main__":
     p.add_argument("--part", choices=PARTS, default="held-out")
     p.add_argument("--texts", type=int, default=700)
     p.add_argument("--languages", type=pathlib.Path)
+    p.add_argument("--leitong", default="target/release/leitong")
     p.set_defaults(run=make)
     p = commands.add_parser("score")
     p.add_argument("pages")
     p.add_argument("verdicts")
     p.add_argument("--kinds", action="store_true")
     p.set_defaults(run=score)
+    p = commands.add_parser("relations")
+    p.add_argument("pages")
+    p.add_argument("verdicts")
+    p.set_defaults(run=relations)
     p = commands.add_parser("series")
     p.add_argument("file")
     p.add_argument("--pages", type=int, default=100_000)

@@ -21,7 +21,7 @@ use std::hint::black_box;
 use rayon::prelude::*;
 
 use super::index::{Batch, Hit, Index, Recent};
-use crate::fingerprint::{Detector, LookUp};
+use crate::fingerprint::{Comparison, Detector, LookUp};
 use crate::record::timestamp::Timestamp;
 use cold::{Cold, ColdCentroid};
 use corpora::{Corpora, CorpusId};
@@ -52,11 +52,14 @@ pub struct Centroid {
     pub url: Box<str>,
 }
 
-/// A centroid that may be near. The nearest comes first, and of equally near ones the oldest.
+/// A centroid that may be near or related. Near ones come before related ones, then the nearest,
+/// and of equally near ones the oldest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Near {
     /// The query's number in its batch.
     pub query: u32,
+    /// Only related, and not near.
+    pub related: bool,
     /// In the detector's unit.
     pub distance: u32,
     /// The centroid's number.
@@ -202,7 +205,8 @@ impl Table {
         kept.into_iter().flatten().min()
     }
 
-    /// Whether a centroid that is near by its compared part is near. Nearly always it is.
+    /// Whether a centroid that is near or related by its compared part is that. Nearly always it
+    /// is.
     fn is_near_in_full(&self, query: Query<'_>, near: Near, detector: &dyn Detector) -> bool {
         let (Some((_, compared)), Some(cold)) = (self.hot.get(near.number), self.cold.get(near.number))
         else {
@@ -212,7 +216,7 @@ impl Table {
         if cold.rest.is_empty() {
             return true;
         }
-        detector.compare(query.fingerprint, &[compared, cold.rest].concat()).near
+        is_in_full(detector, near.related, query.fingerprint, &[compared, cold.rest].concat())
     }
 
     /// The centroids added since [`Self::settle`] that may be near `query`, ordered.
@@ -371,8 +375,9 @@ impl Table {
                     count += 1;
                 }
             }
-            asked.detector.compare_all(of.fingerprint, &compared[..count], &mut |at, distance| {
-                near.push(Near { query, distance, number: numbers[at] });
+            asked.detector.compare_all(of.fingerprint, &compared[..count], &mut |at, comparison| {
+                let Comparison { distance, near: is_near } = comparison;
+                near.push(Near { query, related: !is_near, distance, number: numbers[at] });
             });
         }
     }
@@ -391,7 +396,9 @@ impl Table {
             return None;
         }
         let comparison = detector.compare_found(of.fingerprint, compared);
-        comparison.near.then_some(Near { query, distance: comparison.distance, number })
+        let related = !comparison.near;
+        let found = !related || detector.related_found(of.fingerprint, compared);
+        found.then_some(Near { query, related, distance: comparison.distance, number })
     }
 
     /// Reads where these hits are compared: their cache misses overlap.
@@ -401,6 +408,14 @@ impl Table {
             compared.first()
         };
         black_box(hits.iter().filter_map(first_byte).fold(0, |all, byte| all ^ byte));
+    }
+}
+
+/// Whether two fingerprints are near, or but related where only that is asked.
+pub(super) fn is_in_full(detector: &dyn Detector, related: bool, a: &[u8], b: &[u8]) -> bool {
+    match related {
+        true => detector.related(a, b),
+        false => detector.compare(a, b).near,
     }
 }
 

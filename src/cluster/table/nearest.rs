@@ -1,9 +1,11 @@
 //! What a look-up keeps of the near centroids it comes by: of each query the nearest few, not all.
 //!
-//! A page may be near any number of centroids that are not near one another. The decision takes the nearest of those
-//! that have not expired by then, and of equally near ones the oldest; centroids that expire while the batch is decided are the
-//! reason to keep more than one. Where all that were kept have expired, and others were not kept, that one page is looked
-//! up again ([`super::Table::find_nearest`]). So memory is bounded by [`KEPT`] a query, and nothing near is lost.
+//! A page may be near any number of centroids that are not near one another, and related to others.
+//! The decision takes the nearest of those that have not expired by then, and of equally near ones
+//! the oldest; centroids that expire while the batch is decided are the reason to keep more than
+//! one. Where all that were kept have expired, and others were not kept, that one page is looked up
+//! again ([`super::Table::find_nearest`]). So memory is bounded by [`KEPT`] a query, and nothing
+//! near is lost.
 
 use super::Near;
 
@@ -73,10 +75,10 @@ mod tests {
         /// In whatever portions they come, and on whatever cores.
         #[test]
         fn keeps_the_nearest_of_each_query(
-            all in prop::collection::vec((0..4_u32, 0..3_u32, 0..40_u64), 0..200), portion in 1..50_usize,
+            all in prop::collection::vec((0..4_u32, any::<bool>(), 0..3_u32, 0..40_u64), 0..200), portion in 1..50_usize,
         ) {
             let all: Vec<Near> =
-                all.into_iter().map(|(query, distance, number)| Near { query, distance, number }).collect();
+                all.into_iter().map(|(query, related, distance, number)| Near { query, related, distance, number }).collect();
             let mut nearest = Nearest::default();
             for (at, some) in all.chunks(portion).enumerate() {
                 let mut of_one_core = Nearest::default();

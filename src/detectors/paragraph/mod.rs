@@ -225,7 +225,7 @@ impl Detector for Paragraph {
         self.keys(fingerprint, true, Blocks::probe_keys, keys);
     }
 
-    fn compare_all(&self, fingerprint: &[u8], compared: &[&[u8]], near: &mut dyn FnMut(usize, u32)) {
+    fn compare_all(&self, fingerprint: &[u8], compared: &[&[u8]], found: &mut dyn FnMut(usize, Comparison)) {
         let may_be_near = || {
             let fingerprints: Vec<ParagraphFingerprint> = self.decode(fingerprint).collect();
             let share_min = if self.config.near.matching == Matching::OneToOne { self.share_min } else { 0 };
@@ -233,7 +233,7 @@ impl Detector for Paragraph {
             let bound = Bound::new(&fingerprints, max_distance, share_min, self.hash_bytes);
             pulp::Arch::new().dispatch(MayBeNear { bound, fingerprints: compared })
         };
-        compare_those_that_may_be_near(self, fingerprint, compared, may_be_near, near);
+        compare_those_that_may_be_near(self, fingerprint, compared, may_be_near, found);
     }
 
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {

@@ -43,6 +43,17 @@ pub struct NearConfig {
     /// Size from which on a text is not short: characters of Chinese, or half that many words of English.
     #[schemars(range(min = 0, max = 65_535))]
     pub short_text_size: u32,
+    /// Whether addresses count: series of one template stand on one site under different names, so
+    /// that of pages of different sites, or of one name (a page that was moved, mirrored or fetched
+    /// again), less is asked. `false`: as if all were of one site.
+    pub addresses: bool,
+    /// `sketch_matches_short` for pages of different sites (of pages of one name nothing is asked
+    /// for brevity).
+    #[schemars(range(min = 0, max = 64))]
+    pub sketch_matches_short_apart: u32,
+    /// `short_text_size` for pages of different sites.
+    #[schemars(range(min = 0, max = 65_535))]
+    pub short_text_size_apart: u32,
     /// Share of the shorter text's passages, as far as the sketches tell, that is enough in the longer text whatever
     /// `sketch_matches_short` asks for: so a short text is found again with its end cut off, or a line added.
     #[schemars(range(min = 0.0, max = 1.0))]
@@ -54,6 +65,26 @@ pub struct NearConfig {
     /// 0: numbers decide nothing.
     #[schemars(range(min = 0, max = 65_535))]
     pub number_text_size: u32,
+    /// Which near pages are duplicates, by how their texts relate: `all`; `contained`, those whose
+    /// text stands in the canonical page's (`SAME`, `EXCERPT`), so that nothing is lost with them;
+    /// or `same`. The others found clusters, and are related.
+    pub duplicates: Duplicates,
+    /// Values of 64 in which the sketches must agree for a page that is not near to be called
+    /// related: an excerpt, a page that repeats another among more, a merged one. 0: none is.
+    #[schemars(range(min = 0, max = 64))]
+    pub sketch_matches_related: u32,
+}
+
+/// Which near pages are duplicates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Duplicates {
+    /// All.
+    All,
+    /// Those whose text stands in the canonical page's.
+    Contained,
+    /// Those whose text is the canonical page's, perhaps edited.
+    Same,
 }
 
 /// How candidates are found.
@@ -92,9 +123,14 @@ impl Default for NearConfig {
             sketch_matches_far: 28,
             sketch_matches_short: 58,
             short_text_size: 1_400,
+            addresses: true,
+            sketch_matches_short_apart: 46,
+            short_text_size_apart: 700,
             contained_min: 0.93,
             length_ratio_min: 0.5,
             number_text_size: 1_000,
+            duplicates: Duplicates::All,
+            sketch_matches_related: 16,
         }
     }
 }

@@ -1,14 +1,15 @@
-//! How the text of a page relates to the one it repeats.
+//! How the text of a page relates to another that it has passages in common with.
 
 use serde::Serialize;
 
-use crate::fingerprint::Shares;
+use super::Shares;
 
 /// From this share on (ten-thousandths) a text counts as standing in the other one. Sketches of 64 values estimate shares to
 /// some ±600, so that texts with a twentieth of other words are still the same, and one without its last third is an excerpt.
 const WHOLE: u32 = 8_000;
 
-/// How the text of a page relates to that of its cluster's canonical page.
+/// How the text of a page relates to that of its cluster's canonical page, or of the page that its
+/// verdict calls related.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Relation {
@@ -20,6 +21,9 @@ pub enum Relation {
     Extends,
     /// Each has much that the other lacks.
     Overlaps,
+    /// Each stands in the other for the most part, and yet the detector takes them for two texts:
+    /// short pages of one series.
+    Alike,
 }
 
 impl Relation {
@@ -35,6 +39,15 @@ impl Relation {
         }
     }
 
+    /// The same for a page that is no duplicate of the other.
+    #[must_use]
+    pub fn of_another(shares: Shares) -> Self {
+        match Self::of(shares) {
+            Self::Same => Self::Alike,
+            relation => relation,
+        }
+    }
+
     /// The name as it stands in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -43,6 +56,7 @@ impl Relation {
             Self::Excerpt => "EXCERPT",
             Self::Extends => "EXTENDS",
             Self::Overlaps => "OVERLAPS",
+            Self::Alike => "ALIKE",
         }
     }
 

@@ -1,0 +1,244 @@
+//! When two fingerprints are near: how much has to agree, by distance, sizes, addresses, numbers
+//! and relation.
+
+use super::addresses::Addresses;
+use super::encoding::{Parts, SketchView, simhash_of};
+use super::{Candidates, Duplicates, SimHash};
+use crate::fingerprint::relation::Relation;
+use crate::fingerprint::{Shares, numbers, sketch};
+
+/// Texts at most this far apart, whose sizes differ by one part in [`SAME_SIZE`] at most, are the
+/// same words in another order: the demand on short texts is not made of them.
+const SAME_WORDS: u32 = 4;
+const SAME_SIZE: u32 = 50;
+/// Of short texts one number in another place may differ for so many that are the same: an article
+/// with one figure put right, or whose end was cut so that a context came about anew, is a copy
+/// still.
+const SAME_NUMBERS: u32 = 3;
+
+impl SimHash {
+    /// Values of the sketch that must agree between texts this far apart and of these sizes: two
+    /// straight lines, rounded up, of which the stricter counts, but that texts of which one
+    /// contains the other need no more than that. The second line is the one for such addresses;
+    /// pages of one name have none.
+    fn matches_needed(&self, distance: u32, a_size: u32, b_size: u32, addresses: Addresses) -> u32 {
+        let near = &self.config.near;
+        let by_distance =
+            on_a_line(near.sketch_matches_near, near.sketch_matches_far, distance, near.max_distance);
+        // Of the same words in another order little speaks for a template.
+        if distance <= SAME_WORDS && a_size.abs_diff(b_size) * SAME_SIZE <= a_size.max(b_size) {
+            return by_distance;
+        }
+        let (short, short_text_size) = match addresses {
+            Addresses::OneName => return by_distance,
+            Addresses::OneSite => (near.sketch_matches_short, near.short_text_size),
+            Addresses::Apart => (near.sketch_matches_short_apart, near.short_text_size_apart),
+        };
+        let (shorter, longer) = (a_size.min(b_size), a_size.max(b_size));
+        let by_size = on_a_line(short, near.sketch_matches_near, shorter, short_text_size);
+        by_distance.max(by_size.min(matches_contained(self.contained_min, shorter, longer)))
+    }
+
+    /// Whether neither text is but an excerpt of the other.
+    fn lengths_are_comparable(&self, a_size: u32, b_size: u32) -> bool {
+        u64::from(a_size.min(b_size)) * 10_000
+            >= u64::from(a_size.max(b_size)) * u64::from(self.length_ratio_min)
+    }
+
+    /// Whether two short texts say different numbers in the same places. Long ones may: a figure or
+    /// two is not what they are about.
+    fn numbers_conflict(&self, a: &SketchView, b: &SketchView) -> bool {
+        a.size.min(b.size) < self.config.near.number_text_size && {
+            let numbers = numbers::agreement(a.numbers, b.numbers);
+            numbers.conflicts * SAME_NUMBERS > numbers.same
+        }
+    }
+
+    /// Whether what the fingerprints hold besides the SimHash says of texts this far apart that
+    /// they are near.
+    pub(super) fn confirmed(&self, distance: u32, a: &SketchView, b: &SketchView) -> bool {
+        sketch::matches(a.values, b.values)
+            >= self.matches_needed(distance, a.size, b.size, self.addresses(a, b))
+            && self.lengths_are_comparable(a.size, b.size)
+            && !self.numbers_conflict(a, b)
+            && self.relation_counts(a, b)
+    }
+
+    /// Whether what `a` is to `b` makes it a duplicate.
+    fn relation_counts(&self, a: &SketchView, b: &SketchView) -> bool {
+        let counting = self.config.near.duplicates;
+        counting == Duplicates::All
+            || shares(a, b).is_some_and(|shares| match Relation::of(shares) {
+                Relation::Same => true,
+                Relation::Excerpt => counting == Duplicates::Contained,
+                Relation::Extends | Relation::Overlaps | Relation::Alike => false,
+            })
+    }
+
+    /// Whether a look-up for one fingerprint, which lies within the distance of the other, finds
+    /// that.
+    pub(super) fn share_a_key(&self, a: &[u8], b: &[u8]) -> bool {
+        self.config.near.candidates == Candidates::Blocks
+            || simhash_of(a) == simhash_of(b)
+            || Parts::of(a).shares_band(&Parts::of(b))
+    }
+
+    /// The same for two fingerprints, and how far they are apart.
+    pub(super) fn demand(&self, a: &Parts, b: &Parts) -> (u32, u32) {
+        let distance = (a.hash ^ b.hash).count_ones();
+        let (a, b) = (&a.view, &b.view);
+        (distance, self.matches_needed(distance, a.size, b.size, self.addresses(a, b)))
+    }
+
+    /// How the addresses relate, as far as they count.
+    pub(super) fn addresses(&self, a: &SketchView, b: &SketchView) -> Addresses {
+        match self.config.near.addresses {
+            true => Addresses::of(*a.address, *b.address),
+            false => Addresses::OneSite,
+        }
+    }
+}
+
+/// How much of each text stands in the other: see [`Detector::shares`].
+pub(super) fn shares(a: &SketchView, b: &SketchView) -> Option<Shares> {
+    let resemblance = u64::from(sketch::resemblance(sketch::matches(a.values, b.values)));
+    let common = resemblance * u64::from(a.size + b.size) * 10_000 / (10_000 + resemblance);
+    let share = |size: u32| common.checked_div(u64::from(size)).map(|share| share.min(10_000) as u32);
+    Some(Shares { of_a: share(a.size)?, of_b: share(b.size)? })
+}
+
+/// What lies at `at` on the line that leads from `from` at 0 to `to` at `end`, rounded up; `to`
+/// beyond.
+fn on_a_line(from: u32, to: u32, at: u32, end: u32) -> u32 {
+    if at >= end { to } else { (from * (end - at) + to * at).div_ceil(end) }
+}
+
+/// Values of the sketch that agree, on average, where `share` (ten-thousandths) of the shorter
+/// text's passages stand in the longer one, rounded up. With sizes *s* ≤ *l* the texts have
+/// *share·s* passages in common of *s + l − share·s* different ones, which is the Jaccard
+/// similarity that the sketch estimates.
+fn matches_contained(share: u32, shorter: u32, longer: u32) -> u32 {
+    let common = u64::from(share) * u64::from(shorter);
+    let all = 10_000 * (u64::from(shorter) + u64::from(longer)) - common.min(10_000 * u64::from(shorter));
+    let resemblance = (common * 10_000).checked_div(all).unwrap_or(10_000);
+    sketch::matches_of(u32::try_from(resemblance).unwrap_or(10_000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::extract::Document;
+    use crate::fingerprint::Detector;
+    use crate::segment::{Segmenter, Terms};
+
+    #[test]
+    fn the_demand_rises_with_distance_and_brevity() {
+        let detector = SimHash::new(&Config::default().simhash);
+        let one_site = |distance, a, b| detector.matches_needed(distance, a, b, Addresses::OneSite);
+        let needed = |distance, size| one_site(distance, size, size + size / 10 + 1);
+        assert_eq!([0, 10, 20, 99].map(|distance| needed(distance, 10_000)), [25, 27, 28, 28]);
+        assert_eq!([300, 700, 1_400].map(|size| needed(5, size)), [51, 42, 26]);
+        let same_size = |distance| one_site(distance, 700, 714);
+        assert_eq!([0, 4, 5].map(same_size), [25, 26, 42], "less for the same words in another order");
+        assert_eq!(one_site(4, 700, 715), 42, "and not for others");
+        // A short text of which nearly all stands in one twice as long.
+        assert_eq!(one_site(10, 100, 200), 31);
+        assert_eq!(one_site(10, 100, 100), 56);
+        let apart =
+            |distance, size| detector.matches_needed(distance, size, size + size / 10 + 1, Addresses::Apart);
+        assert_eq!([100, 300, 700].map(|size| apart(5, size)), [43, 37, 26]);
+        assert_eq!(detector.matches_needed(5, 100, 111, Addresses::OneName), 26, "whatever the size");
+    }
+
+    #[test]
+    fn an_excerpt_is_no_copy() {
+        let detector = SimHash::new(&Config::default().simhash);
+        assert!(detector.lengths_are_comparable(100, 200) && detector.lengths_are_comparable(200, 100));
+        assert!(!detector.lengths_are_comparable(99, 200));
+        assert!(detector.lengths_are_comparable(0, 0) && detector.lengths_are_comparable(65_535, 65_535));
+    }
+
+    /// Sentences of which no two are alike.
+    fn sentences(range: std::ops::Range<u32>) -> String {
+        let word = |number: u32| format!("w{:x}", number.wrapping_mul(0x9e37_79b1) >> 8);
+        let sentence = |at: u32| (0..9).map(|i| word(at * 9 + i)).collect::<Vec<_>>().join(" ") + ". ";
+        range.map(sentence).collect()
+    }
+
+    #[test]
+    fn which_near_pages_are_duplicates_is_a_setting() {
+        let config = Config::default();
+        let segmenter =
+            Segmenter::new(&config.segment, &crate::segment::Lexicons::default()).expect("defaults");
+        let of = |duplicates| {
+            let mut simhash = config.simhash.clone();
+            simhash.near.duplicates = duplicates;
+            let detector = SimHash::new(&simhash);
+            let fingerprint = |range| {
+                let mut terms = Terms::default();
+                segmenter.segment(&Document::from_text(None, &sentences(range)), &mut terms);
+                detector.fingerprint(&terms).expect("long enough")
+            };
+            let canonical = fingerprint(0..100);
+            let pages = [0..97, 0..65, 0..150, 30..135, 0..40, 500..600].map(fingerprint);
+            pages.map(|page| match detector.compare(&page, &canonical).near {
+                true => "duplicate",
+                false if detector.related(&page, &canonical) => "related",
+                false => "",
+            })
+        };
+        // The same but for a few sentences, an excerpt, more than the canonical page, overlapping,
+        // a short excerpt, and another text.
+        assert_eq!(of(Duplicates::All), ["duplicate", "duplicate", "duplicate", "duplicate", "related", ""]);
+        assert_eq!(
+            of(Duplicates::Contained),
+            ["duplicate", "duplicate", "related", "related", "related", ""]
+        );
+        assert_eq!(of(Duplicates::Same), ["duplicate", "related", "related", "related", "related", ""]);
+    }
+
+    /// The weather of two days, in sentences that are the same but for their numbers.
+    #[test]
+    fn other_numbers_are_no_copy() {
+        let config = Config::default();
+        let detector = SimHash::new(&config.simhash);
+        let segmenter = Segmenter::new(&config.segment, &crate::segment::Lexicons::default())
+            .expect("the default settings");
+        let near = |a: &str, b: &str| {
+            let fingerprint = |text: &str| {
+                let mut terms = Terms::default();
+                segmenter.segment(&Document::from_text(None, text), &mut terms);
+                detector.fingerprint(&terms).expect("long enough")
+            };
+            detector.compare(&fingerprint(a), &fingerprint(b)).near
+        };
+        let report = |high: u32, low: u32, wind: u32| {
+            format!(
+                "本市气象台今天早晨发布天气预报：白天晴间多云，偏南风{wind}级，最高气温{high}度；夜间多云转阴，最低气温{low}度。\
+                 昼夜温差较大，请市民朋友们注意适时增减衣物，外出时做好防晒和补水，驾车出行请注意交通安全。"
+            )
+        };
+        assert!(near(&report(31, 22, 3), &report(31, 22, 3)));
+        assert!(!near(&report(31, 22, 3), &report(27, 16, 4)));
+        assert!(near(&report(31, 22, 3), &format!("{}（编辑：小李）", report(31, 22, 3))));
+    }
+
+    /// Both settings say what they say: of sets of passages, without rounding.
+    #[test]
+    fn contained_passages_are_those_of_sets() {
+        for (shorter, longer) in [(100, 100), (100, 150), (300, 600), (1, 65_535)] {
+            for share in (0..=10_000).step_by(500) {
+                let common = f64::from(share) / 10_000.0 * f64::from(shorter);
+                let jaccard = common / (f64::from(shorter + longer) - common);
+                let expected = 64.0 * (1.0 / 16.0 + 15.0 / 16.0 * jaccard);
+                let needed = f64::from(matches_contained(share, shorter, longer));
+                assert!(
+                    (needed - expected - 0.5).abs() <= 0.51,
+                    "{share} of {shorter} in {longer}: {needed} for {expected}"
+                );
+            }
+        }
+        assert_eq!(matches_contained(10_000, 0, 0), 64, "no text at all");
+    }
+}

@@ -1,0 +1,126 @@
+//! Url → what it says of how two pages may belong together: the site, and the page's name on it.
+//!
+//! Pages that a program makes from one template stand on one site under different names: the
+//! weather of every day, a help page for every function. A page that was moved, mirrored or fetched
+//! again keeps its name: `…/translated/red-hat-prepares.md`, `…/published/red-hat-prepares.md`. So
+//! an address tells, where texts alone do not, whether pages that say nearly the same may be of one
+//! series.
+//!
+//! In: a url as given. Out: two texts to compare, empty where the url does not tell. Cost: one
+//! parse.
+
+use url::Url;
+
+/// Characters from which on the last part of a path is a name that was given to one text. Shorter
+/// ones (`index.html`, `main0101.html`, `42`) are given to a page on every site, or in every
+/// folder.
+const NAME_CHARS_MIN: usize = 16;
+/// Letters at most of a second label that is no owner's: `co.uk`, `com.cn`, `org.br`.
+const SECOND_LEVEL_CHARS_MAX: usize = 3;
+
+/// Where a page stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Address {
+    /// The part of the host that one owner has: `example.com` of `news.example.com`.
+    pub site: String,
+    /// What it has in common with other addresses of the same page alone: the last part of the path
+    /// with the query, where that is long enough, else all of the url but scheme and fragment.
+    pub name: String,
+}
+
+impl Address {
+    /// The address of a url; empty for one that has no host.
+    #[must_use]
+    pub fn of(url: &str) -> Self {
+        let Ok(url) = Url::parse(url) else { return Self::default() };
+        let host = url.host_str().unwrap_or_default().trim_end_matches('.').to_lowercase();
+        if host.is_empty() {
+            return Self::default();
+        }
+        let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+        let path = url.path().trim_end_matches('/');
+        let last = path.rsplit('/').next().unwrap_or_default();
+        let name = match chars(last) >= NAME_CHARS_MIN {
+            true => format!("{last}{query}"),
+            false => format!("{host}{path}{query}"),
+        };
+        Self { site: site(&host).to_owned(), name }
+    }
+}
+
+/// The last two labels of a host, or three where the second to last is short and the last one a
+/// country's. An IP address is a site.
+fn site(host: &str) -> &str {
+    let is_address = host.starts_with('[') || host.bytes().all(|byte| byte == b'.' || byte.is_ascii_digit());
+    if is_address {
+        return host;
+    }
+    let mut labels = host.rsplit('.');
+    let (last, second) = (labels.next().unwrap_or_default(), labels.next().unwrap_or_default());
+    let kept = if last.len() == 2 && second.len() <= SECOND_LEVEL_CHARS_MAX { 3 } else { 2 };
+    match host.rmatch_indices('.').nth(kept - 1) {
+        Some((dot, _)) => &host[dot + 1..],
+        None => host,
+    }
+}
+
+/// Characters of a part of a path; an encoded byte (`%E4`) counts as one.
+fn chars(part: &str) -> usize {
+    part.len() - 2 * part.bytes().filter(|byte| *byte == b'%').count().min(part.len() / 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_site_is_what_one_owner_has() {
+        for (url, expected) in [
+            ("https://news.example.com/a", "example.com"),
+            ("https://Example.COM./a", "example.com"),
+            ("https://bj.58.com/", "58.com"),
+            ("http://www.news.com.cn/", "news.com.cn"),
+            ("http://com.cn/", "com.cn"),
+            ("http://shop.example.co.uk", "example.co.uk"),
+            ("http://a.verein.de", "verein.de"),
+            ("http://localhost:8080/x", "localhost"),
+            ("http://192.168.7.1/x", "192.168.7.1"),
+            ("http://[2001:db8::1]/x", "[2001:db8::1]"),
+            ("urn:isbn:1", ""),
+            ("no url", ""),
+            ("", ""),
+        ] {
+            assert_eq!(Address::of(url).site, expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_name_stays_where_a_page_is_moved() {
+        let is_one = |a: &str, b: &str| Address::of(a).name == Address::of(b).name;
+        assert!(is_one(
+            "https://a.example/drafts/how-to-read-a-log.md",
+            "http://b.example/published/how-to-read-a-log.md#top"
+        ));
+        assert!(is_one("http://a.example/7", "https://a.example/7/"), "the same page");
+        assert!(is_one("https://a.example/", "https://a.example"));
+        assert!(!is_one("https://a.example/writer/main0101.html", "https://a.example/calc/main0101.html"));
+        assert!(!is_one("https://a.example/show.php?id=1", "https://a.example/show.php?id=2"));
+        assert!(!is_one("https://a.example/", "https://b.example/"));
+        assert!(
+            !is_one("https://a.example/x/%E7%9B%AE%E5%BD%95", "https://a.example/y/%E7%9B%AE%E5%BD%95"),
+            "two characters of Chinese"
+        );
+        let encoded = "%E7%9B%AE%E5%BD%95".repeat(3);
+        assert!(is_one(&format!("https://a.example/x/{encoded}"), "https://a.example/y/目录目录目录"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_url_panics(rest in "\\PC{0,40}", odd in "[%./?#:a]{0,30}") {
+            for url in [rest.clone(), format!("http://{rest}"), format!("http://a.b/{odd}{rest}"), format!("http://{odd}")] {
+                let Address { site, name } = Address::of(&url);
+                proptest::prop_assert_eq!(site.is_empty(), name.is_empty());
+            }
+        }
+    }
+}
