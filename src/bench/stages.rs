@@ -55,7 +55,6 @@ pub fn measure(
     let clusterer = Clusterer::new(detector.clone(), config.expiry.clone(), Position::default());
     let mut cluster_stage = ClusterStage::new(clusterer, detector.clone(), 0);
     let mut bench = PageBench {
-        config,
         fingerprint_stage,
         segmenter,
         workspace: fingerprint_stage.workspace(),
@@ -91,7 +90,6 @@ pub fn measure(
 
 /// What timing a page needs.
 struct PageBench<'a> {
-    config: &'a Config,
     fingerprint_stage: &'a FingerprintStage,
     segmenter: &'a Segmenter,
     workspace: Workspace,
