@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::message::Message;
+use rdkafka::metadata::MetadataTopic;
 use rdkafka::{Offset, TopicPartitionList};
 
 use super::client::{self, CALL_TIMEOUT};
@@ -36,7 +37,7 @@ pub fn messages(config: &KafkaConfig, topic: &str, count: usize) -> anyhow::Resu
     let metadata = consumer
         .fetch_metadata(Some(topic), CALL_TIMEOUT)
         .with_context(|| format!("no answer about the topic {topic}"))?;
-    let partitions = metadata.topics().iter().flat_map(|topic| topic.partitions());
+    let partitions = metadata.topics().iter().flat_map(MetadataTopic::partitions);
     let mut assignment = TopicPartitionList::new();
     let mut waiting = 0;
     for partition in partitions {

@@ -302,10 +302,10 @@ impl<'de> Visitor<'de> for FieldsSeed<'_> {
                 "charset" => fields.charset = string("charset", &mut map)?,
                 "content_type" => fields.content_type = string("content_type", &mut map)?,
                 "text" => {
-                    fields.offer(string("text", &mut map)?.map(|text| GivenBody { form: Form::Text, text }))
+                    fields.offer(string("text", &mut map)?.map(|text| GivenBody { form: Form::Text, text }));
                 }
                 "html" => {
-                    fields.offer(string("html", &mut map)?.map(|text| GivenBody { form: Form::Html, text }))
+                    fields.offer(string("html", &mut map)?.map(|text| GivenBody { form: Form::Html, text }));
                 }
                 "html_b64" => fields
                     .offer(string("html_b64", &mut map)?.map(|text| GivenBody { form: Form::Base64, text })),

@@ -191,9 +191,8 @@ impl Picking<'_, '_> {
         if let Some(skip) = self.mapping.filter.of_page(status, content_type.as_deref()) {
             return Ok(Taken::Skipped(skip));
         }
-        let status = match status.map(u32::try_from).transpose() {
-            Ok(status) => status,
-            Err(_) => return Err(self.wrong(Field::Status, "a number that is no status", "one from 0 on")),
+        let Ok(status) = status.map(u32::try_from).transpose() else {
+            return Err(self.wrong(Field::Status, "a number that is no status", "one from 0 on"));
         };
         let url = self.url(given_url)?;
         let id = self.pick(Field::Id, "a string or a number", &mut |value| value::scalar(value))?;
@@ -288,7 +287,7 @@ impl Picking<'_, '_> {
         (time, given && time.is_none())
     }
 
-    fn body(&mut self, taken_out: Option<TakenOut>) -> Result<Body, PageError> {
+    fn body(&mut self, mut taken_out: Option<TakenOut>) -> Result<Body, PageError> {
         if let Some(bytes) = self.message.cut_from {
             return Ok(Body::TooLarge(bytes));
         }
@@ -297,13 +296,13 @@ impl Picking<'_, '_> {
         let mapping = self.mapping;
         for (field, _) in &mapping.sources {
             let Field::Body(form) = *field else { continue };
-            if let Some(taken_out) = &taken_out
-                && self.reads(*field, frontera::BODY)
+            if self.reads(*field, frontera::BODY)
+                && let Some(taken_out) = taken_out.take()
             {
                 let body = match taken_out {
-                    TakenOut::Bytes(bytes) => Ok(GivenBody::bytes(bytes.clone(), page_bytes_max)),
+                    TakenOut::Bytes(bytes) => Ok(GivenBody::bytes(bytes, page_bytes_max)),
                     TakenOut::Base64(text) => {
-                        GivenBody { form: Form::Base64, text: text.clone() }.into_body(page_bytes_max)
+                        GivenBody { form: Form::Base64, text }.into_body(page_bytes_max)
                     }
                 };
                 return body.map_err(|error| self.about(*field, &error));
