@@ -23,7 +23,7 @@
 //!
 //! `confirm = "none"` is the paper's method. The measurements are in
 //! `docs/adr/0016-contained-passages-and-numbers.md` and
-//! `docs/adr/0019-addresses-and-templates.md`.
+//! `docs/adr/0020-addresses-and-templates.md`.
 //!
 //! Encoding, 134 bytes: see `encoding.rs`.
 //!
