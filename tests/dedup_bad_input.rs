@@ -134,7 +134,7 @@ fn nul_bytes_and_lone_surrogates_are_repaired_and_counted() {
 #[test]
 fn input_whose_body_has_another_name_does_not_pass_for_a_run_that_went_well() {
     let page =
-        |i: usize| json!({ "url": format!("http://a/{i}"), "body": article(1, 20) }).to_string() + "\n";
+        |i: usize| json!({ "url": format!("http://a/{i}"), "inhalt": article(1, 20) }).to_string() + "\n";
     let run = dedup((0..20).map(page).collect::<String>());
     assert_eq!((run.status, run.verdicts().len()), (1, 20));
     assert!(run.stderr.contains("20 of 20 records have no body"), "{}", run.stderr);
@@ -225,7 +225,7 @@ fn a_line_of_200_mb_is_a_verdict_in_little_memory() {
     assert_eq!(verdicts[0]["url"], "http://huge/");
     assert_eq!(verdicts[1]["kind"], "UNIQUE");
     assert_eq!(run.status, 3);
-    assert!(run.stderr.contains("huge.jsonl: line 3: the value: invalid type: sequence"), "{}", run.stderr);
+    assert!(run.stderr.contains("huge.jsonl: line 3: broken JSON"), "{}", run.stderr);
     assert!(run.stderr.contains("huge.jsonl: line 4: broken JSON"), "{}", run.stderr);
 }
 
