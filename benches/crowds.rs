@@ -1,5 +1,6 @@
-//! Look-ups where very many centroids stand under one key: pages a CPU second, and the most memory that was in use
-//! beyond the table. Run it with `cargo bench --bench crowds`; a number behind `--` multiplies all sizes.
+//! Look-ups where very many centroids stand under one key: pages a CPU
+//! second, and the most memory that was in use beyond the table. Run it with
+//! `cargo bench --bench crowds`; a number behind `--` multiplies all sizes.
 
 use std::sync::Arc;
 

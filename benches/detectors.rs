@@ -1,7 +1,6 @@
-//! Microseconds that each detector takes for the fingerprint of a page of 6 KB, after segmentation, to compare two,
-//! and for other lengths.
-//! Documents are pieces of the labelled Chinese streams in `LEITONG_DATA`. Run it with
-//! `cargo bench --bench detectors`.
+//! Microseconds that each detector takes for the fingerprint of a page of 6 KB, after
+//! segmentation, to compare two, and for other lengths. Documents are pieces of the
+//! labelled Chinese streams in `LEITONG_DATA`. Run it with `cargo bench --bench detectors`.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -61,7 +60,8 @@ fn main() {
     by_length(&detectors, &config, &resources, |bytes| self::texts(&data, &segmenter, bytes));
 }
 
-/// Time against length (paper 000), also with every node of a network tried in place of the hubs alone.
+/// Time against length (paper 000), also with every node of
+/// a network tried in place of the hubs alone.
 fn by_length(
     detectors: &[(String, Box<dyn Detector>)],
     config: &Config,

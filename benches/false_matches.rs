@@ -24,7 +24,8 @@ const STREAMS: [&str; 3] = ["neardup_zh_lctt", "neardup_zh_xitu", "neardup_zh_fu
 const PIECE_CHARS: [usize; 2] = [250, 100];
 /// Letters in a row that two unrelated texts do not have in common.
 const PASSAGE_CHARS: usize = 20;
-/// Pairs that are looked at, all distances, to see how the two fingerprints of unrelated texts agree.
+/// Pairs that are looked at, all distances, to see how the
+/// two fingerprints of unrelated texts agree.
 const SAMPLED_PAIRS: u64 = 200_000_000;
 
 struct Piece {
@@ -76,9 +77,9 @@ fn extrapolate(rate: f64) {
     }
 }
 
-/// The error as a sum of products: how often the SimHashes of unrelated texts are *d* apart, times how often
-/// their sketches agree in as many values as are needed at *d*. Both are sampled; the tail of the second, which no
-/// sample reaches, goes on falling as it fell last.
+/// The error as a sum of products: how often the SimHashes of unrelated texts are *d* apart,
+/// times how often their sketches agree in as many values as are needed at *d*. Both are
+/// sampled; the tail of the second, which no sample reaches, goes on falling as it fell last.
 fn model(pieces: &[Piece], detector: &dyn Detector, max_distance: usize) {
     let mut distances = [0_u64; 65];
     let mut matches = [0_u64; 65];

@@ -1,7 +1,8 @@
-//! What presets cost: reading a page from a crawler's message, beside reading it from Leitong's own JSON, as a share of
-//! all that is done to the page. Smallest of many rounds, taken in turn.
+//! What presets cost: reading a page from a crawler's message, beside reading it from Leitong's
+//! own JSON, as a share of all that is done to the page. Smallest of many rounds, taken in turn.
 //!
-//! `cargo bench --bench presets -- pages.jsonl.gz`; the pages need `html`. Without a file: the sample pages.
+//! `cargo bench --bench presets -- pages.jsonl.gz`; the
+//! pages need `html`. Without a file: the sample pages.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

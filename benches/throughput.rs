@@ -1,10 +1,11 @@
-//! Text-only throughput on one core: documents of 6 KB a second with a million centroids in the table, and where the time
-//! goes. Part of `make bench`.
+//! Text-only throughput on one core: documents of 6 KB a second with a million
+//! centroids in the table, and where the time goes. Part of `make bench`.
 //!
-//! Documents are cut from the labelled Chinese streams in `LEITONG_DATA`. Each round takes all documents through
-//! jieba-rs, then through all stages one by one, then from line to verdict in one go: each in a loop of its own, so that no
-//! loop finds in the caches what another has just brought there. Of each document and stage the fastest round counts, so
-//! that a noisy machine disturbs little.
+//! Documents are cut from the labelled Chinese streams in `LEITONG_DATA`. Each round takes all
+//! documents through jieba-rs, then through all stages one by one, then from line to verdict in one
+//! go: each in a loop of its own, so that no loop finds in the caches what another has just brought
+//! there. Of each document and stage the fastest round counts, so that a noisy machine disturbs
+//! little.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};

@@ -1,8 +1,8 @@
 //! Prints the features of all blocks of pages, for `tools/extraction/train.py`.
 //!
-//! usage: `cargo run --release --example extraction_facts < pages.jsonl > features.jsonl`
-//! The first line holds the names of the features; then one object a page: id, text, features, ancestor_ranges, section and similar of each
-//! block. Pages have `html` or `html_b64`.
+//! usage: `cargo run --release --example extraction_facts < pages.jsonl > features.jsonl` The
+//! first line holds the names of the features; then one object a page: id, text, features,
+//! ancestor_ranges, section and similar of each block. Pages have `html` or `html_b64`.
 
 use std::io::{BufRead, BufWriter, Write};
 

@@ -1,7 +1,9 @@
-//! The whole flow in one value, for programs that embed Leitong: pages in, verdicts out, one at a time.
+//! The whole flow in one value, for programs that embed
+//! Leitong: pages in, verdicts out, one at a time.
 //!
-//! In: a [`Page`]. Out: its [`Verdict`], the same as `leitong dedup` gives for the same pages in the same order. Cost: that of
-//! the text, some 0.2 ms a page of 5 KB, on the calling thread; `leitong dedup` and the worker spread it over all cores.
+//! In: a [`Page`]. Out: its [`Verdict`], the same as `leitong dedup` gives for the
+//! same pages in the same order. Cost: that of the text, some 0.2 ms a page of 5 KB,
+//! on the calling thread; `leitong dedup` and the worker spread it over all cores.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -61,7 +63,8 @@ impl Deduplicator {
         })
     }
 
-    /// The verdict on `page`. A page that no cluster is near to founds one, and later pages are compared with it.
+    /// The verdict on `page`. A page that no cluster is near
+    /// to founds one, and later pages are compared with it.
     pub fn decide(&mut self, page: Page) -> Verdict {
         self.pages += 1;
         let place = Place::Line { input: "-".into(), line: self.pages };
@@ -94,8 +97,8 @@ impl Deduplicator {
     }
 }
 
-/// A folder that keeps the table of a [`Deduplicator`] from one run to the next. It is locked for as long as this value lives;
-/// `leitong dedup --table` reads and writes the same.
+/// A folder that keeps the table of a [`Deduplicator`] from one run to the next. It is locked
+/// for as long as this value lives; `leitong dedup --table` reads and writes the same.
 ///
 /// ```
 /// use leitong::{Config, Deduplicator, Kind, Page, Table};

@@ -1,12 +1,14 @@
 //! Hash tables whose keys come from pages.
 //!
-//! The hashes of terms, paragraphs and blocks are published and fixed permanently, since fingerprints are made of
-//! them. So whoever writes a page could choose its words such that all fall into one slot of a table that takes a hash
-//! for a place: 130,000 of them once took three minutes. Hence a key's place is its hash mixed with a [`Seed`] that
-//! is drawn once per process and that no page can know.
+//! The hashes of terms, paragraphs and blocks are published and fixed permanently, since
+//! fingerprints are made of them. So whoever writes a page could choose its words such that all
+//! fall into one slot of a table that takes a hash for a place: 130,000 of them once took three
+//! minutes. Hence a key's place is its hash mixed with a [`Seed`] that is drawn once per process
+//! and that no page can know.
 //!
-//! Invariant: nothing but time depends on the seed. Tables are asked by key; who wants all entries sorts them or keeps
-//! them in order of first occurrence, and never sees the order of the table. Cost: two multiplications per look-up.
+//! Invariant: nothing but time depends on the seed. Tables are asked by key; who
+//! wants all entries sorts them or keeps them in order of first occurrence, and
+//! never sees the order of the table. Cost: two multiplications per look-up.
 
 use std::collections::hash_map::RandomState;
 use std::collections::{HashMap, HashSet};
@@ -35,9 +37,10 @@ impl Seed {
     /// A number that is as good a place for `hash` as any other, and different in each process.
     #[inline]
     pub(crate) fn place(self, hash: u64) -> u64 {
-        // Both halves of the product count: of the lower one alone, the last bits would depend on few bits of the
-        // hash, and hashes that differ in their first bits only would fall into one slot under every seed. After one
-        // round, evenly spaced hashes still crowd under one seed in two hundred; after two under none of a thousand.
+        // Both halves of the product count: of the lower one alone, the last bits would depend on
+        // few bits of the hash, and hashes that differ in their first bits only would fall into one
+        // slot under every seed. After one round, evenly spaced hashes still crowd under one seed
+        // in two hundred; after two under none of a thousand.
         let round = |hash: u64, number: usize| {
             let product = u128::from(hash ^ self.masks[number]) * u128::from(self.factors[number]);
             product as u64 ^ (product >> 64) as u64
@@ -106,8 +109,8 @@ pub(crate) fn longest_row(taken: impl Iterator<Item = bool>) -> usize {
 mod tests {
     use super::*;
 
-    /// Keys that are alike in their last or first bits, or evenly spaced, spread over a table as random ones do, whatever
-    /// the seed.
+    /// Keys that are alike in their last or first bits, or evenly
+    /// spaced, spread over a table as random ones do, whatever the seed.
     #[test]
     fn crafted_keys_spread() {
         let shapes: [fn(u64) -> u64; 5] =
@@ -123,7 +126,8 @@ mod tests {
                     let slot = (seed.place(key(n)) & 0x3fff) as usize;
                     collisions += usize::from(std::mem::replace(&mut taken[slot], true));
                 }
-                // Of random keys at a quarter's load, one in nine meets another: 472, give or take 22.
+                // Of random keys at a quarter's load, one in
+                // nine meets another: 472, give or take 22.
                 assert!(collisions < 700, "{seed:?}, shape {shape}: {collisions} collisions");
             }
         }

@@ -2,7 +2,8 @@
 //!
 //! # To embed it
 //!
-//! A [`Deduplicator`] takes [`Page`]s and gives [`Verdict`]s; a [`Table`] keeps what it knows on disk:
+//! A [`Deduplicator`] takes [`Page`]s and gives
+//! [`Verdict`]s; a [`Table`] keeps what it knows on disk:
 //!
 //! ```
 //! use leitong::{Config, Deduplicator, Page};
@@ -13,16 +14,19 @@
 //! # Ok::<(), leitong::ConfigError>(())
 //! ```
 //!
-//! Its steps can be had one by one: an [`Extractor`] finds the main text of HTML ([`Document`]), a [`Segmenter`] cuts it into
-//! [`Terms`], and a [`Detector`] makes fingerprints of these and compares them ([`detector`] gives one by name). All settings
-//! are in [`Config`]; `leitong config example` prints them. `examples/embed.rs` is a whole program.
+//! Its steps can be had one by one: an [`Extractor`] finds the main text of HTML ([`Document`]), a
+//! [`Segmenter`] cuts it into [`Terms`], and a [`Detector`] makes fingerprints of these and
+//! compares them ([`detector`] gives one by name). All settings are in [`Config`];
+//! `leitong config example` prints them. `examples/embed.rs` is a whole program.
 //!
-//! Everything that these pages do not show is public for the program's own tests alone, and may change with any version.
+//! Everything that these pages do not show is public for the
+//! program's own tests alone, and may change with any version.
 //!
 //! # The house
 //!
-//! The modules stand in the order in which they build on one another, which is that of the flow: each uses those above it
-//! and none below (`tests/rooms.rs` holds them to it). `ARCHITECTURE.md` draws the flow.
+//! The modules stand in the order in which they build on one another,
+//! which is that of the flow: each uses those above it and none below
+//! (`tests/rooms.rs` holds them to it). `ARCHITECTURE.md` draws the flow.
 
 // What all others stand on.
 mod hashed;

@@ -1,4 +1,5 @@
-//! Numbers in as few bytes as they need: 7 bits a byte, the lowest first; the upper bit says that more follow.
+//! Numbers in as few bytes as they need: 7 bits a byte, the
+//! lowest first; the upper bit says that more follow.
 
 /// Appends a number.
 pub(crate) fn push_varint(value: impl Into<u64>, bytes: &mut Vec<u8>) {

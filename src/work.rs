@@ -1,10 +1,12 @@
 //! Counted work: what one page may cost, whatever it holds.
 //!
-//! Each stage counts what it is about to do in steps, before it does it, and a page that would need more than its budget
-//! is given up. A step is about a nanosecond of a core of 2022, so that weights can be measured; but steps are counted,
-//! never timed: the same page is given up on every machine, or on none.
+//! Each stage counts what it is about to do in steps, before it does it, and a page that would need
+//! more than its budget is given up. A step is about a nanosecond of a core of 2022, so that
+//! weights can be measured; but steps are counted, never timed: the same page is given up on every
+//! machine, or on none.
 //!
-//! The weights in the stages were measured on the slowest input of each kind that was found (`tests/hostile_pages.rs`).
+//! The weights in the stages were measured on the slowest input
+//! of each kind that was found (`tests/hostile_pages.rs`).
 
 use thiserror::Error;
 

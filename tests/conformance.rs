@@ -1,5 +1,5 @@
-//! What every detector of the table promises, whatever it looks at. A new detector is held to all of this by
-//! being entered in `DETECTORS`.
+//! What every detector of the table promises, whatever it looks at. A
+//! new detector is held to all of this by being entered in `DETECTORS`.
 
 use std::sync::LazyLock;
 

@@ -1,11 +1,13 @@
-//! Whatever comes in ends as one verdict or one dead letter, with where and why; nothing stops the run.
+//! Whatever comes in ends as one verdict or one dead
+//! letter, with where and why; nothing stops the run.
 
 mod common;
 
 use common::{article, dedup, gzip, leitong, page, run, run_with_input, write};
 use serde_json::{Value, json};
 
-/// The only outcome of one line of input, amid two good pages: a verdict's reason or a dead letter's cause.
+/// The only outcome of one line of input, amid two good
+/// pages: a verdict's reason or a dead letter's cause.
 fn outcome(line: &str) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let dead_letters = folder.path().join("dead.jsonl");
@@ -215,7 +217,8 @@ fn a_line_of_200_mb_is_a_verdict_in_little_memory() {
         }
     }
     let mut command = std::process::Command::new("bash");
-    // The program with its dictionaries takes less than 400 MB of address space; 600 have no room for such a line and its copies.
+    // The program with its dictionaries takes less than 400 MB of
+    // address space; 600 have no room for such a line and its copies.
     let program = leitong().get_program().to_owned();
     command.args(["-c", "ulimit -v 600000; exec \"$0\" dedup --threads 1 \"$1\""]).arg(program).arg(&path);
     let run = common::Run::of(command.output().expect("bash is there"));
@@ -294,7 +297,8 @@ fn broken_warc_records_cost_only_themselves() {
     }
 }
 
-/// A record that is no page, with too great a length, swallowed the rest of the file, and the exit status was 0.
+/// A record that is no page, with too great a length,
+/// swallowed the rest of the file, and the exit status was 0.
 #[test]
 fn a_warc_record_that_claims_too_much_is_told_and_costs_only_itself() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,5 @@
-//! `eval`, `tune`, `idf build` and `boilerplate build` as users run them, over a small stream made here.
+//! `eval`, `tune`, `idf build` and `boilerplate build` as
+//! users run them, over a small stream made here.
 
 mod common;
 
@@ -251,7 +252,8 @@ fn tune_asks_and_keeps_the_answers() {
     let asked = run_with_input(arguments, "y\nmaybe\nyes\nn\nq\n");
     assert_eq!(asked.status, 0, "{}", asked.stderr);
     assert!(asked.stderr.contains("1 of 4: one text?"), "{}", asked.stderr);
-    // Two beginnings that are the same say nothing: what only one of the two has is what there is to judge.
+    // Two beginnings that are the same say nothing: what
+    // only one of the two has is what there is to judge.
     for shown in ["only in ", "of the words are in both"] {
         assert!(asked.stderr.contains(shown), "{shown} is not in\n{}", asked.stderr);
     }

@@ -1,5 +1,6 @@
-//! Extraction of pages of many kinds and languages, none of which the weights were learned from: what must stay,
-//! what must go, what sort of page it is. Each file of `tests/data/kinds` ends with a comment that says so.
+//! Extraction of pages of many kinds and languages, none of which the weights
+//! were learned from: what must stay, what must go, what sort of page it is.
+//! Each file of `tests/data/kinds` ends with a comment that says so.
 
 use leitong::extract::{Document, ExtractConfig, PageKind, extract};
 

@@ -1,4 +1,5 @@
-//! Extraction of small hand-written pages: what must stay, what must go, and what no markup may break.
+//! Extraction of small hand-written pages: what must stay,
+//! what must go, and what no markup may break.
 
 use leitong::extract::{Document, ExtractConfig, ExtractError, ParagraphKind, extract};
 
@@ -144,7 +145,8 @@ fn broken_markup_is_read_to_its_end() {
     }
 }
 
-/// Every kind of markup that could make a search start over for each tag, at 400 KB: linear or hopeless.
+/// Every kind of markup that could make a search start over
+/// for each tag, at 400 KB: linear or hopeless.
 #[test]
 fn floods_are_read_in_linear_time() {
     let count = 40_000;

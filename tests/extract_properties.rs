@@ -1,5 +1,5 @@
-//! Properties of extraction and decoding over mutated markup, on the stable toolchain: no panic, the same result
-//! twice, nothing invented. Seeds are the pages of `tests/data/markup`.
+//! Properties of extraction and decoding over mutated markup, on the stable toolchain: no
+//! panic, the same result twice, nothing invented. Seeds are the pages of `tests/data/markup`.
 
 use leitong::decode::decode;
 use leitong::extract::{ExtractConfig, Extractor, extract};

@@ -1,8 +1,9 @@
-//! Fingerprints are fixed: the same text has the same fingerprint in debug and release builds, on every machine
-//! and in every release of one format version. `make test` runs this file in both builds.
+//! Fingerprints are fixed: the same text has the same fingerprint in
+//! debug and release builds, on every machine and in every release
+//! of one format version. `make test` runs this file in both builds.
 //!
-//! If a change is meant to alter fingerprints, raise the VERSION of the stage that changed, then write the file
-//! anew: `LEITONG_GOLDEN=write cargo test --test golden`.
+//! If a change is meant to alter fingerprints, raise the VERSION of the stage that
+//! changed, then write the file anew: `LEITONG_GOLDEN=write cargo test --test golden`.
 
 use std::fmt::Write as _;
 use std::path::Path;

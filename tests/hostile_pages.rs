@@ -1,8 +1,9 @@
-//! Pages that were made to cost much: none may need more work than `page.work_max`, and each costs about twice as much when
-//! it is twice as long. Each is generated, so no file of it exists.
+//! Pages that were made to cost much: none may need more work than `page.work_max`, and each costs
+//! about twice as much when it is twice as long. Each is generated, so no file of it exists.
 //!
-//! Work is counted, not timed. What is done without being counted shows in the one bound of time that there is, which is
-//! so generous that only a cost that grows faster than the page breaks it: most of these pages took minutes once.
+//! Work is counted, not timed. What is done without being counted shows in the
+//! one bound of time that there is, which is so generous that only a cost that
+//! grows faster than the page breaks it: most of these pages took minutes once.
 
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
@@ -16,7 +17,8 @@ use leitong::record::{LogRecord, Outcome, Place};
 
 /// Bytes of the smaller page of each kind; the larger has twice as many.
 const BYTES: usize = 128 << 10;
-/// Steps of work for a byte: most pages have some hundred, U+FDFA, which becomes eleven times as long, has 1,560.
+/// Steps of work for a byte: most pages have some hundred,
+/// U+FDFA, which becomes eleven times as long, has 1,560.
 const STEPS_MAX: u64 = 2_000;
 /// For each page of each size: in a debug build the slowest takes two seconds.
 const TIME_MAX: Duration = Duration::from_secs(120);
@@ -189,7 +191,8 @@ fn long_titles_over_many_blocks() {
     ]);
 }
 
-/// For each `<` of an article's text in linked data, the rest of the text was searched for its end: 50 s a megabyte.
+/// For each `<` of an article's text in linked data, the rest
+/// of the text was searched for its end: 50 s a megabyte.
 #[test]
 fn linked_data_full_of_angles() {
     const START: &str = r#"<script type="application/ld+json">{"@type": "Article", "articleBody": ""#;
@@ -226,8 +229,9 @@ fn bytes_of_no_charset() {
     ]);
 }
 
-/// 130,000 words whose hashes fell into one slot of an unseeded table took three minutes. Words with such hashes can only be
-/// found by search, so a few are: the table's own test takes hashes that were made.
+/// 130,000 words whose hashes fell into one slot of an unseeded table took
+/// three minutes. Words with such hashes can only be found by search, so a
+/// few are: the table's own test takes hashes that were made.
 #[test]
 fn words_whose_hashes_end_alike() {
     let mut words = String::new();

@@ -1,9 +1,10 @@
-//! What crawlers write, and what is made of it: a file of sample messages a preset, with traps (wrong types, missing
-//! fields, Base64 in lines, charsets, failures), and beside it the outcome of each.
+//! What crawlers write, and what is made of it: a file of sample
+//! messages a preset, with traps (wrong types, missing fields, Base64
+//! in lines, charsets, failures), and beside it the outcome of each.
 //!
-//! `tests/data/presets/NAME.jsonl` holds messages as they are; where a key, headers or bytes matter, each line says
-//! them (`key`, `headers`, and `json`, `value` or `value_b64`). After a change that is meant:
-//! `LEITONG_GOLDEN=write cargo test --test presets`, and read the difference.
+//! `tests/data/presets/NAME.jsonl` holds messages as they are; where a key, headers or bytes
+//! matter, each line says them (`key`, `headers`, and `json`, `value` or `value_b64`). After a
+//! change that is meant: `LEITONG_GOLDEN=write cargo test --test presets`, and read the difference.
 
 mod common;
 
@@ -193,7 +194,8 @@ fn a_run_with_a_preset_gives_verdicts_and_counts_the_rest() {
     assert!(found.stderr.contains("1  messages that stand for a failure, skipped"), "{}", found.stderr);
 }
 
-/// Scrapy Cluster's messages became `UNDECIDABLE EMPTY` without a word, twenty thousand of Nutch's as many lines.
+/// Scrapy Cluster's messages became `UNDECIDABLE EMPTY`
+/// without a word, twenty thousand of Nutch's as many lines.
 #[test]
 fn messages_of_a_crawler_without_its_preset_are_recognised() {
     let lines = |preset: &str, times: usize| {

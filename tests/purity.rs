@@ -1,5 +1,5 @@
-//! Text and clustering code is pure: no clock, no input or output, no locks, no async. Kafka and tokio stay at the
-//! edges. This test reads the sources, so that nobody has to remember it.
+//! Text and clustering code is pure: no clock, no input or output, no locks, no async. Kafka
+//! and tokio stay at the edges. This test reads the sources, so that nobody has to remember it.
 
 #[path = "common/sources.rs"]
 mod sources;

@@ -1,5 +1,6 @@
-//! The modules of `src` build on one another in the order of `lib.rs`: no module uses one that stands below it, so a
-//! page's way through the code never climbs. This test reads the sources, so that nobody has to remember it.
+//! The modules of `src` build on one another in the order of `lib.rs`: no
+//! module uses one that stands below it, so a page's way through the code never
+//! climbs. This test reads the sources, so that nobody has to remember it.
 
 #[path = "common/sources.rs"]
 mod sources;

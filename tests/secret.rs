@@ -1,4 +1,5 @@
-//! Fingerprints that a secret keys: whoever lacks it can't make one page the near-duplicate of another.
+//! Fingerprints that a secret keys: whoever lacks it can't
+//! make one page the near-duplicate of another.
 
 mod common;
 
@@ -37,8 +38,9 @@ fn word(number: u64) -> String {
     (0..8).map(|at| char::from(b'a' + (x >> (8 * at) & 255) as u8 % 26)).collect()
 }
 
-/// A text of 200 words whose SimHash is that of another text it shares no word with: of twenty thousand made-up words those whose
-/// hashes agree with it most. It takes a moment, and nothing but the public hash.
+/// A text of 200 words whose SimHash is that of another text it shares no
+/// word with: of twenty thousand made-up words those whose hashes agree
+/// with it most. It takes a moment, and nothing but the public hash.
 #[test]
 fn a_collision_made_without_the_secret_is_none_with_it() {
     let segmenter = segmenter();
@@ -102,7 +104,8 @@ fn near_pages_stay_near_with_a_secret() {
                 assert!(compared(&**detector, &page).near, "{name}, text {seed}: a page is near itself");
             }
         }
-        // Detectors that sample a text by its hashes may take another sample: of a copy at their threshold either may err.
+        // Detectors that sample a text by its hashes may take another
+        // sample: of a copy at their threshold either may err.
         assert!(
             near[0].abs_diff(near[1]) <= 2 && far[0].abs_diff(far[1]) <= 2,
             "{name}: {near:?} of 6 copies near, {far:?} of 6 others far, without and with a secret"

@@ -1,5 +1,6 @@
-//! Standard output and standard error as they may be: closed, full, a terminal. Verdicts never depend on who reads
-//! the messages, and nothing that a page or a file name holds steers a terminal.
+//! Standard output and standard error as they may be: closed, full,
+//! a terminal. Verdicts never depend on who reads the messages, and
+//! nothing that a page or a file name holds steers a terminal.
 
 mod common;
 
@@ -37,8 +38,8 @@ fn with_stdout(stdout: impl Into<Stdio>, arguments: &[&str]) -> Run {
     Run::of(output(leitong().args(arguments).stdout(stdout).stderr(Stdio::piped())))
 }
 
-/// A dead letter, progress and the summary went to standard error by `eprintln!`, which panics where that cannot be
-/// written: exit status 101, no verdicts, no table.
+/// A dead letter, progress and the summary went to standard error by `eprintln!`,
+/// which panics where that cannot be written: exit status 101, no verdicts, no table.
 #[test]
 fn dedup_needs_no_standard_error() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -137,7 +138,8 @@ fn a_reader_may_go_away_amid_the_run() {
     );
 }
 
-/// No character that a terminal obeys; line ends and the escapes of our own colours are taken out before.
+/// No character that a terminal obeys; line ends and the
+/// escapes of our own colours are taken out before.
 #[track_caller]
 fn assert_harmless(what: &str, text: &str) {
     let obeyed = |c: char| c != '\n' && (c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c));

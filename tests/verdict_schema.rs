@@ -1,5 +1,5 @@
-//! The documents that consumers go by, `docs/verdict.schema.json` and `docs/asyncapi.yaml`, against what the program
-//! writes.
+//! The documents that consumers go by, `docs/verdict.schema.json`
+//! and `docs/asyncapi.yaml`, against what the program writes.
 
 mod common;
 

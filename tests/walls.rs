@@ -1,7 +1,9 @@
-//! Walls: pages that show a reason in place of content are told, and pages that only speak of such things are not.
+//! Walls: pages that show a reason in place of content are
+//! told, and pages that only speak of such things are not.
 //!
-//! The pages stand in `tests/data/walls`, all written for this: `learned_from.txt` was in sight while the rules were written,
-//! `held_back.txt` was not, `content.txt` holds short texts that must stay content.
+//! The pages stand in `tests/data/walls`, all written for this:
+//! `learned_from.txt` was in sight while the rules were written, `held_back.txt`
+//! was not, `content.txt` holds short texts that must stay content.
 
 mod common;
 
@@ -73,7 +75,8 @@ fn a_page_with_a_text_is_no_wall() {
     }
 }
 
-/// Phrases are compared with one another, so that a page of nothing else would take minutes if all of it were read.
+/// Phrases are compared with one another, so that a page of
+/// nothing else would take minutes if all of it were read.
 #[test]
 fn endless_repetitions_take_no_time() {
     let mut extractor = Extractor::new(&ExtractConfig::default());

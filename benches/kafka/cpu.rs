@@ -31,7 +31,8 @@ fn heavy_pages(count: usize, bytes: usize) -> Vec<Row> {
 /// Makes a process of this program the bare consumer: "SERVERS TOPIC PAGES".
 pub(crate) const FLOOR: &str = "LEITONG_BENCH_FLOOR";
 
-/// A client as the worker's, which throws all pages away: what no program can go below with this client.
+/// A client as the worker's, which throws all pages away:
+/// what no program can go below with this client.
 pub(crate) fn read_and_throw_away(what: &str) {
     let what: Vec<&str> = what.split(' ').collect();
     let [servers, topic, pages] = what[..] else { panic!("{FLOOR}: {what:?}") };
@@ -57,8 +58,8 @@ fn floor(installation: &Installation, pages: usize) -> f64 {
     cpu_seconds("self") - before
 }
 
-/// What reading from and writing to topics costs beside the work on the pages: `run` against `dedup`, and what a
-/// bare consumer of the same pages takes.
+/// What reading from and writing to topics costs beside the work on the pages:
+/// `run` against `dedup`, and what a bare consumer of the same pages takes.
 pub(crate) fn cpu() {
     cpu_of("as they are written", false);
     cpu_of("of a backlog", true);

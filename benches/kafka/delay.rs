@@ -12,7 +12,8 @@ use crate::broker::worker::Installation;
 use crate::broker::{bootstrap, pause, topics};
 use crate::{articles, wait_for_metric};
 
-/// From a page written to its verdict readable, at half of what the worker can do, with default settings.
+/// From a page written to its verdict readable, at half of
+/// what the worker can do, with default settings.
 pub(crate) fn delay() {
     let rows = articles(20_000, 3);
     let installation = Installation::new(&bootstrap(), "delay-full", "");

@@ -29,7 +29,8 @@ fn crawler(installation: &Installation, stop: &Arc<AtomicBool>) -> std::thread::
     })
 }
 
-/// How long verdicts stay away when an owner is killed, and when a fingerprint worker is; default settings.
+/// How long verdicts stay away when an owner is killed, and
+/// when a fingerprint worker is; default settings.
 pub(crate) fn failover() {
     let (mut owners_away, mut own_away, mut others_away) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..3 {
@@ -90,8 +91,9 @@ pub(crate) fn failover() {
     );
 }
 
-/// How long verdicts stay away when the owner of a million centroids is killed: by default, with snapshots, and with a
-/// standby; and whether snapshots hold verdicts up. Default settings otherwise.
+/// How long verdicts stay away when the owner of a million centroids
+/// is killed: by default, with snapshots, and with a standby; and
+/// whether snapshots hold verdicts up. Default settings otherwise.
 pub(crate) fn takeover() {
     for (name, more) in [
         ("default", ""),

@@ -1,7 +1,8 @@
-//! How long verdicts stay away when one of three brokers is lost, or an instance: settings of brokers and workers as
-//! shipped.
+//! How long verdicts stay away when one of three brokers is lost,
+//! or an instance: settings of brokers and workers as shipped.
 //!
-//! `LEITONG_BENCH_PROPERTIES` adds properties of librdkafka, `name=value,name=value`, to compare settings.
+//! `LEITONG_BENCH_PROPERTIES` adds properties of librdkafka,
+//! `name=value,name=value`, to compare settings.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,6 @@
 //! The figures of docs/kafka.md, over a real broker: `make bench-kafka`, or
-//! `cargo bench --bench kafka -- cpu delay owner restore failover losses takeover scaling` for some of them.
+//! `cargo bench --bench kafka -- cpu delay owner restore failover losses takeover scaling`
+//! for some of them.
 //!
 //! The broker runs on the same machine, and takes its share of the cores.
 
@@ -50,7 +51,8 @@ fn main() {
 fn cpu_seconds(process: &str) -> f64 {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    // User and system time, in ticks of 10 ms; of this process those of the children that have ended.
+    // User and system time, in ticks of 10 ms; of this
+    // process those of the children that have ended.
     let at = if process == "self" { [13, 14] } else { [11, 12] };
     at.iter().filter_map(|at| fields.get(*at)?.parse::<f64>().ok()).sum::<f64>() / 100.0
 }
@@ -64,8 +66,8 @@ fn wait_for_metric(worker: &Worker, name: &str, value: f64) {
     wait_until(&format!("{name} = {value}"), 600, || worker.metric(name) >= value);
 }
 
-/// Articles of some 6 KB. Names that are drawn at random make them as unlike one another as articles are; the tests' few
-/// words alone would have every look-up find thousands of candidates.
+/// Articles of some 6 KB. Names that are drawn at random make them as unlike one another as
+/// articles are; the tests' few words alone would have every look-up find thousands of candidates.
 fn articles(count: usize, partitions: usize) -> Vec<Row> {
     let text = |i: usize| {
         let mut state = i as u64 + 1;

@@ -25,8 +25,8 @@ fn machine_seconds() -> f64 {
         / 100.0
 }
 
-/// Pages as crawlers bring them, whose text has to be found: some 40 KB, a third of it text. They take so much time that
-/// the broker's share of the cores is small.
+/// Pages as crawlers bring them, whose text has to be found: some 40 KB, a third of
+/// it text. They take so much time that the broker's share of the cores is small.
 fn web_pages(count: usize, partitions: usize) -> Vec<Row> {
     let page = |i: usize| {
         let paragraphs: String = (0..24)

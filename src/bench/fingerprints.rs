@@ -5,7 +5,8 @@ use crate::eval::random::Random;
 use crate::fingerprint::numbers::SLOT_BYTES;
 use crate::fingerprint::sketch::{BANDS, Values};
 
-/// Bands that a page near another does not share with it, and values of the sketch in which they differ.
+/// Bands that a page near another does not share with it,
+/// and values of the sketch in which they differ.
 const BANDS_CHANGED: usize = 8;
 const VALUE_BYTES_CHANGED: usize = 8;
 /// Large enough that no demand on short texts applies.
@@ -26,7 +27,8 @@ impl Fingerprints {
         Self { seed, set: [0.5; 64] }
     }
 
-    /// Every third bit set in 5 to 90 % of them, the others in half: as skewed as pages of one kind are.
+    /// Every third bit set in 5 to 90 % of them, the others
+    /// in half: as skewed as pages of one kind are.
     #[must_use]
     pub fn skewed(seed: u64) -> Self {
         let set = std::array::from_fn(|bit| if bit % 3 == 0 { 0.05 + 0.85 * bit as f64 / 63.0 } else { 0.5 });

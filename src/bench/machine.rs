@@ -7,8 +7,8 @@ use serde::Serialize;
 pub struct Machine {
     /// Cores that this process may use.
     pub cores: usize,
-    /// Bytes of memory that this process may use: the machine's, or its control group's where that has less; none
-    /// where the system does not say.
+    /// Bytes of memory that this process may use: the machine's, or its control
+    /// group's where that has less; none where the system does not say.
     pub memory_bytes: Option<u64>,
 }
 
@@ -24,8 +24,8 @@ impl Machine {
     }
 }
 
-/// Whether less than a tenth is left of the machine's memory, or of what this process may use of it; no where the system
-/// does not say.
+/// Whether less than a tenth is left of the machine's memory, or of
+/// what this process may use of it; no where the system does not say.
 #[must_use]
 pub fn memory_is_short() -> bool {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();

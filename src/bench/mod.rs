@@ -5,7 +5,8 @@
 //! seed, bits ► SimHash fingerprints ► table: look-ups, insertions and bytes at several sizes ┐
 //! the machine's memory ─────────────────────────────────────────────────────────────────────┴► pages it holds
 //! ```
-//! All on one core, so that figures can be multiplied by cores where work is shared out. Medians of many rounds.
+//! All on one core, so that figures can be multiplied by
+//! cores where work is shared out. Medians of many rounds.
 
 pub mod fingerprints;
 pub mod machine;

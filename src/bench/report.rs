@@ -8,7 +8,8 @@ use super::machine::Machine;
 use super::stages::StageFigures;
 use super::table::TableFigures;
 
-/// Share of the memory that centroids may take: the rest is for pages in flight, segmentation, and the system.
+/// Share of the memory that centroids may take: the rest is
+/// for pages in flight, segmentation, and the system.
 const MEMORY_SHARE: f64 = 0.75;
 
 /// All figures.
@@ -27,7 +28,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Puts the parts together; the first row of the greatest size of `table` is the configured look-up.
+    /// Puts the parts together; the first row of the
+    /// greatest size of `table` is the configured look-up.
     #[must_use]
     pub fn new(
         machine: Machine,

@@ -19,7 +19,8 @@ use crate::source::Record;
 use crate::verdict::Conclusion;
 use crate::work::Work;
 
-/// Rounds over all pages; of each page and stage the quickest counts, so that other work on the machine disturbs little.
+/// Rounds over all pages; of each page and stage the quickest
+/// counts, so that other work on the machine disturbs little.
 const ROUNDS: usize = 3;
 
 /// The stages in the order of the flow.
@@ -34,8 +35,9 @@ pub struct StageFigures {
     pub page_bytes: f64,
     /// Their main text in bytes, on average.
     pub text_bytes: f64,
-    /// Microseconds a page by stage: `read` (the record), `extract` (decode the body, find the main text), `digest`,
-    /// `segment`, `fingerprint`, `cluster` (decide), `write` (the verdict as JSON).
+    /// Microseconds a page by stage: `read` (the record), `extract`
+    /// (decode the body, find the main text), `digest`, `segment`,
+    /// `fingerprint`, `cluster` (decide), `write` (the verdict as JSON).
     pub micros: Vec<(&'static str, f64)>,
     /// Their sum.
     pub micros_a_page: f64,

@@ -40,7 +40,8 @@ pub struct TableFigures {
     pub fingerprints: &'static str,
     /// Centroids in the table.
     pub centroids: usize,
-    /// Look-ups a second, half of the queries near a centroid; all near centroids found and compared.
+    /// Look-ups a second, half of the queries near a
+    /// centroid; all near centroids found and compared.
     pub look_ups_per_second: f64,
     /// Queries near a centroid whose centroid was found, of 100.
     pub found_percent: f64,
@@ -79,8 +80,9 @@ pub fn plain_detector(max_distance: u32) -> (String, Arc<dyn Detector>) {
     (format!("distance {max_distance}"), Arc::new(SimHash::new(&config)))
 }
 
-/// Fills a table to each size in turn. `max_distance`: how far near queries are from their centroid at most.
-/// `memory_is_short` is asked now and then; where it says yes, this size and those above are left out.
+/// Fills a table to each size in turn. `max_distance`: how far near
+/// queries are from their centroid at most. `memory_is_short` is asked now
+/// and then; where it says yes, this size and those above are left out.
 pub fn measure(
     (look_up, detector): &(String, Arc<dyn Detector>),
     max_distance: u32,

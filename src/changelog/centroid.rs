@@ -28,8 +28,8 @@ pub(crate) fn to_message(
     }
 }
 
-/// The centroid of a message, or what is wrong with it. Takes its texts out of it, since tables of millions of centroids
-/// are read.
+/// The centroid of a message, or what is wrong with it. Takes its
+/// texts out of it, since tables of millions of centroids are read.
 pub(crate) fn from_message(
     message: &mut proto::Centroid,
     detector: &dyn Detector,

@@ -1,9 +1,10 @@
-//! The changelog of a centroid table: every centroid by its cluster id, tombstones of those let go, and the
-//! position record, which says how far the log is part of it all. Compacted, so it is as long as the table.
+//! The changelog of a centroid table: every centroid by its cluster id,
+//! tombstones of those let go, and the position record, which says how far
+//! the log is part of it all. Compacted, so it is as long as the table.
 //!
-//! In: [`Change`]s and a position, or the records of a topic partition. Out: the records of one transaction, or
-//! a table ([`restore`]). Centroids stand in order of founding, since none is ever written twice; tombstones take
-//! the oldest first. Pure: no broker.
+//! In: [`Change`]s and a position, or the records of a topic partition. Out: the records
+//! of one transaction, or a table ([`restore`]). Centroids stand in order of founding,
+//! since none is ever written twice; tombstones take the oldest first. Pure: no broker.
 
 pub(crate) mod centroid;
 pub mod restore;
@@ -52,8 +53,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// That of a worker with these `settings`: configuration, detector and `fingerprint_hash`. `log_partition` is one, and
-    /// how many there are.
+    /// That of a worker with these `settings`: configuration, detector and
+    /// `fingerprint_hash`. `log_partition` is one, and how many there are.
     #[must_use]
     pub fn of(
         settings: (&Config, &dyn Detector, u64),

@@ -1,7 +1,8 @@
 //! Records of the changelog → the table they describe.
 //!
-//! Invariants: the table is the one whose last transaction was read, or there is an error; nothing is begun
-//! anew where anything was there. Memory: the live centroids, and those whose tombstone is still to come.
+//! Invariants: the table is the one whose last transaction was read, or
+//! there is an error; nothing is begun anew where anything was there.
+//! Memory: the live centroids, and those whose tombstone is still to come.
 
 use std::sync::Arc;
 
@@ -99,7 +100,8 @@ impl Restoration {
         Self { clusterer, detector, position: None, newest: None, log_generation: None }
     }
 
-    /// A table that its owner has given back, with all that it has committed; the records behind that may follow.
+    /// A table that its owner has given back, with all that
+    /// it has committed; the records behind that may follow.
     #[must_use]
     pub fn resume(clusterer: Clusterer, position: proto::Position, detector: Arc<dyn Detector>) -> Self {
         Self {
@@ -193,8 +195,8 @@ impl Restoration {
         self.clusterer.centroid_count()
     }
 
-    /// The table, at the changelog's end; none where the changelog is empty. `accepted` is a cluster hash that
-    /// may replace the one that the table was made with.
+    /// The table, at the changelog's end; none where the changelog is empty. `accepted`
+    /// is a cluster hash that may replace the one that the table was made with.
     ///
     /// # Errors
     /// [`RestoreError`], where the table is not whole or belongs to other settings.
@@ -217,7 +219,8 @@ impl Restoration {
                 format!("{count} centroids where the position record says {}", saved.centroid_count);
             return Err(RestoreError::Damaged(message));
         }
-        // A centroid and a tombstone of a transaction whose position is missing would leave the count as it was.
+        // A centroid and a tombstone of a transaction whose
+        // position is missing would leave the count as it was.
         if let Some(newest) = self.newest.filter(|newest| *newest >= saved.next_log_offset) {
             return Err(RestoreError::Damaged(format!(
                 "centroid {newest} where the position record says that the log was read up to {}",
@@ -241,7 +244,8 @@ impl Restoration {
     }
 }
 
-/// Whether the table of the position record `saved` belongs to `identity`, or to other settings that are `accepted`.
+/// Whether the table of the position record `saved` belongs
+/// to `identity`, or to other settings that are `accepted`.
 ///
 /// # Errors
 /// [`RestoreError`], where it does not.

@@ -32,10 +32,12 @@ pub(super) struct Arguments {
     /// Configuration file [default: the default settings]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Millions of centroids at which the table is measured; 100 need some 20 GB of memory, and are left out where that is short
+    /// Millions of centroids at which the table is measured; 100 need
+    /// some 20 GB of memory, and are left out where that is short
     #[arg(long, value_name = "MILLIONS", value_delimiter = ',', default_values_t = [0.1, 1.0])]
     sizes: Vec<f64>,
-    /// Hamming distances whose plain look-up, the paper's method, is measured beside the configured one
+    /// Hamming distances whose plain look-up, the paper's
+    /// method, is measured beside the configured one
     #[arg(long, value_name = "BITS", value_delimiter = ',', default_values_t = [3])]
     distances: Vec<u32>,
     /// Leave page ids and urls of centroids out, so that more of them fit into memory
@@ -82,7 +84,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The table with the configured look-up and with plain ones, with even and skewed fingerprints and some like the pages'.
+/// The table with the configured look-up and with plain ones,
+/// with even and skewed fingerprints and some like the pages'.
 fn table(arguments: &Arguments, config: &Config, plan: &Plan, hashes: &[u64]) -> Vec<TableFigures> {
     let mut sources =
         vec![("even", Fingerprints::even(plan.seed)), ("skewed", Fingerprints::skewed(plan.seed))];

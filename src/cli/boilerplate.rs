@@ -1,4 +1,5 @@
-//! `leitong boilerplate build`: paragraphs that stand on many pages, for `paragraph.boilerplate_file`.
+//! `leitong boilerplate build`: paragraphs that stand on
+//! many pages, for `paragraph.boilerplate_file`.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -18,7 +19,8 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List the paragraphs that stand on many pages; read the list before you name it in `paragraph.boilerplate_file`
+    /// List the paragraphs that stand on many pages; read the
+    /// list before you name it in `paragraph.boilerplate_file`
     Build {
         #[command(flatten)]
         pages: Counted,

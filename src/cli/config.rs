@@ -57,8 +57,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Refuses what `leitong run` would refuse, if the file is for it: a detector for comparison is right for all other
-/// commands, so with one and without a table `kafka` it is only said that the worker does not take it.
+/// Refuses what `leitong run` would refuse, if the file is for it: a
+/// detector for comparison is right for all other commands, so with one and
+/// without a table `kafka` it is only said that the worker does not take it.
 fn for_the_worker(file: &Path, config: &Config) -> anyhow::Result<bool> {
     let text = std::fs::read_to_string(file)?;
     let mut faults: Vec<String> = client::faults(&config.kafka).iter().map(ToString::to_string).collect();

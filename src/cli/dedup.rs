@@ -51,7 +51,8 @@ pub(super) struct Arguments {
     /// Threads for decoding, extraction, segmentation and fingerprints [default: one a core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Folder of a centroid table: loaded before and saved after, so that daily files are one stream
+    /// Folder of a centroid table: loaded before and saved
+    /// after, so that daily files are one stream
     #[arg(long, value_name = "DIR")]
     table: Option<PathBuf>,
     /// JSON lines or WARC, plain, gzip or zstd; `-` is standard input
@@ -168,7 +169,8 @@ fn remedy(reader: &PageReader) -> String {
     }
 }
 
-/// Whether the input seems to call the body by another name: that must not pass for a run that went well.
+/// Whether the input seems to call the body by another
+/// name: that must not pass for a run that went well.
 fn has_hardly_any_body(counts: &Counts) -> bool {
     counts.without_body() >= WITHOUT_BODY_MIN && counts.without_body() * 2 > counts.records()
 }

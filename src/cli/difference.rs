@@ -1,8 +1,8 @@
 //! What differs between two texts, for people: the passages that only one of them has.
 //!
-//! Text → tokens (words, or single characters where a script has no spaces) → what both have in the same order (Myers) →
-//! changes, joined where next to nothing is between them → passages. White space never counts. Time: length times difference,
-//! of at most [`TOKENS_MAX`] tokens a text.
+//! Text → tokens (words, or single characters where a script has no spaces) → what both have in the
+//! same order (Myers) → changes, joined where next to nothing is between them → passages. White
+//! space never counts. Time: length times difference, of at most [`TOKENS_MAX`] tokens a text.
 
 use std::fmt::Write;
 
@@ -11,7 +11,8 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Columns of a terminal that every line fits.
 pub(super) const COLUMNS: usize = 80;
-/// Tokens of a text that are compared: some thirty pages of a book. Two unlike texts of that length take 0.1 s.
+/// Tokens of a text that are compared: some thirty pages of
+/// a book. Two unlike texts of that length take 0.1 s.
 const TOKENS_MAX: usize = 10_000;
 /// Common tokens between two changes that belong to one passage all the same: a comma, or a word.
 const JOINED_TOKENS: usize = 2;
@@ -160,7 +161,8 @@ pub(super) fn wrap(first: &str, next: &str, text: &str) -> String {
     out
 }
 
-/// A text where a line may break: before spaces, between wide characters, and within words that fit no line.
+/// A text where a line may break: before spaces, between
+/// wide characters, and within words that fit no line.
 fn pieces(text: &str) -> Vec<&str> {
     const LONGEST: usize = 40;
     let mut pieces = Vec::new();

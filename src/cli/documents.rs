@@ -62,7 +62,8 @@ pub(super) fn source(paths: &[PathBuf], config: &Config) -> anyhow::Result<Input
     Ok(Inputs::new(open(paths)?, config.page.clone(), Arc::default()))
 }
 
-/// Calls `take` with id, document and label of each page that has a main text; says how many have none.
+/// Calls `take` with id, document and label of each page
+/// that has a main text; says how many have none.
 pub(super) fn for_each(
     inputs: &[PathBuf],
     config: &Config,

@@ -26,7 +26,8 @@ pub(super) struct Arguments {
     /// A detector that takes part; several times for several [default: all]
     #[arg(long, value_name = "NAME")]
     detector: Vec<String>,
-    /// A configuration file whose detector takes part under the file's name; only the detector's settings count
+    /// A configuration file whose detector takes part under
+    /// the file's name; only the detector's settings count
     #[arg(long, value_name = "FILE")]
     variant: Vec<PathBuf>,
     /// Configuration file for extraction, segmentation, and the detectors named by --detector
@@ -50,14 +51,15 @@ pub(super) struct Arguments {
     /// Unrelated pairs whose distances are looked at
     #[arg(long, default_value_t = 20_000)]
     pairs: usize,
-    /// Synonyms that replace words, the words of each line parted by tabs; not the detector's own list, or the test
-    /// is circular
+    /// Synonyms that replace words, the words of each line parted by
+    /// tabs; not the detector's own list, or the test is circular
     #[arg(long, value_name = "FILE")]
     synonyms: Option<PathBuf>,
     /// Threads [default: one a core]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     threads: usize,
-    /// Pages as for `dedup`; with the fields `cluster` and `label` (new, dup, ambiguous) the verdicts are scored
+    /// Pages as for `dedup`; with the fields `cluster` and
+    /// `label` (new, dup, ambiguous) the verdicts are scored
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
 }

@@ -1,8 +1,9 @@
 //! The command line: arguments, messages and exit statuses. Each command is a file of this folder.
 //!
-//! Exit status: 0 all went well; 1 the run failed; 2 the arguments or the configuration are wrong; 3 (`dedup`)
-//! some records went to the dead letters; 141 whoever read the output is gone, as in `leitong dedup pages.jsonl | head`.
-//! The last is what a shell says of a program that SIGPIPE has ended: nothing is said, nothing is saved.
+//! Exit status: 0 all went well; 1 the run failed; 2 the arguments or the configuration are wrong;
+//! 3 (`dedup`) some records went to the dead letters; 141 whoever read the output is gone, as in
+//! `leitong dedup pages.jsonl | head`. The last is what a shell says of a program that SIGPIPE has
+//! ended: nothing is said, nothing is saved.
 
 mod bench;
 mod boilerplate;
@@ -77,7 +78,8 @@ enum Command {
     Config(config::Arguments),
 }
 
-/// `RUST_LOG` says what is logged: a level, or modules with levels, as in `info,leitong::worker=debug`.
+/// `RUST_LOG` says what is logged: a level, or modules with
+/// levels, as in `info,leitong::worker=debug`.
 fn log_to_standard_error() {
     let wanted = std::env::var("RUST_LOG").unwrap_or_default();
     let default = Targets::new().with_default(LevelFilter::INFO);

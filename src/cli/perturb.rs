@@ -16,8 +16,8 @@ use crate::eval::random::Random;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// A change and how much of it, as in `rewritten=0.05`, `deleted=0.2`, `paragraphs-moved=0.5`, `furniture=4`, `headline`;
-    /// given several times, pages take turns
+    /// A change and how much of it, as in `rewritten=0.05`, `deleted=0.2`,
+    /// `paragraphs-moved=0.5`, `furniture=4`, `headline`; given several times, pages take turns
     #[arg(long, value_name = "CHANGE", required = true)]
     change: Vec<Condition>,
     /// Pages of which a copy is made, drawn by the seed; each has 300 characters of text at least
@@ -40,7 +40,8 @@ pub(super) struct Arguments {
     inputs: Vec<PathBuf>,
 }
 
-/// Writes one page a line: `id`, `of` (the original's id), `change`, `text`, and the labels that `eval` reads.
+/// Writes one page a line: `id`, `of` (the original's id),
+/// `change`, `text`, and the labels that `eval` reads.
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let is_synonyms = |change: &Condition| change.family == Family::Synonyms;
     if arguments.synonyms.is_none() && arguments.change.iter().any(is_synonyms) {

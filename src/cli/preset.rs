@@ -31,7 +31,8 @@ pub(super) struct Arguments {
 enum Action {
     /// Name the presets
     List,
-    /// Look at some messages: name their preset, or guess a mapping, and say what it finds and what it leaves
+    /// Look at some messages: name their preset, or guess a
+    /// mapping, and say what it finds and what it leaves
     Detect {
         /// Configuration file, for the brokers of a topic
         #[arg(long, value_name = "FILE")]

@@ -24,7 +24,8 @@ pub(super) struct Progress {
 const TICK: Duration = Duration::from_millis(100);
 
 impl Progress {
-    /// Shows how many of `bytes_total` bytes are done with (if that is known), and what came of the pages.
+    /// Shows how many of `bytes_total` bytes are done with
+    /// (if that is known), and what came of the pages.
     #[must_use]
     pub(super) fn start(bytes_total: Option<u64>, read: Arc<ReadSoFar>, counts: Arc<Counts>) -> Self {
         let bar = match bytes_total {
@@ -69,8 +70,8 @@ impl Progress {
     }
 }
 
-/// Bytes of the inputs whose records are concluded. Reading runs far ahead of the work: a bar of what was read stands at its
-/// end while thousands of pages wait.
+/// Bytes of the inputs whose records are concluded. Reading runs far ahead of the
+/// work: a bar of what was read stands at its end while thousands of pages wait.
 fn position(read: &ReadSoFar, concluded: u64) -> u64 {
     let (bytes, records) = (read.bytes.load(Ordering::Relaxed), read.records.load(Ordering::Relaxed));
     let share = u128::from(concluded.min(records));
@@ -81,7 +82,8 @@ fn position(read: &ReadSoFar, concluded: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// The bar stood at 100 % for half of the time, since it showed what was read and not what was done.
+    /// The bar stood at 100 % for half of the time, since
+    /// it showed what was read and not what was done.
     #[test]
     fn the_bar_shows_what_is_done_and_not_what_is_read() {
         let read = ReadSoFar::default();

@@ -19,7 +19,8 @@ use crate::worker::replay::{Start, replay};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Configuration file; its settings downstream of the log (near, expiry) may be others than the worker's
+    /// Configuration file; its settings downstream of the
+    /// log (near, expiry) may be others than the worker's
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Only this partition of the log [default: all, one after the other]

@@ -19,7 +19,8 @@ pub(super) struct Arguments {
     /// Configuration file (see `leitong config example`)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where to serve /livez, /readyz and /metrics, in place of admin.address; port 0 takes a free one
+    /// Where to serve /livez, /readyz and /metrics, in
+    /// place of admin.address; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS")]
     admin: Option<String>,
     /// Go on with these settings of clustering where the table was made with others
@@ -28,7 +29,8 @@ pub(super) struct Arguments {
     /// Go on behind records of the log that retention deleted before they were clustered
     #[arg(long)]
     accept_lost_records: bool,
-    /// Go on with other settings of `corpus.*`, where the log has several partitions and no page is in flight
+    /// Go on with other settings of `corpus.*`, where the
+    /// log has several partitions and no page is in flight
     #[arg(long)]
     accept_corpus_change: bool,
 }

@@ -71,8 +71,8 @@ pub(super) fn checked_threads(threads: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The configuration of a command that talks to Kafka. A configuration that names no brokers is refused: a worker that
-/// quietly tries its own machine is a worker that nobody finds.
+/// The configuration of a command that talks to Kafka. A configuration that names no brokers
+/// is refused: a worker that quietly tries its own machine is a worker that nobody finds.
 pub(super) fn kafka_config(file: Option<&Path>) -> anyhow::Result<Config> {
     let config = config(file, None, None)?;
     if config.kafka.bootstrap_servers.trim().is_empty() {

@@ -40,7 +40,8 @@ pub(super) struct Arguments {
     /// Labelled pairs, one a line: {"a": page id, "b": page id, "near": true or false}
     #[arg(long, value_name = "FILE")]
     labels: Option<PathBuf>,
-    /// Show N pairs near the threshold, ask for each whether it is one text, and add the answers to --labels
+    /// Show N pairs near the threshold, ask for each whether
+    /// it is one text, and add the answers to --labels
     #[arg(long, value_name = "N", requires = "labels")]
     ask: Option<usize>,
     /// Precision that the suggested threshold must reach; of all such the highest recall is taken
@@ -178,8 +179,8 @@ fn report(labelled: &mut [Labelled], detector: &dyn Detector, precision: f64) ->
     out
 }
 
-/// Pairs on both sides of the threshold, the nearest to it first: those called near that are furthest apart, and
-/// those not called near that are least so.
+/// Pairs on both sides of the threshold, the nearest to it first: those called
+/// near that are furthest apart, and those not called near that are least so.
 fn boundary_pairs(
     pages: &[EvalPage],
     prints: &[Option<Box<[u8]>>],

@@ -10,9 +10,9 @@ use crate::record::timestamp::Timestamp;
 use crate::record::{FingerprintRecord, Outcome};
 
 const MS_PER_DAY: i64 = 24 * 60 * 60 * 1000;
-/// Centroids freed for their age at one record: more than are founded at one, so that the table catches up, and
-/// few enough that a leap of log time does not free millions at once. Until then their age keeps them from
-/// matching.
+/// Centroids freed for their age at one record: more than are founded at one,
+/// so that the table catches up, and few enough that a leap of log time does
+/// not free millions at once. Until then their age keeps them from matching.
 const AGED_FREED_PER_RECORD: usize = 16;
 
 /// How far a table has read its log.
@@ -28,7 +28,8 @@ pub struct Position {
     pub log_time: Option<Timestamp>,
 }
 
-/// Shards of a table, of which each may be looked up on a core of its own; one costs a look-up some 20 ns.
+/// Shards of a table, of which each may be looked up on a
+/// core of its own; one costs a look-up some 20 ns.
 const SHARDS: usize = 8;
 /// Centroids of a saved table that are entered into the index at once.
 const RESTORED_AT_ONCE: usize = 1_024;
@@ -39,7 +40,8 @@ pub struct Clusterer {
     expiry: ExpiryConfig,
     position: Position,
     table: Table,
-    /// Number of the oldest centroid that is not too old by log time, and when it was founded if that is known.
+    /// Number of the oldest centroid that is not too old by
+    /// log time, and when it was founded if that is known.
     alive: (u64, Option<Timestamp>),
     /// The first log time. Centroids from before any record had a time count from then on.
     first_time: Option<Timestamp>,
@@ -144,8 +146,8 @@ impl Clusterer {
         self.table.corpus_count()
     }
 
-    /// The centroids that may be near each query, ordered by query, distance and age; of a query that is near very many the
-    /// first few. Decides nothing.
+    /// The centroids that may be near each query, ordered by query, distance and
+    /// age; of a query that is near very many the first few. Decides nothing.
     pub fn look_up(&mut self, queries: &[Option<Query<'_>>]) -> Vec<Near> {
         self.find(queries).all().to_vec()
     }
@@ -155,15 +157,16 @@ impl Clusterer {
         self.table.find(queries, &*self.detector)
     }
 
-    /// Decides on the record at the next offset of the log; none for a record that could not be read, which
-    /// takes an offset and nothing else.
+    /// Decides on the record at the next offset of the log; none for a record
+    /// that could not be read, which takes an offset and nothing else.
     pub fn decide(&mut self, record: Option<&FingerprintRecord>) -> Decision {
         let log_offset = self.position.next_log_offset;
         self.decide_batch(&[(log_offset, record)]).pop().expect("as many decisions as records")
     }
 
-    /// Decides on the records at these offsets of the log, which ascend. The same as [`Self::decide`] on one after the
-    /// other, but that the look-ups are done all at once, on all cores.
+    /// Decides on the records at these offsets of the log, which
+    /// ascend. The same as [`Self::decide`] on one after the other,
+    /// but that the look-ups are done all at once, on all cores.
     pub fn decide_batch(&mut self, records: &[(u64, Option<&FingerprintRecord>)]) -> Vec<Decision> {
         let queries: Vec<Option<Query<'_>>> =
             records.iter().map(|(_, record)| record.and_then(query)).collect();
@@ -176,8 +179,8 @@ impl Clusterer {
         decisions
     }
 
-    /// Decides on one record; `found` is what may be near of the centroids that were there before its batch, and whether there
-    /// were more.
+    /// Decides on one record; `found` is what may be near of the centroids
+    /// that were there before its batch, and whether there were more.
     fn decide_next(
         &mut self,
         log_offset: u64,
@@ -218,7 +221,8 @@ impl Clusterer {
             let (corpus, fingerprint_hash) = (record.corpus.as_str().into(), record.fingerprint_hash);
             journal.push(Change::Founded { corpus, fingerprint_hash, centroid });
         }
-        // The new centroid counts from the next decision on; letting the surplus go now bounds the memory.
+        // The new centroid counts from the next decision
+        // on; letting the surplus go now bounds the memory.
         self.expire();
         Decision::Founded(self.cluster_id(log_offset), related)
     }
@@ -267,8 +271,8 @@ impl Clusterer {
         })
     }
 
-    /// Log time is the running maximum. Centroids from before the first record with a time count from then on:
-    /// so founding times never fall from a centroid to a younger one.
+    /// Log time is the running maximum. Centroids from before the first record with a time
+    /// count from then on: so founding times never fall from a centroid to a younger one.
     fn advance(&mut self, log_time: Option<Timestamp>) {
         if self.position.log_time.is_none() && log_time.is_some() {
             self.first_time = log_time;
@@ -285,8 +289,8 @@ impl Clusterer {
         is_oldest
     }
 
-    /// Lets go of at most `max` centroids that are beyond the count, where a table was restored with a smaller
-    /// one; how many.
+    /// Lets go of at most `max` centroids that are beyond the count,
+    /// where a table was restored with a smaller one; how many.
     pub fn trim(&mut self, max: usize) -> usize {
         let surplus = self.surplus().min(max);
         (0..surplus).for_each(|_| self.remove_oldest());
@@ -299,8 +303,8 @@ impl Clusterer {
         self.table.founded(self.table.first()).map(|(log_offset, _)| log_offset)
     }
 
-    /// Lets go of centroids that are too many, and of some that are too old by log time. Both rules take the
-    /// oldest first: log time never falls, so it orders centroids as their founding does.
+    /// Lets go of centroids that are too many, and of some that are too old by log time. Both rules
+    /// take the oldest first: log time never falls, so it orders centroids as their founding does.
     fn expire(&mut self) {
         self.find_alive();
         let aged = usize::try_from(self.alive.0 - self.table.first()).unwrap_or(usize::MAX);

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ExpiryConfig {
-    /// Days by log time after which a centroid matches no more; a match does not refresh it. Unset: no limit.
+    /// Days by log time after which a centroid matches no
+    /// more; a match does not refresh it. Unset: no limit.
     #[schemars(range(min = 1, max = 36_500))]
     pub max_age_days: Option<u32>,
     /// Centroids that are kept, the youngest; the bound of the table's memory.

@@ -1,7 +1,7 @@
 //! Single-Pass clustering (paper 002, section 3.2): records in log order → decisions.
 //!
-//! Each page joins the nearest centroid that is near enough, or founds a cluster and is its centroid permanently.
-//! Only centroids are compared against; ties go to the older one.
+//! Each page joins the nearest centroid that is near enough, or founds a cluster and is its
+//! centroid permanently. Only centroids are compared against; ties go to the older one.
 //!
 //! ```text
 //! batch of records ─► look-ups ──► near centroids ─► decisions ──► table
@@ -9,10 +9,11 @@
 //!                        ▲                                        │
 //!                        └────────────────────────────────────────┘
 //! ```
-//! Look-up and decision are apart: the former may run on any number of cores or shards, the latter goes in log order.
+//! Look-up and decision are apart: the former may run on any
+//! number of cores or shards, the latter goes in log order.
 //!
-//! Invariants: a decision is a function of the records before it and the settings right of the log; the
-//! look-up finds every near centroid; memory is bounded by `expiry.centroids_max`.
+//! Invariants: a decision is a function of the records before it and the settings right of the
+//! log; the look-up finds every near centroid; memory is bounded by `expiry.centroids_max`.
 
 mod clusterer;
 mod expiry;

@@ -1,7 +1,9 @@
-//! Very many centroids under one key: decisions are what a scan decides, and memory does not follow their number.
+//! Very many centroids under one key: decisions are what a
+//! scan decides, and memory does not follow their number.
 //!
-//! Look-ups once collected all that shared a key before they compared: 400,000 pages with one passage in common, by chance or
-//! on purpose, took 5 GB for a batch of 2,000, and the table's speed was that of a scan.
+//! Look-ups once collected all that shared a key before they compared:
+//! 400,000 pages with one passage in common, by chance or on purpose, took
+//! 5 GB for a batch of 2,000, and the table's speed was that of a scan.
 
 use std::sync::Arc;
 
@@ -15,8 +17,9 @@ use crate::fingerprint::{Comparison, Detector};
 use crate::record::{FingerprintRecord, Outcome};
 use crate::segment::Terms;
 
-/// A hub is near every spoke, no spoke is near another, and all share one key. Of a spoke the first byte is its distance from
-/// the hub, and the second byte, which the table does not hold at hand, says whether it is near after all.
+/// A hub is near every spoke, no spoke is near another, and all share one key.
+/// Of a spoke the first byte is its distance from the hub, and the second byte,
+/// which the table does not hold at hand, says whether it is near after all.
 struct Star;
 
 const HUB: [u8; 4] = [0, 0, 0, 0];
@@ -127,7 +130,8 @@ fn scanned(detector: &dyn Detector, pages: &[Vec<u8>], centroids_max: usize) -> 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Near very many, most of which expire while the batch is decided, and some of which are not near after all.
+    /// Near very many, most of which expire while the batch
+    /// is decided, and some of which are not near after all.
     #[test]
     fn those_that_were_not_kept_are_found_when_the_kept_ones_expire(
         pages in prop::collection::vec((any::<bool>(), 1..4_u8, prop::bool::weighted(0.6)), 1..300),
@@ -141,7 +145,8 @@ proptest! {
         prop_assert_eq!(decided(&mut clusterer(Arc::new(Star), centroids_max, shards), &pages, batch), naive);
     }
 
-    /// Pages that share one band, many of them near another one: a list that is indexed by a second key, with expiry.
+    /// Pages that share one band, many of them near another one:
+    /// a list that is indexed by a second key, with expiry.
     #[test]
     fn pages_with_one_band_in_common_are_decided_as_a_scan_decides(
         pages in prop::collection::vec((0..400_u64, 0..20_u32, 0..40_usize, any::<u64>()), 200..700),
@@ -179,7 +184,8 @@ impl Mix {
     }
 }
 
-/// A batch that is near everything has as many hits as pages times centroids: neither they nor what is near is collected.
+/// A batch that is near everything has as many hits as pages
+/// times centroids: neither they nor what is near is collected.
 #[test]
 fn candidates_that_are_kept_do_not_follow_the_number_of_centroids() {
     let mut room = Vec::new();

@@ -170,7 +170,8 @@ proptest! {
         prop_assert!(clusterer.centroid_count() as u64 <= expiry.centroids_max);
     }
 
-    /// Batches of any size, on any number of shards, decide what one record after the other decides.
+    /// Batches of any size, on any number of shards, decide
+    /// what one record after the other decides.
     #[test]
     fn batches_decide_the_same(
         events in events(), expiry in expiry(), size in 1..60_usize, shards in prop::sample::select(vec![1_usize, 4]),
@@ -242,8 +243,9 @@ fn founding(number: u64) -> FingerprintRecord {
     record
 }
 
-/// A table at its cap takes ten times as many centroids as it holds, and no more memory than when it was first full; and
-/// when all have become too old, it gives its memory back. By keys and by Hamming distance.
+/// A table at its cap takes ten times as many centroids as it holds, and
+/// no more memory than when it was first full; and when all have become
+/// too old, it gives its memory back. By keys and by Hamming distance.
 #[test]
 fn at_its_cap_memory_stays_the_same() {
     let mut blocks = Config::default().simhash;

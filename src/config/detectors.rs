@@ -36,7 +36,8 @@ pub const DETECTORS: &[(&str, Build)] = &[
     }),
 ];
 
-/// Detectors of the table that are there for comparison: in `dedup`, `compare`, `eval` and `tune`, and not in `run`.
+/// Detectors of the table that are there for comparison: in
+/// `dedup`, `compare`, `eval` and `tune`, and not in `run`.
 pub const BASELINES: [&str; 6] =
     ["word-network", "shingle", "i-match", "tf-idf", "punctuation", "sentence-ends"];
 

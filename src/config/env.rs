@@ -13,8 +13,8 @@ pub(super) enum EnvError {
     BadName(String),
 }
 
-/// `text` with each `${VAR}` replaced by what `lookup` has for it, and `$${` by `${`. As in a shell, a
-/// default also stands in for an empty variable.
+/// `text` with each `${VAR}` replaced by what `lookup` has for it, and `$${`
+/// by `${`. As in a shell, a default also stands in for an empty variable.
 pub(super) fn substitute(text: &str, lookup: impl Fn(&str) -> Option<String>) -> Result<String, EnvError> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -9,8 +9,9 @@ use crate::fingerprint::secret::Secret;
 use crate::segment::{self, Lexicons};
 use crate::{decode, extract};
 
-/// Of everything upstream of the log that can change a fingerprint or digest: settings, contents of dictionaries
-/// and stop words, versions of the algorithms; and of the secret, which it does not reveal. Threads, paths and limits are no part of it.
+/// Of everything upstream of the log that can change a fingerprint or digest: settings,
+/// contents of dictionaries and stop words, versions of the algorithms; and of the
+/// secret, which it does not reveal. Threads, paths and limits are no part of it.
 #[must_use]
 pub fn fingerprint_hash(
     config: &Config,
@@ -61,7 +62,8 @@ pub fn corpus_hash(config: &Config) -> u64 {
     hash(&json!({ "by": config.corpus.by, "header": header }))
 }
 
-/// XXH3-64 of the JSON text with sorted keys, so that the order of fields in a type does not matter.
+/// XXH3-64 of the JSON text with sorted keys, so that the
+/// order of fields in a type does not matter.
 fn hash(settings: &Value) -> u64 {
     let mut settings = settings.clone();
     settings.sort_all_objects();

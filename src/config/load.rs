@@ -1,8 +1,9 @@
-//! TOML text → checked [`Config`]; every fault is reported at once, with file, line, key, value and remedy.
+//! TOML text → checked [`Config`]; every fault is reported
+//! at once, with file, line, key, value and remedy.
 //!
-//! The file is checked against the schema that the types of [`super`] give: unknown keys, types, ranges and
-//! names of variants. `${VAR}` is substituted in string values only, after parsing, so no variable's value
-//! can change the file's structure.
+//! The file is checked against the schema that the types of [`super`] give: unknown
+//! keys, types, ranges and names of variants. `${VAR}` is substituted in string values
+//! only, after parsing, so no variable's value can change the file's structure.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -169,7 +170,8 @@ fn read(path: Option<&Path>, what: &'static str) -> Result<String, ConfigError> 
     std::fs::read_to_string(path).map_err(unreadable)
 }
 
-/// Checks the text of a configuration; `path` is for messages, `lookup` gives environment variables.
+/// Checks the text of a configuration; `path` is for
+/// messages, `lookup` gives environment variables.
 ///
 /// # Errors
 /// [`ConfigError`], with all faults of the text.
@@ -233,7 +235,8 @@ pub fn key_of(fault: &str) -> &str {
     &fault[..end.unwrap_or(fault.len())]
 }
 
-/// The line, from 1, of a key or table by its full name in the text of a configuration; none where it is not there.
+/// The line, from 1, of a key or table by its full name in
+/// the text of a configuration; none where it is not there.
 #[must_use]
 pub fn line_of_key(text: &str, name: &str) -> Option<usize> {
     fn find(table: &DeTable, name: &str) -> Option<usize> {

@@ -1,9 +1,9 @@
-//! Every setting, with its default. The doc comments here are the documentation: `leitong config example`
-//! prints them, and `docs/configuration.md` is generated from them.
+//! Every setting, with its default. The doc comments here are the documentation:
+//! `leitong config example` prints them, and `docs/configuration.md` is generated from them.
 //!
-//! In: a TOML file ([`load`]). Out: a checked [`Config`]. Sections stand in the order of the flow. What can
-//! change a fingerprint goes into the [fingerprint hash](hash::fingerprint_hash), what can change a decision
-//! into the [cluster hash](hash::cluster_hash), and nothing else into either.
+//! In: a TOML file ([`load`]). Out: a checked [`Config`]. Sections stand in the order of the flow.
+//! What can change a fingerprint goes into the [fingerprint hash](hash::fingerprint_hash), what can
+//! change a decision into the [cluster hash](hash::cluster_hash), and nothing else into either.
 
 pub mod describe;
 pub mod detectors;
@@ -38,11 +38,12 @@ pub use crate::telemetry::config::AdminConfig;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// The detector that decides: `simhash`, `paragraph`, `agglomerate-term`, `concept-network`; for comparison also
-    /// `word-network`, `shingle`, `i-match`, `tf-idf`, `punctuation`, `sentence-ends`.
+    /// The detector that decides: `simhash`, `paragraph`, `agglomerate-term`,
+    /// `concept-network`; for comparison also `word-network`, `shingle`,
+    /// `i-match`, `tf-idf`, `punctuation`, `sentence-ends`.
     pub detector: String,
-    /// What writes the pages: a preset, and what differs from it. None of it is part of a hash: it says which text
-    /// is a page's, not what becomes of it, so pages of all crawlers meet.
+    /// What writes the pages: a preset, and what differs from it. None of it is part of a hash:
+    /// it says which text is a page's, not what becomes of it, so pages of all crawlers meet.
     pub input: InputConfig,
     /// Limits of what is read as a page.
     pub page: PageConfig,
@@ -105,7 +106,8 @@ pub struct PipelineConfig {
     /// Pages between the source and the clustering.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub queue_pages: usize,
-    /// Bytes of pages between the source and the clustering; a page is let in alone if it is larger.
+    /// Bytes of pages between the source and the
+    /// clustering; a page is let in alone if it is larger.
     #[schemars(range(min = 1024, max = 1_099_511_627_776_u64))]
     pub queue_bytes: usize,
 }

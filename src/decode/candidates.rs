@@ -1,8 +1,9 @@
-//! What is said about a page's encoding: the crawler's field, the header, `<meta>`, the XML declaration.
+//! What is said about a page's encoding: the crawler's
+//! field, the header, `<meta>`, the XML declaration.
 //!
-//! In: the bytes and the hints. Out: encodings with their origin, the most trustworthy first, unknown labels
-//! left out. The order is the HTML standard's (transport before markup), with the crawler's own field before all.
-//! Cost: the first [`PRESCAN_BYTES`] bytes.
+//! In: the bytes and the hints. Out: encodings with their origin, the most trustworthy first,
+//! unknown labels left out. The order is the HTML standard's (transport before markup), with
+//! the crawler's own field before all. Cost: the first [`PRESCAN_BYTES`] bytes.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 use memchr::memmem;
@@ -60,8 +61,8 @@ fn xml_declaration(head: &[u8]) -> Option<&'static Encoding> {
     Encoding::for_label(label(value.trim_ascii_start()))
 }
 
-/// The first `<meta>` with a known charset. Reads `charset=` anywhere in the tag: in an attribute of its own
-/// or within `content`. One in a comment is passed over.
+/// The first `<meta>` with a known charset. Reads `charset=` anywhere in the tag:
+/// in an attribute of its own or within `content`. One in a comment is passed over.
 fn meta(head: &[u8]) -> Option<&'static Encoding> {
     let mut at = 0;
     while let Some(found) = memchr::memchr(b'<', &head[at..]) {

@@ -1,9 +1,9 @@
 //! EUC-TW, the Unix encoding of traditional Chinese, which the Encoding Standard lacks.
 //!
-//! In: bytes that other encodings do not explain. Out: the text, if it reads as Chinese. CNS 11643 took the
-//! characters of its planes 1 and 2 from Big5 in Big5's own order but for a few moved ones, so that two short
-//! tables of runs lead from one to the other; characters of the higher planes become `?`. Cost: one decoding of the sample, of the
-//! page only if that succeeds.
+//! In: bytes that other encodings do not explain. Out: the text, if it reads as Chinese. CNS 11643
+//! took the characters of its planes 1 and 2 from Big5 in Big5's own order but for a few moved
+//! ones, so that two short tables of runs lead from one to the other; characters of the higher
+//! planes become `?`. Cost: one decoding of the sample, of the page only if that succeeds.
 
 use encoding_rs::BIG5;
 
@@ -73,7 +73,8 @@ fn big5_of(plane: usize, position: usize) -> [u8; 2] {
     }
 }
 
-/// Runs that both sets have in the same order: (position in the plane, position in Big5 from 0xA140 on).
+/// Runs that both sets have in the same order: (position in
+/// the plane, position in Big5 from 0xA140 on).
 #[rustfmt::skip]
 const PLANE_1: &[(u16, u16)] = &[
     (0, 0), (21, 23), (24, 22), (29, 29), (73, 74), (74, 73), (75, 75), (127, 128), (128, 127), (129, 129),

@@ -1,7 +1,8 @@
 //! Detection by statistics, for bytes that are not UTF-8.
 //!
-//! In: the sample. Out: the likeliest encoding. chardetng (Firefox's detector) decides; it has no opinion on a
-//! top-level domain here, since the same bytes must give the same text wherever they were fetched.
+//! In: the sample. Out: the likeliest encoding. chardetng (Firefox's
+//! detector) decides; it has no opinion on a top-level domain here, since
+//! the same bytes must give the same text wherever they were fetched.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::Encoding;
@@ -16,7 +17,8 @@ pub(super) fn detect(sample: &[u8]) -> &'static Encoding {
     detector.guess(None, Utf8Detection::Deny)
 }
 
-/// Whether ASCII bytes hold the escape codes of ISO-2022-JP or ISO-2022-KR, so that they are no ASCII text.
+/// Whether ASCII bytes hold the escape codes of ISO-2022-JP
+/// or ISO-2022-KR, so that they are no ASCII text.
 pub(super) fn escape_codes(bytes: &[u8]) -> Option<Escapes> {
     let escape = memchr::memchr(0x1b, bytes)?;
     match bytes.get(escape + 1..escape + 3) {

@@ -1,13 +1,15 @@
-//! Is this body a page at all? Signatures of other kinds of files, the `Content-Type`, control bytes.
+//! Is this body a page at all? Signatures of other kinds of
+//! files, the `Content-Type`, control bytes.
 //!
-//! In: the body and its `Content-Type`. Out: nothing, or why it is no text. A signature counts whatever the
-//! header says; the header counts only for kinds without one, and only if the body does not look like markup,
-//! since servers mislabel pages far more often than they send an image that starts with `<html`. Cost: the
-//! first bytes only.
+//! In: the body and its `Content-Type`. Out: nothing, or why it is no text. A signature counts
+//! whatever the header says; the header counts only for kinds without one, and only if the body
+//! does not look like markup, since servers mislabel pages far more often than they send an image
+//! that starts with `<html`. Cost: the first bytes only.
 
 use super::DecodeError;
 
-/// First bytes of files that crawlers meet, from the MIME Sniffing Standard and the formats' own documents.
+/// First bytes of files that crawlers meet, from the MIME
+/// Sniffing Standard and the formats' own documents.
 const SIGNATURES: &[(&[u8], &str)] = &[
     (b"%PDF-", "a PDF document"),
     (b"\x89PNG\r\n\x1a\n", "a PNG image"),
@@ -99,8 +101,9 @@ pub(super) fn looks_like_markup(text: &str) -> bool {
     head.starts_with('<') && !head.starts_with("<svg")
 }
 
-/// Refuses bytes that no text in a one-byte, multi-byte or escape encoding has. Random bytes have 10 % control
-/// bytes; the worst real page of our sets has 0.02 %. 2 % lets pages with stray NULs through.
+/// Refuses bytes that no text in a one-byte, multi-byte or escape
+/// encoding has. Random bytes have 10 % control bytes; the worst real
+/// page of our sets has 0.02 %. 2 % lets pages with stray NULs through.
 pub(super) fn check_control_bytes(bytes: &[u8]) -> Result<(), DecodeError> {
     let head = &bytes[..bytes.len().min(CONTROL_LOOKED_AT)];
     let control = head

@@ -4,13 +4,13 @@
 //! bytes → media (is this HTML or text at all?) → UTF-8? → candidates: BOM, charset field, Content-Type, <meta>
 //!       → plausibility of the declared one on a sample → detection on that sample → encoding_rs
 //! ```
-//! In: a body as fetched and what others say of it ([`Hints`]). Out: [`Decoded`], borrowed where the bytes are
-//! UTF-8 already, or a [`DecodeError`] that says why there is no text.
+//! In: a body as fetched and what others say of it ([`Hints`]). Out: [`Decoded`], borrowed
+//! where the bytes are UTF-8 already, or a [`DecodeError`] that says why there is no text.
 //!
-//! Invariants: valid UTF-8 is never decoded as anything else (but for the escape codes of ISO-2022) and never
-//! meets the detector; the detector sees at most [`sample::BYTES_MAX`] bytes; nothing panics, whatever the
-//! bytes. Cost: one SIMD check over the bytes (some 20 GB/s) for UTF-8; else one decoding pass and 0.2 ms for
-//! sample and detector. Memory: the text.
+//! Invariants: valid UTF-8 is never decoded as anything else (but for the escape codes of ISO-2022)
+//! and never meets the detector; the detector sees at most [`sample::BYTES_MAX`] bytes; nothing
+//! panics, whatever the bytes. Cost: one SIMD check over the bytes (some 20 GB/s) for UTF-8; else
+//! one decoding pass and 0.2 ms for sample and detector. Memory: the text.
 
 mod candidates;
 mod cns11643;
@@ -37,7 +37,8 @@ pub const VERSION: u32 = 1;
 pub struct Decoded<'a> {
     /// The text, without a byte order mark.
     pub text: Cow<'a, str>,
-    /// The Encoding Standard's name, or `UTF-32LE`, `UTF-32BE`, `EUC-TW`, `ISO-2022-KR`, which it lacks.
+    /// The Encoding Standard's name, or `UTF-32LE`,
+    /// `UTF-32BE`, `EUC-TW`, `ISO-2022-KR`, which it lacks.
     pub charset: &'static str,
     /// What told the charset.
     pub how: How,

@@ -1,14 +1,16 @@
 //! Does a declared encoding fit the bytes, when the detector says another?
 //!
-//! In: declared and detected encoding, the sample. Out: whether the declaration may stand. Servers declare
-//! their default for pages in anything, so a declaration falls when its text is broken, has control characters,
-//! or reads far worse than the detected one's: by the share of each language's commonest characters, or by
-//! more capitals than small letters. In doubt it stands. Cost: two decodings of the sample.
+//! In: declared and detected encoding, the sample. Out: whether the declaration may stand. Servers
+//! declare their default for pages in anything, so a declaration falls when its text is broken, has
+//! control characters, or reads far worse than the detected one's: by the share of each language's
+//! commonest characters, or by more capitals than small letters. In doubt it stands. Cost: two
+//! decodings of the sample.
 
 use encoding_rs::Encoding;
 
-/// The 100 commonest characters of running text in each script, with kana and common Hangul syllables. They
-/// make 30 to 60 % of the characters of real text in their own encoding, and 1 to 9 % when misread in another.
+/// The 100 commonest characters of running text in each script, with kana
+/// and common Hangul syllables. They make 30 to 60 % of the characters of
+/// real text in their own encoding, and 1 to 9 % when misread in another.
 const COMMON: &str = "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里用道行所然家种事成方多经么去法学如都同现当没动面起看定天分还进好小部其些主样理心她本前开但因只从想实日军者意无力它与长把机十民第公此已工使情明性知全三又关点正业外将两高间由问很最重并物手应战向头文体政美相见被利什二等产或新己制身果加西斯月话合回特代内信表化老给世位次度门任常先海通教儿原东声提立及比员解水名真论处走义各入几口认条平系气题活尔更别打女变四神总何电数安少报才结反受目太量再感建务做接必场件计管期市直德资命山金指克许统区保至队形社便空决治展马科司五基眼书非则听白却界达光放强即像难且权思王象完设式色路记南品住告类求据程北边死张该交规万取拉格望觉术领共确传师观清今切院让识候带导争运這個們來為國說時會對過發後裡種經麼學現當沒動還進樣開從無與長機關點業將兩間問並戰頭體產給門兒東聲員論處義幾條氣題爾別變總電數報結場計務資許統區隊決馬書聽強難權達設記類據邊張該規萬術領確傳師觀讓識帶導爭運のにはをたがでてとしれさいるなっんすまこくよりあらもかきうせそどえわやだけちつめみろおょスンルーリトラアイクドシレジタフロプッマテバ이다는의에을가고로한지하기사은를도어자들시인아라나리대일수서부정그전해있것보과상제원주만장국게구";
 
 /// How far a text reads like text.
@@ -66,7 +68,8 @@ pub(super) fn may_be(declared: &'static Encoding, detected: &'static Encoding, s
         return false;
     }
     if !detected.is_single_byte() {
-        // Ten times as many common characters (a one-byte reading has none), and enough of them to tell.
+        // Ten times as many common characters (a one-byte
+        // reading has none), and enough of them to tell.
         let (ours, theirs) =
             (as_declared.common * as_detected.foreign, as_detected.common * as_declared.foreign);
         let enough = as_detected.foreign >= 8 && as_detected.common * 10 >= as_detected.foreign;
@@ -90,7 +93,8 @@ fn is_latin(encoding: &'static Encoding) -> bool {
         || matches!(encoding.name(), "ISO-8859-14" | "ISO-8859-15" | "ISO-8859-16")
 }
 
-/// Whether most high bytes stand next to one another, as in every script but Latin (there: below one in five).
+/// Whether most high bytes stand next to one another, as in
+/// every script but Latin (there: below one in five).
 fn mostly_in_pairs(sample: &[u8]) -> bool {
     let high = sample.iter().filter(|b| **b >= 0x80).count();
     let pairs = sample.windows(2).filter(|pair| pair[0] >= 0x80 && pair[1] >= 0x80).count();

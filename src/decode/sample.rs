@@ -1,8 +1,9 @@
-//! The part of a page that the detector sees: the lines with bytes above 0x7F, without scripts and styles.
+//! The part of a page that the detector sees: the lines
+//! with bytes above 0x7F, without scripts and styles.
 //!
-//! In: bytes of an unknown encoding. Out: at most [`BYTES_MAX`] bytes round the first non-ASCII places. ASCII
-//! tells nothing of a legacy encoding, and markup is mostly ASCII, so that 8 KB of these are worth a page.
-//! Cost: a scan up to the last place taken.
+//! In: bytes of an unknown encoding. Out: at most [`BYTES_MAX`] bytes round the first
+//! non-ASCII places. ASCII tells nothing of a legacy encoding, and markup is mostly ASCII,
+//! so that 8 KB of these are worth a page. Cost: a scan up to the last place taken.
 
 /// The most that is taken. chardetng reads 35 to 58 MB a second: 0.2 ms.
 pub(super) const BYTES_MAX: usize = 8 << 10;
@@ -16,7 +17,8 @@ pub(super) fn take(bytes: &[u8]) -> Vec<u8> {
     let mut at = 0;
     while at < bytes.len() && sample.len() < BYTES_MAX {
         let Some(found) = bytes[at..].iter().position(|b| *b >= 0x80 || *b == 0x1b) else { break };
-        // The byte before may be the word's ASCII start (é in café), never half of a character: those start high.
+        // The byte before may be the word's ASCII start (é in
+        // café), never half of a character: those start high.
         let from = at.max((at + found).saturating_sub(ASCII_BETWEEN));
         let mut to = at + found;
         let mut ascii = 0;

@@ -1,7 +1,8 @@
 //! UTF-16 without a byte order mark, and UTF-32, which the Encoding Standard lacks.
 //!
-//! In: bytes. Out: the text, if the zero bytes stand where only these encodings have them. Markup is mostly
-//! ASCII, so every second byte of UTF-16 (three of four of UTF-32) is zero. Cost: the first bytes, unless it is.
+//! In: bytes. Out: the text, if the zero bytes stand where only these
+//! encodings have them. Markup is mostly ASCII, so every second byte of UTF-16
+//! (three of four of UTF-32) is zero. Cost: the first bytes, unless it is.
 
 use std::borrow::Cow;
 
@@ -12,7 +13,8 @@ use super::{Decoded, How, with};
 /// Bytes that decide.
 const LOOKED_AT: usize = 1024;
 
-/// Whether `bytes` start with a UTF-32 byte order mark (whose little-endian form starts like UTF-16's).
+/// Whether `bytes` start with a UTF-32 byte order mark
+/// (whose little-endian form starts like UTF-16's).
 pub(super) fn is_utf32_mark(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\xff\xfe\0\0") || bytes.starts_with(b"\0\0\xfe\xff")
 }

@@ -1,11 +1,12 @@
-//! Is this UTF-8 with a few broken bytes? Pages cut off in a character, or with a stray Latin-1 comment, are.
+//! Is this UTF-8 with a few broken bytes? Pages cut off in
+//! a character, or with a stray Latin-1 comment, are.
 //!
-//! In: bytes that are not valid UTF-8. Out: whether UTF-8 is meant. Well-formed sequences of two or more bytes
-//! hardly occur by chance (in GBK text about one in four looks well-formed), so ten for each broken byte decide.
-//! Cost: linear, and an early end after [`BROKEN_MAX`] broken places.
+//! In: bytes that are not valid UTF-8. Out: whether UTF-8 is meant. Well-formed sequences of two
+//! or more bytes hardly occur by chance (in GBK text about one in four looks well-formed), so ten
+//! for each broken byte decide. Cost: linear, and an early end after [`BROKEN_MAX`] broken places.
 
-/// Well-formed multi-byte sequences demanded for each broken byte. GBK, Big5, Shift_JIS and windows-125x pages
-/// of our sets stay below 0.6; UTF-8 pages with damage are above 40.
+/// Well-formed multi-byte sequences demanded for each broken byte. GBK, Big5, Shift_JIS and
+/// windows-125x pages of our sets stay below 0.6; UTF-8 pages with damage are above 40.
 const WELL_FORMED_PER_BROKEN: usize = 10;
 
 /// Broken places after which a page with little UTF-8 so far is given up.

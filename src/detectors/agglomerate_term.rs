@@ -1,19 +1,21 @@
 //! `agglomerate-term`, AgT: texts whose clustered terms are the same (paper 004).
 //!
-//! A term scores by how closely its occurrences follow one another (section 2.1). The formula is lost; ours: for the
-//! i-th occurrence `LS_1 = 1`, `LS_i = 1 + LS_{i−1}·f(ΔD)`, where ΔD is the distance to the one before in terms, and the
-//! score is Σ(LS_i − 1). `gap` chooses f:
+//! A term scores by how closely its occurrences follow one another (section 2.1). The formula
+//! is lost; ours: for the i-th occurrence `LS_1 = 1`, `LS_i = 1 + LS_{i−1}·f(ΔD)`, where ΔD
+//! is the distance to the one before in terms, and the score is Σ(LS_i − 1). `gap` chooses f:
 //! * `absolute`: exp(−ΔD / λ);
-//! * `relative`: exp(−ΔD·n / (L·c)) for n occurrences in L terms, so that evenly spread terms drop out, as the
-//!   paper wants;
+//! * `relative`: exp(−ΔD·n / (L·c)) for n occurrences in L terms,
+//!   so that evenly spread terms drop out, as the paper wants;
 //! * `none`: 1 for each occurrence, so that terms rank by frequency, for comparison.
 //!
-//! Fingerprint: the best terms with their frequencies (a [`term_vector`]). Fewer than three scored terms give none.
+//! Fingerprint: the best terms with their frequencies (a
+//! [`term_vector`]). Fewer than three scored terms give none.
 //!
-//! Keys (section 2.2, extended linear comparison): for N = 3, 4, 5 the N best terms, sorted, joined and hashed. Near
-//! (section 2.3, multi-dimensional comparison): a key in common, and a similarity of the frequencies. That formula is lost too;
-//! ours is the weighted Jaccard similarity, which errs 16 times less often than the cosine does (ADR 7). The method is
-//! lossy by design, so sharing a key is part of what near means: the look-up finds every near centroid.
+//! Keys (section 2.2, extended linear comparison): for N = 3, 4, 5 the N best terms, sorted, joined
+//! and hashed. Near (section 2.3, multi-dimensional comparison): a key in common, and a similarity
+//! of the frequencies. That formula is lost too; ours is the weighted Jaccard similarity, which
+//! errs 16 times less often than the cosine does (ADR 7). The method is lossy by design, so sharing
+//! a key is part of what near means: the look-up finds every near centroid.
 //!
 //! Cost: linear in the terms, and a selection of the best.
 
@@ -27,7 +29,8 @@ use crate::fingerprint::term_vector::{self, Prepared, TermVector};
 use crate::fingerprint::{Comparison, Detector, basis_points, compare_those_that_may_be_near, to_display};
 use crate::segment::{DistinctTerm, Terms};
 
-/// Part of the fingerprint hash: raised whenever the same terms may give another fingerprint than before.
+/// Part of the fingerprint hash: raised whenever the same
+/// terms may give another fingerprint than before.
 const VERSION: u32 = 1;
 /// 1 as a score.
 const ONE: u64 = 1 << 16;
@@ -38,8 +41,8 @@ const TERMS_SHOWN: usize = 12;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgglomerateTermConfig {
-    /// How the distance between neighbouring occurrences counts: `absolute` (in terms), `relative` (to an even
-    /// spread over the text) or `none` (terms rank by frequency).
+    /// How the distance between neighbouring occurrences counts: `absolute` (in terms),
+    /// `relative` (to an even spread over the text) or `none` (terms rank by frequency).
     pub gap: Gap,
     /// Distance, in terms, over which closeness falls to 1/e (`absolute`).
     #[schemars(range(min = 1, max = 10_000))]
@@ -50,8 +53,8 @@ pub struct AgglomerateTermConfig {
     /// Best terms that the fingerprint holds.
     #[schemars(range(min = 5, max = 64))]
     pub terms_max: usize,
-    /// How many of the best terms make a key (the paper's N): `3-to-5` for a key of each number, or `3`, `4` or `5` for
-    /// one alone. A text with fewer terms that occur twice has no fingerprint.
+    /// How many of the best terms make a key (the paper's N): `3-to-5` for a key of each number, or
+    /// `3`, `4` or `5` for one alone. A text with fewer terms that occur twice has no fingerprint.
     pub key_terms: KeyTerms,
     /// When two fingerprints are near.
     pub near: AgglomerateTermNearConfig,
@@ -61,7 +64,8 @@ pub struct AgglomerateTermConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgglomerateTermNearConfig {
-    /// `weighted-jaccard` of frequency ÷ length, or `cosine` of the frequencies, for which 0.8 is a good minimum.
+    /// `weighted-jaccard` of frequency ÷ length, or `cosine`
+    /// of the frequencies, for which 0.8 is a good minimum.
     pub similarity: TermSimilarity,
     /// The least similarity of near pages, which also share a key.
     #[schemars(range(min = 0, max = 1))]
@@ -234,8 +238,8 @@ impl AgglomerateTerm {
     }
 }
 
-/// exp(−numerator / denominator) with 16 fractional bits, by integers alone: 2 to the power of the quotient times
-/// log₂ e, whose fraction is taken bit by bit. Off by 2^-16 at most.
+/// exp(−numerator / denominator) with 16 fractional bits, by integers alone: 2 to the power
+/// of the quotient times log₂ e, whose fraction is taken bit by bit. Off by 2^-16 at most.
 fn exp_of_minus(numerator: u64, denominator: u64) -> u64 {
     /// log₂ e with 32 fractional bits.
     const LOG2_E: u128 = 6_196_328_019;
@@ -421,7 +425,8 @@ mod tests {
 
     #[test]
     fn clustered_terms_outrank_spread_ones() {
-        // "kappa" occurs 3 times side by side, "omega" 3 times far apart, "delta" twice side by side.
+        // "kappa" occurs 3 times side by side, "omega" 3
+        // times far apart, "delta" twice side by side.
         let filler = |from: usize| (from..from + 12).map(|i| format!("word{i} ")).collect::<String>();
         let text = format!(
             "omega {} kappa kappa kappa {} omega {} delta delta {} omega",

@@ -1,9 +1,11 @@
-//! `i-match`, a baseline (Chowdhury et al. 2002; papers 000 and 001 run it): texts with the same set of telling terms.
+//! `i-match`, a baseline (Chowdhury et al. 2002; papers 000
+//! and 001 run it): texts with the same set of telling terms.
 //!
-//! The distinct terms that are rare enough, sorted and hashed: IDF of at least `idf_min` (paper 001), or the
-//! `terms_max` of the highest IDF (paper 000). Near iff a hash is equal. One term more or less changes the hash; several
-//! *lexicons* (Kołcz, Chowdhury & Alspector 2004) soften that: each but the first leaves out a random part of all
-//! terms, and pages near by any of them are near.
+//! The distinct terms that are rare enough, sorted and hashed: IDF of at least `idf_min` (paper
+//! 001), or the `terms_max` of the highest IDF (paper 000). Near iff a hash is equal. One term more
+//! or less changes the hash; several *lexicons* (Kołcz, Chowdhury & Alspector 2004) soften that:
+//! each but the first leaves out a random part of all terms, and pages near by any of them are
+//! near.
 //!
 //! Encoding: one hash a lexicon, 8 bytes, big-endian. Keys: these. Exact.
 
@@ -17,7 +19,8 @@ use crate::fingerprint::secret::{Purpose, TextHash};
 use crate::fingerprint::{Comparison, Detector, basis_points, to_display};
 use crate::segment::{DistinctTerm, Terms};
 
-/// Part of the fingerprint hash: raised whenever the same terms may give another fingerprint than before.
+/// Part of the fingerprint hash: raised whenever the same
+/// terms may give another fingerprint than before.
 const VERSION: u32 = 1;
 /// Terms from which on a text can be told from others.
 const TERMS_MIN: usize = 3;

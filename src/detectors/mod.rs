@@ -1,7 +1,8 @@
 //! The detectors: one file or folder each, on what `crate::fingerprint` gives all of them.
 //!
-//! `simhash` is the default, `paragraph`, `agglomerate_term` and the concept network of [`network`] are the other
-//! published methods, and the rest are baselines for comparison. `config/detectors.rs` lists them by name.
+//! `simhash` is the default, `paragraph`, `agglomerate_term` and the concept
+//! network of [`network`] are the other published methods, and the rest are
+//! baselines for comparison. `config/detectors.rs` lists them by name.
 
 pub mod agglomerate_term;
 pub mod i_match;

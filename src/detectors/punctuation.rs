@@ -1,7 +1,8 @@
 //! `punctuation`, a baseline (paper 004, framework 1): texts alike round one punctuation mark.
 //!
-//! Five letters before and after the m-th full stop or line break, hashed; in a text with fewer marks, round the
-//! last one. The paper gives no m. Near iff equal: one edit near the mark, or one mark more before it, is missed.
+//! Five letters before and after the m-th full stop or line break, hashed; in
+//! a text with fewer marks, round the last one. The paper gives no m. Near
+//! iff equal: one edit near the mark, or one mark more before it, is missed.
 //!
 //! Encoding: the hash, 8 bytes, big-endian; it is the key as well. Cost: the text up to the mark.
 
@@ -14,7 +15,8 @@ use crate::fingerprint::secret::{Purpose, TextHash};
 use crate::fingerprint::{Comparison, Detector};
 use crate::segment::Terms;
 
-/// Part of the fingerprint hash: raised whenever the same terms may give another fingerprint than before.
+/// Part of the fingerprint hash: raised whenever the same
+/// terms may give another fingerprint than before.
 const VERSION: u32 = 1;
 /// Letters on each side of the mark.
 const LETTERS: usize = 5;

@@ -1,10 +1,12 @@
-//! `sentence-ends`, a baseline (papers 002 and 004 describe it): texts whose sentences begin and end alike.
+//! `sentence-ends`, a baseline (papers 002 and 004 describe
+//! it): texts whose sentences begin and end alike.
 //!
-//! Each sentence gives a code: its first and last letter. `equal`, the papers' method: all codes in order, joined and
-//! hashed, are equal. `share`, ours: at least `share_min` of the longer text's codes are equal, whatever their order
-//! (a code that recurs counts as often as in both).
+//! Each sentence gives a code: its first and last letter. `equal`, the papers' method: all codes
+//! in order, joined and hashed, are equal. `share`, ours: at least `share_min` of the longer
+//! text's codes are equal, whatever their order (a code that recurs counts as often as in both).
 //!
-//! Encoding: `equal` 8 bytes; `share` a [`hash_set`] of (code, how often it has occurred). Keys: exact for both.
+//! Encoding: `equal` 8 bytes; `share` a [`hash_set`] of
+//! (code, how often it has occurred). Keys: exact for both.
 
 use std::collections::HashMap;
 
@@ -19,7 +21,8 @@ use crate::fingerprint::{Comparison, Detector, basis_points, hash_set, to_displa
 use crate::segment::Terms;
 use crate::segment::sentences::sentences;
 
-/// Part of the fingerprint hash: raised whenever the same terms may give another fingerprint than before.
+/// Part of the fingerprint hash: raised whenever the same
+/// terms may give another fingerprint than before.
 const VERSION: u32 = 1;
 /// Sentences that count.
 const SENTENCES_MAX: usize = 1_024;

@@ -1,13 +1,16 @@
-//! `shingle`, a baseline (Broder 1997; papers 001 and 002 run it, 000 describes it): texts that share runs of terms.
+//! `shingle`, a baseline (Broder 1997; papers 001 and 002 run
+//! it, 000 describes it): texts that share runs of terms.
 //!
 //! A shingle is a run of `size` terms, hashed. `sample` chooses what is kept of them:
-//! * `super-shingles` (Fetterly, Manasse & Najork 2003): 84 min-wise hashes, folded 14 each into 6 super-shingles; near
-//!   iff at least 2 are equal. 48 bytes;
-//! * `all`: every shingle; near iff the Jaccard similarity is above `resemblance_above` (paper 002: 0.95);
-//! * `smallest` (Heintze 1996): the `shingles_max` smallest hashes; `modulo` (Broder, Bharat): the hashes that 25
-//!   divides. Near as for `all`.
+//! * `super-shingles` (Fetterly, Manasse & Najork 2003): 84 min-wise hashes, folded
+//!   14 each into 6 super-shingles; near iff at least 2 are equal. 48 bytes;
+//! * `all`: every shingle; near iff the Jaccard similarity
+//!   is above `resemblance_above` (paper 002: 0.95);
+//! * `smallest` (Heintze 1996): the `shingles_max` smallest hashes; `modulo`
+//!   (Broder, Bharat): the hashes that 25 divides. Near as for `all`.
 //!
-//! Keys: the super-shingles; or the smallest hashes, as many as sets above the threshold must share one of. Both are exact.
+//! Keys: the super-shingles; or the smallest hashes, as many as
+//! sets above the threshold must share one of. Both are exact.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +21,8 @@ use crate::fingerprint::secret::{Purpose, TextHash};
 use crate::fingerprint::{Comparison, Detector, basis_points, hash_set, to_display};
 use crate::segment::Terms;
 
-/// Part of the fingerprint hash: raised whenever the same terms may give another fingerprint than before.
+/// Part of the fingerprint hash: raised whenever the same
+/// terms may give another fingerprint than before.
 const VERSION: u32 = 1;
 const SUPER_SHINGLES: usize = 6;
 const SAMPLES_EACH: usize = 14;
@@ -35,7 +39,8 @@ pub struct ShingleConfig {
     pub size: usize,
     /// What is kept: `super-shingles`, `all`, `smallest` or `modulo`.
     pub sample: Sample,
-    /// Shingles that are kept at most, those of the smallest hashes (all samples but `super-shingles`). 4 bytes each.
+    /// Shingles that are kept at most, those of the smallest
+    /// hashes (all samples but `super-shingles`). 4 bytes each.
     #[schemars(range(min = 1, max = 4_096))]
     pub shingles_max: usize,
     /// Jaccard similarity above which texts are near (all samples but `super-shingles`).

@@ -1,11 +1,11 @@
 //! `tf-idf`, a baseline (paper 004 runs it): texts whose most telling terms point the same way.
 //!
-//! Fingerprint: the `terms_max` terms of the highest tf·IDF, with that weight (a [`term_vector`]). Near iff the cosine
-//! is above `similarity_above`.
+//! Fingerprint: the `terms_max` terms of the highest tf·IDF, with that weight
+//! (a [`term_vector`]). Near iff the cosine is above `similarity_above`.
 //!
-//! Keys, exact: with the terms in one fixed global order (rarest first, ties by hash), each is a key until those that
-//! remain hold at most c² of Σw². If two vectors share no such key, all that they share lies in what remains of
-//! one of them, and their cosine is at most c.
+//! Keys, exact: with the terms in one fixed global order (rarest first, ties by hash), each
+//! is a key until those that remain hold at most c² of Σw². If two vectors share no such key,
+//! all that they share lies in what remains of one of them, and their cosine is at most c.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,8 @@ use crate::fingerprint::term_vector::{self, Prepared, TermVector};
 use crate::fingerprint::{Comparison, Detector, basis_points, compare_those_that_may_be_near, to_display};
 use crate::segment::{DistinctTerm, Terms};
 
-/// Part of the fingerprint hash: raised whenever the same terms may give another fingerprint than before.
+/// Part of the fingerprint hash: raised whenever the same
+/// terms may give another fingerprint than before.
 const VERSION: u32 = 1;
 /// Distinct terms from which on a text can be told from others.
 const TERMS_MIN: usize = 3;
@@ -71,7 +72,8 @@ impl TfIdf {
     }
 }
 
-/// The keys of a vector such that any two whose cosine is above `similarity_above` (in ten-thousandths) share one.
+/// The keys of a vector such that any two whose cosine is
+/// above `similarity_above` (in ten-thousandths) share one.
 pub(super) fn prefix_keys<'t>(
     idf: &IdfTable,
     keyed: &TextHash,

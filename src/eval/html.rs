@@ -7,7 +7,8 @@ use super::perturb::Family;
 use super::report::{DetectorReport, Report, best_threshold, recommended};
 use super::svg::{self, Axes, Line, escape};
 
-/// Told apart by people who see colours differently (Okabe & Ito), and by dashes from the ninth line on.
+/// Told apart by people who see colours differently (Okabe
+/// & Ito), and by dashes from the ninth line on.
 const COLOURS: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555", "#8c6d00"];
 

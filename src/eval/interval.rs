@@ -1,5 +1,6 @@
-//! Figures with 95 % intervals, by the bootstrap (Efron 1979): the figure is computed of many samples, drawn with
-//! replacement from the items it rests on; 2.5 % of them lie below the interval, 2.5 % above.
+//! Figures with 95 % intervals, by the bootstrap (Efron 1979): the
+//! figure is computed of many samples, drawn with replacement from the
+//! items it rests on; 2.5 % of them lie below the interval, 2.5 % above.
 
 use serde::Serialize;
 

@@ -6,8 +6,8 @@
 //!   │                                      └→ all unrelated pairs through the keys → false matches
 //!   └─→ perturb (seeded) ─→ fingerprints ───→ recall by kind and share of change
 //! ```
-//! In: pages, with labels or without. Out: a [`Report`](report::Report). Two runs with the same seed give the same report but
-//! for times. Memory: all documents and fingerprints.
+//! In: pages, with labels or without. Out: a [`Report`](report::Report). Two runs with the
+//! same seed give the same report but for times. Memory: all documents and fingerprints.
 
 pub mod html;
 pub mod interval;

@@ -62,7 +62,8 @@ pub fn are_labelled(pages: &[EvalPage]) -> bool {
     !pages.is_empty() && pages.iter().all(|page| page.label.is_some())
 }
 
-/// Pages that are unrelated as far as is known: the first of each cluster, or all where there are no labels.
+/// Pages that are unrelated as far as is known: the first
+/// of each cluster, or all where there are no labels.
 #[must_use]
 pub fn founders(pages: &[EvalPage]) -> Vec<usize> {
     let mut seen = std::collections::HashSet::new();

@@ -1,5 +1,5 @@
-//! Pairs of pages: how far related and unrelated ones are apart, what each threshold would do, and how often
-//! unrelated ones are called near.
+//! Pairs of pages: how far related and unrelated ones are apart, what
+//! each threshold would do, and how often unrelated ones are called near.
 
 use std::collections::HashMap;
 
@@ -126,12 +126,13 @@ pub struct FalseMatches {
     pub at_centres: Vec<(f64, f64)>,
 }
 
-/// Of a bound, the share from which on it says nothing: the pairs are too few for a table of that size.
+/// Of a bound, the share from which on it says nothing: the
+/// pairs are too few for a table of that size.
 const BOUND_MAX: f64 = 0.1;
 
 impl FalseMatches {
-    /// For 1, 10 and 100 million centroids the share of new pages that would be called duplicates; `–` where the pairs were too
-    /// few to say.
+    /// For 1, 10 and 100 million centroids the share of new pages that
+    /// would be called duplicates; `–` where the pairs were too few to say.
     #[must_use]
     pub fn at_millions(&self) -> [String; 3] {
         std::array::from_fn(|power| {
@@ -145,7 +146,8 @@ impl FalseMatches {
     }
 }
 
-/// Looks for near pairs among all pairs of `unrelated` pages, through the keys that clustering uses.
+/// Looks for near pairs among all pairs of `unrelated`
+/// pages, through the keys that clustering uses.
 pub fn false_matches(
     unrelated: &[usize],
     passages: &Passages,
@@ -179,7 +181,8 @@ pub fn false_matches(
     FalseMatches { pairs, wrong, sharing_a_passage, per_pair, is_bound, at_centres }
 }
 
-/// Calls `pair` with all pairs of fingerprints of which one is found by a key of the other, the older first.
+/// Calls `pair` with all pairs of fingerprints of which one
+/// is found by a key of the other, the older first.
 pub fn sharing_a_key(
     prints: &[Option<Box<[u8]>>],
     detector: &dyn Detector,

@@ -22,7 +22,8 @@ impl Workers {
         Self { threads: if threads == 0 { all() } else { threads } }
     }
 
-    /// The result of `work` for each of `items`; `workspace` makes what a thread keeps from item to item.
+    /// The result of `work` for each of `items`; `workspace`
+    /// makes what a thread keeps from item to item.
     ///
     /// # Panics
     /// If `work` does.

@@ -1,8 +1,9 @@
 //! Whether two pages share a passage: a run of letters that unrelated texts do not have in common.
 //!
-//! Each page's runs are hashed once, when it is first asked for, and kept in order, so that a pair costs one walk along two
-//! lists (some 10 µs) and not two texts: detectors that err often ask for hundreds of thousands of pairs. Memory: 8 bytes
-//! a letter of the pages that were asked for. Two passages are taken for one with a probability of 2⁻⁶⁴.
+//! Each page's runs are hashed once, when it is first asked for, and kept in order, so that a pair
+//! costs one walk along two lists (some 10 µs) and not two texts: detectors that err often ask for
+//! hundreds of thousands of pairs. Memory: 8 bytes a letter of the pages that were asked for. Two
+//! passages are taken for one with a probability of 2⁻⁶⁴.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,5 @@
-//! A seeded generator of numbers (SplitMix64), so that an evaluation can be repeated to the last digit.
+//! A seeded generator of numbers (SplitMix64), so that an
+//! evaluation can be repeated to the last digit.
 
 /// The state of a generator.
 #[derive(Debug, Clone)]

@@ -1,4 +1,5 @@
-//! Perturbed texts, and how many of them each detector still calls near (paper 002, robustness; 004, kinds of reprints).
+//! Perturbed texts, and how many of them each detector still
+//! calls near (paper 002, robustness; 004, kinds of reprints).
 
 use serde::Serialize;
 
@@ -22,7 +23,8 @@ pub struct Recall {
     pub compared: Vec<Compared>,
 }
 
-/// For each detector its recall under each condition. A text without a fingerprint counts as not recognised.
+/// For each detector its recall under each condition. A
+/// text without a fingerprint counts as not recognised.
 pub fn measure(
     texts: &[&str],
     conditions: &[Condition],

@@ -1,8 +1,9 @@
 //! Which detector for these pages, and why: from the report's figures, and no further than they go.
 //!
-//! Where pages are labelled the F1 of their stream decides, else how many texts are recognised after 5 % of them were rewritten.
-//! Detectors whose 95 % intervals overlap the best one's are not told apart: of them the one with the fewest wrong verdicts is
-//! named, since pages are deleted on a verdict.
+//! Where pages are labelled the F1 of their stream decides, else how many texts are recognised
+//! after 5 % of them were rewritten. Detectors whose 95 % intervals overlap the best one's are not
+//! told apart: of them the one with the fewest wrong verdicts is named, since pages are deleted on
+//! a verdict.
 
 use serde::Serialize;
 
@@ -101,7 +102,8 @@ fn candidate(report: &DetectorReport) -> Option<Candidate<'_>> {
     Some(Candidate { report, figure: recall.recall, wrong: report.distances.near_unrelated })
 }
 
-/// Share of new pages that would be called duplicates among a million centroids; 0 where nothing wrong was seen.
+/// Share of new pages that would be called duplicates among
+/// a million centroids; 0 where nothing wrong was seen.
 fn false_share(report: &DetectorReport) -> f64 {
     let found = &report.false_matches;
     if found.is_bound { 0.0 } else { 1.0 - (-found.per_pair * 1e6).exp() }

@@ -1,4 +1,5 @@
-//! What an evaluation found: as JSON (the type itself), and as tables in Markdown, which are for terminals as well.
+//! What an evaluation found: as JSON (the type itself), and
+//! as tables in Markdown, which are for terminals as well.
 
 use std::fmt::Write;
 

@@ -1,8 +1,8 @@
 //! Labelled pages in their order through Single-Pass clustering, and how many verdicts are right.
 //!
-//! A duplicate verdict is right when its centroid is of the page's own cluster. Precision = right ÷ all duplicate verdicts
-//! on scored pages; recall = right ones on `dup` pages ÷ `dup` pages. Intervals draw whole clusters, whose pages
-//! stand or fall together.
+//! A duplicate verdict is right when its centroid is of the page's own cluster. Precision
+//! = right ÷ all duplicate verdicts on scored pages; recall = right ones on `dup` pages ÷
+//! `dup` pages. Intervals draw whole clusters, whose pages stand or fall together.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -47,8 +47,8 @@ pub fn curve(pairs: &mut [Labelled]) -> Vec<Point> {
     curve
 }
 
-/// Of the thresholds that reach `precision` the one of the highest recall, the smallest such; where none does, that of
-/// the best F1; none where no related pair is near at any.
+/// Of the thresholds that reach `precision` the one of the highest recall, the smallest
+/// such; where none does, that of the best F1; none where no related pair is near at any.
 #[must_use]
 pub fn suggest(curve: &[Point], precision: f64) -> Option<Point> {
     let found = |point: &&Point| point.recall > 0.0;

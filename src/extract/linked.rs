@@ -1,8 +1,8 @@
 //! The article's text in linked data, for pages whose markup has none: a script puts it there.
 //!
-//! In: the source of a JSON string. Out: paragraphs, one a line, without the markup that some sites leave in it. What is
-//! no JSON string gives nothing. Cost: linear in the string, since where one tag does not
-//! end, none after it does.
+//! In: the source of a JSON string. Out: paragraphs, one a line, without the
+//! markup that some sites leave in it. What is no JSON string gives nothing. Cost:
+//! linear in the string, since where one tag does not end, none after it does.
 
 use crate::extract::parse::entities;
 use crate::extract::{Paragraph, ParagraphKind};

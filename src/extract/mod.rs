@@ -3,13 +3,14 @@
 //! ```text
 //! page → parse (tree: nodes, blocks, segments) → features (of each block) → score → select → write (paragraphs)
 //! ```
-//! In: a decoded page. Out: title, kind of page, whether it is a wall, and the paragraphs of its main text in order, each
-//! with its kind and place, or an [`ExtractError`] past the limits of [`ExtractConfig`].
+//! In: a decoded page. Out: title, kind of page, whether it is a wall,
+//! and the paragraphs of its main text in order, each with its kind and
+//! place, or an [`ExtractError`] past the limits of [`ExtractConfig`].
 //!
-//! Invariants: the same page gives the same document on every machine (integers only); every paragraph's
-//! text stands in the page in that order; no recursion, so that nesting cannot exhaust the stack. Cost: linear in
-//! the page's bytes, whatever its nesting; memory: the tree of `parse/tree.rs`, about half of the page's bytes.
-//! `docs/extraction.md` has the measurements.
+//! Invariants: the same page gives the same document on every machine (integers only); every
+//! paragraph's text stands in the page in that order; no recursion, so that nesting cannot exhaust
+//! the stack. Cost: linear in the page's bytes, whatever its nesting; memory: the tree of
+//! `parse/tree.rs`, about half of the page's bytes. `docs/extraction.md` has the measurements.
 
 mod features;
 mod linked;
@@ -31,11 +32,12 @@ pub use page_kind::PageKind;
 use parse::tree::Tree;
 pub use walls::Wall;
 
-/// Part of the fingerprint hash: raised whenever the same page may give another text than before, or be another wall.
+/// Part of the fingerprint hash: raised whenever the same page
+/// may give another text than before, or be another wall.
 pub const VERSION: u32 = 7;
 
-/// Steps of [work](crate::work) for a byte of the page each time that it is parsed, and for a block each time that
-/// blocks are scored.
+/// Steps of [work](crate::work) for a byte of the page each time that
+/// it is parsed, and for a block each time that blocks are scored.
 const BYTE_STEPS: u64 = 10;
 const BLOCK_STEPS: u64 = 2500;
 
@@ -45,14 +47,15 @@ const BLOCK_STEPS: u64 = 2500;
 pub struct ExtractConfig {
     /// Keeps readers' comments under an article. Posts of a forum are kept in any case.
     pub comments: bool,
-    /// Pages that show a reason in place of content are UNDECIDABLE (WALL): errors, captchas and firewalls, log-in, consent,
-    /// blocked regions, parked domains, empty shells of script applications.
+    /// Pages that show a reason in place of content are UNDECIDABLE
+    /// (WALL): errors, captchas and firewalls, log-in, consent, blocked
+    /// regions, parked domains, empty shells of script applications.
     pub walls: bool,
-    /// Pages that are mainly links to others are UNDECIDABLE (LISTING). Off by default, since now and then a page with a text
-    /// of its own is taken for one (docs/extraction.md).
+    /// Pages that are mainly links to others are UNDECIDABLE (LISTING). Off by default, since
+    /// now and then a page with a text of its own is taken for one (docs/extraction.md).
     pub listings: bool,
-    /// Block elements and runs of text of a page; one with more is UNDECIDABLE (TOO_COMPLEX). Each takes up to
-    /// 500 bytes while its page is read.
+    /// Block elements and runs of text of a page; one with more is UNDECIDABLE
+    /// (TOO_COMPLEX). Each takes up to 500 bytes while its page is read.
     #[schemars(range(min = 100, max = 100_000_000))]
     pub nodes_max: usize,
     /// Elements that may be open within one another; a page with more is UNDECIDABLE (TOO_COMPLEX).
@@ -232,7 +235,8 @@ impl Extractor {
         Ok(document)
     }
 
-    /// Parses `html` and chooses among its blocks; what is hidden is read too where that alone has text.
+    /// Parses `html` and chooses among its blocks; what is
+    /// hidden is read too where that alone has text.
     fn choose(&mut self, html: &str, work: &mut Work) -> Result<(), ExtractError> {
         self.parse(html, false, work)?;
         self.select(html, work)?;
@@ -269,8 +273,8 @@ impl Extractor {
         parse::scan::scan(html.as_bytes(), &mut builder)
     }
 
-    /// Parses again with hidden nodes and `<noscript>`, if that gives clearly more text: pages that a script shows
-    /// or makes, such as threads of Discourse.
+    /// Parses again with hidden nodes and `<noscript>`, if that gives clearly more
+    /// text: pages that a script shows or makes, such as threads of Discourse.
     fn parse_hidden(&mut self, html: &str, work: &mut Work) -> Result<bool, ExtractError> {
         let visible = self.tree.bytes();
         self.parse(html, true, work)?;

@@ -54,7 +54,8 @@ fn is_sentence(block: &Block) -> bool {
     block.counts.stops > 0 && block.counts.bytes >= 60 && block.link_bytes * 2 < block.counts.bytes
 }
 
-/// Whether most of the text stands in several nodes of one signature that are called posts or comments.
+/// Whether most of the text stands in several nodes of one
+/// signature that are called posts or comments.
 fn is_thread(tree: &Tree, chosen: &[u32], bytes: u64) -> bool {
     let mut sums = vec![0_u64; tree.blocks.len() + 1];
     for &block in chosen {

@@ -1,9 +1,10 @@
 //! Which blocks are main text.
 //!
-//! In: the tree. Out: the chosen blocks in order. Blocks are scored twice ([`crate::extract::score`]); then the limit is
-//! set for each page where the expected F1 of the chosen text is highest: with probability p and length L of each
-//! block, at the largest 2·Σ(chosen p·L) ÷ (Σ(chosen L) + Σ(all p·L)). A page of which little is certain thus
-//! gets a lower limit than one with a clear text. Cost: linear in the blocks.
+//! In: the tree. Out: the chosen blocks in order. Blocks are scored twice
+//! ([`crate::extract::score`]); then the limit is set for each page where the expected F1 of the
+//! chosen text is highest: with probability p and length L of each block, at the largest 2·Σ(chosen
+//! p·L) ÷ (Σ(chosen L) + Σ(all p·L)). A page of which little is certain thus gets a lower limit
+//! than one with a clear text. Cost: linear in the blocks.
 
 use crate::extract::ExtractConfig;
 use crate::extract::features::Features;
@@ -12,11 +13,13 @@ use crate::extract::parse::tree::{Block, Tree};
 use crate::extract::score::score;
 use crate::extract::score::trees::{BIAS_1, BIAS_2, TABLES_1, TABLES_2};
 
-/// What is less likely than this is never chosen: on a page without any text the best of nothing would be.
+/// What is less likely than this is never chosen: on a page
+/// without any text the best of nothing would be.
 const PROBABILITY_MIN: u16 = 60;
 
-/// Where a block that holds the page's own description is likely, what is less likely than this is not chosen: the
-/// page has a text, and the doubtful rest, such as the teasers below a short one, is wrong all at once.
+/// Where a block that holds the page's own description is likely, what is
+/// less likely than this is not chosen: the page has a text, and the doubtful
+/// rest, such as the teasers below a short one, is wrong all at once.
 const PROBABILITY_MIN_DESCRIBED: u16 = 450;
 
 /// From this probability on the described block counts.
@@ -25,8 +28,9 @@ const DESCRIBED_PROBABILITY_MIN: u16 = 550;
 /// Bytes of text without comments that make comments dispensable.
 const TEXT_BESIDE_COMMENTS: u64 = 200;
 
-/// Mean probability from which comments stay. On pages that were not learned from, sections that people left out
-/// of the text had .46 to .75 in two runs, posts of forums and weblogs that they kept .80 to .96.
+/// Mean probability from which comments stay. On pages that were not
+/// learned from, sections that people left out of the text had .46 to .75
+/// in two runs, posts of forums and weblogs that they kept .80 to .96.
 const COMMENTS_PROBABILITY_MIN: u64 = 720;
 
 /// Chosen blocks; kept from page to page for its memory.
@@ -88,8 +92,8 @@ impl Selection {
     }
 }
 
-/// Makes comments unlikely if there is text beside them, unless they are as certain as the posts of a forum:
-/// then they are what the page is for. Whether it did.
+/// Makes comments unlikely if there is text beside them, unless they are as certain
+/// as the posts of a forum: then they are what the page is for. Whether it did.
 fn drop_comments(tree: &Tree, features: &Features, probabilities: &mut [u16], limit: u16) -> bool {
     let (mut beside, mut comments, mut mass) = (0_u64, 0_u64, 0_u64);
     for (at, block) in tree.blocks.iter().enumerate().filter(|(at, _)| probabilities[*at] >= limit) {

@@ -1,8 +1,8 @@
 //! The page's title, without the site's name.
 //!
-//! In: the page and its tree. Out: the longest main heading that the `<title>` contains, else the title that the page
-//! gives to social networks, else `<title>` without what follows its last separator. Cost: the title's length
-//! for each first-level heading, of which the first few count.
+//! In: the page and its tree. Out: the longest main heading that the `<title>` contains, else the
+//! title that the page gives to social networks, else `<title>` without what follows its last
+//! separator. Cost: the title's length for each first-level heading, of which the first few count.
 
 use crate::extract::parse::entities;
 use crate::extract::parse::tree::{Segment, Tree};
@@ -27,8 +27,8 @@ pub(super) fn of(html: &str, tree: &Tree) -> Option<String> {
     for block in headings.take(HEADINGS_MAX) {
         let heading = text_of(html, tree, block, false);
         let Some(title) = &title else { return Some(heading) };
-        // A heading of less than a third of the title is the site's name rather than the page's; of two, so is the
-        // shorter one.
+        // A heading of less than a third of the title is the site's
+        // name rather than the page's; of two, so is the shorter one.
         if title.contains(&heading)
             && heading.len() * 3 >= title.len()
             && longest.as_ref().is_none_or(|longest| longest.len() < heading.len())

@@ -1,14 +1,16 @@
 //! Chosen blocks → paragraphs: the only place where text is copied.
 //!
-//! In: the page, its tree, the indices of the chosen blocks in order. Out: paragraphs with references decoded and
-//! white space collapsed. A line break between two Chinese characters is no space. Cost: linear in the text.
+//! In: the page, its tree, the indices of the chosen blocks in order. Out:
+//! paragraphs with references decoded and white space collapsed. A line break
+//! between two Chinese characters is no space. Cost: linear in the text.
 
 use crate::extract::parse::entities;
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::{Block, Segment, Tree, block_flag};
 use crate::extract::{Document, Paragraph, ParagraphKind, Place};
 
-/// Nodes above a block that can tell its kind; deeper lists and quotes are rare, and the walk must end.
+/// Nodes above a block that can tell its kind; deeper lists
+/// and quotes are rare, and the walk must end.
 const ANCESTORS_MAX: usize = 12;
 
 /// Writes the blocks at `chosen`.

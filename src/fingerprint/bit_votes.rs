@@ -1,8 +1,8 @@
 //! How many of some 64-bit words have each bit set, counted for all 64 bits at once.
 //!
-//! The counters stand upright: plane *k* holds bit *k* of all 64 counters, so that adding a word is a chain of
-//! half adders, two steps long on average. Per term of a SimHash that is some 5 instructions, where adding to
-//! 64 sums takes 200.
+//! The counters stand upright: plane *k* holds bit *k* of all 64 counters, so that
+//! adding a word is a chain of half adders, two steps long on average. Per term of
+//! a SimHash that is some 5 instructions, where adding to 64 sums takes 200.
 
 /// 64 counters.
 #[derive(Debug, Clone, Default)]
@@ -30,7 +30,8 @@ impl BitVotes {
         self.used = self.used.max(plane);
     }
 
-    /// Adds `weight` to each sum for every word that has its bit set, and takes it off for every other word.
+    /// Adds `weight` to each sum for every word that has
+    /// its bit set, and takes it off for every other word.
     pub(crate) fn add_weighted(&self, weight: i64, sums: &mut [i64; 64]) {
         for (bit, sum) in sums.iter_mut().enumerate() {
             let set =

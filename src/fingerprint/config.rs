@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct IdfConfig {
-    /// A table that `leitong idf build` made; unset: the one that ships. A relative path starts at the
-    /// configuration file's folder.
+    /// A table that `leitong idf build` made; unset: the one that ships.
+    /// A relative path starts at the configuration file's folder.
     pub file: Option<PathBuf>,
 }
 
@@ -18,8 +18,9 @@ pub struct IdfConfig {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FingerprintConfig {
-    /// The environment variable that holds a secret, of 16 bytes or more, which keys all hashes of text, so that nobody who
-    /// lacks it can make a page the near-duplicate of another on purpose (docs/adversaries.md). Unset: fingerprints that anybody can
-    /// compute. All instances must have the same one; another one is another fingerprint hash.
+    /// The environment variable that holds a secret, of 16 bytes or more, which keys all hashes of
+    /// text, so that nobody who lacks it can make a page the near-duplicate of another on purpose
+    /// (docs/adversaries.md). Unset: fingerprints that anybody can compute. All instances must have
+    /// the same one; another one is another fingerprint hash.
     pub secret_env: Option<String>,
 }

@@ -4,8 +4,8 @@ use super::secret::DigestHash;
 use crate::extract::Document;
 use crate::record::TextDigest;
 
-/// The digest of the main text's characters without white space, so that line breaks, indentation and the
-/// division into paragraphs do not matter. `buffer` is scratch space. Linear.
+/// The digest of the main text's characters without white space, so that line breaks, indentation
+/// and the division into paragraphs do not matter. `buffer` is scratch space. Linear.
 pub fn text_digest(document: &Document, hash: &DigestHash, buffer: &mut Vec<u8>) -> TextDigest {
     buffer.clear();
     for paragraph in &document.paragraphs {
@@ -16,7 +16,8 @@ pub fn text_digest(document: &Document, hash: &DigestHash, buffer: &mut Vec<u8>)
     TextDigest { digest: hash.hash(buffer), chars: u32::try_from(chars).unwrap_or(u32::MAX) }
 }
 
-/// The bytes with which white space begins, in Unicode: few enough that text can be scanned without decoding.
+/// The bytes with which white space begins, in Unicode: few
+/// enough that text can be scanned without decoding.
 const BEGINS_WHITE_SPACE: [bool; 256] = {
     let mut begins = [false; 256];
     let first_bytes = [b'\t', b'\n', 0x0b, 0x0c, b'\r', b' ', 0xc2, 0xe1, 0xe2, 0xe3];

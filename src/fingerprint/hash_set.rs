@@ -31,9 +31,9 @@ pub(crate) fn shared(a: &[u8], b: &[u8]) -> u64 {
     shared
 }
 
-/// Keys of which two sets share one if they share at least `share_min` (in ten-thousandths) of the larger: the
-/// n − ⌈share·n⌉ + 1 smallest hashes. If the sets shared none of these, then all that they share would lie
-/// beyond the prefix of one of them, where fewer than ⌈share·n⌉ are left.
+/// Keys of which two sets share one if they share at least `share_min` (in ten-thousandths) of the
+/// larger: the n − ⌈share·n⌉ + 1 smallest hashes. If the sets shared none of these, then all that
+/// they share would lie beyond the prefix of one of them, where fewer than ⌈share·n⌉ are left.
 pub(crate) fn prefix_keys(bytes: &[u8], share_min: u32, keys: &mut Vec<u64>) {
     let n = len(bytes);
     let needed = (n * u64::from(share_min)).div_ceil(10_000).max(1);

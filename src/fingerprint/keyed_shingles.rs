@@ -1,10 +1,11 @@
-//! Text → shingles, hashed with a key: the windows of [`super::sketch`], each hashed as a whole by SipHash.
+//! Text → shingles, hashed with a key: the windows of
+//! [`super::sketch`], each hashed as a whole by SipHash.
 //!
-//! The rolling hash that is quick without a key would not do: different windows of equal hash can be computed, whatever
-//! keyed hash its value then went through.
+//! The rolling hash that is quick without a key would not do: different windows of
+//! equal hash can be computed, whatever keyed hash its value then went through.
 //!
-//! Cost: a SipHash of at most 40 bytes for each unit, where a rolling hash takes a multiplication; `cargo bench --bench detectors`
-//! has every detector with a secret and without.
+//! Cost: a SipHash of at most 40 bytes for each unit, where a rolling hash takes a
+//! multiplication; `cargo bench --bench detectors` has every detector with a secret and without.
 
 use super::secret::TextHash;
 use super::sketch::{SHINGLE_SIZE, is_unit};
@@ -13,7 +14,8 @@ use crate::segment::is_punctuation;
 /// A power of two that no window exceeds.
 const RING: usize = (SHINGLE_SIZE as usize + 1).next_power_of_two();
 
-/// Calls `shingle` with the hash of each shingle of `text`, in order; gives the sum of all unit sizes.
+/// Calls `shingle` with the hash of each shingle of `text`,
+/// in order; gives the sum of all unit sizes.
 pub(crate) fn shingles(text: &str, hash: &TextHash, mut shingle: impl FnMut(u64)) -> u64 {
     let mut window = Window { units: [(0, 0); RING], start: 0, end: 0, size: 0, total_size: 0 };
     // The word that is being read: where it begins, and its letters.

@@ -1,11 +1,13 @@
-//! What a [`Detector`] is, and what several of them share: sketches, votes, term vectors, IDF, keyed hashes.
+//! What a [`Detector`] is, and what several of them share:
+//! sketches, votes, term vectors, IDF, keyed hashes.
 //!
-//! A detector is three pure functions: *fingerprint* (text → compact bytes, or none where there is too
-//! little to judge), *keys* (fingerprint → 64-bit keys; near fingerprints share at least one) and *compare*
-//! (two fingerprints → distance, near or not). Single-Pass clustering, the centroid table, saved tables and
-//! explanations are written once against this shape.
+//! A detector is three pure functions: *fingerprint* (text → compact bytes, or none where there is
+//! too little to judge), *keys* (fingerprint → 64-bit keys; near fingerprints share at least one)
+//! and *compare* (two fingerprints → distance, near or not). Single-Pass clustering, the centroid
+//! table, saved tables and explanations are written once against this shape.
 //!
-//! The detectors themselves stand in the folder `detectors`, their table in `config/detectors.rs`. To add one, see "Add a detector in five steps" in `ARCHITECTURE.md`.
+//! The detectors themselves stand in the folder `detectors`, their table in
+//! `config/detectors.rs`. To add one, see "Add a detector in five steps" in `ARCHITECTURE.md`.
 
 pub(crate) mod bit_votes;
 pub mod config;
@@ -27,12 +29,14 @@ use serde_json::{Map, Value};
 
 use crate::segment::Terms;
 
-/// One way of telling near-duplicates. All functions are pure, and all fingerprints are the detector's own.
+/// One way of telling near-duplicates. All functions are
+/// pure, and all fingerprints are the detector's own.
 pub trait Detector: Send + Sync {
     /// The name in the configuration, in verdicts, file names and metric labels.
     fn name(&self) -> &'static str;
 
-    /// Part of the fingerprint hash: the settings and the version of whatever decides a fingerprint.
+    /// Part of the fingerprint hash: the settings and the
+    /// version of whatever decides a fingerprint.
     fn fingerprint_settings(&self) -> Value;
 
     /// Part of the cluster hash: the settings that decide whether two fingerprints are near.
@@ -41,13 +45,14 @@ pub trait Detector: Send + Sync {
     /// The fingerprint of a text, or none where the detector finds too little to judge.
     fn fingerprint(&self, terms: &Terms) -> Option<Box<[u8]>>;
 
-    /// What the detector made of a text on the way to its fingerprint, as counts by name; `compare` shows them, and `eval`
-    /// their means. Most detectors have none.
+    /// What the detector made of a text on the way to its fingerprint, as counts by
+    /// name; `compare` shows them, and `eval` their means. Most detectors have none.
     fn counts(&self, _terms: &Terms) -> Vec<(&'static str, u32)> {
         Vec::new()
     }
 
-    /// Whether `bytes` have the shape of this detector's fingerprints; checked where they are read back.
+    /// Whether `bytes` have the shape of this detector's
+    /// fingerprints; checked where they are read back.
     fn is_fingerprint(&self, bytes: &[u8]) -> bool;
 
     /// The keys that a centroid is found by.
@@ -61,20 +66,21 @@ pub trait Detector: Send + Sync {
         LookUp::Keys
     }
 
-    /// What tells centroids apart of which very many share one key; none where nothing short does exactly. Fingerprints
-    /// whose second keys are further apart are never near.
+    /// What tells centroids apart of which very many share one key; none where nothing
+    /// short does exactly. Fingerprints whose second keys are further apart are never near.
     fn second_key(&self) -> Option<SecondKey> {
         None
     }
 
-    /// The beginning of a fingerprint that [`Self::compare_found`] reads. The table keeps it at hand for every centroid, and
-    /// the rest where it costs less memory and more time.
+    /// The beginning of a fingerprint that [`Self::compare_found`] reads. The table keeps it
+    /// at hand for every centroid, and the rest where it costs less memory and more time.
     fn compared<'a>(&self, fingerprint: &'a [u8]) -> &'a [u8] {
         fingerprint
     }
 
-    /// [`Self::compare`] for a centroid that a look-up has found, of which only the [compared](Self::compared) part is
-    /// at hand. The distance is the same; what is near is near here, and some others may be.
+    /// [`Self::compare`] for a centroid that a look-up has found, of which
+    /// only the [compared](Self::compared) part is at hand. The distance
+    /// is the same; what is near is near here, and some others may be.
     fn compare_found(&self, fingerprint: &[u8], compared: &[u8]) -> Comparison {
         self.compare(fingerprint, compared)
     }
@@ -125,8 +131,8 @@ pub trait Detector: Send + Sync {
     /// The fingerprint, or the part of it that names it, in hex as verdicts show it.
     fn display(&self, fingerprint: &[u8]) -> String;
 
-    /// The setting, as lines of a configuration file, under which pairs up to this distance are near as far as
-    /// distance decides; none where no threshold does.
+    /// The setting, as lines of a configuration file, under which pairs up to this
+    /// distance are near as far as distance decides; none where no threshold does.
     fn threshold_setting(&self, distance: u32) -> Option<String>;
 }
 
@@ -165,7 +171,8 @@ pub struct Shares {
 /// What a comparison found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Comparison {
-    /// In the detector's own unit; an integer, so that no rounding decides which centroid is the nearest.
+    /// In the detector's own unit; an integer, so that no
+    /// rounding decides which centroid is the nearest.
     pub distance: u32,
     /// Near enough to be one text.
     pub near: bool,
@@ -174,8 +181,8 @@ pub struct Comparison {
 /// Candidates from which on it pays to look first at a bound of how near each may be.
 const BOUNDED_MIN: usize = 4;
 
-/// [`Detector::compare_all`] for a detector that can tell of most candidates that they are not near without comparing them:
-/// `may_be_near` gives the numbers of all others.
+/// [`Detector::compare_all`] for a detector that can tell of most candidates that they
+/// are not near without comparing them: `may_be_near` gives the numbers of all others.
 pub(crate) fn compare_those_that_may_be_near(
     detector: &impl Detector,
     fingerprint: &[u8],
@@ -192,7 +199,8 @@ pub(crate) fn compare_those_that_may_be_near(
     }
 }
 
-/// A setting from 0 to 1 in ten-thousandths, an integer, so that no rounding of a machine decides what is near.
+/// A setting from 0 to 1 in ten-thousandths, an integer, so
+/// that no rounding of a machine decides what is near.
 pub(crate) fn basis_points(share: f64) -> u32 {
     (share.clamp(0.0, 1.0) * 10_000.0).round() as u32
 }

@@ -1,16 +1,18 @@
-//! Text → number slots: which numbers stand in which places, so that a text in which only numbers changed is told from a copy.
+//! Text → number slots: which numbers stand in which places, so
+//! that a text in which only numbers changed is told from a copy.
 //!
-//! Weather, markets, results and draws are the same sentences every day with other numbers. Words and passages hardly show that: the
-//! digits are one term among many, and each cuts a few shingles only. So up to [`SLOTS`] numbers are kept, each as 16 bits of its
-//! *context* (what stands before it, and one word or character after it) and 8 bits of its *value*. Two texts with one context and
-//! different values say different things in the same place: a *conflict*. A context that occurs several times is one slot,
-//! whose value is all its numbers in their order.
+//! Weather, markets, results and draws are the same sentences every day with other numbers. Words
+//! and passages hardly show that: the digits are one term among many, and each cuts a few shingles
+//! only. So up to [`SLOTS`] numbers are kept, each as 16 bits of its *context* (what stands before
+//! it, and one word or character after it) and 8 bits of its *value*. Two texts with one context
+//! and different values say different things in the same place: a *conflict*. A context that occurs
+//! several times is one slot, whose value is all its numbers in their order.
 //!
-//! Which contexts are kept depends on their hashes alone (the least ones), so that a text and an excerpt of it keep many of the
-//! same: a min-wise sample (Broder 1997).
+//! Which contexts are kept depends on their hashes alone (the least ones), so that a
+//! text and an excerpt of it keep many of the same: a min-wise sample (Broder 1997).
 //!
-//! Input: the normalised text. Output: [`SLOT_BYTES`] bytes, contexts ascending; a slot without a number is zero. Cost: linear; one scan for
-//! digits, and two hashes a number.
+//! Input: the normalised text. Output: [`SLOT_BYTES`] bytes, contexts ascending; a slot
+//! without a number is zero. Cost: linear; one scan for digits, and two hashes a number.
 
 use super::secret::TextHash;
 use super::sketch::is_unit;
@@ -21,9 +23,11 @@ const SLOTS: usize = 8;
 const SLOT: usize = 3;
 /// Bytes of all slots.
 pub(crate) const SLOT_BYTES: usize = SLOTS * SLOT;
-/// Sum of the sizes of what stands before a number in its context: two words, or four characters of Chinese.
+/// Sum of the sizes of what stands before a number in its
+/// context: two words, or four characters of Chinese.
 const BEFORE_SIZE: u32 = 4;
-/// What stands in a context for another number, so that one changed number does not change its neighbours' contexts.
+/// What stands in a context for another number, so that one
+/// changed number does not change its neighbours' contexts.
 const ANOTHER_NUMBER: &str = "#";
 /// Odd multiplier that joins the numbers of one context: the golden ratio in 64 bits.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;

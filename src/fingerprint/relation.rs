@@ -4,8 +4,9 @@ use serde::Serialize;
 
 use super::Shares;
 
-/// From this share on (ten-thousandths) a text counts as standing in the other one. Sketches of 64 values estimate shares to
-/// some ±600, so that texts with a twentieth of other words are still the same, and one without its last third is an excerpt.
+/// From this share on (ten-thousandths) a text counts as standing in the other one.
+/// Sketches of 64 values estimate shares to some ±600, so that texts with a twentieth
+/// of other words are still the same, and one without its last third is an excerpt.
 const WHOLE: u32 = 8_000;
 
 /// How the text of a page relates to that of its cluster's canonical page, or of the page that its
@@ -27,8 +28,8 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// The relation of a page, of which `shares.of_a` stands in the canonical page, to that page, of which `shares.of_b` stands
-    /// in it.
+    /// The relation of a page, of which `shares.of_a` stands in the
+    /// canonical page, to that page, of which `shares.of_b` stands in it.
     #[must_use]
     pub fn of(shares: Shares) -> Self {
         match (shares.of_a >= WHOLE, shares.of_b >= WHOLE) {

@@ -1,4 +1,5 @@
-//! What the settings of detectors name and do not hold, files and the secret, and what can be wrong with it.
+//! What the settings of detectors name and do not hold,
+//! files and the secret, and what can be wrong with it.
 
 use thiserror::Error;
 

@@ -1,16 +1,19 @@
 //! A secret that keys the fingerprints' hashes, for whoever deletes or hides pages on a verdict.
 //!
-//! Without one, anybody can compute what a text's fingerprint is, and so search for words and passages that make a text of
-//! their own the near-duplicate of a page that it shares nothing with: among twenty thousand made-up words some two hundred
-//! pull all 64 bits of a SimHash to where another page's are. With a secret all hashes of text are SipHash-2-4 with keys
-//! that follow from it, and such a search has nothing to compute with.
+//! Without one, anybody can compute what a text's fingerprint is, and so search for words and
+//! passages that make a text of their own the near-duplicate of a page that it shares nothing with:
+//! among twenty thousand made-up words some two hundred pull all 64 bits of a SimHash to where
+//! another page's are. With a secret all hashes of text are SipHash-2-4 with keys that follow from
+//! it, and such a search has nothing to compute with.
 //!
-//! * *Why SipHash*: XXH3 with a secret seed is no keyed hash: it was made to be quick, and promises nothing where somebody
-//!   chooses the texts and sees what becomes of them. SipHash was made for just that, and for the few bytes that terms and
-//!   passages have; BLAKE3 is as safe and made for long ones. Of SipHash's forms 2-4 has more rounds than any attack reaches.
-//! * *Why Argon2id*: the [`id`](Secret::id) of a secret stands in the fingerprint hash, which every verdict shows. Were it a quick
-//!   hash, a weak secret could be guessed by trying words. Each guess now takes 19 MB and two passes over them. The id
-//!   and the keys are different parts of what Argon2id gives, so that the id says nothing of the keys.
+//! * *Why SipHash*: XXH3 with a secret seed is no keyed hash: it was made to be quick, and promises
+//!   nothing where somebody chooses the texts and sees what becomes of them. SipHash was made for
+//!   just that, and for the few bytes that terms and passages have; BLAKE3 is as safe and made for
+//!   long ones. Of SipHash's forms 2-4 has more rounds than any attack reaches.
+//! * *Why Argon2id*: the [`id`](Secret::id) of a secret stands in the fingerprint hash, which every
+//!   verdict shows. Were it a quick hash, a weak secret could be guessed by trying words. Each
+//!   guess now takes 19 MB and two passes over them. The id and the keys are different parts of
+//!   what Argon2id gives, so that the id says nothing of the keys.
 //!
 //! In: the secret's text. Out: four keys and an id, fixed permanently for each text.
 
@@ -24,12 +27,14 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 /// Bytes of a secret at least: half of what `openssl rand -hex 16` prints.
 pub const BYTES_MIN: usize = 16;
-/// Memory in KiB and passes of the derivation, as OWASP recommends. Another value would be another secret.
+/// Memory in KiB and passes of the derivation, as OWASP
+/// recommends. Another value would be another secret.
 const MEMORY_KIB: u32 = 19 * 1_024;
 const PASSES: u32 = 2;
 const ID_BYTES: usize = 8;
 const KEY_BYTES: usize = 16;
-/// All instances that share a secret have to derive the same, and have nothing else in common; so the salt is fixed.
+/// All instances that share a secret have to derive the same,
+/// and have nothing else in common; so the salt is fixed.
 const SALT: &[u8] = b"leitong fingerprint secret 1";
 
 /// What follows from a secret. Neither it nor the secret can be shown.
@@ -50,7 +55,8 @@ pub enum SecretError {
     NotDerived(String),
 }
 
-/// What is hashed: each with a key of its own, so that what is learned of one says nothing of another.
+/// What is hashed: each with a key of its own, so that what
+/// is learned of one says nothing of another.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Purpose {
     /// Single terms.

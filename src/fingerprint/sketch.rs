@@ -1,18 +1,19 @@
 //! Text → sketch: the second, independent opinion that confirms a SimHash candidate.
 //!
-//! 64 min-wise hashes of the text's shingles by one permutation, 4 bits of each: 32 bytes. The share of equal
-//! values estimates the Jaccard similarity *J* of two shingle sets: two sketches agree in 64·(1/16 + 15/16·J)
-//! values on average, so unrelated texts in 4 to 8, and texts of *J* = 0.5 in 34. Sources: Broder 1997
-//! (resemblance), Li & König 2010 (b bits of each minimum), Li, Owen & Zhang 2012 (one permutation),
-//! Shrivastava 2017 (filling of empty bins).
+//! 64 min-wise hashes of the text's shingles by one permutation, 4 bits of each: 32 bytes. The
+//! share of equal values estimates the Jaccard similarity *J* of two shingle sets: two sketches
+//! agree in 64·(1/16 + 15/16·J) values on average, so unrelated texts in 4 to 8, and texts of *J* =
+//! 0.5 in 34. Sources: Broder 1997 (resemblance), Li & König 2010 (b bits of each minimum), Li,
+//! Owen & Zhang 2012 (one permutation), Shrivastava 2017 (filling of empty bins).
 //!
-//! A shingle is a window of units whose sizes add up to 5: an ideograph or kana is a unit of size 1, a word
-//! of other scripts one of size 2 (1 if it is a single letter). That is 5 characters of Chinese and 3 words of
-//! English; windows of 5 letters would not do for English, where long unrelated texts share most of them.
+//! A shingle is a window of units whose sizes add up to 5: an ideograph or kana is a unit of size
+//! 1, a word of other scripts one of size 2 (1 if it is a single letter). That is 5 characters of
+//! Chinese and 3 words of English; windows of 5 letters would not do for English, where long
+//! unrelated texts share most of them.
 //!
-//! The minima also give 16 *bands*: hashes of two minima each, in full. Texts of similarity *J* share at least one
-//! with probability 1 − (1 − J²)¹⁶ (J = 0.4: 0.94, 0.5: 0.99, 0.6: 0.999), unrelated ones with 16·2⁻³², so that
-//! bands find candidates in a table of any size.
+//! The minima also give 16 *bands*: hashes of two minima each, in full. Texts of similarity
+//! *J* share at least one with probability 1 − (1 − J²)¹⁶ (J = 0.4: 0.94, 0.5: 0.99, 0.6:
+//! 0.999), unrelated ones with 16·2⁻³², so that bands find candidates in a table of any size.
 //!
 //! Cost: one pass over the normalised text, about 4 ns a character, no allocation.
 
@@ -45,7 +46,8 @@ pub(crate) struct Sketch {
     pub(crate) size: u16,
 }
 
-/// The sketch of a normalised text, or none if it has no shingle; with a secret, by a keyed hash of its shingles.
+/// The sketch of a normalised text, or none if it has no
+/// shingle; with a secret, by a keyed hash of its shingles.
 pub(crate) fn sketch(text: &str, hash: &TextHash) -> Option<Sketch> {
     let mut minima = [u64::MAX; BINS];
     let mut take = |hash: u64| {
@@ -86,7 +88,8 @@ pub(crate) fn matches(a: &Values, b: &Values) -> u32 {
     BINS as u32 - differing
 }
 
-/// The Jaccard similarity that `matches` equal values speak for, in ten-thousandths, from 0 to 10,000.
+/// The Jaccard similarity that `matches` equal values speak
+/// for, in ten-thousandths, from 0 to 10,000.
 pub(crate) fn resemblance(matches: u32) -> u32 {
     // matches / 64 = 1/16 + 15/16·J
     (matches * 16).saturating_sub(64) * 10_000 / (15 * 64)
@@ -98,7 +101,8 @@ pub(crate) fn matches_of(resemblance: u32) -> u32 {
     (resemblance * 15 * bins).div_ceil(16 * 10_000) + bins / 16
 }
 
-/// Calls `shingle` with the hash of each shingle of `text`, in order; gives the sum of all unit sizes.
+/// Calls `shingle` with the hash of each shingle of `text`,
+/// in order; gives the sum of all unit sizes.
 fn shingles(text: &str, mut shingle: impl FnMut(u64)) -> u64 {
     let mut window = Window::default();
     // The word that is being read: its hash, and its letters.
@@ -181,8 +185,8 @@ pub(crate) fn is_unit(c: char) -> bool {
     is_ideographic(c) || matches!(c, '\u{3041}'..='\u{30ff}')
 }
 
-/// Gives each empty bin the minimum of a bin that two texts choose alike: the first one with a shingle in a
-/// sequence that depends on the bin alone. False if all bins are empty.
+/// Gives each empty bin the minimum of a bin that two texts choose alike: the first one
+/// with a shingle in a sequence that depends on the bin alone. False if all bins are empty.
 fn fill_empty(minima: &mut [u64; BINS]) -> bool {
     let filled = *minima;
     if filled.iter().all(|minimum| *minimum == u64::MAX) {
@@ -202,7 +206,8 @@ fn fill_empty(minima: &mut [u64; BINS]) -> bool {
     true
 }
 
-/// A bijection of 64 bits in which each bit of the input changes half of the output (MurmurHash3's `fmix64`).
+/// A bijection of 64 bits in which each bit of the input
+/// changes half of the output (MurmurHash3's `fmix64`).
 #[inline]
 fn mix(mut hash: u64) -> u64 {
     hash ^= hash >> 33;

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 pub enum TermHash {
     /// XXH3-64: well mixed.
     Xxh3,
-    /// The paper's hash over UTF-16 code units, as its Java program computed it. A term of two characters
-    /// never reaches the upper bits, so half of a Chinese fingerprint is constant.
+    /// The paper's hash over UTF-16 code units, as its Java program computed it. A term of two
+    /// characters never reaches the upper bits, so half of a Chinese fingerprint is constant.
     Sdbm,
     /// The same over UTF-8 bytes: less biased.
     SdbmUtf8,
@@ -28,8 +28,8 @@ impl TermHash {
     }
 }
 
-/// SDBM: `h = c + (h << 6) + (h << 16) - h`, wrapping at 64 bits (paper 002, section 3.1, names it without
-/// the formula; this is the one of the SDBM project).
+/// SDBM: `h = c + (h << 6) + (h << 16) - h`, wrapping at 64 bits (paper 002,
+/// section 3.1, names it without the formula; this is the one of the SDBM project).
 fn sdbm(units: impl Iterator<Item = u64>) -> u64 {
     units.fold(0_u64, |h, c| c.wrapping_add(h << 6).wrapping_add(h << 16).wrapping_sub(h))
 }

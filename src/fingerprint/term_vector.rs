@@ -1,7 +1,8 @@
 //! A few terms with weights, as a fingerprint: for detectors that compare key terms.
 //!
-//! Encoding: total (varint), then per term the length of its UTF-8 (1 byte), the UTF-8, its weight (varint); in the
-//! order of rank. Terms are kept as text, some 6 bytes each, so that a verdict can name them.
+//! Encoding: total (varint), then per term the length of its UTF-8 (1
+//! byte), the UTF-8, its weight (varint); in the order of rank. Terms
+//! are kept as text, some 6 bytes each, so that a verdict can name them.
 //!
 //! Cost: two vectors of 20 terms are compared in about 1 µs.
 
@@ -52,8 +53,9 @@ pub(crate) fn cosine(a: &TermVector, b: &TermVector) -> u32 {
     cosine_of(dot, square_sum(a), square_sum(b))
 }
 
-/// dot ÷ √(a²·b²) in ten-thousandths, rounded to the nearest; 10,000 for vectors that point the same way. Sums of
-/// squares are capped at 2^63, far above those of any text, so that their product fits.
+/// dot ÷ √(a²·b²) in ten-thousandths, rounded to the nearest; 10,000
+/// for vectors that point the same way. Sums of squares are capped
+/// at 2^63, far above those of any text, so that their product fits.
 pub(crate) fn cosine_of(dot: u128, a_squares: u128, b_squares: u128) -> u32 {
     if a_squares == 0 || b_squares == 0 {
         return 0;
@@ -77,9 +79,10 @@ pub(crate) fn weighted_jaccard(a: &TermVector, b: &TermVector) -> u32 {
     (min * 10_000).checked_div(max).unwrap_or(0) as u32
 }
 
-/// A vector that is compared with many, of which nearly none is near: what a candidate may share with it at most is read
-/// straight from the candidate's bytes. Terms count as equal where their lengths and first seven bytes are; so what is
-/// near passes, and nothing is allocated for a candidate.
+/// A vector that is compared with many, of which nearly none is near: what a candidate may share
+/// with it at most is read straight from the candidate's bytes. Terms count as equal where their
+/// lengths and first seven bytes are; so what is near passes, and nothing is allocated for a
+/// candidate.
 pub(crate) struct Prepared {
     total: u32,
     /// A bit for each of 256 values of [`bit_of`]: most terms of a candidate end there.
@@ -103,7 +106,8 @@ impl Prepared {
         Self { total: vector.total, present, terms, weight_sum, square_sum: square_sum(vector) }
     }
 
-    /// No less than [`weighted_jaccard`] with the vector of these bytes; none if they are no vector.
+    /// No less than [`weighted_jaccard`] with the vector of
+    /// these bytes; none if they are no vector.
     pub(crate) fn weighted_jaccard_at_most(&self, bytes: &[u8]) -> Option<u32> {
         let mut rest = bytes;
         let (a_by, b_by) = (u128::from(take_varint::<u32>(&mut rest)?.max(1)), u128::from(self.total.max(1)));
@@ -144,7 +148,8 @@ impl Prepared {
     }
 }
 
-/// The first seven bytes of a term of this length, which is below 256, and the length; `bytes` begin with the term.
+/// The first seven bytes of a term of this length, which is
+/// below 256, and the length; `bytes` begin with the term.
 #[inline]
 fn beginning(length: usize, bytes: &[u8]) -> u64 {
     let first = match bytes.first_chunk() {
@@ -160,7 +165,8 @@ fn bit_of(beginning: u64) -> usize {
     (beginning.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize
 }
 
-/// Calls `take` with the beginning and the weight of each term behind the total; none if the bytes are no terms.
+/// Calls `take` with the beginning and the weight of each
+/// term behind the total; none if the bytes are no terms.
 #[inline]
 fn each_term(mut rest: &[u8], mut take: impl FnMut(u64, u32)) -> Option<()> {
     while let Some((length, after)) = rest.split_first() {

@@ -29,8 +29,9 @@ impl TermWeight {
     }
 }
 
-/// ln `tf` with [`FRACTION_BITS`] fractional bits, rounded down, by integers alone: the logarithm to base 2
-/// bit by bit (square the mantissa; where it passes 2, the bit is 1), times ln 2. 0 for 0.
+/// ln `tf` with [`FRACTION_BITS`] fractional bits, rounded down, by
+/// integers alone: the logarithm to base 2 bit by bit (square the
+/// mantissa; where it passes 2, the bit is 1), times ln 2. 0 for 0.
 pub(crate) fn ln(tf: u32) -> i64 {
     if tf < 2 {
         return 0;

@@ -26,7 +26,8 @@ use crate::log::losses::{Losses, Lost};
 use crate::telemetry::health::StageHealth;
 use crate::telemetry::metrics;
 
-/// How long a revoked partition waits for its records in flight; what is late is sent again by the next owner.
+/// How long a revoked partition waits for its records in
+/// flight; what is late is sent again by the next owner.
 const REVOKE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long an assignment waits for brokers to say where its partitions begin.
 const ASSIGN_TIMEOUT: Duration = Duration::from_secs(30);
@@ -135,8 +136,9 @@ impl PagesContext {
         Ok(())
     }
 
-    /// Where each partition goes on: at its committed offset, or at its beginning. What retention has deleted since the
-    /// committed offset is counted here, once: the offset behind it is committed with it.
+    /// Where each partition goes on: at its committed offset, or at its
+    /// beginning. What retention has deleted since the committed offset
+    /// is counted here, once: the offset behind it is committed with it.
     fn starts(
         &self,
         consumer: &BaseConsumer<Self>,
@@ -200,10 +202,12 @@ impl PagesContext {
             }
             starts.insert(partition, start);
         }
-        // After all was read: what was read belongs to the topic that this process has begun with, or it is not used.
+        // After all was read: what was read belongs to the topic
+        // that this process has begun with, or it is not used.
         self.topics.ask()?;
         self.topics.verify_pages()?;
-        // So that the next one to ask knows from where on pages are read, also if this one never commits any.
+        // So that the next one to ask knows from where on
+        // pages are read, also if this one never commits any.
         if !moved.is_empty() {
             let list = offsets(&self.topic, &self.topics.ids(), &moved);
             consumer.commit(&list, CommitMode::Sync).context("the beginning was not committed")?;

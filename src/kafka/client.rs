@@ -1,7 +1,7 @@
 //! Configuration → librdkafka's clients, each with what exactly once asks of it.
 //!
-//! Three layers, later ones win: our defaults, `[kafka.properties]`, and what must be so. Errors never show a
-//! value, since it may be a secret.
+//! Three layers, later ones win: our defaults, `[kafka.properties]`, and
+//! what must be so. Errors never show a value, since it may be a secret.
 
 use std::time::Duration;
 
@@ -25,14 +25,14 @@ const STATISTICS_MS: &str = "5000";
 /// Bytes that a producer holds before it takes no more.
 const PRODUCER_QUEUE_KBYTES: u32 = 32 * 1024;
 
-/// How soon a client is back after a connection broke. librdkafka doubles its wait with every attempt, up to 10 s by default, and
-/// counts connections that came about like those that did not: a client that lost a few of them stood still for
-/// 10 s each time, while the broker was there.
+/// How soon a client is back after a connection broke. librdkafka doubles its wait with every
+/// attempt, up to 10 s by default, and counts connections that came about like those that did not:
+/// a client that lost a few of them stood still for 10 s each time, while the broker was there.
 const RECONNECT: [(&str, &str); 2] =
     [("reconnect.backoff.max.ms", "1000"), ("socket.connection.setup.timeout.ms", "5000")];
-/// How long a broker may take to answer. By default it is a minute: for as long a client would wait for one that lost its
-/// network, though others have its partitions after some 10 s. The transactional producer's follows from
-/// `transaction.timeout.ms`, below which it has to be.
+/// How long a broker may take to answer. By default it is a minute: for as long a client would
+/// wait for one that lost its network, though others have its partitions after some 10 s. The
+/// transactional producer's follows from `transaction.timeout.ms`, below which it has to be.
 const ANSWER: (&str, &str) = ("socket.timeout.ms", "10000");
 
 /// Waits before librdkafka or a broker is asked again, where there is no event to wait for.
@@ -73,8 +73,8 @@ fn refused(error: KafkaError) -> Result<ClientError, KafkaError> {
     Ok(ClientError::Property { property, problem: format!("{problem}; {takes}") })
 }
 
-/// What of these settings no Kafka client can be made with, without talking to a broker: first of each property by
-/// itself, and where all are right, of each client that the worker makes.
+/// What of these settings no Kafka client can be made with, without talking to a broker: first
+/// of each property by itself, and where all are right, of each client that the worker makes.
 #[must_use]
 pub fn faults(config: &KafkaConfig) -> Vec<ClientError> {
     let alone = config.properties.0.iter().filter_map(|(name, value)| {
@@ -84,7 +84,8 @@ pub fn faults(config: &KafkaConfig) -> Vec<ClientError> {
     if !alone.is_empty() {
         return alone;
     }
-    // Clients look for their brokers as soon as they are made. Nobody listens on this port, and nobody hears of it.
+    // Clients look for their brokers as soon as they are made.
+    // Nobody listens on this port, and nobody hears of it.
     let nowhere = KafkaConfig { bootstrap_servers: "127.0.0.1:9".to_owned(), ..config.clone() };
     let consumers = [pages_consumer(&nowhere), log_member(&nowhere), partition_reader(&nowhere)];
     let producers = [log_producer(&nowhere), transactional_producer(&nowhere, 0)];
@@ -134,7 +135,8 @@ where
     })
 }
 
-/// The consumer group of the fingerprint stage. Each epoch has its own, so that a new one begins at the start.
+/// The consumer group of the fingerprint stage. Each epoch
+/// has its own, so that a new one begins at the start.
 #[must_use]
 pub fn fingerprint_group(config: &KafkaConfig) -> String {
     format!("{}-fingerprint-{}", config.app, config.epoch)
@@ -161,17 +163,19 @@ pub fn admin(config: &KafkaConfig) -> ClientConfig {
 /// A member of the group that shares the page topic.
 #[must_use]
 pub fn pages_consumer(config: &KafkaConfig) -> ClientConfig {
-    // A broker is asked for some pages at once: for each page by itself, the asking costs more than the page.
+    // A broker is asked for some pages at once: for each
+    // page by itself, the asking costs more than the page.
     let defaults = [("fetch.min.bytes", "65536"), ("fetch.wait.max.ms", "50")];
     let mut client = consumer(config, "pages", &fingerprint_group(config), PAGES_QUEUE_KBYTES, &defaults);
-    // Every partition is begun at an offset of ours. Where that is gone, `earliest` would jump without a word.
+    // Every partition is begun at an offset of ours. Where
+    // that is gone, `earliest` would jump without a word.
     client.set("auto.offset.reset", "error");
     keeps_its_place(config, &mut client);
     client
 }
 
-/// Static membership. Only for members: readers and questions use a group's id without joining it. Both members of a process
-/// may have one name, since they are of different groups.
+/// Static membership. Only for members: readers and questions use a group's id without joining
+/// it. Both members of a process may have one name, since they are of different groups.
 fn keeps_its_place(config: &KafkaConfig, client: &mut ClientConfig) {
     if let Some(id) = &config.instance_id {
         client.set("group.instance.id", id);
@@ -190,7 +194,8 @@ pub fn log_member(config: &KafkaConfig) -> ClientConfig {
 /// A reader of one partition, from an offset that it is told.
 #[must_use]
 pub fn partition_reader(config: &KafkaConfig) -> ClientConfig {
-    // A broker says that a partition is read to its end after this wait, and a restore waits for that.
+    // A broker says that a partition is read to its end
+    // after this wait, and a restore waits for that.
     let defaults = [("fetch.wait.max.ms", "100")];
     let mut client = consumer(config, "reader", &cluster_group(config), RECORDS_QUEUE_KBYTES, &defaults);
     client.set("auto.offset.reset", "error").set("enable.partition.eof", "true");
@@ -208,8 +213,8 @@ pub fn uncommitted_reader(config: &KafkaConfig) -> ClientConfig {
 /// Sends the log's records: at least once, in order.
 #[must_use]
 pub fn log_producer(config: &KafkaConfig) -> ClientConfig {
-    // 0: permanently. However slow or long away the brokers are, the queue waits and stays bounded; giving up would
-    // only have the same pages read and sent again.
+    // 0: permanently. However slow or long away the brokers are, the queue waits and
+    // stays bounded; giving up would only have the same pages read and sent again.
     let mut client = producer(config, "log", &[("message.timeout.ms", "0"), ("linger.ms", "20"), ANSWER]);
     client.set("enable.idempotence", "true");
     client
@@ -218,10 +223,11 @@ pub fn log_producer(config: &KafkaConfig) -> ClientConfig {
 /// Writes what follows from one partition of the log, in transactions.
 #[must_use]
 pub fn transactional_producer(config: &KafkaConfig, log_partition: u32) -> ClientConfig {
-    // A message that cannot be delivered must fail before its transaction times out. A transaction is written
-    // when its batch is computed, so its records come at once: waiting a little sends them in few requests.
-    // A coordinator that has not yet ended the last transaction says so, and by default it would be asked again after
-    // 100 ms: measured as 100 ms a transaction where 15 are enough.
+    // A message that cannot be delivered must fail before its transaction times out. A transaction
+    // is written when its batch is computed, so its records come at once: waiting a little sends
+    // them in few requests. A coordinator that has not yet ended the last transaction says so, and
+    // by default it would be asked again after 100 ms: measured as 100 ms a transaction where 15
+    // are enough.
     let defaults = [
         ("transaction.timeout.ms", "10000"),
         ("message.timeout.ms", "8000"),
@@ -246,12 +252,14 @@ fn consumer(
 ) -> ClientConfig {
     let queue_kbytes = queue_kbytes.to_string();
     let ours = [
-        // Longer than a cluster takes to replace a lost broker, 9 to 11 s by default: with 10 s, members gave themselves up while
-        // their coordinator was being replaced, and the new one waited as long again for who they had been. A broker of three
-        // killed: 20 to 24 s without a verdict, and 10 to 13 s with 12 s.
+        // Longer than a cluster takes to replace a lost broker, 9 to 11 s by default: with 10 s,
+        // members gave themselves up while their coordinator was being replaced, and the new one
+        // waited as long again for who they had been. A broker of three killed: 20 to 24 s without
+        // a verdict, and 10 to 13 s with 12 s.
         ("session.timeout.ms", "12000"),
-        // Members learn of a rebalance from the answer to a heartbeat, so this is how long the others take to notice that one is
-        // gone, once the broker has. A heartbeat costs a request of some 100 bytes.
+        // Members learn of a rebalance from the answer to a heartbeat, so
+        // this is how long the others take to notice that one is gone, once
+        // the broker has. A heartbeat costs a request of some 100 bytes.
         ("heartbeat.interval.ms", "500"),
         ("max.poll.interval.ms", "300000"),
         ("queued.max.messages.kbytes", &*queue_kbytes),
@@ -286,7 +294,8 @@ fn producer(config: &KafkaConfig, name: &str, defaults: &[(&str, &str)]) -> Clie
     client
 }
 
-/// `name` is the client's in the broker's logs, metrics and quotas, behind that of the installation.
+/// `name` is the client's in the broker's logs, metrics and
+/// quotas, behind that of the installation.
 fn layered(config: &KafkaConfig, name: &str, defaults: &[(&str, &str)]) -> ClientConfig {
     let mut client = ClientConfig::new();
     client.set("bootstrap.servers", &config.bootstrap_servers);

@@ -1,4 +1,5 @@
-//! Settings of the Kafka worker. None of them is part of a hash: they do not change what a verdict says.
+//! Settings of the Kafka worker. None of them is part of a
+//! hash: they do not change what a verdict says.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,16 +15,19 @@ use crate::telemetry::config::is_address;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct KafkaConfig {
-    /// Brokers to begin with: `host:port`, separated by commas. Whatever talks to Kafka refuses to guess it.
+    /// Brokers to begin with: `host:port`, separated by
+    /// commas. Whatever talks to Kafka refuses to guess it.
     pub bootstrap_servers: String,
-    /// Name of this installation: consumer groups and transactional ids begin with it. All instances that
-    /// share the work have the same.
+    /// Name of this installation: consumer groups and transactional ids
+    /// begin with it. All instances that share the work have the same.
     pub app: String,
-    /// A name that this instance keeps when it restarts and that no other one has, such as `${HOSTNAME}` of a
-    /// StatefulSet: the group then waits a session time-out (`session.timeout.ms`) for it to come back before others take
-    /// its partitions over. Unset: they do so at once.
+    /// A name that this instance keeps when it restarts and that no other one has, such as
+    /// `${HOSTNAME}` of a StatefulSet: the group then waits a session time-out
+    /// (`session.timeout.ms`) for it to come back before others take its partitions over. Unset:
+    /// they do so at once.
     pub instance_id: Option<String>,
-    /// Raise it to have all pages of the topic processed again; pages of lower epochs then count no more.
+    /// Raise it to have all pages of the topic processed
+    /// again; pages of lower epochs then count no more.
     #[schemars(range(min = 0, max = 4_294_967_295_u64))]
     pub epoch: u32,
     /// Names of the topics.
@@ -38,14 +42,15 @@ pub struct KafkaConfig {
     pub transaction: TransactionConfig,
     /// Local copies of the centroid tables, for quick restarts.
     pub snapshots: SnapshotsConfig,
-    /// Instances of the cluster role keep tables ready of all log partitions that others own, so that a partition whose
-    /// owner is lost need not be restored first. Costs each instance the memory of all tables.
+    /// Instances of the cluster role keep tables ready of all log partitions
+    /// that others own, so that a partition whose owner is lost need not be
+    /// restored first. Costs each instance the memory of all tables.
     pub standby: bool,
     /// What `leitong topics create` makes; `check` and `run` compare the topics with it.
     pub create: CreateConfig,
-    /// Any property of librdkafka, such as `security.protocol` or `sasl.password`, for all clients. Keep
-    /// secrets in the environment: `"sasl.password" = "${KAFKA_PASSWORD}"`. They are never logged. What exactly
-    /// once hangs on cannot be set here.
+    /// Any property of librdkafka, such as `security.protocol` or `sasl.password`, for all
+    /// clients. Keep secrets in the environment: `"sasl.password" = "${KAFKA_PASSWORD}"`.
+    /// They are never logged. What exactly once hangs on cannot be set here.
     pub properties: Properties,
 }
 
@@ -69,13 +74,14 @@ pub struct TopicsConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PagesConfig {
-    /// With the preset `json`, what a value is that has no `content-type` header: `json`, `protobuf` (`leitong.v1.Page`) or `html`
-    /// (the body itself, in any charset; the key is the url).
+    /// With the preset `json`, what a value is that has no
+    /// `content-type` header: `json`, `protobuf` (`leitong.v1.Page`) or
+    /// `html` (the body itself, in any charset; the key is the url).
     pub format: PageFormat,
     /// Where the url stands: in the `field` of the value, or in the `key` of the message.
     pub url_from: UrlFrom,
-    /// Milliseconds for which the queue may stay full before partitions are paused. Fetched pages are thrown
-    /// away at a pause, so short pressure is waited out.
+    /// Milliseconds for which the queue may stay full before partitions are paused.
+    /// Fetched pages are thrown away at a pause, so short pressure is waited out.
     #[schemars(range(min = 100, max = 240_000))]
     pub pause_after_ms: u64,
 }
@@ -108,11 +114,11 @@ pub enum UrlFrom {
 pub struct VerdictsConfig {
     /// `json` or `protobuf` (`leitong.v1.Verdict`).
     pub format: VerdictFormat,
-    /// Headers of a page's message that its verdict has as well, as received, upper and lower case alike; 4 KiB of them at
-    /// most. They let a trace go on behind the verdict.
+    /// Headers of a page's message that its verdict has as well, as received, upper and
+    /// lower case alike; 4 KiB of them at most. They let a trace go on behind the verdict.
     pub headers: Vec<String>,
-    /// What a verdict's key is: the `page-id`, or the `page-key`, the key of the page's message (the page id where that is
-    /// missing, or longer than 8 KiB).
+    /// What a verdict's key is: the `page-id`, or the `page-key`, the key of the
+    /// page's message (the page id where that is missing, or longer than 8 KiB).
     pub key: VerdictKey,
 }
 
@@ -140,7 +146,8 @@ pub enum VerdictFormat {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DeadLettersConfig {
-    /// Bytes up to which a dead letter holds the value as received; of a longer one it says where it is.
+    /// Bytes up to which a dead letter holds the value as
+    /// received; of a longer one it says where it is.
     #[schemars(range(min = 0, max = 8_388_608))]
     pub value_bytes_max: usize,
 }
@@ -152,7 +159,8 @@ pub struct TransactionConfig {
     /// Records of the log in one transaction.
     #[schemars(range(min = 1, max = 100_000))]
     pub records_max: usize,
-    /// Milliseconds to wait for more records after the first: fewer transactions against sooner verdicts.
+    /// Milliseconds to wait for more records after the
+    /// first: fewer transactions against sooner verdicts.
     #[schemars(range(min = 0, max = 10_000))]
     pub linger_ms: u64,
 }
@@ -161,10 +169,11 @@ pub struct TransactionConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SnapshotsConfig {
-    /// Folder that survives a restart; none: the table is read from the changelog at every start. Instances of
-    /// one machine may share it.
+    /// Folder that survives a restart; none: the table is read from the
+    /// changelog at every start. Instances of one machine may share it.
     pub dir: Option<PathBuf>,
-    /// Seconds from one snapshot to the next. Each writes the whole table, some 250 bytes a centroid.
+    /// Seconds from one snapshot to the next. Each writes
+    /// the whole table, some 250 bytes a centroid.
     #[schemars(range(min = 1, max = 86_400))]
     pub interval_s: u64,
 }
@@ -176,8 +185,8 @@ pub struct CreateConfig {
     /// Partitions of the page topic: the most fingerprint workers that can share the work.
     #[schemars(range(min = 1, max = 10_000))]
     pub page_partitions: u32,
-    /// Partitions of the log and of the changelog: the most active cluster workers. A corpus has one, so more
-    /// are of use with several corpora only. Fixed permanently.
+    /// Partitions of the log and of the changelog: the most active cluster workers. A
+    /// corpus has one, so more are of use with several corpora only. Fixed permanently.
     #[schemars(range(min = 1, max = 1_000))]
     pub log_partitions: u32,
     /// Partitions of the verdict topic.

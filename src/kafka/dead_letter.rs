@@ -1,5 +1,6 @@
-//! [`Unreadable`] → a message of the dead-letter topic: key, value and headers as received, and behind them
-//! headers that say where it stood and what is wrong with it, by the names of Kafka Connect.
+//! [`Unreadable`] → a message of the dead-letter topic: key, value
+//! and headers as received, and behind them headers that say where it
+//! stood and what is wrong with it, by the names of Kafka Connect.
 
 use rdkafka::message::{Header, OwnedHeaders};
 

@@ -93,15 +93,17 @@ impl ClientEvents {
     }
 }
 
-/// Records of a partition that the client has not yet handed out. librdkafka's own `consumer_lag` counts from what the
-/// same client has committed, and the log's readers commit by a producer's transaction: for them there is none.
+/// Records of a partition that the client has not yet handed out. librdkafka's
+/// own `consumer_lag` counts from what the same client has committed, and the
+/// log's readers commit by a producer's transaction: for them there is none.
 fn unread(partition: &Partition) -> Option<i64> {
     let Partition { app_offset, next_offset, ls_offset, fetchq_cnt, .. } = *partition;
     if ls_offset < 0 || next_offset.max(app_offset) < 0 {
         return None; // no broker has answered yet
     }
     let next = match fetchq_cnt {
-        // Nothing waits, so all that was fetched is handed out; markers of transactions, at the end, never are.
+        // Nothing waits, so all that was fetched is handed
+        // out; markers of transactions, at the end, never are.
         ..=0 => next_offset.max(app_offset),
         waiting if app_offset < 0 => next_offset - waiting,
         _ => app_offset,
@@ -109,13 +111,14 @@ fn unread(partition: &Partition) -> Option<i64> {
     Some((ls_offset - next).max(0))
 }
 
-/// Takes what librdkafka logs. Properties are given to all clients, so that some clients have no use for some of
-/// them is nothing to warn of; failed connections are told by [`ClientEvents::report`].
+/// Takes what librdkafka logs. Properties are given to all clients,
+/// so that some clients have no use for some of them is nothing to
+/// warn of; failed connections are told by [`ClientEvents::report`].
 fn log(level: RDKafkaLogLevel, facility: &str, message: &str) {
     use RDKafkaLogLevel as Level;
     match facility {
-        // A transaction that a rebalance, a fencing or a broker has ended is nothing broken: its owner writes it again,
-        // or drops its state, and says so.
+        // A transaction that a rebalance, a fencing or a broker has ended is nothing
+        // broken: its owner writes it again, or drops its state, and says so.
         "CONFWARN" | "FAIL" | "TXNERR" => {
             tracing::debug!("librdkafka: {facility} {message}");
             return;

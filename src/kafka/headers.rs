@@ -1,5 +1,6 @@
-//! The headers of a message, whatever their names are made of. Kafka says that names are UTF-8 and lets any bytes pass;
-//! rdkafka panics on others and has no function that gives the bytes, so librdkafka is asked itself.
+//! The headers of a message, whatever their names are made of. Kafka says
+//! that names are UTF-8 and lets any bytes pass; rdkafka panics on others
+//! and has no function that gives the bytes, so librdkafka is asked itself.
 
 #![expect(unsafe_code, reason = "rdkafka 0.39 panics on a header whose name is not UTF-8")]
 
@@ -11,8 +12,8 @@ use std::slice;
 use rdkafka::bindings as sys;
 use rdkafka::message::BorrowedHeaders;
 
-/// All headers in their order: the name, in which what is not UTF-8 is replaced by U+FFFD as Kafka's own client does it,
-/// and the value as it is.
+/// All headers in their order: the name, in which what is not UTF-8 is
+/// replaced by U+FFFD as Kafka's own client does it, and the value as it is.
 pub fn all(headers: &BorrowedHeaders) -> impl Iterator<Item = (Cow<'_, str>, Option<&[u8]>)> {
     (0..).map_while(|at| get(headers, at))
 }
@@ -20,8 +21,9 @@ pub fn all(headers: &BorrowedHeaders) -> impl Iterator<Item = (Cow<'_, str>, Opt
 /// The header at `at`; none behind the last one.
 fn get(headers: &BorrowedHeaders, at: usize) -> Option<(Cow<'_, str>, Option<&[u8]>)> {
     let (mut name, mut value, mut size) = (ptr::null(), ptr::null(), 0);
-    // SAFETY: rdkafka makes a `&BorrowedHeaders` of nothing but a `*rd_kafka_headers_t` that lives as long, and reads it in
-    // this very way. The function writes where it is told, or returns an error and writes nothing.
+    // SAFETY: rdkafka makes a `&BorrowedHeaders` of nothing but a
+    // `*rd_kafka_headers_t` that lives as long, and reads it in this very way. The
+    // function writes where it is told, or returns an error and writes nothing.
     let code = unsafe {
         let list = ptr::from_ref(headers).cast::<sys::rd_kafka_headers_t>();
         sys::rd_kafka_header_get_all(list, at, &raw mut name, &raw mut value, &raw mut size)
@@ -29,8 +31,8 @@ fn get(headers: &BorrowedHeaders, at: usize) -> Option<(Cow<'_, str>, Option<&[u
     if code != sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR {
         return None;
     }
-    // SAFETY: name and value belong to the headers, which the result borrows and which nobody changes meanwhile. A name ends
-    // in a NUL; a value that is not null has `size` bytes.
+    // SAFETY: name and value belong to the headers, which the result borrows and which nobody
+    // changes meanwhile. A name ends in a NUL; a value that is not null has `size` bytes.
     let (name, value) = unsafe {
         let value = (!value.is_null()).then(|| slice::from_raw_parts(value.cast::<u8>(), size));
         (CStr::from_ptr(name), value)
@@ -44,7 +46,8 @@ mod tests {
 
     /// Reads the headers that librdkafka makes of these names and values.
     fn read(headers: &[(&[u8], Option<&[u8]>)]) -> Vec<(String, Option<Vec<u8>>)> {
-        // SAFETY: the list is alive until it is destroyed, after its last use; sizes are those of the slices.
+        // SAFETY: the list is alive until it is destroyed,
+        // after its last use; sizes are those of the slices.
         unsafe {
             let list = sys::rd_kafka_headers_new(headers.len());
             for (name, value) in headers {

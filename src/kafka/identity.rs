@@ -1,11 +1,13 @@
-//! Watches that the topics stay the ones that this process has begun with: see [`crate::log::identity`].
+//! Watches that the topics stay the ones that this process
+//! has begun with: see [`crate::log::identity`].
 //!
 //! ```text
 //! start: ask ─► the ids that all of this process's offsets belong to (`ids`)
 //! every few seconds, at each assignment and each restore: ask ─► found ─► verify_pages, verify_table
 //! ```
-//! Invariants: the first ids are kept for as long as the process lives; another id counts when it was said twice, a second
-//! apart, since brokers learn of a new topic one after the other. Asking blocks; verifying never does.
+//! Invariants: the first ids are kept for as long as the process lives; another
+//! id counts when it was said twice, a second apart, since brokers learn of a
+//! new topic one after the other. Asking blocks; verifying never does.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -129,7 +131,8 @@ impl TopicWatch {
     }
 
     fn describe(&self) -> anyhow::Result<Vec<Described>> {
-        // Whoever answers this lives; a client that asks for nothing else goes on holding a dead broker for the controller.
+        // Whoever answers this lives; a client that asks for nothing
+        // else goes on holding a dead broker for the controller.
         let alive = self.client.fetch_metadata(Some(&self.names[0]), ANSWER_TIMEOUT);
         let alive = alive.context("no answer from any broker")?.orig_broker_id();
         let names = self.names.each_ref().map(String::as_str);
@@ -154,8 +157,8 @@ mod tests {
 
     use super::*;
 
-    /// librdkafka's own cluster says ids of zeros only, as brokers before 2.8 do (where this version of the request
-    /// ends): nothing is known, and nothing is refused.
+    /// librdkafka's own cluster says ids of zeros only, as brokers before 2.8 do (where
+    /// this version of the request ends): nothing is known, and nothing is refused.
     #[test]
     fn brokers_without_ids_refuse_nothing() {
         let brokers = MockCluster::new(1).expect("a cluster");

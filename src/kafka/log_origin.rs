@@ -1,5 +1,6 @@
-//! Which record of the log an outcome comes from, as a header of its message: so that whoever finds outcomes that no
-//! transaction holds any more knows whose they are, whatever the format of their values.
+//! Which record of the log an outcome comes from, as a header of its
+//! message: so that whoever finds outcomes that no transaction holds
+//! any more knows whose they are, whatever the format of their values.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,8 +1,8 @@
 //! Records of the log, sent in order and at least once.
 //!
-//! The producer is idempotent, so what one session sends to a partition stands there in that order and once.
-//! The first failed delivery ends the session: the records behind it name a predecessor that is missing, and
-//! will not count.
+//! The producer is idempotent, so what one session sends to a partition stands
+//! there in that order and once. The first failed delivery ends the session: the
+//! records behind it name a predecessor that is missing, and will not count.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,8 +59,8 @@ impl LogProducer {
         Ok(Self { producer, topic, log_partitions, detector, shared })
     }
 
-    /// Sends `record`, unless its assignment has ended; waits while librdkafka's queue is full. False if the session
-    /// has ended.
+    /// Sends `record`, unless its assignment has ended; waits while
+    /// librdkafka's queue is full. False if the session has ended.
     pub fn send(&self, record: LogRecord, origin: PageOrigin) -> bool {
         let PageOrigin { assignment, partition, offset, timestamp_ms, topic_id } = origin;
         let log_partition = self.log_partition(&record);

@@ -1,5 +1,6 @@
-//! All that talks to Kafka, in the order of the flow: how clients are made and what they report, what topics must be like,
-//! then pages in, the fingerprint log, and in one transaction verdicts, dead letters, the changelog and the offset.
+//! All that talks to Kafka, in the order of the flow: how clients are made and
+//! what they report, what topics must be like, then pages in, the fingerprint log,
+//! and in one transaction verdicts, dead letters, the changelog and the offset.
 //!
 //! ```text
 //! client ─ events ─ polled      topics ─ topic_id ─ identity        ports: what owners ask for

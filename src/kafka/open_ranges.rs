@@ -1,4 +1,5 @@
-//! Where the topics that owners write to hold records that no reader may see yet, since a transaction is open.
+//! Where the topics that owners write to hold records that
+//! no reader may see yet, since a transaction is open.
 
 use anyhow::Context;
 use rdkafka::consumer::{BaseConsumer, Consumer};
@@ -40,8 +41,8 @@ impl<'a> OutputEnds<'a> {
         Ok(Self { config, committed, all })
     }
 
-    /// Topic and partition of all that the owner of `log_partition` writes to: verdicts and dead letters, and its partition
-    /// of the changelog.
+    /// Topic and partition of all that the owner of `log_partition` writes
+    /// to: verdicts and dead letters, and its partition of the changelog.
     ///
     /// # Errors
     /// No answer.

@@ -1,8 +1,9 @@
 //! A message of the page topic → [`Page`].
 //!
-//! What the value is, is said by the preset; with Leitong's own, by the message's `content-type` header, else by the configuration: JSON as in
-//! files, protobuf (`leitong.v1.Page`), or the page's body itself, in any charset, with the url as key. What lies around
-//! it (`content-encoding`, gzip, a schema registry's head) is taken off first.
+//! What the value is, is said by the preset; with Leitong's own, by the message's `content-type`
+//! header, else by the configuration: JSON as in files, protobuf (`leitong.v1.Page`), or the page's
+//! body itself, in any charset, with the url as key. What lies around it (`content-encoding`, gzip,
+//! a schema registry's head) is taken off first.
 
 use std::io::BufReader;
 
@@ -61,7 +62,8 @@ impl Message<'_> {
             *hits = reading.hits;
             reading.outcome
         };
-        // Of Leitong's own formats a header may name another one; what a crawler writes is as it is.
+        // Of Leitong's own formats a header may name
+        // another one; what a crawler writes is as it is.
         let format = match (mapping.framing(), mapping.preset().name) {
             (Framing::Json, "json") => self.content_type().and_then(format_of).unwrap_or(config.format),
             (Framing::Json | Framing::Frontera, _) => PageFormat::Json,

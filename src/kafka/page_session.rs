@@ -1,4 +1,5 @@
-//! What consumer and producer of one session of the fingerprint stage share: assignments and records in flight.
+//! What consumer and producer of one session of the
+//! fingerprint stage share: assignments and records in flight.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -21,8 +22,8 @@ pub struct State {
     pub broken: Option<String>,
     /// The consumer is being closed: what is assigned to it still, it does not begin.
     pub closing: bool,
-    /// What is to be read next was deleted by retention: the session ends when all that it has read is delivered, and
-    /// the next one begins where the topic begins.
+    /// What is to be read next was deleted by retention: the session ends when all
+    /// that it has read is delivered, and the next one begins where the topic begins.
     pub overtaken: bool,
     /// Why there must be no other.
     pub refused: Option<anyhow::Error>,

@@ -1,8 +1,9 @@
 //! The page topic as one member of the group reads it.
 //!
-//! Invariants: an assignment begins at the committed offset; only what is delivered is committed; a partition that is
-//! lost is dropped without a commit. Rebalances ([`super::assignments`]) run inside [`PageConsumer::poll`], on the caller's
-//! thread. Memory: a message that is held holds the broker's whole answer, at most 1 MB a partition.
+//! Invariants: an assignment begins at the committed offset; only what is delivered is committed; a
+//! partition that is lost is dropped without a commit. Rebalances ([`super::assignments`]) run
+//! inside [`PageConsumer::poll`], on the caller's thread. Memory: a message that is held holds the
+//! broker's whole answer, at most 1 MB a partition.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -60,8 +61,8 @@ impl Assigned<'_> {
                 |(name, value): (Cow<'_, str>, Option<&[u8]>)| (name.into_owned(), value.map(<[u8]>::to_vec));
             headers::all(all).map(owned).collect()
         });
-        // A record without a time counts as read now; a repetition may say otherwise, and the first one in the log
-        // decides.
+        // A record without a time counts as read now; a repetition
+        // may say otherwise, and the first one in the log decides.
         let now = Timestamp::now();
         let received = Received {
             key: self.message.key().map(<[u8]>::to_vec),
@@ -138,7 +139,8 @@ impl PageConsumer {
             Some(Err(error)) => {
                 use RDKafkaErrorCode as Code;
                 if let Some(Code::AutoOffsetReset | Code::LogTruncation) = error.rdkafka_error_code() {
-                    // It does not say which partition; whoever is assigned it next counts what is missing.
+                    // It does not say which partition; whoever is
+                    // assigned it next counts what is missing.
                     tracing::warn!(%error, "a partition of the page topic is not where it was read");
                     self.shared.lock().overtaken = true;
                 }

@@ -1,6 +1,8 @@
-//! One partition of a topic, from an offset on, in order: the log for its owner, the changelog for a restore.
+//! One partition of a topic, from an offset on, in order:
+//! the log for its owner, the changelog for a restore.
 //!
-//! The reader belongs to no group, so nobody takes the partition from it; who may read is decided elsewhere.
+//! The reader belongs to no group, so nobody takes the
+//! partition from it; who may read is decided elsewhere.
 
 use std::time::Duration;
 

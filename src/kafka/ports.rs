@@ -1,5 +1,5 @@
-//! What an owner asks of Kafka, so that a simulation can stand in for it: a [`Reader`] of one partition, and a
-//! [`TransactionClient`], one producer epoch of a transactional id.
+//! What an owner asks of Kafka, so that a simulation can stand in for it: a [`Reader`] of
+//! one partition, and a [`TransactionClient`], one producer epoch of a transactional id.
 
 use std::time::Duration;
 
@@ -198,8 +198,8 @@ pub(crate) trait TransactionClient {
     /// [`RequestError`], the first failure.
     fn flush(&self) -> Result<(), RequestError>;
 
-    /// Where each record stands that was sent since [`Self::begin`], in the order of sending; none where that is not
-    /// known.
+    /// Where each record stands that was sent since [`Self::begin`],
+    /// in the order of sending; none where that is not known.
     fn delivered(&self) -> Vec<Option<Delivered>>;
 
     /// Adds the group's next offset of the log to the transaction.
@@ -220,7 +220,8 @@ pub(crate) trait TransactionClient {
     /// [`RequestError`].
     fn abort(&self) -> Result<(), RequestError>;
 
-    /// Why a request of this epoch might still be under way, though it was answered or given up: a connection
-    /// broke or a request timed out since [`Self::init_transactions`]. None: nothing of that kind happened.
+    /// Why a request of this epoch might still be under way, though it was
+    /// answered or given up: a connection broke or a request timed out since
+    /// [`Self::init_transactions`]. None: nothing of that kind happened.
     fn disturbance(&self) -> Option<String>;
 }

@@ -1,4 +1,5 @@
-//! The first messages of a topic's partitions, for a look at what is in them. Joins no group and commits nothing.
+//! The first messages of a topic's partitions, for a look
+//! at what is in them. Joins no group and commits nothing.
 
 use std::time::{Duration, Instant};
 
@@ -27,7 +28,8 @@ pub struct Sampled {
     pub content_encoding: Option<Vec<u8>>,
 }
 
-/// At most `count` messages of `topic`, from the beginning of each partition on, as many of each as there are.
+/// At most `count` messages of `topic`, from the beginning
+/// of each partition on, as many of each as there are.
 ///
 /// # Errors
 /// There is no such topic, or it cannot be read.

@@ -1,8 +1,10 @@
-//! The ids of topics, as a broker says them. rdkafka does not wrap this question of librdkafka's (`DescribeTopics`),
-//! so it is put here in its own terms: unsafe code, as in `headers.rs` and nowhere else (`tests/purity.rs`).
+//! The ids of topics, as a broker says them. rdkafka does not wrap this
+//! question of librdkafka's (`DescribeTopics`), so it is put here in its own
+//! terms: unsafe code, as in `headers.rs` and nowhere else (`tests/purity.rs`).
 //!
-//! Invariants: every object that librdkafka hands out is owned by one of the guards below, which gives it back once,
-//! also where an error ends the function early; nothing borrowed from an answer outlives it.
+//! Invariants: every object that librdkafka hands out is owned by one of
+//! the guards below, which gives it back once, also where an error ends
+//! the function early; nothing borrowed from an answer outlives it.
 
 #![expect(unsafe_code, reason = "librdkafka's DescribeTopics has no safe wrapper in rdkafka 0.39")]
 
@@ -35,7 +37,8 @@ struct Owned<T> {
 }
 
 impl<T> Owned<T> {
-    /// Takes what a constructor of librdkafka returned. `give_back` must be the destructor of what it made.
+    /// Takes what a constructor of librdkafka returned.
+    /// `give_back` must be the destructor of what it made.
     fn new(object: *mut T, give_back: unsafe extern "C" fn(*mut T)) -> anyhow::Result<Self> {
         let object = NonNull::new(object).context("librdkafka is out of memory")?;
         Ok(Self { object, give_back })
@@ -48,13 +51,15 @@ impl<T> Owned<T> {
 
 impl<T> Drop for Owned<T> {
     fn drop(&mut self) {
-        // SAFETY: the object came from its constructor (see `new`), is not null, and nobody else gives it back.
+        // SAFETY: the object came from its constructor (see
+        // `new`), is not null, and nobody else gives it back.
         unsafe { (self.give_back)(self.object.as_ptr()) }
     }
 }
 
-/// What a broker says of these topics, in their order: `broker`, or, without one, the one that librdkafka holds for the
-/// controller, which may be one that has died. Blocks until it answers, at most for `timeout`.
+/// What a broker says of these topics, in their order: `broker`, or,
+/// without one, the one that librdkafka holds for the controller, which may
+/// be one that has died. Blocks until it answers, at most for `timeout`.
 ///
 /// # Errors
 /// No answer, or one that makes no sense.
@@ -69,8 +74,9 @@ pub fn describe<C: ClientContext>(
     let names: Vec<CString> = topics.iter().map(|name| CString::new(*name)).collect::<Result<_, _>>()?;
     let mut pointers: Vec<*const c_char> = names.iter().map(|name| name.as_ptr()).collect();
 
-    // SAFETY: `rk` is the handle of `client`, which is borrowed for the whole of this function. `pointers` holds as many
-    // strings as we say, each ends in a NUL, and both live to the end of this function; librdkafka copies them.
+    // SAFETY: `rk` is the handle of `client`, which is borrowed for the whole of
+    // this function. `pointers` holds as many strings as we say, each ends in a
+    // NUL, and both live to the end of this function; librdkafka copies them.
     let (queue, collection, options) = unsafe {
         (
             Owned::new(sys::rd_kafka_queue_new(rk), sys::rd_kafka_queue_destroy)?,
@@ -88,8 +94,9 @@ pub fn describe<C: ClientContext>(
         )
     };
     let mut why = [0; 256];
-    // SAFETY: all objects are alive (`Owned`); `why` is as long as we say. The request is copied; its answer goes to
-    // `queue`, which librdkafka counts references to, so that giving it back early is allowed as well.
+    // SAFETY: all objects are alive (`Owned`); `why` is as long as we say.
+    // The request is copied; its answer goes to `queue`, which librdkafka
+    // counts references to, so that giving it back early is allowed as well.
     unsafe {
         let set = sys::rd_kafka_AdminOptions_set_request_timeout;
         let code = set(options.get(), timeout_ms, why.as_mut_ptr(), why.len());
@@ -112,8 +119,8 @@ pub fn describe<C: ClientContext>(
             bail!("no answer about ids of topics: {}", text(sys::rd_kafka_event_error_string(event.get())));
         }
     }
-    // SAFETY: the event is alive, and this returns null if it is of another kind. The descriptions belong to the event,
-    // which outlives `descriptions`; there are `count` of them.
+    // SAFETY: the event is alive, and this returns null if it is of another kind. The
+    // descriptions belong to the event, which outlives `descriptions`; there are `count` of them.
     let descriptions = unsafe {
         let result = sys::rd_kafka_event_DescribeTopics_result(event.get());
         ensure!(!result.is_null(), "another answer than that about ids of topics");
@@ -139,8 +146,9 @@ unsafe fn described(
     topic: &str,
 ) -> anyhow::Result<Described> {
     ensure!(!description.is_null(), "nothing was said of topic {topic}");
-    // SAFETY: `description` is not null and alive; name, error and id belong to it. Errors are told by their names, since
-    // a broker may send numbers that the enum of this librdkafka does not have.
+    // SAFETY: `description` is not null and alive; name, error and id
+    // belong to it. Errors are told by their names, since a broker may
+    // send numbers that the enum of this librdkafka does not have.
     unsafe {
         let name = text(sys::rd_kafka_TopicDescription_name(description));
         ensure!(name == topic, "an answer about topic {name} in place of {topic}");

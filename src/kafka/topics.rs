@@ -1,7 +1,8 @@
-//! The topics that the worker needs: what they must be like, making them, and naming every difference.
+//! The topics that the worker needs: what they must be
+//! like, making them, and naming every difference.
 //!
-//! Topics that a broker made by itself have the wrong clean-up policy and number of partitions, so nothing is
-//! taken on trust: `leitong topics check` and `leitong run` compare the same list.
+//! Topics that a broker made by itself have the wrong clean-up policy and number of partitions,
+//! so nothing is taken on trust: `leitong topics check` and `leitong run` compare the same list.
 
 use std::time::{Duration, Instant};
 
@@ -169,7 +170,8 @@ impl<'a> Topics<'a> {
         self.partition_count(&self.config.topics.fingerprints)
     }
 
-    /// For how long the changelog keeps tombstones that have been compacted: its `delete.retention.ms`.
+    /// For how long the changelog keeps tombstones that
+    /// have been compacted: its `delete.retention.ms`.
     ///
     /// # Errors
     /// The broker does not answer.
@@ -204,7 +206,8 @@ impl<'a> Topics<'a> {
     /// None where there is no such topic.
     fn partition_count(&self, topic: &str) -> anyhow::Result<Option<u32>> {
         let Ok(metadata) = self.probe.fetch_metadata(Some(topic), CALL_TIMEOUT) else {
-            // The reasons wait in a queue, and go to the log as they are taken out. They never end: a few will do.
+            // The reasons wait in a queue, and go to the log as
+            // they are taken out. They never end: a few will do.
             (0..5).for_each(|_| drop(self.probe.poll(Duration::ZERO)));
             bail!(
                 "no answer from kafka.bootstrap_servers = {:?} within {} s, see the warnings above; is a broker there, \
@@ -223,7 +226,8 @@ impl<'a> Topics<'a> {
         }
     }
 
-    /// All settings of a topic. A broker that has not yet heard of a new topic names none: it is asked again.
+    /// All settings of a topic. A broker that has not yet
+    /// heard of a new topic names none: it is asked again.
     fn settings(&self, topic: &str) -> anyhow::Result<ConfigResource> {
         let resource = [ResourceSpecifier::Topic(topic)];
         let deadline = Instant::now() + CALL_TIMEOUT;

@@ -1,13 +1,14 @@
 //! Kafka's transactional producer, behind the port that owners write through.
 //!
-//! **Disturbances.** librdkafka repeats a request whose connection broke or that timed out, under the same
-//! producer epoch. The first copy may still be on its way, and an EndTxn that arrives late commits whatever
-//! transaction of that epoch is then open (KIP-890 closes this gap for clients that speak its protocol;
-//! librdkafka does not). So this client notices every such moment: librdkafka logs each broken connection
-//! (`FAIL`) and timed out request (`REQTMOUT`) before it repeats a request, hence before the commit
-//! succeeds. The log comes through the queue that this client empties on its owner's own thread, so after
-//! a commit nothing of it is outstanding. (Error events and log lines of higher levels would not do: librdkafka
-//! suppresses equal ones for 30 s.) A commit that takes longer than [`SLOW_COMMIT`] counts as disturbed, too.
+//! **Disturbances.** librdkafka repeats a request whose connection broke or that timed out, under
+//! the same producer epoch. The first copy may still be on its way, and an EndTxn that arrives late
+//! commits whatever transaction of that epoch is then open (KIP-890 closes this gap for clients
+//! that speak its protocol; librdkafka does not). So this client notices every such moment:
+//! librdkafka logs each broken connection (`FAIL`) and timed out request (`REQTMOUT`) before it
+//! repeats a request, hence before the commit succeeds. The log comes through the queue that this
+//! client empties on its owner's own thread, so after a commit nothing of it is outstanding. (Error
+//! events and log lines of higher levels would not do: librdkafka suppresses equal ones for 30 s.)
+//! A commit that takes longer than [`SLOW_COMMIT`] counts as disturbed, too.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -65,7 +66,8 @@ impl Shared {
 
     fn disturbed(&self, what: impl FnOnce() -> String) {
         let mut sent = self.lock();
-        // Connections come and go before the id is taken: nothing of this epoch is on its way by then.
+        // Connections come and go before the id is taken:
+        // nothing of this epoch is on its way by then.
         if sent.initialised && sent.disturbance.is_none() {
             sent.disturbance = Some(what());
         }
@@ -133,7 +135,8 @@ impl TransactionClient for KafkaTransactions {
 
     fn init_transactions(&self, timeout: Duration) -> Result<(), RequestError> {
         self.producer.init_transactions(timeout).map_err(|error| self.explain(&error))?;
-        // What happened until now is of no epoch yet: a client that starts closes and opens connections.
+        // What happened until now is of no epoch yet: a
+        // client that starts closes and opens connections.
         self.producer.poll(EVENTS);
         self.state.lock().initialised = true;
         Ok(())
@@ -182,8 +185,8 @@ impl TransactionClient for KafkaTransactions {
         }
     }
 
-    /// The commit would wait as well, but rdkafka does it in steps of 100 ms: measured as 110 ms a transaction, and 15
-    /// with this.
+    /// The commit would wait as well, but rdkafka does it in steps of
+    /// 100 ms: measured as 110 ms a transaction, and 15 with this.
     fn flush(&self) -> Result<(), RequestError> {
         // A record that is not delivered in time has failed, so this ends.
         loop {
@@ -193,7 +196,8 @@ impl TransactionClient for KafkaTransactions {
                 drop(sent);
                 return Err(explain_delivery(failed, "not delivered"));
             }
-            // librdkafka counts a record until its report is put away, a moment after it was given to us.
+            // librdkafka counts a record until its report is
+            // put away, a moment after it was given to us.
             if sent.in_flight == 0 && self.producer.in_flight_count() == 0 {
                 return Ok(());
             }
@@ -247,7 +251,8 @@ impl TransactionClient for KafkaTransactions {
 
 impl ClientContext for Deliveries {
     fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
-        // The connection to a bootstrap server asks for metadata only, and is closed once brokers are known.
+        // The connection to a bootstrap server asks for
+        // metadata only, and is closed once brokers are known.
         if DISTURBANCES.contains(&facility) && !message.contains("/bootstrap") {
             self.shared.disturbed(|| format!("{facility}: {message}"));
         }

@@ -19,7 +19,8 @@ pub const PAGE_ID: &str = "leitong.page.id";
 /// The version of the verdict's format: a change that an older reader cannot understand raises it.
 pub const VERSION: &str = "leitong.format.version";
 
-/// All of them, in the order in which they are written; no header of a page's message is carried over any of these.
+/// All of them, in the order in which they are written; no
+/// header of a page's message is carried over any of these.
 pub const NAMES: [&str; 7] = [CONTENT_TYPE, KIND, SAME_URL, CORPUS, PAGE_ID, VERSION, LOG_ORIGIN];
 
 /// The values for a verdict, in the order of [`NAMES`].

@@ -1,6 +1,7 @@
 //! [`Entry`] ↔ its protobuf message: what stands at one offset of the log.
 //!
-//! Reading never trusts the bytes: what is newer than this reader stops it, what is broken is told apart.
+//! Reading never trusts the bytes: what is newer than this
+//! reader stops it, what is broken is told apart.
 
 use std::sync::Arc;
 
@@ -64,7 +65,8 @@ pub fn encode(record: LogRecord, sent: Sent, detector: &str) -> Vec<u8> {
     message.encode_to_vec()
 }
 
-/// The entry in `bytes`. A fingerprint of another detector than `detector` makes the page undecidable.
+/// The entry in `bytes`. A fingerprint of another detector
+/// than `detector` makes the page undecidable.
 ///
 /// # Errors
 /// [`EntryError`].

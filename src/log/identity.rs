@@ -1,8 +1,10 @@
-//! Which topic is behind a name: a topic that is deleted and created anew keeps its name and gets another id (KIP-516).
+//! Which topic is behind a name: a topic that is deleted and
+//! created anew keeps its name and gets another id (KIP-516).
 //!
-//! Every offset that is kept anywhere (committed offsets, watermarks, position records) is an offset of one topic, and
-//! means nothing in its successor. So the id is kept beside it, and another one is refused:
-//! [`TopicIds::verify`]. Brokers without ids, and records from before ids were kept, say nothing, and refuse nothing.
+//! Every offset that is kept anywhere (committed offsets, watermarks, position records) is an
+//! offset of one topic, and means nothing in its successor. So the id is kept beside it, and
+//! another one is refused: [`TopicIds::verify`]. Brokers without ids, and records from before ids
+//! were kept, say nothing, and refuse nothing.
 //!
 //! Pure. Who asks the broker: `pipeline::kafka::identity`.
 
@@ -17,7 +19,8 @@ use thiserror::Error;
 pub struct TopicId([u8; 16]);
 
 impl TopicId {
-    /// The id of these bytes, big-endian; none where there are not 16, or all are 0, which stands for no id.
+    /// The id of these bytes, big-endian; none where there
+    /// are not 16, or all are 0, which stands for no id.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let bytes: [u8; 16] = bytes.try_into().ok()?;
@@ -155,7 +158,8 @@ impl TopicIds {
         }
     }
 
-    /// For the metadata of a committed offset of the page topic: the pages before it stand in that log.
+    /// For the metadata of a committed offset of the page
+    /// topic: the pages before it stand in that log.
     #[must_use]
     pub fn to_metadata(&self) -> String {
         let part = |name, id: Option<TopicId>| id.map(|id| format!("{name}={id}"));

@@ -1,9 +1,10 @@
-//! What retention has deleted before it was read: offsets between where a group goes on and where its topic begins.
+//! What retention has deleted before it was read: offsets
+//! between where a group goes on and where its topic begins.
 //!
-//! Whoever reads a partition begins where its group has committed, reads every offset from there on, and stops where
-//! the broker says that an offset is gone. So a loss shows in one place only, where a partition is begun, and is counted
-//! there. Offsets that a reader skips in between are no losses: marks of transactions, what was aborted, and what
-//! compaction took away. Pure.
+//! Whoever reads a partition begins where its group has committed, reads every offset from there
+//! on, and stops where the broker says that an offset is gone. So a loss shows in one place only,
+//! where a partition is begun, and is counted there. Offsets that a reader skips in between are no
+//! losses: marks of transactions, what was aborted, and what compaction took away. Pure.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +20,8 @@ pub struct Lost {
 }
 
 impl Lost {
-    /// How many offsets that are. Of messages there are as many or fewer, since marks of transactions have offsets too.
+    /// How many offsets that are. Of messages there are as many
+    /// or fewer, since marks of transactions have offsets too.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.to - self.from
@@ -31,8 +33,8 @@ impl Lost {
 pub struct Losses(BTreeMap<u32, Lost>);
 
 impl Losses {
-    /// Compares where the group goes on with where the partition begins. What an earlier attempt has found stays found:
-    /// it may have committed the offset behind it, without hearing of that.
+    /// Compares where the group goes on with where the partition begins. What an earlier attempt
+    /// has found stays found: it may have committed the offset behind it, without hearing of that.
     pub fn compare(&mut self, partition: u32, committed: u64, log_start: u64) {
         if committed < log_start {
             let new = Lost { partition, from: committed, to: log_start };

@@ -1,12 +1,14 @@
-//! One producer session of the fingerprint stage: which predecessor a record names, and what may be committed.
+//! One producer session of the fingerprint stage: which
+//! predecessor a record names, and what may be committed.
 //!
-//! A session is bound to a producer: it ends with the first failed delivery. Within it, each assignment of a
-//! source partition is an assignment of its own, whose first record names no predecessor. Why that is safe: an assignment
-//! begins at a committed offset, and an offset is committed when all records before it are delivered, so all
-//! of them stand in the log before the assignment's first.
+//! A session is bound to a producer: it ends with the first failed delivery. Within it, each
+//! assignment of a source partition is an assignment of its own, whose first record names no
+//! predecessor. Why that is safe: an assignment begins at a committed offset, and an offset is
+//! committed when all records before it are delivered, so all of them stand in the log before the
+//! assignment's first.
 //!
-//! Invariants: a committable offset has only delivered records before it; records of an assignment that has ended
-//! are neither sent nor committed. Memory: 8 bytes a record in flight.
+//! Invariants: a committable offset has only delivered records before it; records of an
+//! assignment that has ended are neither sent nor committed. Memory: 8 bytes a record in flight.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -110,7 +112,8 @@ impl Session {
         self.assignments.keys().copied()
     }
 
-    /// Enters a record that is about to be sent: its predecessor and its ticket; none if its assignment has ended.
+    /// Enters a record that is about to be sent: its predecessor
+    /// and its ticket; none if its assignment has ended.
     pub fn send(
         &mut self,
         assignment_id: AssignmentId,
@@ -129,7 +132,8 @@ impl Session {
         Some((previous_offset, Ticket { assignment: assignment_id, partition, number }))
     }
 
-    /// Enters a message of which nothing is sent: it may be committed when all before it may. It is nobody's predecessor.
+    /// Enters a message of which nothing is sent: it may be
+    /// committed when all before it may. It is nobody's predecessor.
     pub fn pass_over(&mut self, assignment_id: AssignmentId, partition: u32, offset: u64) {
         let known = self.assignments.get_mut(&partition);
         if let Some(assignment) = known.filter(|known| known.id == assignment_id && !known.closed) {
@@ -179,7 +183,8 @@ impl Session {
         }
     }
 
-    /// The first offset behind all that is delivered; none before the first delivery of the assignment.
+    /// The first offset behind all that is delivered; none
+    /// before the first delivery of the assignment.
     #[must_use]
     pub fn delivered_up_to(&self, partition: u32) -> Option<u64> {
         self.assignments.get(&partition)?.committable

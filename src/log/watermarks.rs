@@ -1,18 +1,19 @@
 //! Which records of the log count: each source position once, and none after a gap.
 //!
-//! The fingerprint stage writes at least once, so a source position may stand in the log several times, and
-//! after a failed delivery a record may stand there whose predecessor is missing. A record is taken if and
-//! only if its offset is above the watermark of its source partition and its predecessor is none or not above
-//! it. What is dropped was taken before, or will be sent again.
+//! The fingerprint stage writes at least once, so a source position may stand in the log several
+//! times, and after a failed delivery a record may stand there whose predecessor is missing. A
+//! record is taken if and only if its offset is above the watermark of its source partition and its
+//! predecessor is none or not above it. What is dropped was taken before, or will be sent again.
 //!
-//! Offsets are those of one topic. A record that names another topic's id than the watermark of its partition, or than
-//! any other watermark of that topic's name and epoch, is of another topic by the same name: its pages would seem
-//! repeated, so its owner stops. Where a record or a watermark has no id (brokers without ids, records of earlier
-//! versions), timestamps stand in: a position that was taken holds the same message permanently, so one that comes again
-//! with a later timestamp than all messages taken is another topic's.
+//! Offsets are those of one topic. A record that names another topic's id than the watermark of its
+//! partition, or than any other watermark of that topic's name and epoch, is of another topic by
+//! the same name: its pages would seem repeated, so its owner stops. Where a record or a watermark
+//! has no id (brokers without ids, records of earlier versions), timestamps stand in: a position
+//! that was taken holds the same message permanently, so one that comes again with a later
+//! timestamp than all messages taken is another topic's.
 //!
-//! Invariants: what is taken is a function of the log alone; per source partition and epoch the offsets taken
-//! rise. Memory: one entry a source partition.
+//! Invariants: what is taken is a function of the log alone; per source partition
+//! and epoch the offsets taken rise. Memory: one entry a source partition.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -31,8 +32,8 @@ pub struct Origin {
     pub offset: u64,
     /// Raised by an operator to have pages processed again.
     pub epoch: u32,
-    /// The previous offset of the partition that the same session sent to the same log partition; none for
-    /// its first.
+    /// The previous offset of the partition that the same session
+    /// sent to the same log partition; none for its first.
     pub previous_offset: Option<u64>,
     /// The message's Kafka timestamp, in milliseconds.
     pub timestamp_ms: Option<i64>,
@@ -103,8 +104,9 @@ impl Watermarks {
         }
     }
 
-    /// Whether the first record of a partition and epoch has another id than what other partitions of its topic have
-    /// taken in that epoch. All later ones are compared with their own partition's watermark.
+    /// Whether the first record of a partition and epoch has another id
+    /// than what other partitions of its topic have taken in that epoch.
+    /// All later ones are compared with their own partition's watermark.
     fn belies_another_partition(&self, origin: &Origin) -> bool {
         let Some(id) = origin.topic_id else { return false };
         let own = self.partitions.get(&(Arc::clone(&origin.topic), origin.partition));
@@ -119,8 +121,9 @@ impl Watermarks {
         others.any(|(_, watermark)| watermark.topic_id.is_some_and(|other| other != id))
     }
 
-    /// A part of the log is lost, and an operator accepts that: below the offset `before` of the log, the first
-    /// record of each source partition counts, though its predecessor may be among the lost ones.
+    /// A part of the log is lost, and an operator accepts that: below the
+    /// offset `before` of the log, the first record of each source
+    /// partition counts, though its predecessor may be among the lost ones.
     pub fn accept_gaps(&mut self, before: u64) {
         self.gaps_accepted_before = before;
         self.partitions.values_mut().for_each(|watermark| watermark.gap_accepted = true);

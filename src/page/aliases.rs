@@ -1,5 +1,6 @@
-//! Other names under which crawlers write the fields of a JSON page. A field's own name always wins, and a value
-//! of a wrong type under another name says nothing, since the name may well mean something else.
+//! Other names under which crawlers write the fields of a JSON page. A
+//! field's own name always wins, and a value of a wrong type under another
+//! name says nothing, since the name may well mean something else.
 
 use super::body::Form;
 use super::field::Field;

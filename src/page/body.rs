@@ -1,7 +1,7 @@
 //! A body as a message gives it, in one string → [`Body`].
 //!
-//! The string is HTML, main text, or Base64 of bytes in any encoding; where a crawler writes one or the other
-//! into the same field, its characters tell: HTML has `<` in it, and Base64 has not.
+//! The string is HTML, main text, or Base64 of bytes in any encoding; where a crawler writes one
+//! or the other into the same field, its characters tell: HTML has `<` in it, and Base64 has not.
 
 use std::borrow::Cow;
 

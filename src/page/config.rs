@@ -10,13 +10,14 @@ pub struct PageConfig {
     /// Bytes of a page's body; a larger one is UNDECIDABLE (TOO_LARGE).
     #[schemars(range(min = 1024, max = 1_073_741_824))]
     pub bytes_max: usize,
-    /// Bytes of a JSON line that are held at once; of a longer line only the small fields are read, and the
-    /// page is UNDECIDABLE (TOO_LARGE).
+    /// Bytes of a JSON line that are held at once; of a longer line only
+    /// the small fields are read, and the page is UNDECIDABLE (TOO_LARGE).
     #[schemars(range(min = 1024, max = 1_073_741_824))]
     pub line_bytes_max: usize,
-    /// Steps of work that a page may cost from its bytes to its fingerprint, counted and not timed; a page that needs more is
-    /// UNDECIDABLE (TOO_COMPLEX). A step is about a nanosecond of one core. Ordinary pages stay below a hundredth of the
-    /// default, and 10 MB of ordinary text in any language below half of it.
+    /// Steps of work that a page may cost from its bytes to its fingerprint, counted and not timed;
+    /// a page that needs more is UNDECIDABLE (TOO_COMPLEX). A step is about a nanosecond of one
+    /// core. Ordinary pages stay below a hundredth of the default, and 10 MB of ordinary text in
+    /// any language below half of it.
     #[schemars(range(min = 1_000_000, max = 1_000_000_000_000_u64))]
     pub work_max: u64,
     /// Characters of main text, white space not counted; a shorter one is UNDECIDABLE (TOO_SHORT).
@@ -28,8 +29,8 @@ pub struct PageConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CorpusConfig {
-    /// `all`: all pages are one corpus. `host`: the pages of each host are a corpus of their own. `header`: a
-    /// header of the Kafka message names it (in `dedup`, all pages are one corpus).
+    /// `all`: all pages are one corpus. `host`: the pages of each host are a corpus of their own.
+    /// `header`: a header of the Kafka message names it (in `dedup`, all pages are one corpus).
     pub by: CorpusBy,
     /// The header that names the corpus; a message without it belongs to the corpus `default`.
     pub header: String,

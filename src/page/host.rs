@@ -2,8 +2,9 @@
 
 use url::Url;
 
-/// The host as the URL Standard has it, in lower case and in ASCII (`例子.测试` is `xn--fsqu00a.xn--0zwm56d`), without user, port,
-/// brackets and final dot; empty for a url without one, or whose host is none.
+/// The host as the URL Standard has it, in lower case and in ASCII
+/// (`例子.测试` is `xn--fsqu00a.xn--0zwm56d`), without user, port, brackets
+/// and final dot; empty for a url without one, or whose host is none.
 #[must_use]
 pub fn host(url: &str) -> String {
     let Ok(url) = Url::parse(url) else { return String::new() };

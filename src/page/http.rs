@@ -1,11 +1,12 @@
 //! HTTP/1.x response as archived → status, content type and unpacked body.
 //!
-//! Archives differ in what they keep: some hold the body as it came over the wire, some undo chunking or
-//! compression and leave the headers as they were. So a header is only believed where the bytes agree.
+//! Archives differ in what they keep: some hold the body as it came over
+//! the wire, some undo chunking or compression and leave the headers as
+//! they were. So a header is only believed where the bytes agree.
 //!
-//! Codings may lie over one another, as a proxy's gzip over a server's: at most [`CODINGS_MAX`], and all that is unpacked
-//! on the way is at most twice what the body may have. A head with thousands of codings over a small packed body cost
-//! minutes before.
+//! Codings may lie over one another, as a proxy's gzip over a server's: at most
+//! [`CODINGS_MAX`], and all that is unpacked on the way is at most twice what the body may
+//! have. A head with thousands of codings over a small packed body cost minutes before.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -35,13 +36,15 @@ const CODINGS_MAX: usize = 5;
 /// All that is unpacked of a body, one coding after the other, in bodies of the largest size.
 const UNPACKED_BODIES_MAX: usize = 2;
 
-/// What zstd may look back: 8 MiB, as RFC 9659 has it for content codings. It would take up to 128 MiB otherwise.
+/// What zstd may look back: 8 MiB, as RFC 9659 has it for
+/// content codings. It would take up to 128 MiB otherwise.
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 
 /// Headers that are read; servers send a few dozen at most.
 const HEADERS_MAX: usize = 256;
 
-/// Reads a response, whose unpacked body may have `body_bytes_max` bytes. What has no head is all body.
+/// Reads a response, whose unpacked body may have
+/// `body_bytes_max` bytes. What has no head is all body.
 pub(super) fn parse(response: &[u8], body_bytes_max: usize) -> Response {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut parsed = httparse::Response::new(&mut headers);
@@ -109,8 +112,8 @@ pub(super) fn known_codings(codings: &str) -> impl DoubleEndedIterator<Item = &s
     codings.split(',').map(str::trim).filter(known)
 }
 
-/// The data of a chunked body (RFC 9112, section 7.1); none where it is not chunked. A body that breaks off is
-/// taken as far as it goes.
+/// The data of a chunked body (RFC 9112, section 7.1); none where it
+/// is not chunked. A body that breaks off is taken as far as it goes.
 fn join_chunks(mut body: &[u8]) -> Option<Vec<u8>> {
     let mut joined = Vec::with_capacity(body.len());
     let mut first = true;

@@ -2,7 +2,8 @@
 
 use xxhash_rust::xxh3::xxh3_128;
 
-/// XXH3-128 (seed 0) of the url's bytes as given, as 32 hex digits. Fixed permanently: users join on it.
+/// XXH3-128 (seed 0) of the url's bytes as given, as 32 hex
+/// digits. Fixed permanently: users join on it.
 ///
 /// The same as `printf %s URL | xxhsum -H2`.
 #[must_use]

@@ -1,13 +1,15 @@
 //! One JSON object → [`Page`].
 //!
-//! Known fields: `id, url, html | html_b64 | text, title, charset, content_type, status, fetched_at,
-//! passthrough`; others are ignored, `null` counts as absent, the last of a repeated field wins. Where
-//! several bodies are given, `text` wins over `html`, and `html` over `html_b64`. What crawlers write in
+//! Known fields:
+//! `id, url, html | html_b64 | text, title, charset, content_type, status, fetched_at, passthrough`;
+//! others are ignored, `null` counts as absent, the last of a repeated field wins. Where several
+//! bodies are given, `text` wins over `html`, and `html` over `html_b64`. What crawlers write in
 //! several ways is read in all of them: an `id` may be a number, a `status` a string, and dates see
-//! [`Timestamp::from_text`](crate::record::timestamp::Timestamp::from_text); a field that is missing may stand under one of its [other names](aliases).
+//! [`Timestamp::from_text`](crate::record::timestamp::Timestamp::from_text); a field that is
+//! missing may stand under one of its [other names](aliases).
 //!
-//! Strings may hold lone surrogates (`"\ud800"`), which crawlers do write: each becomes U+FFFD and is
-//! counted. That is why strings are read as bytes here. Memory: the page's own text, once.
+//! Strings may hold lone surrogates (`"\ud800"`), which crawlers do write: each becomes U+FFFD
+//! and is counted. That is why strings are read as bytes here. Memory: the page's own text, once.
 
 use std::cell::Cell;
 use std::fmt;
@@ -161,8 +163,8 @@ pub fn parse_with_url(json: &[u8], url: Option<String>, rules: Rules) -> Result<
     fields.into_page(rules)
 }
 
-/// Reads what can be kept of a page whose JSON is above the limit for a line: `json` gives it with long
-/// strings cut. The body is left [`Body::Missing`].
+/// Reads what can be kept of a page whose JSON is above the limit for a line:
+/// `json` gives it with long strings cut. The body is left [`Body::Missing`].
 ///
 /// # Errors
 /// [`PageError`], where no page can be read.
@@ -259,7 +261,8 @@ struct FieldsSeed<'a> {
 impl<'de> DeserializeSeed<'de> for FieldsSeed<'_> {
     type Value = Fields;
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Fields, D::Error> {
-        // Not as a map: serde_json quotes a string that stands in its place in full, escaped, whatever its length.
+        // Not as a map: serde_json quotes a string that stands
+        // in its place in full, escaped, whatever its length.
         deserializer.deserialize_any(self)
     }
 }
@@ -338,7 +341,8 @@ impl Fields {
         }
     }
 
-    /// Whether a value under another name of `field` may be of use; a body that is not is not even copied.
+    /// Whether a value under another name of `field` may be
+    /// of use; a body that is not is not even copied.
     fn wants(&self, field: Field) -> bool {
         !matches!(field, Field::Body(_)) || self.body.is_none()
     }

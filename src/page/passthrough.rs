@@ -1,8 +1,9 @@
 //! The `passthrough` of a page: any JSON value that the crawler wants to have back in the verdict.
 //!
-//! In: JSON text. Out: the same value on one line, without white space between its parts, with everything else as it
-//! came (numbers keep their digits, strings their escapes). Lone surrogates become U+FFFD, as in all other strings: a
-//! verdict that holds one could not be read by many parsers. Memory: the text, once, where anything changes.
+//! In: JSON text. Out: the same value on one line, without white space between its parts, with
+//! everything else as it came (numbers keep their digits, strings their escapes). Lone surrogates
+//! become U+FFFD, as in all other strings: a verdict that holds one could not be read by many
+//! parsers. Memory: the text, once, where anything changes.
 
 use serde::de::IgnoredAny;
 
@@ -11,8 +12,8 @@ use crate::limits::{PASSTHROUGH_BYTES_MAX, PASSTHROUGH_DEPTH_MAX};
 /// A value that fits into a verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passthrough {
-    /// Valid JSON on one line, at most [`PASSTHROUGH_BYTES_MAX`] bytes, at most [`PASSTHROUGH_DEPTH_MAX`] brackets open
-    /// at once.
+    /// Valid JSON on one line, at most [`PASSTHROUGH_BYTES_MAX`]
+    /// bytes, at most [`PASSTHROUGH_DEPTH_MAX`] brackets open at once.
     pub json: String,
     /// Lone surrogates that were replaced.
     pub lone_surrogates: u32,

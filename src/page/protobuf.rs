@@ -8,8 +8,8 @@ use super::{Body, Hints, Page, Repaired};
 use crate::proto::{self, page};
 use crate::record::timestamp::Timestamp;
 
-/// Reads a page from a protobuf message; `url` replaces the one in it, bodies above `page_bytes_max` bytes
-/// become [`Body::TooLarge`].
+/// Reads a page from a protobuf message; `url` replaces the one in
+/// it, bodies above `page_bytes_max` bytes become [`Body::TooLarge`].
 pub(crate) fn parse(bytes: &[u8], url: Option<String>, page_bytes_max: usize) -> Result<Page, PageError> {
     let message = proto::Page::decode(bytes).map_err(|error| PageError::BrokenProtobuf(error.to_string()))?;
     let url = checked_url(url.or(Some(message.url)))?;

@@ -1,5 +1,5 @@
-//! Single JSON values as crawlers write them: texts with lone surrogates, ids that are numbers, statuses that are
-//! strings, dates of any form.
+//! Single JSON values as crawlers write them: texts with lone surrogates,
+//! ids that are numbers, statuses that are strings, dates of any form.
 
 use std::fmt;
 
@@ -86,7 +86,8 @@ impl Text {
         let mut repaired = Self { text: String::with_capacity(bytes.len()), lone_surrogates: 0 };
         for chunk in bytes.utf8_chunks() {
             repaired.text.push_str(chunk.valid());
-            // A surrogate's bytes ED A0..BF xx are three chunks of one wrong byte each: count the first.
+            // A surrogate's bytes ED A0..BF xx are three
+            // chunks of one wrong byte each: count the first.
             match chunk.invalid() {
                 [0xed] => {
                     repaired.text.push(char::REPLACEMENT_CHARACTER);
@@ -102,8 +103,8 @@ impl Text {
 
 impl<'de> Deserialize<'de> for Text {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // As bytes: asked for a str, serde_json refuses lone surrogates; asked for bytes, it writes each as
-        // the three bytes that UTF-8 would give it.
+        // As bytes: asked for a str, serde_json refuses lone surrogates; asked
+        // for bytes, it writes each as the three bytes that UTF-8 would give it.
         deserializer.deserialize_bytes(TextVisitor)
     }
 }

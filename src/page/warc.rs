@@ -33,7 +33,8 @@ pub enum WarcKind {
 }
 
 impl WarcRecord {
-    /// The page of this record; bodies above `page_bytes_max` bytes, unpacked, become [`Body::TooLarge`].
+    /// The page of this record; bodies above `page_bytes_max`
+    /// bytes, unpacked, become [`Body::TooLarge`].
     ///
     /// # Errors
     /// [`PageError`], where there is no url or too long a one.

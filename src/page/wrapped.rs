@@ -1,8 +1,8 @@
-//! What lies around the value of a message: content codings, gzip without a word about it, and the five bytes that
-//! a schema registry's serialisers write before JSON.
+//! What lies around the value of a message: content codings, gzip without a word about
+//! it, and the five bytes that a schema registry's serialisers write before JSON.
 //!
-//! As with HTTP, a header is only believed where the bytes agree. Memory: one unpacked value, bounded, and at most
-//! twice that on the way ([`http::unpack_all`]).
+//! As with HTTP, a header is only believed where the bytes agree. Memory: one
+//! unpacked value, bounded, and at most twice that on the way ([`unpack_all`]).
 
 use std::borrow::Cow;
 
@@ -21,8 +21,8 @@ pub(crate) enum StillWrapped {
     TooManyCodings(usize),
 }
 
-/// The value without its content codings, which may have `bytes_max` bytes then. Without a header that names
-/// one, gzip is told by its first bytes.
+/// The value without its content codings, which may have `bytes_max` bytes
+/// then. Without a header that names one, gzip is told by its first bytes.
 pub(crate) fn unpacked<'v>(
     value: &'v [u8],
     content_encoding: Option<&[u8]>,
@@ -44,7 +44,8 @@ pub(crate) fn unpacked<'v>(
     }
 }
 
-/// Whether this is JSON already, whatever a header says: Brotli and bare deflate take almost any bytes for theirs.
+/// Whether this is JSON already, whatever a header says:
+/// Brotli and bare deflate take almost any bytes for theirs.
 fn is_object(value: &[u8]) -> bool {
     let value = value.trim_ascii();
     value.starts_with(b"{") && value.ends_with(b"}")

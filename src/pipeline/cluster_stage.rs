@@ -1,4 +1,5 @@
-//! The cluster stage, downstream of the log: record → decision → verdict or dead letter. One owner a log partition.
+//! The cluster stage, downstream of the log: record → decision
+//! → verdict or dead letter. One owner a log partition.
 
 use std::sync::Arc;
 
@@ -38,8 +39,8 @@ impl ClusterStage {
         self.conclude_at((next..).zip(records).collect(), now)
     }
 
-    /// Decides on the records at these offsets of the log, which ascend; `now` is the time of the decisions. Look-ups are
-    /// done all at once, decisions one after the other.
+    /// Decides on the records at these offsets of the log, which ascend; `now` is the time
+    /// of the decisions. Look-ups are done all at once, decisions one after the other.
     pub fn conclude_at(&mut self, records: Vec<(u64, LogRecord)>, now: Timestamp) -> Vec<Conclusion> {
         let asked: Vec<_> = records
             .iter()
@@ -90,8 +91,8 @@ impl ClusterStage {
     }
 }
 
-/// A name for the log that begins with `record`: the same for the same pages in any format, another one for
-/// other pages, so that the verdicts of several runs may be put together.
+/// A name for the log that begins with `record`: the same for the same pages in any format,
+/// another one for other pages, so that the verdicts of several runs may be put together.
 fn generation(record: &LogRecord) -> u32 {
     let first = match record {
         LogRecord::Page(page) => format!("{}\n{}\n{:?}", page.page_id, page.url, page.text),

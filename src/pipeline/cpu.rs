@@ -12,8 +12,8 @@ use super::fingerprint_stage::{FingerprintStage, Fingerprinted, Workspace};
 use crate::telemetry::health::Activity;
 use crate::telemetry::metrics;
 
-/// Threads of a scope that run the stateless stage on batches of `T`, which may borrow from outside of the scope. They end
-/// when this is dropped.
+/// Threads of a scope that run the stateless stage on batches of `T`, which
+/// may borrow from outside of the scope. They end when this is dropped.
 pub struct CpuStages<T> {
     jobs: Sender<Job<T>>,
     activity: Arc<Activity>,
@@ -32,8 +32,8 @@ pub struct Pending {
 }
 
 impl<T: Send> CpuStages<T> {
-    /// Starts `threads` many threads; 0: one a core. `process` runs the stage on one item. `activity` is told of each item
-    /// that comes and that is done, or given up.
+    /// Starts `threads` many threads; 0: one a core. `process` runs the stage on one
+    /// item. `activity` is told of each item that comes and that is done, or given up.
     ///
     /// # Errors
     /// Threads cannot be started.

@@ -1,4 +1,5 @@
-//! Page → document: the status looked at, the body decoded, the main text extracted, pages without content told.
+//! Page → document: the status looked at, the body decoded,
+//! the main text extracted, pages without content told.
 
 use std::borrow::Cow;
 
@@ -19,7 +20,8 @@ pub struct Reading {
     pub document: Document,
     /// How the bytes became text; none for pages that came decoded.
     pub charset: Option<Charset>,
-    /// Why the text is not compared, though there may be one: it is what a wall says, or describes other pages.
+    /// Why the text is not compared, though there may be one:
+    /// it is what a wall says, or describes other pages.
     pub no_content: Option<Reason>,
 }
 

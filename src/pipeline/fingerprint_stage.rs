@@ -1,9 +1,10 @@
-//! The fingerprint stage, upstream of the log: record → page → document → terms → fingerprint. A pure function of one record,
-//! so any number of threads and instances may run it.
+//! The fingerprint stage, upstream of the log: record → page → document → terms → fingerprint.
+//! A pure function of one record, so any number of threads and instances may run it.
 //!
-//! Invariants: every record has an outcome, since whatever is done with one record is guarded against panics; no page
-//! costs more than `page.work_max` steps of [work](crate::work); what a thread keeps from page to page is bounded, since
-//! after a page of more than [`KEPT_AFTER_BYTES`] it begins with new buffers.
+//! Invariants: every record has an outcome, since whatever is done with one record is guarded
+//! against panics; no page costs more than `page.work_max` steps of [work](crate::work); what a
+//! thread keeps from page to page is bounded, since after a page of more than [`KEPT_AFTER_BYTES`]
+//! it begins with new buffers.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -37,8 +38,8 @@ use crate::segment::{Segmenter, Terms};
 use crate::source::Record;
 use crate::work::{TooMuchWork, Work};
 
-/// Bytes of a page after which its buffers, up to 60 times as large, are given back. Allocating them again costs nothing
-/// beside such a page.
+/// Bytes of a page after which its buffers, up to 60 times as large, are
+/// given back. Allocating them again costs nothing beside such a page.
 const KEPT_AFTER_BYTES: usize = 1 << 20;
 
 /// Steps of work for a byte of text and for a term that no detector exceeds.
@@ -162,8 +163,8 @@ impl FingerprintStage {
         }
     }
 
-    /// Makes a record of the log of a message of a topic, which `message` gives. Never panics: a fault while the message
-    /// is read makes it a dead letter.
+    /// Makes a record of the log of a message of a topic, which `message` gives.
+    /// Never panics: a fault while the message is read makes it a dead letter.
     pub fn process_message<'m>(
         &self,
         source: &Place,
@@ -189,7 +190,8 @@ impl FingerprintStage {
         let fault = PageError::Internal;
         tracing::error!("{source}: {fault}");
         *workspace = self.workspace();
-        // Unless the fault lies in getting the message itself, it goes to the dead letters as received.
+        // Unless the fault lies in getting the message
+        // itself, it goes to the dead letters as received.
         let letter = guarded(|| self.unreadable(source.clone(), message(), &fault));
         unreadable(letter.unwrap_or_else(|| Unreadable {
             source: source.clone(),
@@ -246,8 +248,8 @@ impl FingerprintStage {
         Carried::new(key, headers)
     }
 
-    /// What is no page travels on as received, as far as the log takes it: value, key and headers each have a cap,
-    /// together below the size of a message.
+    /// What is no page travels on as received, as far as the log takes it: value,
+    /// key and headers each have a cap, together below the size of a message.
     fn unreadable(&self, source: Place, message: Message<'_>, error: &PageError) -> Unreadable {
         let Message { value, mut received } = message;
         let raw_bytes = value.map_or(0, <[u8]>::len);
@@ -271,8 +273,8 @@ impl FingerprintStage {
         }
     }
 
-    /// Makes a record of the log of a page. Never panics: a fault in a library on one page makes that page
-    /// undecidable.
+    /// Makes a record of the log of a page. Never panics: a fault
+    /// in a library on one page makes that page undecidable.
     pub fn process_page(&self, source: Place, page: Page, workspace: &mut Workspace) -> Fingerprinted {
         let mut work = Work::up_to(self.config.page.work_max);
         let analysis = guarded(|| self.analyse(&page, workspace, &mut work));
@@ -284,7 +286,8 @@ impl FingerprintStage {
             );
         }
         if analysis.is_none() || page.body.bytes() > KEPT_AFTER_BYTES {
-            // Whatever a panic left half done must not reach the next page, nor the room that one large page took.
+            // Whatever a panic left half done must not reach the
+            // next page, nor the room that one large page took.
             *workspace = self.workspace();
         }
         let (text, outcome) = analysis.unwrap_or((None, Outcome::Undecidable(Reason::Internal)));
@@ -410,7 +413,8 @@ mod tests {
         }
     }
 
-    /// A panic in a parser of messages left a batch without results: its partition stood still for good.
+    /// A panic in a parser of messages left a batch without
+    /// results: its partition stood still for good.
     #[test]
     fn a_fault_in_a_parser_is_a_dead_letter_and_the_next_message_goes_on() {
         let mut workspace = STAGE.workspace();

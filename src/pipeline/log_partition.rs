@@ -1,13 +1,15 @@
-//! One partition of the log as its owner sees it: records in, and out comes all that one transaction holds.
+//! One partition of the log as its owner sees it: records
+//! in, and out comes all that one transaction holds.
 //!
 //! ```text
 //! batch of entries → watermarks → ClusterStage → verdicts, dead letters ┐
 //!                      └ dropped: repeated, after a gap                ├─► Transaction
 //!                            changes of the table, position record ────┘
 //! ```
-//! Pure but for the log lines. Invariant: what comes out does not depend on how the log is cut into batches. The table
-//! runs ahead of the broker by the one transaction that is being written, which its owner writes again until it is
-//! committed, or drops the table (see `docs/adr/0011-no-overlay.md`).
+//! Pure but for the log lines. Invariant: what comes out does not depend on how the log is cut into
+//! batches. The table runs ahead of the broker by the one transaction that is being written, which
+//! its owner writes again until it is committed, or drops the table (see
+//! `docs/adr/0011-no-overlay.md`).
 
 use std::sync::Arc;
 
@@ -48,7 +50,8 @@ pub enum Accepted {
 pub struct Decided {
     /// Of each record, in order.
     pub accepted: Vec<Accepted>,
-    /// The first record that is of a topic which was deleted and created anew; nothing from it on was taken.
+    /// The first record that is of a topic which was deleted
+    /// and created anew; nothing from it on was taken.
     pub replaced: Option<Box<Origin>>,
 }
 
@@ -66,9 +69,10 @@ impl LogPartition {
         Self { stage: make_stage(clusterer), watermarks, identity, cluster_hash_since, log_topic }
     }
 
-    /// Takes the records at these places, in order, and decides on all that count at once; `now` is the time of the
-    /// decisions. Gives as many results as there are records, unless one of them is of a topic that was deleted and
-    /// created anew, in the present `epoch` or a later one: then it stops before that record.
+    /// Takes the records at these places, in order, and decides on all that count at once; `now` is
+    /// the time of the decisions. Gives as many results as there are records, unless one of them is
+    /// of a topic that was deleted and created anew, in the present `epoch` or a later one: then it
+    /// stops before that record.
     pub fn take_batch(
         &mut self,
         records: Vec<(LogPlace, Result<Entry, EntryError>)>,
@@ -123,7 +127,8 @@ impl LogPartition {
         Ok(record)
     }
 
-    /// Something that is no record of Leitong becomes a dead letter of its own, for nothing may stop the log.
+    /// Something that is no record of Leitong becomes a dead
+    /// letter of its own, for nothing may stop the log.
     fn foreign(&self, place: LogPlace, error: &EntryError) -> LogRecord {
         let source = Place::Message {
             topic: Arc::clone(&self.log_topic),
@@ -141,8 +146,8 @@ impl LogPartition {
         }))
     }
 
-    /// A log is named once, by its first record that counts; when that was written tells it from an earlier log of
-    /// the same pages, and is the same whenever the log is read.
+    /// A log is named once, by its first record that counts; when that was written tells
+    /// it from an earlier log of the same pages, and is the same whenever the log is read.
     fn name_log(&mut self, place: LogPlace) {
         let written = place.timestamp_ms.unwrap_or_default().to_be_bytes();
         let name = [&written[..], &place.offset.to_be_bytes(), self.log_topic.as_bytes()].concat();
@@ -176,7 +181,8 @@ impl LogPartition {
         self.stage.clusterer_mut().trim(max) > 0
     }
 
-    /// The changelog's part of a transaction: what has changed since the last call, and the position.
+    /// The changelog's part of a transaction: what has
+    /// changed since the last call, and the position.
     pub fn take_changelog(&mut self) -> Vec<ChangelogRecord> {
         let position = self.stage.clusterer().position();
         let changes = self.stage.clusterer_mut().take_changes();
@@ -245,8 +251,8 @@ mod tests {
         })
     }
 
-    /// A log of pages that are alike, too short, repeated and behind gaps, of what is no page and of what is no
-    /// entry. Log time runs through thirty days, and offsets have gaps.
+    /// A log of pages that are alike, too short, repeated and behind gaps, of what is no page
+    /// and of what is no entry. Log time runs through thirty days, and offsets have gaps.
     fn log() -> Vec<(LogPlace, Result<Entry, EntryError>)> {
         let length = (1..1000).find(|length| detector().is_fingerprint(&vec![7; *length]));
         let length = length.expect("some length is right");

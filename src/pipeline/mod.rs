@@ -8,12 +8,12 @@
 //!        ▲                └───────────────────────┘      └───────┬───────┘     └──────────────┘
 //!        └───────────── budget: pages and bytes in flight ◄──────┘
 //! ```
-//! A batch is what the source has at hand without waiting, so live input is answered at once and files are
-//! read in large steps. Each batch is one task; the cluster thread takes their results in the order in which
-//! the batches were read, so nothing depends on how many threads there are.
+//! A batch is what the source has at hand without waiting, so live input is answered at once and
+//! files are read in large steps. Each batch is one task; the cluster thread takes their results
+//! in the order in which the batches were read, so nothing depends on how many threads there are.
 //!
-//! Invariants: memory is bounded by the [`Budget`], whatever stage is slow; order is the order of the source;
-//! a stage that fails stops all others, and the run ends with its error.
+//! Invariants: memory is bounded by the [`Budget`], whatever stage is slow; order is the
+//! order of the source; a stage that fails stops all others, and the run ends with its error.
 
 pub mod budget;
 pub mod cluster_stage;
@@ -39,7 +39,8 @@ use cluster_stage::ClusterStage;
 use cpu::{CpuStages, Pending};
 use fingerprint_stage::{FingerprintStage, Fingerprinted};
 
-/// Bytes from which on a batch is full: large enough that handing it over costs nothing beside its pages.
+/// Bytes from which on a batch is full: large enough that
+/// handing it over costs nothing beside its pages.
 const BATCH_BYTES: usize = 256 * 1024;
 /// Batches of conclusions that wait for the sink.
 const SINK_QUEUE_BATCHES: usize = 16;
@@ -51,8 +52,8 @@ struct InFlight {
     permit: Permit,
 }
 
-/// Runs `source` through both stages into `sink`, to the end of the source. `observe` sees every result of
-/// the CPU stages, in order. Gives both stages' state back.
+/// Runs `source` through both stages into `sink`, to the end of the source. `observe`
+/// sees every result of the CPU stages, in order. Gives both stages' state back.
 ///
 /// # Errors
 /// The first error of any stage.
@@ -77,7 +78,8 @@ pub fn run<S: Sink>(
             FingerprintStage::process,
         )?;
         let reading = scope.spawn(move || read(source, &budget, &cpu, &in_flight));
-        // Both ends are moved in, so that they are gone when this thread ends and its neighbours stop as well.
+        // Both ends are moved in, so that they are gone when
+        // this thread ends and its neighbours stop as well.
         let clustering = scope.spawn(move || {
             decide_in_order(in_order, &to_sink, &mut cluster_stage, observe).map(|()| cluster_stage)
         });

@@ -1,7 +1,8 @@
-//! A record of a source, or a message → a page, as `[input]` says: the mapping, bodies that stand elsewhere, and what helps
-//! where it does not fit: a preset that would, pointers that never hit.
+//! A record of a source, or a message → a page, as `[input]` says: the mapping, bodies that stand
+//! elsewhere, and what helps where it does not fit: a preset that would, pointers that never hit.
 //!
-//! Invariants: every record is a page, skipped, or an error; nothing panics; what is counted here says nothing of a page.
+//! Invariants: every record is a page, skipped, or an error;
+//! nothing panics; what is counted here says nothing of a page.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -113,7 +114,8 @@ impl PageReader {
         })
     }
 
-    /// The page of a record; none where there is none, for commands that look at pages and pass over all else.
+    /// The page of a record; none where there is none, for
+    /// commands that look at pages and pass over all else.
     #[must_use]
     pub fn page(&self, payload: Payload) -> Option<Page> {
         match self.record(payload).ok()? {
@@ -215,7 +217,8 @@ impl PageReader {
     }
 }
 
-/// An explanation within its limit, which says how long it was, for people: what it quotes does not steer a terminal.
+/// An explanation within its limit, which says how long it
+/// was, for people: what it quotes does not steer a terminal.
 pub(super) fn bounded(explanation: &str) -> String {
     let mut explanation = escape(explanation).into_owned();
     let bytes = explanation.len();

@@ -1,8 +1,8 @@
 //! What goes through the fingerprint log: all that clustering needs to know of one page.
 //!
-//! These types stand at the ground of the house, since every room of the flow hands them on: where a page was read
-//! ([`Place`]), what its message had beside it ([`Received`], [`Carried`]), why nothing can be said of it
-//! ([`Reason`], [`Unreadable`]), and the record itself ([`LogRecord`]).
+//! These types stand at the ground of the house, since every room of the flow hands them on: where
+//! a page was read ([`Place`]), what its message had beside it ([`Received`], [`Carried`]), why
+//! nothing can be said of it ([`Reason`], [`Unreadable`]), and the record itself ([`LogRecord`]).
 
 mod place;
 mod reason;
@@ -21,8 +21,8 @@ pub use unreadable::Unreadable;
 pub enum LogRecord {
     /// A page.
     Page(Box<FingerprintRecord>),
-    /// Something that could not be read as a page. It travels through the log as well, so that dead letters
-    /// are written by the half that writes exactly once.
+    /// Something that could not be read as a page. It travels through the log as
+    /// well, so that dead letters are written by the half that writes exactly once.
     Unreadable(Box<Unreadable>),
 }
 
@@ -54,8 +54,8 @@ pub struct FingerprintRecord {
 }
 
 impl FingerprintRecord {
-    /// A record for measurements, of a page of which nothing is known but its fingerprint, if it has one: the number stands for
-    /// its place, its page id and its text.
+    /// A record for measurements, of a page of which nothing is known but its fingerprint,
+    /// if it has one: the number stands for its place, its page id and its text.
     #[must_use]
     pub fn numbered(number: usize, fingerprint: Option<Box<[u8]>>) -> Self {
         Self {
@@ -86,7 +86,8 @@ pub enum Outcome {
 /// Tells equal texts from all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextDigest {
-    /// XXH3-128 (seed 0) of the main text's UTF-8 without white space; with a secret SipHash-2-4 of 128 bits.
+    /// XXH3-128 (seed 0) of the main text's UTF-8 without
+    /// white space; with a secret SipHash-2-4 of 128 bits.
     pub digest: u128,
     /// Characters of the main text without white space.
     pub chars: u32,

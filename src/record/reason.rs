@@ -26,7 +26,8 @@ pub enum Reason {
     Internal,
     /// The fingerprint is of another detector than the one that decides.
     OtherDetector,
-    /// The page shows a reason in place of content: an error, a captcha, a log-in, a question for consent, …
+    /// The page shows a reason in place of content: an
+    /// error, a captcha, a log-in, a question for consent, …
     Wall,
     /// The page is mainly links to other pages.
     Listing,

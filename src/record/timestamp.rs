@@ -11,7 +11,8 @@ pub struct Timestamp(i64);
 /// 0000-01-01T00:00:00Z and 9999-12-31T23:59:59.999Z: what RFC 3339 can write.
 const MS_RANGE: std::ops::RangeInclusive<i64> = -62_167_219_200_000..=253_402_300_799_999;
 
-/// From here on a number counts milliseconds: as seconds it is the year 5138, as milliseconds March 1973.
+/// From here on a number counts milliseconds: as seconds it
+/// is the year 5138, as milliseconds March 1973.
 const SECONDS_END: f64 = 1e11;
 
 impl Timestamp {
@@ -31,9 +32,10 @@ impl Timestamp {
         Self::from_ms(i64::try_from(date.unix_timestamp_nanos().div_euclid(1_000_000)).ok()?)
     }
 
-    /// The time that a date says as crawlers write them: RFC 3339, RFC 2822 (`Sat, 21 Nov 2026 08:00:00 +0800`), either of
-    /// ISO 8601's with a space for the `T`, without a zone (taken as UTC) or without a time of day, Java's default (`Sat Nov 21
-    /// 08:00:00 UTC 2026`), or a [number](Self::from_number).
+    /// The time that a date says as crawlers write them: RFC 3339, RFC 2822
+    /// (`Sat, 21 Nov 2026 08:00:00 +0800`), either of ISO 8601's with a space for the `T`, without
+    /// a zone (taken as UTC) or without a time of day, Java's default
+    /// (`Sat Nov 21 08:00:00 UTC 2026`), or a [number](Self::from_number).
     #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -46,8 +48,8 @@ impl Timestamp {
             .or_else(number)
     }
 
-    /// `Sat Nov 21 08:00:00 UTC 2026`, as Java writes dates unless told otherwise; as C does without the zone (UTC). Names of
-    /// zones that mean several, such as CST, are not guessed.
+    /// `Sat Nov 21 08:00:00 UTC 2026`, as Java writes dates unless told otherwise; as C does
+    /// without the zone (UTC). Names of zones that mean several, such as CST, are not guessed.
     fn from_java(text: &str) -> Option<Self> {
         let parts: Vec<&str> = text.split_ascii_whitespace().take(7).collect();
         let (month, day, time, zone, year) = match parts[..] {
@@ -91,7 +93,8 @@ impl Timestamp {
         Self::from_rfc3339(&format!("{date}T{time}{zone}"))
     }
 
-    /// The time so many seconds after 1970; from 10¹¹ on (the year 5138) the number is taken for milliseconds.
+    /// The time so many seconds after 1970; from 10¹¹ on
+    /// (the year 5138) the number is taken for milliseconds.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "far above the range, a cast stays above it")]
     pub fn from_number(number: f64) -> Option<Self> {

@@ -16,8 +16,8 @@ pub struct Unreadable {
     pub cause: Cow<'static, str>,
     /// What is wrong, and what to do.
     pub message: String,
-    /// The record's value as received, in JSON with bytes that are no UTF-8 replaced: of a file's record the
-    /// beginning, of a message all or nothing; none for null.
+    /// The record's value as received, in JSON with bytes that are no UTF-8 replaced:
+    /// of a file's record the beginning, of a message all or nothing; none for null.
     #[serde(serialize_with = "lossy")]
     pub raw: Option<Vec<u8>>,
     /// Bytes of the whole record.

@@ -1,8 +1,9 @@
-//! Words of ASCII text: the rules of Unicode Standard Annex #29 as far as ASCII goes, without their tables.
+//! Words of ASCII text: the rules of Unicode Standard Annex
+//! #29 as far as ASCII goes, without their tables.
 //!
-//! Letters and digits stay together, and `_` joins them (WB5, WB8–WB10, WB13); `'`, `.` and `:` join two
-//! letters (WB6, WB7), `'`, `.`, `,` and `;` two digits (WB11, WB12). Some ten times as fast as the general
-//! rules, with which a property test compares it.
+//! Letters and digits stay together, and `_` joins them (WB5, WB8–WB10, WB13); `'`, `.`
+//! and `:` join two letters (WB6, WB7), `'`, `.`, `,` and `;` two digits (WB11, WB12).
+//! Some ten times as fast as the general rules, with which a property test compares it.
 
 use std::ops::Range;
 

@@ -13,8 +13,8 @@ pub struct SegmentConfig {
     pub fold_script: bool,
     /// Lets jieba guess Chinese words that its dictionary lacks.
     pub hmm: bool,
-    /// A dictionary of your own: lines of `word`, `word frequency` or `word frequency tag`. A relative path
-    /// starts at the configuration file's folder.
+    /// A dictionary of your own: lines of `word`, `word frequency` or
+    /// `word frequency tag`. A relative path starts at the configuration file's folder.
     pub user_dictionary: Option<PathBuf>,
     /// Languages whose stop words are left out, by ISO 639-1 code.
     pub stop_word_languages: Vec<String>,

@@ -4,9 +4,9 @@
 //! paragraph → normalize (NFKC, lower case) → script (traditional → simplified) → runs (by script)
 //!           → words (chinese | ascii_words | ICU) → stop_words → terms
 //! ```
-//! Invariants: what a paragraph yields depends on this paragraph and the settings alone; every term is a
-//! range of the normalised text. Cost: linear; three quarters of a text's time (`make bench`). It is counted as
-//! [work](crate::work) before it is done, by the kind of text.
+//! Invariants: what a paragraph yields depends on this paragraph and the settings alone; every
+//! term is a range of the normalised text. Cost: linear; three quarters of a text's time
+//! (`make bench`). It is counted as [work](crate::work) before it is done, by the kind of text.
 
 mod ascii_words;
 mod chinese;
@@ -182,8 +182,8 @@ pub struct Lexicons {
 }
 
 impl Segmenter {
-    /// Loads dictionaries and stop words: takes some 200 ms. `lexicons` holds the contents of the files that
-    /// `config` names.
+    /// Loads dictionaries and stop words: takes some 200 ms.
+    /// `lexicons` holds the contents of the files that `config` names.
     ///
     /// # Errors
     /// [`SegmentError`], where a setting or a line of a file cannot be followed.

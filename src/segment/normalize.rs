@@ -1,11 +1,11 @@
-//! One paragraph → the form in which equal things are equal: NFKC, lower case, no invisible characters,
-//! one kind of apostrophe. Full- and half-width forms meet here.
+//! One paragraph → the form in which equal things are equal: NFKC, lower case, no
+//! invisible characters, one kind of apostrophe. Full- and half-width forms meet here.
 //!
-//! Cost: one pass, counted as work: what the library makes of a character may be 18 of them.
-//! Nearly all characters are *simple*: what becomes of them is known without a table, and they
-//! never combine with the character before. Only the others go through the library's NFKC, together with the
-//! simple character before them, with which they may combine. This matters for Chinese, whose full-width
-//! punctuation NFKC always changes.
+//! Cost: one pass, counted as work: what the library makes of a character may be 18 of them. Nearly
+//! all characters are *simple*: what becomes of them is known without a table, and they never
+//! combine with the character before. Only the others go through the library's NFKC, together with
+//! the simple character before them, with which they may combine. This matters for Chinese, whose
+//! full-width punctuation NFKC always changes.
 
 use std::fmt;
 
@@ -57,7 +57,8 @@ pub(super) fn normalize(paragraph: &str, out: &mut String, work: &mut Work) -> R
     Ok(())
 }
 
-/// What becomes of a character that never combines with the one before it, where that is known offhand.
+/// What becomes of a character that never combines with the
+/// one before it, where that is known offhand.
 #[inline]
 fn simple(c: char) -> Option<char> {
     let lower = |c: char| char::from_u32(u32::from(c) + 0x20);
@@ -88,8 +89,8 @@ fn normalize_by_table(text: &str, out: &mut String, work: &mut Work) -> Result<(
     visible.result
 }
 
-/// Takes composed text, and keeps what is visible of it in lower case. Stops the library when the page has cost enough:
-/// 10 MB of U+FDFA are 110 MB of text.
+/// Takes composed text, and keeps what is visible of it in lower case. Stops the
+/// library when the page has cost enough: 10 MB of U+FDFA are 110 MB of text.
 struct Visible<'a> {
     out: &'a mut String,
     work: &'a mut Work,
@@ -110,8 +111,8 @@ impl fmt::Write for Visible<'_> {
     }
 }
 
-/// Soft hyphen, zero-width and directional marks, invisible operators, variation selectors, byte order mark,
-/// tags: crawled text is full of them, and no reader sees them.
+/// Soft hyphen, zero-width and directional marks, invisible operators, variation selectors,
+/// byte order mark, tags: crawled text is full of them, and no reader sees them.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}'

@@ -22,8 +22,8 @@ pub fn is_ideographic(c: char) -> bool {
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3134f}')
 }
 
-/// ASCII that is no letter or digit, and the punctuation of Chinese and western texts: most of what stands between
-/// Chinese words, told without a table.
+/// ASCII that is no letter or digit, and the punctuation of Chinese and western
+/// texts: most of what stands between Chinese words, told without a table.
 #[inline]
 #[must_use]
 pub fn is_punctuation(c: char) -> bool {
@@ -36,8 +36,8 @@ pub fn is_punctuation(c: char) -> bool {
 /// Bytes of an ideograph of the main block.
 pub(super) const IDEOGRAPH_BYTES: usize = 3;
 
-/// How many bytes `text` begins with that are ideographs of the main block, U+4E00 to U+9FFF: most of a Chinese text, told
-/// by their first two bytes.
+/// How many bytes `text` begins with that are ideographs of the main block,
+/// U+4E00 to U+9FFF: most of a Chinese text, told by their first two bytes.
 #[inline]
 pub(super) fn leading_ideographs(text: &[u8]) -> usize {
     let mut end = 0;
@@ -87,8 +87,8 @@ pub(super) fn runs(text: &str) -> impl Iterator<Item = (RunKind, Range<usize>)> 
     })
 }
 
-/// What kind of run the characters from byte `at` belong to, one or more of them, and their length in bytes; none at the
-/// end.
+/// What kind of run the characters from byte `at` belong to, one
+/// or more of them, and their length in bytes; none at the end.
 #[inline]
 fn kind_at(text: &str, at: usize) -> Option<(RunKind, usize)> {
     let rest = &text.as_bytes()[at..];

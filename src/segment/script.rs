@@ -1,8 +1,8 @@
 //! Traditional → simplified script, with Taiwan's vocabulary: 軟體 and 软件 are one word.
 //!
-//! Only paragraphs that are written in traditional script are folded. That matters: the phrase tables
-//! read 程序 as Taiwan's word for a process, and would turn it into 进程 in a simplified text, where it
-//! means a program.
+//! Only paragraphs that are written in traditional script are folded. That
+//! matters: the phrase tables read 程序 as Taiwan's word for a process, and
+//! would turn it into 进程 in a simplified text, where it means a program.
 
 use opencc_fmmseg::OpenCC;
 
@@ -15,12 +15,13 @@ const BYTE_STEPS: u64 = 60;
 /// Folds paragraphs by OpenCC's tables (`tw2sp`). Built once: loading takes some 50 ms.
 pub(super) struct ScriptFolder {
     opencc: OpenCC,
-    /// Of each ideograph of the main block: 1 if traditional script alone has it, -1 if simplified script alone, else 0.
+    /// Of each ideograph of the main block: 1 if traditional
+    /// script alone has it, -1 if simplified script alone, else 0.
     leaning: Box<[i8; IDEOGRAPHS]>,
 }
 
-/// How many ideographs the main block has, from U+4E00 to U+9FFF; what lies beyond is too rare to tell a paragraph's
-/// script.
+/// How many ideographs the main block has, from U+4E00 to U+9FFF;
+/// what lies beyond is too rare to tell a paragraph's script.
 const IDEOGRAPHS: usize = 0x5200;
 
 impl ScriptFolder {
@@ -43,15 +44,16 @@ impl ScriptFolder {
         Self { opencc, leaning }
     }
 
-    /// `paragraph` in simplified script, if it is written in traditional script: if it has more characters
-    /// that only this script has than such of the other.
+    /// `paragraph` in simplified script, if it is written in traditional script:
+    /// if it has more characters that only this script has than such of the other.
     ///
     /// # Errors
     /// [`TooMuchWork`].
     pub(super) fn fold(&self, paragraph: &str, work: &mut Work) -> Result<Option<String>, TooMuchWork> {
         let bytes = paragraph.as_bytes();
         let (mut at, mut sum) = (0, 0);
-        // What is no ideograph is passed over byte by byte: none within it looks like the beginning of one.
+        // What is no ideograph is passed over byte by byte:
+        // none within it looks like the beginning of one.
         while let Some(three) = bytes[at..].first_chunk() {
             let number = usize::from(number_of_three_bytes(*three));
             match self.leaning.get(number.wrapping_sub(0x4e00)) {

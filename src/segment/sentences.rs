@@ -1,8 +1,8 @@
 //! Normalised text → sentences.
 //!
-//! A sentence ends after `。`, `!`, `?`, `;` or `…`, with the marks and closing quotes that follow; after a full
-//! stop with white space behind it; and at a line feed. (Full-width `！？；` are `!?;` in normalised text.)
-//! Linear, no allocation.
+//! A sentence ends after `。`, `!`, `?`, `;` or `…`, with the marks and closing
+//! quotes that follow; after a full stop with white space behind it; and at a line
+//! feed. (Full-width `！？；` are `!?;` in normalised text.) Linear, no allocation.
 
 use std::ops::Range;
 

@@ -9,8 +9,8 @@ use crate::hashed::HashedSet;
 pub(super) struct StopWords(HashedSet);
 
 impl StopWords {
-    /// The lists of `languages` (ISO 639-1 codes) and the words of `own`, one a line; in `own`, blank lines
-    /// and lines that begin with `#` are passed over.
+    /// The lists of `languages` (ISO 639-1 codes) and the words of `own`, one a
+    /// line; in `own`, blank lines and lines that begin with `#` are passed over.
     pub(super) fn new(
         languages: &[String],
         own: &str,

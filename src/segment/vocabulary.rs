@@ -1,9 +1,10 @@
 //! The distinct terms of a document, each with its frequency, in order of first occurrence.
 //!
-//! An open-addressing table of the terms' hashes, kept from page to page: counting a page's terms allocates
-//! nothing. Where a term stands in the table depends on a seed of the process, so that no page can choose terms that
-//! collide; the order of terms does not depend on it. Terms are told apart by their 64-bit hash alone; that two of a page's terms share one happens once
-//! in 10^13 pages, and then merely adds their frequencies.
+//! An open-addressing table of the terms' hashes, kept from page to page: counting a page's terms
+//! allocates nothing. Where a term stands in the table depends on a seed of the process, so that no
+//! page can choose terms that collide; the order of terms does not depend on it. Terms are told
+//! apart by their 64-bit hash alone; that two of a page's terms share one happens once in 10^13
+//! pages, and then merely adds their frequencies.
 
 use crate::hashed::Seed;
 
@@ -34,8 +35,8 @@ impl Vocabulary {
         self.slots.fill(0);
     }
 
-    /// Counts one occurrence, the `position`-th term of all, and gives the term's number in [`Self::distinct`]; none
-    /// if it is new and `is_term` says no.
+    /// Counts one occurrence, the `position`-th term of all, and gives the term's
+    /// number in [`Self::distinct`]; none if it is new and `is_term` says no.
     #[inline]
     pub(super) fn count(&mut self, hash: u64, position: u32, is_term: impl FnOnce() -> bool) -> Option<u32> {
         if self.distinct.len() * 2 >= self.slots.len() {
@@ -96,7 +97,8 @@ mod tests {
     use super::*;
     use crate::hashed::longest_row;
 
-    /// A page of 130,000 words whose hashes ended alike took three minutes of a core: each look-up went over all of them.
+    /// A page of 130,000 words whose hashes ended alike took three
+    /// minutes of a core: each look-up went over all of them.
     #[test]
     fn words_that_were_chosen_to_collide_do_not() {
         let mut vocabulary = Vocabulary::default();

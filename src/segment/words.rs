@@ -1,10 +1,12 @@
 //! Runs → words: jieba's words for Chinese, ICU's dictionaries and rules for all else.
 //!
-//! Thai, Lao, Khmer and Burmese go by ICU's dictionaries, the longest word first, not by its neural networks (LSTM): these
-//! take 4 to 8 s a megabyte where a dictionary takes 0.05 to 0.1 s, and compute in floating point.
+//! Thai, Lao, Khmer and Burmese go by ICU's dictionaries, the longest word
+//! first, not by its neural networks (LSTM): these take 4 to 8 s a megabyte
+//! where a dictionary takes 0.05 to 0.1 s, and compute in floating point.
 //!
-//! A paragraph is cut in pieces of many runs, so that memory does not grow with it. Runs do not see one another: only
-//! a run of ideographs that is longer than a piece, 87,000 of them without a punctuation mark, is itself cut.
+//! A paragraph is cut in pieces of many runs, so that memory does not grow with
+//! it. Runs do not see one another: only a run of ideographs that is longer
+//! than a piece, 87,000 of them without a punctuation mark, is itself cut.
 
 use std::ops::Range;
 
@@ -16,11 +18,12 @@ use super::chinese::{ChineseCutter, ChineseWords};
 use super::runs::{RunKind, is_punctuation, runs};
 use crate::work::{TooMuchWork, Work};
 
-/// Bytes of a paragraph that are cut at once, and of one run more. What cutting takes for them beside their terms, up to
-/// 20 MB, stays with the thread.
+/// Bytes of a paragraph that are cut at once, and of one run more. What cutting
+/// takes for them beside their terms, up to 20 MB, stays with the thread.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// Steps of work for a byte of each kind of run, measured where its words are shortest and not found.
+/// Steps of work for a byte of each kind of run, measured
+/// where its words are shortest and not found.
 const HAN_BYTE_STEPS: u64 = 60;
 const ASCII_BYTE_STEPS: u64 = 20;
 const ICU_BYTE_STEPS: u64 = 100;
@@ -48,9 +51,10 @@ pub(super) enum DictionaryError {
 }
 
 impl WordCutter {
-    /// With the lines of a user dictionary in jieba's format, `word [frequency [tag]]`; blank lines and lines that begin
-    /// with `#` are passed over. With `guess`, Chinese words that the dictionaries lack are guessed. The error comes
-    /// with the number and text of the first wrong line.
+    /// With the lines of a user dictionary in jieba's format, `word [frequency [tag]]`; blank lines
+    /// and lines that begin with `#` are passed over. With `guess`, Chinese words that the
+    /// dictionaries lack are guessed. The error comes with the number and text of the first wrong
+    /// line.
     pub(super) fn new(
         guess: bool,
         dictionary: &str,
@@ -76,7 +80,8 @@ impl WordCutter {
         Ok(Self { chinese, icu })
     }
 
-    /// Calls `word` with the range of each word of `text`, in order; punctuation and spaces are no words.
+    /// Calls `word` with the range of each word of `text`,
+    /// in order; punctuation and spaces are no words.
     ///
     /// # Errors
     /// [`TooMuchWork`], after some of the words.

@@ -1,7 +1,8 @@
-//! Lines of JSON to a file or standard output, such that no reader ever sees half a line in the end.
+//! Lines of JSON to a file or standard output, such that no
+//! reader ever sees half a line in the end.
 //!
-//! Lines are gathered and written in one go. If a write fails midway (a full disk), a regular file is cut back
-//! to its last whole line.
+//! Lines are gathered and written in one go. If a write fails midway
+//! (a full disk), a regular file is cut back to its last whole line.
 
 use std::fs::File;
 use std::io::{self, Seek, Write};

@@ -24,7 +24,8 @@ use crate::record::timestamp::Timestamp;
 
 const MAGIC: &[u8] = b"leitong centroid table\n";
 const FILE_NAME: &str = "centroids.leitong";
-/// Bytes of one message: far above any centroid, so that a damaged length does not ask for the whole memory.
+/// Bytes of one message: far above any centroid, so that a
+/// damaged length does not ask for the whole memory.
 const MESSAGE_BYTES_MAX: u64 = 1 << 20;
 
 /// What a table is made with, and must be used with.
@@ -40,7 +41,8 @@ pub struct TableSettings {
 }
 
 impl TableSettings {
-    /// Those of a run with this configuration, its detector and the hash of all that makes its fingerprints.
+    /// Those of a run with this configuration, its detector
+    /// and the hash of all that makes its fingerprints.
     #[must_use]
     pub fn of(config: &Config, detector: &Arc<dyn Detector>, fingerprint_hash: u64) -> Self {
         Self {
@@ -75,7 +77,8 @@ impl TableDir {
     /// Locks `folder`, which is made if it is not there.
     ///
     /// # Errors
-    /// [`SnapshotError::Locked`] where another run has it, [`SnapshotError::Io`] where it cannot be had.
+    /// [`SnapshotError::Locked`] where another run has it,
+    /// [`SnapshotError::Io`] where it cannot be had.
     pub fn open(folder: &Path) -> Result<Self, SnapshotError> {
         let path = folder.join("lock");
         match folder::lock(&path).map_err(at(&path))? {
@@ -87,13 +90,14 @@ impl TableDir {
     /// The table that the last run left, or none if there was no such run.
     ///
     /// # Errors
-    /// [`SnapshotError`], where the file cannot be read, is damaged, or was made with other settings.
+    /// [`SnapshotError`], where the file cannot be read, is
+    /// damaged, or was made with other settings.
     pub fn load(&self, settings: &TableSettings) -> Result<Option<Clusterer>, SnapshotError> {
         Ok(self.load_with_watermarks(settings, false)?.map(|(clusterer, _)| clusterer))
     }
 
-    /// The same with the watermarks of the log. `any_cluster_hash`: the settings downstream of the log may be others,
-    /// which then count from here on.
+    /// The same with the watermarks of the log. `any_cluster_hash`: the settings
+    /// downstream of the log may be others, which then count from here on.
     ///
     /// # Errors
     /// [`SnapshotError`], as of [`Self::load`].

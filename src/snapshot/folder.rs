@@ -4,8 +4,8 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::Path;
 
-/// The lock at `path`, whose folder is made if it is not there; none while another process holds it. It is evicted when it
-/// is dropped.
+/// The lock at `path`, whose folder is made if it is not there; none
+/// while another process holds it. It is evicted when it is dropped.
 pub(super) fn lock(path: &Path) -> io::Result<Option<File>> {
     path.parent().map_or(Ok(()), fs::create_dir_all)?;
     let lock = File::create(path)?;
@@ -16,7 +16,8 @@ pub(super) fn lock(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Puts the file `new`, which is on disk, in place of `path` in the same folder: a crash leaves the one or the other.
+/// Puts the file `new`, which is on disk, in place of `path`
+/// in the same folder: a crash leaves the one or the other.
 pub(super) fn replace(path: &Path, new: &Path) -> io::Result<()> {
     fs::rename(new, path)?;
     // The rename itself is on disk once the folder is.

@@ -1,9 +1,10 @@
-//! A centroid table on disk: carried from one run of `dedup` to the next, or beside a worker, for its next start
-//! ([`changelog_snapshot`]).
+//! A centroid table on disk: carried from one run of `dedup` to the next,
+//! or beside a worker, for its next start ([`changelog_snapshot`]).
 //!
-//! Of `dedup`, one file, `centroids.leitong`: the magic line, then protobuf messages, each behind its length as a varint:
-//! a `Position`, its `centroid_count` many `Centroid`s, oldest first; then the XXH3-64 of all that, 8 bytes,
-//! big-endian. It is replaced in one step: a crash leaves the old table or the new one.
+//! Of `dedup`, one file, `centroids.leitong`: the magic line, then protobuf messages, each behind
+//! its length as a varint: a `Position`, its `centroid_count` many `Centroid`s, oldest first; then
+//! the XXH3-64 of all that, 8 bytes, big-endian. It is replaced in one step: a crash leaves the old
+//! table or the new one.
 
 pub mod changelog_snapshot;
 mod checksummed;

@@ -1,7 +1,8 @@
 //! Gzip with any number of members, as WARC files and appended logs have them.
 //!
-//! `flate2`'s own reader of several members takes a file that ends inside a member's head for a whole one; here
-//! every file that is cut anywhere but between members is an error, as nothing must be lost silently.
+//! `flate2`'s own reader of several members takes a file that ends inside
+//! a member's head for a whole one; here every file that is cut anywhere
+//! but between members is an error, as nothing must be lost silently.
 
 use std::io::{self, BufRead, Read};
 

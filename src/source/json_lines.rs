@@ -1,7 +1,8 @@
 //! Lines of JSON, one page a line.
 //!
-//! A line up to `page.line_bytes_max` is handed on as it is, and parsed by the CPU stages; of a longer one
-//! long strings are cut ([`Skim`]), here, so that its fields can still be read. Memory: one batch and one line.
+//! A line up to `page.line_bytes_max` is handed on as it is, and parsed by
+//! the CPU stages; of a longer one long strings are cut ([`Skim`]), here,
+//! so that its fields can still be read. Memory: one batch and one line.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
@@ -131,7 +132,8 @@ impl<R: Read + Send> Source for JsonLines<R> {
             let Some(record) = self.next_record()? else { return Ok(false) };
             bytes += record.bytes();
             batch.push(record);
-            // The next line is read on only if all of it is here: waiting would hold this batch back.
+            // The next line is read on only if all of it is
+            // here: waiting would hold this batch back.
             if memchr::memchr(b'\n', self.reader.buffer()).is_none() {
                 break;
             }

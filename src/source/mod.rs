@@ -1,8 +1,8 @@
-//! Where pages come from: files and standard input ([`open`]). (Messages of a topic stay where the client has received them;
-//! the room `kafka` reads those.)
+//! Where pages come from: files and standard input ([`open`]). (Messages of a
+//! topic stay where the client has received them; the room `kafka` reads those.)
 //!
-//! A source only cuts its input into records and reads no more of them than fit the limits. Making sense of a
-//! record is left to the CPU stages, which run in parallel.
+//! A source only cuts its input into records and reads no more of them than fit the
+//! limits. Making sense of a record is left to the CPU stages, which run in parallel.
 
 mod gzip;
 pub mod inputs;
@@ -124,8 +124,8 @@ impl FramingError {
 
 /// Records in order. Bad records are part of the stream; an error ends the run.
 pub trait Source: Send {
-    /// Appends the next record to `batch`, waiting for it, and further ones as long as they are at hand
-    /// without waiting and the batch stays below `bytes`. False at the end of the input.
+    /// Appends the next record to `batch`, waiting for it, and further ones as long as they are
+    /// at hand without waiting and the batch stays below `bytes`. False at the end of the input.
     ///
     /// # Errors
     /// The input cannot be read any more.
@@ -151,7 +151,8 @@ impl std::ops::AddAssign for Skipped {
     }
 }
 
-/// A reader's error, told apart: faults of the input's contents are records, faults of the machine end the run.
+/// A reader's error, told apart: faults of the input's
+/// contents are records, faults of the machine end the run.
 pub(crate) fn framing_error(error: &io::Error) -> Option<FramingError> {
     // `open::RawReader` wraps what the operating system says; all else comes from a decompressor.
     let from_machine =

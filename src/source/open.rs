@@ -1,5 +1,6 @@
-//! File name → [`Source`]: what the input is shows in its first bytes, not in its name, so that standard input
-//! and oddly named files work as well. Gzip (one member or many) and zstd (one frame or many) are unpacked.
+//! File name → [`Source`]: what the input is shows in its first bytes, not
+//! in its name, so that standard input and oddly named files work as well.
+//! Gzip (one member or many) and zstd (one frame or many) are unpacked.
 
 use std::fmt;
 use std::fs::File;
@@ -52,8 +53,8 @@ impl Input {
         self.reader
     }
 
-    /// The records of this input. `read` counts its bytes, before unpacking: of what is packed as they are unpacked, else as
-    /// they are read.
+    /// The records of this input. `read` counts its bytes, before unpacking:
+    /// of what is packed as they are unpacked, else as they are read.
     ///
     /// # Errors
     /// The first bytes cannot be read.
@@ -103,7 +104,8 @@ fn framed<R: Read + Send + 'static>(
     }
 }
 
-/// What an input is that begins so, where it is something else than lines: one message says more than one for each line.
+/// What an input is that begins so, where it is something else
+/// than lines: one message says more than one for each line.
 fn other_format(start: &[u8]) -> Option<&'static str> {
     const BEGINNINGS: [(&[u8], &str); 9] = [
         (b"PAR1", "Parquet"),
@@ -150,7 +152,8 @@ impl Read for RawReader {
     }
 }
 
-/// Counts bytes as a decompressor takes them: one buffer of them may hold ten times as many of text.
+/// Counts bytes as a decompressor takes them: one buffer of
+/// them may hold ten times as many of text.
 struct Packed<R> {
     inner: R,
     read: Arc<ReadSoFar>,

@@ -1,15 +1,15 @@
-//! The head of a JSON line that is too long to hold: passes JSON through with long strings cut short, so that
-//! a parser behind it sees every field and never more than a few kilobytes of each.
+//! The head of a JSON line that is too long to hold: passes JSON through with long strings cut
+//! short, so that a parser behind it sees every field and never more than a few kilobytes of each.
 //!
-//! In: a line, of which the beginning was read already. Out: a [`Read`] of its skimmed bytes, and its length.
-//! Memory: none of its own.
+//! In: a line, of which the beginning was read already. Out: a [`Read`]
+//! of its skimmed bytes, and its length. Memory: none of its own.
 
 use std::io::{self, BufRead, Read};
 
 use crate::limits::{JSON_DEPTH_MAX, URL_BYTES_MAX};
 
-/// Characters after which a string is cut: above every limit for a field, so that the limit is still seen to
-/// break.
+/// Characters after which a string is cut: above every limit
+/// for a field, so that the limit is still seen to break.
 const STRING_UNITS_MAX: usize = URL_BYTES_MAX + 1;
 /// Bytes that may be left over in all: ten strings of the longest escapes.
 const SKIMMED_BYTES_MAX: usize = 10 * 6 * STRING_UNITS_MAX;

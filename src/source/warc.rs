@@ -1,17 +1,17 @@
-//! WARC files (ISO 28500, versions 0.17 to 1.1): responses and conversions are pages, all else is passed over
-//! and counted.
+//! WARC files (ISO 28500, versions 0.17 to 1.1): responses and
+//! conversions are pages, all else is passed over and counted.
 //!
-//! Our own code, since memory must stay bounded and a broken record must not cost the rest of the file: a record
-//! above the limit keeps its head only, after a broken head reading goes on at the next line that begins a record, and a
-//! record that claims more bytes than it has is found out:
+//! Our own code, since memory must stay bounded and a broken record must not cost the rest of the
+//! file: a record above the limit keeps its head only, after a broken head reading goes on at the
+//! next line that begins a record, and a record that claims more bytes than it has is found out:
 //!
-//! * its bytes end with the file, or no record follows them, and a record's head stands among them: reading goes on at
-//!   that head ([`Window`] still holds it);
+//! * its bytes end with the file, or no record follows them, and a record's head
+//!   stands among them: reading goes on at that head ([`Window`] still holds it);
 //! * no such head: what was claimed is passed over, and a dead letter says so.
 //!
-//! A head among the bytes alone proves nothing, since a page may well show a WARC file, or pretend to be one. Only of
-//! records that are no pages, and are longer than any page may be, the first head that stands in them ends them.
-//! Memory: one batch and one record.
+//! A head among the bytes alone proves nothing, since a page may well show a WARC file, or
+//! pretend to be one. Only of records that are no pages, and are longer than any page may
+//! be, the first head that stands in them ends them. Memory: one batch and one record.
 
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
@@ -149,8 +149,8 @@ impl<R: Read> WarcReader<R> {
         Payload::Broken(FramingError::TruncatedWarc { url: head.name(), expected, found })
     }
 
-    /// Whether a record begins, or the input ends, behind `length` bytes and line ends. What cannot be looked at counts
-    /// as right: the next record will say what is wrong.
+    /// Whether a record begins, or the input ends, behind `length` bytes and line ends.
+    /// What cannot be looked at counts as right: the next record will say what is wrong.
     fn is_followed_by_record(&mut self, length: usize) -> bool {
         let mut ahead = 2 * MARK_BYTES;
         loop {
@@ -221,7 +221,8 @@ impl<R: Read> WarcReader<R> {
                 return Ok(Err(format!("a head of more than {HEAD_BYTES_MAX} bytes")));
             }
             let line = String::from_utf8_lossy(&line);
-            // A line without a colon continues the one before (RFC 822); no field that matters here does that.
+            // A line without a colon continues the one before
+            // (RFC 822); no field that matters here does that.
             let Some((name, value)) = line.split_once(':') else { continue };
             let value = value.trim();
             match name.trim().to_ascii_lowercase().as_str() {
@@ -245,8 +246,8 @@ impl<R: Read> WarcReader<R> {
         Ok(Ok(head))
     }
 
-    /// Passes over at most `limit` bytes, up to the next line that begins a record. Says how many bytes it passed over,
-    /// and whether it found one.
+    /// Passes over at most `limit` bytes, up to the next line that begins a
+    /// record. Says how many bytes it passed over, and whether it found one.
     fn seek_head(&mut self, limit: u64, at_line_start: bool) -> io::Result<(u64, bool)> {
         if at_line_start && begins_record(self.window.hold(MARK_BYTES)?) {
             return Ok((0, true));
@@ -331,7 +332,8 @@ mod tests {
         )
     }
 
-    /// What becomes of each record: its url, or the cause of its dead letter; and how many were passed over.
+    /// What becomes of each record: its url, or the cause
+    /// of its dead letter; and how many were passed over.
     fn outcomes(file: &str, content_bytes_max: usize, buffer: usize) -> (Vec<String>, u64) {
         let reader = BufReader::with_capacity(buffer, file.as_bytes());
         let mut source = WarcReader::new(reader, "a.warc".into(), &PageConfig::default());
@@ -364,7 +366,8 @@ mod tests {
         }
     }
 
-    /// A record that is no page, and claims too much, swallowed the rest of the file, with exit status 0.
+    /// A record that is no page, and claims too much,
+    /// swallowed the rest of the file, with exit status 0.
     #[test]
     fn a_record_that_claims_too_much_costs_only_itself() {
         let a = record("response", "http://a/", None, "<p>a");
@@ -378,7 +381,8 @@ mod tests {
         }
     }
 
-    /// Beyond what is held of a page, what it shows is not believed to be a record: a dead letter says what is lost.
+    /// Beyond what is held of a page, what it shows is not
+    /// believed to be a record: a dead letter says what is lost.
     #[test]
     fn a_long_record_that_claims_too_much_is_told() {
         let b = record("response", "http://b/", None, "<p>b");
@@ -397,7 +401,8 @@ mod tests {
         assert_outcomes(&format!("{long}{rest}"), &["BROKEN_WARC", "http://b/"], 0);
     }
 
-    /// A page may hold what looks like a record: as long as its length is right, it is part of the page.
+    /// A page may hold what looks like a record: as long as
+    /// its length is right, it is part of the page.
     #[test]
     fn a_record_in_a_page_is_part_of_the_page() {
         let inner = format!("before\r\n\r\n{}", record("response", "http://forged/", None, "<p>forged"));
@@ -411,7 +416,8 @@ mod tests {
         assert_outcomes(&format!("{request}{b}"), &["http://b/"], 1);
     }
 
-    /// After a broken head, a record whose first bytes stood at a buffer's end was passed over without a trace.
+    /// After a broken head, a record whose first bytes stood
+    /// at a buffer's end was passed over without a trace.
     #[test]
     fn the_record_behind_a_broken_one_is_found_wherever_buffers_end() {
         for padding in 0..40 {

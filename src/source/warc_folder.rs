@@ -1,8 +1,10 @@
-//! Single records of WARC files in a folder: bodies of pages whose messages only say where they stand.
+//! Single records of WARC files in a folder: bodies of
+//! pages whose messages only say where they stand.
 //!
-//! In: the name of a file and an offset in it. Out: the record there. A name is that of a file alone, so nothing outside
-//! of the folder is read. A file that its writer has not closed yet (`….open`, as Heritrix calls it) is read as well.
-//! Cost: one file is opened a record. Memory: the record.
+//! In: the name of a file and an offset in it. Out: the record there. A name is that of a file
+//! alone, so nothing outside of the folder is read. A file that its writer has not closed yet
+//! (`….open`, as Heritrix calls it) is read as well. Cost: one file is opened a record. Memory: the
+//! record.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};

@@ -1,5 +1,5 @@
-//! Bytes of an input, of which some may be looked at before they are taken: a reader that finds out late that it was
-//! misled can go back.
+//! Bytes of an input, of which some may be looked at before they are
+//! taken: a reader that finds out late that it was misled can go back.
 //!
 //! Memory: what was asked for at once, and one buffer of the reader.
 

@@ -1,8 +1,9 @@
-//! The admin port: `GET /livez`, `/readyz` and `/metrics`. No authentication, so it listens on the loopback
-//! interface unless told otherwise.
+//! The admin port: `GET /livez`, `/readyz` and `/metrics`. No authentication,
+//! so it listens on the loopback interface unless told otherwise.
 //!
-//! A probe is answered whatever else is connected: where there are [`CONNECTIONS_MAX`] connections, a new one takes the place
-//! of the oldest, which has had the most time to say what it wants. Memory: so many connections.
+//! A probe is answered whatever else is connected: where there are
+//! [`CONNECTIONS_MAX`] connections, a new one takes the place of the oldest,
+//! which has had the most time to say what it wants. Memory: so many connections.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -143,8 +144,8 @@ mod tests {
         (answer, began.elapsed())
     }
 
-    /// 200 clients that began a request and went silent kept probes waiting for 40 s, so that a healthy worker was
-    /// restarted.
+    /// 200 clients that began a request and went silent kept probes
+    /// waiting for 40 s, so that a healthy worker was restarted.
     #[test]
     fn slow_clients_do_not_keep_probes_waiting() {
         let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AdminConfig {
-    /// Where `/livez`, `/readyz` and `/metrics` are served: `address:port`. Port 0 takes a free one; an empty
-    /// text serves nothing. There is no authentication, so it is the loopback interface unless told otherwise.
+    /// Where `/livez`, `/readyz` and `/metrics` are served: `address:port`.
+    /// Port 0 takes a free one; an empty text serves nothing. There is no
+    /// authentication, so it is the loopback interface unless told otherwise.
     pub address: String,
 }
 

@@ -1,7 +1,8 @@
 //! Whether the worker lives and whether it is ready, for `/livez` and `/readyz`.
 //!
-//! It lives while its polling loops tick. It is ready when each stage has joined its group, every owned partition of the
-//! log is restored, and the CPU stages get on with the pages that wait for them. A broker that is away changes neither.
+//! It lives while its polling loops tick. It is ready when each stage has joined
+//! its group, every owned partition of the log is restored, and the CPU stages get
+//! on with the pages that wait for them. A broker that is away changes neither.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -11,8 +12,8 @@ use std::time::{Duration, Instant};
 /// How long a loop may be silent: longer than everything that is waited for in one step.
 const SILENCE_MAX: Duration = Duration::from_secs(120);
 
-/// How long pages may wait while no page is finished. A page costs seconds at most (`page.work_max`), on a machine that is
-/// shared some more.
+/// How long pages may wait while no page is finished. A page costs seconds
+/// at most (`page.work_max`), on a machine that is shared some more.
 const STALL_MAX: Duration = Duration::from_secs(60);
 
 /// What the probes ask.

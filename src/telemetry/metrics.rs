@@ -1,5 +1,5 @@
-//! Every metric of the worker: what it counts, in base units, with labels of few values. `docs/metrics.md` is
-//! generated from [`ALL`].
+//! Every metric of the worker: what it counts, in base units, with
+//! labels of few values. `docs/metrics.md` is generated from [`ALL`].
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -209,8 +209,9 @@ pub fn describe() {
     }
 }
 
-/// Exports all counters at 0, with all values of their labels: a counter that is first seen above 0 seems to have
-/// risen by nothing, so no alert would fire at the first loss, failure or dead letter.
+/// Exports all counters at 0, with all values of their labels: a
+/// counter that is first seen above 0 seems to have risen by nothing,
+/// so no alert would fire at the first loss, failure or dead letter.
 pub fn begin() {
     gauge!("leitong_start_timestamp_seconds").set(Timestamp::now().as_ms() as f64 / 1e3);
     for Metric { name, kind, labels, .. } in ALL {
@@ -495,7 +496,8 @@ mod tests {
 
     use super::*;
 
-    /// The first page that was lost raised no alert: its counter was first seen at 1, so it had not increased.
+    /// The first page that was lost raised no alert: its
+    /// counter was first seen at 1, so it had not increased.
     #[test]
     fn counters_are_there_before_they_count() {
         let recorder = PrometheusBuilder::new().build_recorder();

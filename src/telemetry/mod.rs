@@ -1,5 +1,5 @@
-//! What an operator sees of a run: [`counts`], a progress bar and a summary of a run over files; [`metrics`],
-//! [`health`] and the [`admin`] port of the worker.
+//! What an operator sees of a run: [`counts`], a progress bar and a summary of a
+//! run over files; [`metrics`], [`health`] and the [`admin`] port of the worker.
 
 pub mod admin;
 pub mod config;

@@ -1,8 +1,8 @@
 //! Text for people, on standard error and standard output.
 //!
-//! What a page, a message or a file name holds must not steer a terminal, so control characters are written as escapes
-//! such as `\u{1b}`. And nothing may hang on whether somebody reads the messages: what cannot be written to standard
-//! error is dropped, without a panic.
+//! What a page, a message or a file name holds must not steer a terminal, so control characters
+//! are written as escapes such as `\u{1b}`. And nothing may hang on whether somebody reads the
+//! messages: what cannot be written to standard error is dropped, without a panic.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,14 +16,15 @@ pub fn escape(text: &str) -> Cow<'_, str> {
     escape_if(text, is_control)
 }
 
-/// `text` as it stands in lines: tabs and line feeds stay, every other control character becomes an escape.
+/// `text` as it stands in lines: tabs and line feeds stay,
+/// every other control character becomes an escape.
 #[must_use]
 pub fn escape_lines(text: &str) -> Cow<'_, str> {
     escape_if(text, |c| is_control(c) && c != '\n' && c != '\t')
 }
 
-/// What a terminal may obey: control characters, the marks that reorder text (by which a line can be made to read
-/// otherwise than it stands), and Unicode's own line ends.
+/// What a terminal may obey: control characters, the marks that reorder text (by which
+/// a line can be made to read otherwise than it stands), and Unicode's own line ends.
 fn is_control(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -55,13 +56,14 @@ pub fn note_lines(text: impl fmt::Display) {
     write_to_standard_error(&escape_lines(&text));
 }
 
-/// All at once, so that lines of several threads do not mix. That nobody can read them is no reason to stop.
+/// All at once, so that lines of several threads do not
+/// mix. That nobody can read them is no reason to stop.
 fn write_to_standard_error(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-/// Writes text for people to standard output. On a terminal, control characters become escapes; a file or another
-/// program gets the text as it is.
+/// Writes text for people to standard output. On a terminal, control characters
+/// become escapes; a file or another program gets the text as it is.
 ///
 /// # Errors
 /// What the operating system says, a reader that is gone among it.
@@ -72,8 +74,8 @@ pub fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Where log lines go: standard error, each cut at [`LOG_LINE_BYTES_MAX`], and without control characters but those that
-/// colour it.
+/// Where log lines go: standard error, each cut at [`LOG_LINE_BYTES_MAX`],
+/// and without control characters but those that colour it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LogLines;
 

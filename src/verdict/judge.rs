@@ -23,7 +23,8 @@ pub struct Judge<'a> {
     pub decided_at: Timestamp,
 }
 
-/// What a record of the log carries, in shape again: older versions let line feeds and any nesting through.
+/// What a record of the log carries, in shape again: older
+/// versions let line feeds and any nesting through.
 fn raw_json(json: &str) -> Option<Box<RawValue>> {
     RawValue::from_string(passthrough::parse(json).ok()?.json).ok()
 }

@@ -1,8 +1,9 @@
 //! What Leitong says of a page: [`Verdict`], one JSON line or one message on the verdict topic.
 //!
-//! In: a record of the fingerprint log and the clustering's [`Decision`](crate::cluster::Decision). Out: the
-//! verdict, with all fields always present (null where there is nothing to say), so that readers need no
-//! special cases. Ids, hashes and fingerprints are strings, since JavaScript loses bits of 64-bit integers.
+//! In: a record of the fingerprint log and the clustering's [`Decision`](crate::cluster::Decision).
+//! Out: the verdict, with all fields always present (null where there is nothing to say), so that
+//! readers need no special cases. Ids, hashes and fingerprints are strings, since JavaScript loses
+//! bits of 64-bit integers.
 
 mod conclusion;
 mod judge;

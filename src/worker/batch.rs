@@ -1,4 +1,5 @@
-//! What an owner decides on at once: the log's next records, as many as one transaction holds, in parts.
+//! What an owner decides on at once: the log's next
+//! records, as many as one transaction holds, in parts.
 //!
 //! ```text
 //! log ─► entries ─► part ─► LogPartition::take_batch ─► its outputs ─► next part … until the transaction is full,
@@ -27,8 +28,8 @@ use crate::worker::outputs::Outputs;
 
 /// Bytes of the log in one transaction: what is no page travels whole, so records may be large.
 const BATCH_BYTES: usize = 4 << 20;
-/// Records and bytes of the log in one part of a transaction: with less, a slow broker is not waited for. What a part
-/// costs is a position record, which is written for the last one only.
+/// Records and bytes of the log in one part of a transaction: with less, a slow broker is not
+/// waited for. What a part costs is a position record, which is written for the last one only.
 const PART_RECORDS: usize = 50;
 const PART_BYTES: usize = 64 << 10;
 /// How long the first record of a batch is waited for.
@@ -56,8 +57,8 @@ pub(super) struct Batch {
 }
 
 impl<W: World> Owner<W> {
-    /// Decides on what the log has at hand: everything that one transaction holds, in parts that could each be one. What
-    /// was decided before a record that cannot be is not lost.
+    /// Decides on what the log has at hand: everything that one transaction holds, in parts
+    /// that could each be one. What was decided before a record that cannot be is not lost.
     pub(super) fn batch(&self, log: &W::Reader, state: &mut LogPartition) -> Result<Batch, Trouble> {
         let (world, transaction) = (&self.role.world, &self.config().kafka.transaction);
         let linger = Duration::from_millis(transaction.linger_ms);

@@ -1,9 +1,9 @@
-//! The cluster stage over Kafka: a member of the group that shares out the log's partitions, and an owner thread
-//! for each partition that falls to it.
+//! The cluster stage over Kafka: a member of the group that shares out the
+//! log's partitions, and an owner thread for each partition that falls to it.
 //!
-//! The member itself reads nothing: its partitions stay paused, and each owner has a reader of its own, from the
-//! offset that its table is at. So polling never waits for a restore or a transaction, and no partition waits
-//! for another.
+//! The member itself reads nothing: its partitions stay paused, and each owner has
+//! a reader of its own, from the offset that its table is at. So polling never
+//! waits for a restore or a transaction, and no partition waits for another.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,7 +29,8 @@ use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::telemetry::health::StageHealth;
 use crate::telemetry::metrics;
 
-/// How long a revoked partition's owner may take to end its transaction: as long as a transaction may take.
+/// How long a revoked partition's owner may take to end its
+/// transaction: as long as a transaction may take.
 const REVOKE_TIMEOUT: Duration = Duration::from_secs(12);
 
 /// The role as Kafka serves it.
@@ -163,8 +164,8 @@ impl Owners {
         }
     }
 
-    /// Stops some owners or all, and waits until they have ended their transactions; of partitions that are
-    /// `lost`, nobody waits for anything.
+    /// Stops some owners or all, and waits until they have ended their
+    /// transactions; of partitions that are `lost`, nobody waits for anything.
     fn stop(&self, partitions: Option<&[u32]>, lost: bool) {
         let health = &self.role.health;
         let stopped: Vec<(u32, Running)> = {
@@ -183,7 +184,8 @@ impl Owners {
                 client::backoff(Duration::from_millis(5));
             }
             if running.thread.is_finished() {
-                // An owner's panic has been logged by the runtime, and it has committed nothing since.
+                // An owner's panic has been logged by the
+                // runtime, and it has committed nothing since.
                 let _ = running.thread.join();
             } else {
                 tracing::info!(partition, "its owner is left behind; the next one fences it");

@@ -1,8 +1,8 @@
 //! What became of a transaction whose commit failed or was never answered.
 //!
-//! Asked after a new producer has taken over: the old one is fenced and its transaction has ended, so nothing
-//! changes any more. The group's committed offset alone is no proof, so the records are looked for where they
-//! were delivered, as a `read_committed` consumer sees them:
+//! Asked after a new producer has taken over: the old one is fenced and its transaction has
+//! ended, so nothing changes any more. The group's committed offset alone is no proof, so the
+//! records are looked for where they were delivered, as a `read_committed` consumer sees them:
 //!
 //! | committed offset | records visible | so |
 //! |---|---|---|
@@ -11,8 +11,8 @@
 //! | either | some | a commit struck it half-written: write the rest, and the offset |
 //! | anywhere else, or behind the batch with none visible | | another owner was at work: drop the table |
 //!
-//! Brokers and this program keep the third line from happening (`kafka/transactions.rs`); it is the net below
-//! them.
+//! Brokers and this program keep the third line from happening
+//! (`kafka/transactions.rs`); it is the net below them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -38,8 +38,8 @@ pub(super) enum Fate {
     WriteRest,
 }
 
-/// Finds out what became of `parts`, whose records stand at `delivered`, and takes out of them what is visible
-/// already, if it was a part only. Before them, the group had committed `before`.
+/// Finds out what became of `parts`, whose records stand at `delivered`, and takes out of them
+/// what is visible already, if it was a part only. Before them, the group had committed `before`.
 pub(super) fn resolve<W: World>(
     owner: &Owner<W>,
     log: &W::Reader,

@@ -1,12 +1,13 @@
-//! The fingerprint stage over Kafka: one producer session after the other, each with a consumer of its own.
+//! The fingerprint stage over Kafka: one producer session
+//! after the other, each with a consumer of its own.
 //!
 //! ```text
 //! this thread: poll ─► batches ─► CPU tasks ─► send thread ─► log
 //!              commit ◄───────── deliveries ◄──────────────────┘
 //! ```
-//! Invariants: within a page partition, records go to the log in order; an offset is committed when all before
-//! it are delivered; pages and bytes in flight are bounded by `[pipeline]`. A session that breaks is thrown
-//! away whole, and the next one begins at the committed offsets.
+//! Invariants: within a page partition, records go to the log in order; an offset is committed
+//! when all before it are delivered; pages and bytes in flight are bounded by `[pipeline]`. A
+//! session that breaks is thrown away whole, and the next one begins at the committed offsets.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -46,8 +47,8 @@ struct InFlight {
     permit: Permit,
 }
 
-/// Runs sessions until `stop` is raised. Where a topic is not the one that it was, there are no more, and this stands
-/// still, loudly.
+/// Runs sessions until `stop` is raised. Where a topic is not the one
+/// that it was, there are no more, and this stands still, loudly.
 ///
 /// # Errors
 /// Clients cannot be made.
@@ -202,14 +203,15 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// What was read is sent on in any case: where retention deletes pages, it cannot be read again.
+    /// What was read is sent on in any case: where
+    /// retention deletes pages, it cannot be read again.
     fn goes_on(&self, batch: &[Assigned<'a>]) -> bool {
         let state = self.shared.lock();
         state.broken.is_none() && !(state.overtaken && batch.is_empty())
     }
 
-    /// Ends the session, and lets no other follow. Pages of a topic that is gone are still worth their verdicts; a log
-    /// that is gone takes nothing.
+    /// Ends the session, and lets no other follow. Pages of a topic that is
+    /// gone are still worth their verdicts; a log that is gone takes nothing.
     fn refuse(&self, replaced: Replaced) {
         self.shared.lock().refused = Some(replaced.into());
         if replaced.which == Which::Log {
@@ -231,7 +233,8 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Short pressure is waited out; under long pressure the partitions are paused, and polling goes on.
+    /// Short pressure is waited out; under long pressure
+    /// the partitions are paused, and polling goes on.
     fn wait_for_room(&mut self, batch: &mut Vec<Assigned<'a>>) -> anyhow::Result<()> {
         let full_since = *self.full_since.get_or_insert_with(Instant::now);
         if full_since.elapsed() < Duration::from_millis(self.config.kafka.pages.pause_after_ms) {

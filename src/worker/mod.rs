@@ -5,9 +5,10 @@
 //!  pages ──► poll thread ─► CPU tasks ─► send thread ──► log ──► owner thread a partition (owner.rs)
 //!  topic       commits what is delivered ◄──┘                     restore ─► batch ─► transaction
 //! ```
-//! Beside them, if configured: a thread that makes local snapshots (snapshots.rs), one that follows the tables of others
-//! (standby.rs); an owner's table comes from the nearest of these (restore/). Threads that talk to brokers are plain threads:
-//! those calls block. Each stage runs until the stop flag is up or something is refused; whatever may pass is tried again.
+//! Beside them, if configured: a thread that makes local snapshots (snapshots.rs), one that follows
+//! the tables of others (standby.rs); an owner's table comes from the nearest of these (restore/).
+//! Threads that talk to brokers are plain threads: those calls block. Each stage runs until the
+//! stop flag is up or something is refused; whatever may pass is tried again.
 
 mod batch;
 pub mod cluster;
@@ -77,7 +78,8 @@ pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<(
         .thread_name("leitong-admin")
         .enable_all()
         .build()?;
-    // First of all: dictionaries take a while to load, and a signal before this ends the process as it stands.
+    // First of all: dictionaries take a while to load, and
+    // a signal before this ends the process as it stands.
     stop::on_signals(&runtime, &stop)?;
     let stage = Arc::new(FingerprintStage::new(config.clone())?);
     let config = Arc::new(config);
@@ -133,7 +135,8 @@ pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<(
     })
 }
 
-/// Runs a stage to its end, and then stops the other one: one stage alone is not what the operator asked for.
+/// Runs a stage to its end, and then stops the other one:
+/// one stage alone is not what the operator asked for.
 fn stop_after(stop: &Stop, stage: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
     let result = stage();
     stop.request();

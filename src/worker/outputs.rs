@@ -1,5 +1,5 @@
-//! Everything that one transaction writes, ready to be sent, and to be sent again: one part, or several in a row, each of
-//! which could be a transaction of its own.
+//! Everything that one transaction writes, ready to be sent, and to be sent again:
+//! one part, or several in a row, each of which could be a transaction of its own.
 
 use rdkafka::message::{Header, OwnedHeaders};
 
@@ -108,7 +108,8 @@ impl Outputs {
         Ok(())
     }
 
-    /// The changelog's records of `parts`, which follow one another: of their positions only the last one.
+    /// The changelog's records of `parts`, which follow one
+    /// another: of their positions only the last one.
     pub(crate) fn changelog_of(parts: &[Self]) -> impl Iterator<Item = &ChangelogRecord> {
         parts.iter().enumerate().flat_map(|(at, part)| {
             let is_last = at + 1 == parts.len();

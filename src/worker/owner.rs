@@ -1,4 +1,5 @@
-//! The owner of one partition of the log: takes over, restores, and then batch by batch decides and commits.
+//! The owner of one partition of the log: takes over,
+//! restores, and then batch by batch decides and commits.
 //!
 //! ```text
 //! take over (fences the former owner, ends its transaction)
@@ -7,8 +8,9 @@
 //!          └► batch (batch.rs) ─► transaction (writer.rs) ─► next batch
 //!                                   └ failed: take over again, read what came of it, write again
 //! ```
-//! Invariants: the table is never ahead of the broker by more than the batch at hand; that batch is written
-//! until it is committed, or the table is dropped. Memory: the table, one batch and its outputs.
+//! Invariants: the table is never ahead of the broker by more than the
+//! batch at hand; that batch is written until it is committed, or the
+//! table is dropped. Memory: the table, one batch and its outputs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -38,7 +40,8 @@ const TRIM_CENTROIDS: usize = 10_000;
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// How long to wait after being fenced: by then the group has said whose the partition is.
 const FENCED_PAUSE: Duration = Duration::from_secs(4);
-/// Fenced so often in a row, an owner is not just a late one: somebody else uses its transactional id.
+/// Fenced so often in a row, an owner is not just a late
+/// one: somebody else uses its transactional id.
 const FENCED_ROUNDS_MAX: u32 = 3;
 /// An owner that was not fenced for so long has its partition to itself.
 const FENCED_FORGOTTEN: Duration = Duration::from_secs(60);

@@ -7,8 +7,8 @@
 //! standby     ├ group ............. the membership that a commit names
 //!             └ now, wait ......... time
 //! ```
-//! There are two worlds: [`super::kafka_world`], and the one in `tests/simulation`, which runs the same
-//! owners, standbys and snapshots over simulated brokers in simulated time.
+//! There are two worlds: [`super::kafka_world`], and the one in `tests/simulation`, which
+//! runs the same owners, standbys and snapshots over simulated brokers in simulated time.
 
 use std::time::{Duration, Instant};
 
@@ -28,7 +28,8 @@ pub(crate) trait World: Send + Sync + 'static {
     /// A generation of the consumer group.
     type Group;
 
-    /// A reader of `partition` of `topic`. It belongs to no group: who may read is decided elsewhere.
+    /// A reader of `partition` of `topic`. It belongs to no
+    /// group: who may read is decided elsewhere.
     ///
     /// # Errors
     /// The client cannot be made.

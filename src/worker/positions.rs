@@ -1,5 +1,5 @@
-//! The last position records of the changelog, read without restoring any table: what the worker must know before it
-//! begins, whatever its role.
+//! The last position records of the changelog, read without restoring any
+//! table: what the worker must know before it begins, whatever its role.
 
 use prost::Message as _;
 
@@ -10,8 +10,9 @@ use crate::kafka::ports::{Reader, Record};
 use crate::log::identity::{TopicId, TopicIds};
 use crate::proto;
 
-/// The position record is the last record of each transaction, with the transaction's mark behind it, so a little of the
-/// changelog's end mostly holds it. What is behind it was aborted; then more is read.
+/// The position record is the last record of each transaction, with the
+/// transaction's mark behind it, so a little of the changelog's end
+/// mostly holds it. What is behind it was aborted; then more is read.
 const OFFSETS_BACK: u64 = 1000;
 
 /// The last position record of a partition, wherever it is; none where there is none.
@@ -52,7 +53,8 @@ pub(super) fn last_of(reader: &impl Reader) -> anyhow::Result<Option<proto::Posi
     }
 }
 
-/// The ids of the topics that pages of this epoch were taken from and written to, as far as position records say.
+/// The ids of the topics that pages of this epoch were taken
+/// from and written to, as far as position records say.
 ///
 /// # Errors
 /// No answer.

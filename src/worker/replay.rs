@@ -1,5 +1,6 @@
-//! The log read again, off line: record by record what the cluster stage makes of it, without writing to any
-//! topic. Verdicts are a function of the log, so these are the ones on the verdict topic.
+//! The log read again, off line: record by record what the cluster
+//! stage makes of it, without writing to any topic. Verdicts are a
+//! function of the log, so these are the ones on the verdict topic.
 //!
 //! Memory: the table and one batch.
 
@@ -79,7 +80,8 @@ impl Start {
     }
 }
 
-/// Reads `log_partition` from `start` to its present end, or to the offset `until`; gives the table back.
+/// Reads `log_partition` from `start` to its present end,
+/// or to the offset `until`; gives the table back.
 ///
 /// # Errors
 /// The log cannot be read, or holds what this version does not know.

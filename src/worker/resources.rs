@@ -1,7 +1,9 @@
-//! Whether the machine has what the configuration may ask for: open files and memory, looked at once at the start.
+//! Whether the machine has what the configuration may ask
+//! for: open files and memory, looked at once at the start.
 //!
-//! In: settings, brokers, partitions; the limits of process, control group and machine. Out: warnings that name the setting. Needs are
-//! bounds, not forecasts: a table may stay far below `expiry.centroids_max`, so nothing is refused.
+//! In: settings, brokers, partitions; the limits of process, control group and
+//! machine. Out: warnings that name the setting. Needs are bounds, not forecasts:
+//! a table may stay far below `expiry.centroids_max`, so nothing is refused.
 
 use std::fs;
 
@@ -94,7 +96,8 @@ pub(super) fn warnings(config: &Config, surroundings: Surroundings, limits: Limi
 /// Files that may be open.
 fn open_files(config: &Config, surroundings: Surroundings) -> u64 {
     let Surroundings { roles, brokers, log_partitions, .. } = surroundings;
-    // Consumer and producer of pages; a member, and of each partition a reader, a producer, and a reader of its changelog.
+    // Consumer and producer of pages; a member, and of each
+    // partition a reader, a producer, and a reader of its changelog.
     let fingerprint = if roles.fingerprint { 2 } else { 0 };
     let cluster = if roles.cluster { 1 + 3 * log_partitions + u64::from(config.kafka.standby) } else { 0 };
     // Beside its brokers a client has the one that it began with and its group's coordinator.

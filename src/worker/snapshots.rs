@@ -1,12 +1,13 @@
-//! Local snapshots: a thread that makes, every now and then, a new one of the last one and of what has been written to the
-//! changelog since.
+//! Local snapshots: a thread that makes, every now and then, a new one
+//! of the last one and of what has been written to the changelog since.
 //!
 //! ```text
 //! last snapshot ─► its live centroids ─┐
 //! changelog from there to its end ───┴─► new file ─► in place of the last one
 //! ```
-//! Neither the table nor its owner has any part in it, so the partition is not held up at all. Memory: one centroid. A
-//! snapshot is a function of the changelog; so is the table, and the two are equal at the same offset.
+//! Neither the table nor its owner has any part in it, so the partition is
+//! not held up at all. Memory: one centroid. A snapshot is a function of the
+//! changelog; so is the table, and the two are equal at the same offset.
 
 use std::time::Duration;
 
@@ -23,7 +24,8 @@ use crate::proto;
 use crate::snapshot::changelog_snapshot::{ChangelogSnapshot, SnapshotPlace, SnapshotWriter, Unusable};
 use crate::telemetry::metrics;
 
-/// A snapshot to which nothing has been added is written anew at this age, since it counts for a limited time only.
+/// A snapshot to which nothing has been added is written anew
+/// at this age, since it counts for a limited time only.
 const UNCHANGED_AGE_MS: i64 = 60 * 60 * 1000;
 
 /// Writes snapshots until `stop` is raised.

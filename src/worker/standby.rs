@@ -1,12 +1,12 @@
-//! Warm standby: for each partition of the log a thread that follows its changelog while another instance owns it,
-//! into a table that is ready to be taken.
+//! Warm standby: for each partition of the log a thread that follows its changelog
+//! while another instance owns it, into a table that is ready to be taken.
 //!
 //! ```text
 //! changelog ─► table ─► Standby::take ─► owner ─► Standby::release ─► table …
 //! ```
-//! Invariants: a partition is followed or owned, never both; tables are handed over, never copied; a table holds
-//! committed records only, and knows the offset to go on at. No lock is held while a broker is asked. Memory: the
-//! tables of all partitions.
+//! Invariants: a partition is followed or owned, never both; tables are handed over,
+//! never copied; a table holds committed records only, and knows the offset to go on
+//! at. No lock is held while a broker is asked. Memory: the tables of all partitions.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -87,7 +87,8 @@ impl Standby {
         self.lock().get(&partition).is_none_or(|slot| slot.owners > 0)
     }
 
-    /// Puts a table in place to be followed, unless the partition is owned by now; where it goes on.
+    /// Puts a table in place to be followed, unless the
+    /// partition is owned by now; where it goes on.
     fn put(&self, partition: u32, table: TableReplica) -> bool {
         let mut slots = self.lock();
         let slot = slots.entry(partition).or_default();
@@ -111,8 +112,8 @@ impl Standby {
         Ok(true)
     }
 
-    /// The table has been read to the end: its centroids, the offset it goes on at, and whether that is the first time;
-    /// none if there is no table any more.
+    /// The table has been read to the end: its centroids, the offset it goes on
+    /// at, and whether that is the first time; none if there is no table any more.
     fn at_end(&self, partition: u32) -> Option<(usize, u64, bool)> {
         let mut slots = self.lock();
         let slot = slots.get_mut(&partition)?;

@@ -1,8 +1,10 @@
-//! What the tables of the log's partitions were written with, compared at the start, before this instance joins any
-//! group: one that could serve no table must not count as ready while it stands by.
+//! What the tables of the log's partitions were written with, compared
+//! at the start, before this instance joins any group: one that could
+//! serve no table must not count as ready while it stands by.
 //!
-//! Among it are the settings that say which partition of the log a page goes to. They must not change under way: a
-//! page that is sent again could go to another partition than before, and count in both.
+//! Among it are the settings that say which partition of the log a
+//! page goes to. They must not change under way: a page that is sent
+//! again could go to another partition than before, and count in both.
 
 use anyhow::ensure;
 

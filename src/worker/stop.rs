@@ -62,8 +62,9 @@ fn end_at_once(status: i32) -> ! {
     std::process::exit(status)
 }
 
-/// SIGTERM and SIGINT raise the flag. A second one ends the process at once, and so do [`STOP_TIMEOUT`] seconds, which
-/// it takes only where brokers do not answer. What comes within [`SAME_SIGNAL`] counts as one.
+/// SIGTERM and SIGINT raise the flag. A second one ends the process at
+/// once, and so do [`STOP_TIMEOUT`] seconds, which it takes only where
+/// brokers do not answer. What comes within [`SAME_SIGNAL`] counts as one.
 ///
 /// # Errors
 /// The signals cannot be had.

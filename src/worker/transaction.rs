@@ -1,16 +1,18 @@
-//! One transaction after the other under a transactional id: all of a batch becomes visible, or nothing.
+//! One transaction after the other under a transactional
+//! id: all of a batch becomes visible, or nothing.
 //!
 //! ```text
 //! begin ─► send all records ─► wait until all are delivered ─► send the offset ─► commit
 //! ```
-//! The offset comes last, so a transaction that moves it holds every record; a commit that strikes a
-//! transaction half-written can then never count as the whole.
+//! The offset comes last, so a transaction that moves it holds every record; a
+//! commit that strikes a transaction half-written can then never count as the whole.
 //!
-//! There is no abort here but that of `unended.rs`. Whatever fails, the client is thrown away and a new one is made under the same
-//! transactional id: `init_transactions` ends what the old one left, by committing it if its commit had been
-//! decided, else by aborting it, and fences everything of it that is still on its way. That is one path for
-//! errors, time-outs and crashes alike. A client that was disturbed, though its commit succeeded, is thrown
-//! away as well ([`TransactionalProducer::disturbance`]): a request that it repeated may still arrive once more,
+//! There is no abort here but that of `unended.rs`. Whatever fails, the client is thrown away and a
+//! new one is made under the same transactional id: `init_transactions` ends what the old one left,
+//! by committing it if its commit had been decided, else by aborting it, and fences everything of
+//! it that is still on its way. That is one path for errors, time-outs and crashes alike. A client
+//! that was disturbed, though its commit succeeded, is thrown away as well
+//! ([`TransactionalProducer::disturbance`]): a request that it repeated may still arrive once more,
 //! and would commit the next transaction of the same epoch when that is half-written.
 
 use std::time::Duration;
@@ -61,8 +63,8 @@ pub(super) struct TransactionalProducer<C> {
 }
 
 impl<C: TransactionClient> TransactionalProducer<C> {
-    /// Takes the transactional id of `log_partition` from whoever had it, and ends what they left open. Waits
-    /// for brokers until `stop` says no.
+    /// Takes the transactional id of `log_partition` from whoever had it,
+    /// and ends what they left open. Waits for brokers until `stop` says no.
     ///
     /// # Errors
     /// [`TransactionError`].
@@ -88,12 +90,12 @@ impl<C: TransactionClient> TransactionalProducer<C> {
         }
     }
 
-    /// Writes `parts` and commits them together with the group's offset. Gives the offset behind what it wrote to
-    /// the changelog.
+    /// Writes `parts` and commits them together with the group's
+    /// offset. Gives the offset behind what it wrote to the changelog.
     ///
     /// # Errors
-    /// [`TransactionError`]; then this producer must not be used any more, and what became of the transaction is to
-    /// be found out by the next one.
+    /// [`TransactionError`]; then this producer must not be used any more,
+    /// and what became of the transaction is to be found out by the next one.
     pub(super) fn commit(
         &self,
         parts: &[Outputs],
@@ -116,7 +118,8 @@ impl<C: TransactionClient> TransactionalProducer<C> {
         Ok(delivered.map(|delivered| delivered.offset + 1))
     }
 
-    /// Commits a position record and an offset that were decided to be committed, and are not visible.
+    /// Commits a position record and an offset that were
+    /// decided to be committed, and are not visible.
     ///
     /// # Errors
     /// As for [`Self::commit`].
@@ -135,8 +138,9 @@ impl<C: TransactionClient> TransactionalProducer<C> {
         Ok(self.client.commit()?)
     }
 
-    /// Aborts a transaction of these records and, with `group`, of the group's offset; and with it all that is still open of
-    /// this transactional id where they go. Once they are delivered, leaders know all that was committed before them.
+    /// Aborts a transaction of these records and, with `group`, of the group's
+    /// offset; and with it all that is still open of this transactional id where they
+    /// go. Once they are delivered, leaders know all that was committed before them.
     ///
     /// # Errors
     /// As for [`Self::commit`].

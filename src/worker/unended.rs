@@ -1,12 +1,14 @@
 //! Transactions that brokers have ended, and that some partitions do not know to have ended.
 //!
-//! To end a transaction, its coordinator has a marker written into each of the transaction's partitions. Kafka 4.3 leaves
-//! out partitions that have no leader at that moment (KAFKA-20734), as most have for a while when all brokers of a cluster
-//! start again. There the records stay *open*: no reader sees them, and the next transaction under the same id takes them
-//! in, so that its commit would publish what was aborted, and verdicts would come twice. `init_transactions` does not tell.
+//! To end a transaction, its coordinator has a marker written into each of the transaction's
+//! partitions. Kafka 4.3 leaves out partitions that have no leader at that moment (KAFKA-20734), as
+//! most have for a while when all brokers of a cluster start again. There the records stay *open*:
+//! no reader sees them, and the next transaction under the same id takes them in, so that its
+//! commit would publish what was aborted, and verdicts would come twice. `init_transactions` does
+//! not tell.
 //!
-//! So whoever has taken over looks for open records of its own, where there must be none any more, and finds out what was
-//! decided:
+//! So whoever has taken over looks for open records of its own, where
+//! there must be none any more, and finds out what was decided:
 //!
 //! | the group's committed offset | the changelog's end | so the transaction was committed up to |
 //! |---|---|---|
@@ -14,9 +16,10 @@
 //! | not known: its own marker is missing | known | the last position record |
 //! | not known | open as well | the open position record, if any outcome behind the last visible one is visible; else that one |
 //!
-//! Open outcomes behind that were aborted: a transaction that takes them in is aborted once more. Those before it were
-//! committed, and become visible with the next commit that writes to their partition. Open position records and offsets
-//! that were committed are written and committed again, which changes nothing but that they are visible.
+//! Open outcomes behind that were aborted: a transaction that takes them in is aborted once more.
+//! Those before it were committed, and become visible with the next commit that writes to their
+//! partition. Open position records and offsets that were committed are written and committed
+//! again, which changes nothing but that they are visible.
 
 use std::time::Duration;
 
@@ -33,7 +36,8 @@ use crate::kafka::ports::{Outgoing, Reader, Record, Step};
 use crate::proto;
 use crate::telemetry::metrics;
 
-/// How long the open transactions of other owners may hide what is behind them: longer than they may stay open.
+/// How long the open transactions of other owners may hide
+/// what is behind them: longer than they may stay open.
 const OTHERS_TIMEOUT: Duration = Duration::from_secs(15);
 /// How often to look meanwhile.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
@@ -64,17 +68,20 @@ struct Found {
     done: Option<u64>,
 }
 
-/// Ends what is still open of transactions under this transactional id, right after it was taken over.
+/// Ends what is still open of transactions under this
+/// transactional id, right after it was taken over.
 ///
 /// # Errors
-/// [`Trouble`]; also where something had to be ended: then the owner begins again with taking over, and finds nothing.
+/// [`Trouble`]; also where something had to be ended: then the
+/// owner begins again with taking over, and finds nothing.
 pub(super) fn end<W: World>(
     owner: &Owner<W>,
     log: &W::Reader,
     producer: &TransactionalProducer<W::Client>,
 ) -> Result<(), Trouble> {
     let leftovers = leftovers(owner)?;
-    // A client asks again and again as long as an offset is open, and then says no more than that time is up.
+    // A client asks again and again as long as an offset is
+    // open, and then says no more than that time is up.
     let committed = log.committed().or_else(|_| log.committed());
     if leftovers.is_empty() && committed.is_ok() {
         return Ok(());
@@ -117,7 +124,8 @@ fn record<'a>(topic: &'a str, partition: u32, key: &'a Vec<u8>, value: Option<&'
     Outgoing { topic, partition: Some(partition), key: Some(key), value, headers: None }
 }
 
-/// What was decided about the transaction that `leftovers` are of. `committed` is none where it is not known.
+/// What was decided about the transaction that `leftovers`
+/// are of. `committed` is none where it is not known.
 fn find_out<W: World>(
     owner: &Owner<W>,
     producer: &TransactionalProducer<W::Client>,
@@ -137,7 +145,8 @@ fn find_out<W: World>(
         (None, open) => {
             let centroids = &owner.config().kafka.topics.centroids;
             if open.is_none() {
-                // A leader that was just elected would hide the last position record, but for one who writes to it.
+                // A leader that was just elected would hide the last
+                // position record, but for one who writes to it.
                 let key = MARK.to_vec();
                 let mark = record(centroids, owner.partition, &key, None);
                 producer.abort_again(std::iter::once(mark), None)?;
@@ -157,7 +166,8 @@ fn find_out<W: World>(
     Ok(Found { aborted, changelog: open_position, pending: committed.is_none(), done })
 }
 
-/// Open records of this owner, of whom nothing can be open. What others have open may hide more of them, and is waited for.
+/// Open records of this owner, of whom nothing can be open. What
+/// others have open may hide more of them, and is waited for.
 fn leftovers<W: World>(owner: &Owner<W>) -> Result<Vec<Leftover>, Trouble> {
     let world = &owner.role.world;
     let began = world.now();

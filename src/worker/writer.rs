@@ -5,9 +5,9 @@
 //!              └ failed: a new producer fences the old one and ends its transaction,
 //!                        then what is visible of it is read (doubt.rs), and the rest is written again
 //! ```
-//! A batch comes in parts. As many of them as are committed in good time make one transaction: a broker that
-//! throttles or is slow gets smaller ones, since one that takes longer than `transaction.timeout.ms` would never
-//! be committed.
+//! A batch comes in parts. As many of them as are committed in good time make
+//! one transaction: a broker that throttles or is slow gets smaller ones, since
+//! one that takes longer than `transaction.timeout.ms` would never be committed.
 
 use std::time::Duration;
 
@@ -76,13 +76,14 @@ impl<'a, W: World> Writer<'a, W> {
         Ok(())
     }
 
-    /// Takes in what the client has to say while there is nothing to write; a disturbed one goes with the next transaction.
+    /// Takes in what the client has to say while there is nothing
+    /// to write; a disturbed one goes with the next transaction.
     pub(super) fn idle(&self) {
         let _ = self.producer.as_ref().map(TransactionalProducer::disturbance);
     }
 
-    /// Fewer parts at once after a long wait, more after a short one. A failure without a wait says nothing of their number:
-    /// a rebalance, mostly.
+    /// Fewer parts at once after a long wait, more after a short one. A failure
+    /// without a wait says nothing of their number: a rebalance, mostly.
     fn adapt(&mut self, parts: usize, committed: bool, took: Duration) {
         if took > SLOW {
             self.parts_max = (parts / 2).max(1);
@@ -98,7 +99,8 @@ impl<'a, W: World> Writer<'a, W> {
         }
     }
 
-    /// Whether the parts are committed (false: what is left of them is to be written again), and how long the commit took.
+    /// Whether the parts are committed (false: what is left of
+    /// them is to be written again), and how long the commit took.
     fn try_write(&mut self, parts: &mut [Outputs]) -> Result<(bool, Duration), Trouble> {
         let (owner, world) = (self.owner, &self.owner.role.world);
         let config = &owner.config().kafka;
@@ -131,7 +133,8 @@ impl<'a, W: World> Writer<'a, W> {
         }
     }
 
-    /// The producer, or a new one if a request of the present one may still be on its way: the new epoch fences it.
+    /// The producer, or a new one if a request of the present
+    /// one may still be on its way: the new epoch fences it.
     fn undisturbed_producer(&mut self) -> Result<TransactionalProducer<W::Client>, Trouble> {
         let Some(producer) = self.producer.take() else { return self.take_over_again() };
         let Some(what) = producer.disturbance() else { return Ok(producer) };
@@ -144,9 +147,10 @@ impl<'a, W: World> Writer<'a, W> {
         self.take_over_again()
     }
 
-    /// A new producer for the table at hand. It fences whoever has taken the partition over meanwhile, and Kafka lets any
-    /// member of the group commit any partition's offset: so one that has gone on must not be overtaken by what it has
-    /// done already. Once all others are fenced, the committed offset tells.
+    /// A new producer for the table at hand. It fences whoever has taken the partition over
+    /// meanwhile, and Kafka lets any member of the group commit any partition's offset: so one that
+    /// has gone on must not be overtaken by what it has done already. Once all others are fenced,
+    /// the committed offset tells.
     fn take_over_again(&self) -> Result<TransactionalProducer<W::Client>, Trouble> {
         let producer = self.owner.take_over(self.reader)?;
         match self.reader.committed()? {

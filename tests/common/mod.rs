@@ -175,7 +175,8 @@ pub(crate) fn plain(text: &str) -> String {
     out + rest
 }
 
-/// What makes two verdicts the same, whatever was read where and when. `cluster_id`s are told by their centroids.
+/// What makes two verdicts the same, whatever was read where
+/// and when. `cluster_id`s are told by their centroids.
 pub(crate) fn stable_fields(verdict: &Value) -> Value {
     let mut verdict = verdict.clone();
     let object = verdict.as_object_mut().expect("an object");

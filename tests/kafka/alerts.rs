@@ -170,7 +170,8 @@ fn alerts_fire_where_a_worker_is_broken() {
     prometheus.wait_for("LeitongNoOwner");
     prometheus.wait_for("LeitongNoReader");
 
-    // Retention passes while nobody reads, and the next worker finds it before it is scraped for the first time.
+    // Retention passes while nobody reads, and the next worker
+    // finds it before it is scraped for the first time.
     Admin::of(&installation).delete_records(&installation.topic("pages"), written as i64 / 3);
     let newer = proto::FingerprintRecord { format_version: 99, ..proto::FingerprintRecord::default() };
     let row = Row { value: Some(newer.encode_to_vec()), ..Row::default() };

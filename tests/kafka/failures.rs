@@ -30,8 +30,8 @@ fn brokers_die_one_after_the_other() {
     workers.iter().for_each(|worker| worker.wait_until_ready(60));
     let crawler = Crawler::start(&installation, 100);
     time_until(&[&workers[0], &workers[1]], 50.0, 60);
-    // Each in turn, so the coordinators of all groups and transactions, and the leaders of all partitions, were
-    // among them.
+    // Each in turn, so the coordinators of all groups and transactions,
+    // and the leaders of all partitions, were among them.
     for broker in 0..3 {
         brokers.kill(broker);
         let held_up = time_until(&[&workers[0], &workers[1]], 50.0, 60);

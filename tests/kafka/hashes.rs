@@ -15,7 +15,8 @@ fn fingerprints_of_other_settings_never_meet() {
     let rows = |from: usize| -> Vec<Row> {
         (from..from + 30).map(|i| Row::page((i % 3) as i32, &format!("p{i}"), &article(i % 10, 30))).collect()
     };
-    // Workers with the one setting, then with the other, as in a roll-out; the owner has the first throughout.
+    // Workers with the one setting, then with the other, as
+    // in a roll-out; the owner has the first throughout.
     let mut owner = installation.worker(&["--role", "cluster"]);
     owner.wait_until_ready(60);
     let mut all = Vec::new();

@@ -1,4 +1,5 @@
-//! What retention deletes before it is read: every offset is accounted for, once, wherever it happens.
+//! What retention deletes before it is read: every offset
+//! is accounted for, once, wherever it happens.
 
 use crate::admin::Admin;
 use crate::broker::topics::{self, Row};
@@ -16,7 +17,8 @@ fn lost(worker: &Worker) -> u64 {
     worker.metric("leitong_pages_lost_total") as u64
 }
 
-/// Writes pages and has `deleted` deleted before the worker, which is halted meanwhile, sees any of them.
+/// Writes pages and has `deleted` deleted before the
+/// worker, which is halted meanwhile, sees any of them.
 fn overtake(installation: &Installation, worker: &Worker, rows: &[Row], before: i64) {
     worker.signal("STOP");
     // What it has asked for already comes back empty.
@@ -40,7 +42,8 @@ fn retention_that_overtakes_a_running_reader_is_counted() {
     overtake(&installation, &worker, &pages(100, 120), 120);
     wait_until(&format!("fifty are missing:\n{}", worker.log()), 60, || lost(&worker) == 50);
     assert!(worker.said().contains("pages 100 to 120 were deleted by retention"));
-    // Another member comes, and counts nothing again; and so does one that begins when they have gone.
+    // Another member comes, and counts nothing again; and
+    // so does one that begins when they have gone.
     let mut other = installation.worker(&[]);
     other.wait_until_ready(60);
     pause(1500);
@@ -83,7 +86,8 @@ fn losses_are_counted_once_across_restarts() {
     assert_eq!(worker.terminate(30), 0);
 }
 
-/// A transactional crawler's marks, and pages that it took back, have offsets that nobody ever reads.
+/// A transactional crawler's marks, and pages that it took
+/// back, have offsets that nobody ever reads.
 #[test]
 fn marks_of_transactions_are_no_losses() {
     use rdkafka::ClientConfig;

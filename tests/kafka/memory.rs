@@ -1,5 +1,5 @@
-//! A sink slower than the source: memory stays bounded, polling goes on, transactions become smaller, and all arrives in
-//! the end.
+//! A sink slower than the source: memory stays bounded, polling goes
+//! on, transactions become smaller, and all arrives in the end.
 
 use crate::admin::throttle;
 use crate::broker::topics::Row;
@@ -7,8 +7,9 @@ use crate::broker::worker::Installation;
 use crate::broker::{bootstrap, pause};
 use crate::common::article;
 
-/// What the configuration below allows: 16 MiB of pages between the ends, librdkafka's queues (32 MiB of pages fetched,
-/// 32 MiB of records sent, 16 MiB of the log), and the program with its dictionaries, in a debug build.
+/// What the configuration below allows: 16 MiB of pages between the ends,
+/// librdkafka's queues (32 MiB of pages fetched, 32 MiB of records sent, 16
+/// MiB of the log), and the program with its dictionaries, in a debug build.
 const RESIDENT_BYTES_MAX: u64 = 450 << 20;
 
 #[test]

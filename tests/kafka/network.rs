@@ -1,12 +1,16 @@
-//! Requests that come late, twice or never: each of those that a transaction is made of, while its connection breaks.
+//! Requests that come late, twice or never: each of those that
+//! a transaction is made of, while its connection breaks.
 //!
-//! The story that began it: the connection to the coordinator broke while EndTxn was under way. librdkafka sent it again, which
-//! succeeded, and the next transaction was begun. Then the first EndTxn reached the broker, and committed that transaction
-//! half-written: verdicts were missing, came twice, and the changelog had fewer centroids than its position record said. (Brokers
-//! tell transactions of one producer apart by its epoch, and for clients without KIP-890 all of them have the same one.)
+//! The story that began it: the connection to the coordinator broke while EndTxn was under way.
+//! librdkafka sent it again, which succeeded, and the next transaction was begun. Then the first
+//! EndTxn reached the broker, and committed that transaction half-written: verdicts were missing,
+//! came twice, and the changelog had fewer centroids than its position record said. (Brokers tell
+//! transactions of one producer apart by its epoch, and for clients without KIP-890 all of them
+//! have the same one.)
 //!
-//! Here each kind of request meets each fault every few transactions, in front of a real broker. Then the owner is killed, since a
-//! restart compares what was committed with the changelog. `LEITONG_NETWORK_SEED` draws the same strikes again.
+//! Here each kind of request meets each fault every few transactions, in front of a
+//! real broker. Then the owner is killed, since a restart compares what was committed
+//! with the changelog. `LEITONG_NETWORK_SEED` draws the same strikes again.
 
 use std::sync::OnceLock;
 use std::time::Instant;
@@ -17,8 +21,8 @@ use crate::broker::{pause, wait_until};
 use crate::dice::from_environment;
 use crate::proxy::{Api, Fault, Network, Rule};
 
-/// No transaction is held up for long, and a client asks again soon after a connection broke: before a request that was
-/// under way has arrived.
+/// No transaction is held up for long, and a client asks again soon after
+/// a connection broke: before a request that was under way has arrived.
 const SETTINGS: &str = "\"transaction.timeout.ms\" = 4000\n\"message.timeout.ms\" = 3000\n\"reconnect.backoff.ms\" = 10\n\
                         \"reconnect.backoff.max.ms\" = 50\n";
 /// Behind it the broker has given a transaction up.
@@ -140,7 +144,8 @@ fn end_txn() {
 fn txn_offset_commit() {
     let mut troubled = Troubled::start(1, "txn-offset-commit");
     let api = Api::TXN_OFFSET_COMMIT;
-    // A late one may set the group's offset back within a later transaction, until the next one sets it right. So the owner is
+    // A late one may set the group's offset back within a later
+    // transaction, until the next one sets it right. So the owner is
     // killed at once, and the next one compares it with the changelog.
     for ms in [70, 90, 120] {
         let delivered =

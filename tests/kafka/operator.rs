@@ -163,8 +163,9 @@ fn secrets_stay_secret() {
     }
 }
 
-/// Two installations with one name and other topics take the transactional ids from each other without end. Both must say
-/// so, and be not ready; each goes on, exactly once, when the other is away.
+/// Two installations with one name and other topics take the
+/// transactional ids from each other without end. Both must say so, and
+/// be not ready; each goes on, exactly once, when the other is away.
 #[test]
 fn two_installations_with_one_name_say_so() {
     let first = Installation::new(&bootstrap(), "one-name", "");

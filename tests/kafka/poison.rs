@@ -1,5 +1,5 @@
-//! Whatever stands in the page topic: good pages get verdicts, the rest has the outcome that is its due, and
-//! nothing stops.
+//! Whatever stands in the page topic: good pages get verdicts,
+//! the rest has the outcome that is its due, and nothing stops.
 
 use leitong::proto;
 use prost::Message;

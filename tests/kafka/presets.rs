@@ -1,5 +1,5 @@
-//! A crawler's own messages over a real broker: verdicts, dead letters that say what does not fit, and messages that are
-//! passed over without holding anything up.
+//! A crawler's own messages over a real broker: verdicts, dead letters that say what
+//! does not fit, and messages that are passed over without holding anything up.
 
 use leitong::kafka::config::KafkaConfig;
 use rdkafka::ClientConfig;

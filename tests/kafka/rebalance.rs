@@ -6,8 +6,8 @@ use crate::broker::worker::{Installation, MISSED_SOON};
 use crate::broker::{bootstrap, pause, wait_until};
 use crate::common::article;
 
-/// Each rebalance left a line `ERROR … TXNERR` in the log of a worker that handled it, and one of a slow broker where
-/// none was slow.
+/// Each rebalance left a line `ERROR … TXNERR` in the log of a worker
+/// that handled it, and one of a slow broker where none was slow.
 #[test]
 fn a_rebalance_is_neither_an_error_nor_a_slow_broker() {
     let installation = Installation::new(&bootstrap(), "rebalance", MISSED_SOON);
@@ -34,8 +34,8 @@ fn a_rebalance_is_neither_an_error_nor_a_slow_broker() {
     installation.assert_exactly_once(&rows);
 }
 
-/// A deployment that is rolled, or a pod that is restarted: with a name of its own a member comes back to what it had, and the
-/// others notice nothing.
+/// A deployment that is rolled, or a pod that is restarted: with a name of
+/// its own a member comes back to what it had, and the others notice nothing.
 #[test]
 fn an_instance_with_a_name_comes_back_to_its_partitions() {
     let installation =

@@ -1,5 +1,5 @@
-//! Topics that are deleted and created anew under the same name: noticed within seconds, told loudly, and nothing is lost
-//! once the operator has done what the message says.
+//! Topics that are deleted and created anew under the same name: noticed within seconds,
+//! told loudly, and nothing is lost once the operator has done what the message says.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -102,8 +102,8 @@ fn brokers_say_the_ids_of_topics() {
     assert!(describe(nobody.client(), &[&pages], None, Duration::from_millis(300)).is_err());
 }
 
-/// The identity of a page topic was guessed from timestamps: where one old page was ahead of time, or the new pages were
-/// older than the old ones, they were dropped as repetitions, without a word.
+/// The identity of a page topic was guessed from timestamps: where one old page was ahead of time,
+/// or the new pages were older than the old ones, they were dropped as repetitions, without a word.
 #[test]
 fn a_page_topic_created_anew_is_noticed_whatever_its_timestamps() {
     for (name, old, new) in [("ahead", 1800, 0), ("older", 0, -86_400)] {
@@ -126,8 +126,9 @@ fn a_page_topic_created_anew_is_noticed_whatever_its_timestamps() {
     }
 }
 
-/// Where no fingerprint worker knows better (its group's offsets went with the topic, its position records are not read),
-/// the cluster stage tells the records of two topics apart. Here one worker of each stage; the left one reads both topics.
+/// Where no fingerprint worker knows better (its group's offsets went with the
+/// topic, its position records are not read), the cluster stage tells the records of
+/// two topics apart. Here one worker of each stage; the left one reads both topics.
 #[test]
 fn records_of_two_topics_in_one_log_are_told_apart() {
     let installation = Installation::new(&bootstrap(), "two-in-log", ONE_PARTITION);
@@ -136,7 +137,8 @@ fn records_of_two_topics_in_one_log_are_told_apart() {
     let log = installation.topic("log");
     wait_until("the log has them", 60, || topics::read_all(&installation.bootstrap, &log).len() == 20);
     assert_eq!(left.terminate(30), 0);
-    // No owner has ever run, so there is no position record, and brokers forget the group's offsets with the topic.
+    // No owner has ever run, so there is no position record,
+    // and brokers forget the group's offsets with the topic.
     recreate(&installation, &installation.topic("pages"), &[]);
     installation.produce(&pages(100, 130, 0));
     let mut left = installation.worker(&["--role", "fingerprint"]);
@@ -156,7 +158,8 @@ fn records_of_two_topics_in_one_log_are_told_apart() {
     assert_all_have_one(&installation.verdicts(), 1, 30);
 }
 
-/// A reader that goes on at its offset finds nothing there, or, where it hears late of the new topic, the new topic's pages.
+/// A reader that goes on at its offset finds nothing there, or,
+/// where it hears late of the new topic, the new topic's pages.
 #[test]
 fn a_page_topic_created_anew_under_a_running_worker() {
     for (name, hears_late) in [("under-pages", false), ("under-pages-late", true)] {

@@ -1,4 +1,5 @@
-//! Local snapshots: a restart reads the snapshot and the changelog's tail, and one that is of no use costs time alone.
+//! Local snapshots: a restart reads the snapshot and the
+//! changelog's tail, and one that is of no use costs time alone.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,7 +10,8 @@ use crate::broker::worker::{Installation, MISSED_SOON, Worker};
 use crate::broker::{bootstrap, pause, wait_until};
 use crate::common::article;
 
-/// With expiry by count, so that there are tombstones, small transactions, and kills that are noticed soon.
+/// With expiry by count, so that there are tombstones,
+/// small transactions, and kills that are noticed soon.
 fn settings(interval_s: u32) -> String {
     format!(
         "[expiry]\ncentroids_max = 150\n[kafka.transaction]\nrecords_max = 10\nlinger_ms = 0\n[kafka.snapshots]\n\
@@ -94,7 +96,8 @@ fn what_is_of_no_use_is_set_aside() {
         assert!(!file(&installation, "snapshot").exists() && file(&installation, "set-aside").exists());
         assert_eq!(worker.terminate(30), 0);
     };
-    // Beginning, a centroid, the position (a part that is not compared before all is read), the checksum.
+    // Beginning, a centroid, the position (a part that is
+    // not compared before all is read), the checksum.
     for at in [3, whole.len() / 2, whole.len() - 52, whole.len() - 1] {
         let mut flipped = whole.clone();
         flipped[at] ^= 0x10;

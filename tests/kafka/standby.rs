@@ -1,4 +1,5 @@
-//! Warm standby: who takes a partition over has its table already, and reads the changelog's tail only.
+//! Warm standby: who takes a partition over has its table
+//! already, and reads the changelog's tail only.
 
 use crate::broker::topics::{self, Row};
 use crate::broker::worker::{Installation, MISSED_SOON, Worker};
@@ -17,7 +18,8 @@ fn restores(worker: &Worker) -> Vec<String> {
     log.lines().filter(|line| line.contains("log partition: restored")).map(str::to_owned).collect()
 }
 
-/// The records of the changelog that the last restore has read; it must have begun at a standby's table.
+/// The records of the changelog that the last restore has
+/// read; it must have begun at a standby's table.
 #[track_caller]
 fn tail_read(worker: &Worker) -> f64 {
     let restores = restores(worker);

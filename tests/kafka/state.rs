@@ -1,4 +1,5 @@
-//! The table is rebuilt from the broker alone; what does not fit is refused or handled, never begun anew.
+//! The table is rebuilt from the broker alone; what does
+//! not fit is refused or handled, never begun anew.
 
 use leitong::proto;
 use prost::Message;
@@ -55,7 +56,8 @@ fn a_compacted_changelog_of_many_fetches_gives_the_same_table() {
     );
     let installation = Installation::without_topics(&bootstrap(), "compacted", &more);
     let topic = installation.topic("centroids");
-    // As eager as brokers can be: every append rolls a segment, and all but the last one are compacted.
+    // As eager as brokers can be: every append rolls a
+    // segment, and all but the last one are compacted.
     Admin::of(&installation).create_topic(
         &topic,
         1,

@@ -1,5 +1,5 @@
-//! A transaction that the brokers end without telling all of its partitions, as Kafka 4.3 does when a cluster comes back
-//! after all of its brokers were away.
+//! A transaction that the brokers end without telling all of its partitions, as
+//! Kafka 4.3 does when a cluster comes back after all of its brokers were away.
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ use crate::common::article;
 
 const VERDICT_PARTITIONS: i32 = 12;
 
-/// An owner that dies with the only broker, in the midst of a transaction. With an owner that does not look for what is
-/// open, in nine of ten runs the next one published it.
+/// An owner that dies with the only broker, in the midst of a transaction. With an owner
+/// that does not look for what is open, in nine of ten runs the next one published it.
 #[test]
 fn what_was_aborted_is_never_published() {
     let mut brokers = Brokers::start(1);
@@ -49,7 +49,8 @@ fn what_was_aborted_is_never_published() {
     let ended = worker.metric("leitong_transactions_unended_total");
     println!("transactions that were still open in some partition: {ended}");
     assert_eq!(worker.terminate(30), 0, "{}", worker.log());
-    // A restore would fail on the changelog's aborted records, and a verdict without a source would be found here.
+    // A restore would fail on the changelog's aborted records,
+    // and a verdict without a source would be found here.
     installation.assert_exactly_once(&rows);
     let mut worker = installation.worker(&[]);
     worker.wait_until_ready(60);

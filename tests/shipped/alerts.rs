@@ -1,4 +1,5 @@
-//! Alerts, their runbook, the dashboard and the metrics name the same things, and each rule is tried.
+//! Alerts, their runbook, the dashboard and the metrics
+//! name the same things, and each rule is tried.
 
 use std::collections::BTreeSet;
 

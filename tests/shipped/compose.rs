@@ -1,4 +1,5 @@
-//! `docker-compose.yml`: all that it names is in the repository or in the image, and what it runs is understood.
+//! `docker-compose.yml`: all that it names is in the
+//! repository or in the image, and what it runs is understood.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -77,7 +78,8 @@ fn commands_find_their_files_where_they_are_mounted() {
             mount.map_or((*argument).to_owned(), |(file, _)| format!("{ROOT}/{file}"))
         });
         let there: Vec<String> = there.collect();
-        // Nobody listens on port 1: the program understands what it is told, and says that there is no broker.
+        // Nobody listens on port 1: the program understands
+        // what it is told, and says that there is no broker.
         let mut more = vec![];
         if there[0] == "run" {
             more.extend(["--admin", "127.0.0.1:0"]);

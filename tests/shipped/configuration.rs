@@ -1,4 +1,5 @@
-//! Configurations as a new operator gets them wrong: `leitong config check` says so before anything runs.
+//! Configurations as a new operator gets them wrong:
+//! `leitong config check` says so before anything runs.
 
 use crate::common::{Run, article, run, write};
 

@@ -1,4 +1,5 @@
-//! `deploy/Dockerfile`, step by step: the instructions that it uses, and `COPY` as the engine does it.
+//! `deploy/Dockerfile`, step by step: the instructions that
+//! it uses, and `COPY` as the engine does it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -76,8 +77,8 @@ fn instructions(text: &str) -> Vec<String> {
     lines
 }
 
-/// `COPY` from `context` into `folder`: a folder's contents go into the target, a file becomes the target or goes into
-/// it where it ends in a slash or there are several.
+/// `COPY` from `context` into `folder`: a folder's contents go into the target, a file
+/// becomes the target or goes into it where it ends in a slash or there are several.
 pub(crate) fn copy(context: &Path, folder: &Path, sources: &[String], target: &str) {
     let several = sources.len() > 1 || target.ends_with('/');
     let target = folder.join(target.trim_end_matches('/'));

@@ -1,7 +1,8 @@
 //! `.dockerignore` as the engine reads it: which files of the repository reach the build.
 //!
-//! Patterns are taken in order and the last one that fits decides; a pattern that fits a folder fits all in it. Of the
-//! patterns' language only what our file uses is read: names, `*` alone, `**/NAME`, and `!` for an exception.
+//! Patterns are taken in order and the last one that fits decides; a pattern
+//! that fits a folder fits all in it. Of the patterns' language only what our
+//! file uses is read: names, `*` alone, `**/NAME`, and `!` for an exception.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,9 @@
 //! The image builds from what is in the repository.
 //!
-//! The image could not be built: the program includes the sample pages, and they were in none of its layers. Nobody
-//! noticed, since there was no container engine. So the Dockerfile's steps are taken here on exactly its context: only
-//! downloads are left out, and the release build is a check.
+//! The image could not be built: the program includes the sample pages, and they were in none of
+//! its layers. Nobody noticed, since there was no container engine. So the Dockerfile's steps are
+//! taken here on exactly its context: only downloads are left out, and the release build is a
+//! check.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -104,7 +105,8 @@ fn the_image_runs_the_program_and_not_as_root() {
         _ => None,
     });
     let user = user.expect("a user of its own");
-    // A number, so that an orchestrator can tell that it is not root without looking into the image.
+    // A number, so that an orchestrator can tell that it is
+    // not root without looking into the image.
     let id: u32 = user.split(':').next().expect("an id").parse().expect("a number");
     assert!(id >= 1000, "{user}");
 }

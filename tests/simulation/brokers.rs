@@ -62,8 +62,8 @@ pub(crate) struct Partition {
     open: BTreeSet<u64>,
     /// A new leader knows no more than this high watermark until that time.
     stale: Option<(Time, u64)>,
-    /// Records before this offset were compacted, which a replica does with what it knows to be committed only: no
-    /// high watermark is ever below it.
+    /// Records before this offset were compacted, which a replica does with
+    /// what it knows to be committed only: no high watermark is ever below it.
     compacted: u64,
 }
 
@@ -95,7 +95,8 @@ impl Partition {
         self.open.first().map_or(high, |open| high.min(*open))
     }
 
-    /// A leader is elected that knows only this high watermark until then, or a higher one if compaction shows that it must.
+    /// A leader is elected that knows only this high watermark until
+    /// then, or a higher one if compaction shows that it must.
     pub(crate) fn elect(&mut self, until: Time, high_watermark: u64) {
         self.stale = Some((until, high_watermark.max(self.compacted)));
     }
@@ -118,7 +119,8 @@ impl Partition {
         self.records.partition_point(|record| record.offset < offset)
     }
 
-    /// Ends what is open of the producer `id`: of an earlier transaction as well, if its marker never came.
+    /// Ends what is open of the producer `id`: of an earlier
+    /// transaction as well, if its marker never came.
     fn mark(&mut self, id: usize, committed: bool) {
         let status = if committed { Status::Committed } else { Status::Aborted };
         for offset in self.open.clone() {
@@ -134,8 +136,8 @@ impl Partition {
         self.next_offset += 1; // the marker
     }
 
-    /// Compacts everything before `end`: of each key the last committed record stays, and tombstones that are old enough
-    /// go. Aborted records go as well.
+    /// Compacts everything before `end`: of each key the last committed record
+    /// stays, and tombstones that are old enough go. Aborted records go as well.
     pub(crate) fn compact(&mut self, end: u64, tombstones_before: Time) {
         self.compacted = self.compacted.max(end);
         let mut last: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
@@ -284,7 +286,8 @@ impl Brokers {
         self.partitions.get_mut(&(topic, partition)).expect("a partition of the simulation")
     }
 
-    /// Serves a request of the producer of this epoch. Markers arrive after delays that `delay` gives.
+    /// Serves a request of the producer of this epoch.
+    /// Markers arrive after delays that `delay` gives.
     pub(crate) fn serve(
         &mut self,
         id: usize,
@@ -455,8 +458,8 @@ impl Brokers {
         (!self.coordinators[log_partition].hidden_offset).then_some(self.committed[log_partition])
     }
 
-    /// The cluster breaks down at the worst moment: transactions that hold an offset are decided to be committed, and some
-    /// of their markers never come.
+    /// The cluster breaks down at the worst moment: transactions that hold an
+    /// offset are decided to be committed, and some of their markers never come.
     pub(crate) fn break_down(&mut self, now: Time, delay: &mut dyn FnMut() -> Time) {
         self.forgotten = Forgotten::PositionsAndOffsets;
         for id in 0..self.coordinators.len() {

@@ -1,4 +1,5 @@
-//! A transactional client as librdkafka is one: it repeats what is not answered, under the same epoch.
+//! A transactional client as librdkafka is one: it repeats
+//! what is not answered, under the same epoch.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -252,7 +253,8 @@ impl TransactionClient for SimClient {
         self.add(vec![Target::Offsets])?;
         self.call(&Request::TxnOffsetCommit { offset, process: *process })?;
         if self.world.mistake == Some(Mistake::OffsetBeforeDeliveries) {
-            // As it was once: the offset first, then the rest, and a failure of the latter is no reason not to commit.
+            // As it was once: the offset first, then the rest, and
+            // a failure of the latter is no reason not to commit.
             let _ = self.deliver();
         }
         Ok(())

@@ -1,4 +1,5 @@
-//! A worker of the fingerprint role: the product's own session, over simulated pages and a simulated log.
+//! A worker of the fingerprint role: the product's own
+//! session, over simulated pages and a simulated log.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -93,7 +94,8 @@ impl Worker {
         }
     }
 
-    /// The oldest record in flight to one log partition is appended; its answer may come later, or never.
+    /// The oldest record in flight to one log partition is
+    /// appended; its answer may come later, or never.
     pub(crate) fn append(&mut self, brokers: &mut Brokers, rng: &mut Rng, now: Time) {
         let log_partition = rng.index(self.in_flight.len());
         if let Some((bytes, ticket)) = self.in_flight[log_partition].pop_front() {
@@ -108,8 +110,8 @@ impl Worker {
         }
     }
 
-    /// The oldest record in flight is lost. The worker hears of it after some of those behind it are appended:
-    /// then it begins a new session.
+    /// The oldest record in flight is lost. The worker hears of it after
+    /// some of those behind it are appended: then it begins a new session.
     pub(crate) fn lose(
         &mut self,
         pages: &mut Pages,

@@ -1,17 +1,20 @@
-//! The worker's own owner, writer, restore, standby, snapshots and fingerprint sessions over simulated brokers in
-//! simulated time: a seed decides on every delay, fault and crash, and gives the same run to the byte.
+//! The worker's own owner, writer, restore, standby, snapshots and fingerprint
+//! sessions over simulated brokers in simulated time: a seed decides on every
+//! delay, fault and crash, and gives the same run to the byte.
 //!
 //! ```text
 //! seed ─► Run ─► actors (the product's code, each on a stack of its own) ─► SimWorld (the ports)
 //!           └► events: crashes, rebalances, late requests, compaction …        └► Brokers
 //! ```
-//! Whenever the product asks the world for anything, it yields to the scheduler, which decides who goes on and what
-//! time it is. After a while of faults all is healed, the log is drained, and [`checks`] compares what a
-//! `read_committed` consumer sees with the log: one outcome a page, and the outcomes that the log gives.
+//! Whenever the product asks the world for anything, it yields to the scheduler, which decides who
+//! goes on and what time it is. After a while of faults all is healed, the log is drained, and
+//! [`checks`] compares what a `read_committed` consumer sees with the log: one outcome a page, and
+//! the outcomes that the log gives.
 //!
-//! The brokers promise what Kafka promises, and no more: transaction markers arrive one after the other; a new
-//! leader may not know yet what was committed; a request may be lost, be answered into the void, or arrive long
-//! after its repetition was served. A [`Mistake`] built into the ports shows that a broken promise is found.
+//! The brokers promise what Kafka promises, and no more: transaction markers arrive one after the
+//! other; a new leader may not know yet what was committed; a request may be lost, be answered into
+//! the void, or arrive long after its repetition was served. A [`Mistake`] built into the ports
+//! shows that a broken promise is found.
 
 mod brokers;
 mod checks;
@@ -64,11 +67,11 @@ pub(crate) enum Mistake {
     FencesNobody,
     /// A new owner reads before it has fenced the old one.
     ReadsBeforeFencing,
-    /// The offset is sent before the records are delivered, on a producer that goes on after a request of it was
-    /// repeated; and who is in doubt sees no records.
+    /// The offset is sent before the records are delivered, on a producer that goes
+    /// on after a request of it was repeated; and who is in doubt sees no records.
     OffsetBeforeDeliveries,
-    /// A producer goes on after a request of it was repeated, and who is in doubt sees no records: what a late commit
-    /// breaks would be repaired otherwise.
+    /// A producer goes on after a request of it was repeated, and who is in doubt
+    /// sees no records: what a late commit breaks would be repaired otherwise.
     SameProducerAfterRepetition,
     /// The changelog's records go with the next transaction.
     CommitBeforeChangelog,
@@ -106,6 +109,7 @@ pub(crate) enum Mistake {
     RestoreEndsEarly,
     /// A new producer commits what the old one has left open.
     CommitsWhatWasLeftOpen,
-    /// A new owner does not see what brokers have left open of a transaction that they say has ended.
+    /// A new owner does not see what brokers have left open
+    /// of a transaction that they say has ended.
     OverlooksOpenRecords,
 }

@@ -422,7 +422,8 @@ impl Run {
         }
     }
 
-    /// The group gives a source partition to another worker, or a new one. Who had it may not know yet.
+    /// The group gives a source partition to another
+    /// worker, or a new one. Who had it may not know yet.
     fn rebalance_pages(&mut self) {
         let partition = self.rng.index(SOURCE_PARTITIONS);
         if let Some(old) = self.source_owners[partition].take()
@@ -446,7 +447,8 @@ impl Run {
         }
     }
 
-    /// A worker of the fingerprint stage is killed or frozen. What it has sent may still arrive, long after.
+    /// A worker of the fingerprint stage is killed or frozen.
+    /// What it has sent may still arrive, long after.
     fn lose_worker(&mut self) {
         let count = self.workers.len();
         let lost = self.rng.index(count);
@@ -454,7 +456,8 @@ impl Run {
         let shared = Arc::clone(&self.shared);
         let Some(worker) = self.workers.get_mut(lost) else { return };
         if worker.frozen {
-            // It wakes up: some of what it had in flight is appended before it learns what it has lost.
+            // It wakes up: some of what it had in flight is
+            // appended before it learns what it has lost.
             let brokers = &mut shared.lock().expect("nothing panics while it has it").brokers;
             for _ in 0..self.rng.below(6) {
                 worker.append(brokers, &mut self.rng, now);

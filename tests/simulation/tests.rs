@@ -1,7 +1,7 @@
 //! Slow without optimisation, so `cargo test` runs a little of it and `make simulation` all.
 //!
-//! `LEITONG_SIMULATE_SEED` begins elsewhere, `LEITONG_SIMULATE_RUNS` and `LEITONG_SIMULATE_SECONDS` (of real time) go on
-//! for longer; `make simulate` sets them.
+//! `LEITONG_SIMULATE_SEED` begins elsewhere, `LEITONG_SIMULATE_RUNS` and
+//! `LEITONG_SIMULATE_SECONDS` (of real time) go on for longer; `make simulate` sets them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -43,7 +43,8 @@ fn shrunk(seed: u64, wrong: &str) -> String {
 
 #[test]
 fn exactly_one_outcome_whatever_happens() {
-    // Fixed seeds, then fresh ones: `make test` takes some of both, `make simulate` fresh ones for as long as one likes.
+    // Fixed seeds, then fresh ones: `make test` takes some of
+    // both, `make simulate` fresh ones for as long as one likes.
     let seconds = from_environment("LEITONG_SIMULATE_SECONDS").unwrap_or(0);
     let fresh = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a time").as_secs();
     let first = from_environment("LEITONG_SIMULATE_SEED");

@@ -1,8 +1,8 @@
 //! How fast are parsing and extraction, beside other crates on the same pages in the same run?
 //!
 //! usage: `LEITONG_DATA=… cargo run --release --manifest-path benches/extraction/Cargo.toml [SET…]`
-//! with sets as `extract_zh_articles`. Prints megabytes of UTF-8 HTML a second on one core: the best of
-//! [`ROUNDS`] rounds over all pages of a set, reading and decoding left out.
+//! with sets as `extract_zh_articles`. Prints megabytes of UTF-8 HTML a second on one core: the
+//! best of [`ROUNDS`] rounds over all pages of a set, reading and decoding left out.
 
 use std::hint::black_box;
 use std::io::{BufRead, BufReader};

@@ -1,10 +1,12 @@
-//! Look-ups within a Hamming distance beside other structures, on the same fingerprints and queries, one core.
+//! Look-ups within a Hamming distance beside other structures,
+//! on the same fingerprints and queries, one core.
 //!
-//! `cargo run --release -- MILLIONS even|skewed [DISTANCE] [SEED]`. Each round asks queries that were not asked before, as pages do.
-//! Structures, each with 64-bit fingerprints:
+//! `cargo run --release -- MILLIONS even|skewed [DISTANCE] [SEED]`. Each round asks queries
+//! that were not asked before, as pages do. Structures, each with 64-bit fingerprints:
 //! * `leitong`: the program's own, through `Clusterer::look_up`;
 //! * `4 x 16 bits`: four tables of 65,536 lists of slots, fingerprints apart;
-//! * `10 of 2 of 5`: Manku, Jain & Das Sarma's ten tables, sorted by two of five blocks, fingerprints in them;
+//! * `10 of 2 of 5`: Manku, Jain & Das Sarma's ten tables,
+//!   sorted by two of five blocks, fingerprints in them;
 //! * `gaoya`: the crate's `SimHashIndex`.
 
 use std::hint::black_box;

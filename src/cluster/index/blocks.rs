@@ -12,7 +12,8 @@ use super::{Batch, Hits, SEGMENTS, Share};
 /// Buckets that are fetched at once, of as many queries as it takes: their cache misses overlap.
 const AHEAD: usize = 256;
 
-/// Fingerprints that seem near, before their slots are read: more than [`AHEAD`] places have but for long spills.
+/// Fingerprints that seem near, before their slots are read:
+/// more than [`AHEAD`] places have but for long spills.
 const FOUND_MAX: usize = 4_096;
 
 /// Bits of a hash that are kept beside the compared ones.
@@ -41,8 +42,8 @@ struct Table {
     masks: Box<[u64]>,
     /// Buckets that are of use in a piece: no more than there are keys.
     most: usize,
-    /// The bits that are compared. The other ones are the last of the hash, so that a bucket is split without reading
-    /// fingerprints elsewhere.
+    /// The bits that are compared. The other ones are the last of the hash,
+    /// so that a bucket is split without reading fingerprints elsewhere.
     mask: u32,
 }
 
@@ -105,7 +106,8 @@ impl BlockShard {
         }
     }
 
-    /// Enters the fingerprints of `batch` in the pieces that are this shard's; `bits_of` gives those of other slots.
+    /// Enters the fingerprints of `batch` in the pieces that
+    /// are this shard's; `bits_of` gives those of other slots.
     pub(super) fn insert(&mut self, first: u32, batch: &Batch, bits_of: impl Fn(u32) -> u64) {
         let Self { cut, pieces } = self;
         cut.places(batch, |places| {
@@ -148,8 +150,8 @@ fn homes(pieces: &[Buckets], places: &[Place]) -> [usize; AHEAD] {
     buckets
 }
 
-/// Fetches something of each place. Each in a loop of its own: the shorter a loop is, the more of what it fetches is on its
-/// way at once.
+/// Fetches something of each place. Each in a loop of its own: the
+/// shorter a loop is, the more of what it fetches is on its way at once.
 #[inline(always)]
 fn prefetch(
     pieces: &[Buckets],
@@ -161,7 +163,8 @@ fn prefetch(
     black_box(buckets.iter().zip(places).map(prefetch).fold(0, |all, touched| all ^ touched));
 }
 
-/// A look-up, as a type of its own: of a closure, not all is compiled for the machine's own instructions.
+/// A look-up, as a type of its own: of a closure, not all
+/// is compiled for the machine's own instructions.
 struct Find<'a, 'b> {
     shard: &'a BlockShard,
     queries: &'a Batch,
@@ -235,7 +238,8 @@ impl Table {
         mix(self.key.of(bits), self.key.width())
     }
 
-    /// What is kept of a fingerprint: the bits that are compared, and the last bits of its hash above them.
+    /// What is kept of a fingerprint: the bits that are
+    /// compared, and the last bits of its hash above them.
     #[inline(always)]
     fn kept(&self, bits: u64, hash: u64) -> u32 {
         let last = hash >> self.key.width().saturating_sub(KEPT);
@@ -256,8 +260,8 @@ fn in_piece(hash: u64) -> u32 {
     (hash >> SEGMENTS.ilog2()) as u32
 }
 
-/// Mixes a key of `width` bits, so that its lower bits tell nearly as much as all of them. No two keys become the same, and
-/// the mix of `a ^ b` is that of `a` XORed to that of `b`.
+/// Mixes a key of `width` bits, so that its lower bits tell nearly as much as all of them.
+/// No two keys become the same, and the mix of `a ^ b` is that of `a` XORed to that of `b`.
 #[inline(always)]
 fn mix(key: u64, width: u32) -> u64 {
     let third = width.div_ceil(3);

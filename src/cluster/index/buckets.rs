@@ -1,25 +1,29 @@
 //! A piece of one table: hash of a key → 32 bits of each fingerprint, and its slot.
 //!
-//! Fingerprints stand in *buckets* of 64 bytes, one cache miss each: 32 bits of fourteen of them, and where the bucket's
-//! [`Spill`] is. All of a bucket are compared, whatever their key, so keys need not be told apart. What does not fit goes
-//! into the spill: keys that very many centroids share make their own bucket long and no other. Slots stand apart, since
-//! only those of what seems near are read.
+//! Fingerprints stand in *buckets* of 64 bytes, one cache miss each: 32 bits of fourteen of them,
+//! and where the bucket's [`Spill`] is. All of a bucket are compared, whatever their key, so keys
+//! need not be told apart. What does not fit goes into the spill: keys that very many centroids
+//! share make their own bucket long and no other. Slots stand apart, since only those of what seems
+//! near are read.
 //!
-//! Linear hashing (Litwin 1980): when there are [`MEAN`] fingerprints a bucket, one bucket is split in two, in turn. So a
-//! piece grows bucket by bucket, and each fingerprint is moved about once for every doubling.
+//! Linear hashing (Litwin 1980): when there are [`MEAN`] fingerprints a
+//! bucket, one bucket is split in two, in turn. So a piece grows bucket by
+//! bucket, and each fingerprint is moved about once for every doubling.
 
 use super::spill::{Spill, Spills, Wanted};
 
 /// Fingerprints in a bucket.
 const BUCKET: usize = 14;
-/// Fingerprints for each bucket on average, spills included, and the least before a bucket is given up.
+/// Fingerprints for each bucket on average, spills
+/// included, and the least before a bucket is given up.
 pub(super) const MEAN: usize = 9;
 const MEAN_MIN: usize = 7;
 /// The words of a bucket behind the fingerprints.
 const SPILL_START: usize = 14;
 const COUNTS: usize = 15;
 
-/// Fingerprints; where the spill begins; and the spill's length times 16 and how many fingerprints are here.
+/// Fingerprints; where the spill begins; and the spill's
+/// length times 16 and how many fingerprints are here.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(64))]
 struct Bucket([u32; 16]);
@@ -85,8 +89,8 @@ impl Buckets {
         }
     }
 
-    /// Enters a fingerprint under `hash`. `most` buckets are of use at most; `is_set` tells of a bit of the hash of others here, by
-    /// its number, their bits and their slot, whether it is set.
+    /// Enters a fingerprint under `hash`. `most` buckets are of use at most; `is_set` tells of a
+    /// bit of the hash of others here, by its number, their bits and their slot, whether it is set.
     pub(super) fn insert(
         &mut self,
         hash: u32,
@@ -129,13 +133,15 @@ impl Buckets {
         self.compact();
     }
 
-    /// The bucket of `hash`: of its bits as many as tell all buckets apart, or one less where there is no such bucket.
+    /// The bucket of `hash`: of its bits as many as tell all
+    /// buckets apart, or one less where there is no such bucket.
     #[inline(always)]
     pub(super) fn home(&self, hash: u32) -> usize {
         let buckets = self.buckets.len();
         let mask = buckets.next_power_of_two() - 1;
         let at = hash as usize & mask;
-        // Arithmetic, since a branch would be guessed wrong half of the time, and end the fetching of buckets ahead.
+        // Arithmetic, since a branch would be guessed wrong half
+        // of the time, and end the fetching of buckets ahead.
         at & mask >> usize::from(at >= buckets)
     }
 
@@ -205,7 +211,8 @@ impl Buckets {
         }
     }
 
-    /// Adds a bucket, and shares out to it what its sibling, the bucket of the same lower bits, holds.
+    /// Adds a bucket, and shares out to it what its
+    /// sibling, the bucket of the same lower bits, holds.
     fn split(&mut self, is_set: impl Fn(u32, u32, u32) -> bool) {
         let added = self.buckets.len();
         if added == self.buckets.capacity() {
@@ -266,7 +273,8 @@ impl Buckets {
     }
 }
 
-/// The bucket that the hashes of this bucket, which is not the first one, had while it was not there.
+/// The bucket that the hashes of this bucket, which is not
+/// the first one, had while it was not there.
 fn sibling(at: usize) -> usize {
     at & !(1 << at.ilog2())
 }

@@ -1,8 +1,9 @@
 //! 64-bit fingerprint → slots of those within a Hamming distance, exactly.
 //!
-//! Few are compared in a row; more are found by blocks. The [`Plan`] is looked at again whenever their number has grown or
-//! fallen enough. Where another one is quicker, the index is laid out anew beside the old one, some fingerprints at
-//! each insertion, and takes its place when it is complete: look-ups never wait.
+//! Few are compared in a row; more are found by blocks. The [`Plan`] is looked at again whenever
+//! their number has grown or fallen enough. Where another one is quicker, the index is laid out
+//! anew beside the old one, some fingerprints at each insertion, and takes its place when it is
+//! complete: look-ups never wait.
 
 use std::collections::VecDeque;
 
@@ -68,8 +69,8 @@ impl Hamming {
         }
     }
 
-    /// An empty index that is one of very many, most of which stay small: choosing a plan takes longer than some thousand
-    /// comparisons.
+    /// An empty index that is one of very many, most of which stay small:
+    /// choosing a plan takes longer than some thousand comparisons.
     pub(super) fn one_of_many(max_distance: u32) -> Self {
         Self { settled: 0..=2_048, ..Self::new(max_distance, 1) }
     }
@@ -92,7 +93,8 @@ impl Hamming {
         }
     }
 
-    /// Adds the slots of what lies within the distance of each fingerprint of `queries`; some more than once.
+    /// Adds the slots of what lies within the distance of
+    /// each fingerprint of `queries`; some more than once.
     pub(super) fn find(&self, queries: &Batch, hits: &mut Hits<'_>) {
         match &self.layout {
             Layout::Row(row) => row.find(queries, self.max_distance, hits),
@@ -235,7 +237,8 @@ impl Row {
     }
 }
 
-/// A look-up, as a type of its own: of a closure, not all is compiled for the machine's own instructions.
+/// A look-up, as a type of its own: of a closure, not all
+/// is compiled for the machine's own instructions.
 struct FindInRow<'a, 'b> {
     row: &'a Row,
     queries: &'a Batch,
@@ -351,7 +354,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
 
-        /// Whatever comes and goes, at every distance: what a scan finds, before, during and after each change of plan.
+        /// Whatever comes and goes, at every distance: what a scan
+        /// finds, before, during and after each change of plan.
         #[test]
         fn finds_what_a_scan_finds(
             max_distance in 0_u32..=20,

@@ -1,12 +1,13 @@
 //! The hits of a look-up on their way to whoever compares them.
 //!
-//! A page that shares a key with every other one has as many hits as there are pages. They are never collected whole:
-//! when [`HITS_MAX`] have gathered, they are compared, and the room is used again.
+//! A page that shares a key with every other one has as many hits as
+//! there are pages. They are never collected whole: when [`HITS_MAX`]
+//! have gathered, they are compared, and the room is used again.
 
 use super::Hit;
 
-/// Hits that gather, on each core, before they are handed on: 256 KB. An ordinary batch has fewer, so that all of it is
-/// put in order and compared at once.
+/// Hits that gather, on each core, before they are handed on: 256 KB. An ordinary
+/// batch has fewer, so that all of it is put in order and compared at once.
 pub(in crate::cluster) const HITS_MAX: usize = 32_768;
 
 /// Where a look-up puts its hits.
@@ -17,7 +18,8 @@ pub(in crate::cluster) struct Hits<'a> {
 }
 
 impl<'a> Hits<'a> {
-    /// Hits gather in `gathered`, which `hand_on` empties when it is full. What is left in it at the end is the caller's.
+    /// Hits gather in `gathered`, which `hand_on` empties when it
+    /// is full. What is left in it at the end is the caller's.
     pub(in crate::cluster) fn new(
         gathered: &'a mut Vec<Hit>,
         hand_on: &'a mut dyn FnMut(&mut Vec<Hit>),

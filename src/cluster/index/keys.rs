@@ -1,9 +1,10 @@
 //! 64-bit key → slots of the centroids entered under it.
 //!
-//! A hash of the key chooses a [`Segment`], which is a small table of its own: so no growth halts the flow for long or
-//! needs the memory of a second index. Keys are told apart by 40 bits of their hash. Where two agree in them, a
-//! look-up gives centroids that the detector's comparison then turns down: at 100 million centroids with 17 keys each
-//! one in forty look-ups (17 · 1.7·10⁹ / 2⁴⁰).
+//! A hash of the key chooses a [`Segment`], which is a small table of its own: so no growth halts
+//! the flow for long or needs the memory of a second index. Keys are told apart by 40 bits of their
+//! hash. Where two agree in them, a look-up gives centroids that the detector's comparison then
+//! turns down: at 100 million centroids with 17 keys each one in forty look-ups (17 · 1.7·10⁹ /
+//! 2⁴⁰).
 //!
 //! Cost: `leitong bench` measures look-ups, insertions and bytes a centroid.
 
@@ -41,8 +42,8 @@ impl KeyShard {
         Self { share, segments: (0..share.count).map(|_| Segment::default()).collect(), second_distance }
     }
 
-    /// Adds the slots under the keys of `queries` that are this shard's; of very many under one key those alone whose second
-    /// key is near.
+    /// Adds the slots under the keys of `queries` that are this shard's;
+    /// of very many under one key those alone whose second key is near.
     pub(super) fn find(&self, queries: &Batch, hits: &mut Hits<'_>) {
         each_place(self.share, queries, |places| {
             fetch(&self.segments, places);

@@ -1,6 +1,7 @@
 //! The masks of a Hamming ball: all ways to change a few bits of a key.
 
-/// What is to be XORed to a value of `width` bits to get all values within the radius, nearest first.
+/// What is to be XORed to a value of `width` bits to get
+/// all values within the radius, nearest first.
 pub(super) fn masks(width: u32, radius: u32) -> Box<[u64]> {
     let mut masks = vec![0_u64];
     let mut shell = 0..1;

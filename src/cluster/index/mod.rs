@@ -1,19 +1,22 @@
-//! Values of a fingerprint → slots of the centroids that may be near: the part of the table that a look-up walks.
+//! Values of a fingerprint → slots of the centroids that
+//! may be near: the part of the table that a look-up walks.
 //!
 //! ```text
 //!            ┌ shard 0 ┐
 //! batch of ──┤ shard 1 ├─► hits: (which query, which slot)
 //! queries    └ shard … ┘
 //! ```
-//! Two structures: [`keys`] finds what shares a key, [`hamming`] what lies within a Hamming distance. Both are cut by
-//! key into shards that know nothing of each other: each looks up its own keys of every query and takes in its own keys
-//! of every centroid, on a core of its own, without locks. So shards could live in other processes.
+//! Two structures: [`keys`] finds what shares a key, [`hamming`] what lies within a Hamming
+//! distance. Both are cut by key into shards that know nothing of each other: each looks up its own
+//! keys of every query and takes in its own keys of every centroid, on a core of its own, without
+//! locks. So shards could live in other processes.
 //!
-//! Hits are handed on while lists are walked ([`Hits`]), so that a look-up needs the same memory however many centroids stand
-//! under one key.
+//! Hits are handed on while lists are walked ([`Hits`]), so that a look-up
+//! needs the same memory however many centroids stand under one key.
 //!
-//! Invariant: every centroid that shares a key and may be near, or lies within the distance, is among the hits. Some others
-//! are too: whoever asks compares. Nothing depends on how many shards there are.
+//! Invariant: every centroid that shares a key and may be near, or lies
+//! within the distance, is among the hits. Some others are too: whoever
+//! asks compares. Nothing depends on how many shards there are.
 
 mod blocks;
 mod buckets;
@@ -42,8 +45,8 @@ const PARALLEL_MIN: usize = 2_048;
 /// What a look-up found: the query's number in its batch, and a slot. Ordered by query.
 pub(super) type Hit = (u32, u32);
 
-/// Fingerprints as the index sees them: of each some 64-bit values, which are its keys, or one that is its bits; and where
-/// keys have very many centroids the [second key](SecondKey).
+/// Fingerprints as the index sees them: of each some 64-bit values, which are its keys, or
+/// one that is its bits; and where keys have very many centroids the [second key](SecondKey).
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     values: Vec<u64>,
@@ -59,7 +62,8 @@ impl Batch {
         self.seconds.clear();
     }
 
-    /// Adds a fingerprint, whose values `push` appends to what is there; it gives the second key, or 0 where there is none.
+    /// Adds a fingerprint, whose values `push` appends to what is
+    /// there; it gives the second key, or 0 where there is none.
     pub(super) fn push(&mut self, push: impl FnOnce(&mut Vec<u64>) -> u64) {
         self.seconds.push(push(&mut self.values));
         self.ends.push(u32::try_from(self.values.len()).expect("fewer than 2^32 keys in a batch"));
@@ -125,9 +129,10 @@ impl Index {
         }
     }
 
-    /// Finds what may be near each fingerprint of `queries`. Whenever very many hits have gathered, `keep` takes from them
-    /// what it wants, on the core that walks. What is left at the end is added to `hits`, some more than once; and what was
-    /// kept is given back, by every core its own.
+    /// Finds what may be near each fingerprint of `queries`. Whenever very many hits have gathered,
+    /// `keep` takes from them what it wants, on the core that walks. What is left at the end is
+    /// added to `hits`, some more than once; and what was kept is given back, by every core its
+    /// own.
     pub(super) fn find<K: Default + Send>(
         &self,
         queries: &Batch,
@@ -140,8 +145,8 @@ impl Index {
         }
     }
 
-    /// Enters the fingerprints of `batch` under the slots from `first` on. `bits_of` gives what a slot that is in the
-    /// index already was entered with: its bits, or its second key.
+    /// Enters the fingerprints of `batch` under the slots from `first` on. `bits_of` gives
+    /// what a slot that is in the index already was entered with: its bits, or its second key.
     pub(super) fn insert(&mut self, first: u32, batch: &Batch, bits_of: impl Fn(u32) -> u64 + Sync) {
         match self {
             Self::Keys(shards) => {

@@ -1,7 +1,8 @@
 //! The bits of a fingerprint in another order.
 //!
-//! Bits that are nearly always set, or never, tell little. Put in order so that each part of a plan gets as many telling
-//! bits as any other, none of its tables collapses into a few long lists. Hamming distances stay what they are.
+//! Bits that are nearly always set, or never, tell little. Put in order so that
+//! each part of a plan gets as many telling bits as any other, none of its
+//! tables collapses into a few long lists. Hamming distances stay what they are.
 
 /// A permutation of 64 bits: what each value of each byte becomes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,8 +28,9 @@ impl BitOrder {
         Self { bytes }
     }
 
-    /// The order in which parts of these widths, from bit 0 on, are as telling as each other, where two fingerprints
-    /// differ in bit *i* with probability `differ[i]`. Also these probabilities in that order.
+    /// The order in which parts of these widths, from bit 0 on, are as
+    /// telling as each other, where two fingerprints differ in bit *i* with
+    /// probability `differ[i]`. Also these probabilities in that order.
     pub(super) fn balanced(widths: &[u32], differ: &[f64; 64]) -> (Self, [f64; 64]) {
         let mut bits: Vec<u32> = (0..64).collect();
         bits.sort_by(|a, b| differ[*b as usize].total_cmp(&differ[*a as usize]));

@@ -1,22 +1,27 @@
-//! The slots of very many centroids under one key: a posting list too long to be walked for each page.
+//! The slots of very many centroids under one key: a
+//! posting list too long to be walked for each page.
 //!
-//! A passage on every page of a site, or pages made for the purpose, put any number of centroids under one band of the
-//! sketch. Where the detector has a [second key](crate::fingerprint::SecondKey), a list of [`INDEXED_MIN`] is
-//! indexed by it: by the Hamming distance of 64 bits, in a [`Hamming`] index of the list's own.
+//! A passage on every page of a site, or pages made for the purpose, put any number of centroids
+//! under one band of the sketch. Where the detector has a
+//! [second key](crate::fingerprint::SecondKey), a list of [`INDEXED_MIN`] is indexed by it: by the
+//! Hamming distance of 64 bits, in a [`Hamming`] index of the list's own.
 //!
-//! That is exact, by two steps. What is near is at most `max_distance` bits apart in the second key, by the detector's own
-//! definition of near; so no near centroid is lost when all others are left out. And the Hamming index finds all within that
-//! distance, by the pigeonhole: 64 bits are cut into blocks with radii rᵢ, Σ(rᵢ + 1) = `max_distance` + 1; if two values
-//! differed in more than rᵢ bits of every block *i*, they would differ in Σ(rᵢ + 1) bits at least ([`super::plan`]).
+//! That is exact, by two steps. What is near is at most `max_distance` bits apart in the second
+//! key, by the detector's own definition of near; so no near centroid is lost when all others are
+//! left out. And the Hamming index finds all within that distance, by the pigeonhole: 64 bits are
+//! cut into blocks with radii rᵢ, Σ(rᵢ + 1) = `max_distance` + 1; if two values differed in more
+//! than rᵢ bits of every block *i*, they would differ in Σ(rᵢ + 1) bits at least ([`super::plan`]).
 //!
-//! Slots leave in the order in which they came, so the list is a queue: neither end costs more when it is long.
+//! Slots leave in the order in which they came, so the list
+//! is a queue: neither end costs more when it is long.
 
 use std::collections::VecDeque;
 
 use super::hamming::Hamming;
 use super::{Batch, Hits};
 
-/// Slots from which on a list is indexed. Fewer are walked: an index takes some 700 bytes whatever is in it.
+/// Slots from which on a list is indexed. Fewer are walked:
+/// an index takes some 700 bytes whatever is in it.
 const INDEXED_MIN: usize = 128;
 
 /// The list of one key.
@@ -44,8 +49,8 @@ impl Overflow {
         self.slots.len()
     }
 
-    /// Adds `slot`, the youngest. `second_distance` says how far apart the second keys of near fingerprints are at most, if
-    /// there are second keys; `second_of` gives that of a slot.
+    /// Adds `slot`, the youngest. `second_distance` says how far apart the second keys of near
+    /// fingerprints are at most, if there are second keys; `second_of` gives that of a slot.
     pub(super) fn push(
         &mut self,
         slot: u32,
@@ -76,7 +81,8 @@ impl Overflow {
         seconds.insert(first.wrapping_add(from as u32), &batch, second_of);
     }
 
-    /// Takes out `slot`, the oldest, which has this second key. Nothing happens where it is not the oldest here.
+    /// Takes out `slot`, the oldest, which has this second
+    /// key. Nothing happens where it is not the oldest here.
     pub(super) fn remove(&mut self, slot: u32, second: u64) {
         if self.slots.front() != Some(&slot) {
             return;
@@ -91,7 +97,8 @@ impl Overflow {
             seconds.remove(self.first, &batch);
         }
         self.first = self.first.wrapping_add(1);
-        // Half as many as make an index, so that a list which stays at that length does not change with every slot.
+        // Half as many as make an index, so that a list which
+        // stays at that length does not change with every slot.
         if self.slots.len() < INDEXED_MIN / 2 {
             self.seconds = None;
         }
@@ -100,7 +107,8 @@ impl Overflow {
         }
     }
 
-    /// Calls `found` with the slots whose second key is near `second`, and perhaps with others; with all of a short list.
+    /// Calls `found` with the slots whose second key is near
+    /// `second`, and perhaps with others; with all of a short list.
     pub(super) fn find(&self, second: u64, mut found: impl FnMut(u32)) {
         let Some(seconds) = &self.seconds else {
             self.slots.iter().for_each(|slot| found(*slot));
@@ -189,7 +197,8 @@ mod tests {
         }
     }
 
-    /// A list that grew long, was emptied and grew again takes what it took at first, and next to nothing in between.
+    /// A list that grew long, was emptied and grew again takes
+    /// what it took at first, and next to nothing in between.
     #[test]
     fn memory_of_a_list_is_given_back() {
         let mut overflow = Overflow::new(vec![0]);

@@ -1,24 +1,26 @@
 //! How look-ups within a Hamming distance are cut into look-ups of equal values: the plan.
 //!
-//! Multi-index hashing (Norouzi, Punjani & Fleet 2012). The 64 bits are cut into blocks of radius rᵢ with Σ(rᵢ + 1) = *d* + 1:
-//! two fingerprints within distance *d* lie within rᵢ of each other in at least one block *i*, else they would differ
-//! in Σ(rᵢ + 1) > *d* bits. So a centroid is entered under its value in each block, and looked for under all values within
-//! rᵢ of each.
+//! Multi-index hashing (Norouzi, Punjani & Fleet 2012). The 64 bits are cut into blocks of radius
+//! rᵢ with Σ(rᵢ + 1) = *d* + 1: two fingerprints within distance *d* lie within rᵢ of each other in
+//! at least one block *i*, else they would differ in Σ(rᵢ + 1) > *d* bits. So a centroid is entered
+//! under its value in each block, and looked for under all values within rᵢ of each.
 //!
-//! A block of radius 1 can have several tables instead: it is cut into parts, and each table leaves one of them out. The one bit
-//! that differs lies in one part, so in that part's table the values are equal, and one look-up a table is enough. (Two
-//! blocks cut in three are six tables of 21 bits for distance 3; those of Manku, Jain & Das Sarma 2007, two of five parts, are ten of
-//! 25.)
+//! A block of radius 1 can have several tables instead: it is cut into parts, and each table leaves
+//! one of them out. The one bit that differs lies in one part, so in that part's table the values
+//! are equal, and one look-up a table is enough. (Two blocks cut in three are six tables of 21 bits
+//! for distance 3; those of Manku, Jain & Das Sarma 2007, two of five parts, are ten of 25.)
 //!
-//! Wide blocks have few centroids a value and many values within their radius; narrow ones the reverse. Which is quicker
-//! depends on the number of centroids, the distance, and on how much fingerprints differ: the plan is the one with the least
-//! cost by a simple model, whose constants were measured (`docs/adr/0008-look-ups.md`). It decides about speed
-//! only: every plan finds the same.
+//! Wide blocks have few centroids a value and many values within their radius; narrow ones the
+//! reverse. Which is quicker depends on the number of centroids, the distance, and on how much
+//! fingerprints differ: the plan is the one with the least cost by a simple model, whose constants
+//! were measured (`docs/adr/0008-look-ups.md`). It decides about speed only: every plan finds the
+//! same.
 
 use super::order::BitOrder;
 
-/// Cost in nanoseconds of visiting a value of a block, of going on to a list where the bucket is full, of comparing a
-/// centroid found there, of fetching one that seems near and is not, and of comparing one in a row.
+/// Cost in nanoseconds of visiting a value of a block, of going on to a
+/// list where the bucket is full, of comparing a centroid found there, of
+/// fetching one that seems near and is not, and of comparing one in a row.
 const VISIT: f64 = 20.0;
 const LIST: f64 = 15.0;
 const COMPARE: f64 = 1.2;
@@ -26,13 +28,16 @@ const FETCH: f64 = 30.0;
 const SCAN: f64 = 1.0;
 /// What a table costs besides: a new page is entered in it as well, and it takes memory.
 const TABLE: f64 = 40.0;
-/// Blocks have no more values than this within their radius: beyond, comparing all centroids is quicker anyway.
+/// Blocks have no more values than this within their radius:
+/// beyond, comparing all centroids is quicker anyway.
 const MASKS_MAX: f64 = 70_000.0;
 const BLOCKS_MAX: u32 = 8;
-/// Into how many parts a block of radius 1 may be cut; 1: it is not. Two parts are what two blocks are.
+/// Into how many parts a block of radius 1 may be cut; 1:
+/// it is not. Two parts are what two blocks are.
 const PARTS: [u32; 3] = [1, 3, 4];
 
-/// The blocks, and the order of bits in which they are telling alike; none where all centroids are compared in a row.
+/// The blocks, and the order of bits in which they are telling
+/// alike; none where all centroids are compared in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Plan {
     blocks: Vec<Block>,
@@ -71,8 +76,8 @@ impl Plan {
         Self { blocks: Vec::new(), order: BitOrder::balanced(&[64], &[0.5; 64]).0 }
     }
 
-    /// The blocks for `count` blocks, as even as can be: the narrower a block, the greater its radius. Those of radius 1
-    /// are cut into `parts`.
+    /// The blocks for `count` blocks, as even as can be: the narrower a
+    /// block, the greater its radius. Those of radius 1 are cut into `parts`.
     fn even(count: u32, parts: u32, max_distance: u32, differ: &[f64; 64]) -> (Self, [f64; 64]) {
         let mut shift = 64;
         let block = |number| {
@@ -88,7 +93,8 @@ impl Plan {
         (Self { blocks, order }, differ)
     }
 
-    /// Every plan for this distance, with the probability, bit by bit in its order, that two centroids differ.
+    /// Every plan for this distance, with the probability,
+    /// bit by bit in its order, that two centroids differ.
     fn all(max_distance: u32, differ: &[f64; 64]) -> impl Iterator<Item = (Self, [f64; 64])> {
         let most = BLOCKS_MAX.min(max_distance + 1);
         (1..=most).flat_map(move |count| {
@@ -99,8 +105,8 @@ impl Plan {
         })
     }
 
-    /// The quickest plan for `centroids` centroids, any two of which differ in bit *i* with probability `differ[i]`, and its
-    /// expected nanoseconds a look-up.
+    /// The quickest plan for `centroids` centroids, any two of which differ in bit
+    /// *i* with probability `differ[i]`, and its expected nanoseconds a look-up.
     pub(super) fn choose(centroids: usize, max_distance: u32, differ: &[f64; 64]) -> (Self, f64) {
         let possible = Self::all(max_distance, differ)
             .filter(|(plan, _)| plan.blocks.iter().all(|block| block.masks() <= MASKS_MAX));
@@ -195,8 +201,8 @@ impl Key {
         block & below | block >> self.gap & !below
     }
 
-    /// Of how many bits, outside the block where there are so many, candidates are compared at first. Few centroids have the
-    /// same long key: fewer bits tell them apart.
+    /// Of how many bits, outside the block where there are so many, candidates are compared
+    /// at first. Few centroids have the same long key: fewer bits tell them apart.
     pub(super) fn rest_bits(&self) -> u32 {
         if self.radius == 0 && self.width() > 16 { 24 } else { 32 }
     }

@@ -1,7 +1,7 @@
 //! The centroids of the present batch, until the index takes them all at once.
 //!
-//! They are looked at one record at a time, in order, so nothing here is shared out to cores; and for a batch of one
-//! record nothing is done at all.
+//! They are looked at one record at a time, in order, so nothing here is
+//! shared out to cores; and for a batch of one record nothing is done at all.
 
 use super::{Batch, spread};
 use crate::fingerprint::{LookUp, SecondKey};
@@ -39,7 +39,8 @@ impl Recent {
         self.entered = 0;
     }
 
-    /// The numbers of those that may be near a fingerprint of these values and this second key, each once.
+    /// The numbers of those that may be near a fingerprint
+    /// of these values and this second key, each once.
     pub(in crate::cluster) fn find(
         &mut self,
         values: &[u64],

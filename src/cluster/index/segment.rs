@@ -1,11 +1,13 @@
 //! A piece of the key index: 32-bit hash → slots, in entries of 8 bytes.
 //!
-//! An open-addressing table in which entries stand in the order of their hashes: each at its home, which is in
-//! proportion to the hash, or after the entries before it. So a look-up ends at the first greater hash, a longer
-//! table is filled in one pass, and the table may be nearly full: 15 of 16 at most, 13 of 16 when it has grown.
+//! An open-addressing table in which entries stand in the order of their hashes: each at its home,
+//! which is in proportion to the hash, or after the entries before it. So a look-up ends at the
+//! first greater hash, a longer table is filled in one pass, and the table may be nearly full: 15
+//! of 16 at most, 13 of 16 when it has grown.
 //!
-//! A hash with many slots (a passage that half of a site shares) would push its neighbours far from their homes:
-//! one with more than [`SLOTS_MAX`] keeps them in an [overflow list](Overflow) of its own.
+//! A hash with many slots (a passage that half of a site shares) would
+//! push its neighbours far from their homes: one with more than
+//! [`SLOTS_MAX`] keeps them in an [overflow list](Overflow) of its own.
 
 use super::overflow::Overflow;
 use crate::hashed::HashedMap;
@@ -24,7 +26,8 @@ const FREE: Entry = Entry::MAX;
 /// The keys whose hashes begin with the same bits.
 #[derive(Debug, Default)]
 pub(super) struct Segment {
-    /// As many homes as [`Self::homes`] says, and behind them room for what does not fit before the end.
+    /// As many homes as [`Self::homes`] says, and behind
+    /// them room for what does not fit before the end.
     entries: Vec<Entry>,
     homes: usize,
     taken: usize,
@@ -33,8 +36,8 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// Enters `slot`, which is younger than all others, under `hash`, which is below `u32::MAX`. For its second key, and those
-    /// of others here, see [`Overflow::push`].
+    /// Enters `slot`, which is younger than all others, under `hash`, which is below
+    /// `u32::MAX`. For its second key, and those of others here, see [`Overflow::push`].
     pub(super) fn insert(
         &mut self,
         hash: u32,
@@ -128,13 +131,15 @@ impl Segment {
         if self.overflow.is_empty() { None } else { self.overflow.get_mut(&u64::from(hash)) }
     }
 
-    /// Whether `hash`, whose first entry is at `first`, has as many slots as the table holds of one hash.
+    /// Whether `hash`, whose first entry is at `first`, has
+    /// as many slots as the table holds of one hash.
     #[inline]
     fn is_full(&self, hash: u32, first: usize) -> bool {
         self.entries.get(first + SLOTS_MAX - 1).is_some_and(|last| hash_of(*last) == hash)
     }
 
-    /// Moves the entries of `hash`, which begin at `first`, into a list of their own, and adds `slot`.
+    /// Moves the entries of `hash`, which begin at `first`,
+    /// into a list of their own, and adds `slot`.
     fn move_out(&mut self, hash: u32, first: usize, slot: u32) {
         let mut slots: Vec<u32> = self.get(hash).collect();
         let length = slots.len();
@@ -243,8 +248,8 @@ mod tests {
     }
 
     proptest! {
-        /// Any order of insertions and removals, with few hashes (crowds) and with many (growth), at both ends of a
-        /// segment.
+        /// Any order of insertions and removals, with few hashes
+        /// (crowds) and with many (growth), at both ends of a segment.
         #[test]
         fn holds_what_a_map_holds(
             events in prop::collection::vec((any::<bool>(), 0..4_u32, 0..40_u32), 0..900),
@@ -274,8 +279,8 @@ mod tests {
         }
     }
 
-    /// What comes in at one end and leaves at the other, for ten times the size, does not make it grow; and when all
-    /// leave, it shrinks.
+    /// What comes in at one end and leaves at the other, for ten times
+    /// the size, does not make it grow; and when all leave, it shrinks.
     #[test]
     fn at_its_cap_it_keeps_its_size() {
         let mut segment = Segment::default();

@@ -1,11 +1,11 @@
 //! What did not fit into buckets: a list for each, all in one arena.
 //!
-//! How much room a list has follows from its length, so a bucket needs to know no more than where it begins and how long
-//! it is. Lists that outgrow their room move to the arena's end. What they leave behind is free until a quarter of the arena
-//! is: then all lists move to a new one.
+//! How much room a list has follows from its length, so a bucket needs to know no more than where
+//! it begins and how long it is. Lists that outgrow their room move to the arena's end. What they
+//! leave behind is free until a quarter of the arena is: then all lists move to a new one.
 //!
-//! Of a long list the arena notes where each one stands, so that eviction need not search it: the order in which
-//! fingerprints came is lost when the last one takes the place of one that leaves.
+//! Of a long list the arena notes where each one stands, so that eviction need not search it: the
+//! order in which fingerprints came is lost when the last one takes the place of one that leaves.
 
 use super::spread;
 use crate::hashed::HashedMap;
@@ -187,7 +187,8 @@ impl Spills {
         self.bits.get(spill.start as usize).copied().unwrap_or(0)
     }
 
-    /// Fetches some buckets more of a long list; the processor sees by itself that the rest follows.
+    /// Fetches some buckets more of a long list; the
+    /// processor sees by itself that the rest follows.
     #[inline(always)]
     pub(super) fn prefetch_more(&self, spill: Spill) -> u32 {
         let buckets = (spill.length as usize).div_ceil(LINE).min(TOUCHED_LINES);
@@ -306,8 +307,8 @@ mod tests {
         }
     }
 
-    /// Taking out one after the other of a long list looked at all that had come later: a table at its cap took time in
-    /// proportion to the square of what stands under one key.
+    /// Taking out one after the other of a long list looked at all that had come later: a
+    /// table at its cap took time in proportion to the square of what stands under one key.
     #[test]
     fn eviction_does_not_search_a_long_list() {
         let visited_at = |cap: u32| {
@@ -315,7 +316,8 @@ mod tests {
             // Two lists in turn, as two keys may share a piece.
             let list = |slot: u32| (slot % 2) as usize;
             (0..cap).for_each(|slot| spills.push(&mut lists[list(slot)], 0, slot));
-            // At its cap, then fewer and fewer, then more and more, and at last until nothing is left.
+            // At its cap, then fewer and fewer, then more
+            // and more, and at last until nothing is left.
             let (mut oldest, mut end) = (0, cap);
             for (remove, insert, rounds) in
                 [(1, 1, 5 * cap), (2, 1, cap / 2), (1, 2, cap / 4), (1, 0, 3 * cap / 4)]

@@ -1,8 +1,9 @@
-//! What only duplicates, expiry and saving read of a centroid: offset and time of founding, digest, what is left of the
-//! fingerprint, page id and url.
+//! What only duplicates, expiry and saving read of a centroid: offset and time
+//! of founding, digest, what is left of the fingerprint, page id and url.
 //!
-//! Blocks of [`BLOCK`] centroids, in order of founding. A full block is sealed: ids and urls, which resemble one another, are
-//! compressed together; the rest, which does not, stays as it is and is read without that.
+//! Blocks of [`BLOCK`] centroids, in order of founding. A full block is
+//! sealed: ids and urls, which resemble one another, are compressed together;
+//! the rest, which does not, stays as it is and is read without that.
 
 use std::collections::VecDeque;
 
@@ -117,8 +118,8 @@ impl Cold {
         Texts(&texts).nth(at).map(|(page_id, url)| (page_id.into(), url.into()))
     }
 
-    /// All centroids, block by block: the number of a block's first one, and the centroids, whose fingerprints are only what
-    /// is kept here.
+    /// All centroids, block by block: the number of a block's first one,
+    /// and the centroids, whose fingerprints are only what is kept here.
     pub(super) fn blocks(&self) -> impl Iterator<Item = (u64, Vec<Centroid>)> + '_ {
         let blocks = self.first / BLOCK as u64..self.end.div_ceil(BLOCK as u64);
         let mut decompressor = Codec::default().decompressor;

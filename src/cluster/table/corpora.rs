@@ -7,7 +7,8 @@ use std::collections::HashMap;
 pub(super) struct CorpusId(pub(super) u32);
 
 impl CorpusId {
-    /// What its keys and bits are XORed with, so that those of several corpora seldom meet; nothing for the first one.
+    /// What its keys and bits are XORed with, so that those of
+    /// several corpora seldom meet; nothing for the first one.
     #[inline]
     pub(super) fn salt(self) -> u64 {
         let mut salt = u64::from(self.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -1,7 +1,8 @@
-//! What every look-up reads of a centroid: its corpus, and the part of its fingerprint that is compared.
+//! What every look-up reads of a centroid: its corpus, and
+//! the part of its fingerprint that is compared.
 //!
-//! Blocks of [`BLOCK`] centroids, in order of founding; fingerprints of one length, as SimHashes have, stand one after
-//! the other without anything between them.
+//! Blocks of [`BLOCK`] centroids, in order of founding; fingerprints of one length,
+//! as SimHashes have, stand one after the other without anything between them.
 
 use std::collections::VecDeque;
 

@@ -1,14 +1,17 @@
-//! The centroid table of one log partition: all its centroids in order of founding, and the index that finds them.
+//! The centroid table of one log partition: all its centroids
+//! in order of founding, and the index that finds them.
 //!
 //! ```text
 //! fingerprint ─► index ─► slots ─► hot: compared part ─► near ─► cold: id, url, digest, bands
 //!                every look-up                            duplicates only
 //! ```
-//! A centroid's number counts all centroids from the first one on; its slot is that modulo 2^32. Centroids leave in the order
-//! in which they came, so everything is kept in queues of blocks, and a slot is found by subtraction.
+//! A centroid's number counts all centroids from the first one on; its slot is
+//! that modulo 2^32. Centroids leave in the order in which they came, so
+//! everything is kept in queues of blocks, and a slot is found by subtraction.
 //!
-//! Centroids of all corpora stand in one table; those of other corpora and fingerprint settings never match. Their keys and
-//! bits are mixed with a number of their own, so that they seldom meet in the index either.
+//! Centroids of all corpora stand in one table; those of other corpora and
+//! fingerprint settings never match. Their keys and bits are mixed with a
+//! number of their own, so that they seldom meet in the index either.
 
 mod cold;
 mod column;
@@ -137,7 +140,8 @@ impl Table {
         self.cold.get(number).map(|cold| (cold.log_offset, cold.log_time))
     }
 
-    /// The nearest few centroids of each query, but for those that were added since [`Self::settle`].
+    /// The nearest few centroids of each query, but for
+    /// those that were added since [`Self::settle`].
     pub(super) fn find(&mut self, queries: &[Option<Query<'_>>], detector: &dyn Detector) -> Nearest {
         let (mut batch, mut hits) = (std::mem::take(&mut self.batch), std::mem::take(&mut self.hits));
         let corpora = self.probes(queries, detector, &mut batch);
@@ -167,9 +171,9 @@ impl Table {
         nearest
     }
 
-    /// The nearest centroid that is near in full and has `first` or a greater number; of equally near ones the oldest. Those
-    /// that were added since [`Self::settle`] do not count. For the few queries of whose near centroids all that were kept
-    /// have gone.
+    /// The nearest centroid that is near in full and has `first` or a greater number; of
+    /// equally near ones the oldest. Those that were added since [`Self::settle`] do not
+    /// count. For the few queries of whose near centroids all that were kept have gone.
     pub(super) fn find_nearest(
         &mut self,
         query: Query<'_>,

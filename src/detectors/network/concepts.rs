@@ -1,7 +1,8 @@
 //! Terms → concepts (paper 000, section 3.2.1).
 //!
-//! Two terms are one concept when `2·|overlap| / (|synonyms of one| + |of the other|)` is above a bound. In order of first
-//! appearance, each term joins the first concept whose founder passes, or founds one.
+//! Two terms are one concept when `2·|overlap| / (|synonyms of one| + |of the other|)`
+//! is above a bound. In order of first appearance, each term joins the first concept
+//! whose founder passes, or founds one.
 
 use std::collections::HashMap;
 
@@ -27,7 +28,8 @@ impl Concepts {
     pub(super) fn of(terms: &Terms, lexicon: &ConceptLexicon, overlap_above: u32) -> Self {
         let mut concepts: Vec<Concept> = Vec::with_capacity(terms.distinct().len());
         let mut of_term: Vec<u32> = Vec::with_capacity(terms.distinct().len());
-        // The concepts whose founder has a synonym, and for one term how many synonyms it shares with each.
+        // The concepts whose founder has a synonym, and for
+        // one term how many synonyms it shares with each.
         let mut founders_with: HashMap<u64, Vec<u32>> = HashMap::new();
         let mut overlaps: HashMap<u32, u64> = HashMap::new();
         for (number, term) in (0..).zip(terms.distinct()) {
@@ -71,7 +73,8 @@ impl Concepts {
         self.concepts[concept as usize].frequency
     }
 
-    /// The least of the founder's synonyms, which texts with other words for the concept find as well.
+    /// The least of the founder's synonyms, which texts
+    /// with other words for the concept find as well.
     pub(super) fn name<'l>(&self, concept: u32, lexicon: &'l ConceptLexicon) -> Option<&'l str> {
         lexicon.name(self.concepts[concept as usize].entry?)
     }

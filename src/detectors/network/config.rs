@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ConceptNetworkConfig {
-    /// Files that say which words mean the same (see docs/detectors.md): database files of WordNet (`data.noun`, …,
-    /// `noun.exc`, …), and lists with the synonyms of each line parted by tabs. Relative paths start at the
-    /// configuration file's folder. Without a file each term is a concept of its own.
+    /// Files that say which words mean the same (see docs/detectors.md): database files of WordNet
+    /// (`data.noun`, …, `noun.exc`, …), and lists with the synonyms of each line parted by tabs.
+    /// Relative paths start at the configuration file's folder. Without a file each term is a
+    /// concept of its own.
     pub lexicon_files: Vec<PathBuf>,
     /// Overlap of two words' synonyms, 2·both ÷ (one + other), above which they are one concept.
     #[schemars(range(min = 0, max = 1))]
@@ -51,7 +52,8 @@ pub struct GraphConfig {
     /// Key concepts: the hubs whose removal lengthens paths most (the paper's p).
     #[schemars(range(min = 3, max = 64))]
     pub key_concepts: usize,
-    /// Positions of each key concept that the fingerprint holds; occurrences beyond them count as frequency alone.
+    /// Positions of each key concept that the fingerprint
+    /// holds; occurrences beyond them count as frequency alone.
     #[schemars(range(min = 2, max = 256))]
     pub positions_max: usize,
 }
@@ -63,8 +65,8 @@ pub struct NetworkNearConfig {
     /// Cosine of the key concepts' frequencies above which texts are near.
     #[schemars(range(min = 0, max = 0.9999))]
     pub similarity_above: f64,
-    /// Spread of the differences between positions, as a share of the longer text, below which texts are near. Text
-    /// that moved or came in between raises it. 1 leaves it out.
+    /// Spread of the differences between positions, as a share of the longer text, below
+    /// which texts are near. Text that moved or came in between raises it. 1 leaves it out.
     #[schemars(range(min = 0.0001, max = 1))]
     pub spread_below: f64,
 }

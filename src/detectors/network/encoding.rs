@@ -1,4 +1,5 @@
-//! Bytes of a fingerprint, laid out as [the module](super) says → key concepts with frequencies and positions.
+//! Bytes of a fingerprint, laid out as [the module](super)
+//! says → key concepts with frequencies and positions.
 
 use crate::fingerprint::term_vector::TermVector;
 use crate::varint::take_varint;
@@ -48,8 +49,8 @@ pub(super) fn read(fingerprint: &[u8]) -> KeyConcepts<'_> {
     decode(fingerprint).expect("a checked fingerprint")
 }
 
-/// The frequencies of a checked fingerprint alone: most candidates of a look-up fail by these, so that their positions, which
-/// are most of the bytes, need not be read.
+/// The frequencies of a checked fingerprint alone: most candidates of a look-up fail
+/// by these, so that their positions, which are most of the bytes, need not be read.
 pub(super) fn frequencies(fingerprint: &[u8]) -> TermVector<'_> {
     let mut rest = fingerprint;
     let mut take = || -> Option<TermVector<'_>> {

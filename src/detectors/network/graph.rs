@@ -1,9 +1,11 @@
-//! A graph of at most 256 nodes as bit sets, and which of its nodes hold it together (paper 000, sections 2.1, 3.2.2 and 3.3).
+//! A graph of at most 256 nodes as bit sets, and which of its nodes
+//! hold it together (paper 000, sections 2.1, 3.2.2 and 3.3).
 //!
-//! Path lengths of all pairs are summed level by level for all sources at once: the set of sources that reach a
-//! node within k + 1 steps is the union of what reaches its neighbours within k. A level costs a union of 256 bits
-//! an edge, and a small world has few levels, so that all pairs of 256 nodes take some 20 µs; 31 such sums a page
-//! stay far below a millisecond. The paper's program took 1.7 s to 256 s a page.
+//! Path lengths of all pairs are summed level by level for all sources at once: the set of sources
+//! that reach a node within k + 1 steps is the union of what reaches its neighbours within k. A
+//! level costs a union of 256 bits an edge, and a small world has few levels, so that all pairs of
+//! 256 nodes take some 20 µs; 31 such sums a page stay far below a millisecond. The paper's program
+//! took 1.7 s to 256 s a page.
 
 /// Nodes of a graph at most.
 pub(super) const NODES_MAX: usize = 256;
@@ -123,8 +125,8 @@ impl Paths {
         Self { members, neighbours, reach: none.clone(), next: none }
     }
 
-    /// The sum of the shortest paths over all ordered pairs of members, without `removed`; a pair that is not connected
-    /// counts as many steps as there are members, `removed` included.
+    /// The sum of the shortest paths over all ordered pairs of members, without `removed`; a
+    /// pair that is not connected counts as many steps as there are members, `removed` included.
     pub(super) fn sum_without(&mut self, removed: Option<usize>) -> u64 {
         let alive = removed.map_or(self.members, |removed| self.members.without(removed));
         // A node that is not alive reaches nothing, so that its neighbours gain nothing from it.

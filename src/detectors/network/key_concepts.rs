@@ -11,7 +11,8 @@ use crate::segment::sentences::sentences;
 /// The key concepts of a text, the one whose removal lengthens paths most first.
 pub(super) fn select(terms: &Terms, concepts: &Concepts, config: &GraphConfig) -> Vec<u32> {
     let network = ConceptGraph::of(terms, concepts, config);
-    // CB = d without the node − d: the sum of paths alone decides, since d and the number of pairs are the same for all.
+    // CB = d without the node − d: the sum of paths alone decides,
+    // since d and the number of pairs are the same for all.
     let mut paths = Paths::new(&network.graph, network.component);
     let mut contributions: Vec<(u64, usize)> = network
         .hubs(concepts, config.hubs)

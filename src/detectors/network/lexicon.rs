@@ -1,11 +1,13 @@
 //! Words that mean the same, from files of two kinds, told by name:
 //!
-//! * WordNet's database files: `data.noun`, `data.verb`, `data.adj`, `data.adv` (each line a synset; all senses of a
-//!   word are united, as the paper has it; collocations are passed over, since terms are single words), and
-//!   `noun.exc`, … (irregular forms);
-//! * any other name: synonym lists, the words of each line parted by tabs; lines that begin with `#` are passed over.
+//! * WordNet's database files: `data.noun`, `data.verb`, `data.adj`, `data.adv` (each
+//!   line a synset; all senses of a word are united, as the paper has it; collocations
+//!   are passed over, since terms are single words), and `noun.exc`, … (irregular forms);
+//! * any other name: synonym lists, the words of each line
+//!   parted by tabs; lines that begin with `#` are passed over.
 //!
-//! An English word that the lexicon lacks is looked up by WordNet's rules of detachment (*clusters* → *cluster*).
+//! An English word that the lexicon lacks is looked up by
+//! WordNet's rules of detachment (*clusters* → *cluster*).
 //!
 //! Memory: 8 bytes a synonym of each word; WordNet 3.0 takes some 10 MB.
 

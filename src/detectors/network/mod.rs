@@ -1,21 +1,24 @@
-//! `concept-network` (DWDCS, paper 000) and its baseline `word-network` (DWSWN): texts whose key concepts are the same
-//! and stand in the same places.
+//! `concept-network` (DWDCS, paper 000) and its baseline `word-network`
+//! (DWSWN): texts whose key concepts are the same and stand in the same places.
 //!
 //! ```text
 //! terms → concepts (lexicon) → network of neighbours → largest component → hubs → key concepts with positions
 //! ```
-//! * Concepts (section 3.2.1): in order of first appearance, a term joins the first concept whose founder's synonyms
-//!   overlap its own enough. Merging is not transitive. `word-network`: each term is a concept.
-//! * Network (3.2.2): concepts as nodes, those at most two terms apart within a sentence joined; the largest connected
-//!   component is kept.
-//! * Key concepts (3.3): of the `hubs` nodes of the highest degree, the `key_concepts` whose removal lengthens the mean
-//!   shortest path most. Ties go by frequency, then first occurrence.
-//! * Near (3.5): the cosine of their frequencies is above a bound (the paper's vector entries are undefined; ours), and
-//!   the [spread](positions) of the differences between their positions is below another.
+//! * Concepts (section 3.2.1): in order of first appearance, a term joins
+//!   the first concept whose founder's synonyms overlap its own enough.
+//!   Merging is not transitive. `word-network`: each term is a concept.
+//! * Network (3.2.2): concepts as nodes, those at most two terms apart
+//!   within a sentence joined; the largest connected component is kept.
+//! * Key concepts (3.3): of the `hubs` nodes of the highest degree, the `key_concepts` whose
+//!   removal lengthens the mean shortest path most. Ties go by frequency, then first occurrence.
+//! * Near (3.5): the cosine of their frequencies is above a bound (the
+//!   paper's vector entries are undefined; ours), and the [spread](positions)
+//!   of the differences between their positions is below another.
 //!
-//! A concept's name is the least of its founder's synonyms, so that two texts that use different words for one
-//! concept meet. Encoding: number of terms (varint), then per key concept by rank: length of its name (1 byte), name,
-//! frequency (varint), number of positions (1 byte), the first position and the steps to the others (varints).
+//! A concept's name is the least of its founder's synonyms, so that two texts that use different
+//! words for one concept meet. Encoding: number of terms (varint), then per key concept by rank:
+//! length of its name (1 byte), name, frequency (varint), number of positions (1 byte), the first
+//! position and the steps to the others (varints).
 //!
 //! Keys: as for [`tf_idf`](super::tf_idf), exact. Cost: see [`graph`].
 
@@ -45,7 +48,8 @@ use crate::fingerprint::{Comparison, Detector, basis_points, to_display};
 use crate::segment::Terms;
 use crate::varint::push_varint;
 
-/// Part of the fingerprint hash: raised whenever the same terms may give another fingerprint than before.
+/// Part of the fingerprint hash: raised whenever the same
+/// terms may give another fingerprint than before.
 const VERSION: u32 = 1;
 /// Key concepts from which on a text can be told from others.
 const KEY_CONCEPTS_MIN: usize = 3;
@@ -154,8 +158,8 @@ impl Detector for Network {
         push_varint(u32::try_from(terms.terms().len()).unwrap_or(u32::MAX), &mut bytes);
         let mut names: Vec<&str> = Vec::with_capacity(key_concepts.len());
         for (concept, positions) in key_concepts.iter().zip(positions) {
-            // Two concepts may have one least synonym, since merging is not transitive: then the later one goes by
-            // its founder, or by nothing.
+            // Two concepts may have one least synonym, since merging is not
+            // transitive: then the later one goes by its founder, or by nothing.
             let candidates =
                 [concepts.name(*concept, &self.lexicon), Some(concepts.founder(*concept, terms))];
             let mut cut = candidates

@@ -1,10 +1,11 @@
 //! How differently the key concepts of two texts stand (paper 000, section 3.4, formulas 10 to 13).
 //!
-//! The j-th occurrence in one text is paired with the j-th in the other; δ is the difference of their positions. Text
-//! that was put in or taken out in one place shifts all later δ alike, and text that moved scatters them. The spread of a
-//! concept is the standard deviation of its δ round their **signed** mean: as printed, with the mean of |δ|, it would
-//! change when the pages are swapped. That of the texts is the mean over the concepts of at least two pairs; where
-//! there is none, that of all δ together. It is given as a share of the longer text.
+//! The j-th occurrence in one text is paired with the j-th in the other; δ is the difference of
+//! their positions. Text that was put in or taken out in one place shifts all later δ alike, and
+//! text that moved scatters them. The spread of a concept is the standard deviation of its δ round
+//! their **signed** mean: as printed, with the mean of |δ|, it would change when the pages are
+//! swapped. That of the texts is the mean over the concepts of at least two pairs; where there is
+//! none, that of all δ together. It is given as a share of the longer text.
 
 /// The spread in ten-thousandths of `terms_total`; none without a pair. Integers, rounded down.
 pub(super) fn spread<'p>(

@@ -2,7 +2,8 @@
 
 use super::matching::ParagraphFingerprint;
 
-/// Adds the bands of these paragraphs to `keys`, those of the hash's first `count` times 32 bits, in order.
+/// Adds the bands of these paragraphs to `keys`, those of
+/// the hash's first `count` times 32 bits, in order.
 pub(super) fn keys(fingerprints: &[ParagraphFingerprint], count: u32, keys: &mut Vec<u64>) {
     distinct_keys(fingerprints, keys, |hash, keys| {
         keys.extend((0..count).map(|band| u64::from(band) << 32 | u64::from(value(hash, band))));

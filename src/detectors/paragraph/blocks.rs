@@ -1,14 +1,16 @@
-//! Hashes within a distance, by keys: cut into blocks, two hashes at most *d* apart agree within r_i bits in at
-//! least one block *i*, where Σ(r_i + 1) = d + 1; else they would differ in Σ(r_i + 1) bits at least.
+//! Hashes within a distance, by keys: cut into blocks, two hashes at most
+//! *d* apart agree within r_i bits in at least one block *i*, where Σ(r_i
+//! + 1) = d + 1; else they would differ in Σ(r_i + 1) bits at least.
 //!
-//! 64 bits: four blocks of 16. 128 bits: four of 32 for d ≤ 3, where all radii are 0; else eight of 16.
+//! 64 bits: four blocks of 16. 128 bits: four of 32 for d ≤
+//! 3, where all radii are 0; else eight of 16.
 
 /// How hashes are cut.
 #[derive(Debug)]
 pub(super) struct Blocks {
     block_bits: u32,
-    /// For each block, what is XORed to a value to get all values within its radius; empty for one that need not
-    /// be probed.
+    /// For each block, what is XORed to a value to get all values
+    /// within its radius; empty for one that need not be probed.
     flips: Vec<Vec<u16>>,
 }
 

@@ -1,10 +1,12 @@
-//! Common paragraphs, such as licences, footers and disclaimers, which say nothing of the page they stand on.
+//! Common paragraphs, such as licences, footers and
+//! disclaimers, which say nothing of the page they stand on.
 //!
-//! A versioned list, and never the size of a bucket in the index, decides what is common: so a verdict stays
-//! a function of the log. The file: a line `# leitong boilerplate 1`, then one paragraph a line; further lines that
-//! begin with `#` are passed over. `leitong boilerplate` makes one of pages; `boilerplate.txt` ships, a few that many
-//! sites have, and a file of the user's stands in its place. Paragraphs are compared by their
-//! letters and ideographs alone, lower case: `阅读 (1,234)` is `阅读（99）`.
+//! A versioned list, and never the size of a bucket in the index, decides what is common: so a
+//! verdict stays a function of the log. The file: a line `# leitong boilerplate 1`, then one
+//! paragraph a line; further lines that begin with `#` are passed over. `leitong boilerplate` makes
+//! one of pages; `boilerplate.txt` ships, a few that many sites have, and a file of the user's
+//! stands in its place. Paragraphs are compared by their letters and ideographs alone, lower case:
+//! `阅读 (1,234)` is `阅读（99）`.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -59,8 +61,9 @@ impl Boilerplate {
     }
 }
 
-/// The hash of a paragraph's letters, or none if it has no letter. A paragraph of the list and one of a page are
-/// normalised alike but for the script, so lists should be written in simplified script.
+/// The hash of a paragraph's letters, or none if it has no letter. A
+/// paragraph of the list and one of a page are normalised alike but
+/// for the script, so lists should be written in simplified script.
 #[must_use]
 pub fn letters_hash(paragraph: &str) -> Option<u64> {
     hash(letters(paragraph))

@@ -1,9 +1,11 @@
 //! An upper bound of what two pages share, for candidates of which nearly none is near.
 //!
-//! A paragraph that stands on very many pages makes each a candidate of each, and no short second key tells them apart
-//! exactly: matching paragraphs agree in one of four blocks of 16 bits within its radius, but so does by chance some pair of
-//! two pages of twenty paragraphs (400 pairs, 188 of 65,536 values each). So all are compared; but first by this bound, straight
-//! from their bytes: the weight of all paragraphs that match *any* of the other page, one-to-one or not. What is near passes it.
+//! A paragraph that stands on very many pages makes each a candidate of each, and no short second
+//! key tells them apart exactly: matching paragraphs agree in one of four blocks of 16 bits within
+//! its radius, but so does by chance some pair of two pages of twenty paragraphs (400 pairs, 188 of
+//! 65,536 values each). So all are compared; but first by this bound, straight from their bytes:
+//! the weight of all paragraphs that match *any* of the other page, one-to-one or not. What is near
+//! passes it.
 //!
 //! Cost: n·m comparisons of 64 bits, several at once, and nothing allocated for a candidate.
 
@@ -33,8 +35,8 @@ impl<'a> Bound<'a> {
         Self { fingerprints, hashes, total, max_distance, share_min: share_min.into(), hash_bytes }
     }
 
-    /// Whether the page of this fingerprint may share enough of both. Loops in place of closures, which would not be compiled
-    /// for the machine's own instructions.
+    /// Whether the page of this fingerprint may share enough of both. Loops in place
+    /// of closures, which would not be compiled for the machine's own instructions.
     #[inline(always)]
     fn may_be_near(&self, fingerprint: &[u8]) -> bool {
         let (mut matched, mut total) = (0, 0);
@@ -82,7 +84,8 @@ fn weight_of(entry: &[u8]) -> u64 {
     u64::from(u16::from_be_bytes(*entry.last_chunk::<WEIGHT_BYTES>().unwrap_or(&[0; WEIGHT_BYTES])))
 }
 
-/// The numbers of the fingerprints that may be near, with the machine's own instructions for counting bits.
+/// The numbers of the fingerprints that may be near, with
+/// the machine's own instructions for counting bits.
 pub(super) struct MayBeNear<'a> {
     pub(super) bound: Bound<'a>,
     pub(super) fingerprints: &'a [&'a [u8]],

@@ -11,18 +11,20 @@ use crate::fingerprint::term_weight::TermWeight;
 pub struct ParagraphConfig {
     /// Bits of a paragraph's SimHash: `64` or `128`.
     pub bits: Bits,
-    /// Which terms of a paragraph are hashed: those of its `representative` sentences (the better half; the
-    /// paper's), or the `whole` paragraph, each term weighted by the score of its sentence.
+    /// Which terms of a paragraph are hashed: those of its
+    /// `representative` sentences (the better half; the paper's), or the
+    /// `whole` paragraph, each term weighted by the score of its sentence.
     pub terms: HashedTerms,
     /// What a term counts that occurs tf times in its paragraph: `ln-tf` (1 + ln tf) or `tf`.
     pub weight: TermWeight,
     /// Multiplies a term's weight by its IDF (the paper's).
     pub idf: bool,
-    /// Characters from which on a sentence is scored; a paragraph without such a sentence has no fingerprint.
+    /// Characters from which on a sentence is scored; a
+    /// paragraph without such a sentence has no fingerprint.
     #[schemars(range(min = 1, max = 1_000))]
     pub sentence_chars_min: usize,
-    /// Share of a sentence's score that comes from its length, compared with the longest of the paragraph. The
-    /// three shares must add up to 1.
+    /// Share of a sentence's score that comes from its length, compared with
+    /// the longest of the paragraph. The three shares must add up to 1.
     #[schemars(range(min = 0, max = 1))]
     pub score_length: f64,
     /// Share that comes from its position: 1 for the first and the last sentence, else a half.
@@ -40,11 +42,12 @@ pub struct ParagraphConfig {
     /// Weight of an item of a list, in percent of its characters, for each list round it.
     #[schemars(range(min = 1, max = 100))]
     pub list_level_percent: u32,
-    /// Paragraphs of a fingerprint; of more, the heaviest are kept. 10 bytes each with 64 bits, 18 with 128.
+    /// Paragraphs of a fingerprint; of more, the heaviest
+    /// are kept. 10 bytes each with 64 bits, 18 with 128.
     #[schemars(range(min = 1, max = 4_096))]
     pub paragraphs_max: usize,
-    /// Common paragraphs that count for nothing, one a line (see docs/detectors.md), in place of the few that ship. A
-    /// relative path starts at the configuration file's folder.
+    /// Common paragraphs that count for nothing, one a line (see docs/detectors.md), in place
+    /// of the few that ship. A relative path starts at the configuration file's folder.
     pub boilerplate_file: Option<std::path::PathBuf>,
     /// When two fingerprints are near.
     pub near: ParagraphNearConfig,
@@ -54,8 +57,8 @@ pub struct ParagraphConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ParagraphNearConfig {
-    /// `one-to-one`: enough of both pages stands in paragraphs that match. `strict` (the paper's): as many
-    /// paragraphs in both, and the i-th matches the i-th.
+    /// `one-to-one`: enough of both pages stands in paragraphs that match. `strict`
+    /// (the paper's): as many paragraphs in both, and the i-th matches the i-th.
     pub matching: Matching,
     /// Bits in which matching paragraphs may differ.
     #[schemars(range(min = 0, max = 32))]
@@ -63,9 +66,9 @@ pub struct ParagraphNearConfig {
     /// Share of the weight of both pages that must stand in matching paragraphs (`one-to-one`).
     #[schemars(range(min = 0.0001, max = 1))]
     pub share_min: f64,
-    /// How candidates are found: `bands` (a paragraph of each page agrees with one of the other in 32 bits in a
-    /// row; fast in a table of any size) or `blocks` (every page that has a matching paragraph; slow in a large
-    /// table unless `max_distance` is 3 at most with 128 bits).
+    /// How candidates are found: `bands` (a paragraph of each page agrees with one of the other in
+    /// 32 bits in a row; fast in a table of any size) or `blocks` (every page that has a matching
+    /// paragraph; slow in a large table unless `max_distance` is 3 at most with 128 bits).
     pub candidates: Candidates,
 }
 

@@ -1,10 +1,11 @@
 //! One paragraph → its SimHash (paper 001, sections 4.3 and 4.4).
 //!
 //! Sentences of at least `sentence_chars_min` characters score
-//! `score_length·length + score_position·position + score_relevance·relevance`, each part from 0 to 1: length compared with
-//! the longest sentence, position 1 for the first and last and a half for the others, relevance the share of the
-//! paragraph's term weight that the sentence carries. Nothing outside the paragraph enters its hash, or excerpts
-//! and changed headlines would change it.
+//! `score_length·length + score_position·position + score_relevance·relevance`, each part from 0 to
+//! 1: length compared with the longest sentence, position 1 for the first and last and a half for
+//! the others, relevance the share of the paragraph's term weight that the sentence carries.
+//! Nothing outside the paragraph enters its hash, or excerpts and changed headlines would change
+//! it.
 //!
 //! Integers in ten-thousandths. Linear in the terms.
 
@@ -23,7 +24,8 @@ pub(super) struct Hasher<'a> {
     idf: &'a IdfTable,
     hash: TextHash,
     terms: &'a Terms,
-    /// Of each distinct term of the page: its frequency in the paragraph, and the sum of its sentences' scores.
+    /// Of each distinct term of the page: its frequency in
+    /// the paragraph, and the sum of its sentences' scores.
     counts: Vec<(u32, u32)>,
     /// The distinct terms of the paragraph.
     seen: Vec<u32>,
@@ -49,8 +51,8 @@ impl<'a> Hasher<'a> {
         Self { config, idf, hash, terms, counts, seen: Vec::new(), sentences: Vec::new() }
     }
 
-    /// The hash of a paragraph, 64 bits in the upper half where that is the width; none where it has no sentence
-    /// that is long enough, or no term in such sentences.
+    /// The hash of a paragraph, 64 bits in the upper half where that is the width; none
+    /// where it has no sentence that is long enough, or no term in such sentences.
     pub(super) fn hash(&mut self, paragraph: &ParagraphTerms) -> Option<u128> {
         self.read_sentences(paragraph);
         if !self.sentences.iter().any(|sentence| sentence.chars >= self.config.sentence_chars_min as u64) {
@@ -117,7 +119,8 @@ impl<'a> Hasher<'a> {
         self.sentences.iter_mut().zip(scores).for_each(|(sentence, score)| sentence.score = score.max(1));
     }
 
-    /// Leaves the best half, rounded up, of the sentences that are long enough; the earlier of equal ones.
+    /// Leaves the best half, rounded up, of the sentences
+    /// that are long enough; the earlier of equal ones.
     fn keep_representative(&mut self) {
         let min = self.config.sentence_chars_min as u64;
         self.sentences.retain(|sentence| sentence.chars >= min);
@@ -151,8 +154,8 @@ impl<'a> Hasher<'a> {
     }
 }
 
-/// 64 further bits of a term's hash: a bijection in which each bit of the input changes half of the output
-/// (SplitMix64), so that the two halves vote independently.
+/// 64 further bits of a term's hash: a bijection in which each bit of the input
+/// changes half of the output (SplitMix64), so that the two halves vote independently.
 #[inline]
 fn second_half(hash: u64) -> u64 {
     let mut z = hash.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -1,10 +1,11 @@
 //! Which paragraphs of a page are entered as keys: its *main* ones.
 //!
-//! Near pages share paragraphs that hold `share_min` of each, so whatever paragraphs leave less than that over, one of
-//! the shared is among them. Heavy ones come first, so that few keys do. What closes a page, and what opens it, comes last: a
-//! footer that stands on every page of a site would make each a candidate of each, and the look-up slow in
-//! proportion to the table. Of `neardup_zh_xitu`, whose pages end with the same two paragraphs, pairs of unrelated pages
-//! that share a key: 343,821 with the heaviest paragraphs alone, 1,238 with the ends last (of 722,000).
+//! Near pages share paragraphs that hold `share_min` of each, so whatever paragraphs leave less
+//! than that over, one of the shared is among them. Heavy ones come first, so that few keys do.
+//! What closes a page, and what opens it, comes last: a footer that stands on every page of a site
+//! would make each a candidate of each, and the look-up slow in proportion to the table. Of
+//! `neardup_zh_xitu`, whose pages end with the same two paragraphs, pairs of unrelated pages that
+//! share a key: 343,821 with the heaviest paragraphs alone, 1,238 with the ends last (of 722,000).
 
 use std::cmp::Reverse;
 
@@ -14,10 +15,12 @@ use super::matching::ParagraphFingerprint;
 const OPENING: usize = 1;
 /// Paragraphs at the end that come last.
 const CLOSING: usize = 3;
-/// Of either at most one in so many of the page's paragraphs: the few paragraphs of a short page are its text.
+/// Of either at most one in so many of the page's paragraphs:
+/// the few paragraphs of a short page are its text.
 const ONE_IN: usize = 8;
-/// Share of `share_min` that main paragraphs leave over at most, in percent. Less than 100, as two versions of a page
-/// agree in all bits of a band of few paragraphs only: recall on `neardup_zh_lctt` 0.986 with 100, 0.991 with 75.
+/// Share of `share_min` that main paragraphs leave over at most, in percent.
+/// Less than 100, as two versions of a page agree in all bits of a band of few
+/// paragraphs only: recall on `neardup_zh_lctt` 0.986 with 100, 0.991 with 75.
 const LEFT_PERCENT: u64 = 75;
 
 /// The main ones of a page's paragraphs; `share_min` in ten-thousandths.

@@ -1,8 +1,9 @@
-//! Two lists of paragraphs → which of them match, and what share of each page that is (paper 001, section 4.5).
+//! Two lists of paragraphs → which of them match, and what
+//! share of each page that is (paper 001, section 4.5).
 //!
-//! `one-to-one`, ours: all pairs within the distance, taken in order of (distance, position), each paragraph once.
-//! `strict`, the paper's: as many paragraphs in both, the i-th with the i-th. The paper's weighted cosine is announced
-//! and never defined.
+//! `one-to-one`, ours: all pairs within the distance, taken in order of (distance,
+//! position), each paragraph once. `strict`, the paper's: as many paragraphs in both,
+//! the i-th with the i-th. The paper's weighted cosine is announced and never defined.
 //!
 //! Cost: n·m comparisons of hashes, about 1 ns each.
 
@@ -25,8 +26,9 @@ pub(super) struct Match {
     pub(super) b: usize,
 }
 
-/// All one-to-one matches of at most `max_distance`, the nearest first. Symmetric: the order depends on the sum
-/// and the difference of positions, and only a pair and its mirror image, which don't compete, are equal in both.
+/// All one-to-one matches of at most `max_distance`, the nearest first.
+/// Symmetric: the order depends on the sum and the difference of positions, and
+/// only a pair and its mirror image, which don't compete, are equal in both.
 pub(super) fn one_to_one(
     a: &[ParagraphFingerprint],
     b: &[ParagraphFingerprint],

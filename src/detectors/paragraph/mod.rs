@@ -1,17 +1,22 @@
 //! `paragraph`: pages that share paragraphs (paper 001).
 //!
-//! Fingerprint: of each paragraph with a sentence of some length, a SimHash ([`hash`]) and its weight: characters times
-//! structure (opening paragraph, under a heading, level of lists). Two pages are near if paragraphs that [match](matching)
-//! hold enough of the weight of **both**; if they do so of one page alone, it is an excerpt of the other or holds
-//! one, which is evidence and no duplicate. Common paragraphs are left out by a [list](boilerplate).
+//! Fingerprint: of each paragraph with a sentence of some length, a SimHash ([`hash`]) and its
+//! weight: characters times structure (opening paragraph, under a heading, level of lists). Two
+//! pages are near if paragraphs that [match](matching) hold enough of the weight of **both**; if
+//! they do so of one page alone, it is an excerpt of the other or holds one, which is evidence and
+//! no duplicate. Common paragraphs are left out by a [list](boilerplate).
 //!
-//! Encoding: per paragraph its SimHash (8 or 16 bytes, big-endian) and its weight (2, big-endian, at most 65,535).
+//! Encoding: per paragraph its SimHash (8 or 16 bytes,
+//! big-endian) and its weight (2, big-endian, at most 65,535).
 //!
-//! Keys. Near pages share paragraphs that hold `share_min` of each, so one of those is among any that leave less than
-//! `share_min` over: only these, the [main](mod@main_paragraphs) ones, are entered.
-//! * `bands`: each 32 bits in a row of each main paragraph. Near pages share one, which is part of what near means then.
-//! * `blocks`: matching hashes lie in one block at least within its radius ([`Blocks`]); main paragraphs are
-//!   entered under their blocks, and looked for are all paragraphs, within the radii. Finds every near page.
+//! Keys. Near pages share paragraphs that hold `share_min` of each, so
+//! one of those is among any that leave less than `share_min` over:
+//! only these, the [main](mod@main_paragraphs) ones, are entered.
+//! * `bands`: each 32 bits in a row of each main paragraph. Near
+//!   pages share one, which is part of what near means then.
+//! * `blocks`: matching hashes lie in one block at least within its radius
+//!   ([`Blocks`]); main paragraphs are entered under their blocks, and
+//!   looked for are all paragraphs, within the radii. Finds every near page.
 
 mod bands;
 mod blocks;
@@ -41,9 +46,11 @@ use crate::fingerprint::{
 };
 use crate::segment::{ParagraphTerms, Terms};
 
-/// Part of the fingerprint hash: raised whenever the same terms may give another fingerprint than before.
+/// Part of the fingerprint hash: raised whenever the same
+/// terms may give another fingerprint than before.
 const VERSION: u32 = 1;
-/// Part of the cluster hash: raised whenever the same fingerprints and settings may be near where they were not.
+/// Part of the cluster hash: raised whenever the same
+/// fingerprints and settings may be near where they were not.
 const NEAR_VERSION: u32 = 2;
 
 const WEIGHT_BYTES: usize = 2;
@@ -286,7 +293,8 @@ impl Detector for Paragraph {
                 evidence.insert("excerpt".into(), excerpt.into());
             }
         }
-        // The heaviest first: [number in the page, number in the canonical page, bits that differ], from 1.
+        // The heaviest first:
+        // [number in the page, number in the canonical page, bits that differ], from 1.
         matches.sort_by_key(|pair| (std::cmp::Reverse(a[pair.a].weight), pair.a));
         let shown =
             matches.iter().take(MATCHES_SHOWN).map(|pair| json!([pair.a + 1, pair.b + 1, pair.distance]));

@@ -25,22 +25,26 @@ pub struct NearConfig {
     /// Bits of 64 in which near SimHashes may differ.
     #[schemars(range(min = 0, max = 20))]
     pub max_distance: u32,
-    /// How candidates are found: `bands` (the sketches share one of 16 bands, or the SimHashes are the same; fast in a table of any size) or
-    /// `blocks` (every SimHash within the distance; the paper's meaning, slow for distances above 3 in a large
-    /// table).
+    /// How candidates are found: `bands` (the sketches share one of 16 bands, or the
+    /// SimHashes are the same; fast in a table of any size) or `blocks` (every SimHash within
+    /// the distance; the paper's meaning, slow for distances above 3 in a large table).
     pub candidates: Candidates,
-    /// What confirms a candidate: `sketch` (a second, independent fingerprint) or `none` (the paper's method).
+    /// What confirms a candidate: `sketch` (a second,
+    /// independent fingerprint) or `none` (the paper's method).
     pub confirm: Confirm,
-    /// Values of 64 in which the sketches must agree at distance 0. Unrelated texts agree in 4 to 8.
+    /// Values of 64 in which the sketches must agree at
+    /// distance 0. Unrelated texts agree in 4 to 8.
     #[schemars(range(min = 0, max = 64))]
     pub sketch_matches_near: u32,
     /// The same at `max_distance`; in between, the demand rises evenly.
     #[schemars(range(min = 0, max = 64))]
     pub sketch_matches_far: u32,
-    /// The same for the shortest texts; up to `short_text_size` the demand falls evenly to `sketch_matches_near`.
+    /// The same for the shortest texts; up to `short_text_size`
+    /// the demand falls evenly to `sketch_matches_near`.
     #[schemars(range(min = 0, max = 64))]
     pub sketch_matches_short: u32,
-    /// Size from which on a text is not short: characters of Chinese, or half that many words of English.
+    /// Size from which on a text is not short: characters
+    /// of Chinese, or half that many words of English.
     #[schemars(range(min = 0, max = 65_535))]
     pub short_text_size: u32,
     /// Whether addresses count: series of one template stand on one site under different names, so
@@ -54,15 +58,17 @@ pub struct NearConfig {
     /// `short_text_size` for pages of different sites.
     #[schemars(range(min = 0, max = 65_535))]
     pub short_text_size_apart: u32,
-    /// Share of the shorter text's passages, as far as the sketches tell, that is enough in the longer text whatever
-    /// `sketch_matches_short` asks for: so a short text is found again with its end cut off, or a line added.
+    /// Share of the shorter text's passages, as far as the sketches tell, that
+    /// is enough in the longer text whatever `sketch_matches_short` asks for:
+    /// so a short text is found again with its end cut off, or a line added.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub contained_min: f64,
-    /// Length of the shorter text as a share of the longer one's from which on they may be near: below, one is an excerpt.
+    /// Length of the shorter text as a share of the longer one's
+    /// from which on they may be near: below, one is an excerpt.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub length_ratio_min: f64,
-    /// Size below which texts with other numbers in the same places are not near (one may differ for three that are the same);
-    /// 0: numbers decide nothing.
+    /// Size below which texts with other numbers in the same places are not near
+    /// (one may differ for three that are the same); 0: numbers decide nothing.
     #[schemars(range(min = 0, max = 65_535))]
     pub number_text_size: u32,
     /// Which near pages are duplicates, by how their texts relate: `all`; `contained`, those whose

@@ -54,12 +54,15 @@ pub use config::{Candidates, Confirm, Duplicates, NearConfig, SimHashConfig};
 use encoding::{BAND_BYTES, FINGERPRINT_BYTES, Parts, SketchView};
 pub use encoding::{encode, simhash_of};
 
-/// Part of the fingerprint hash: raised whenever the same terms may give another fingerprint than before.
+/// Part of the fingerprint hash: raised whenever the same
+/// terms may give another fingerprint than before.
 const VERSION: u32 = 3;
-/// Part of the cluster hash: raised whenever the same fingerprints and settings may be near where they were not.
+/// Part of the cluster hash: raised whenever the same
+/// fingerprints and settings may be near where they were not.
 const NEAR_VERSION: u32 = 5;
 
-/// Frequencies whose terms are counted together; of a page's distinct terms, 99 % have one of these.
+/// Frequencies whose terms are counted together; of a
+/// page's distinct terms, 99 % have one of these.
 const SMALL_FREQUENCIES: usize = 12;
 /// The greatest `max_distance`.
 const DISTANCE_MAX: u32 = 20;
@@ -111,7 +114,8 @@ impl SimHash {
             return None;
         }
         let mut sums = [0_i64; 64];
-        // Most terms occur a few times only: those of one frequency have one weight, and vote together.
+        // Most terms occur a few times only: those of one
+        // frequency have one weight, and vote together.
         let mut votes: [BitVotes; SMALL_FREQUENCIES] = Default::default();
         for distinct in terms.distinct() {
             let term = terms.first(*distinct);
@@ -241,8 +245,8 @@ impl Detector for SimHash {
         f64::from((64 - distance) * 10_000 / 64) / 10_000.0
     }
 
-    /// The sketch estimates the Jaccard similarity *J* of the passages; with the sizes *s* and *t* of two texts,
-    /// *J/(1 + J)·(s + t)* passages stand in both.
+    /// The sketch estimates the Jaccard similarity *J* of the passages; with the
+    /// sizes *s* and *t* of two texts, *J/(1 + J)·(s + t)* passages stand in both.
     fn shares(&self, a: &[u8], b: &[u8]) -> Option<Shares> {
         match self.config.near.confirm {
             Confirm::Sketch => near::shares(&SketchView::of(a), &SketchView::of(b)),
@@ -295,7 +299,8 @@ fn key(block: u32, value: u16) -> u64 {
     u64::from(block) << BLOCK_BITS | u64::from(value)
 }
 
-/// The radius of each block, with Σ(r_i + 1) = `max_distance` + 1; none for a block that need not be probed.
+/// The radius of each block, with Σ(r_i + 1) = `max_distance`
+/// + 1; none for a block that need not be probed.
 fn radii(max_distance: u32) -> [Option<u32>; BLOCKS as usize] {
     let sum = max_distance + 1;
     std::array::from_fn(|block| {

@@ -99,7 +99,7 @@ impl SimHash {
     }
 }
 
-/// How much of each text stands in the other: see [`Detector::shares`].
+/// How much of each text stands in the other: see [`Detector::shares`](crate::fingerprint::Detector::shares).
 pub(super) fn shares(a: &SketchView, b: &SketchView) -> Option<Shares> {
     let resemblance = u64::from(sketch::resemblance(sketch::matches(a.values, b.values)));
     let common = resemblance * u64::from(a.size + b.size) * 10_000 / (10_000 + resemblance);

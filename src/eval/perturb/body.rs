@@ -51,8 +51,8 @@ impl Body {
     }
 }
 
-/// Changes sentences in random order until a share of the text was changed; `change` takes a sentence and how many of its
-/// characters are still to be changed.
+/// Changes sentences in random order until a share of the text was changed; `change`
+/// takes a sentence and how many of its characters are still to be changed.
 pub(super) fn change_sentences(
     body: &mut Body,
     share: f64,

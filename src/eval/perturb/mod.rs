@@ -1,7 +1,7 @@
 //! Texts as they come back: changed in the ways in which near-duplicates arise, by a seed.
 //!
-//! Shares are of the text's characters. What is put in comes from *donors*, sentences of other texts (paper 002 takes
-//! 50 other texts).
+//! Shares are of the text's characters. What is put in comes from
+//! *donors*, sentences of other texts (paper 002 takes 50 other texts).
 
 mod body;
 mod condition;
@@ -27,7 +27,8 @@ pub struct Perturber<'a> {
 }
 
 impl<'a> Perturber<'a> {
-    /// A perturber with texts to take from; `synonyms` holds lines of words parted by tabs, or nothing.
+    /// A perturber with texts to take from; `synonyms`
+    /// holds lines of words parted by tabs, or nothing.
     ///
     /// # Errors
     /// What is wrong with the synonyms.

@@ -35,7 +35,8 @@ impl Synonyms {
         Ok(Self { words, replacements })
     }
 
-    /// `text` with words replaced that hold this share of it, as far as there are words with synonyms.
+    /// `text` with words replaced that hold this share of
+    /// it, as far as there are words with synonyms.
     pub(super) fn replace(&self, text: &str, share: f64, random: &mut Random) -> String {
         let mut found: Vec<_> = self.words.find_iter(text).collect();
         random.shuffle(&mut found);

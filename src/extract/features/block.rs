@@ -213,7 +213,8 @@ impl Features {
     }
 }
 
-/// The block ranges of the nodes round a block, each larger than the one before; the last is repeated.
+/// The block ranges of the nodes round a block, each larger
+/// than the one before; the last is repeated.
 pub(in crate::extract) fn ancestor_ranges(tree: &Tree, at: usize, block: &Block) -> [(u32, u32); ANCESTORS] {
     let mut range = (at as u32, at as u32 + 1);
     let mut ancestor_ranges = [range; ANCESTORS];
@@ -235,8 +236,8 @@ pub(in crate::extract) fn ancestor_ranges(tree: &Tree, at: usize, block: &Block)
 /// Bytes above which a line that begins like a credit is a sentence.
 const CREDIT_BYTES_MAX: usize = 70;
 
-/// Whether the text is a line that says who wrote it or where it comes from. Of 435 such lines of the labelled pages
-/// 31 were kept by the annotators, most of them signs of readers' comments.
+/// Whether the text is a line that says who wrote it or where it comes from. Of 435 such lines of
+/// the labelled pages 31 were kept by the annotators, most of them signs of readers' comments.
 fn is_credit(text: &[u8]) -> bool {
     let begins = [
         "作者：",
@@ -266,7 +267,8 @@ fn is_credit(text: &[u8]) -> bool {
 /// Bytes of markup above which labels in brackets are a list.
 const BUTTONS_BYTES_MAX: usize = 300;
 
-/// Whether the markup shows nothing but several labels in brackets, as in `[<a>Print</a>] [<a>Back to top</a>]`.
+/// Whether the markup shows nothing but several labels in
+/// brackets, as in `[<a>Print</a>] [<a>Back to top</a>]`.
 fn are_buttons(html: &[u8]) -> bool {
     let (mut in_tag, mut inside, mut labels) = (false, false, 0);
     html.len() <= BUTTONS_BYTES_MAX
@@ -303,7 +305,8 @@ fn last_class(text: &[u8]) -> i16 {
     }
 }
 
-/// How a text begins: 0 small letter, 1 capital, 2 digit, 3 another script, 4 bracket or quote, 5 other.
+/// How a text begins: 0 small letter, 1 capital, 2 digit, 3
+/// another script, 4 bracket or quote, 5 other.
 fn first_class(text: &[u8]) -> i16 {
     match text.first() {
         Some(b'a'..=b'z') => 0,

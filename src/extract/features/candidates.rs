@@ -1,9 +1,11 @@
-//! Nodes that are likely to hold the main text: by names, by articles, and by the scores of Readability.
+//! Nodes that are likely to hold the main text: by names,
+//! by articles, and by the scores of Readability.
 //!
-//! In: the tree, sums over blocks. Out: for each block whether it stands within them. Cost: linear in nodes and blocks.
-//! Source of the scores: Arc90's Readability as in Mozilla's readability.js (`_grabArticle`): each paragraph gives
-//! 1 + its commas + up to 3 for its length to the node above it, half to the next, a third of that to further ones;
-//! names add or take 25; the share of links takes its part.
+//! In: the tree, sums over blocks. Out: for each block whether it stands within them. Cost: linear
+//! in nodes and blocks. Source of the scores: Arc90's Readability as in Mozilla's readability.js
+//! (`_grabArticle`): each paragraph gives 1 + its commas + up to 3 for its length to the node above
+//! it, half to the next, a third of that to further ones; names add or take 25; the share of links
+//! takes its part.
 
 use crate::extract::features::columns::Feature;
 use crate::extract::features::{Features, Sums, clamp, share};
@@ -72,7 +74,8 @@ impl Candidates {
             }
             let points = 100 + 100 * i64::from(counts.commas) + i64::from(counts.bytes).min(300);
             let tag = tree.nodes[block.node as usize].tag;
-            // Text without a paragraph of its own counts as a paragraph of the node that it stands in.
+            // Text without a paragraph of its own counts as
+            // a paragraph of the node that it stands in.
             let skipped = usize::from(matches!(tag, Tag::P | Tag::Td | Tag::Pre));
             for (up, node) in tree.ancestors(block.node).skip(skipped).take(SCORED_ABOVE).enumerate() {
                 let divider = if up < 2 { up as i64 + 1 } else { 3 * up as i64 };
@@ -130,7 +133,8 @@ const BAD: hints::Hints = hints::NAV
     | hints::TAGS
     | hints::COPYRIGHT;
 
-/// Whether names say that a node holds an article's text: `article-body`, `post-content`, `entry_text`.
+/// Whether names say that a node holds an article's text:
+/// `article-body`, `post-content`, `entry_text`.
 fn is_named(names: hints::Hints) -> bool {
     names & hints::CONTENT != 0 && names & (hints::ARTICLE | hints::POST) != 0 && names & BAD == 0
 }

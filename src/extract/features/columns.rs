@@ -1,6 +1,7 @@
 //! The names of the features, and where a block's values stand.
 //!
-//! A table of columns, one a [`Feature`], one value a block in each: scoring goes down a column some blocks at a time.
+//! A table of columns, one a [`Feature`], one value a block
+//! in each: scoring goes down a column some blocks at a time.
 
 use super::{context, phrases};
 
@@ -72,14 +73,15 @@ pub(in crate::extract) const LANES: usize = 32;
 /// The values of [`LANES`] blocks in all columns, the context's after the features.
 pub(in crate::extract) type Tile = [[i16; LANES]; WIDTH + context::WIDTH];
 
-/// All values of a page, in tiles: a tile (15 KB) stays in the nearest cache while it is filled and scored. Values past
-/// the last block are zero and mean nothing.
+/// All values of a page, in tiles: a tile (15 KB) stays in the nearest cache while
+/// it is filled and scored. Values past the last block are zero and mean nothing.
 #[derive(Debug, Default)]
 pub(in crate::extract) struct Columns {
     pub(in crate::extract) tiles: Vec<Tile>,
 }
 
-/// Tiles whose memory is kept from page to page (16 MB); only pages with more than 32,000 blocks need more.
+/// Tiles whose memory is kept from page to page (16 MB);
+/// only pages with more than 32,000 blocks need more.
 const TILES_KEPT: usize = 1024;
 
 impl Columns {

@@ -1,8 +1,9 @@
 //! What the first scoring made of a block's neighbourhood, as features for the second.
 //!
-//! In: probabilities of all blocks, the block ranges of the nodes round each, the blocks similar to it. Out: [`WIDTH`] further
-//! columns. Means are weighted by length, up to [`BYTES_MAX`] bytes a block, and leave the block itself out where
-//! they are of a node or of similar blocks. Cost: linear in the blocks.
+//! In: probabilities of all blocks, the block ranges of the nodes round each, the blocks similar to
+//! it. Out: [`WIDTH`] further columns. Means are weighted by length, up to [`BYTES_MAX`] bytes a
+//! block, and leave the block itself out where they are of a node or of similar blocks. Cost:
+//! linear in the blocks.
 
 use crate::extract::features::{self, Features};
 use crate::extract::parse::tree::Tree;

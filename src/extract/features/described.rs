@@ -1,13 +1,15 @@
-//! The text that a page describes: its description for search engines and social networks, and the article's
-//! text in linked data. Where the page holds that text again, its main text begins or is.
+//! The text that a page describes: its description for search engines and social networks, and the
+//! article's text in linked data. Where the page holds that text again, its main text begins or is.
 //!
-//! In: ranges of the head, blocks. Out: for each block, how much of it is described, and which block holds most of the
-//! description. Texts are compared by their letters alone: small, without tags, white space and punctuation.
-//! Cost: 2 ns a byte of the first [`BLOCK_BYTES`] bytes of each block, on pages that describe anything.
+//! In: ranges of the head, blocks. Out: for each block, how much of it is described, and which
+//! block holds most of the description. Texts are compared by their letters alone: small, without
+//! tags, white space and punctuation. Cost: 2 ns a byte of the first [`BLOCK_BYTES`] bytes of each
+//! block, on pages that describe anything.
 
 use crate::extract::parse::entities::{Reference, reference};
 
-/// Letters are compared in windows of this many bytes: five Chinese characters, three English words.
+/// Letters are compared in windows of this many bytes: five
+/// Chinese characters, three English words.
 const WINDOW: usize = 15;
 
 /// Bits of a set of windows; with the most letters that are read of a text, one in 16 is taken.
@@ -64,8 +66,8 @@ pub(in crate::extract) struct Described {
     pub(in crate::extract) description: Windows,
     pub(in crate::extract) body: Windows,
     letters: Vec<u8>,
-    /// For each block: thousandths of its windows that are of the description, of the description's that are of
-    /// it, and of its windows that are of the body.
+    /// For each block: thousandths of its windows that are of the description, of
+    /// the description's that are of it, and of its windows that are of the body.
     pub(in crate::extract) shares: Vec<[i16; 3]>,
     /// The block that holds most of the description, and how much.
     pub(in crate::extract) anchor: Option<usize>,

@@ -1,8 +1,8 @@
 //! Numbers for keys: which blocks are of one signature, which of one text.
 //!
-//! In: keys. Out: their numbers, from 0 in the order of their first appearance. The numbers do not depend on where
-//! keys stand in the table, which a seed of the process decides, so that no page can choose blocks that collide. Cost:
-//! constant a key.
+//! In: keys. Out: their numbers, from 0 in the order of their first appearance. The
+//! numbers do not depend on where keys stand in the table, which a seed of the process
+//! decides, so that no page can choose blocks that collide. Cost: constant a key.
 
 use crate::hashed::Seed;
 

@@ -1,8 +1,9 @@
-//! What is known of each block when it is scored: itself, its neighbours, the nodes round it, the page.
+//! What is known of each block when it is scored: itself,
+//! its neighbours, the nodes round it, the page.
 //!
-//! In: the tree. Out: one column of integers a [`Feature`], one value a block. Shares are in thousandths. Cost: linear in
-//! the blocks, with at most [`ANCESTORS_MAX`] nodes looked at for each. Memory: 520 bytes a block, kept
-//! from page to page.
+//! In: the tree. Out: one column of integers a [`Feature`], one value a block. Shares
+//! are in thousandths. Cost: linear in the blocks, with at most [`ANCESTORS_MAX`]
+//! nodes looked at for each. Memory: 520 bytes a block, kept from page to page.
 
 mod block;
 mod candidates;
@@ -57,7 +58,8 @@ pub(in crate::extract) struct Features {
     pub(in crate::extract) similar: Vec<u32>,
     /// Blocks in each group of similar blocks, their bytes and link bytes.
     similar_sums: Vec<(u32, u32, u32)>,
-    /// For each block, the number of the group of blocks with the same text, and how many came before.
+    /// For each block, the number of the group of blocks
+    /// with the same text, and how many came before.
     copies: Vec<(u32, u32)>,
     copy_counts: Vec<u32>,
     groups: Groups,
@@ -115,7 +117,8 @@ impl Features {
         self.described.shares[block][1] >= 500
     }
 
-    /// Gathers the features of all blocks of `tree`. With `comments`, comment sections are not known as such.
+    /// Gathers the features of all blocks of `tree`. With
+    /// `comments`, comment sections are not known as such.
     pub(in crate::extract) fn gather(&mut self, tree: &Tree, html: &[u8], comments: bool) {
         self.sum(tree);
         let mut page = Page::of(tree, html, &self.sums);
@@ -174,8 +177,8 @@ impl Features {
             sum.linked += block.link_bytes;
             let text = is_text(block);
             sum.text += if text { block.counts.bytes } else { 0 };
-            // A text block is worth its length up to a long paragraph's; a short or linked one costs what a
-            // line of a menu is.
+            // A text block is worth its length up to a long paragraph's;
+            // a short or linked one costs what a line of a menu is.
             sum.balance += if text {
                 block.counts.bytes.min(1000) as i32
             } else {
@@ -185,9 +188,10 @@ impl Features {
         }
     }
 
-    /// Hints of each node with those above it. Furniture is not trusted of a node that holds over 60 % of the
-    /// best run, for its name speaks of one part (`main-with-sidebar`) or of the page's first state (`hide`);
-    /// a comment section or banner is one unless it holds the page's title or nearly all text.
+    /// Hints of each node with those above it. Furniture is not trusted of a node that holds over
+    /// 60 % of the best run, for its name speaks of one part (`main-with-sidebar`) or of the page's
+    /// first state (`hide`); a comment section or banner is one unless it holds the page's title or
+    /// nearly all text.
     fn trust(&mut self, tree: &Tree, page: &Page, comments: bool) {
         self.trusted.clear();
         self.in_comment.clear();

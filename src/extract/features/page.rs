@@ -1,7 +1,8 @@
-//! Features of a page as a whole: its title, its best node and best run of blocks, what tells its sort.
+//! Features of a page as a whole: its title, its best node
+//! and best run of blocks, what tells its sort.
 //!
-//! The *balance* of blocks is what speaks for text less what speaks against it; the best node and the best run
-//! are those of the highest balance. Cost: linear in nodes and blocks.
+//! The *balance* of blocks is what speaks for text less what speaks against it; the best
+//! node and the best run are those of the highest balance. Cost: linear in nodes and blocks.
 
 use crate::extract::features::columns::{Feature, Row};
 use crate::extract::features::phrases::{self, Phrases};

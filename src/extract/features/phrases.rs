@@ -1,8 +1,9 @@
 //! Phrases of page boilerplate: "all rights reserved", "责任编辑", "read more", "扫一扫".
 //!
-//! In: a short block's source. Out: a set of [`Phrases`]. A phrase alone decides nothing, it is one of the features
-//! that a block is scored by; long blocks are not searched, since they are text whatever they mention. Cost: one
-//! pass of an Aho-Corasick automaton over the short blocks of a page.
+//! In: a short block's source. Out: a set of [`Phrases`]. A phrase alone decides nothing, it is one
+//! of the features that a block is scored by; long blocks are not searched, since they are text
+//! whatever they mention. Cost: one pass of an Aho-Corasick automaton over the short blocks of a
+//! page.
 
 use std::sync::LazyLock;
 
@@ -30,7 +31,8 @@ pub(in crate::extract) const DATE: u32 = 9;
 /// Shops.
 pub(in crate::extract) const SHOP: u32 = 11;
 
-/// Phrases by kind, lower case; other alphabets lack a first letter that may be a capital. The place in this list is the kind's bit.
+/// Phrases by kind, lower case; other alphabets lack a first letter
+/// that may be a capital. The place in this list is the kind's bit.
 const LISTS: [&str; 14] = [
     // Copyright.
     "©|&copy;|copyright|all rights reserved|版权|著作权|著作權|rights reserved|無断転載|저작권|tous droits|derechos reservados|alle rechte|icp|备案|公网安备|许可证|се права защищены|جميع الحقوق|حقوق النشر|무단전재|무단 전재|todos los derechos|tutti i diritti|todos os direitos|著作権|転載|tüm hakları|bản quyền",

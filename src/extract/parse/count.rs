@@ -1,7 +1,7 @@
 //! Counts characters of a text by class, before any of it is copied.
 //!
-//! In: source bytes between two tags. Out: [`Counts`] added up. Full stops count where white space or the end
-//! follows, so that numbers and addresses have none. Cost: about 1 ns a byte of text.
+//! In: source bytes between two tags. Out: [`Counts`] added up. Full stops count where white space
+//! or the end follows, so that numbers and addresses have none. Cost: about 1 ns a byte of text.
 
 use crate::extract::parse::tree::Counts;
 
@@ -13,8 +13,8 @@ mod class {
     pub(in crate::extract) const CAPITAL: u8 = 3;
     pub(in crate::extract) const COMMA: u8 = 4;
     pub(in crate::extract) const STOP: u8 = 5;
-    /// The first byte of a letter of two bytes: it counts with the second, so that a word of a European, Arabic or
-    /// Hebrew script counts what an English one does.
+    /// The first byte of a letter of two bytes: it counts with the second, so that a
+    /// word of a European, Arabic or Hebrew script counts what an English one does.
     pub(in crate::extract) const LEAD: u8 = 7;
     /// The first byte of a character that may be punctuation or white space, or `&`.
     pub(in crate::extract) const LOOK: u8 = 6;
@@ -46,7 +46,8 @@ pub(in crate::extract) fn is_white(byte: u8) -> bool {
     CLASSES[byte as usize] == class::WHITE
 }
 
-/// Adds what `text` holds to `counts`; returns the last byte that is not white space, if there is one.
+/// Adds what `text` holds to `counts`; returns the last
+/// byte that is not white space, if there is one.
 pub(in crate::extract) fn count(text: &[u8], counts: &mut Counts) {
     let mut at = 0;
     let mut in_word = false;
@@ -117,7 +118,8 @@ fn look(text: &[u8]) -> (usize, u8) {
     }
 }
 
-/// Length and class of what begins with `&`: white space for `&nbsp;` and its like, else a plain character.
+/// Length and class of what begins with `&`: white space
+/// for `&nbsp;` and its like, else a plain character.
 fn reference(text: &[u8]) -> (usize, u8) {
     for white in
         ["&nbsp;", "&#160;", "&emsp;", "&ensp;", "&#12288;", "&#8203;", "&thinsp;", "&#xa0;", "&nbsp"]

@@ -1,8 +1,10 @@
-//! Character references: `&amp;`, `&#20013;`, `&#x4e2d;`, and the old ones that go without a semicolon.
+//! Character references: `&amp;`, `&#20013;`, `&#x4e2d;`,
+//! and the old ones that go without a semicolon.
 //!
-//! In: text of a page. Out: the same with each reference replaced, by the rules of the HTML standard (longest
-//! name first, windows-1252 for numbers 0x80–0x9F, U+FFFD for numbers that are no character). Cost: linear; a
-//! name is at most [`NAME_BYTES_MAX`] bytes long, so that a flood of `&` stays linear as well.
+//! In: text of a page. Out: the same with each reference replaced, by the rules of the HTML
+//! standard (longest name first, windows-1252 for numbers 0x80–0x9F, U+FFFD for numbers that are no
+//! character). Cost: linear; a name is at most [`NAME_BYTES_MAX`] bytes long, so that a flood of
+//! `&` stays linear as well.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -10,7 +12,8 @@ use std::sync::LazyLock;
 /// Length of `&CounterClockwiseContourIntegral;`.
 const NAME_BYTES_MAX: usize = 33;
 
-/// The longest name that may lack its semicolon is `&thetasym`'s prefix `&thorn`; none is longer than this.
+/// The longest name that may lack its semicolon is
+/// `&thetasym`'s prefix `&thorn`; none is longer than this.
 const BARE_NAME_BYTES_MAX: usize = 7;
 
 /// All names of the standard, with `&` and, where it has one, with their semicolon.
@@ -25,7 +28,8 @@ pub(in crate::extract) enum Reference {
     Number(char, usize),
 }
 
-/// The reference at the start of `text`, which begins with `&`; nothing where the `&` stands for itself.
+/// The reference at the start of `text`, which begins with
+/// `&`; nothing where the `&` stands for itself.
 pub(in crate::extract) fn reference(text: &[u8]) -> Option<Reference> {
     match text.get(1)? {
         b'#' => number(text),

@@ -1,9 +1,10 @@
 //! What names say: element names, roles, and the words in `class`, `id` and `itemprop`.
 //!
-//! In: attribute values. Out: a set of [`Hints`], and a hash of the words that tells nodes of one signature apart
-//! from others. Words are cut at punctuation, digits and inner capitals (`post-meta`, `postMeta2` → post, meta),
-//! and looked up by a 32-bit hash in a table made at compile time. A hint alone decides nothing: it is one of
-//! the features that a block is scored by. Cost: linear in the names, about 1 ns a byte.
+//! In: attribute values. Out: a set of [`Hints`], and a hash of the words that tells nodes of one
+//! signature apart from others. Words are cut at punctuation, digits and inner capitals
+//! (`post-meta`, `postMeta2` → post, meta), and looked up by a 32-bit hash in a table made at
+//! compile time. A hint alone decides nothing: it is one of the features that a block is scored by.
+//! Cost: linear in the names, about 1 ns a byte.
 
 use crate::extract::parse::tag::Tag;
 
@@ -100,7 +101,8 @@ pub(in crate::extract) const FURNITURE: Hints = NAV
     | TAGS
     | COPYRIGHT;
 
-/// Words of names, lower case, with what they hint at. Chinese sites use English, pinyin and its initials.
+/// Words of names, lower case, with what they hint at.
+/// Chinese sites use English, pinyin and its initials.
 const WORDS: &[(&str, Hints)] = &[
     (
         "nav|navi|navbar|navigation|navigator|menu|menus|submenu|topnav|leftnav|subnav|sitenav|sitemap|megamenu|daohang|tab|tabs|navbox|mainmenu|toolbar|topbar|skip",

@@ -1,11 +1,12 @@
-//! Start tags, end tags and text → the [`Tree`]: which elements are open, where a block of text ends.
+//! Start tags, end tags and text → the [`Tree`]: which
+//! elements are open, where a block of text ends.
 //!
-//! In: the calls of [`crate::extract::parse::scan`]. Out: nodes, blocks and segments. Elements close by the standard's rules as
-//! far as they move text (`<p>` before blocks, list items, table cells, links); the adoption agency is left
-//! out, since a formatting element that ends late moves no text. Every question "is such an element open in
-//! this scope?" is answered from one number per tag, so that no page makes a search long. Invariants: every
-//! start tag is pushed once and popped once; time is constant per call but for pops. Memory: 16 bytes an
-//! open element.
+//! In: the calls of [`crate::extract::parse::scan`]. Out: nodes, blocks and segments. Elements
+//! close by the standard's rules as far as they move text (`<p>` before blocks, list items, table
+//! cells, links); the adoption agency is left out, since a formatting element that ends late moves
+//! no text. Every question "is such an element open in this scope?" is answered from one number per
+//! tag, so that no page makes a search long. Invariants: every start tag is pushed once and popped
+//! once; time is constant per call but for pops. Memory: 16 bytes an open element.
 
 pub(super) mod count;
 pub(super) mod entities;
@@ -197,7 +198,8 @@ impl<'a> Builder<'a> {
             hints |= hints::of_names(attributes.itemprop, &mut 0);
             hints |= hints::of_role(attributes.role);
             if tag == Tag::Blockquote {
-                // A quoted message of a social network is part of the text (`class="twitter-tweet"`).
+                // A quoted message of a social network is
+                // part of the text (`class="twitter-tweet"`).
                 hints &= !hints::SHARE;
             }
             if is_hidden(attributes) {

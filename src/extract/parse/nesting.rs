@@ -1,7 +1,7 @@
 //! Which elements a tag closes: implied end tags, end tags, scopes.
 //!
-//! The HTML standard's rules as far as they move text. Every question is answered from the stack's numbers, in
-//! constant time; each element is popped once.
+//! The HTML standard's rules as far as they move text. Every question is answered
+//! from the stack's numbers, in constant time; each element is popped once.
 
 use crate::extract::parse::scan::Attributes;
 use crate::extract::parse::stack::open;
@@ -96,7 +96,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Closes the element at `position` if it stands above `floor`; a stray end tag of a block still ends text.
+    /// Closes the element at `position` if it stands above
+    /// `floor`; a stray end tag of a block still ends text.
     fn end_in(&mut self, position: u32, floor: u32) {
         if position > floor {
             self.pop_to(position);

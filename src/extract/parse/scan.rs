@@ -1,9 +1,9 @@
 //! Markup → calls of the [`Builder`]: text, start tags with the attributes that matter, end tags.
 //!
-//! In: a page. Out: calls in the order of the page. It follows the HTML standard's tokenizer wherever text would
-//! come out otherwise: quotes in attributes, bogus comments, raw text of scripts and styles, markup that ends
-//! before it closes. Cost: one pass; text, attribute values, comments and scripts are jumped over by vectorised
-//! search, and nothing is allocated.
+//! In: a page. Out: calls in the order of the page. It follows the HTML standard's tokenizer
+//! wherever text would come out otherwise: quotes in attributes, bogus comments, raw text of
+//! scripts and styles, markup that ends before it closes. Cost: one pass; text, attribute values,
+//! comments and scripts are jumped over by vectorised search, and nothing is allocated.
 
 use memchr::{memchr, memchr2, memmem};
 
@@ -163,7 +163,8 @@ fn raw_text_end(html: &[u8], from: usize, name: &[u8]) -> usize {
     html.len()
 }
 
-/// Reads attributes up to the tag's `>`; returns the byte after it, or more than the length where there is none.
+/// Reads attributes up to the tag's `>`; returns the byte
+/// after it, or more than the length where there is none.
 fn attributes<'a>(html: &'a [u8], from: usize, found: &mut Attributes<'a>) -> usize {
     let mut at = from;
     loop {

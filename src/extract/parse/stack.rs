@@ -1,7 +1,7 @@
 //! The open elements: which they are, and what being within them means for text.
 //!
-//! Positions count from 1; 0 is none. Each element remembers what was innermost before it, so that closing it
-//! restores every answer at once.
+//! Positions count from 1; 0 is none. Each element remembers what was
+//! innermost before it, so that closing it restores every answer at once.
 
 use crate::extract::parse::tag::{COUNT, Tag};
 

@@ -1,8 +1,8 @@
 //! Element names as small numbers, with what the parser must know of each.
 //!
-//! In: a name's bytes in any case. Out: a [`Tag`]; names that HTML lacks are [`Tag::Unknown`] (inline) or, with
-//! a hyphen, [`Tag::Custom`] (a block, since such elements are containers on real pages). Cost: one look-up in
-//! a table of 512 that is made at compile time.
+//! In: a name's bytes in any case. Out: a [`Tag`]; names that HTML lacks are [`Tag::Unknown`]
+//! (inline) or, with a hyphen, [`Tag::Custom`] (a block, since such elements are containers
+//! on real pages). Cost: one look-up in a table of 512 that is made at compile time.
 
 /// Features of a tag, as bits of `Tag::features`.
 pub(in crate::extract) mod flag {

@@ -1,9 +1,10 @@
-//! A parsed page as flat arrays: nodes of block elements, blocks of running text, segments of the source.
+//! A parsed page as flat arrays: nodes of block elements,
+//! blocks of running text, segments of the source.
 //!
-//! The tree needs no child links: nodes stand in document order, and each knows its parent and its range of
-//! blocks. So all sums over a subtree are differences of sums over blocks. Invariants: a node's parent stands
-//! before it; block ranges nest; segments are ranges of the source at character boundaries. Memory: 28 bytes a
-//! node, 48 a block, 8 a segment, kept from page to page.
+//! The tree needs no child links: nodes stand in document order, and each knows its parent and its
+//! range of blocks. So all sums over a subtree are differences of sums over blocks. Invariants: a
+//! node's parent stands before it; block ranges nest; segments are ranges of the source at
+//! character boundaries. Memory: 28 bytes a node, 48 a block, 8 a segment, kept from page to page.
 
 use crate::extract::parse::hints::Hints;
 use crate::extract::parse::tag::Tag;
@@ -81,8 +82,8 @@ pub(in crate::extract) mod block_flag {
     pub(crate) const TIME: u16 = 64;
 }
 
-/// What is counted in text, in bytes of UTF-8, where letters of all alphabets count once: a Chinese character counts 3,
-/// an English or Russian word about 5, which is about what each tells.
+/// What is counted in text, in bytes of UTF-8, where letters of all alphabets count once: a
+/// Chinese character counts 3, an English or Russian word about 5, which is about what each tells.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::extract) struct Counts {
     /// Bytes that are not white space; see above for alphabets.

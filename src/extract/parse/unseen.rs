@@ -1,13 +1,14 @@
 //! What stands in the markup and is not seen, or is not of the text that it stands in.
 //!
-//! In: a tag and its attributes. Out: whether its content is passed over. Cost: the length of its names and style.
+//! In: a tag and its attributes. Out: whether its content
+//! is passed over. Cost: the length of its names and style.
 
 use crate::extract::parse::entities;
 use crate::extract::parse::scan::Attributes;
 use crate::extract::parse::tag::Tag;
 
-/// Whether the element is not shown. `visibility` does not count: large sites hide their text that way until a
-/// script has run.
+/// Whether the element is not shown. `visibility` does not count:
+/// large sites hide their text that way until a script has run.
 pub(in crate::extract) fn is_hidden(attributes: &Attributes<'_>) -> bool {
     // React sends parts of a page as `<div hidden id="S:0">`, which a script then shows.
     if attributes.hidden && !attributes.id.starts_with(b"S:") {
@@ -16,10 +17,11 @@ pub(in crate::extract) fn is_hidden(attributes: &Attributes<'_>) -> bool {
     attributes.style.len() >= "display:none".len() && is_display_none(attributes.style)
 }
 
-/// Whether a style, as it stands in the markup, says `display: none` at last: by the rules of CSS the last declaration counts,
-/// unless one before is `!important`.
+/// Whether a style, as it stands in the markup, says `display: none` at last: by
+/// the rules of CSS the last declaration counts, unless one before is `!important`.
 fn is_display_none(style: &[u8]) -> bool {
-    // Most styles say nothing of it, which is told without reading them. Escapes and references could spell it.
+    // Most styles say nothing of it, which is told without
+    // reading them. Escapes and references could spell it.
     if !style.iter().any(|byte| matches!(byte, b'\\' | b'&')) && !holds_none(style) {
         return false;
     }
@@ -47,7 +49,8 @@ fn holds_none(style: &[u8]) -> bool {
         .any(|at| style.get(at..at + 4).is_some_and(|word| word.eq_ignore_ascii_case(b"none")))
 }
 
-/// The style with its character references and escapes replaced, and its comments as the spaces that they count for.
+/// The style with its character references and escapes replaced,
+/// and its comments as the spaces that they count for.
 fn plain_style(style: &[u8]) -> String {
     let mut decoded = String::with_capacity(style.len());
     entities::decode_into(&String::from_utf8_lossy(style), &mut decoded);
@@ -75,7 +78,8 @@ fn plain_style(style: &[u8]) -> String {
     plain
 }
 
-/// The declarations of a style: what semicolons part, unless they stand in quotes or brackets, as in `url(data:a;b)`.
+/// The declarations of a style: what semicolons part, unless
+/// they stand in quotes or brackets, as in `url(data:a;b)`.
 fn declarations(style: &str) -> impl Iterator<Item = &str> {
     let (mut quote, mut depth) = (None, 0_u32);
     style.split(move |c: char| {
@@ -91,8 +95,8 @@ fn declarations(style: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Names of what programs put into a line that is not of its text: links from a heading to itself, "edit" of wikis, words
-/// for screen readers.
+/// Names of what programs put into a line that is not of its text: links
+/// from a heading to itself, "edit" of wikis, words for screen readers.
 const MARKS: [&[u8]; 8] = [
     b"headerlink",
     b"hash-link",

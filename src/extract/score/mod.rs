@@ -1,12 +1,14 @@
-//! The weight of each block: sums of small decision tables, learned from pages whose main text is known.
+//! The weight of each block: sums of small decision tables,
+//! learned from pages whose main text is known.
 //!
-//! In: columns of features. Out: for each block the probability, in thousandths, that it is main text. A table asks
-//! [`DEPTH`] questions "is this flag above that value?"; the answers, as bits, are the place of a weight; the
-//! weights of all tables are added up. The same questions are asked of every block, so the work goes down
-//! columns, which the compiler vectorises. A second set of tables sees what the first one made of the
-//! neighbours and of the nodes round a block ([`crate::extract::features::context`]). `docs/extraction.md` says how the weights are
-//! learned and what each half of the pages scores with the weights of the other half. Invariant: integers only.
-//! Cost: about 1 ns a block and table.
+//! In: columns of features. Out: for each block the probability, in thousandths, that it is main
+//! text. A table asks [`DEPTH`] questions "is this flag above that value?"; the answers, as bits,
+//! are the place of a weight; the weights of all tables are added up. The same questions are asked
+//! of every block, so the work goes down columns, which the compiler vectorises. A second set of
+//! tables sees what the first one made of the neighbours and of the nodes round a block
+//! ([`crate::extract::features::context`]). `docs/extraction.md` says how the weights are learned
+//! and what each half of the pages scores with the weights of the other half. Invariant: integers
+//! only. Cost: about 1 ns a block and table.
 
 pub mod training;
 pub(super) mod trees;
@@ -14,7 +16,8 @@ pub(super) mod trees;
 use crate::extract::features::{Columns, LANES, Tile};
 use crate::extract::score::trees::{DEPTH, PROBABILITIES, Table};
 
-/// Weights are thousandths of a unit of log-odds; [`PROBABILITIES`] has one entry for each 50 of them.
+/// Weights are thousandths of a unit of log-odds;
+/// [`PROBABILITIES`] has one entry for each 50 of them.
 const STEP: i32 = 50;
 
 /// Replaces `probabilities` by those of `blocks` blocks whose features stand in `columns`.
@@ -46,8 +49,8 @@ fn sums(tables: &[Table], bias: i32, tile: &Tile) -> [i32; LANES] {
     sums
 }
 
-/// The answers of each block to all questions of `table`. One pass over six columns of fixed length, in words of their own
-/// width, is what the compiler makes vector code of.
+/// The answers of each block to all questions of `table`. One pass over six columns of
+/// fixed length, in words of their own width, is what the compiler makes vector code of.
 #[inline]
 fn answers(table: &Table, tile: &Tile) -> [u16; LANES] {
     let [a, b, c, d, e, f] = table.questions.map(|(column, _)| &tile[usize::from(column)]);

@@ -1,4 +1,5 @@
-//! All blocks of a page with their features, chosen or not: what the weights of [`crate::extract::score::trees`] are learned from.
+//! All blocks of a page with their features, chosen or not: what the
+//! weights of [`crate::extract::score::trees`] are learned from.
 //!
 //! In: a page. Out: one [`BlockFeatures`] a block. Used by `examples/extraction_facts.rs` only.
 

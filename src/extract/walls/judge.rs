@@ -33,7 +33,8 @@ const MORE_MAX: u32 = 2;
 
 /// Points from which a page is a wall if nothing else is said.
 const POINTS_MIN: u32 = 5;
-/// The same where phrases stand within sentences alone, which may be quotations, and how many times other text counts then.
+/// The same where phrases stand within sentences alone, which
+/// may be quotations, and how many times other text counts then.
 const QUOTED_POINTS_MIN: u32 = 7;
 const QUOTED_FACTOR: u32 = 3;
 
@@ -75,7 +76,8 @@ impl Sum {
             + self.mark
     }
 
-    /// Whether something tells that the page itself is meant. A box to log in stands on many a page.
+    /// Whether something tells that the page itself is
+    /// meant. A box to log in stands on many a page.
     fn is_told(&self, wall: Wall) -> bool {
         let filled = self.filled > 0 && (wall != Wall::Login || self.password > 0);
         self.title >= TITLE_POINTS || self.strong > 0 || self.mark > 0 || filled
@@ -271,7 +273,8 @@ fn allowed(wall: Wall, points: u32) -> u32 {
     (points - POINTS_MIN + 1) * each
 }
 
-/// Bytes of a text that phrases do not speak for: of each sentence, what is left behind the credit of its phrases.
+/// Bytes of a text that phrases do not speak for: of each
+/// sentence, what is left behind the credit of its phrases.
 fn others(lower: &str, found: &[Found]) -> u32 {
     let mut bytes = 0;
     let mut from = 0;
@@ -302,7 +305,8 @@ fn credit(one: &Found) -> u32 {
     }
 }
 
-/// Bytes that a text counts: three for a character of Chinese, Japanese or Korean, one for any other letter.
+/// Bytes that a text counts: three for a character of
+/// Chinese, Japanese or Korean, one for any other letter.
 fn weight(text: &str) -> u32 {
     text.chars()
         .map(|c| match c {

@@ -1,13 +1,15 @@
 //! Walls: pages that have no content, only a reason why there is none.
 //!
-//! In: a page of little text, as blocks or as lines. Out: the [`Wall`] that it is, or none. A page is a wall where
-//! phrases of walls (`phrases`) stand in its title, are what a block says, or come together in its text, and
-//! next to nothing else is said: each phrase earns points, by its strength and place, and each point allows a few
-//! bytes of sentences in which no phrase stands. One phrase is never enough, whatever it says, unless the page
-//! says nothing else; a text that mentions one stays content.
+//! In: a page of little text, as blocks or as lines. Out: the [`Wall`] that it is, or none. A page
+//! is a wall where phrases of walls (`phrases`) stand in its title, are what a block says, or come
+//! together in its text, and next to nothing else is said: each phrase earns points, by its
+//! strength and place, and each point allows a few bytes of sentences in which no phrase stands.
+//! One phrase is never enough, whatever it says, unless the page says nothing else; a text that
+//! mentions one stays content.
 //!
-//! Invariants: integers only; what is read is bounded by [`TEXT_BYTES_MAX`], and a page is given up where
-//! enough else was said, so that pages with a text cost next to nothing. `docs/extraction.md` has the measurements.
+//! Invariants: integers only; what is read is bounded by [`TEXT_BYTES_MAX`],
+//! and a page is given up where enough else was said, so that pages with a
+//! text cost next to nothing. `docs/extraction.md` has the measurements.
 
 mod judge;
 mod phrases;
@@ -25,9 +27,11 @@ use crate::extract::{Document, title};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Wall {
-    /// The page is not there, or its server failed: 403, 404, 5xx, deleted, suspended, under maintenance.
+    /// The page is not there, or its server failed: 403,
+    /// 404, 5xx, deleted, suspended, under maintenance.
     Error,
-    /// The visitor is refused, or is to prove to be a person: firewalls, captchas, checks of the browser.
+    /// The visitor is refused, or is to prove to be a
+    /// person: firewalls, captchas, checks of the browser.
     Blocked,
     /// An account is needed.
     Login,
@@ -60,11 +64,12 @@ impl Wall {
     }
 }
 
-/// Bytes of main text from which a page is not looked at: the longest walls of our sets, consent managers, have 2,100.
+/// Bytes of main text from which a page is not looked at: the
+/// longest walls of our sets, consent managers, have 2,100.
 const TEXT_BYTES_MAX: u64 = 2_600;
 
-/// Bytes that are read of one page, in its text outside its frame, chosen or not; and of its title. What comes together in longer
-/// texts takes time that grows with their square.
+/// Bytes that are read of one page, in its text outside its frame, chosen or not; and of
+/// its title. What comes together in longer texts takes time that grows with their square.
 const READ_BYTES_MAX: u64 = 2 * TEXT_BYTES_MAX;
 const TITLE_BYTES_MAX: usize = 600;
 

@@ -1,8 +1,8 @@
 //! What walls say, in sixteen languages: "checking your browser", "页面不存在", "Seite nicht gefunden".
 //!
-//! In: a text in small letters, with plain apostrophes and single spaces. Out: the phrases in it, with their places. How
-//! much a phrase tells depends on its [`Strength`]. Cost: one pass of an Aho-Corasick automaton, over pages of little
-//! text alone.
+//! In: a text in small letters, with plain apostrophes and single spaces. Out: the
+//! phrases in it, with their places. How much a phrase tells depends on its [`Strength`].
+//! Cost: one pass of an Aho-Corasick automaton, over pages of little text alone.
 
 use std::sync::LazyLock;
 
@@ -172,7 +172,8 @@ static AUTOMATON: LazyLock<Option<Automaton>> = LazyLock::new(|| {
     Some((automaton, phrases().map(|(_, wall, strength)| (wall, strength)).collect()))
 });
 
-/// Bytes up to which a phrase of ASCII letters must be whole words; a longer one may be a word's beginning.
+/// Bytes up to which a phrase of ASCII letters must be
+/// whole words; a longer one may be a word's beginning.
 const WHOLE_BYTES_MAX: usize = 5;
 
 /// The phrases in `text`, by their ends, where a word begins.
@@ -187,8 +188,8 @@ pub(super) fn of(text: &str) -> impl Iterator<Item = Found> {
     })
 }
 
-/// Whether no ASCII letter or digit goes on before it, nor behind a short one. Names of programs (`http.Error(`, `error_log`) and
-/// numbers with a fraction are words of their own.
+/// Whether no ASCII letter or digit goes on before it, nor behind a short one. Names of
+/// programs (`http.Error(`, `error_log`) and numbers with a fraction are words of their own.
 fn is_word(text: &[u8], start: usize, end: usize) -> bool {
     let is_letter = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(u8::is_ascii_alphanumeric);
     let is_one_of =

@@ -1,5 +1,5 @@
-//! What the source of a page without text tells: marks of firewalls and of script applications, and what is shown where
-//! scripts do not run.
+//! What the source of a page without text tells: marks of firewalls and
+//! of script applications, and what is shown where scripts do not run.
 //!
 //! Cost: a few passes over the first [`BYTES_MAX`] bytes, of pages that show next to no text.
 
@@ -14,7 +14,8 @@ const BYTES_MAX: usize = 128 << 10;
 /// Bytes of shown text up to which a page with scripts is an empty shell.
 const SHELL_TEXT_BYTES_MAX: u64 = 60;
 
-/// Marks of the scripts that check visitors: names that pages with content do not have in this number of bytes.
+/// Marks of the scripts that check visitors: names that
+/// pages with content do not have in this number of bytes.
 const CHECKS: [&[u8]; 12] = [
     b"_cf_chl_opt",
     b"cf-challenge",

@@ -7,8 +7,9 @@ use super::HEADER;
 use crate::hashed::HashedMap;
 use crate::segment::Terms;
 
-/// Counts in how many documents each term occurs. Memory: some 60 bytes a distinct term; terms that occur once only
-/// are dropped whenever there are more than `terms_max`, and so may be undercounted by a few.
+/// Counts in how many documents each term occurs. Memory: some 60 bytes
+/// a distinct term; terms that occur once only are dropped whenever
+/// there are more than `terms_max`, and so may be undercounted by a few.
 #[derive(Debug)]
 pub struct IdfBuilder {
     counts: HashedMap<(Box<str>, u32)>,

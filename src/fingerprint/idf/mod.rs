@@ -1,9 +1,10 @@
 //! How rare a term is: inverse document frequencies from a versioned, read-only table.
 //!
-//! The file: a line `# leitong idf 1`, a line `documents<TAB>N`, then lines `term<TAB>n` (the term as the
-//! segmentation writes it, and in how many of the N documents it occurs), in any order; further lines that begin
-//! with `#` are passed over. `leitong idf build` makes one of pages; `default.tsv` ships, and says where it
-//! comes from. A term that the table lacks counts as occurring in one document.
+//! The file: a line `# leitong idf 1`, a line `documents<TAB>N`, then lines `term<TAB>n` (the term
+//! as the segmentation writes it, and in how many of the N documents it occurs), in any order;
+//! further lines that begin with `#` are passed over. `leitong idf build` makes one of pages;
+//! `default.tsv` ships, and says where it comes from. A term that the table lacks counts as
+//! occurring in one document.
 //!
 //! Integers throughout: IDF = ln N − ln n with 16 fractional bits.
 

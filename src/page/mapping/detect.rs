@@ -1,7 +1,7 @@
 //! Which crawler wrote a message, by the fields that only its messages have.
 //!
-//! In: a message's value. Out: a preset. Cost: one pass over the message, for the pointers of all presets together; it is
-//! only asked of messages that could not be read.
+//! In: a message's value. Out: a preset. Cost: one pass over the message, for the
+//! pointers of all presets together; it is only asked of messages that could not be read.
 
 use serde_json::Value;
 
@@ -13,7 +13,8 @@ use super::{PRESETS, frontera};
 #[derive(Debug)]
 pub struct Recognizer {
     selector: Selector,
-    /// The presets that are told by fields, and of each the numbers of its pointers: of each list one must hit.
+    /// The presets that are told by fields, and of each the
+    /// numbers of its pointers: of each list one must hit.
     signatures: Vec<(&'static Preset, Vec<Vec<usize>>)>,
 }
 
@@ -130,7 +131,8 @@ impl Looks {
     }
 }
 
-/// What the fields of an unknown message look like: pointer, kind, and how sure that is, by length or name.
+/// What the fields of an unknown message look like:
+/// pointer, kind, and how sure that is, by length or name.
 #[must_use]
 pub fn guess(message: &Value) -> Vec<(String, Looks, usize)> {
     let mut found = Vec::new();

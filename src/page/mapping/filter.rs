@@ -1,4 +1,5 @@
-//! Which messages are read at all: by status, content type, and whole values that stand for a failure.
+//! Which messages are read at all: by status, content type,
+//! and whole values that stand for a failure.
 
 use std::ops::RangeInclusive;
 

@@ -1,11 +1,13 @@
-//! Messages of Frontera's spider log → JSON without its codecs' peculiarities, with the body beside it.
+//! Messages of Frontera's spider log → JSON without its
+//! codecs' peculiarities, with the body beside it.
 //!
 //! * MessagePack: `["pc", [url, status, meta, headers, body]]`; texts may be strings or bytes.
-//! * JSON: every value is a pair of its Python type and itself, as in `["dict", [[["other", "type"], ["other",
-//!   "page_crawled"]], …]]`; the body is Base64.
+//! * JSON: every value is a pair of its Python type and itself, as in
+//!   `["dict", [[["other", "type"], ["other", "page_crawled"]], …]]`; the body is Base64.
 //!
-//! Both become `{"type": "page_crawled", "r": {"url": …, "status_code": …, "meta": …, "headers": …}}`. Memory: the body,
-//! once, and at most [`VALUES_MAX`] other values: what is more is null.
+//! Both become
+//! `{"type": "page_crawled", "r": {"url": …, "status_code": …, "meta": …, "headers": …}}`.
+//! Memory: the body, once, and at most [`VALUES_MAX`] other values: what is more is null.
 
 use std::cell::Cell;
 use std::fmt;
@@ -389,7 +391,8 @@ mod tests {
         serde_json::from_str(&unframed.json).expect("JSON")
     }
 
-    /// `["pc", ["http://a/", 200, {"encoding": "gbk"}, {"Content-Type": ["text/html"]}, "<p>\xc4\xe3"]]`, kinds and texts as bytes.
+    /// `["pc", ["http://a/", 200, {"encoding": "gbk"}, {"Content-Type": ["text/html"]}, "<p>\xc4\xe3"]]`,
+    /// kinds and texts as bytes.
     const PACKED: &[u8] = b"\x92\xc4\x02pc\x95\xc4\x09http://a/\xcc\xc8\x81\xa8encoding\xa3gbk\
         \x81\xc4\x0cContent-Type\x91\xc4\x09text/html\xc4\x05<p>\xc4\xe3";
 

@@ -1,13 +1,14 @@
-//! Messages as crawlers write them → [`Page`], by JSON pointers.
+//! Messages as crawlers write them → [`Page`](crate::page::Page), by JSON pointers.
 //!
 //! ```text
 //! value ─► literal? ─► framing undone ─► pointers, one pass ─► no page? ─► filter ─► Page
 //!              └────────── skipped, with a reason ──────────────┴──────────┘
 //! ```
-//! In: the value of a message, or a line, and what the message had beside it. Out: a page, a reason to pass the message
-//! over, or an error that names preset, pointer and what was found. A [`Preset`] is a table of pointers; the
-//! configuration may change each of them. Leitong's own JSON, unchanged, takes the quicker way through
-//! [`json`](super::json). Cost: the message is read once, and what is found once more. Memory: the page's own text.
+//! In: the value of a message, or a line, and what the message had beside it. Out: a page, a reason
+//! to pass the message over, or an error that names preset, pointer and what was found. A
+//! [`Preset`] is a table of pointers; the configuration may change each of them. Leitong's own
+//! JSON, unchanged, takes the quicker way through [`json`](super::json). Cost: the message is read
+//! once, and what is found once more. Memory: the page's own text.
 
 pub mod config;
 pub mod detect;
@@ -151,7 +152,8 @@ impl Mapping {
         Self { is_plain: false, ..self }
     }
 
-    /// All pointers to fields and passed values, each with the field's name and its place in a set of hits.
+    /// All pointers to fields and passed values, each with
+    /// the field's name and its place in a set of hits.
     #[must_use]
     pub fn slots(&self) -> Vec<(&'static str, String, usize)> {
         let fields = self.sources.iter().flat_map(|(field, sources)| {
@@ -164,7 +166,8 @@ impl Mapping {
         fields.chain(passed.map(|slot| ("passthrough", slot.pointer.clone(), slot.number))).collect()
     }
 
-    /// The fields, or passed values, of which no pointer hit: `hits` is the union of those of many messages.
+    /// The fields, or passed values, of which no pointer
+    /// hit: `hits` is the union of those of many messages.
     #[must_use]
     pub fn never_hit(&self, hits: u64) -> Vec<String> {
         let hit = |slot: &Slot| hits & (1 << slot.number) != 0;

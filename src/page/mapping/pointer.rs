@@ -1,10 +1,10 @@
 //! JSON pointers (RFC 6901), all of a mapping in one pass over a message.
 //!
-//! In: JSON text. Out: for each pointer the text of the value that it points to, borrowed. What no pointer leads to
-//! is passed over without being kept, so the cost is that of reading the text once; a value that is found is read
-//! once more by whoever makes sense of it. Bodies, of which messages mostly consist, are read as texts at once; a
-//! message in which one is none is read anew, with all values as they stand. Memory: one reference a pointer, and the
-//! bodies' texts.
+//! In: JSON text. Out: for each pointer the text of the value that it points to, borrowed. What no
+//! pointer leads to is passed over without being kept, so the cost is that of reading the text
+//! once; a value that is found is read once more by whoever makes sense of it. Bodies, of which
+//! messages mostly consist, are read as texts at once; a message in which one is none is read anew,
+//! with all values as they stand. Memory: one reference a pointer, and the bodies' texts.
 
 use std::fmt;
 
@@ -79,7 +79,8 @@ impl<'de> Found<'de> {
 }
 
 impl Selector {
-    /// Adds a pointer, and gives its number; `is_text` where a text, or an array of texts, is expected.
+    /// Adds a pointer, and gives its number; `is_text`
+    /// where a text, or an array of texts, is expected.
     pub(super) fn add(&mut self, pointer: &Pointer, is_text: bool) -> usize {
         let number = self.is_text.len();
         self.is_text.push(is_text);

@@ -12,8 +12,8 @@ pub struct Preset {
     pub about: &'static str,
     /// What a value is.
     pub framing: Framing,
-    /// Where the fields stand: JSON pointers, [`KEY`], in order of preference. Of several bodies the first one that is
-    /// there wins, in the order of this table.
+    /// Where the fields stand: JSON pointers, [`KEY`], in order of preference. Of
+    /// several bodies the first one that is there wins, in the order of this table.
     pub fields: &'static [(Field, &'static [&'static str])],
     /// What comes back in the verdict, by name.
     pub passthrough: &'static [(&'static str, &'static str)],
@@ -37,7 +37,8 @@ pub const KEY: &str = "@key";
 pub enum Framing {
     /// One JSON value.
     Json,
-    /// A message of Frontera's codecs: MessagePack, or JSON whose values are tagged with their types.
+    /// A message of Frontera's codecs: MessagePack, or JSON
+    /// whose values are tagged with their types.
     Frontera,
     /// A record of a WARC file.
     WarcRecord,

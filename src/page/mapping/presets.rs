@@ -1,6 +1,6 @@
-//! The presets. Where a crawler gives several forms of a page, HTML comes before text that it made of it, so that all
-//! crawlers' pages go through the same extraction; and the url that was asked for comes before the one that answered,
-//! since a crawler's own records go by the former.
+//! The presets. Where a crawler gives several forms of a page, HTML comes before text that it
+//! made of it, so that all crawlers' pages go through the same extraction; and the url that was
+//! asked for comes before the one that answered, since a crawler's own records go by the former.
 
 use super::preset::{Condition, Framing, KEY, Preset};
 use crate::page::body::Form;

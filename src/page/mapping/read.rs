@@ -20,7 +20,8 @@ pub struct Message<'a> {
     pub key: Option<&'a [u8]>,
     /// The key is the url, whatever the preset says.
     pub key_is_url: bool,
-    /// Bytes of the whole, where long strings were cut out of the value because it was above a limit.
+    /// Bytes of the whole, where long strings were cut out
+    /// of the value because it was above a limit.
     pub cut_from: Option<u64>,
 }
 
@@ -339,8 +340,9 @@ impl Picking<'_, '_> {
         }
     }
 
-    /// The first text of a field that is not empty, of those that were read as texts: of an array's the first, or all where a
-    /// body is in several texts as a whole. Empty where all are; none where there is none.
+    /// The first text of a field that is not empty, of those that were read
+    /// as texts: of an array's the first, or all where a body is in several
+    /// texts as a whole. Empty where all are; none where there is none.
     fn read_texts(&mut self, field: Field, is_whole: bool) -> Option<String> {
         let mapping = self.mapping;
         let lists = mapping.sources.iter().filter(|(known, _)| *known == field);

@@ -1,4 +1,5 @@
-//! Sample messages → the preset that fits most of them, or a guess; what it finds in them, and what it leaves.
+//! Sample messages → the preset that fits most of them, or
+//! a guess; what it finds in them, and what it leaves.
 //!
 //! In: values. Out: a [`Survey`], for people. Memory: the names of the samples' fields.
 
@@ -26,7 +27,8 @@ pub struct Survey {
     pub samples: u64,
     /// Presets that samples look like, with how many, the commonest first.
     pub presets: Vec<(&'static str, u64)>,
-    /// For each kind of field the pointers that may lead to it, the likeliest first; where no preset fits.
+    /// For each kind of field the pointers that may lead to
+    /// it, the likeliest first; where no preset fits.
     pub guesses: Vec<(Looks, Vec<String>)>,
     /// Field, pointer, and samples in which it hits, with the commonest preset.
     pub found: Vec<(&'static str, String, u64)>,

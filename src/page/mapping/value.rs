@@ -21,7 +21,8 @@ pub(super) fn alternatives(value: &RawValue) -> Vec<&RawValue> {
     elements.into_iter().filter(|value| value.get() != "null").take(ELEMENTS_MAX).collect()
 }
 
-/// The first text that is not empty; an empty one where there is no other; none where it is no text.
+/// The first text that is not empty; an empty one where
+/// there is no other; none where it is no text.
 pub(super) fn text(value: &RawValue, surrogates: &mut u32) -> Option<String> {
     let mut texts =
         alternatives(value).into_iter().map(|value| serde_json::from_str::<Text>(value.get()).ok());

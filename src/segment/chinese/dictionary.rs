@@ -8,7 +8,8 @@ use super::pairs::Pairs;
 use super::route::Route;
 use super::trie::{Code, Entry, Full, MAX_CODE, MAX_VALUE, Trie};
 
-/// jieba's own dictionary, lines of `word frequency tag`: build.rs finds it in the package of jieba-rs.
+/// jieba's own dictionary, lines of `word frequency tag`:
+/// build.rs finds it in the package of jieba-rs.
 const DEFAULT: &str = include_str!(env!("JIEBA_DICTIONARY"));
 
 /// The words of ideographs that a text may be cut into, and how likely each is.
@@ -31,8 +32,9 @@ pub(super) struct Dictionary {
 }
 
 impl Dictionary {
-    /// jieba's default dictionary and a user's `words`, each with its frequency; without one it gets that which just
-    /// keeps it from being cut. The error is the index of the first word that there is no room for. Takes some 100 ms.
+    /// jieba's default dictionary and a user's `words`, each with its frequency;
+    /// without one it gets that which just keeps it from being cut. The error is
+    /// the index of the first word that there is no room for. Takes some 100 ms.
     pub(super) fn new(words: &[(String, Option<u64>)]) -> Result<Self, usize> {
         let default = DEFAULT.lines().filter_map(|line| {
             let mut fields = line.split_ascii_whitespace();
@@ -83,8 +85,8 @@ impl Dictionary {
         self.pairs.may_have(word[0], word[1]) && self.trie.value(word) > 0
     }
 
-    /// Gives characters and frequencies their numbers, the most frequent first: what texts need most often then lies
-    /// close together.
+    /// Gives characters and frequencies their numbers, the most frequent
+    /// first: what texts need most often then lies close together.
     fn number_by_frequency(&mut self, words: &[(&str, u64)]) -> Result<(), Full> {
         let mut characters = HashMap::<char, u64>::new();
         for (word, frequency) in words.iter().filter(|(word, _)| word.chars().all(jieba_cuts)) {
@@ -134,7 +136,8 @@ impl Dictionary {
         }
     }
 
-    /// As jieba's `suggest_freq`: a little more likely than the words that `word` would be cut into.
+    /// As jieba's `suggest_freq`: a little more likely than
+    /// the words that `word` would be cut into.
     fn suggest_frequency(&self, word: &str) -> u64 {
         let codes: Vec<Code> = word.chars().map(|c| self.trie.code(c)).collect();
         let frequency = |codes: &[Code]| match self.trie.value(codes) {

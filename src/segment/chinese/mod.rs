@@ -1,8 +1,9 @@
 //! Runs of ideographs → words: the very words that jieba finds, in less time.
 //!
-//! jieba takes the most probable cut into dictionary words ([`route`]), and guesses words among the characters
-//! that this leaves alone, by a hidden Markov model. The first part is our own, over a bit for each of the [`pairs`] of
-//! characters and a [`trie`] of the rest; the second is rare, and jieba-rs does it, in one call a paragraph (ADR 9).
+//! jieba takes the most probable cut into dictionary words ([`route`]), and guesses words among the
+//! characters that this leaves alone, by a hidden Markov model. The first part is our own, over a
+//! bit for each of the [`pairs`] of characters and a [`trie`] of the rest; the second is rare, and
+//! jieba-rs does it, in one call a paragraph (ADR 9).
 
 mod dictionary;
 mod pairs;
@@ -37,16 +38,16 @@ pub(super) struct ChineseWords {
     words: Vec<(u32, u32)>,
     /// The same before any were guessed.
     known: Vec<(u32, u32)>,
-    /// The characters that the route leaves alone next to one another, each such run on a line of its own; and for
-    /// each how many words come before it, and where it begins in the text.
+    /// The characters that the route leaves alone next to one another, each such run on a line
+    /// of its own; and for each how many words come before it, and where it begins in the text.
     unjoined: String,
     unjoined_runs: Vec<(usize, u32)>,
 }
 
 impl ChineseCutter {
-    /// With a user's `words`, each with its frequency, if it is known; words that are not of ideographs are passed over.
-    /// With `guess`, words that the dictionary lacks are guessed. The error is the index of the first word that there
-    /// is no room for.
+    /// With a user's `words`, each with its frequency, if it is known; words that are
+    /// not of ideographs are passed over. With `guess`, words that the dictionary lacks
+    /// are guessed. The error is the index of the first word that there is no room for.
     pub(super) fn new(words: &[(String, Option<u64>)], guess: bool) -> Result<Self, usize> {
         Ok(Self { dictionary: Dictionary::new(words)?, guesser: guess.then(Jieba::empty) })
     }
@@ -247,7 +248,8 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
-        /// Words of the dictionary, whole and torn, with frequent characters between: all kinds of ambiguity.
+        /// Words of the dictionary, whole and torn, with
+        /// frequent characters between: all kinds of ambiguity.
         #[test]
         fn cuts_any_text_as_jieba_does(
             parts in prop::collection::vec(

@@ -1,12 +1,15 @@
-//! The first two characters of words, of the most frequent characters: a bit for each pair there is.
+//! The first two characters of words, of the most frequent
+//! characters: a bit for each pair there is.
 //!
-//! Most neighbours in a text begin no word. Codes go by frequency, so that the bits asked for lie within few cache lines:
-//! those of the 512 most frequent characters, three quarters of a text, take 32 KB, and the entries of the pairs that
-//! there are lie close together as well. A hash table would scatter both over a megabyte.
+//! Most neighbours in a text begin no word. Codes go by frequency, so that the bits asked for lie
+//! within few cache lines: those of the 512 most frequent characters, three quarters of a text,
+//! take 32 KB, and the entries of the pairs that there are lie close together as well. A hash table
+//! would scatter both over a megabyte.
 
 use super::trie::{Code, Entry, Trie, UNKNOWN};
 
-/// First and second characters with codes beyond are too rare to matter: they are looked up in the trie.
+/// First and second characters with codes beyond are too
+/// rare to matter: they are looked up in the trie.
 const FIRSTS: usize = 1 << 12;
 const SECONDS: usize = 1 << 11;
 /// Second characters of a block.
@@ -17,8 +20,8 @@ pub(super) struct Pairs {
     /// How many codes of first and of second characters are covered.
     firsts: usize,
     seconds: usize,
-    /// By first character, then by second: a bit for each pair there is. The last row and column stand for all other
-    /// characters; there, all bits are set.
+    /// By first character, then by second: a bit for each pair there is. The last
+    /// row and column stand for all other characters; there, all bits are set.
     blocks: Box<[u32]>,
     /// How many pairs there are before each block.
     before: Box<[u32]>,
@@ -36,7 +39,8 @@ pub(super) struct PairEntry {
 }
 
 impl PairEntry {
-    /// Whether words may go on with this character: a bit tells, most often rightly, that they do not.
+    /// Whether words may go on with this character: a bit
+    /// tells, most often rightly, that they do not.
     #[inline]
     pub(super) fn may_go_on(self, code: Code) -> bool {
         self.nexts >> (code % 32) & 1 == 1

@@ -1,7 +1,8 @@
 //! The most probable cut of runs of characters into words: jieba's `calc`, from right to left.
 //!
-//! First all words are found, in passes over the text that do not wait for one another, so that their cache misses
-//! overlap; then the best way is a chain of one addition and one comparison for each character.
+//! First all words are found, in passes over the text that do not wait
+//! for one another, so that their cache misses overlap; then the best
+//! way is a chain of one addition and one comparison for each character.
 
 use std::ops::Range;
 
@@ -11,9 +12,11 @@ use super::trie::{ALONE, Code, END, Entry, Trie, UNKNOWN};
 /// The best way through a text. Kept from text to text, so that its buffers are allocated once.
 #[derive(Debug, Default)]
 pub(super) struct Route {
-    /// ln of the probability of the word of two characters that begins at each position; not a number where none does.
+    /// ln of the probability of the word of two characters that
+    /// begins at each position; not a number where none does.
     pairs: Vec<f64>,
-    /// The positions at which words of three and more characters begin, with the entries after three.
+    /// The positions at which words of three and more
+    /// characters begin, with the entries after three.
     triples: Vec<(u32, Entry)>,
     /// Positions that may have a pair; and those that may have a triple, with the key to its entry.
     maybe_pairs: Vec<u32>,
@@ -34,10 +37,12 @@ impl Route {
             + self.maybe_triples.capacity() * size_of::<(u32, u32)>()
     }
 
-    /// Finds the best way through `codes`, whose runs end with [`END`]. That and [`ALONE`] are steps of their own.
+    /// Finds the best way through `codes`, whose runs end with
+    /// [`END`]. That and [`ALONE`] are steps of their own.
     ///
-    /// Of two equally probable ways the one with the longer first word wins. A position where words begin
-    /// takes one of them, never a mere character; where none begins, the character stands alone.
+    /// Of two equally probable ways the one with the longer first word
+    /// wins. A position where words begin takes one of them, never a
+    /// mere character; where none begins, the character stands alone.
     pub(super) fn find(&mut self, codes: &[Code], dictionary: &Dictionary) {
         self.find_pairs(codes, dictionary);
         self.find_triples(&dictionary.trie);
@@ -105,7 +110,8 @@ impl Route {
         }
     }
 
-    /// The best of the words of three and more characters from `at`, if it is not worse than the `best` of the shorter.
+    /// The best of the words of three and more characters from
+    /// `at`, if it is not worse than the `best` of the shorter.
     fn longer(
         &self,
         codes: &[Code],

@@ -1,8 +1,9 @@
 //! The dictionary's words as a trie.
 //!
-//! A node is a prefix of dictionary words. A node's transition on a character is one entry of 8 bytes in an
-//! open-addressing table of 8 MB, most of which no text ever needs. A bit set of half a megabyte answers most questions
-//! for transitions that are not there. The first two characters of words are found in [`super::pairs`] instead.
+//! A node is a prefix of dictionary words. A node's transition on a character is one entry of 8
+//! bytes in an open-addressing table of 8 MB, most of which no text ever needs. A bit set of half a
+//! megabyte answers most questions for transitions that are not there. The first two characters of
+//! words are found in [`super::pairs`] instead.
 
 use std::collections::HashMap;
 
@@ -35,7 +36,8 @@ const MAX_ENTRIES: usize = (1 << SLOT_BITS) / 8 * 7;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Full;
 
-/// What a transition leads to: the node there, if words go on from it, and the value of the word that ends there.
+/// What a transition leads to: the node there, if words go
+/// on from it, and the value of the word that ends there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Entry(u32);
 
@@ -74,7 +76,8 @@ pub(super) struct Trie {
     /// Codes of the characters of the Basic Multilingual Plane, and of the others.
     codes: Box<[Code; 1 << 16]>,
     rare_codes: HashMap<char, Code>,
-    /// The entries of the first characters, by code; the node of a first character has its code as number.
+    /// The entries of the first characters, by code; the
+    /// node of a first character has its code as number.
     roots: Vec<Entry>,
     /// A bit for each transition there is, by its hash.
     filter: Box<[u64]>,
@@ -119,7 +122,8 @@ impl Trie {
         self.codes[usize::from(c)]
     }
 
-    /// Enters `word`, of characters that jieba cuts, with `value`, and gives the value it had before.
+    /// Enters `word`, of characters that jieba cuts, with
+    /// `value`, and gives the value it had before.
     pub(super) fn insert(&mut self, word: &str, value: u16) -> Result<Option<u16>, Full> {
         debug_assert!(value > 0 && value <= MAX_VALUE);
         let mut chars = word.chars();
@@ -155,7 +159,8 @@ impl Trie {
         key(u32::from(first), second)
     }
 
-    /// The key of one character further than `entry`, which is that of the second or a later character.
+    /// The key of one character further than `entry`, which
+    /// is that of the second or a later character.
     #[inline]
     pub(super) fn next_key(entry: Entry, code: Code) -> u32 {
         key(entry.node(), code)
@@ -169,8 +174,8 @@ impl Trie {
         if self.filter[word] >> bit & 1 == 0 { Entry::NONE } else { self.slots[self.probe(key, hash)].1 }
     }
 
-    /// All transitions: from which node, on which character, to which entry. The node of a first character has its code
-    /// as number.
+    /// All transitions: from which node, on which character, to which
+    /// entry. The node of a first character has its code as number.
     pub(super) fn transitions(&self) -> impl Iterator<Item = (u32, Code, Entry)> + '_ {
         let taken = self.slots.iter().filter(|(key, _)| *key > 0);
         taken.map(|(key, entry)| (key >> CODE_BITS, (key & u32::from(MAX_CODE)) as Code, *entry))

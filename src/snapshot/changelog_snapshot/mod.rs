@@ -1,12 +1,12 @@
-//! A worker's local snapshot of one partition's changelog: what a restore would read of it, in one file, so that
-//! only the changelog's tail has to be read from the broker.
+//! A worker's local snapshot of one partition's changelog: what a restore would read of
+//! it, in one file, so that only the changelog's tail has to be read from the broker.
 //!
 //! ```text
 //! magic line │ centroids, oldest first: log offset u64, length u32, value as in the changelog
 //!            │ `Snapshot` (proto/leitong/v1/snapshot.proto), its length u32 │ XXH3-64 of all that, u64
 //! ```
-//! Numbers are big-endian. Invariants: a file that is not whole is never taken for one; it is replaced in one step; what is
-//! in it was committed. Memory: one centroid.
+//! Numbers are big-endian. Invariants: a file that is not whole is never taken for
+//! one; it is replaced in one step; what is in it was committed. Memory: one centroid.
 
 mod place;
 mod read;

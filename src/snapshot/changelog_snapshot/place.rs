@@ -45,8 +45,8 @@ impl SnapshotPlace {
         folder::lock(&self.with("lock"))
     }
 
-    /// Opens the snapshot, if there is one. It was whole when it was written; what has become of it since is known
-    /// when all of it is read.
+    /// Opens the snapshot, if there is one. It was whole when it was
+    /// written; what has become of it since is known when all of it is read.
     ///
     /// # Errors
     /// [`Unusable`].
@@ -88,7 +88,8 @@ pub struct SnapshotWriter {
     _unfinished: Unfinished,
 }
 
-/// A file that is removed unless it has been renamed: on a full disk it would take the room that is left.
+/// A file that is removed unless it has been renamed: on a
+/// full disk it would take the room that is left.
 struct Unfinished(PathBuf);
 
 impl Drop for Unfinished {

@@ -95,8 +95,9 @@ impl ChangelogSnapshot {
         now.as_ms().saturating_sub(self.footer.as_of_ms)
     }
 
-    /// Whether it is of this changelog and these settings, and young enough that no tombstone behind it is gone: a
-    /// tenth of their time is kept as a margin, for reading it all and for clocks.
+    /// Whether it is of this changelog and these settings, and young
+    /// enough that no tombstone behind it is gone: a tenth of their
+    /// time is kept as a margin, for reading it all and for clocks.
     ///
     /// # Errors
     /// [`Unusable`].
@@ -138,11 +139,13 @@ impl ChangelogSnapshot {
         Ok(())
     }
 
-    /// Gives the log offset and value of each live centroid to `take`, oldest first, and the position back, once the whole
-    /// file is known to be sound; none if `take` says that it is enough.
+    /// Gives the log offset and value of each live centroid to `take`,
+    /// oldest first, and the position back, once the whole file is
+    /// known to be sound; none if `take` says that it is enough.
     ///
     /// # Errors
-    /// [`Unusable`], also where `take` says what is wrong. What it took until then must be thrown away.
+    /// [`Unusable`], also where `take` says what is wrong.
+    /// What it took until then must be thrown away.
     pub fn read(
         mut self,
         mut take: impl FnMut(u64, &[u8]) -> Result<bool, Unusable>,

@@ -3,7 +3,8 @@
 //! ```text
 //! standby, snapshot or nothing ─► changelog to its end ─► checks ─► committed offset ─► where the log goes on
 //! ```
-//! Invariants: what is damaged or does not fit is never taken for a table; nothing is begun anew by itself.
+//! Invariants: what is damaged or does not fit is never
+//! taken for a table; nothing is begun anew by itself.
 
 mod resume;
 mod source;
@@ -25,11 +26,12 @@ use crate::worker::restore::resume::{Known, next_offset};
 use source::Source;
 pub(crate) use source::TableReplica;
 
-/// How often a damaged changelog is read before it is believed: a reader that is overtaken by compaction sees
-/// tombstones missing, once.
+/// How often a damaged changelog is read before it is believed: a reader
+/// that is overtaken by compaction sees tombstones missing, once.
 const RESTORE_ATTEMPTS: u32 = 3;
-/// For how long a leader that has just been elected may not know yet how far the log and the changelog are: it learns
-/// the high watermark from its followers, after `replica.lag.time.max.ms` (30 s by default) at the latest.
+/// For how long a leader that has just been elected may not know yet how far
+/// the log and the changelog are: it learns the high watermark from its
+/// followers, after `replica.lag.time.max.ms` (30 s by default) at the latest.
 const STALE_LEADER: Duration = Duration::from_secs(40);
 /// How often to look again meanwhile.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
@@ -44,7 +46,8 @@ pub(super) enum Restore {
     Table(Table),
     /// The owner was stopped meanwhile; what it has read so far is of use to the standby.
     Stopped(Option<Box<TableReplica>>),
-    /// The changelog made no sense. It is read again, since compaction may have overtaken the reader.
+    /// The changelog made no sense. It is read again, since
+    /// compaction may have overtaken the reader.
     Damaged(RestoreError),
 }
 
@@ -70,7 +73,8 @@ enum ReadOn {
 }
 
 impl<W: World> Owner<W> {
-    /// The table as the changelog has it, by the shortest way; this is the `attempt`th time in a row.
+    /// The table as the changelog has it, by the shortest
+    /// way; this is the `attempt`th time in a row.
     pub(super) fn restore(&self, log: &W::Reader, attempt: u32) -> Result<Restore, Trouble> {
         self.role.world.ask_topic_ids()?;
         self.role.world.verify_table()?;
@@ -116,7 +120,8 @@ impl<W: World> Owner<W> {
         }
     }
 
-    /// Reads the changelog from where `table` is to its end. What may pass is waited out: what was read stays good.
+    /// Reads the changelog from where `table` is to its end.
+    /// What may pass is waited out: what was read stays good.
     fn read_on(
         &self,
         table: &mut TableReplica,
@@ -146,7 +151,8 @@ impl<W: World> Owner<W> {
                 Err(ReadError::Unfit(error)) => return ReadOn::Unfit(error),
                 Err(ReadError::Broker(error)) => {
                     tracing::warn!(partition = self.partition, "reading the changelog on: {error:#}");
-                    // What the changelog has lost in front of the reader, a restore from its beginning does not need.
+                    // What the changelog has lost in front of the reader,
+                    // a restore from its beginning does not need.
                     match changelog.bounds() {
                         Ok((start, _)) if start > table.next_offset => {
                             return ReadOn::Unfit(RestoreError::Damaged(format!(
@@ -168,7 +174,8 @@ impl<W: World> Owner<W> {
         ReadOn::Whole
     }
 
-    /// Compares the table at the changelog's end with what the group has committed and with the log.
+    /// Compares the table at the changelog's end with what
+    /// the group has committed and with the log.
     fn compare(
         &self,
         mut table: TableReplica,
@@ -246,7 +253,8 @@ impl<W: World> Owner<W> {
         Ok(Restore::Table(Table { state: Box::new(state), reset, changelog_next, committed }))
     }
 
-    /// What to do about a table of `source` that is not what it must be: the last one decides, all others are short cuts.
+    /// What to do about a table of `source` that is not what it
+    /// must be: the last one decides, all others are short cuts.
     fn unfit_from(&self, source: Source, error: RestoreError, attempt: u32) -> Result<Restore, Trouble> {
         match error {
             RestoreError::Damaged(_) if source != Source::Changelog => Ok(Restore::Damaged(error)),

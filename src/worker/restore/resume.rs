@@ -1,8 +1,9 @@
-//! Where an owner goes on in the log: what the group has committed, what the changelog says, and what is still
-//! there, compared. Pure.
+//! Where an owner goes on in the log: what the group has committed,
+//! what the changelog says, and what is still there, compared. Pure.
 //!
-//! Both are written in one transaction, so they agree unless somebody interfered. Whatever does not fit is
-//! refused: beginning anew would write verdicts twice, or leave some out, without anybody noticing.
+//! Both are written in one transaction, so they agree unless somebody
+//! interfered. Whatever does not fit is refused: beginning anew would
+//! write verdicts twice, or leave some out, without anybody noticing.
 
 use thiserror::Error;
 
@@ -83,7 +84,8 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
-    /// A leader or coordinator that has just been elected may not know yet what was committed: whether it may be that.
+    /// A leader or coordinator that has just been elected may
+    /// not know yet what was committed: whether it may be that.
     #[must_use]
     pub(super) fn may_pass(&self) -> bool {
         !matches!(self, Self::RecordsLost { .. })

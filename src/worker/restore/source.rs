@@ -5,8 +5,8 @@
 //! a local snapshot ──────────────┼─► changelog to its end ─► checks ─► table
 //! the changelog's beginning ─────┘
 //! ```
-//! Invariants: the first two are short cuts; where one of them does not fit, it is dropped with a message, and the
-//! next one is tried.
+//! Invariants: the first two are short cuts; where one of them does
+//! not fit, it is dropped with a message, and the next one is tried.
 
 use std::fmt;
 use std::sync::Arc;
@@ -74,8 +74,8 @@ impl<W: World> ClusterRole<W> {
         Some(SnapshotPlace::new(folder, &self.config.kafka.app, log_partition))
     }
 
-    /// The snapshot of `log_partition`, if there is one that fits; one that does not is set aside. `bounds` are the
-    /// changelog's.
+    /// The snapshot of `log_partition`, if there is one that fits;
+    /// one that does not is set aside. `bounds` are the changelog's.
     pub(crate) fn snapshot(
         &self,
         log_partition: u32,

@@ -20,7 +20,8 @@ impl Crawler {
         Self::start_with(installation, 0, move || pages_per_second)
     }
 
-    /// Begins with `backlog` pages at once; then as many a second as are asked for, which may change.
+    /// Begins with `backlog` pages at once; then as many a
+    /// second as are asked for, which may change.
     pub(crate) fn start_with(
         installation: &Installation,
         backlog: usize,

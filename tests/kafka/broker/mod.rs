@@ -1,6 +1,6 @@
-//! Apache Kafka itself for the tests: fetched once by Maven into `target/kafka`, started on free loopback ports,
-//! killed with the test process. `KAFKA_BOOTSTRAP` names another cluster, for tests that need no broker of their
-//! own. Where neither can be had, tests fail and say what to install.
+//! Apache Kafka itself for the tests: fetched once by Maven into `target/kafka`, started on free
+//! loopback ports, killed with the test process. `KAFKA_BOOTSTRAP` names another cluster, for tests
+//! that need no broker of their own. Where neither can be had, tests fail and say what to install.
 
 pub(crate) mod crawler;
 pub(crate) mod topics;
@@ -30,8 +30,8 @@ struct Node {
 
 struct Running {
     child: Child,
-    /// Kills the broker and removes its data when its standard input closes: whatever ends the test process
-    /// ends the broker.
+    /// Kills the broker and removes its data when its standard input
+    /// closes: whatever ends the test process ends the broker.
     watchdog: Child,
 }
 
@@ -59,8 +59,8 @@ impl Brokers {
         Self::start_with(&vec![Vec::new(); count], "")
     }
 
-    /// Starts a broker for each entry, which holds its further listeners; `more` are properties that replace the
-    /// tests' own.
+    /// Starts a broker for each entry, which holds its further
+    /// listeners; `more` are properties that replace the tests' own.
     pub(crate) fn start_with(proxied: &[Vec<Proxied>], more: &str) -> Self {
         let count = proxied.len();
         let folder = tempfile::tempdir().expect("a folder");
@@ -204,8 +204,8 @@ impl Drop for Brokers {
     }
 }
 
-/// Ports that nobody listens at. They are below those that the system gives to outgoing connections, one of which could
-/// otherwise hold the port of a broker that is down for a while.
+/// Ports that nobody listens at. They are below those that the system gives to outgoing
+/// connections, one of which could otherwise hold the port of a broker that is down for a while.
 pub(crate) fn free_ports(count: usize) -> Vec<u16> {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     // Each process begins at another place, since test binaries run side by side.

@@ -1,4 +1,5 @@
-//! Reads verdicts as they come: when the last one of each log partition was seen, and that none comes twice.
+//! Reads verdicts as they come: when the last one of each
+//! log partition was seen, and that none comes twice.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};

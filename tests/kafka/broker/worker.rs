@@ -23,8 +23,8 @@ pub(crate) struct Installation {
 }
 
 impl Installation {
-    /// Makes topics for `name` with a configuration that ends in `more`; three page partitions unless it says
-    /// otherwise.
+    /// Makes topics for `name` with a configuration that ends in
+    /// `more`; three page partitions unless it says otherwise.
     pub(crate) fn new(bootstrap: &str, name: &str, more: &str) -> Self {
         let installation = Self::without_topics(bootstrap, name, more);
         let made = installation.leitong(&["topics", "create"]);
@@ -32,8 +32,9 @@ impl Installation {
         installation
     }
 
-    /// The same, with workers that reach the brokers through a proxy; the name may be that of a variable in their
-    /// environment, `${LIKE_THIS}`. The test's own clients talk to the brokers directly.
+    /// The same, with workers that reach the brokers through a proxy; the
+    /// name may be that of a variable in their environment, `${LIKE_THIS}`.
+    /// The test's own clients talk to the brokers directly.
     pub(crate) fn behind(proxy: &str, bootstrap: &str, name: &str, more: &str) -> Self {
         let mut installation = Self::new(bootstrap, name, more);
         installation.workers_bootstrap = proxy.to_owned();
@@ -170,13 +171,14 @@ impl std::fmt::Display for Tally {
 }
 
 impl Installation {
-    /// Which of `rows` have no outcome so far, or more than one, as a `read_committed` consumer sees it.
+    /// Which of `rows` have no outcome so far, or more than
+    /// one, as a `read_committed` consumer sees it.
     pub(crate) fn tally(&self, rows: &[Row]) -> Tally {
         tally(&self.verdicts(), &self.dead_letters(), rows)
     }
 
-    /// What must hold whatever happened: one outcome for each of `rows` as a `read_committed` consumer sees it,
-    /// and verdicts equal to those of the log. Gives the verdicts.
+    /// What must hold whatever happened: one outcome for each of `rows` as a `read_committed`
+    /// consumer sees it, and verdicts equal to those of the log. Gives the verdicts.
     #[track_caller]
     pub(crate) fn assert_exactly_once(&self, rows: &[Row]) -> Vec<serde_json::Value> {
         let (verdicts, letters) = (self.verdicts(), self.dead_letters());
@@ -203,8 +205,8 @@ fn tally(verdicts: &[serde_json::Value], letters: &[Row], rows: &[Row]) -> Tally
     Tally { twice, lost }
 }
 
-/// The stable_fields of verdicts. Clusters are compared by their canonical pages, so of the ids it must only hold
-/// that each has one canonical page.
+/// The stable_fields of verdicts. Clusters are compared by their canonical
+/// pages, so of the ids it must only hold that each has one canonical page.
 fn by_centre(verdicts: &[serde_json::Value]) -> Vec<serde_json::Value> {
     let mut centroids = std::collections::HashMap::new();
     for verdict in verdicts.iter().filter(|verdict| !verdict["cluster_id"].is_null()) {
@@ -214,8 +216,8 @@ fn by_centre(verdicts: &[serde_json::Value]) -> Vec<serde_json::Value> {
     verdicts.iter().map(common::stable_fields).collect()
 }
 
-/// Fast failure detection: a member that is gone is missed after 1.5 seconds. The last part of a configuration, to which more
-/// properties may be added.
+/// Fast failure detection: a member that is gone is missed after 1.5 seconds.
+/// The last part of a configuration, to which more properties may be added.
 pub(crate) const MISSED_SOON: &str =
     "[kafka.properties]\n\"session.timeout.ms\" = 1500\n\"heartbeat.interval.ms\" = 300\n";
 

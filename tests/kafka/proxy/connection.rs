@@ -1,4 +1,5 @@
-//! One client's connection to one broker: a thread for each direction, which passes frames on, or not.
+//! One client's connection to one broker: a thread for each
+//! direction, which passes frames on, or not.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -113,7 +114,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Breaks the client's side, and keeps the broker's until it has got the request and answered it.
+    /// Breaks the client's side, and keeps the broker's
+    /// until it has got the request and answered it.
     fn deliver_late(&self, header: &Header<'_>, frame: &[u8], ms: u64) -> io::Result<()> {
         {
             let mut state = self.lock();

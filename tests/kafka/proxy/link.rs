@@ -1,4 +1,5 @@
-//! The way between one slot of clients and one broker: what happens there happens to all its connections.
+//! The way between one slot of clients and one broker: what
+//! happens there happens to all its connections.
 
 use std::net::{Shutdown, TcpStream};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

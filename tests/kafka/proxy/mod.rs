@@ -6,12 +6,13 @@
 //! worker of slot 1 ──► link (1, 0) ──► broker 0, listener PROXIED1
 //! the tests' own clients ────────────► the brokers themselves
 //! ```
-//! Brokers tell clients the proxies' ports (`advertised.listeners`), so no response needs to be rewritten. Each slot
-//! has listeners of its own: what happens to a worker's network happens to no other.
+//! Brokers tell clients the proxies' ports (`advertised.listeners`),
+//! so no response needs to be rewritten. Each slot has listeners of
+//! its own: what happens to a worker's network happens to no other.
 //!
-//! Faults of single requests ([`rules`]) are what a client sees when a connection breaks at that very moment. The one
-//! that matters most is a request that is under way when its connection breaks, and reaches the broker only after the
-//! client has sent it again ([`Fault::Late`]).
+//! Faults of single requests ([`rules`]) are what a client sees when a connection breaks at that
+//! very moment. The one that matters most is a request that is under way when its connection
+//! breaks, and reaches the broker only after the client has sent it again ([`Fault::Late`]).
 
 mod connection;
 mod link;
@@ -41,7 +42,8 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Starts `count` brokers, each with `slots` listeners behind proxies; `more` are properties of the brokers.
+    /// Starts `count` brokers, each with `slots` listeners
+    /// behind proxies; `more` are properties of the brokers.
     pub(crate) fn start(count: usize, slots: usize, seed: u64, more: &str) -> Self {
         let (advertised, behind) = (free_ports(count * slots), free_ports(count * slots));
         let place = |broker: usize, slot: usize| broker * slots + slot;

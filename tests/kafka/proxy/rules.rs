@@ -1,5 +1,6 @@
-//! Which requests meet which fault. Rules can be changed while clients are at work; a generator with a seed decides which of
-//! the requests that a rule is about it strikes, and everything that was done is counted.
+//! Which requests meet which fault. Rules can be changed while clients are
+//! at work; a generator with a seed decides which of the requests that a
+//! rule is about it strikes, and everything that was done is counted.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,13 +9,15 @@ use std::time::Instant;
 use super::request::{Api, Header};
 use crate::dice::Rng;
 
-/// What happens to a request or to its response. Bytes of TCP are neither lost nor doubled by themselves, so most faults
-/// end the connection in some way, and the client asks again on the next one.
+/// What happens to a request or to its response. Bytes of TCP are
+/// neither lost nor doubled by themselves, so most faults end the
+/// connection in some way, and the client asks again on the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The client's connection breaks, and the broker gets the request so many milliseconds later.
     Late(u64),
-    /// The connection goes silent with this request: nothing that the client sends arrives any more.
+    /// The connection goes silent with this request:
+    /// nothing that the client sends arrives any more.
     Lost,
     /// The broker gets the request twice; the second response goes nowhere.
     Twice,

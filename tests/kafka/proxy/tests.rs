@@ -64,7 +64,8 @@ fn clients_work_through_the_proxy_and_faults_strike_what_they_are_about() {
     }
     network.heal();
 
-    // What the late request does: it commits a transaction of which nobody has said that it is complete.
+    // What the late request does: it commits a transaction
+    // of which nobody has said that it is complete.
     let before = committed();
     network.rules.set(
         0,

@@ -94,7 +94,8 @@ impl Trouble {
     }
 }
 
-/// Requests that are sent all the time, with whose they are. Those of transactions come several times.
+/// Requests that are sent all the time, with whose they
+/// are. Those of transactions come several times.
 const AT_WORK: [(Api, &str); 12] = [
     (Api::END_TXN, "-cluster"),
     (Api::END_TXN, "-cluster"),

@@ -1,12 +1,14 @@
-//! A storm: workers of all roles over three brokers, and everything that can go wrong with them, drawn from a seed.
+//! A storm: workers of all roles over three brokers, and
+//! everything that can go wrong with them, drawn from a seed.
 //!
 //! ```console
 //! $ make storm STORM_FAULTS=1000                     # as many faults; or STORM_SECONDS=3600
 //! $ make storm STORM_FAULTS=1000 STORM_SEED=4711     # the same faults in the same order
 //! ```
-//! A crawler writes all the time. Faults strike one after the other, or two at once; after each, verdicts of all log
-//! partitions have to go on. In the end every page has exactly one verdict, and the verdicts are those of `leitong replay`. The
-//! seed fixes what is drawn, not when each thread runs: a failure comes again with the same seed more often than not.
+//! A crawler writes all the time. Faults strike one after the other, or two at once; after each,
+//! verdicts of all log partitions have to go on. In the end every page has exactly one verdict, and
+//! the verdicts are those of `leitong replay`. The seed fixes what is drawn, not when each thread
+//! runs: a failure comes again with the same seed more often than not.
 
 mod faults;
 
@@ -29,10 +31,12 @@ const LOG_PARTITIONS: usize = 2;
 const PAGES_PER_SECOND: u64 = 40;
 /// While requests of transactions meet faults: so many that one transaction follows the other.
 const PAGES_PER_SECOND_MOST: u64 = 600;
-/// After this time without a verdict something is wrong: more than any fault lasts, and all that follows from it.
+/// After this time without a verdict something is wrong:
+/// more than any fault lasts, and all that follows from it.
 const TIMEOUT: Duration = Duration::from_secs(90);
 
-/// Failures are noticed soon, so that many fit into a run; and clients are back before what was under way has arrived.
+/// Failures are noticed soon, so that many fit into a run; and
+/// clients are back before what was under way has arrived.
 const SETTINGS: &str = "\"transaction.timeout.ms\" = 5000\n\"message.timeout.ms\" = 4000\n\"socket.timeout.ms\" = 3000\n\
                         \"reconnect.backoff.ms\" = 20\n\"reconnect.backoff.max.ms\" = 200\n";
 
@@ -158,7 +162,8 @@ impl Storm {
         self.slots[slot] = Some(self.installation.worker_with(&["--role", ROLES[slot]], &environment));
     }
 
-    /// One fault, or two at once if there may be as many; waits until verdicts have gone on. How many there were.
+    /// One fault, or two at once if there may be as many;
+    /// waits until verdicts have gone on. How many there were.
     fn strike(&mut self, most: u64) -> u64 {
         self.watch.begin();
         let (mut kind, struck) = self.begin_one();
@@ -196,8 +201,8 @@ impl Storm {
         struck
     }
 
-    /// Waits for something, and fails with all there is to know: when it takes too long, when a verdict comes twice, or
-    /// when a partition is halted.
+    /// Waits for something, and fails with all there is to know: when it takes
+    /// too long, when a verdict comes twice, or when a partition is halted.
     #[track_caller]
     fn patiently(&mut self, what: &str, done: impl Fn(&Self) -> bool) {
         let deadline = Instant::now() + TIMEOUT;
@@ -226,8 +231,8 @@ impl Storm {
         }
     }
 
-    /// Starts workers again that found no broker when they started, as an orchestrator does; what one says that has ended for
-    /// another reason.
+    /// Starts workers again that found no broker when they started, as an
+    /// orchestrator does; what one says that has ended for another reason.
     fn start_ended_workers(&mut self) -> Option<String> {
         for slot in 0..ROLES.len() {
             let Some(worker) = &mut self.slots[slot] else { continue };
@@ -334,7 +339,8 @@ impl Storm {
         (kind, struck)
     }
 
-    /// Has a rule strike in one of these slots; false if there was no such request within some seconds.
+    /// Has a rule strike in one of these slots; false if
+    /// there was no such request within some seconds.
     fn request(&self, slots: &[usize], rule: &Rule) -> bool {
         let rules = &self.network.rules;
         slots.iter().for_each(|slot| rules.set(*slot, vec![rule.clone()]));
@@ -375,8 +381,8 @@ impl Storm {
         topics.iter().chain(&internal).all(|topic| self.network.brokers.in_sync(topic))
     }
 
-    /// A worker that runs and is not frozen, of the role that sends such requests; one that owns a partition of the log, if
-    /// its transactions are meant.
+    /// A worker that runs and is not frozen, of the role that sends such requests;
+    /// one that owns a partition of the log, if its transactions are meant.
     fn any_worker(&mut self, trouble: &Trouble) -> usize {
         let (other, owner) = match trouble {
             Trouble::Request(_, "-log" | "-pages", _) | Trouble::RequestAtStart(_, "-log" | "-pages", _) => {
