@@ -206,6 +206,15 @@ impl StageHealth {
         self.not_ready.lock().unwrap_or_else(PoisonError::into_inner).insert(log_partition, why);
     }
 
+    /// The same as long as `is_left` says no. Whoever leaves a partition says so first and calls
+    /// [`Self::settled`] then, so that a late owner's reason never stays.
+    pub fn wait_for_unless(&self, log_partition: u32, why: String, is_left: impl Fn() -> bool) {
+        let mut not_ready = self.not_ready.lock().unwrap_or_else(PoisonError::into_inner);
+        if !is_left() {
+            not_ready.insert(log_partition, why);
+        }
+    }
+
     /// A partition of the log is served, or not this instance's any more.
     pub fn settled(&self, log_partition: u32) {
         self.not_ready.lock().unwrap_or_else(PoisonError::into_inner).remove(&log_partition);
@@ -248,5 +257,9 @@ mod tests {
         assert!(health.not_ready().is_empty() && health.dead().is_empty());
         right.revoked(2);
         assert_eq!(right.partitions(), 0);
+        right.wait_for_unless(0, "fenced".to_owned(), || true);
+        assert!(health.not_ready().is_empty(), "its owner was left behind");
+        right.wait_for_unless(0, "fenced".to_owned(), || false);
+        assert_eq!(health.not_ready(), ["cluster: log partition 0: fenced"]);
     }
 }

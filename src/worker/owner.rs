@@ -139,7 +139,13 @@ impl<W: World> Owner<W> {
     /// Waits as long as `trouble` asks for.
     fn wait_after(&self, trouble: Trouble, history: &mut History) {
         let (partition, world) = (self.partition, &self.role.world);
-        let not_ready = |why: String| self.role.health.wait_for(partition, why);
+        // Once it is to stop, the partition is not its own any more, and its troubles are nobody's.
+        let is_left = || self.stop.is_requested();
+        if is_left() {
+            tracing::info!(partition, "log partition: left behind: {trouble}");
+            return;
+        }
+        let not_ready = |why: String| self.role.health.wait_for_unless(partition, why, is_left);
         match trouble {
             Trouble::Transient(error) => {
                 not_ready(format!("{error:#}"));
