@@ -77,7 +77,7 @@ enum Undo {
 fn storm() {
     let seed = from_environment("STORM_SEED", u64::from(std::process::id()));
     let seconds = from_environment("STORM_SECONDS", 0);
-    let faults = from_environment("STORM_FAULTS", if seconds > 0 { u64::MAX } else { 20 });
+    let faults = from_environment("STORM_FAULTS", if seconds > 0 { u64::MAX } else { 12 });
     println!("STORM_SEED={seed} STORM_FAULTS={faults} STORM_SECONDS={seconds}");
     let mut storm = Storm::start(seed);
     let rate = Arc::clone(&storm.rate);
