@@ -1,17 +1,19 @@
 //! Writes the seeds of the fuzz targets whose inputs are binary, by the program's own encoders. Run from the project's
 //! folder after a change of a format: `cargo run -p leitong-fuzz --example make_seeds`.
 
+#[path = "fuzz_targets/common.rs"]
+mod common;
+
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use leitong::changelog::{Identity, change_record, position_message, position_record};
+use common::IDENTITY;
+use leitong::changelog::{change_record, position_message, position_record};
 use leitong::cluster::{Centroid, Change, Clusterer, Position};
 use leitong::config::Config;
-use leitong::detectors::simhash::SimHash;
 use leitong::fingerprint::Detector;
 use leitong::log::entry::{Sent, encode};
-use leitong::log::identity::TopicIds;
 use leitong::log::watermarks::{Watermark, Watermarks};
 use leitong::proto;
 use leitong::record::Reason;
@@ -23,18 +25,8 @@ use leitong::snapshot::changelog_snapshot::SnapshotPlace;
 use leitong::snapshot::{TableDir, TableSettings};
 use prost::Message;
 
-const IDENTITY: Identity = Identity {
-    log_partition: 3,
-    log_partition_count: 4,
-    fingerprint_hash: 5,
-    cluster_hash: 6,
-    corpus_hash: 0,
-    app_hash: 0,
-    topic_ids: TopicIds { pages: None, log: None, changelog: None },
-};
-
 fn main() {
-    let detector: Arc<dyn Detector> = Arc::new(SimHash::new(&Config::default().simhash));
+    let detector = common::detector();
     // Bytes of the right length.
     let fingerprint: Box<[u8]> = (1..1000_u16)
         .map(|length| (0..length).map(|byte| byte as u8).collect::<Vec<u8>>())

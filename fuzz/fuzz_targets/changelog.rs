@@ -9,25 +9,15 @@ mod common;
 
 use std::sync::{Arc, LazyLock};
 
+use common::IDENTITY;
 use leitong::changelog::restore::{Restoration, Restored};
-use leitong::changelog::{Identity, POSITION_KEY, change_record, position_message, position_record};
+use leitong::changelog::{POSITION_KEY, change_record, position_message, position_record};
 use leitong::cluster::Change;
 use leitong::config::Config;
 use leitong::fingerprint::Detector;
-use leitong::log::identity::TopicIds;
 use libfuzzer_sys::fuzz_target;
 
 static DETECTOR: LazyLock<Arc<dyn Detector>> = LazyLock::new(common::detector);
-
-const IDENTITY: Identity = Identity {
-    log_partition: 3,
-    log_partition_count: 4,
-    fingerprint_hash: 5,
-    cluster_hash: 6,
-    corpus_hash: 0,
-    app_hash: 0,
-    topic_ids: TopicIds { pages: None, log: None, changelog: None },
-};
 
 fn restoration() -> Restoration {
     Restoration::new(Arc::clone(&DETECTOR), Config::default().expiry)

@@ -3,11 +3,24 @@
 
 use std::sync::Arc;
 
+use leitong::changelog::Identity;
 use leitong::config::Config;
 use leitong::detectors::simhash::SimHash;
 use leitong::fingerprint::Detector;
 use leitong::limits::{DEAD_LETTER_MESSAGE_BYTES_MAX, PAGE_ID_BYTES_MAX, URL_BYTES_MAX};
+use leitong::log::identity::TopicIds;
 use leitong::page::{Body, Page, passthrough};
+
+/// Whose changelog the target `changelog` reads: its seeds are written under the same identity.
+pub(crate) const IDENTITY: Identity = Identity {
+    log_partition: 3,
+    log_partition_count: 4,
+    fingerprint_hash: 5,
+    cluster_hash: 6,
+    corpus_hash: 0,
+    app_hash: 0,
+    topic_ids: TopicIds { pages: None, log: None, changelog: None },
+};
 
 /// The default detector.
 pub(crate) fn detector() -> Arc<dyn Detector> {
