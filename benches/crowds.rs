@@ -8,10 +8,10 @@ use leitong::cluster::{Centroid, Clusterer, Position};
 use leitong::config::detectors::detector;
 use leitong::config::{Config, ExpiryConfig};
 use leitong::detectors::simhash;
-use leitong::eval::random::Random;
 use leitong::extract::Document;
 use leitong::fingerprint::Detector;
 use leitong::fingerprint::resources::Resources;
+use leitong::random::Random;
 use leitong::record::FingerprintRecord;
 use leitong::segment::{Lexicons, Segmenter, Terms};
 

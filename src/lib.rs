@@ -35,6 +35,8 @@ pub mod limits;
 #[doc(hidden)]
 pub mod proto;
 #[doc(hidden)]
+pub mod random;
+#[doc(hidden)]
 pub mod record;
 mod varint;
 #[doc(hidden)]

@@ -12,8 +12,8 @@ use leitong::config::{Config, PageConfig};
 use leitong::page::json::{self, Rules};
 use leitong::page::{Body, Page};
 use leitong::pipeline::fingerprint_stage::FingerprintStage;
-use leitong::record::Reason;
-use leitong::record::{LogRecord, Outcome, Place};
+use leitong::random::Random;
+use leitong::record::{LogRecord, Outcome, Place, Reason};
 
 /// Bytes of the smaller page of each kind; the larger has twice as many.
 const BYTES: usize = 128 << 10;
@@ -26,27 +26,14 @@ const TIME_MAX: Duration = Duration::from_secs(120);
 static HALF: LazyLock<FingerprintStage> =
     LazyLock::new(|| FingerprintStage::new(Config::default()).expect("defaults"));
 
-/// Numbers that look random and are the same every time (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
+/// Characters out of `range`, `bytes` bytes of them at least.
+fn text_of(random: &mut Random, range: std::ops::Range<u32>, bytes: usize) -> String {
+    let mut text = String::with_capacity(bytes + 4);
+    while text.len() < bytes {
+        let number = range.start + (random.next_bits() % u64::from(range.end - range.start)) as u32;
+        text.extend(char::from_u32(number));
     }
-
-    /// Characters out of `range`, `bytes` bytes of them at least.
-    fn characters(&mut self, range: std::ops::Range<u32>, bytes: usize) -> String {
-        let mut text = String::with_capacity(bytes + 4);
-        while text.len() < bytes {
-            let number = range.start + (self.next() % u64::from(range.end - range.start)) as u32;
-            text.extend(char::from_u32(number));
-        }
-        text
-    }
+    text
 }
 
 fn repeated(pattern: &str, bytes: usize) -> String {
@@ -95,7 +82,7 @@ fn html(start: &'static str, pattern: &'static str, end: &'static str) -> impl F
 }
 
 fn characters(range: std::ops::Range<u32>) -> impl Fn(usize) -> Body {
-    move |bytes| Body::Text(Random(7).characters(range.clone(), bytes))
+    move |bytes| Body::Text(text_of(&mut Random::of_seed(7), range.clone(), bytes))
 }
 
 #[test]
@@ -211,8 +198,8 @@ fn bytes_of_no_charset() {
     let bytes =
         |pattern: &'static [u8]| move |bytes: usize| Body::HtmlBytes(pattern.repeat(bytes / pattern.len()));
     let random = |bytes: usize| {
-        let mut random = Random(3);
-        Body::HtmlBytes((0..bytes).map(|_| 0x20 + (random.next() % 0xe0) as u8).collect())
+        let mut random = Random::of_seed(3);
+        Body::HtmlBytes((0..bytes).map(|_| 0x20 + (random.next_bits() % 0xe0) as u8).collect())
     };
     assert_linear(&[
         ("random bytes", &random),

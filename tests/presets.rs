@@ -129,10 +129,10 @@ fn outcomes(preset: &str) -> String {
     for line in text.lines() {
         let taken = if MESSAGES.contains(&preset) {
             let sample = serde_json::from_str(line).expect("a sample");
-            message(&reader, &sample).map_err(|error| (error.cause().to_owned(), error.to_string()))
+            message(&reader, &sample).map_err(|error| (error.cause().to_string(), error.to_string()))
         } else {
             let taken = reader.record(Payload::Json(line.as_bytes().to_vec()));
-            taken.map_err(|no_page| (no_page.cause.to_owned(), no_page.message))
+            taken.map_err(|no_page| (no_page.cause.to_string(), no_page.message))
         };
         out.push_str(&outcome(taken));
         out.push('\n');

@@ -40,6 +40,6 @@ fuzz_target!(|data: &[u8]| {
                 assert_eq!((page.url, page.title, page.status), (said.url, said.title, said.status));
             }
         }
-        Err(error) => assert!(!error.cause().is_empty() && !error.to_string().is_empty()),
+        Err(error) => assert!(!error.cause().as_str().is_empty() && !error.to_string().is_empty()),
     }
 });

@@ -1,9 +1,9 @@
 //! SimHash fingerprints that no text has: any number of them, by a seed.
 
 use crate::detectors::simhash::{self, ADDRESS_BYTES};
-use crate::eval::random::Random;
 use crate::fingerprint::numbers::SLOT_BYTES;
 use crate::fingerprint::sketch::{BANDS, Values};
+use crate::random::Random;
 
 /// Bands that a page near another does not share with it,
 /// and values of the sketch in which they differ.

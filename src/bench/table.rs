@@ -10,8 +10,8 @@ use super::median;
 use crate::cluster::{Centroid, Clusterer, Position, Query};
 use crate::config::{Candidates, Config, Confirm, ExpiryConfig};
 use crate::detectors::simhash::SimHash;
-use crate::eval::random::Random;
 use crate::fingerprint::Detector;
+use crate::random::Random;
 use crate::record::FingerprintRecord;
 
 /// Look-ups and insertions that are done at once.

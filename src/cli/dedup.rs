@@ -14,9 +14,11 @@ use super::progress::Progress;
 use super::settings::{self, Wrong, wrong};
 use super::summary::summary;
 use crate::cluster::{Clusterer, Position};
+use crate::config::Config;
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::pipeline::page_reader::PageReader;
+use crate::record::Unreadable;
 use crate::sink::files::{DeadLetters, FileSink};
 use crate::sink::whole_lines::WholeLines;
 use crate::snapshot::{TableDir, TableSettings};
@@ -89,28 +91,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let read = Arc::new(ReadSoFar::default());
     let bytes_total = inputs.iter().map(|input| input.bytes).sum();
     let progress = Progress::start(bytes_total, Arc::clone(&read), Arc::clone(&counts));
-    let sink = FileSink::new(
-        create(arguments.output.as_deref().unwrap_or(Path::new("-")))?,
-        match &arguments.dead_letters {
-            Some(path) => DeadLetters::File(create(path)?),
-            None => DeadLetters::Log(Box::new({
-                let (progress, counts) = (progress.clone(), Arc::clone(&counts));
-                // It is counted once it is written.
-                move |letter| match counts.of_cause(&letter.cause) {
-                    ..TOLD_MAX => {
-                        progress
-                            .note(format_args!("{}: {} ({})", letter.source, letter.message, letter.cause));
-                    }
-                    TOLD_MAX => progress.note(format_args!(
-                        "further records with {} are only counted; --dead-letters FILE has them all",
-                        letter.cause
-                    )),
-                    _ => {}
-                }
-            })),
-        },
-        Arc::clone(&counts),
-    );
+    let sink = sink(arguments, &progress, &counts)?;
     let source = Box::new(Inputs::new(inputs, config.page.clone(), read));
     let observed = Arc::clone(&counts);
     let result = crate::pipeline::run(
@@ -134,20 +115,51 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         dir.save(&clusterer, &table)?;
     }
     terminal::note_lines(summary(&counts, source.skipped(), clusterer.centroid_count(), started.elapsed()));
-    if let Some((preset, count)) =
-        fingerprint_stage.reader().likeliest().filter(|_| counts.dead_letters() > 0)
-    {
+    conclude(&config, fingerprint_stage.reader(), &counts)
+}
+
+/// Where verdicts and dead letters go.
+fn sink(arguments: &Arguments, progress: &Progress, counts: &Arc<Counts>) -> anyhow::Result<FileSink> {
+    let verdicts = create(arguments.output.as_deref().unwrap_or(Path::new("-")))?;
+    let dead_letters = match &arguments.dead_letters {
+        Some(path) => DeadLetters::File(create(path)?),
+        None => {
+            let (progress, counts) = (progress.clone(), Arc::clone(counts));
+            // It is counted once it is written.
+            DeadLetters::Log(Box::new(move |letter| tell(letter, counts.of_cause(&letter.cause), &progress)))
+        }
+    };
+    Ok(FileSink::new(verdicts, dead_letters, Arc::clone(counts)))
+}
+
+/// Shows a dead letter, unless `before` of its cause were shown already and are enough.
+fn tell(letter: &Unreadable, before: u64, progress: &Progress) {
+    match before {
+        ..TOLD_MAX => {
+            progress.note(format_args!("{}: {} ({})", letter.source, letter.message, letter.cause));
+        }
+        TOLD_MAX => progress.note(format_args!(
+            "further records with {} are only counted; --dead-letters FILE has them all",
+            letter.cause
+        )),
+        _ => {}
+    }
+}
+
+/// What the run comes to, once all is written.
+fn conclude(config: &Config, reader: &PageReader, counts: &Counts) -> anyhow::Result<ExitCode> {
+    if let Some((preset, count)) = reader.likeliest().filter(|_| counts.dead_letters() > 0) {
         terminal::note(format_args!(
             "{count} of these records look like messages of {preset}: try --preset {preset}"
         ));
     }
-    if has_hardly_any_body(&counts) {
+    if has_hardly_any_body(counts) {
         bail!(
             "{} of {} records have no body: nothing was found where preset {} has it. {}",
             counts.without_body(),
             counts.records(),
             config.input.preset,
-            remedy(fingerprint_stage.reader())
+            remedy(reader)
         );
     }
     Ok(if counts.dead_letters() > 0 { ExitCode::from(3) } else { ExitCode::SUCCESS })

@@ -12,7 +12,7 @@ use super::settings::{self, wrong};
 use super::{documents, eval};
 use crate::eval::pages::{Sample, founders};
 use crate::eval::perturb::{Condition, Family, Perturber};
-use crate::eval::random::Random;
+use crate::random::Random;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {

@@ -14,6 +14,7 @@ use super::{Clusterer, Decision, Position};
 use crate::config::{Config, ExpiryConfig};
 use crate::detectors::simhash::{self, SimHash};
 use crate::fingerprint::{Comparison, Detector};
+use crate::random::Random;
 use crate::record::{FingerprintRecord, Outcome};
 use crate::segment::Terms;
 
@@ -154,33 +155,20 @@ proptest! {
         one_hash: bool,
     ) {
         let pages: Vec<Vec<u8>> = pages.into_iter().map(|(family, flips, changed, seed)| {
-            let mut mix = Mix(family);
-            let mut hash = if one_hash { 1 } else { mix.next() };
-            let mut values: [u8; 32] = std::array::from_fn(|_| mix.next() as u8);
-            let mut bands: [u32; 16] = std::array::from_fn(|_| mix.next() as u32);
-            let mut mix = Mix(seed);
-            (0..flips).for_each(|_| hash ^= 1 << (mix.next() % 64));
-            (0..changed / 2).for_each(|_| values[mix.next() as usize % 32] = mix.next() as u8);
-            bands[mix.next() as usize % 16] = mix.next() as u32;
+            let mut mix = Random::of_seed(family);
+            let mut hash = if one_hash { 1 } else { mix.next_bits() };
+            let mut values: [u8; 32] = std::array::from_fn(|_| mix.next_bits() as u8);
+            let mut bands: [u32; 16] = std::array::from_fn(|_| mix.next_bits() as u32);
+            let mut mix = Random::of_seed(seed);
+            (0..flips).for_each(|_| hash ^= 1 << (mix.next_bits() % 64));
+            (0..changed / 2).for_each(|_| values[mix.next_bits() as usize % 32] = mix.next_bits() as u8);
+            bands[mix.next_bits() as usize % 16] = mix.next_bits() as u32;
             bands[2] = 42;
             simhash::encode(hash, 3_000, &values, &[0; 24], [0; 4], bands).into()
         }).collect();
         let detector = Arc::new(SimHash::new(&Config::default().simhash));
         let naive = scanned(&*detector, &pages, centroids_max as usize);
         prop_assert_eq!(decided(&mut clusterer(detector, centroids_max, 8), &pages, batch), naive);
-    }
-}
-
-/// Numbers by a seed.
-struct Mix(u64);
-
-impl Mix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
     }
 }
 

@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use super::random::Random;
+use crate::random::Random;
 
 /// Samples that are drawn.
 const SAMPLES: usize = 400;

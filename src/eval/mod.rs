@@ -16,7 +16,6 @@ pub mod pairs;
 pub mod parallel;
 pub mod passages;
 pub mod perturb;
-pub mod random;
 pub mod recall;
 pub mod recommend;
 pub mod report;

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::random::Random;
 use crate::extract::Document;
+use crate::random::Random;
 
 /// Texts that others are perturbed with (paper 002 takes 50).
 const OTHER_TEXTS: usize = 50;

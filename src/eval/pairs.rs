@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::passages::Passages;
-use super::random::Random;
 use crate::fingerprint::Detector;
+use crate::random::Random;
 
 /// Steps of a threshold curve.
 const STEPS: usize = 48;

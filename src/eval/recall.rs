@@ -7,8 +7,8 @@ use super::interval::{Estimate, share};
 use super::pairs::Compared;
 use super::parallel::Workers;
 use super::perturb::{Condition, Perturber};
-use super::random::Random;
 use super::{EvaluatedDetector, document};
+use crate::random::Random;
 use crate::segment::{Segmenter, Terms};
 
 /// How one detector fares under one condition.

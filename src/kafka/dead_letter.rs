@@ -27,7 +27,7 @@ pub fn headers(letter: &Unreadable, app: &str, without_value: bool) -> OwnedHead
     }
     add("__connect.errors.connector.name", app);
     add("__connect.errors.stage", "VALUE_CONVERTER");
-    add("__connect.errors.exception.class.name", &letter.cause);
+    add("__connect.errors.exception.class.name", letter.cause.as_str());
     add("__connect.errors.exception.message", &letter.message);
     if without_value {
         add(VALUE_LEFT_OUT, &format!("{} bytes; they stand at {}", letter.raw_bytes, letter.source));
@@ -46,7 +46,7 @@ mod tests {
     use rdkafka::message::Headers;
 
     use super::*;
-    use crate::record::Received;
+    use crate::record::{Cause, Received};
 
     #[test]
     fn keeps_what_was_received_and_says_where_the_rest_is() {
@@ -57,7 +57,7 @@ mod tests {
         };
         let letter = Unreadable {
             source: Place::Message { topic: "pages".into(), partition: 2, offset: 7, epoch: 0 },
-            cause: "BROKEN_JSON".into(),
+            cause: Cause::BrokenJson,
             message: "broken JSON: …".into(),
             raw: None,
             raw_bytes: 9_000_000,

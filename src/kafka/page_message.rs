@@ -14,7 +14,7 @@ use crate::page::mapping::preset::Framing;
 use crate::page::mapping::{self, Mapping, Reading, Skip, Taken};
 use crate::page::wrapped::{StillWrapped, unpacked, without_schema_head};
 use crate::page::{Body, Hints, Page, protobuf};
-use crate::record::Received;
+use crate::record::{Cause, Received};
 use crate::source::warc::WarcReader;
 use crate::source::{Payload, Source};
 
@@ -113,15 +113,15 @@ fn warc_page(record: &[u8], mapping: &Mapping, limits: &PageConfig) -> Result<Ta
     let unfit = |cause, problem: String| PageError::Unfit { cause, preset: mapping.preset().name, problem };
     while source
         .read_batch(&mut batch, usize::MAX)
-        .map_err(|error| unfit("BROKEN_WARC", error.to_string()))?
+        .map_err(|error| unfit(Cause::BrokenWarc, error.to_string()))?
     {}
     let pages = batch.len();
     match batch.into_iter().next().map(|record| record.payload) {
         None if source.skipped().warc_records > 0 => Ok(Taken::Skipped(Skip::OtherKind)),
-        None => Err(unfit("BROKEN_WARC", "an empty value; expected a WARC record".to_owned())),
+        None => Err(unfit(Cause::BrokenWarc, "an empty value; expected a WARC record".to_owned())),
         Some(Payload::Broken(error)) => Err(unfit(error.cause(), error.to_string())),
         Some(_) if pages > 1 => {
-            Err(unfit("BROKEN_WARC", format!("{pages} records with pages; expected one a message")))
+            Err(unfit(Cause::BrokenWarc, format!("{pages} records with pages; expected one a message")))
         }
         Some(Payload::Warc(record)) => Ok(mapping.filtered(record.into_page(limits.bytes_max)?)),
         Some(Payload::Json(_) | Payload::Head { .. }) => Err(PageError::Internal),
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(read(&page, UrlFrom::Field), expected(&body), "the bytes do not agree");
         let bomb = gzip(&[b' '; 201]);
         let error = read(&message(None, None, Some(&bomb)), UrlFrom::Field).expect_err("too large");
-        assert_eq!(error.cause(), "STILL_PACKED");
+        assert_eq!(error.cause(), Cause::StillPacked);
         let bomb = message(Some("text/html"), Some(b"http://key/"), Some(&bomb));
         assert!(matches!(read(&bomb, UrlFrom::Field), Ok((_, Body::TooLarge(_)))));
     }
@@ -247,11 +247,11 @@ mod tests {
                 .expect_err("no page")
                 .cause()
         };
-        assert_eq!(error(None, None), "NULL_VALUE");
-        assert_eq!(error(None, Some(b"\xff\xfe")), "BROKEN_JSON");
-        assert_eq!(error(None, Some(b"{}")), "MISSING_URL");
-        assert_eq!(error(Some("application/protobuf"), Some(b"\xff\xfe")), "BROKEN_PROTOBUF");
-        assert_eq!(error(Some("application/protobuf"), Some(b"")), "MISSING_URL");
+        assert_eq!(error(None, None), Cause::NullValue);
+        assert_eq!(error(None, Some(b"\xff\xfe")), Cause::BrokenJson);
+        assert_eq!(error(None, Some(b"{}")), Cause::MissingUrl);
+        assert_eq!(error(Some("application/protobuf"), Some(b"\xff\xfe")), Cause::BrokenProtobuf);
+        assert_eq!(error(Some("application/protobuf"), Some(b"")), Cause::MissingUrl);
         let large = message(Some("text/html"), Some(b"http://key/"), Some(&[b'x'; 101]));
         assert_eq!(read(&large, UrlFrom::Field), Ok(("http://key/".to_owned(), Body::TooLarge(101))));
     }

@@ -12,11 +12,11 @@ use super::identity::TopicId;
 use super::watermarks::Origin;
 use crate::fingerprint::Detector;
 use crate::proto::{self, FORMAT_VERSION, fingerprint_record, source};
-use crate::record::Reason;
 use crate::record::timestamp::Timestamp;
 use crate::record::{
     Carried, FingerprintRecord, LogRecord, Outcome, Place, Received, TextDigest, Unreadable,
 };
+use crate::record::{Cause, Reason};
 
 /// A record of the log, with where it comes from.
 #[derive(Debug, Clone, PartialEq)]
@@ -185,7 +185,7 @@ fn from_unreadable(unreadable: Unreadable, sent: Sent) -> proto::FingerprintReco
         format_version: FORMAT_VERSION,
         source: Some(source_message(&unreadable.source, sent)),
         outcome: Some(fingerprint_record::Outcome::Unreadable(proto::Unreadable {
-            cause: unreadable.cause.into_owned(),
+            cause: unreadable.cause.to_string(),
             message: unreadable.message,
             raw: unreadable.raw.map(Into::into),
             raw_bytes: unreadable.raw_bytes,
@@ -199,7 +199,7 @@ fn from_unreadable(unreadable: Unreadable, sent: Sent) -> proto::FingerprintReco
 fn to_unreadable(message: proto::Unreadable, source: Place) -> Unreadable {
     Unreadable {
         source,
-        cause: message.cause.into(),
+        cause: Cause::from_word(&message.cause),
         message: message.message,
         raw: message.raw.map(|raw| raw.to_vec()),
         raw_bytes: message.raw_bytes,
@@ -265,7 +265,7 @@ mod tests {
     fn unreadable() -> LogRecord {
         LogRecord::Unreadable(Box::new(Unreadable {
             source: place(),
-            cause: "BROKEN_JSON".into(),
+            cause: Cause::BrokenJson,
             message: "no".into(),
             raw: Some(vec![0xff, 0]),
             raw_bytes: 2,

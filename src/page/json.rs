@@ -25,6 +25,7 @@ use super::field::Field;
 use super::scalars::{Scalar, Status, Text, timestamp_from_json};
 use super::{Body, Hints, Page, Repaired, id, passthrough};
 use crate::limits::{PAGE_ID_BYTES_MAX, URL_BYTES_MAX};
+use crate::record::Cause;
 
 /// Why a record is no page; each goes to the dead letters.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
@@ -80,7 +81,7 @@ pub enum PageError {
     #[error("preset {preset}: {problem}")]
     Unfit {
         /// As for messages of Leitong's own format.
-        cause: &'static str,
+        cause: Cause,
         /// The preset.
         preset: &'static str,
         /// Where in the message, what was found and what was expected.
@@ -108,24 +109,24 @@ pub enum PageError {
 }
 
 impl PageError {
-    /// A stable word for the kind of fault: metric label and field of the dead letter.
+    /// The kind of fault: metric label and field of the dead letter.
     #[must_use]
-    pub fn cause(&self) -> &'static str {
+    pub fn cause(&self) -> Cause {
         match self {
-            Self::NotUtf8 { .. } | Self::BrokenJson(_) => "BROKEN_JSON",
-            Self::NullValue => "NULL_VALUE",
-            Self::WrongType { .. } => "WRONG_TYPE",
-            Self::MissingUrl | Self::MissingKey => "MISSING_URL",
-            Self::UrlTooLong { .. } => "URL_TOO_LONG",
-            Self::IdTooLong { .. } => "ID_TOO_LONG",
-            Self::BadBase64(_) => "BAD_BASE64",
-            Self::BrokenProtobuf(_) => "BROKEN_PROTOBUF",
-            Self::KeyNotUtf8 => "BAD_KEY",
-            Self::StillPacked(_) => "STILL_PACKED",
-            Self::BodyNotFound(_) => "BODY_NOT_FOUND",
-            Self::Unfit { cause, .. } => cause,
+            Self::NotUtf8 { .. } | Self::BrokenJson(_) => Cause::BrokenJson,
+            Self::NullValue => Cause::NullValue,
+            Self::WrongType { .. } => Cause::WrongType,
+            Self::MissingUrl | Self::MissingKey => Cause::MissingUrl,
+            Self::UrlTooLong { .. } => Cause::UrlTooLong,
+            Self::IdTooLong { .. } => Cause::IdTooLong,
+            Self::BadBase64(_) => Cause::BadBase64,
+            Self::BrokenProtobuf(_) => Cause::BrokenProtobuf,
+            Self::KeyNotUtf8 => Cause::BadKey,
+            Self::StillPacked(_) => Cause::StillPacked,
+            Self::BodyNotFound(_) => Cause::BodyNotFound,
+            Self::Unfit { cause, .. } => cause.clone(),
             Self::LooksLike { error, .. } => error.cause(),
-            Self::Internal => "INTERNAL",
+            Self::Internal => Cause::Internal,
         }
     }
 }

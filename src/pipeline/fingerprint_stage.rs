@@ -29,11 +29,11 @@ use crate::page::host::host;
 use crate::page::json::PageError;
 use crate::page::mapping::{Skip, Taken};
 use crate::page::{Body, Page, Repaired};
-use crate::record::Reason;
 use crate::record::timestamp::Timestamp;
 use crate::record::{
     Carried, FingerprintRecord, HEADERS_LEFT_OUT, LogRecord, Outcome, Place, Received, TextDigest, Unreadable,
 };
+use crate::record::{Cause, Reason};
 use crate::segment::{Segmenter, Terms};
 use crate::source::Record;
 use crate::work::{TooMuchWork, Work};
@@ -147,10 +147,10 @@ impl FingerprintStage {
             Ok(Taken::Page(page)) => self.process_page(record.place, *page, workspace),
             Ok(Taken::Skipped(why)) => skipped(why),
             Err(NoPage { cause, message, raw, raw_bytes }) => {
-                if cause == PageError::Internal.cause() {
+                if cause == Cause::Internal {
                     tracing::error!("{}: {message}", record.place);
                 }
-                let (raw, cause) = (Some(raw), cause.into());
+                let raw = Some(raw);
                 unreadable(Unreadable {
                     source: record.place,
                     cause,
@@ -195,7 +195,7 @@ impl FingerprintStage {
         let letter = guarded(|| self.unreadable(source.clone(), message(), &fault));
         unreadable(letter.unwrap_or_else(|| Unreadable {
             source: source.clone(),
-            cause: fault.cause().into(),
+            cause: fault.cause(),
             message: fault.to_string(),
             raw: None,
             raw_bytes: 0,
@@ -265,7 +265,7 @@ impl FingerprintStage {
         }
         Unreadable {
             source,
-            cause: error.cause().into(),
+            cause: error.cause(),
             message: explanation,
             raw: value.filter(|value| value.len() <= value_max).map(<[u8]>::to_vec),
             raw_bytes: raw_bytes as u64,
@@ -421,7 +421,7 @@ mod tests {
         let value = br#"{"url": "http://x/", "text": "t"}"#;
         let fault = |_: &Message<'_>| -> Result<Taken, PageError> { panic!("a fault, made by a test") };
         let found = letter(STAGE.process_message_by(&place(), || message(value), fault, &mut workspace));
-        assert_eq!((&*found.cause, &found.source), ("INTERNAL", &place()));
+        assert_eq!((found.cause, &found.source), (Cause::Internal, &place()));
         assert_eq!(found.raw.as_deref(), Some(&value[..]), "as received");
         assert_eq!(found.received.and_then(|received| received.key).as_deref(), Some(&b"key"[..]));
         let next = STAGE.process_message(&place(), || message(value), &mut workspace);
@@ -437,7 +437,7 @@ mod tests {
             panic!("a fault, made by a test")
         };
         let found = letter(STAGE.process_message(&place(), fault, &mut workspace));
-        assert_eq!((&*found.cause, found.raw, found.received), ("INTERNAL", None, None));
+        assert_eq!((found.cause, found.raw, found.received), (Cause::Internal, None, None));
         assert_eq!(asked.get(), 2);
     }
 

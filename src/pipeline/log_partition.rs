@@ -23,7 +23,7 @@ use crate::log::entry::{Entry, EntryError};
 use crate::log::watermarks::{Admission, Origin, Watermarks};
 use crate::proto;
 use crate::record::timestamp::Timestamp;
-use crate::record::{LogRecord, Place, Unreadable};
+use crate::record::{Cause, LogRecord, Place, Unreadable};
 use crate::verdict::Conclusion;
 
 /// The state of one partition.
@@ -138,7 +138,7 @@ impl LogPartition {
         };
         LogRecord::Unreadable(Box::new(Unreadable {
             source,
-            cause: "BROKEN_LOG_RECORD".into(),
+            cause: Cause::BrokenLogRecord,
             message: error.to_string(),
             raw: None,
             raw_bytes: 0,
@@ -278,7 +278,7 @@ mod tests {
             let record = match i % 23 {
                 22 => LogRecord::Unreadable(Box::new(Unreadable {
                     source,
-                    cause: "BROKEN_JSON".into(),
+                    cause: Cause::BrokenJson,
                     message: "no".into(),
                     raw: None,
                     raw_bytes: 0,

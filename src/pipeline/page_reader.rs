@@ -17,6 +17,7 @@ use crate::page::json::{PageError, Rules};
 use crate::page::mapping::detect::Recognizer;
 use crate::page::mapping::{self, Mapping, PRESETS, Reading, Skip, Taken};
 use crate::page::{Body, Page};
+use crate::record::Cause;
 use crate::source::Payload;
 use crate::source::warc_folder::WarcFolder;
 use crate::telemetry::metrics;
@@ -44,8 +45,8 @@ pub struct PageReader {
 /// Why a record is no page.
 #[derive(Debug)]
 pub struct NoPage {
-    /// A stable word for the kind of fault.
-    pub cause: &'static str,
+    /// The kind of fault.
+    pub cause: Cause,
     /// What is wrong, and what to do.
     pub message: String,
     /// The beginning of the record.

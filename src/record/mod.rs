@@ -2,14 +2,16 @@
 //!
 //! These types stand at the ground of the house, since every room of the flow hands them on: where
 //! a page was read ([`Place`]), what its message had beside it ([`Received`], [`Carried`]), why
-//! nothing can be said of it ([`Reason`], [`Unreadable`]), and the record itself ([`LogRecord`]).
+//! nothing can be said of it ([`Reason`]; [`Unreadable`] and its [`Cause`]), and the record itself ([`LogRecord`]).
 
+mod cause;
 mod place;
 mod reason;
 mod received;
 pub mod timestamp;
 mod unreadable;
 
+pub use cause::Cause;
 pub use place::Place;
 pub use reason::Reason;
 pub use received::{Carried, HEADERS_LEFT_OUT, Received};

@@ -1,9 +1,8 @@
 //! A record that no page could be read from, on its way to the dead letters.
 
-use std::borrow::Cow;
-
 use serde::{Serialize, Serializer};
 
+use super::cause::Cause;
 use super::place::Place;
 use super::received::Received;
 
@@ -12,8 +11,8 @@ use super::received::Received;
 pub struct Unreadable {
     /// Where it stands.
     pub source: Place,
-    /// A stable word for the cause, such as `MISSING_URL`.
-    pub cause: Cow<'static, str>,
+    /// Why.
+    pub cause: Cause,
     /// What is wrong, and what to do.
     pub message: String,
     /// The record's value as received, in JSON with bytes that are no UTF-8 replaced:

@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicU64;
 use thiserror::Error;
 
 use crate::page::warc::WarcRecord;
-use crate::record::Place;
+use crate::record::{Cause, Place};
 
 /// How much of the inputs is read, for those who watch.
 #[derive(Debug, Default)]
@@ -111,13 +111,13 @@ pub enum FramingError {
 }
 
 impl FramingError {
-    /// A stable word for the kind of fault.
+    /// The kind of fault.
     #[must_use]
-    pub fn cause(&self) -> &'static str {
+    pub fn cause(&self) -> Cause {
         match self {
-            Self::BrokenCompression(_) | Self::TruncatedWarc { .. } => "TRUNCATED_INPUT",
-            Self::WrongWarcLength { .. } | Self::BrokenWarc(_) => "BROKEN_WARC",
-            Self::OtherFormat(_) => "OTHER_FORMAT",
+            Self::BrokenCompression(_) | Self::TruncatedWarc { .. } => Cause::TruncatedInput,
+            Self::WrongWarcLength { .. } | Self::BrokenWarc(_) => Cause::BrokenWarc,
+            Self::OtherFormat(_) => Cause::OtherFormat,
         }
     }
 }

@@ -346,7 +346,7 @@ mod tests {
             place = number;
             outcomes.push(match record.payload {
                 Payload::Warc(page) => page.url.expect("a url"),
-                Payload::Broken(error) => error.cause().to_owned(),
+                Payload::Broken(error) => error.cause().to_string(),
                 other => panic!("{other:?}"),
             });
         }

@@ -1,13 +1,12 @@
 //! What came of the pages so far; written by the stages, read by progress bar and summary.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::page::Repaired;
 use crate::page::mapping::Skip;
-use crate::record::Reason;
+use crate::record::{Cause, Reason};
 use crate::verdict::Conclusion;
 use crate::verdict::Kind;
 
@@ -20,7 +19,7 @@ pub struct Counts {
     undecidable: AtomicU64,
     dead_letters: AtomicU64,
     reasons: Mutex<BTreeMap<Reason, u64>>,
-    causes: Mutex<BTreeMap<Cow<'static, str>, u64>>,
+    causes: Mutex<BTreeMap<Cause, u64>>,
     lone_surrogates: AtomicU64,
     bad_fetched_at: AtomicU64,
     passthrough_too_large: AtomicU64,
@@ -107,13 +106,13 @@ impl Counts {
 
     /// Dead letters of this cause.
     #[must_use]
-    pub fn of_cause(&self, cause: &str) -> u64 {
+    pub fn of_cause(&self, cause: &Cause) -> u64 {
         lock(&self.causes).get(cause).copied().unwrap_or(0)
     }
 
     /// Dead letters by cause.
     #[must_use]
-    pub fn causes(&self) -> BTreeMap<Cow<'static, str>, u64> {
+    pub fn causes(&self) -> BTreeMap<Cause, u64> {
         lock(&self.causes).clone()
     }
 

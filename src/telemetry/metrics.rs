@@ -8,8 +8,8 @@ use metrics::{counter, gauge, histogram};
 
 use crate::log::watermarks::Admission;
 use crate::page::mapping::Skip;
-use crate::record::Reason;
 use crate::record::timestamp::Timestamp;
+use crate::record::{Cause, Reason};
 use crate::verdict::Conclusion;
 use crate::verdict::Kind;
 
@@ -219,13 +219,14 @@ pub fn begin() {
             counter!(*name).increment(0);
         }
     }
+    let causes = Cause::ALL.iter().map(Cause::label).chain([Cause::OTHER_LABEL]).collect();
     let labelled: [(&'static str, &'static str, Vec<&'static str>); 8] = [
         ("leitong_messages_skipped_total", "reason", Skip::ALL.map(Skip::as_str).to_vec()),
         ("leitong_stage_microseconds_total", "stage", vec!["fingerprint", "cluster", "transaction"]),
         ("leitong_log_records_dropped_total", "why", vec!["repeated", "after-gap", "old-epoch", "replaced"]),
         ("leitong_verdicts_total", "kind", Kind::ALL.iter().map(|kind| kind.as_str()).collect()),
         ("leitong_undecidable_total", "reason", Reason::ALL.iter().map(|reason| reason.as_str()).collect()),
-        ("leitong_dead_letters_total", "cause", CAUSES.to_vec()),
+        ("leitong_dead_letters_total", "cause", causes),
         ("leitong_transactions_total", "result", vec!["committed", "failed"]),
         (
             "leitong_client_errors_total",
@@ -360,26 +361,6 @@ pub enum Outcome {
     },
 }
 
-/// Causes that are counted by name.
-const CAUSES: [&str; 16] = [
-    "BAD_BASE64",
-    "BAD_KEY",
-    "BODY_NOT_FOUND",
-    "BROKEN_JSON",
-    "BROKEN_LOG_RECORD",
-    "BROKEN_PROTOBUF",
-    "BROKEN_WARC",
-    "ID_TOO_LONG",
-    "INTERNAL",
-    "MISSING_URL",
-    "NULL_VALUE",
-    "STILL_PACKED",
-    "TRUNCATED_INPUT",
-    "URL_TOO_LONG",
-    "WRONG_TYPE",
-    "OTHER",
-];
-
 impl Outcome {
     /// What is counted of `conclusion`.
     #[must_use]
@@ -389,10 +370,7 @@ impl Outcome {
                 kind: verdict.kind.as_str(),
                 reason: verdict.reason.map(crate::record::Reason::as_str),
             },
-            Conclusion::DeadLetter(letter) => {
-                let known = CAUSES.iter().find(|cause| **cause == letter.cause);
-                Self::DeadLetter { cause: known.copied().unwrap_or("OTHER") }
-            }
+            Conclusion::DeadLetter(letter) => Self::DeadLetter { cause: letter.cause.label() },
         }
     }
 }

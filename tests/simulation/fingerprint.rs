@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::log::entry::{self, Sent};
 use crate::log::session::{Session, Ticket};
 use crate::record::timestamp::Timestamp;
-use crate::record::{FingerprintRecord, LogRecord, Outcome, Place, TextDigest, Unreadable};
+use crate::record::{Cause, FingerprintRecord, LogRecord, Outcome, Place, TextDigest, Unreadable};
 
 use super::brokers::{Brokers, Status, Stored, Topic};
 use super::{Mistake, Rng, Time};
@@ -166,7 +166,7 @@ pub(crate) fn record(partition: usize, offset: u64) -> LogRecord {
     if number % 11 == 5 {
         return LogRecord::Unreadable(Box::new(Unreadable {
             source,
-            cause: "BROKEN_JSON".into(),
+            cause: Cause::BrokenJson,
             message: "no".into(),
             raw: Some(b"{".to_vec()),
             raw_bytes: 1,
@@ -174,7 +174,7 @@ pub(crate) fn record(partition: usize, offset: u64) -> LogRecord {
         }));
     }
     let text = number % 23;
-    let mut rng = Rng(text + 1);
+    let mut rng = Rng::new(text + 1);
     let mut fingerprint: Vec<u8> = (0..FINGERPRINT_BYTES).map(|_| rng.below(256) as u8).collect();
     // Terms of the sketch: enough for any demand.
     fingerprint[8..10].copy_from_slice(&[1, 1]);

@@ -26,19 +26,20 @@ mod run;
 mod tests;
 mod world;
 
-/// A small generator, so that a seed is all it takes to see a run again.
+use crate::random::Random;
+
+/// Random numbers, so that a seed is all it takes to see a run again.
 #[derive(Clone)]
-pub(crate) struct Rng(pub(crate) u64);
+pub(crate) struct Rng(Random);
 
 impl Rng {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(Random::of_seed(seed))
+    }
+
     /// Some number below `bound`.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        // SplitMix64: Steele, Lea and Flood, 2014.
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % bound.max(1)
+        self.0.next_bits() % bound.max(1)
     }
 
     /// True once in `n` times.

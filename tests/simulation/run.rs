@@ -101,11 +101,11 @@ pub(crate) fn run(seed: u64, seconds: u64, mistake: Option<Mistake>, traced: boo
 
 impl Run {
     fn new(seed: u64, mistake: Option<Mistake>, traced: bool) -> Self {
-        let mut rng = Rng(seed);
+        let mut rng = Rng::new(seed);
         let faults = Faults { one_in: [0, 15, 40, 100][rng.index(4)] };
         let shared = Shared {
             now: 0,
-            rng: Rng(seed ^ 0x5eed),
+            rng: Rng::new(seed ^ 0x5eed),
             steps: 0,
             brokers: Brokers::new(LOG_PARTITIONS, VERDICT_PARTITIONS, mistake),
             processes: Vec::new(),

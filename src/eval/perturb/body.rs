@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::eval::random::Random;
+use crate::random::Random;
 use crate::segment::sentences::sentences;
 
 /// A text in paragraphs of sentences.

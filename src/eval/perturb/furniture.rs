@@ -1,6 +1,6 @@
 //! Lines of navigation and footers round a text.
 
-use crate::eval::random::Random;
+use crate::random::Random;
 
 /// What pages carry round their main text.
 const FURNITURE: [&str; 16] = [

@@ -13,7 +13,7 @@ use opencc_fmmseg::OpenCC;
 use self::body::Body;
 pub use self::condition::{Condition, ConditionError, Family};
 use self::synonyms::Synonyms;
-use super::random::Random;
+use crate::random::Random;
 use crate::segment::sentences::sentences;
 
 /// Changes texts.

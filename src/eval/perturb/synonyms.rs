@@ -1,6 +1,6 @@
 //! Words, and what may stand in their place.
 
-use crate::eval::random::Random;
+use crate::random::Random;
 
 /// Words, and what may stand in their place.
 pub(super) struct Synonyms {

@@ -10,6 +10,7 @@ use crate::page::body::{Form, GivenBody};
 use crate::page::field::Field;
 use crate::page::json::{self, PageError, Rules, checked_id, checked_url};
 use crate::page::{Body, Hints, InWarc, Page, Repaired, passthrough};
+use crate::record::Cause;
 
 /// A message, or a line.
 #[derive(Debug, Clone, Copy)]
@@ -77,7 +78,7 @@ impl Mapping {
         match error {
             PageError::Unfit { .. } | PageError::Internal => error,
             PageError::NullValue if self.preset.name != "json" => {
-                self.unfit("NULL_VALUE", "the value is null; expected a page".to_owned())
+                self.unfit(Cause::NullValue, "the value is null; expected a page".to_owned())
             }
             error if self.preset.name == "json" => error,
             error => self.unfit(error.cause(), error.to_string()),
@@ -104,7 +105,7 @@ impl Mapping {
         let json: &str = match self.preset.framing {
             Framing::Frontera => {
                 let unframed = frontera::unframe(message.value)
-                    .map_err(|problem| self.unfit("WRONG_TYPE", problem.to_string()))?;
+                    .map_err(|problem| self.unfit(Cause::WrongType, problem.to_string()))?;
                 let Some(unframed) = unframed else { return Ok(Taken::Skipped(Skip::OtherKind)) };
                 (json, taken_out) = (unframed.json, unframed.body);
                 &json
@@ -118,7 +119,7 @@ impl Mapping {
             return self.null_value();
         }
         let found = self.selector.select(json);
-        let found = found.map_err(|error| self.unfit("BROKEN_JSON", format!("broken JSON: {error}")))?;
+        let found = found.map_err(|error| self.unfit(Cause::BrokenJson, format!("broken JSON: {error}")))?;
         *hits = found.hits();
         if self.no_page.iter().any(|condition| says_no_page(condition, &found, *hits)) {
             return Ok(Taken::Skipped(Skip::NoPage));
@@ -141,11 +142,11 @@ impl Mapping {
     fn utf8<'v>(&self, value: &'v [u8]) -> Result<&'v str, PageError> {
         let value = value.strip_prefix(b"\xef\xbb\xbf").unwrap_or(value);
         simdutf8::compat::from_utf8(value).map_err(|error| {
-            self.unfit("BROKEN_JSON", PageError::NotUtf8 { at: error.valid_up_to() }.to_string())
+            self.unfit(Cause::BrokenJson, PageError::NotUtf8 { at: error.valid_up_to() }.to_string())
         })
     }
 
-    fn unfit(&self, cause: &'static str, problem: String) -> PageError {
+    fn unfit(&self, cause: Cause, problem: String) -> PageError {
         PageError::Unfit { cause, preset: self.preset.name, problem }
     }
 }
@@ -252,7 +253,7 @@ impl Picking<'_, '_> {
         }
         match wrong {
             None => Ok(None),
-            Some(problem) => Err(self.mapping.unfit("WRONG_TYPE", problem)),
+            Some(problem) => Err(self.mapping.unfit(Cause::WrongType, problem)),
         }
     }
 
@@ -275,7 +276,7 @@ impl Picking<'_, '_> {
         if url.is_none() {
             let pointers = self.pointers(Field::Url);
             let problem = format!("no url at {pointers}; found {}", value::fields_of(self.json));
-            return Err(of_mapping.unfit("MISSING_URL", problem));
+            return Err(of_mapping.unfit(Cause::MissingUrl, problem));
         }
         checked_url(url).map_err(|error| self.about(Field::Url, &error))
     }
@@ -422,7 +423,7 @@ impl Picking<'_, '_> {
     fn wrong(&self, field: Field, found: &str, expected: &str) -> PageError {
         let problem =
             format!("{}, the {}, is {found}; expected {expected}", self.pointers(field), field.name());
-        self.mapping.unfit("WRONG_TYPE", problem)
+        self.mapping.unfit(Cause::WrongType, problem)
     }
 
     /// An error of a field of ours, told of the message's.
