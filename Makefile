@@ -96,16 +96,23 @@ WITHOUT_BROKER := $(foreach file,$(wildcard tests/*.rs),--test $(basename $(notd
 test-local: prerequisites ## The tests that need no broker: what to run while working
 	cargo test --locked --lib $(WITHOUT_BROKER)
 
-# The same golden fingerprints in an optimised build, which shares the dependencies of the tests.
-.PHONY: golden
-golden:
-	CARGO_PROFILE_DEV_OPT_LEVEL=3 cargo test --locked --test golden
+# The optimised build of golden and simulation, which shares the dependencies of the tests: both at once, on two cores.
+OPTIMISED := CARGO_PROFILE_DEV_OPT_LEVEL=3 cargo test --locked
 
-# The owners over simulated brokers, in a build that shares the dependencies of the tests: a million steps and more.
-SIMULATION := CARGO_PROFILE_DEV_OPT_LEVEL=3 cargo test --locked --lib -- --nocapture --test-threads 1
+.PHONY: optimised
+optimised: prerequisites
+	$(OPTIMISED) --no-run --lib --test golden
+
+# The same golden fingerprints as the tests of the debug build.
+.PHONY: golden
+golden: optimised
+	$(OPTIMISED) --test golden
+
+# The owners over simulated brokers: a million steps and more.
+SIMULATION := $(OPTIMISED) --lib -- --nocapture --test-threads 1
 
 .PHONY: simulation
-simulation:
+simulation: optimised
 	LEITONG_SIMULATE_FIXED=40 LEITONG_SIMULATE_RUNS=60 $(SIMULATION) --include-ignored simulation::
 
 # A seed repeats a run: LEITONG_SIMULATE_SEED=...; see tests/simulation.
@@ -118,7 +125,7 @@ simulate: prerequisites ## Run the owners over simulated brokers for SECONDS (60
 fuzz: prerequisites ## Fuzz all that is parsed from outside for a short while
 	fuzz/run.sh $(FUZZ_SECONDS)
 
-# Twenty faults are part of `make test`. STORM_SECONDS instead of STORM_FAULTS says how long; STORM_SEED draws the same again.
+# Twelve faults are part of `make test`. STORM_SECONDS instead of STORM_FAULTS says how long; STORM_SEED draws the same again.
 STORM_FAULTS ?= $(if $(STORM_SECONDS),,100)
 
 .PHONY: storm

@@ -94,7 +94,7 @@ fn main() {
         }
         for (number, line) in lines.iter().enumerate() {
             let place = Place::Line { input: "bench".into(), line: 1 };
-            let record = Record { place, payload: Payload::Json(line.clone()) };
+            let record = Record { place, span: 0..0, payload: Payload::Json(line.clone()) };
             let mut watch = times.watch(number);
             let record = stage.process(record, &mut workspace).record;
             watch.lap("line → fingerprint");

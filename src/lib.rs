@@ -77,6 +77,9 @@ pub mod source;
 pub mod sink;
 
 #[doc(hidden)]
+pub mod keep;
+
+#[doc(hidden)]
 pub mod kafka;
 
 // Settings, and tables that are kept.

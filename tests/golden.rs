@@ -25,7 +25,9 @@ fn fingerprints(name: &str, config: Config) -> String {
     for (line, json) in (1..).zip(TEXTS.lines()) {
         let place = Place::Line { input: "texts".into(), line };
         let payload = Payload::Json(json.as_bytes().to_vec());
-        let Ok(LogRecord::Page(page)) = half.process(Record { place, payload }, &mut workspace).record else {
+        let Ok(LogRecord::Page(page)) =
+            half.process(Record { place, span: 0..0, payload }, &mut workspace).record
+        else {
             panic!("line {line} is no page");
         };
         let fingerprint = match &page.outcome {

@@ -128,6 +128,7 @@ fn sample() -> Vec<Record> {
     let input: Arc<str> = "examples/pages.jsonl".into();
     let record = |(line, text): (u64, &str)| Record {
         place: Place::Line { input: Arc::clone(&input), line },
+        span: 0..text.len() as u64,
         payload: Payload::Json(text.into()),
     };
     (1..).zip(SAMPLE.lines()).map(record).collect()

@@ -10,11 +10,13 @@ use anyhow::{Context, bail};
 use clap::Args;
 
 use super::documents;
+use super::kept::{self, Keeping};
 use super::progress::Progress;
 use super::settings::{self, Wrong, wrong};
 use super::summary::summary;
 use crate::cluster::{Clusterer, Position};
 use crate::config::Config;
+use crate::keep::{InputNames, KeepSink};
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::pipeline::page_reader::PageReader;
@@ -57,6 +59,8 @@ pub(super) struct Arguments {
     /// after, so that daily files are one stream
     #[arg(long, value_name = "DIR")]
     table: Option<PathBuf>,
+    #[command(flatten)]
+    kept: kept::Arguments,
     /// JSON lines or WARC, plain, gzip or zstd; `-` is standard input
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
@@ -75,8 +79,10 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             "preset raw-body: a body's url is the key of its message, and files have none; it is for `leitong run`",
         ));
     }
-    let inputs = open_inputs(&arguments.inputs)?;
+    arguments.kept.check(&arguments.inputs)?;
     refuse_overwriting(arguments)?;
+    let inputs = open_inputs(&arguments.inputs)?;
+    let names = InputNames::new(inputs.iter().map(|input| Arc::clone(&input.name)).collect());
     let fingerprint_stage = Arc::new(FingerprintStage::new(config.clone()).map_err(Wrong::from)?);
     let detector = fingerprint_stage.detector();
     let table = TableSettings::of(&config, detector, fingerprint_stage.fingerprint_hash());
@@ -85,13 +91,16 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Some(clusterer) => clusterer,
         None => Clusterer::new(Arc::clone(detector), config.expiry.clone(), Position::default()),
     };
+    let log_offset = clusterer.position().next_log_offset;
     let cluster_stage = ClusterStage::new(clusterer, Arc::clone(detector), table.cluster_hash);
 
     let counts = Arc::new(Counts::default());
     let read = Arc::new(ReadSoFar::default());
     let bytes_total = inputs.iter().map(|input| input.bytes).sum();
     let progress = Progress::start(bytes_total, Arc::clone(&read), Arc::clone(&counts));
+    let mut keeping = Keeping::begin(&arguments.kept, &arguments.inputs, &config.page, log_offset)?;
     let sink = sink(arguments, &progress, &counts)?;
+    let sink = KeepSink::new(sink, names, keeping.copier(), keeping.spool()?)?;
     let source = Box::new(Inputs::new(inputs, config.page.clone(), read));
     let observed = Arc::clone(&counts);
     let result = crate::pipeline::run(
@@ -109,7 +118,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         },
     );
     progress.finish();
-    let (cluster_stage, _, source) = result?;
+    let (cluster_stage, sink, source) = result?;
+    // Documents first: should they fail, the next run with this table decides on them again.
+    keeping.finish(sink.finish()?)?;
     let clusterer = cluster_stage.into_clusterer();
     if let Some(dir) = table_dir {
         dir.save(&clusterer, &table)?;
@@ -120,7 +131,11 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 
 /// Where verdicts and dead letters go.
 fn sink(arguments: &Arguments, progress: &Progress, counts: &Arc<Counts>) -> anyhow::Result<FileSink> {
-    let verdicts = create(arguments.output.as_deref().unwrap_or(Path::new("-")))?;
+    let verdicts = match &arguments.output {
+        Some(path) => Some(create(path)?),
+        None if arguments.kept.copies() => None,
+        None => Some(create(Path::new("-"))?),
+    };
     let dead_letters = match &arguments.dead_letters {
         Some(path) => DeadLetters::File(create(path)?),
         None => {
@@ -201,16 +216,17 @@ fn open_inputs(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
 /// Verdicts must not overwrite pages, and dead letters not verdicts.
 fn refuse_overwriting(arguments: &Arguments) -> anyhow::Result<()> {
     let outputs = [("--output", &arguments.output), ("--dead-letters", &arguments.dead_letters)];
+    let outputs = outputs.into_iter().filter_map(|(option, path)| Some((option, path.clone()?)));
+    let outputs = outputs.chain(arguments.kept.files(&arguments.inputs));
     let mut taken: Vec<PathBuf> =
         arguments.inputs.iter().filter_map(|path| path.canonicalize().ok()).collect();
     for (option, path) in outputs {
-        let Some(path) = path else { continue };
         // What is no regular file, such as /dev/null, may well be named twice.
         let Ok(known) = path.canonicalize() else {
-            if taken.contains(path) {
+            if taken.contains(&path) {
                 bail!("{option} {}: is named twice", path.display());
             }
-            taken.push(path.clone());
+            taken.push(path);
             continue;
         };
         if known.is_file() && taken.contains(&known) {

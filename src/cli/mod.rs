@@ -15,6 +15,7 @@ mod documents;
 mod eval;
 mod extract;
 mod idf;
+mod kept;
 mod perturb;
 mod preset;
 mod progress;

@@ -79,7 +79,7 @@ fn of_file(path: &Path, config: &Config) -> anyhow::Result<Vec<Sample>> {
                     bail!("{}: this is a WARC file, which is read as it is, without a preset", path.display())
                 }
                 Payload::Broken(error) if samples.is_empty() => bail!("{}: {error}", path.display()),
-                Payload::Broken(_) | Payload::Head { .. } => {}
+                Payload::NoPage | Payload::Broken(_) | Payload::Head { .. } => {}
             }
         }
     }

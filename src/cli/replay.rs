@@ -59,7 +59,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         })),
     };
     let output = create(arguments.output.as_deref().unwrap_or(Path::new("-")))?;
-    let mut sink = FileSink::new(output, dead_letters, Arc::clone(&counts));
+    let mut sink = FileSink::new(Some(output), dead_letters, Arc::clone(&counts));
     for partition in partitions {
         let start = match &arguments.table {
             Some(folder) => load(&partition_folder(folder, partition), &table)?,

@@ -124,7 +124,7 @@ fn warc_page(record: &[u8], mapping: &Mapping, limits: &PageConfig) -> Result<Ta
             Err(unfit(Cause::BrokenWarc, format!("{pages} records with pages; expected one a message")))
         }
         Some(Payload::Warc(record)) => Ok(mapping.filtered(record.into_page(limits.bytes_max)?)),
-        Some(Payload::Json(_) | Payload::Head { .. }) => Err(PageError::Internal),
+        Some(Payload::Json(_) | Payload::Head { .. } | Payload::NoPage) => Err(PageError::Internal),
     }
 }
 

@@ -107,6 +107,7 @@ impl PageReader {
             Payload::Head { json: Err(problem), bytes } => {
                 (Err(PageError::BrokenJson(problem)), None, Some(bytes))
             }
+            Payload::NoPage => return Ok(Taken::Skipped(Skip::OtherKind)),
             Payload::Broken(error) => return Err(no_page(error.cause(), error.to_string(), &[], 0)),
         };
         taken.map_err(|error| {

@@ -135,6 +135,6 @@ mod tests {
 
     #[test]
     fn causes_stand_in_the_order_of_their_words() {
-        assert!(Cause::ALL.is_sorted() && Cause::ALL.is_sorted_by_key(|cause| cause.label()));
+        assert!(Cause::ALL.is_sorted() && Cause::ALL.is_sorted_by_key(Cause::label));
     }
 }

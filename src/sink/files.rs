@@ -20,15 +20,15 @@ pub enum DeadLetters {
 
 /// The sink of the embedded mode.
 pub struct FileSink {
-    verdicts: WholeLines,
+    verdicts: Option<WholeLines>,
     dead_letters: DeadLetters,
     counts: Arc<Counts>,
 }
 
 impl FileSink {
-    /// Writes to the two, and counts in `counts`.
+    /// Writes to the two, or dead letters alone, and counts in `counts`.
     #[must_use]
-    pub fn new(verdicts: WholeLines, dead_letters: DeadLetters, counts: Arc<Counts>) -> Self {
+    pub fn new(verdicts: Option<WholeLines>, dead_letters: DeadLetters, counts: Arc<Counts>) -> Self {
         Self { verdicts, dead_letters, counts }
     }
 }
@@ -38,7 +38,9 @@ impl Sink for FileSink {
         for conclusion in &conclusions {
             match conclusion {
                 Conclusion::Verdict(verdict) => {
-                    self.verdicts.push(verdict).context("cannot write verdicts")?;
+                    if let Some(verdicts) = &mut self.verdicts {
+                        verdicts.push(verdict).context("cannot write verdicts")?;
+                    }
                 }
                 Conclusion::DeadLetter(letter) => match &mut self.dead_letters {
                     DeadLetters::File(lines) => lines.push(letter).context("cannot write dead letters")?,
@@ -51,7 +53,9 @@ impl Sink for FileSink {
     }
 
     fn flush(&mut self) -> anyhow::Result<()> {
-        self.verdicts.flush().context("cannot write verdicts")?;
+        if let Some(verdicts) = &mut self.verdicts {
+            verdicts.flush().context("cannot write verdicts")?;
+        }
         if let DeadLetters::File(lines) = &mut self.dead_letters {
             lines.flush().context("cannot write dead letters")?;
         }

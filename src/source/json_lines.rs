@@ -5,6 +5,7 @@
 //! so that its fields can still be read. Memory: one batch and one line.
 
 use std::io::{self, BufRead, BufReader, Read};
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::skim::Skim;
@@ -19,6 +20,8 @@ pub struct JsonLines<R> {
     line_bytes_max: usize,
     /// Number of the line read last, from 1.
     line: u64,
+    /// Bytes read so far.
+    at: u64,
     skipped: Skipped,
     /// To be reported before anything is read.
     broken: Option<FramingError>,
@@ -38,7 +41,7 @@ impl<R: Read> JsonLines<R> {
     pub fn new(reader: BufReader<R>, input: Arc<str>, limits: &PageConfig) -> Self {
         let line_bytes_max = limits.line_bytes_max;
         let skipped = Skipped::default();
-        Self { reader, input, line_bytes_max, line: 0, skipped, broken: None, ended: false }
+        Self { reader, input, line_bytes_max, line: 0, at: 0, skipped, broken: None, ended: false }
     }
 
     /// An input that could not be unpacked at all.
@@ -54,31 +57,32 @@ impl<R: Read> JsonLines<R> {
     fn next_record(&mut self) -> io::Result<Option<Record>> {
         while !self.ended {
             self.line += 1;
+            let start = self.at;
             if let Some(error) = self.broken.take() {
                 self.ended = true;
-                return Ok(Some(self.record(Payload::Broken(error))));
+                return Ok(Some(self.record(start..start, Payload::Broken(error))));
             }
-            let payload = match self.read_line() {
+            let (bytes, payload) = match self.read_line() {
                 Ok(Line::End) => break,
                 Ok(Line::Whole(line)) if line.iter().all(u8::is_ascii_whitespace) => {
                     self.skipped.blank_lines += 1;
                     continue;
                 }
-                Ok(Line::Whole(line)) => Payload::Json(line),
-                Ok(Line::Long(start)) => match self.skim(&start) {
-                    Ok(payload) => payload,
-                    Err(error) => self.broken(error)?,
+                Ok(Line::Whole(line)) => (line.len() as u64, Payload::Json(line)),
+                Ok(Line::Long(beginning)) => match self.skim(&beginning) {
+                    Ok((bytes, json)) => (bytes, Payload::Head { json, bytes }),
+                    Err(error) => (self.at - start, self.broken(error)?),
                 },
-                Err(error) => self.broken(error)?,
+                Err(error) => (self.at - start, self.broken(error)?),
             };
-            return Ok(Some(self.record(payload)));
+            return Ok(Some(self.record(start..start + bytes, payload)));
         }
         self.ended = true;
         Ok(None)
     }
 
-    fn record(&self, payload: Payload) -> Record {
-        Record { place: Place::Line { input: Arc::clone(&self.input), line: self.line }, payload }
+    fn record(&self, span: Range<u64>, payload: Payload) -> Record {
+        Record { place: Place::Line { input: Arc::clone(&self.input), line: self.line }, span, payload }
     }
 
     fn read_line(&mut self) -> io::Result<Line> {
@@ -99,22 +103,25 @@ impl<R: Read> JsonLines<R> {
             line.extend_from_slice(part);
             let consumed = part.len() + usize::from(end.is_some());
             self.reader.consume(consumed);
+            self.at += consumed as u64;
             if end.is_some() {
                 return Ok(Line::Whole(line));
             }
         }
     }
 
-    fn skim(&mut self, start: &[u8]) -> io::Result<Payload> {
-        let mut skim = Skim::new(start, &mut self.reader);
+    /// The length of the line that begins so, and what is left of it.
+    fn skim(&mut self, beginning: &[u8]) -> io::Result<(u64, Result<Vec<u8>, String>)> {
+        let mut skim = Skim::new(beginning, &mut self.reader);
         let mut json = Vec::new();
         let read = (&mut skim).read_to_end(&mut json);
         let bytes = skim.finish()?;
+        self.at += bytes - beginning.len() as u64;
         if !self.reader.fill_buf()?.is_empty() {
             self.reader.consume(1); // the line feed
+            self.at += 1;
         }
-        let json = read.map(|_| json).map_err(|error| error.to_string());
-        Ok(Payload::Head { json, bytes })
+        Ok((bytes, read.map(|_| json).map_err(|error| error.to_string())))
     }
 
     /// The record that stands for all that a broken compression keeps from being read.

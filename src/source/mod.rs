@@ -8,12 +8,14 @@ mod gzip;
 pub mod inputs;
 pub mod json_lines;
 pub mod open;
+pub mod originals;
 mod skim;
 pub mod warc;
 pub mod warc_folder;
 mod window;
 
 use std::io;
+use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 
 use thiserror::Error;
@@ -35,7 +37,9 @@ pub struct ReadSoFar {
 pub struct Record {
     /// Where it stands.
     pub place: Place,
-    /// Its bytes.
+    /// Its bytes in the unpacked input, without line ends around it.
+    pub span: Range<u64>,
+    /// What it holds.
     pub payload: Payload,
 }
 
@@ -53,6 +57,8 @@ pub enum Payload {
         /// Bytes of the whole record.
         bytes: u64,
     },
+    /// A WARC record that is no page, for those who asked for all records.
+    NoPage,
     /// A record that the input's framing left unreadable.
     Broken(FramingError),
 }
@@ -65,7 +71,7 @@ impl Record {
             Payload::Json(line) => line.len(),
             Payload::Warc(record) => record.content.len() + record.url.as_deref().map_or(0, str::len),
             Payload::Head { json, .. } => json.as_ref().map_or(0, Vec::len),
-            Payload::Broken(_) => 0,
+            Payload::NoPage | Payload::Broken(_) => 0,
         };
         payload + size_of::<Self>()
     }

@@ -13,6 +13,7 @@ use zstd::stream::read::Decoder as ZstdDecoder;
 
 use super::gzip::GzipMembers;
 use super::json_lines::JsonLines;
+use super::originals::Originals;
 use super::warc::WarcReader;
 use super::{FramingError, ReadSoFar, Source};
 use crate::page::config::PageConfig;
@@ -59,36 +60,48 @@ impl Input {
     /// # Errors
     /// The first bytes cannot be read.
     pub fn into_source(self, limits: &PageConfig, read: Arc<ReadSoFar>) -> io::Result<Box<dyn Source>> {
-        let raw = RawReader { inner: self.reader, read: Arc::clone(&read), counts: false };
-        let mut raw = BufReader::with_capacity(BUFFER_BYTES, raw);
-        let magic = raw.fill_buf()?;
-        if magic.starts_with(b"\x1f\x8b") {
-            records(GzipMembers::new(Packed { inner: raw, read }), self.name, limits)
-        } else if magic.starts_with(b"\x28\xb5\x2f\xfd") {
-            records(ZstdDecoder::with_buffer(Packed { inner: raw, read })?, self.name, limits)
-        } else {
-            read.bytes.fetch_add(magic.len() as u64, Ordering::Relaxed);
-            raw.get_mut().counts = true;
-            framed(raw, self.name, limits)
-        }
+        framed(unpacked(self.reader, read)?, self.name, limits, false)
+    }
+
+    /// The records of this input once more, with their bytes as they are.
+    ///
+    /// # Errors
+    /// The first bytes cannot be read.
+    pub fn into_originals(self, limits: &PageConfig) -> io::Result<Originals> {
+        let unpacked = unpacked(self.reader, Arc::default())?;
+        Originals::new(unpacked, limits, |reader| framed(reader, self.name, limits, true))
     }
 }
 
-fn records(
-    unpacked: impl Read + Send + 'static,
-    name: Arc<str>,
-    limits: &PageConfig,
-) -> io::Result<Box<dyn Source>> {
-    framed(BufReader::with_capacity(BUFFER_BYTES, unpacked), name, limits)
+/// The bytes of `reader`, unpacked. `read` counts them as [`Input::into_source`] says.
+fn unpacked(reader: Box<dyn Read + Send>, read: Arc<ReadSoFar>) -> io::Result<Box<dyn Read + Send>> {
+    let raw = RawReader { inner: reader, read: Arc::clone(&read), counts: false };
+    let mut raw = BufReader::with_capacity(BUFFER_BYTES, raw);
+    let magic = raw.fill_buf()?;
+    Ok(if magic.starts_with(b"\x1f\x8b") {
+        Box::new(GzipMembers::new(Packed { inner: raw, read }))
+    } else if magic.starts_with(b"\x28\xb5\x2f\xfd") {
+        Box::new(ZstdDecoder::with_buffer(Packed { inner: raw, read })?)
+    } else {
+        read.bytes.fetch_add(magic.len() as u64, Ordering::Relaxed);
+        raw.get_mut().counts = true;
+        Box::new(raw)
+    })
 }
 
-fn framed<R: Read + Send + 'static>(
-    mut reader: BufReader<R>,
+/// The records of `unpacked`; of WARC files those that are no pages as well, if `all_records`.
+fn framed(
+    unpacked: Box<dyn Read + Send>,
     name: Arc<str>,
     limits: &PageConfig,
+    all_records: bool,
 ) -> io::Result<Box<dyn Source>> {
+    let mut reader = BufReader::with_capacity(BUFFER_BYTES, unpacked);
     match reader.fill_buf() {
-        Ok(start) if start.starts_with(b"WARC/") => Ok(Box::new(WarcReader::new(reader, name, limits))),
+        Ok(start) if start.starts_with(b"WARC/") => {
+            let reader = WarcReader::new(reader, name, limits);
+            Ok(Box::new(if all_records { reader.with_all_records() } else { reader }))
+        }
         Ok(start) => match other_format(start) {
             None => Ok(Box::new(JsonLines::new(reader, name, limits))),
             Some(format) => {

@@ -37,6 +37,10 @@ pub struct WarcReader<R> {
     content_bytes_max: usize,
     /// Number of the record read last, from 1.
     record: u64,
+    /// Where it begins in the unpacked input.
+    start: u64,
+    /// Whether records that are no pages are handed on as well.
+    all_records: bool,
     skipped: Skipped,
     ended: bool,
 }
@@ -56,7 +60,22 @@ impl<R: Read> WarcReader<R> {
     pub fn new(reader: BufReader<R>, input: Arc<str>, limits: &PageConfig) -> Self {
         let content_bytes_max = limits.bytes_max + HTTP_HEAD_BYTES_MAX;
         let window = Window::new(reader);
-        Self { window, input, content_bytes_max, record: 0, skipped: Skipped::default(), ended: false }
+        Self {
+            window,
+            input,
+            content_bytes_max,
+            record: 0,
+            start: 0,
+            all_records: false,
+            skipped: Skipped::default(),
+            ended: false,
+        }
+    }
+
+    /// Hands on records that are no pages as well, as [`Payload::NoPage`].
+    #[must_use]
+    pub fn with_all_records(self) -> Self {
+        Self { all_records: true, ..self }
     }
 
     fn next_record(&mut self) -> io::Result<Option<Record>> {
@@ -65,7 +84,10 @@ impl<R: Read> WarcReader<R> {
                 Ok(None) => break,
                 Ok(Some(None)) => {
                     self.skipped.warc_records += 1;
-                    continue;
+                    if !self.all_records {
+                        continue;
+                    }
+                    Payload::NoPage
                 }
                 Ok(Some(Some(payload))) => payload,
                 Err(error) => {
@@ -76,7 +98,8 @@ impl<R: Read> WarcReader<R> {
                 }
             };
             let place = Place::Record { input: Arc::clone(&self.input), record: self.record };
-            return Ok(Some(Record { place, payload }));
+            let span = self.start..self.window.taken();
+            return Ok(Some(Record { place, span, payload }));
         }
         self.ended = true;
         Ok(None)
@@ -168,6 +191,7 @@ impl<R: Read> WarcReader<R> {
     /// The next line that is not blank.
     fn first_line(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
+            self.start = self.window.taken();
             match self.read_line()? {
                 None => return Ok(None),
                 Some(line) if line.trim_ascii().is_empty() => {}

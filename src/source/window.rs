@@ -11,13 +11,20 @@ pub(super) struct Window<R> {
     bytes: Vec<u8>,
     /// Where in `bytes` the input stands; what is before it is taken.
     at: usize,
+    /// Bytes taken so far.
+    taken: u64,
     /// Nothing comes behind `bytes`.
     ended: bool,
 }
 
 impl<R: Read> Window<R> {
     pub(super) fn new(reader: BufReader<R>) -> Self {
-        Self { reader, bytes: Vec::new(), at: 0, ended: false }
+        Self { reader, bytes: Vec::new(), at: 0, taken: 0, ended: false }
+    }
+
+    /// Bytes of the input that are taken or passed over.
+    pub(super) fn taken(&self) -> u64 {
+        self.taken
     }
 
     /// What is at hand without reading.
@@ -39,6 +46,7 @@ impl<R: Read> Window<R> {
     /// Takes `count` of the bytes that are held.
     pub(super) fn take(&mut self, count: usize) {
         self.at += count;
+        self.taken += count as u64;
         debug_assert!(self.at <= self.bytes.len(), "only what is held can be taken");
         // Each byte is moved at most once for as many bytes that were taken.
         if self.at * 2 > self.bytes.len() {
@@ -56,6 +64,7 @@ impl<R: Read> Window<R> {
             return Ok(count);
         }
         let passed = io::copy(&mut (&mut self.reader).take(unheld), &mut io::sink())?;
+        self.taken += passed;
         self.ended |= passed < unheld;
         Ok(held as u64 + passed)
     }

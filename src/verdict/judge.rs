@@ -61,6 +61,7 @@ impl Judge<'_> {
             related_url: None,
             fingerprint: fingerprint.map(|fingerprint| self.detector.display(fingerprint)),
             text_digest: record.text.map(|text| format!("{:032x}", text.digest)),
+            text_chars: record.text.map(|text| text.chars),
             source: record.source,
             log_partition: self.log_partition,
             log_offset: self.log_offset,

@@ -36,6 +36,7 @@ impl Verdict {
             similarity: self.similarity.map(|number| number.0),
             fingerprint: self.fingerprint.as_deref().map(|hex| from_hex(hex).into()),
             text_digest: self.text_digest.as_deref().map(|hex| from_hex(hex).into()),
+            text_chars: self.text_chars,
             source: Some(source_message(&self.source, Sent::default())),
             log_partition: self.log_partition,
             log_offset: self.log_offset,

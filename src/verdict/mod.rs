@@ -9,7 +9,7 @@ mod conclusion;
 mod judge;
 mod message;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::cluster::ClusterId;
@@ -21,7 +21,7 @@ pub use conclusion::Conclusion;
 pub use judge::Judge;
 
 /// What a verdict says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Kind {
     /// Founds a cluster.
@@ -93,6 +93,8 @@ pub struct Verdict {
     pub fingerprint: Option<String>,
     /// XXH3-128 of the main text without white space, in hex.
     pub text_digest: Option<String>,
+    /// Characters of the main text without white space.
+    pub text_chars: Option<u32>,
     /// Where the page was read.
     pub source: Place,
     /// Where its record stands in the fingerprint log.

@@ -1,0 +1,181 @@
+//! The documents that `leitong dedup` writes beside verdicts.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+
+use super::settings::wrong;
+use crate::keep::copy::{Outputs, Ranker};
+use crate::keep::output::Output;
+use crate::keep::prefer::{Choice, Rules};
+use crate::keep::sink::Kept;
+use crate::keep::spool::Spool;
+use crate::keep::{Copied, Copier, Prefer, clusters};
+use crate::page::config::PageConfig;
+use crate::sink::whole_lines::WholeLines;
+use crate::telemetry::terminal;
+
+#[derive(Debug, Args)]
+#[group(id = "documents")]
+pub(super) struct Arguments {
+    /// Documents that stay, as they came: a file for all, or a folder for one a file;
+    /// packed if its name ends in .gz or .zst. Verdicts are then only written with --output
+    #[arg(long, value_name = "FILE|DIR", help_heading = "Documents")]
+    keep: Option<PathBuf>,
+    /// The other documents, with the fields `leitong_cluster`, `leitong_kind`, `leitong_canonical`
+    #[arg(long, value_name = "FILE|DIR", help_heading = "Documents")]
+    drop: Option<PathBuf>,
+    /// Adds these fields to documents that stay as well
+    #[arg(long, requires = "keep", help_heading = "Documents")]
+    annotate: bool,
+    /// Which document of a cluster stays: first, longest (main text), newest (fetched_at),
+    /// highest:/POINTER or lowest:/POINTER (a number in the document)
+    #[arg(long, value_name = "WHICH", default_value = "first", help_heading = "Documents")]
+    prefer: Prefer,
+    /// One document of each host stays in a cluster
+    #[arg(long, help_heading = "Documents")]
+    one_per_host: bool,
+    /// Undecidable pages go; else they stay
+    #[arg(long, help_heading = "Documents")]
+    drop_undecidable: bool,
+    /// Clusters with their members, one JSON object a line
+    #[arg(long, value_name = "FILE", help_heading = "Documents")]
+    clusters: Option<PathBuf>,
+}
+
+impl Arguments {
+    /// Whether documents are written, so that nobody may wait for verdicts.
+    pub(super) fn copies(&self) -> bool {
+        self.keep.is_some() || self.drop.is_some()
+    }
+
+    /// The files that are written, each with its option.
+    pub(super) fn files(&self, inputs: &[PathBuf]) -> Vec<(&'static str, PathBuf)> {
+        let folders = [("--keep", &self.keep), ("--drop", &self.drop)];
+        let documents = folders.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?)));
+        let documents = documents.flat_map(|(option, path)| {
+            Output::paths(path, inputs).into_iter().map(move |file| (option, file))
+        });
+        documents.chain(self.clusters.iter().map(|path| ("--clusters", path.clone()))).collect()
+    }
+
+    /// What cannot be: documents are read twice.
+    pub(super) fn check(&self, inputs: &[PathBuf]) -> anyhow::Result<()> {
+        let read_once = |path: &&PathBuf| !path.is_file();
+        match inputs.iter().find(read_once) {
+            Some(path) if self.copies() => Err(wrong(format_args!(
+                "{}: can be read once only, and --keep and --drop read their inputs twice; write it to a file first",
+                path.display()
+            ))),
+            None if self.copies() && inputs.is_empty() => Err(wrong(
+                "--keep and --drop read their inputs twice, and standard input cannot be; name files",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What is to be done with documents.
+pub(super) struct Keeping<'a> {
+    arguments: &'a Arguments,
+    inputs: &'a [PathBuf],
+    limits: &'a PageConfig,
+    rules: Rules,
+    /// Until the run is over, if the choice waits for that.
+    outputs: Option<Outputs>,
+}
+
+impl<'a> Keeping<'a> {
+    /// Of a run over `inputs` that begins at `log_offset`.
+    pub(super) fn begin(
+        arguments: &'a Arguments,
+        inputs: &'a [PathBuf],
+        limits: &'a PageConfig,
+        log_offset: u64,
+    ) -> anyhow::Result<Self> {
+        let Arguments { one_per_host, drop_undecidable, .. } = *arguments;
+        let rules = Rules { one_per_host, drop_undecidable, log_offset };
+        let create =
+            |path: &Option<PathBuf>| path.as_deref().map(|path| Output::create(path, inputs)).transpose();
+        let outputs = match arguments.copies() {
+            true => Some(Outputs {
+                keep: create(&arguments.keep)?,
+                drop: create(&arguments.drop)?,
+                annotate: arguments.annotate,
+            }),
+            false => None,
+        };
+        Ok(Self { arguments, inputs, limits, rules, outputs })
+    }
+
+    /// Copies while the run goes on, if what stays is known at once.
+    pub(super) fn copier(&mut self) -> Option<Copier> {
+        let at_once = self.arguments.prefer.is_known_at_once();
+        let outputs = self.outputs.take_if(|_| at_once)?;
+        Some(Copier::new(self.inputs.to_vec(), self.limits.clone(), outputs, Choice::first(self.rules)))
+    }
+
+    /// Where decisions wait, if somebody asks for them when the run is over.
+    pub(super) fn spool(&self) -> anyhow::Result<Option<Spool>> {
+        if self.arguments.clusters.is_none() && self.outputs.is_none() {
+            return Ok(None);
+        }
+        let beside = [&self.arguments.keep, &self.arguments.drop, &self.arguments.clusters];
+        let beside = beside.into_iter().flatten().find(|path| *path != Path::new("-"));
+        let folder = match beside.and_then(|path| path.parent()) {
+            Some(folder) if folder.as_os_str().is_empty() => PathBuf::from("."),
+            Some(folder) => folder.to_owned(),
+            None => std::env::temp_dir(),
+        };
+        let spool =
+            Spool::create(&folder).with_context(|| format!("cannot write into {}", folder.display()))?;
+        Ok(Some(spool))
+    }
+
+    /// Copies what had to wait, and writes the clusters.
+    pub(super) fn finish(self, kept: Kept) -> anyhow::Result<()> {
+        let Kept { mut copied, spooled } = kept;
+        if let Some(mut spooled) = spooled {
+            let prefer = &self.arguments.prefer;
+            let mut choice = || match prefer.is_known_at_once() {
+                true => Ok(Choice::first(self.rules)),
+                false => {
+                    let (inputs, limits) = (self.inputs.to_vec(), self.limits.clone());
+                    let mut ranker = Ranker::new(inputs, limits, prefer.clone(), Choice::ranked(self.rules));
+                    spooled.each(|_, decision| ranker.rank(decision))?;
+                    anyhow::Ok(ranker.finish())
+                }
+            };
+            let mut choice = choice()?;
+            if let Some(path) = &self.arguments.clusters {
+                let cannot = || format!("cannot write {}", path.display());
+                let mut lines = WholeLines::create(path).with_context(cannot)?;
+                clusters::write(&mut spooled, &mut choice, &mut lines).with_context(cannot)?;
+            }
+            if let Some(outputs) = self.outputs {
+                let (inputs, limits) = (self.inputs.to_vec(), self.limits.clone());
+                let mut copier = Copier::new(inputs, limits, outputs, choice);
+                spooled.each(|_, decision| copier.copy(decision))?;
+                copied = Some(copier.finish()?);
+            }
+        }
+        if let Some(copied) = copied {
+            tell(copied);
+        }
+        Ok(())
+    }
+}
+
+fn tell(Copied { kept, dropped, dropped_bytes, too_long }: Copied) {
+    terminal::note(format_args!(
+        "documents: {kept} stay, {dropped} go ({:.1} MB before packing)",
+        dropped_bytes as f64 / 1e6
+    ));
+    if too_long > 0 {
+        terminal::note(format_args!(
+            "{too_long} documents are longer than a line may be and are neither kept nor dropped; raise \
+             page.line_bytes_max to have them"
+        ));
+    }
+}

@@ -1,0 +1,174 @@
+//! Fields about the verdict, added to a document as it came.
+
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
+
+use crate::source::originals::Framing;
+use crate::verdict::Kind;
+
+/// What is added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Annotation<'a> {
+    /// The cluster's name; null for undecidable pages.
+    pub leitong_cluster: Option<&'a str>,
+    /// The verdict.
+    pub leitong_kind: Kind,
+    /// The page id of the document that stands for the cluster.
+    pub leitong_canonical: Option<&'a str>,
+}
+
+/// The names of the fields in JSON.
+const FIELDS: [&str; 3] = ["leitong_cluster", "leitong_kind", "leitong_canonical"];
+
+impl Annotation<'_> {
+    /// `record` with what is to be added; what an earlier run has added is replaced. A line that
+    /// is no JSON object comes back as it is.
+    #[must_use]
+    pub fn added_to(&self, record: Vec<u8>, framing: Framing) -> Vec<u8> {
+        match framing {
+            Framing::Line => self.added_to_json(&record).unwrap_or(record),
+            Framing::Warc => self.added_to_warc(record),
+        }
+    }
+
+    fn added_to_json(&self, line: &[u8]) -> Option<Vec<u8>> {
+        let added = serde_json::to_vec(self).ok()?;
+        if memchr::memmem::find(line, b"leitong_").is_some() {
+            return self.replaced_in_json(line);
+        }
+        let end = line.trim_ascii_end().strip_suffix(b"}")?.trim_ascii_end();
+        let is_empty = end.ends_with(b"{") && end.trim_ascii_start().len() == 1;
+        let mut annotated = Vec::with_capacity(line.len() + added.len());
+        annotated.extend_from_slice(end);
+        annotated.extend_from_slice(if is_empty { b"" } else { b"," });
+        annotated.extend_from_slice(&added[1..]);
+        Some(annotated)
+    }
+
+    /// The slow way: all fields are looked at.
+    fn replaced_in_json(&self, line: &[u8]) -> Option<Vec<u8>> {
+        let Others(others) = serde_json::from_slice(line).ok()?;
+        let mut annotated = vec![b'{'];
+        for (name, value) in others {
+            serde_json::to_writer(&mut annotated, &name).ok()?;
+            annotated.push(b':');
+            annotated.extend_from_slice(value.get().as_bytes());
+            annotated.push(b',');
+        }
+        annotated.extend_from_slice(&serde_json::to_vec(self).ok()?[1..]);
+        Some(annotated)
+    }
+
+    /// Fields of the record's head, which readers that do not know them pass over.
+    fn added_to_warc(&self, mut record: Vec<u8>) -> Vec<u8> {
+        let (at, line_end) = match memchr::memmem::find(&record, b"\r\n\r\n") {
+            Some(at) => (at + 2, "\r\n"),
+            None => match memchr::memmem::find(&record, b"\n\n") {
+                Some(at) => (at + 1, "\n"),
+                None => return record,
+            },
+        };
+        let fields = [
+            ("Leitong-Cluster", self.leitong_cluster),
+            ("Leitong-Kind", Some(self.leitong_kind.as_str())),
+            ("Leitong-Canonical", self.leitong_canonical),
+        ];
+        let present = fields.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        let lines: String =
+            present.map(|(name, value)| format!("{name}: {}{line_end}", one_line(value))).collect();
+        record.splice(at..at, lines.into_bytes());
+        record
+    }
+}
+
+/// `value` with characters that would end its line written as in urls.
+fn one_line(value: &str) -> String {
+    let mut line = String::with_capacity(value.len());
+    for c in value.chars() {
+        if c.is_control() {
+            let mut bytes = [0; 4];
+            c.encode_utf8(&mut bytes).bytes().for_each(|byte| line.push_str(&format!("%{byte:02X}")));
+        } else {
+            line.push(c);
+        }
+    }
+    line
+}
+
+/// The fields of an object that are not ours, in their order.
+struct Others<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Others<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields;
+        impl<'de> Visitor<'de> for Fields {
+            type Value = Others<'de>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Others<'de>, A::Error> {
+                let mut others = Vec::new();
+                while let Some(name) = map.next_key::<String>()? {
+                    if FIELDS.contains(&name.as_str()) {
+                        map.next_value::<IgnoredAny>()?;
+                    } else {
+                        others.push((name, map.next_value()?));
+                    }
+                }
+                Ok(Others(others))
+            }
+        }
+        deserializer.deserialize_map(Fields)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ANNOTATION: Annotation<'static> = Annotation {
+        leitong_cluster: Some("c1"),
+        leitong_kind: Kind::NearDuplicate,
+        leitong_canonical: Some("a\r\nb"),
+    };
+
+    fn json(line: &str) -> String {
+        String::from_utf8(ANNOTATION.added_to(line.as_bytes().to_vec(), Framing::Line)).expect("UTF-8")
+    }
+
+    #[test]
+    fn fields_stand_behind_those_of_the_document() {
+        let added = r#""leitong_cluster":"c1","leitong_kind":"NEAR_DUPLICATE","leitong_canonical":"a\r\nb"}"#;
+        assert_eq!(json(r#" {"b": 1.50,"a":"\u4e2d" } "#), format!(r#" {{"b": 1.50,"a":"\u4e2d",{added}"#));
+        assert_eq!(json(" { } "), format!(" {{{added}"));
+        assert_eq!(json(r#"{"a":{}}"#), format!(r#"{{"a":{{}},{added}"#));
+        assert_eq!(json("[1]"), "[1]", "no object");
+    }
+
+    #[test]
+    fn what_an_earlier_run_added_is_replaced() {
+        let once = json(r#"{"b":1,"text":"of leitong_kind","a":[1, 2]}"#);
+        assert_eq!(json(&once), once);
+    }
+
+    #[test]
+    fn a_warc_records_head_gets_fields_of_one_line() {
+        for line_end in ["\r\n", "\n"] {
+            let record = ["WARC/1.1", "Content-Length: 4", "", "\n\nab"].join(line_end);
+            let annotated = ANNOTATION.added_to(record.into_bytes(), Framing::Warc);
+            let expected = [
+                "WARC/1.1",
+                "Content-Length: 4",
+                "Leitong-Cluster: c1",
+                "Leitong-Kind: NEAR_DUPLICATE",
+                "Leitong-Canonical: a%0D%0Ab",
+                "",
+                "\n\nab",
+            ];
+            assert_eq!(String::from_utf8(annotated).expect("UTF-8"), expected.join(line_end));
+        }
+    }
+}

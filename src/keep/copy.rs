@@ -1,0 +1,203 @@
+//! Copies documents from the inputs to where they stay or go.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+
+use super::annotate::Annotation;
+use super::output::Output;
+use super::prefer::Choice;
+use super::{Decision, Prefer};
+use crate::page::config::PageConfig;
+use crate::source::open::Input;
+use crate::source::originals::{Original, Originals};
+
+/// The records of all inputs once more, one after the other.
+struct Walk {
+    inputs: Vec<PathBuf>,
+    limits: PageConfig,
+    /// The input that is being read, and its number.
+    current: Option<(usize, Originals)>,
+}
+
+impl Walk {
+    fn new(inputs: Vec<PathBuf>, limits: PageConfig) -> Self {
+        Self { inputs, limits, current: None }
+    }
+
+    /// The next record, and the input that it is of, up to the end of the input `last`.
+    fn next(&mut self, last: usize) -> anyhow::Result<Option<(usize, Original)>> {
+        loop {
+            let next = match &mut self.current {
+                None => 0,
+                Some((input, originals)) => {
+                    let original = originals.next_record();
+                    match original.with_context(|| format!("{}", self.inputs[*input].display()))? {
+                        Some(original) => return Ok(Some((*input, original))),
+                        None => *input + 1,
+                    }
+                }
+            };
+            if next > last || next >= self.inputs.len() {
+                return Ok(None);
+            }
+            let path = &self.inputs[next];
+            let open = || Input::open(path)?.into_originals(&self.limits);
+            self.current = Some((next, open().with_context(|| format!("{}", path.display()))?));
+        }
+    }
+
+    /// The record that `decision` is about; `passed` sees those before it.
+    fn find(
+        &mut self,
+        decision: &Decision,
+        mut passed: impl FnMut(usize, &Original) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Original> {
+        while let Some((input, original)) = self.next(decision.input)? {
+            if (input, original.number) == (decision.input, decision.number) {
+                return Ok(original);
+            }
+            passed(input, &original)?;
+        }
+        anyhow::bail!(
+            "{}: record {} is not there any more: the file has changed while it was read; run again",
+            self.inputs[decision.input].display(),
+            decision.number
+        )
+    }
+}
+
+/// Where documents go, and in what form.
+pub struct Outputs {
+    /// Those that stay.
+    pub keep: Option<Output>,
+    /// The others, with what their verdicts say.
+    pub drop: Option<Output>,
+    /// Whether those that stay get fields about the verdict as well.
+    pub annotate: bool,
+}
+
+/// What was copied.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Copied {
+    /// Documents that stay.
+    pub kept: u64,
+    /// Documents that go.
+    pub dropped: u64,
+    /// Bytes of the latter.
+    pub dropped_bytes: u64,
+    /// Documents that could not be copied, since they are longer than a line may be.
+    pub too_long: u64,
+}
+
+/// Copies documents as decisions on them come.
+pub struct Copier {
+    walk: Walk,
+    outputs: Outputs,
+    choice: Choice,
+    copied: Copied,
+    ordinal: u64,
+}
+
+impl Copier {
+    /// Reads `inputs` once more, within `limits`, which are those of the first reading.
+    #[must_use]
+    pub fn new(inputs: Vec<PathBuf>, limits: PageConfig, outputs: Outputs, choice: Choice) -> Self {
+        let walk = Walk::new(inputs, limits);
+        Self { walk, outputs, choice, copied: Copied::default(), ordinal: 0 }
+    }
+
+    /// Copies the document that `decision` is about. Decisions come in the order of the inputs.
+    ///
+    /// # Errors
+    /// It cannot be read or written.
+    pub fn copy(&mut self, decision: &Decision) -> anyhow::Result<()> {
+        let keep = &mut self.outputs.keep;
+        let original = self.walk.find(decision, |input, passed| keep_what_is_no_page(keep, input, passed))?;
+        let stays = self.choice.stays(self.ordinal, decision);
+        self.ordinal += 1;
+        let Some(mut bytes) = original.bytes else {
+            self.copied.too_long += 1;
+            return Ok(());
+        };
+        if stays {
+            self.copied.kept += 1;
+        } else {
+            self.copied.dropped += 1;
+            self.copied.dropped_bytes += bytes.len() as u64;
+        }
+        let output = if stays { &mut self.outputs.keep } else { &mut self.outputs.drop };
+        let Some(output) = output else { return Ok(()) };
+        if self.outputs.annotate || !stays {
+            let annotation = Annotation {
+                leitong_cluster: decision.cluster_id.as_deref(),
+                leitong_kind: decision.kind,
+                leitong_canonical: self.choice.canonical(decision),
+            };
+            bytes = annotation.added_to(bytes, original.framing);
+        }
+        let start = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        output.write(decision.input, original.framing, &bytes[start..])
+    }
+
+    /// Copies what is left of the inputs, and ends the files.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub fn finish(mut self) -> anyhow::Result<Copied> {
+        while let Some((input, original)) = self.walk.next(usize::MAX)? {
+            keep_what_is_no_page(&mut self.outputs.keep, input, &original)?;
+        }
+        for output in [self.outputs.keep, self.outputs.drop].into_iter().flatten() {
+            output.finish()?;
+        }
+        Ok(self.copied)
+    }
+}
+
+/// Requests and descriptions of a WARC file stay, whatever becomes of its pages.
+fn keep_what_is_no_page(keep: &mut Option<Output>, input: usize, original: &Original) -> anyhow::Result<()> {
+    match (keep, &original.bytes) {
+        (Some(keep), Some(bytes)) if !original.is_page => keep.write(input, original.framing, bytes),
+        _ => Ok(()),
+    }
+}
+
+/// Ranks documents by what they say themselves.
+pub struct Ranker {
+    walk: Walk,
+    prefer: Prefer,
+    choice: Choice,
+    ordinal: u64,
+}
+
+impl Ranker {
+    /// Reads `inputs` only if the verdicts do not tell.
+    #[must_use]
+    pub fn new(inputs: Vec<PathBuf>, limits: PageConfig, prefer: Prefer, choice: Choice) -> Self {
+        Self { walk: Walk::new(inputs, limits), prefer, choice, ordinal: 0 }
+    }
+
+    /// Ranks the document that `decision` is about. Decisions come in the order of the inputs.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn rank(&mut self, decision: &Decision) -> anyhow::Result<()> {
+        let rank = match self.prefer.of_decision(decision) {
+            Some(rank) => rank,
+            None => {
+                let original = self.walk.find(decision, |_, _| Ok(()))?;
+                original.bytes.map_or(f64::NEG_INFINITY, |bytes| self.prefer.of_record(&bytes))
+            }
+        };
+        self.choice.offer(self.ordinal, decision, rank);
+        self.ordinal += 1;
+        Ok(())
+    }
+
+    /// What knows the best of each group.
+    #[must_use]
+    pub fn finish(self) -> Choice {
+        self.choice
+    }
+}

@@ -1,0 +1,105 @@
+//! The documents themselves, beside the verdicts on them: those that stay, in the form in which
+//! they came and in their order, those that go with the cluster they belong to, and the clusters.
+//!
+//! In: conclusions in the order of the source ([`KeepSink`]). Out: files of documents ([`Copier`])
+//! and of clusters ([`clusters`]). Nothing of a document is held meanwhile: its input is read once
+//! more ([`Originals`](crate::source::originals)), and copied record by record.
+//!
+//! ```text
+//!                    first of each cluster                  any other preference
+//!  verdicts ──┬──► decisions through a channel ─► copier   decisions into a spool, then
+//!             │        while the run goes on               rank ─► copier, when it is over
+//!             └──► clusters: members in the spool
+//! ```
+
+pub mod annotate;
+pub mod clusters;
+pub mod copy;
+pub mod output;
+pub mod prefer;
+pub mod sink;
+pub mod spool;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::Place;
+use crate::record::timestamp::Timestamp;
+use crate::verdict::{Kind, Verdict};
+
+pub use copy::{Copied, Copier};
+pub use prefer::Prefer;
+pub use sink::KeepSink;
+
+/// What of a verdict decides whether its document stays.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decision {
+    /// Which of the inputs holds the document, from 0.
+    pub input: usize,
+    /// The number of its record there.
+    pub number: u64,
+    /// The verdict.
+    pub kind: Kind,
+    /// The page's id.
+    pub page_id: String,
+    /// The page's url.
+    pub url: String,
+    /// The cluster's name, as in verdicts; none for undecidable pages.
+    pub cluster_id: Option<String>,
+    /// Where the cluster's founder stands in the log, which tells this run's clusters apart.
+    pub founded: u64,
+    /// The page that founded the cluster.
+    pub canonical_page_id: Option<String>,
+    /// Its url.
+    pub canonical_url: Option<String>,
+    /// Characters of the main text without white space.
+    pub text_chars: u32,
+    /// When the page was fetched, in milliseconds of the Unix epoch.
+    pub fetched_at_ms: Option<i64>,
+}
+
+impl Decision {
+    fn of(verdict: &Verdict, input: usize, number: u64) -> Self {
+        Self {
+            input,
+            number,
+            kind: verdict.kind,
+            page_id: verdict.page_id.clone(),
+            url: verdict.url.clone(),
+            cluster_id: verdict.cluster_id.map(|id| id.to_string()),
+            founded: verdict.cluster_id.map_or(0, |id| id.log_offset),
+            canonical_page_id: verdict.canonical_page_id.clone(),
+            canonical_url: verdict.canonical_url.clone(),
+            text_chars: verdict.text_chars.unwrap_or(0),
+            fetched_at_ms: verdict.fetched_at.map(Timestamp::as_ms),
+        }
+    }
+}
+
+/// The inputs of a run, to find the one that a place is in: they come one after the other.
+#[derive(Debug, Clone)]
+pub struct InputNames {
+    names: Vec<Arc<str>>,
+    current: usize,
+}
+
+impl InputNames {
+    /// Of inputs in this order, each with a name of its own, though it may have the same letters.
+    #[must_use]
+    pub fn new(names: Vec<Arc<str>>) -> Self {
+        Self { names, current: 0 }
+    }
+
+    /// The input and the number of the record at `place`.
+    fn find(&mut self, place: &Place) -> Option<(usize, u64)> {
+        let (name, number) = match place {
+            Place::Line { input, line } => (input, *line),
+            Place::Record { input, record } => (input, *record),
+            Place::Message { .. } => return None,
+        };
+        let further = self.names[self.current..].iter().position(|known| Arc::ptr_eq(known, name))?;
+        self.current += further;
+        Some((self.current, number))
+    }
+}

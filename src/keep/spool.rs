@@ -1,0 +1,75 @@
+//! Decisions on disk, until all are known: a file without a name, which goes with the process.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use super::Decision;
+
+/// Takes decisions one after the other.
+pub struct Spool {
+    file: BufWriter<File>,
+}
+
+impl Spool {
+    /// A file in `folder`, which should lie where there is room: some 400 bytes a document.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn create(folder: &Path) -> io::Result<Self> {
+        Ok(Self { file: BufWriter::new(tempfile::tempfile_in(folder)?) })
+    }
+
+    /// Adds a decision.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn push(&mut self, decision: &Decision) -> io::Result<()> {
+        serde_json::to_writer(&mut self.file, decision)?;
+        self.file.write_all(b"\n")
+    }
+
+    /// All that was added, to be read as often as one likes.
+    ///
+    /// # Errors
+    /// The last of it cannot be written.
+    pub fn finish(self) -> io::Result<Spooled> {
+        Ok(Spooled { file: BufReader::new(self.file.into_inner().map_err(io::IntoInnerError::into_error)?) })
+    }
+}
+
+/// Decisions that can be read.
+pub struct Spooled {
+    file: BufReader<File>,
+}
+
+impl Spooled {
+    /// Calls `take` with each decision and where it stands in the file.
+    ///
+    /// # Errors
+    /// The first that `take` gives, or the file cannot be read.
+    pub fn each(&mut self, mut take: impl FnMut(u64, &Decision) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        self.file.seek(SeekFrom::Start(0))?;
+        let mut at = 0;
+        let mut line = Vec::new();
+        while self.file.read_until(b'\n', &mut line)? > 0 {
+            take(at, &serde_json::from_slice(&line)?)?;
+            at += line.len() as u64;
+            line.clear();
+        }
+        Ok(())
+    }
+
+    /// The decision that stands at `at`.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn at(&mut self, at: u64) -> anyhow::Result<Decision> {
+        let here = self.file.stream_position()?;
+        // Steps within the buffer are free.
+        self.file.seek_relative(i64::try_from(at)? - i64::try_from(here)?)?;
+        let mut line = Vec::new();
+        self.file.read_until(b'\n', &mut line)?;
+        Ok(serde_json::from_slice(&line)?)
+    }
+}
