@@ -96,6 +96,9 @@ pub mod snapshot;
 pub mod pipeline;
 
 #[doc(hidden)]
+pub mod checkpoint;
+
+#[doc(hidden)]
 pub mod worker;
 
 mod deduplicator;

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -14,9 +14,10 @@ use super::kept::{self, Keeping};
 use super::progress::Progress;
 use super::settings::{self, Wrong, wrong};
 use super::summary::summary;
+use crate::checkpoint::{Checkpoint, CheckpointDir, CheckpointSink, Milestones, RunId};
 use crate::cluster::{Clusterer, Position};
 use crate::config::Config;
-use crate::keep::{InputNames, KeepSink};
+use crate::keep::KeepSink;
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::pipeline::page_reader::PageReader;
@@ -25,7 +26,7 @@ use crate::sink::files::{DeadLetters, FileSink};
 use crate::sink::whole_lines::WholeLines;
 use crate::snapshot::{TableDir, TableSettings};
 use crate::source::ReadSoFar;
-use crate::source::inputs::Inputs;
+use crate::source::inputs::{InputNames, Inputs, Resumed};
 use crate::source::open::Input;
 use crate::telemetry::counts::Counts;
 use crate::telemetry::terminal;
@@ -61,6 +62,12 @@ pub(super) struct Arguments {
     table: Option<PathBuf>,
     #[command(flatten)]
     kept: kept::Arguments,
+    /// Folder for checkpoints: after a kill, the same command goes on where the run was
+    #[arg(long, value_name = "DIR")]
+    checkpoint: Option<PathBuf>,
+    /// Time between two checkpoints
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, requires = "checkpoint")]
+    checkpoint_every: u64,
     /// JSON lines or WARC, plain, gzip or zstd; `-` is standard input
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
@@ -80,28 +87,44 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         ));
     }
     arguments.kept.check(&arguments.inputs)?;
+    check_checkpoint(arguments)?;
     refuse_overwriting(arguments)?;
-    let inputs = open_inputs(&arguments.inputs)?;
+    let mut inputs = open_inputs(&arguments.inputs)?;
     let names = InputNames::new(inputs.iter().map(|input| Arc::clone(&input.name)).collect());
+    let run_id = run_id(arguments, &inputs);
+    let checkpoints = arguments.checkpoint.as_deref().map(CheckpointDir::open).transpose()?.map(Arc::new);
+    let checkpoint = checkpoints.as_ref().map(|folder| folder.load(&run_id)).transpose()?.flatten();
+    let checkpoint = checkpoint.as_ref();
     let fingerprint_stage = Arc::new(FingerprintStage::new(config.clone()).map_err(Wrong::from)?);
     let detector = fingerprint_stage.detector();
     let table = TableSettings::of(&config, detector, fingerprint_stage.fingerprint_hash());
     let table_dir = arguments.table.as_deref().map(TableDir::open).transpose()?;
-    let clusterer = match table_dir.as_ref().map(|dir| dir.load(&table)).transpose()?.flatten() {
-        Some(clusterer) => clusterer,
-        None => Clusterer::new(Arc::clone(detector), config.expiry.clone(), Position::default()),
+    let clusterer = match (&checkpoints, checkpoint) {
+        (Some(folder), Some(checkpoint)) => Some(folder.table(checkpoint, &table)?),
+        _ => table_dir.as_ref().map(|dir| dir.load(&table)).transpose()?.flatten(),
     };
-    let log_offset = clusterer.position().next_log_offset;
+    let clusterer = clusterer
+        .unwrap_or_else(|| Clusterer::new(Arc::clone(detector), config.expiry.clone(), Position::default()));
+    let begun_at = checkpoint.map_or(clusterer.position().next_log_offset, |checkpoint| checkpoint.begun_at);
     let cluster_stage = ClusterStage::new(clusterer, Arc::clone(detector), table.cluster_hash);
 
     let counts = Arc::new(Counts::default());
     let read = Arc::new(ReadSoFar::default());
     let bytes_total = inputs.iter().map(|input| input.bytes).sum();
     let progress = Progress::start(bytes_total, Arc::clone(&read), Arc::clone(&counts));
-    let mut keeping = Keeping::begin(&arguments.kept, &arguments.inputs, &config.page, log_offset)?;
-    let sink = sink(arguments, &progress, &counts)?;
-    let sink = KeepSink::new(sink, names, keeping.copier(), keeping.spool()?)?;
-    let source = Box::new(Inputs::new(inputs, config.page.clone(), read));
+    let mut keeping = Keeping::begin(&arguments.kept, &arguments.inputs, &config.page, begun_at, checkpoint)?;
+    let sink = sink(arguments, &progress, &counts, checkpoint)?;
+    let spool = keeping.spool(checkpoints.as_deref())?;
+    let sink = KeepSink::new(sink, names.clone(), keeping.copier()?, spool)?;
+    let sink = CheckpointSink::new(sink, checkpoints.clone(), run_id, names.clone(), begun_at);
+    let last = checkpoint.map(|checkpoint| checkpoint.last);
+    if let Some((input, number)) = last {
+        progress.note(format_args!("goes on behind record {number} of {}", inputs[input].name));
+        inputs.drain(..input);
+    }
+    let source = Box::new(Resumed::new(Inputs::new(inputs, config.page.clone(), read), names, last));
+    let every = Duration::from_secs(arguments.checkpoint_every);
+    let mut milestones = Milestones::new(checkpoints.as_deref(), checkpoint, every, &table);
     let observed = Arc::clone(&counts);
     let result = crate::pipeline::run(
         &config.pipeline,
@@ -116,28 +139,77 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
                 observed.skipped(why);
             }
         },
+        |stage, last| milestones.after(stage, last),
     );
     progress.finish();
     let (cluster_stage, sink, source) = result?;
     // Documents first: should they fail, the next run with this table decides on them again.
-    keeping.finish(sink.finish()?)?;
+    keeping.finish(sink.into_inner().finish()?)?;
     let clusterer = cluster_stage.into_clusterer();
     if let Some(dir) = table_dir {
         dir.save(&clusterer, &table)?;
+    }
+    if let Some(folder) = checkpoints {
+        folder.finish()?;
     }
     terminal::note_lines(summary(&counts, source.skipped(), clusterer.centroid_count(), started.elapsed()));
     conclude(&config, fingerprint_stage.reader(), &counts)
 }
 
+/// A checkpoint needs inputs that can be read again and outputs that can be cut back.
+fn check_checkpoint(arguments: &Arguments) -> anyhow::Result<()> {
+    if arguments.checkpoint.is_none() {
+        return Ok(());
+    }
+    if arguments.inputs.is_empty() || arguments.inputs.iter().any(|input| !input.is_file()) {
+        return Err(wrong("--checkpoint: every INPUT must be a file, which the next run can read again"));
+    }
+    let to_output = arguments.output.iter().chain(&arguments.dead_letters).cloned();
+    let files = arguments.kept.files(&arguments.inputs).into_iter().map(|(_, path)| path);
+    let is_file = |path: PathBuf| path != Path::new("-") && (!path.exists() || path.is_file());
+    if (arguments.output.is_none() && !arguments.kept.copies()) || !to_output.chain(files).all(is_file) {
+        return Err(wrong(
+            "--checkpoint: every output must be a file, which the next run can go on with: name --output FILE or --keep \
+             FILE",
+        ));
+    }
+    Ok(())
+}
+
+/// What tells this run from others.
+fn run_id(arguments: &Arguments, inputs: &[Input]) -> RunId {
+    let paths = [
+        ("--output", &arguments.output),
+        ("--dead-letters", &arguments.dead_letters),
+        ("--table", &arguments.table),
+    ];
+    let paths =
+        paths.into_iter().filter_map(|(option, path)| Some(format!("{option} {}", path.as_ref()?.display())));
+    RunId {
+        inputs: inputs.iter().map(|input| (input.name.to_string(), input.bytes.unwrap_or(0))).collect(),
+        options: paths.chain(arguments.kept.options()).collect(),
+    }
+}
+
 /// Where verdicts and dead letters go.
-fn sink(arguments: &Arguments, progress: &Progress, counts: &Arc<Counts>) -> anyhow::Result<FileSink> {
+fn sink(
+    arguments: &Arguments,
+    progress: &Progress,
+    counts: &Arc<Counts>,
+    checkpoint: Option<&Checkpoint>,
+) -> anyhow::Result<FileSink> {
+    let lines = |path: &Path, name| match checkpoint.and_then(|checkpoint| checkpoint.extents.get(name)) {
+        None => create(path),
+        Some(extent) => WholeLines::resume(path, extent.bytes)
+            .with_context(|| format!("cannot go on writing {}", path.display())),
+    };
     let verdicts = match &arguments.output {
-        Some(path) => Some(create(path)?),
+        Some(path) => Some(lines(path, "verdicts")?),
         None if arguments.kept.copies() => None,
         None => Some(create(Path::new("-"))?),
     };
     let dead_letters = match &arguments.dead_letters {
-        Some(path) => DeadLetters::File(create(path)?),
+        Some(path) => DeadLetters::File(lines(path, "dead_letters")?),
         None => {
             let (progress, counts) = (progress.clone(), Arc::clone(counts));
             // It is counted once it is written.

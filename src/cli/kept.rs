@@ -6,6 +6,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::settings::wrong;
+use crate::checkpoint::{Checkpoint, CheckpointDir};
 use crate::keep::copy::{Outputs, Ranker};
 use crate::keep::output::Output;
 use crate::keep::prefer::{Choice, Rules};
@@ -60,6 +61,21 @@ impl Arguments {
         documents.chain(self.clusters.iter().map(|path| ("--clusters", path.clone()))).collect()
     }
 
+    /// The options as they were given.
+    pub(super) fn options(&self) -> Vec<String> {
+        let paths = [("--keep", &self.keep), ("--drop", &self.drop), ("--clusters", &self.clusters)];
+        let paths = paths
+            .into_iter()
+            .filter_map(|(option, path)| Some(format!("{option} {}", path.as_ref()?.display())));
+        let flags = [
+            ("--annotate", self.annotate),
+            ("--one-per-host", self.one_per_host),
+            ("--drop-undecidable", self.drop_undecidable),
+        ];
+        let flags = flags.into_iter().filter(|(_, set)| *set).map(|(option, _)| option.to_owned());
+        paths.chain(flags).chain([format!("--prefer {}", self.prefer)]).collect()
+    }
+
     /// What cannot be: documents are read twice.
     pub(super) fn check(&self, inputs: &[PathBuf]) -> anyhow::Result<()> {
         let read_once = |path: &&PathBuf| !path.is_file();
@@ -84,42 +100,61 @@ pub(super) struct Keeping<'a> {
     rules: Rules,
     /// Until the run is over, if the choice waits for that.
     outputs: Option<Outputs>,
+    /// Where an earlier process was when it was killed.
+    checkpoint: Option<&'a Checkpoint>,
 }
 
 impl<'a> Keeping<'a> {
-    /// Of a run over `inputs` that begins at `log_offset`.
+    /// Of a run over `inputs` that begins at `log_offset`, or goes on at `checkpoint`.
     pub(super) fn begin(
         arguments: &'a Arguments,
         inputs: &'a [PathBuf],
         limits: &'a PageConfig,
         log_offset: u64,
+        checkpoint: Option<&'a Checkpoint>,
     ) -> anyhow::Result<Self> {
         let Arguments { one_per_host, drop_undecidable, .. } = *arguments;
         let rules = Rules { one_per_host, drop_undecidable, log_offset };
-        let create =
-            |path: &Option<PathBuf>| path.as_deref().map(|path| Output::create(path, inputs)).transpose();
+        let output = |name, path: &Option<PathBuf>| {
+            let Some(path) = path else { return Ok(None) };
+            match checkpoint.and_then(|checkpoint| checkpoint.extents.get(name)) {
+                None => Output::create(path, inputs).map(Some),
+                Some(extent) => Output::resume(path, inputs, *extent).map(Some),
+            }
+        };
         let outputs = match arguments.copies() {
             true => Some(Outputs {
-                keep: create(&arguments.keep)?,
-                drop: create(&arguments.drop)?,
+                keep: output("keep", &arguments.keep)?,
+                drop: output("drop", &arguments.drop)?,
                 annotate: arguments.annotate,
             }),
             false => None,
         };
-        Ok(Self { arguments, inputs, limits, rules, outputs })
+        Ok(Self { arguments, inputs, limits, rules, outputs, checkpoint })
     }
 
     /// Copies while the run goes on, if what stays is known at once.
-    pub(super) fn copier(&mut self) -> Option<Copier> {
-        let at_once = self.arguments.prefer.is_known_at_once();
-        let outputs = self.outputs.take_if(|_| at_once)?;
-        Some(Copier::new(self.inputs.to_vec(), self.limits.clone(), outputs, Choice::first(self.rules)))
+    pub(super) fn copier(&mut self) -> anyhow::Result<Option<Copier>> {
+        let at_once = self.arguments.prefer.is_known_at_once(self.rules);
+        let Some(outputs) = self.outputs.take_if(|_| at_once) else { return Ok(None) };
+        let choice = Choice::first(self.rules);
+        let mut copier = Copier::new(self.inputs.to_vec(), self.limits.clone(), outputs, choice);
+        if let Some(checkpoint) = self.checkpoint {
+            copier.pass_over(checkpoint.last)?;
+        }
+        Ok(Some(copier))
     }
 
     /// Where decisions wait, if somebody asks for them when the run is over.
-    pub(super) fn spool(&self) -> anyhow::Result<Option<Spool>> {
+    pub(super) fn spool(&self, checkpoints: Option<&CheckpointDir>) -> anyhow::Result<Option<Spool>> {
         if self.arguments.clusters.is_none() && self.outputs.is_none() {
             return Ok(None);
+        }
+        if let Some(folder) = checkpoints {
+            let path = folder.decisions();
+            let extent = self.checkpoint.and_then(|checkpoint| checkpoint.extents.get("decisions"));
+            let spool = Spool::at(&path, extent.map(|extent| extent.bytes));
+            return Ok(Some(spool.with_context(|| format!("cannot write {}", path.display()))?));
         }
         let beside = [&self.arguments.keep, &self.arguments.drop, &self.arguments.clusters];
         let beside = beside.into_iter().flatten().find(|path| *path != Path::new("-"));
@@ -138,20 +173,19 @@ impl<'a> Keeping<'a> {
         let Kept { mut copied, spooled } = kept;
         if let Some(mut spooled) = spooled {
             let prefer = &self.arguments.prefer;
-            let mut choice = || match prefer.is_known_at_once() {
-                true => Ok(Choice::first(self.rules)),
+            let choice = match prefer.is_known_at_once(self.rules) {
+                true => Choice::first(self.rules),
                 false => {
                     let (inputs, limits) = (self.inputs.to_vec(), self.limits.clone());
                     let mut ranker = Ranker::new(inputs, limits, prefer.clone(), Choice::ranked(self.rules));
                     spooled.each(|_, decision| ranker.rank(decision))?;
-                    anyhow::Ok(ranker.finish())
+                    ranker.finish()
                 }
             };
-            let mut choice = choice()?;
             if let Some(path) = &self.arguments.clusters {
                 let cannot = || format!("cannot write {}", path.display());
                 let mut lines = WholeLines::create(path).with_context(cannot)?;
-                clusters::write(&mut spooled, &mut choice, &mut lines).with_context(cannot)?;
+                clusters::write(&mut spooled, &choice, &mut lines).with_context(cannot)?;
             }
             if let Some(outputs) = self.outputs {
                 let (inputs, limits) = (self.inputs.to_vec(), self.limits.clone());

@@ -33,7 +33,7 @@ struct Member<'a> {
 ///
 /// # Errors
 /// The decisions cannot be read, or the clusters cannot be written.
-pub fn write(spooled: &mut Spooled, choice: &mut Choice, lines: &mut WholeLines) -> anyhow::Result<u64> {
+pub fn write(spooled: &mut Spooled, choice: &Choice, lines: &mut WholeLines) -> anyhow::Result<u64> {
     let mut members: Vec<(u64, u64, u64)> = Vec::new();
     let mut ordinal = 0;
     spooled.each(|at, decision| {

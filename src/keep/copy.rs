@@ -9,6 +9,7 @@ use super::output::Output;
 use super::prefer::Choice;
 use super::{Decision, Prefer};
 use crate::page::config::PageConfig;
+use crate::sink::Extents;
 use crate::source::open::Input;
 use crate::source::originals::{Original, Originals};
 
@@ -41,28 +42,33 @@ impl Walk {
             if next > last || next >= self.inputs.len() {
                 return Ok(None);
             }
-            let path = &self.inputs[next];
-            let open = || Input::open(path)?.into_originals(&self.limits);
-            self.current = Some((next, open().with_context(|| format!("{}", path.display()))?));
+            self.begin_with(next)?;
         }
     }
 
-    /// The record that `decision` is about; `passed` sees those before it.
+    /// Goes to the beginning of `input`.
+    fn begin_with(&mut self, input: usize) -> anyhow::Result<()> {
+        let path = &self.inputs[input];
+        let open = || Input::open(path)?.into_originals(&self.limits);
+        self.current = Some((input, open().with_context(|| format!("{}", path.display()))?));
+        Ok(())
+    }
+
+    /// The record with this number of this input; `passed` sees those before it.
     fn find(
         &mut self,
-        decision: &Decision,
+        (at_input, at_number): (usize, u64),
         mut passed: impl FnMut(usize, &Original) -> anyhow::Result<()>,
     ) -> anyhow::Result<Original> {
-        while let Some((input, original)) = self.next(decision.input)? {
-            if (input, original.number) == (decision.input, decision.number) {
+        while let Some((input, original)) = self.next(at_input)? {
+            if (input, original.number) == (at_input, at_number) {
                 return Ok(original);
             }
             passed(input, &original)?;
         }
         anyhow::bail!(
-            "{}: record {} is not there any more: the file has changed while it was read; run again",
-            self.inputs[decision.input].display(),
-            decision.number
+            "{}: record {at_number} is not there any more: the file has changed while it was read; run again",
+            self.inputs[at_input].display()
         )
     }
 }
@@ -107,13 +113,38 @@ impl Copier {
         Self { walk, outputs, choice, copied: Copied::default(), ordinal: 0 }
     }
 
+    /// Passes over all records up to `number` of `input`, which an earlier run has copied.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn pass_over(&mut self, (input, number): (usize, u64)) -> anyhow::Result<()> {
+        self.walk.begin_with(input)?;
+        while let Some((_, original)) = self.walk.next(input)? {
+            if original.number >= number {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings all documents to disk, and says how far the outputs have come.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub fn extents(&mut self) -> anyhow::Result<Extents> {
+        let outputs = [("keep", &mut self.outputs.keep), ("drop", &mut self.outputs.drop)];
+        let outputs = outputs.into_iter().filter_map(|(name, output)| Some((name, output.as_mut()?)));
+        outputs.map(|(name, output)| Ok((name.to_owned(), output.extent()?))).collect()
+    }
+
     /// Copies the document that `decision` is about. Decisions come in the order of the inputs.
     ///
     /// # Errors
     /// It cannot be read or written.
     pub fn copy(&mut self, decision: &Decision) -> anyhow::Result<()> {
         let keep = &mut self.outputs.keep;
-        let original = self.walk.find(decision, |input, passed| keep_what_is_no_page(keep, input, passed))?;
+        let place = (decision.input, decision.number);
+        let original = self.walk.find(place, |input, passed| keep_what_is_no_page(keep, input, passed))?;
         let stays = self.choice.stays(self.ordinal, decision);
         self.ordinal += 1;
         let Some(mut bytes) = original.bytes else {
@@ -138,6 +169,15 @@ impl Copier {
         }
         let start = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         output.write(decision.input, original.framing, &bytes[start..])
+    }
+
+    /// Goes on behind a record that no page was read from.
+    ///
+    /// # Errors
+    /// The records before it cannot be read or written.
+    pub fn leave_out(&mut self, input: usize, number: u64) -> anyhow::Result<()> {
+        let keep = &mut self.outputs.keep;
+        self.walk.find((input, number), |input, passed| keep_what_is_no_page(keep, input, passed)).map(drop)
     }
 
     /// Copies what is left of the inputs, and ends the files.
@@ -186,7 +226,7 @@ impl Ranker {
         let rank = match self.prefer.of_decision(decision) {
             Some(rank) => rank,
             None => {
-                let original = self.walk.find(decision, |_, _| Ok(()))?;
+                let original = self.walk.find((decision.input, decision.number), |_, _| Ok(()))?;
                 original.bytes.map_or(f64::NEG_INFINITY, |bytes| self.prefer.of_record(&bytes))
             }
         };

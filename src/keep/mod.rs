@@ -20,11 +20,8 @@ pub mod prefer;
 pub mod sink;
 pub mod spool;
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 
-use crate::record::Place;
 use crate::record::timestamp::Timestamp;
 use crate::verdict::{Kind, Verdict};
 
@@ -74,32 +71,5 @@ impl Decision {
             text_chars: verdict.text_chars.unwrap_or(0),
             fetched_at_ms: verdict.fetched_at.map(Timestamp::as_ms),
         }
-    }
-}
-
-/// The inputs of a run, to find the one that a place is in: they come one after the other.
-#[derive(Debug, Clone)]
-pub struct InputNames {
-    names: Vec<Arc<str>>,
-    current: usize,
-}
-
-impl InputNames {
-    /// Of inputs in this order, each with a name of its own, though it may have the same letters.
-    #[must_use]
-    pub fn new(names: Vec<Arc<str>>) -> Self {
-        Self { names, current: 0 }
-    }
-
-    /// The input and the number of the record at `place`.
-    fn find(&mut self, place: &Place) -> Option<(usize, u64)> {
-        let (name, number) = match place {
-            Place::Line { input, line } => (input, *line),
-            Place::Record { input, record } => (input, *record),
-            Place::Message { .. } => return None,
-        };
-        let further = self.names[self.current..].iter().position(|known| Arc::ptr_eq(known, name))?;
-        self.current += further;
-        Some((self.current, number))
     }
 }

@@ -1,13 +1,15 @@
 //! Files of documents: one for all inputs, or one for each in a folder, packed as their names say.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use flate2::write::GzEncoder;
 
+use crate::sink::Extent;
+use crate::sink::whole_lines::cut;
 use crate::source::originals::Framing;
 
 /// Where documents are written.
@@ -33,6 +35,33 @@ impl Output {
         // An output that takes nothing exists nevertheless.
         output.switch_to(0)?;
         Ok(output)
+    }
+
+    /// Goes on where an earlier run was at `extent`: what stands behind it goes.
+    ///
+    /// # Errors
+    /// Two inputs have one name, or a file is shorter or cannot be written.
+    pub fn resume(path: &Path, inputs: &[PathBuf], extent: Extent) -> anyhow::Result<Self> {
+        let mut output = Self { path: path.to_owned(), files: None, current: None };
+        if is_folder(path) {
+            output.files = Some(files(path, inputs)?);
+        }
+        let file = output.path_of(extent.file);
+        let resumed = Packed::resume(&file, extent.bytes);
+        let resumed = resumed.with_context(|| format!("cannot go on writing {}", file.display()))?;
+        output.current = Some((extent.file, resumed));
+        Ok(output)
+    }
+
+    /// Brings all records to disk, and says how far they have come.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub fn extent(&mut self) -> anyhow::Result<Extent> {
+        let path = self.current_path();
+        let (file, packed) = self.current.as_mut().context("no file is open")?;
+        let bytes = packed.extent().with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(Extent { file: *file, bytes })
     }
 
     /// Writes one record, the `framing` of which says how it ends, of the input `input`.
@@ -145,13 +174,23 @@ impl Packed {
             Some("-") => File::from(io::stdout().as_fd().try_clone_to_owned()?),
             _ => File::create(path)?,
         };
+        Ok(Self::of(path, file))
+    }
+
+    fn resume(path: &Path, bytes: u64) -> io::Result<Self> {
+        let mut file = File::options().write(true).open(path)?;
+        cut(&mut file, bytes)?;
+        Ok(Self::of(path, file))
+    }
+
+    fn of(path: &Path, file: File) -> Self {
         let packing = match path.extension().and_then(|extension| extension.to_str()) {
             Some("gz") => Packing::Gzip,
             Some("zst") => Packing::Zstd,
             _ => Packing::None,
         };
         let file = BufWriter::with_capacity(1 << 18, file);
-        Ok(Self { file, packing, framing: None, waiting: Vec::new() })
+        Self { file, packing, framing: None, waiting: Vec::new() }
     }
 
     fn write(&mut self, record: &[u8]) -> io::Result<()> {
@@ -179,10 +218,25 @@ impl Packed {
         Ok(())
     }
 
+    /// Brings all to disk, and says how many bytes that are.
+    fn extent(&mut self) -> io::Result<u64> {
+        if !self.waiting.is_empty() {
+            self.pack()?;
+        }
+        self.file.flush()?;
+        self.file.get_ref().sync_data()?;
+        self.file.stream_position()
+    }
+
+    /// Ends the file; a pipe cannot be brought to disk, and need not.
     fn finish(mut self) -> io::Result<()> {
         if !self.waiting.is_empty() {
             self.pack()?;
         }
-        self.file.flush()
+        self.file.flush()?;
+        match self.file.get_ref().metadata()?.is_file() {
+            true => self.file.get_ref().sync_data(),
+            false => Ok(()),
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Which documents of a cluster stay.
 
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::str::FromStr;
 
@@ -30,8 +30,8 @@ pub enum Prefer {
 impl Prefer {
     /// Whether it is known as soon as a document comes, without those that follow.
     #[must_use]
-    pub fn is_known_at_once(&self) -> bool {
-        *self == Self::First
+    pub fn is_known_at_once(&self, rules: Rules) -> bool {
+        *self == Self::First && !rules.one_per_host
     }
 
     /// How much is to be said for a document, if that can be told from its verdict; else
@@ -139,8 +139,8 @@ pub struct Choice {
 
 #[derive(Debug)]
 enum By {
-    /// First come, first served; the groups that have a document already.
-    First(HashSet<u64>),
+    /// The founder of each cluster.
+    First,
     /// By rank: the best of each cluster and, if wanted, of each host in each cluster.
     Rank { clusters: HashMap<u64, Best>, hosts: HashMap<u64, Best> },
 }
@@ -155,10 +155,10 @@ struct Best {
 }
 
 impl Choice {
-    /// The first of each group stays.
+    /// The founder of each cluster stays; one for each host has to be [ranked](Self::ranked).
     #[must_use]
     pub fn first(rules: Rules) -> Self {
-        Self { rules, by: By::First(HashSet::new()) }
+        Self { rules, by: By::First }
     }
 
     /// The best of each group stays, of those that are [offered](Self::offer) before any is asked about.
@@ -189,16 +189,15 @@ impl Choice {
     }
 
     /// Whether the document stays.
-    pub fn stays(&mut self, ordinal: u64, decision: &Decision) -> bool {
+    pub fn stays(&self, ordinal: u64, decision: &Decision) -> bool {
         if decision.kind == Kind::Undecidable {
             return !self.rules.drop_undecidable;
         }
         if decision.founded < self.rules.log_offset {
             return false;
         }
-        match &mut self.by {
-            By::First(taken) if self.rules.one_per_host => taken.insert(group(decision)),
-            By::First(_) => decision.kind == Kind::Unique,
+        match &self.by {
+            By::First => decision.kind == Kind::Unique,
             By::Rank { hosts, .. } if self.rules.one_per_host => {
                 hosts.get(&group(decision)).is_some_and(|best| best.ordinal == ordinal)
             }
@@ -262,9 +261,10 @@ mod tests {
                 decision(number, *founders.entry(cluster).or_insert(number), chars)
             }).collect();
             let rules = Rules { one_per_host, ..Rules::default() };
-            let mut choice = if by_length { Choice::ranked(rules) } else { Choice::first(rules) };
+            let at_once = !by_length && !one_per_host;
+            let mut choice = if at_once { Choice::first(rules) } else { Choice::ranked(rules) };
             for (ordinal, document) in (0..).zip(&documents) {
-                choice.offer(ordinal, document, f64::from(document.text_chars));
+                choice.offer(ordinal, document, if by_length { f64::from(document.text_chars) } else { 0.0 });
             }
             for (ordinal, document) in (0..).zip(&documents) {
                 let same = |other: &&Decision| {

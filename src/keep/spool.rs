@@ -1,10 +1,12 @@
-//! Decisions on disk, until all are known: a file without a name, which goes with the process.
+//! Decisions on disk, until all are known.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use super::Decision;
+use crate::sink::Extent;
+use crate::sink::whole_lines::cut;
 
 /// Takes decisions one after the other.
 pub struct Spool {
@@ -12,12 +14,36 @@ pub struct Spool {
 }
 
 impl Spool {
-    /// A file in `folder`, which should lie where there is room: some 400 bytes a document.
+    /// A file without a name in `folder`, which goes with the process. It
+    /// should lie where there is room: some 400 bytes a document.
     ///
     /// # Errors
     /// What the operating system says.
     pub fn create(folder: &Path) -> io::Result<Self> {
         Ok(Self { file: BufWriter::new(tempfile::tempfile_in(folder)?) })
+    }
+
+    /// The file at `path`, of which the first `bytes` bytes are kept, or a new one.
+    ///
+    /// # Errors
+    /// What the operating system says; also where the file is shorter.
+    pub fn at(path: &Path, bytes: Option<u64>) -> io::Result<Self> {
+        if bytes.is_none() {
+            File::create(path)?;
+        }
+        let mut file = File::options().read(true).write(true).open(path)?;
+        cut(&mut file, bytes.unwrap_or(0))?;
+        Ok(Self { file: BufWriter::new(file) })
+    }
+
+    /// Brings all decisions to disk, and says how many bytes they have.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub fn extent(&mut self) -> io::Result<Extent> {
+        self.file.flush()?;
+        self.file.get_ref().sync_data()?;
+        Ok(Extent { file: 0, bytes: self.file.stream_position()? })
     }
 
     /// Adds a decision.

@@ -30,8 +30,9 @@ use anyhow::Context;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use crate::config::PipelineConfig;
+use crate::record::Place;
 use crate::record::timestamp::Timestamp;
-use crate::sink::Sink;
+use crate::sink::{Milestone, Sink};
 use crate::source::{Record, Source};
 use crate::verdict::Conclusion;
 use budget::{Budget, Permit};
@@ -52,8 +53,15 @@ struct InFlight {
     permit: Permit,
 }
 
+/// What goes to the sink's thread.
+enum ToSink {
+    Conclusions(Vec<Conclusion>),
+    Milestone(Milestone),
+}
+
 /// Runs `source` through both stages into `sink`, to the end of the source. `observe`
-/// sees every result of the CPU stages, in order. Gives both stages' state back.
+/// sees every result of the CPU stages, in order; `milestone` the table after each batch and
+/// the last record of it, and may say that the sink is to know. Gives both stages' state back.
 ///
 /// # Errors
 /// The first error of any stage.
@@ -64,10 +72,11 @@ pub fn run<S: Sink>(
     mut cluster_stage: ClusterStage,
     mut sink: S,
     observe: impl FnMut(&Fingerprinted) + Send,
+    milestone: impl FnMut(&ClusterStage, Place) -> anyhow::Result<Option<Milestone>> + Send,
 ) -> anyhow::Result<(ClusterStage, S, Box<dyn Source>)> {
     let budget = Budget::new(config.queue_pages, config.queue_bytes);
     let (in_flight, in_order) = mpsc::channel::<InFlight>(config.queue_pages);
-    let (to_sink, concluded) = mpsc::channel::<Vec<Conclusion>>(SINK_QUEUE_BATCHES);
+    let (to_sink, concluded) = mpsc::channel::<ToSink>(SINK_QUEUE_BATCHES);
 
     thread::scope(|scope| {
         let cpu = CpuStages::start(
@@ -81,7 +90,8 @@ pub fn run<S: Sink>(
         // Both ends are moved in, so that they are gone when
         // this thread ends and its neighbours stop as well.
         let clustering = scope.spawn(move || {
-            decide_in_order(in_order, &to_sink, &mut cluster_stage, observe).map(|()| cluster_stage)
+            decide_in_order(in_order, &to_sink, &mut cluster_stage, observe, milestone)
+                .map(|()| cluster_stage)
         });
         let writing = scope.spawn(move || write(concluded, &mut sink).map(|()| sink));
         let (reading, clustering, writing) = (join(reading), join(clustering), join(writing));
@@ -121,9 +131,10 @@ fn read(
 /// Decides on batches in the order in which they were read.
 fn decide_in_order(
     mut in_order: Receiver<InFlight>,
-    to_sink: &Sender<Vec<Conclusion>>,
+    to_sink: &Sender<ToSink>,
     cluster_stage: &mut ClusterStage,
     mut observe: impl FnMut(&Fingerprinted),
+    mut milestone: impl FnMut(&ClusterStage, Place) -> anyhow::Result<Option<Milestone>>,
 ) -> anyhow::Result<()> {
     while let Some(InFlight { results, permit }) = in_order.blocking_recv() {
         let results = results.wait()?;
@@ -132,7 +143,10 @@ fn decide_in_order(
         let records = results.into_iter().filter_map(|fingerprinted| fingerprinted.record.ok()).collect();
         let conclusions = cluster_stage.conclude_batch(records, now);
         drop(permit);
-        if to_sink.blocking_send(conclusions).is_err() {
+        let last = conclusions.last().map(|conclusion| conclusion.source().clone());
+        let reached = last.map(|last| milestone(cluster_stage, last)).transpose()?.flatten();
+        let steps = [Some(ToSink::Conclusions(conclusions)), reached.map(ToSink::Milestone)];
+        if steps.into_iter().flatten().any(|step| to_sink.blocking_send(step).is_err()) {
             break; // the sink thread has stopped, and says why
         }
     }
@@ -140,9 +154,12 @@ fn decide_in_order(
 }
 
 /// Writes conclusions, and flushes whenever there are no more for now.
-fn write(mut concluded: Receiver<Vec<Conclusion>>, sink: &mut impl Sink) -> anyhow::Result<()> {
-    while let Some(conclusions) = concluded.blocking_recv() {
-        sink.write(conclusions)?;
+fn write(mut concluded: Receiver<ToSink>, sink: &mut impl Sink) -> anyhow::Result<()> {
+    while let Some(step) = concluded.blocking_recv() {
+        match step {
+            ToSink::Conclusions(conclusions) => sink.write(conclusions)?,
+            ToSink::Milestone(milestone) => sink.reached(&milestone)?,
+        }
         if concluded.is_empty() {
             sink.flush()?;
         }

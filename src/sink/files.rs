@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use anyhow::Context;
 
-use super::Sink;
 use super::whole_lines::WholeLines;
+use super::{Extents, Sink};
 use crate::record::Unreadable;
 use crate::telemetry::counts::Counts;
 use crate::verdict::Conclusion;
@@ -60,5 +60,16 @@ impl Sink for FileSink {
             lines.flush().context("cannot write dead letters")?;
         }
         Ok(())
+    }
+
+    fn extents(&mut self) -> anyhow::Result<Extents> {
+        let mut extents = Extents::new();
+        if let Some(verdicts) = &mut self.verdicts {
+            extents.insert("verdicts".to_owned(), verdicts.extent().context("cannot write verdicts")?);
+        }
+        if let DeadLetters::File(lines) = &mut self.dead_letters {
+            extents.insert("dead_letters".to_owned(), lines.extent().context("cannot write dead letters")?);
+        }
+        Ok(extents)
     }
 }

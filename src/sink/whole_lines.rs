@@ -11,6 +11,8 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::Extent;
+
 /// Gathered bytes from which on a write pays.
 const BUFFER_BYTES: usize = 256 * 1024;
 
@@ -18,6 +20,19 @@ const BUFFER_BYTES: usize = 256 * 1024;
 pub struct WholeLines {
     file: File,
     buffer: Vec<u8>,
+}
+
+/// Cuts a file to its first `bytes` bytes, and goes to its end.
+///
+/// # Errors
+/// What the operating system says; also where the file is shorter.
+pub fn cut(file: &mut File, bytes: u64) -> io::Result<()> {
+    if file.metadata()?.len() < bytes {
+        let problem = format!("has fewer than the {bytes} bytes that were written");
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, problem));
+    }
+    file.set_len(bytes)?;
+    file.seek(io::SeekFrom::End(0)).map(drop)
 }
 
 impl WholeLines {
@@ -31,6 +46,26 @@ impl WholeLines {
             _ => File::create(path)?,
         };
         Ok(Self { file, buffer: Vec::new() })
+    }
+
+    /// Goes on behind the first `bytes` bytes of `path`; what stands there goes.
+    ///
+    /// # Errors
+    /// What the operating system says; also where the file is shorter.
+    pub fn resume(path: &Path, bytes: u64) -> io::Result<Self> {
+        let mut file = File::options().write(true).open(path)?;
+        cut(&mut file, bytes)?;
+        Ok(Self { file, buffer: Vec::new() })
+    }
+
+    /// Brings all lines to disk, and says how long the file is.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub fn extent(&mut self) -> io::Result<Extent> {
+        self.flush()?;
+        self.file.sync_data()?;
+        Ok(Extent { file: 0, bytes: self.file.stream_position()? })
     }
 
     /// Adds `value` as one line.

@@ -18,7 +18,10 @@ pub(super) fn lock(path: &Path) -> io::Result<Option<File>> {
 
 /// Puts the file `new`, which is on disk, in place of `path`
 /// in the same folder: a crash leaves the one or the other.
-pub(super) fn replace(path: &Path, new: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// What the operating system says.
+pub fn replace(path: &Path, new: &Path) -> io::Result<()> {
     fs::rename(new, path)?;
     // The rename itself is on disk once the folder is.
     path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())

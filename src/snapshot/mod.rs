@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 pub use file::{TableDir, TableSettings};
+pub use folder::replace;
 
 /// Why a table cannot be loaded or saved.
 #[derive(Debug, Error)]

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use super::open::Input;
 use super::{ReadSoFar, Record, Skipped, Source};
 use crate::page::config::PageConfig;
+use crate::record::Place;
 
 /// All inputs of a run.
 pub struct Inputs {
@@ -59,4 +60,65 @@ impl Source for Inputs {
 
 fn named(name: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{name}: {error}"))
+}
+
+/// The inputs of a run, to find the one that a place is in: they come one after the other.
+#[derive(Debug, Clone)]
+pub struct InputNames {
+    names: Vec<Arc<str>>,
+    current: usize,
+}
+
+impl InputNames {
+    /// Of inputs in this order, each with a name of its own, though it may have the same letters.
+    #[must_use]
+    pub fn new(names: Vec<Arc<str>>) -> Self {
+        Self { names, current: 0 }
+    }
+
+    /// The input and the number of the record at `place`, which is not before any that was asked for.
+    pub fn find(&mut self, place: &Place) -> Option<(usize, u64)> {
+        let (name, number) = match place {
+            Place::Line { input, line } => (input, *line),
+            Place::Record { input, record } => (input, *record),
+            Place::Message { .. } => return None,
+        };
+        let further = self.names[self.current..].iter().position(|known| Arc::ptr_eq(known, name))?;
+        self.current += further;
+        Some((self.current, number))
+    }
+}
+
+/// Inputs of which the first records are passed over, since an earlier run has taken them.
+pub struct Resumed {
+    inner: Inputs,
+    names: InputNames,
+    /// The last of those records; none once it is behind.
+    last: Option<(usize, u64)>,
+}
+
+impl Resumed {
+    /// The records behind `last`, an input and a number in it.
+    #[must_use]
+    pub fn new(inner: Inputs, names: InputNames, last: Option<(usize, u64)>) -> Self {
+        Self { inner, names, last }
+    }
+}
+
+impl Source for Resumed {
+    fn read_batch(&mut self, batch: &mut Vec<Record>, bytes: usize) -> io::Result<bool> {
+        let more = self.inner.read_batch(batch, bytes)?;
+        if let Some(last) = self.last {
+            let names = &mut self.names;
+            batch.retain(|record| names.find(&record.place).is_none_or(|place| place > last));
+            if !batch.is_empty() {
+                self.last = None;
+            }
+        }
+        Ok(more)
+    }
+
+    fn skipped(&self) -> Skipped {
+        self.inner.skipped()
+    }
 }

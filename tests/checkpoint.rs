@@ -1,0 +1,223 @@
+//! `dedup --checkpoint`: a run that is killed again and again ends with the outputs of one that never was.
+
+mod common;
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{article, gzip, leitong, run, timeless, write};
+use leitong::random::Random;
+use serde_json::{Value, json};
+
+/// Kills in each run.
+const KILLS: usize = 3;
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Documents of which every third has come before, with lines that are none between them; each
+/// with so much that nobody reads that a few fill a batch, after which there may be a checkpoint.
+fn documents(from: usize, count: usize) -> String {
+    let padding = "y".repeat(40_000);
+    (from..from + count)
+        .map(|number| {
+            let topic = if number % 3 == 2 { number / 2 } else { number };
+            let page = json!({
+                "id": number.to_string(),
+                "url": format!("https://host{}.test/{number}", number % 4),
+                "text": article(topic, 12) + &"完".repeat(number % 5),
+                "padding": padding,
+            });
+            if number % 17 == 5 { format!("{page}\n\n{{broken\n") } else { format!("{page}\n") }
+        })
+        .collect()
+}
+
+/// The outputs of one run, in a folder of its own.
+struct Run {
+    folder: PathBuf,
+    arguments: Vec<String>,
+}
+
+impl Run {
+    fn new(folder: &Path, name: &str, options: &[&str], inputs: &[PathBuf]) -> Self {
+        let folder = folder.join(name);
+        std::fs::create_dir_all(folder.join("kept")).expect("a folder");
+        let file = |name: &str| folder.join(name).display().to_string();
+        let mut arguments = vec!["dedup".to_owned()];
+        for (option, name) in [
+            ("--output", "verdicts.jsonl"),
+            ("--dead-letters", "dead.jsonl"),
+            ("--keep", "kept/"),
+            ("--drop", "gone.jsonl.zst"),
+            ("--clusters", "clusters.jsonl"),
+            ("--table", "table"),
+        ] {
+            arguments.extend([option.to_owned(), file(name)]);
+        }
+        arguments.extend(options.iter().map(|&option| option.to_owned()));
+        arguments.extend(inputs.iter().map(|path| path.display().to_string()));
+        Self { folder, arguments }
+    }
+
+    fn checkpoints(&self) -> PathBuf {
+        self.folder.join("checkpoint")
+    }
+
+    /// The number of the last checkpoint.
+    fn sequence(&self) -> Option<u64> {
+        let json = std::fs::read(self.checkpoints().join("checkpoint.json")).ok()?;
+        serde_json::from_slice::<Value>(&json).expect("replaced in one step")["sequence"].as_u64()
+    }
+
+    fn start(&self) -> Child {
+        let checkpoints = self.checkpoints();
+        leitong()
+            .args(&self.arguments)
+            .arg("--checkpoint")
+            .arg(checkpoints)
+            .args(["--checkpoint-every", "0"])
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts")
+    }
+
+    /// All outputs, unpacked, without the time of each decision.
+    fn outputs(&self) -> Vec<(String, Vec<u8>)> {
+        let names = ["dead.jsonl", "kept/a.jsonl", "kept/b.jsonl.gz", "gone.jsonl.zst", "clusters.jsonl"];
+        let mut outputs: Vec<_> =
+            names.iter().map(|name| ((*name).to_owned(), unpacked(&self.folder.join(name)))).collect();
+        let verdicts = std::fs::read_to_string(self.folder.join("verdicts.jsonl")).expect("verdicts");
+        let verdicts: Vec<Value> =
+            verdicts.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        outputs.push(("verdicts.jsonl".to_owned(), serde_json::to_vec(&timeless(&verdicts)).expect("JSON")));
+        outputs
+    }
+}
+
+fn unpacked(path: &Path) -> Vec<u8> {
+    let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("gz") => {
+            let mut all = Vec::new();
+            flate2::read::MultiGzDecoder::new(&*bytes).read_to_end(&mut all).expect("gzip");
+            all
+        }
+        Some("zst") => zstd::decode_all(&*bytes).expect("zstd"),
+        _ => bytes,
+    }
+}
+
+fn stderr(child: &mut Child) -> String {
+    let mut text = String::new();
+    child.stderr.take().expect("a pipe").read_to_string(&mut text).expect("UTF-8");
+    text
+}
+
+fn seed() -> u64 {
+    let fresh = std::time::UNIX_EPOCH.elapsed().expect("a clock").as_micros() as u64;
+    std::env::var("LEITONG_CHECKPOINT_SEED").map_or(fresh, |seed| seed.parse().expect("a number"))
+}
+
+#[test]
+fn killed_runs_lose_nothing_and_have_nothing_twice() {
+    let seed = seed();
+    eprintln!("LEITONG_CHECKPOINT_SEED={seed}");
+    let mut random = Random::of_seed(seed);
+    let folder = tempfile::tempdir().expect("a folder");
+    let inputs = [
+        write(folder.path(), "a.jsonl", documents(0, 110)),
+        write(folder.path(), "b.jsonl.gz", gzip(documents(110, 160).as_bytes())),
+    ];
+    for (number, options) in [&[][..], &["--prefer", "longest", "--one-per-host"]].into_iter().enumerate() {
+        let whole = Run::new(folder.path(), &format!("whole{number}"), options, &inputs);
+        let status = run(&whole.arguments).status;
+        assert_eq!(status, 3, "there are broken lines");
+
+        let killed = Run::new(folder.path(), &format!("killed{number}"), options, &inputs);
+        let mut kills = 0;
+        let through = loop {
+            let until = killed.sequence().map_or(0, |sequence| sequence + 1) + random.below(4) as u64;
+            let mut child = killed.start();
+            let begun = Instant::now();
+            while kills < KILLS
+                && child.try_wait().expect("a child").is_none()
+                && killed.sequence().is_none_or(|sequence| sequence < until)
+            {
+                assert!(begun.elapsed() < PATIENCE, "seed {seed}: no checkpoint {until}");
+            }
+            if kills < KILLS {
+                #[expect(clippy::disallowed_methods, reason = "a kill at any moment, not a wait")]
+                std::thread::sleep(Duration::from_micros(random.below(60_000) as u64));
+                child.kill().expect("it runs or has ended");
+            }
+            let told = stderr(&mut child);
+            assert_eq!(kills > 0, told.contains("goes on behind record"), "seed {seed}: {told}");
+            match child.wait().expect("it ends").code() {
+                Some(status) => break status,
+                None => kills += 1,
+            }
+        };
+        assert_eq!(through, 3, "seed {seed}");
+        assert!(kills >= 1, "seed {seed}: it was through after {kills} kills");
+        for (found, expected) in killed.outputs().into_iter().zip(whole.outputs()) {
+            assert!(found == expected, "seed {seed}: {} differs, run {number}", found.0);
+        }
+        let left: Vec<_> = std::fs::read_dir(killed.checkpoints()).expect("a folder").collect();
+        assert_eq!(left.len(), 1, "all but the lock goes: {left:?}");
+        let tables = [&whole, &killed].map(|run| run.folder.join("table/centroids.leitong"));
+        assert_eq!(std::fs::read(&tables[0]).expect("a table"), std::fs::read(&tables[1]).expect("a table"));
+    }
+}
+
+#[test]
+fn a_checkpoint_of_another_run_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let inputs =
+        [write(folder.path(), "a.jsonl", documents(0, 60)), write(folder.path(), "b.jsonl.gz", gzip(b"{}"))];
+    let first = Run::new(folder.path(), "run", &[], &inputs);
+    let mut child = first.start();
+    while first.sequence().is_none() {
+        assert!(child.try_wait().expect("a child").is_none(), "{}", stderr(&mut child));
+    }
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+
+    let verdicts = std::fs::read(first.folder.join("verdicts.jsonl")).expect("verdicts");
+    let other = Run::new(folder.path(), "run", &["--prefer", "newest"], &inputs);
+    let mut child = other.start();
+    let told = stderr(&mut child);
+    assert_eq!(child.wait().expect("it ends").code(), Some(1), "{told}");
+    assert!(
+        told.contains("is of another run, whose options were") && told.contains("--prefer newest"),
+        "{told}"
+    );
+    let grown = write(folder.path(), "a.jsonl", documents(0, 61));
+    let mut child = Run::new(folder.path(), "run", &[], &[grown, inputs[1].clone()]).start();
+    let told = stderr(&mut child);
+    assert!(told.contains("whose input 1 was") && told.contains("a.jsonl"), "{told}");
+    child.wait().expect("it ends");
+    assert_eq!(
+        std::fs::read(first.folder.join("verdicts.jsonl")).expect("verdicts"),
+        verdicts,
+        "nothing is cut"
+    );
+}
+
+#[test]
+fn what_a_checkpoint_cannot_hold_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pages = write(folder.path(), "a.jsonl", documents(0, 1));
+    let (pages, checkpoint) = (pages.display().to_string(), folder.path().join("c").display().to_string());
+    for (arguments, told) in [
+        (vec!["--checkpoint", &checkpoint, &pages], "every output must be a file"),
+        (vec!["--checkpoint", &checkpoint, "--keep", "-", &pages], "every output must be a file"),
+        (vec!["--checkpoint", &checkpoint, "--output", "v.jsonl", "-"], "every INPUT must be a file"),
+        (vec!["--checkpoint", &checkpoint, "--output", "v.jsonl"], "every INPUT must be a file"),
+        (vec!["--checkpoint-every", "1", &pages], "--checkpoint"),
+    ] {
+        let run = run(["dedup"].iter().chain(&arguments));
+        assert_eq!(run.status, 2, "{}", run.stderr);
+        assert!(run.stderr.contains(told), "{arguments:?}: {}", run.stderr);
+    }
+}
