@@ -200,3 +200,50 @@ fn bench_measures_stages_and_table() {
         assert!(refused.stderr.contains(expected), "{}", refused.stderr);
     }
 }
+
+#[test]
+fn completions_and_manual_pages_know_every_command() {
+    let help = run(["--help"]).stdout;
+    let commands: Vec<&str> = help
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next())
+        .filter(|word| help.contains(&format!("\n  {word} ")) && *word != "help")
+        .collect();
+    assert!(commands.contains(&"dedup") && commands.contains(&"config"), "{commands:?}");
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = run(["completions", shell]);
+        assert_eq!(script.status, 0, "{}", script.stderr);
+        for command in &commands {
+            assert!(script.stdout.contains(command), "{shell} does not know {command}");
+        }
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let pages = folder.path().join("man/man1");
+    let written = run(["man".as_ref(), pages.as_os_str()]);
+    assert_eq!(written.status, 0, "{}", written.stderr);
+    for command in &commands {
+        let page = pages.join(format!("leitong-{command}.1"));
+        let page = std::fs::read_to_string(&page).unwrap_or_else(|error| panic!("{command}: {error}"));
+        assert!(page.contains(".SH") && page.contains("log\\-format"), "{command}");
+    }
+    assert!(pages.join("leitong.1").exists());
+}
+
+#[test]
+fn logs_and_the_last_error_can_be_json() {
+    let output = common::leitong()
+        .args(["--log-format", "json", "dedup", "/no/such/file"])
+        .env("RUST_LOG", "info,=nonsense=")
+        .output()
+        .expect("the program starts");
+    let run = common::Run::of(output);
+    let events: Vec<serde_json::Value> =
+        run.stderr.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let [refused, failed] = &events[..] else { panic!("two events: {}", run.stderr) };
+    assert_eq!((&refused["level"], &failed["level"]), (&"WARN".into(), &"ERROR".into()), "{}", run.stderr);
+    assert!(failed["message"].as_str().expect("a string").contains("/no/such/file"), "{failed}");
+    assert!(failed["timestamp"].as_str().expect("a string").ends_with('Z'), "{failed}");
+}

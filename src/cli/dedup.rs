@@ -37,6 +37,12 @@ const TOLD_MAX: u64 = 20;
 const WITHOUT_BODY_MIN: u64 = 10;
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  leitong dedup pages.jsonl.gz > verdicts.jsonl
+  leitong dedup --table state --output today.jsonl crawl-2026-11-21.warc.gz
+  leitong dedup --keep kept/ --drop gone.jsonl.zst --checkpoint state crawl/*.jsonl.gz
+  zcat pages.jsonl.gz | leitong dedup - | jq -r 'select(.kind == \"UNIQUE\" or .same_url).page_id'")]
 pub(super) struct Arguments {
     /// Detector that decides, in place of the configured one
     #[arg(long, value_name = "NAME")]

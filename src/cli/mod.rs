@@ -22,6 +22,7 @@ mod progress;
 mod replay;
 mod run;
 mod settings;
+mod shell;
 mod summary;
 mod topics;
 mod tune;
@@ -29,12 +30,13 @@ mod tune;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use tracing_subscriber::Layer;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::telemetry::terminal::{self, LogLines};
+use crate::telemetry::terminal::{self, JsonLogLines, LogLines};
 
 /// Exit status where whoever read the output is gone: 128 and the number of SIGPIPE.
 const CLOSED_PIPE: u8 = 141;
@@ -42,9 +44,24 @@ const CLOSED_PIPE: u8 = 141;
 /// Near-duplicate verdicts for crawled web pages.
 #[derive(Debug, Parser)]
 #[command(name = "leitong", version, propagate_version = true, max_term_width = 100)]
+#[command(
+    after_help = "Exit status: 0 all went well; 1 the run failed; 2 wrong arguments or configuration; \
+                        3 (dedup) some records became dead letters; 141 the reader of the output is gone."
+)]
 struct Cli {
+    /// How events are logged to standard error
+    #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text, value_name = "FORMAT")]
+    log_format: LogFormat,
     #[command(subcommand)]
     command: Command,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum LogFormat {
+    /// Lines for people
+    Text,
+    /// One JSON object a line
+    Json,
 }
 
 #[derive(Debug, Subcommand)]
@@ -77,11 +94,15 @@ enum Command {
     Preset(preset::Arguments),
     /// Show or check configurations
     Config(config::Arguments),
+    /// Print the completions of a shell
+    Completions(shell::Completions),
+    /// Write the manual pages
+    Man(shell::Man),
 }
 
 /// `RUST_LOG` says what is logged: a level, or modules with
 /// levels, as in `info,leitong::worker=debug`.
-fn log_to_standard_error() {
+fn log_to_standard_error(format: LogFormat) {
     let wanted = std::env::var("RUST_LOG").unwrap_or_default();
     let default = Targets::new().with_default(LevelFilter::INFO);
     let (filter, refused) = match wanted.parse::<Targets>() {
@@ -92,8 +113,11 @@ fn log_to_standard_error() {
     // Escape sequences are for terminals, and for people who want them: https://no-color.org.
     let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let colours = std::io::stderr().is_terminal() && !unwanted;
-    let layer =
-        tracing_subscriber::fmt::layer().with_writer(|| LogLines).with_ansi(colours).with_target(false);
+    let layer = tracing_subscriber::fmt::layer().with_target(false);
+    let layer = match format {
+        LogFormat::Text => layer.with_writer(|| LogLines).with_ansi(colours).boxed(),
+        LogFormat::Json => layer.json().flatten_event(true).with_writer(|| JsonLogLines).boxed(),
+    };
     tracing_subscriber::registry().with(layer).with(filter).init();
     if let Some(why) = refused {
         tracing::warn!("RUST_LOG = {wanted:?} is not used: {why}");
@@ -103,11 +127,12 @@ fn log_to_standard_error() {
 /// Runs the program with the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
-    log_to_standard_error();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(refused_or_help) => return say(&refused_or_help),
     };
+    let format = cli.log_format;
+    log_to_standard_error(format);
     let result = match cli.command {
         Command::Dedup(arguments) => dedup::run(&arguments),
         Command::Extract(arguments) => extract::run(&arguments),
@@ -123,17 +148,22 @@ pub fn main() -> ExitCode {
         Command::Topics(arguments) => topics::run(&arguments),
         Command::Preset(arguments) => preset::run(&arguments),
         Command::Config(arguments) => config::run(&arguments),
+        Command::Completions(arguments) => shell::completions(&arguments, Cli::command()),
+        Command::Man(arguments) => shell::man(&arguments, Cli::command()),
     };
-    result.unwrap_or_else(|error| failed(&error))
+    result.unwrap_or_else(|error| failed(&error, format))
 }
 
 /// The exit status of a run that ended in `error`, which is told.
-fn failed(error: &anyhow::Error) -> ExitCode {
+fn failed(error: &anyhow::Error, format: LogFormat) -> ExitCode {
     let is_closed = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
     if error.chain().filter_map(|cause| cause.downcast_ref()).any(is_closed) {
         return ExitCode::from(CLOSED_PIPE);
     }
-    terminal::note_lines(format_args!("leitong: {error:#}\n"));
+    match format {
+        LogFormat::Text => terminal::note_lines(format_args!("leitong: {error:#}\n")),
+        LogFormat::Json => tracing::error!("{error:#}"),
+    }
     ExitCode::from(if error.is::<settings::Wrong>() { 2 } else { 1 })
 }
 
@@ -141,7 +171,7 @@ fn failed(error: &anyhow::Error) -> ExitCode {
 fn say(message: &clap::Error) -> ExitCode {
     match message.print() {
         Err(error) if !message.use_stderr() => {
-            failed(&anyhow::Error::new(error).context("cannot write to standard output"))
+            failed(&anyhow::Error::new(error).context("cannot write to standard output"), LogFormat::Text)
         }
         _ => ExitCode::from(u8::try_from(message.exit_code()).unwrap_or(2)),
     }

@@ -12,6 +12,11 @@ use crate::kafka::client;
 use crate::worker::{self, Accepted, Roles};
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  leitong config example > leitong.toml && leitong topics create --config leitong.toml
+  leitong run --config leitong.toml
+  leitong run --config leitong.toml --role fingerprint --log-format json")]
 pub(super) struct Arguments {
     /// Which stage to run
     #[arg(long, value_enum, default_value_t = Role::All)]

@@ -8,6 +8,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 
+use serde_json::Value;
+
 use crate::limits::LOG_LINE_BYTES_MAX;
 
 /// `text` on one line: every control character, line ends as well, as an escape.
@@ -91,6 +93,39 @@ impl Write for LogLines {
     }
 }
 
+/// The same for lines of JSON, which have no control characters: of a line that is too long the
+/// strings are cut, so that it is still JSON.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct JsonLogLines;
+
+impl Write for JsonLogLines {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        write_to_standard_error(&json_log_line(&String::from_utf8_lossy(line)));
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn json_log_line(line: &str) -> Cow<'_, str> {
+    if line.len() <= LOG_LINE_BYTES_MAX {
+        return Cow::Borrowed(line);
+    }
+    let Ok(Value::Object(mut fields)) = serde_json::from_str(line) else { return Cow::Borrowed(line) };
+    // An eighth each: an event has few fields, and seldom two that are long.
+    for value in fields.values_mut() {
+        if let Value::String(text) = value
+            && text.len() > LOG_LINE_BYTES_MAX / 8
+        {
+            let end = text.floor_char_boundary(LOG_LINE_BYTES_MAX / 8);
+            *text = format!("{}… ({} bytes in all)", &text[..end], text.len());
+        }
+    }
+    Cow::Owned(format!("{}\n", Value::Object(fields)))
+}
+
 /// The colours are `tracing-subscriber`'s own: it has made escapes of all others.
 fn log_line(line: &str) -> String {
     let line = line.strip_suffix('\n').unwrap_or(line);
@@ -118,6 +153,15 @@ mod tests {
         );
         assert_eq!(escape("gpj\u{202e}exe\u{2028}"), r"gpj\u{202e}exe\u{2028}");
         assert_eq!(escape_lines("a\n\tb\r\u{1b}"), "a\n\tb\\r\\u{1b}");
+    }
+
+    #[test]
+    fn json_log_lines_stay_json_when_they_are_cut() {
+        let line = serde_json::json!({ "level": "WARN", "message": "长".repeat(100_000), "number": 7 });
+        let cut: Value = serde_json::from_str(&json_log_line(&format!("{line}\n"))).expect("JSON");
+        assert_eq!((&cut["level"], &cut["number"]), (&line["level"], &line["number"]));
+        let message = cut["message"].as_str().expect("a string");
+        assert!(message.len() < LOG_LINE_BYTES_MAX && message.ends_with("(300000 bytes in all)"));
     }
 
     #[test]

@@ -1,0 +1,43 @@
+//! `leitong completions` and `leitong man`: what a shell and `man` know of the program.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::{Args, Command};
+use clap_complete::Shell;
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "For bash, as one user:\n  leitong completions bash > ~/.local/share/bash-completion/completions/leitong"
+)]
+pub(super) struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "As one user:\n  leitong man ~/.local/share/man/man1 && man leitong-dedup")]
+pub(super) struct Man {
+    /// Folder for `leitong.1` and one page for each command; it is made if it is not there
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+pub(super) fn completions(arguments: &Completions, mut program: Command) -> anyhow::Result<ExitCode> {
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut program, "leitong", &mut script);
+    io::stdout().write_all(&script).context("cannot write to standard output")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn man(arguments: &Man, program: Command) -> anyhow::Result<ExitCode> {
+    let folder = &arguments.folder;
+    fs::create_dir_all(folder)
+        .and_then(|()| clap_mangen::generate_to(program, folder))
+        .with_context(|| format!("cannot write into {}", folder.display()))?;
+    Ok(ExitCode::SUCCESS)
+}
