@@ -209,6 +209,48 @@ fn every_preference_is_what_a_naive_reading_gives() {
     }
 }
 
+#[test]
+fn the_report_counts_what_the_verdicts_say() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut pages = corpus();
+    let form = article(40, 60);
+    for number in 0..12 {
+        let text = format!("{form}{}", article(50 + number, 2));
+        let url = format!("https://form.test/<script>{number}");
+        pages.push(json!({ "id": format!("form{number}"), "url": url, "text": text }));
+    }
+    let input = write(folder.path(), "pages.jsonl", file_of(&pages));
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let (json, html, text) = (file("report.json"), file("report.html"), file("report.txt"));
+    let keep = file("keep.jsonl");
+    let verdicts = dedup(&["--report", &json], &[&input]).verdicts();
+    let count = |kind: &str| verdicts.iter().filter(|verdict| verdict["kind"] == kind).count();
+    let report: Value = serde_json::from_slice(&std::fs::read(&json).expect("a report")).expect("JSON");
+    assert_eq!(report["documents"], pages.len());
+    for kind in report["kinds"].as_array().expect("kinds") {
+        assert_eq!(kind[1], count(kind[0].as_str().expect("a kind")), "{kind}");
+    }
+    assert_eq!(report["clusters"], count("UNIQUE"));
+    let sizes = report["sizes"].as_array().expect("sizes");
+    let sum = |field: &str| sizes.iter().map(|size| size[field].as_u64().expect("a number")).sum::<u64>();
+    assert_eq!(sum("clusters"), count("UNIQUE") as u64);
+    assert_eq!(sum("documents"), (pages.len() - count("UNDECIDABLE")) as u64);
+    let largest = &report["largest"][0];
+    assert_eq!((&largest["size"], &largest["one_host"]), (&json!(12), &json!(true)), "{largest}");
+    assert_eq!(report["suspicious"], json!([largest]), "copies on two hosts are no template");
+    let hosts = report["hosts"].as_array().expect("hosts");
+    let of_host =
+        |verdict: &&Value| verdict["url"].as_str().expect("a url").starts_with("https://host0.test/");
+    let host0 = hosts.iter().find(|host| host["host"] == "host0.test").expect("the host");
+    assert_eq!(host0["documents"], verdicts.iter().filter(of_host).count());
+
+    assert_eq!(dedup(&["--report", &html, "--keep", &keep], &[&input]).status, 0);
+    assert_eq!(dedup(&["--report", &text, "--keep", &keep, "--prefer", "longest"], &[&input]).status, 0);
+    let [html, text] = [html, text].map(|path| std::fs::read_to_string(path).expect("a report"));
+    assert!(html.contains("https://form.test/&lt;script&gt;0") && !html.contains("<script"), "{html}");
+    assert!(text.contains("https://form.test/<script>0") && text.contains("documents that stay"), "{text}");
+}
+
 fn warc_record(kind: &str, url: &str, content: &str) -> Vec<u8> {
     format!(
         "WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\nWARC-Date: 2026-01-01T00:00:00Z\r\n\

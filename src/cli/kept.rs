@@ -10,6 +10,7 @@ use crate::checkpoint::{Checkpoint, CheckpointDir};
 use crate::keep::copy::{Outputs, Ranker};
 use crate::keep::output::Output;
 use crate::keep::prefer::{Choice, Rules};
+use crate::keep::report::{self, Report};
 use crate::keep::sink::Kept;
 use crate::keep::spool::Spool;
 use crate::keep::{Copied, Copier, Prefer, clusters};
@@ -43,6 +44,10 @@ pub(super) struct Arguments {
     /// Clusters with their members, one JSON object a line
     #[arg(long, value_name = "FILE", help_heading = "Documents")]
     clusters: Option<PathBuf>,
+    /// What the run found: largest clusters, hosts, likely templates; as JSON or HTML
+    /// if the name ends so, else as text
+    #[arg(long, value_name = "FILE", help_heading = "Documents")]
+    report: Option<PathBuf>,
 }
 
 impl Arguments {
@@ -58,12 +63,19 @@ impl Arguments {
         let documents = documents.flat_map(|(option, path)| {
             Output::paths(path, inputs).into_iter().map(move |file| (option, file))
         });
-        documents.chain(self.clusters.iter().map(|path| ("--clusters", path.clone()))).collect()
+        let clusters = self.clusters.iter().map(|path| ("--clusters", path.clone()));
+        let report = self.report.iter().map(|path| ("--report", path.clone()));
+        documents.chain(clusters).chain(report).collect()
     }
 
     /// The options as they were given.
     pub(super) fn options(&self) -> Vec<String> {
-        let paths = [("--keep", &self.keep), ("--drop", &self.drop), ("--clusters", &self.clusters)];
+        let paths = [
+            ("--keep", &self.keep),
+            ("--drop", &self.drop),
+            ("--clusters", &self.clusters),
+            ("--report", &self.report),
+        ];
         let paths = paths
             .into_iter()
             .filter_map(|(option, path)| Some(format!("{option} {}", path.as_ref()?.display())));
@@ -147,7 +159,8 @@ impl<'a> Keeping<'a> {
 
     /// Where decisions wait, if somebody asks for them when the run is over.
     pub(super) fn spool(&self, checkpoints: Option<&CheckpointDir>) -> anyhow::Result<Option<Spool>> {
-        if self.arguments.clusters.is_none() && self.outputs.is_none() {
+        let Arguments { keep, drop, clusters, report, .. } = self.arguments;
+        if clusters.is_none() && report.is_none() && self.outputs.is_none() {
             return Ok(None);
         }
         if let Some(folder) = checkpoints {
@@ -156,8 +169,8 @@ impl<'a> Keeping<'a> {
             let spool = Spool::at(&path, extent.map(|extent| extent.bytes));
             return Ok(Some(spool.with_context(|| format!("cannot write {}", path.display()))?));
         }
-        let beside = [&self.arguments.keep, &self.arguments.drop, &self.arguments.clusters];
-        let beside = beside.into_iter().flatten().find(|path| *path != Path::new("-"));
+        let beside =
+            [keep, drop, clusters, report].into_iter().flatten().find(|path| *path != Path::new("-"));
         let folder = match beside.and_then(|path| path.parent()) {
             Some(folder) if folder.as_os_str().is_empty() => PathBuf::from("."),
             Some(folder) => folder.to_owned(),
@@ -193,12 +206,27 @@ impl<'a> Keeping<'a> {
                 spooled.each(|_, decision| copier.copy(decision))?;
                 copied = Some(copier.finish()?);
             }
+            if let Some(path) = &self.arguments.report {
+                write_report(path, &report::collect(&mut spooled, copied)?)
+                    .with_context(|| format!("cannot write {}", path.display()))?;
+            }
         }
         if let Some(copied) = copied {
             tell(copied);
         }
         Ok(())
     }
+}
+
+/// In the form that the name of the file asks for.
+fn write_report(path: &Path, report: &Report) -> anyhow::Result<()> {
+    let mut lines = WholeLines::create(path)?;
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("json") => lines.push(report)?,
+        Some("html" | "htm") => lines.push_text(&report.html())?,
+        _ => lines.push_text(&report.text())?,
+    }
+    Ok(lines.flush()?)
 }
 
 fn tell(Copied { kept, dropped, dropped_bytes, too_long }: Copied) {

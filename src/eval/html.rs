@@ -5,7 +5,8 @@ use std::fmt::Write;
 use super::interval::Estimate;
 use super::perturb::Family;
 use super::report::{DetectorReport, Report, best_threshold, recommended};
-use super::svg::{self, Axes, Line, escape};
+use super::svg::{self, Axes, Line};
+use crate::telemetry::markup::escape;
 
 /// Told apart by people who see colours differently (Okabe
 /// & Ito), and by dashes from the ninth line on.

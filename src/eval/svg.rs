@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::telemetry::markup::escape;
+
 /// A line of a chart.
 pub(super) struct Line<'a> {
     pub(super) name: &'a str,
@@ -131,9 +133,4 @@ fn x_at(x: f64, axes: &Axes) -> f64 {
 
 fn y_at(share: f64) -> f64 {
     TOP + PLOT_HEIGHT * (1.0 - share.clamp(0.0, 1.0))
-}
-
-/// Text for HTML and SVG.
-pub(super) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
+use serde::Serialize;
 
 use super::annotate::Annotation;
 use super::output::Output;
@@ -84,7 +85,7 @@ pub struct Outputs {
 }
 
 /// What was copied.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Copied {
     /// Documents that stay.
     pub kept: u64,

@@ -17,6 +17,7 @@ pub mod clusters;
 pub mod copy;
 pub mod output;
 pub mod prefer;
+pub mod report;
 pub mod sink;
 pub mod spool;
 

@@ -5,5 +5,6 @@ pub mod admin;
 pub mod config;
 pub mod counts;
 pub mod health;
+pub mod markup;
 pub mod metrics;
 pub mod terminal;
