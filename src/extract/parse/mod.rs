@@ -144,7 +144,7 @@ impl<'a> Builder<'a> {
             return Err(ExtractError::TooDeep { depth_max: self.depth_max });
         }
         let mut features = match tag {
-            Tag::A if attributes.href => open::LINK,
+            Tag::A if attributes.linked => open::LINK,
             Tag::B | Tag::Strong | Tag::Em => open::STRONG,
             Tag::Code | Tag::Tt => open::CODE,
             Tag::Pre | Tag::Xmp => open::PREFORMATTED,
@@ -157,6 +157,9 @@ impl<'a> Builder<'a> {
         let is_block = tag.is(flag::BLOCK) && self.inside.skipped == 0;
         if is_block {
             self.end_block();
+        }
+        if self.inside.skipped == 0 && features & open::SKIPPED == 0 {
+            self.mark_element(tag, attributes);
         }
         let position = self.position() + 1;
         let element = Open {
@@ -237,6 +240,7 @@ impl<'a> Builder<'a> {
                 }
             }
             Tag::Meta => self.meta(attributes),
+            Tag::Link | Tag::Base => self.link(tag, attributes),
             _ => {}
         }
     }
