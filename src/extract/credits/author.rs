@@ -70,7 +70,10 @@ pub(super) fn of_lines(lines: &[Line]) -> Vec<String> {
     for wanted in [[Place::Top, Place::First], [Place::Last, Place::After]] {
         for line in lines.iter().filter(|line| wanted.contains(&line.place) || line.place == Place::Within) {
             let found = match line.place {
-                Place::First => reporters(&line.text),
+                Place::First => match reporters(&line.text) {
+                    found if found.is_empty() => chinese(&line.text, Place::Within),
+                    found => found,
+                },
                 _ => chinese(&line.text, line.place),
             };
             found.into_iter().for_each(|found| add(&mut names, found));
@@ -125,7 +128,8 @@ fn is_cue(text: &str, at: usize, cue: &str, place: Place) -> bool {
     let in_brackets = before.rfind(['（', '(', '【']).is_some_and(|open| text[open..].chars().count() <= 40);
     match place {
         Place::Top | Place::After => is_short || in_brackets || cue.starts_with("作者"),
-        _ => is_short || in_brackets,
+        // `本文来源：投资快报 作者：孙宁 责任编辑：NF041`.
+        _ => is_short || in_brackets || (cue.starts_with("作者") && cue.ends_with(['：', ':'])),
     }
 }
 
@@ -135,11 +139,18 @@ fn people(text: &str, outright: bool) -> Vec<String> {
     let mut names = Vec::new();
     let text = text.trim_start_matches([' ', '：', ':', '/', '|', '丨', '\u{3000}']);
     let end = text.find(['）', ')', '】', ']', '，', ',', '。', '|', '；', '\n']).unwrap_or(text.len());
-    for (at, part) in text[..end]
-        .split([' ', '、', '/', '\u{3000}', '\u{a0}', '·'])
-        .filter(|part| !part.is_empty())
-        .enumerate()
-    {
+    let mut parts =
+        text[..end].split([' ', '、', '/', '\u{3000}', '\u{a0}', '·']).filter(|part| !part.is_empty());
+    let mut at = 0;
+    while let Some(part) = parts.next() {
+        // `方 敏`: two characters that are set apart to fill a column.
+        let is_one = |part: &str| part.chars().count() == 1 && part.starts_with(is_han);
+        let pair = is_one(part).then(|| parts.clone().next().filter(|next| is_one(next))).flatten();
+        let joined = pair.map(|next| format!("{part}{next}"));
+        let part = joined.as_deref().unwrap_or(part);
+        if pair.is_some() {
+            parts.next();
+        }
         let part = part.trim_start_matches("记者").trim_start_matches("专栏作者");
         let part = part.split("系").next().unwrap_or_default();
         if name::is_chinese_person(part) {
@@ -152,32 +163,57 @@ fn people(text: &str, outright: bool) -> Vec<String> {
         } else if at > 0 || !part.ends_with("记者") {
             break;
         }
+        at += 1;
     }
     names
 }
 
-/// The author that a line in English names: `By Jane Doe`.
+/// Words in English before an author's name.
+const BYLINES: [&str; 6] = ["written by", "posted by", "words by", "story by", "author", "by"];
+
+/// The authors that a line in English names: `By Jane Doe`, or `By` and the name in the next line.
 pub(super) fn byline(lines: &[Line]) -> Vec<String> {
-    for line in lines.iter().filter(|line| line.place == Place::Top || line.place == Place::First) {
-        let text = line.text.trim();
-        let rest = ["By ", "by ", "BY ", "Written by ", "Posted by ", "By: ", "Author: "]
-            .iter()
-            .find_map(|cue| text.strip_prefix(cue));
-        let Some(rest) = rest.filter(|rest| rest.chars().count() <= 60) else { continue };
-        let end = super::date::find_at(rest).map_or(rest.len(), |(at, ..)| at);
-        let rest = rest[..end].trim_end_matches([' ', ',', '|', '•', '·', '-', '–', '—']);
-        let rest = rest.split([',', '|', '•', '·']).next().unwrap_or_default();
-        let rest = rest.split(" on ").next().unwrap_or_default().split(" in ").next().unwrap_or_default();
-        let is_name =
-            |word: &str| word.starts_with(|c: char| c.is_uppercase()) || word == "and" || word.len() <= 3;
-        if (1..=6).contains(&rest.split_whitespace().count()) && rest.split_whitespace().all(is_name) {
-            let names = split(rest);
-            if !names.is_empty() {
-                return names;
-            }
+    let is_place = |line: &&Line| matches!(line.place, Place::Top | Place::First);
+    let mut lines = lines.iter().filter(is_place).map(|line| line.text.trim()).peekable();
+    while let Some(line) = lines.next() {
+        let cue = BYLINES.iter().find(|cue| {
+            let is_cue = line.get(..cue.len()).is_some_and(|found| found.eq_ignore_ascii_case(cue));
+            is_cue && !line[cue.len()..].starts_with(|c: char| c.is_alphanumeric() || matches!(c, '-' | '\''))
+        });
+        let Some(cue) = cue else { continue };
+        let rest = line[cue.len()..].trim_start_matches([':', ' ']);
+        let value = if rest.is_empty() { lines.peek().copied().unwrap_or_default() } else { rest };
+        let names = people_of_byline(value);
+        if !names.is_empty() {
+            return names;
         }
     }
     Vec::new()
+}
+
+/// The people in what follows the cue of a byline, up to a date or another field.
+fn people_of_byline(value: &str) -> Vec<String> {
+    if value.chars().count() > 100 {
+        return Vec::new();
+    }
+    let end = super::date::find_at(value).map_or(value.len(), |(at, ..)| at);
+    let mut value = value[..end].trim_end_matches([' ', ',', '|', '•', '·', '-', '–', '—']);
+    for end in ['|', '•', '·', '\n', '/', '—', '–'] {
+        value = value.split(end).next().unwrap_or_default();
+    }
+    for end in [" on ", " in ", " Updated", " Published", " Last ", " updated", " published", " Posted"] {
+        value = value.split(end).next().unwrap_or_default();
+    }
+    let is_name = |word: &str| {
+        word.starts_with(|c: char| c.is_uppercase())
+            || matches!(
+                word,
+                "and" | "&" | "de" | "van" | "von" | "der" | "la" | "di" | "del" | "da" | "al" | "bin"
+            )
+    };
+    let words = value.split_whitespace();
+    let fits = (1..=10).contains(&words.clone().count()) && words.clone().all(is_name);
+    if fits { split(value.trim()) } else { Vec::new() }
 }
 
 /// Whether the page calls `name` its editor.

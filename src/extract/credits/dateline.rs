@@ -107,6 +107,11 @@ fn closes(after: &str) -> bool {
     after.is_empty() || after.starts_with(marks) || after.starts_with(|c: char| c.is_ascii_digit())
 }
 
+/// Whether a name is that of a paper, an agency or a site.
+pub(super) fn is_sender(name: &str) -> bool {
+    SENDERS.iter().any(|ending| name.ends_with(ending)) && !SELF.contains(&name)
+}
+
 /// The name of the sender at the beginning of a dateline.
 fn sender(before: &str) -> Option<&str> {
     let mut longest = None;

@@ -6,6 +6,8 @@
 //! these, and a look at each block's numbers.
 
 use crate::extract::features::phrases;
+use crate::extract::parse::entities;
+use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::{Block, Tree};
 use crate::extract::write::text_of;
 use crate::extract::{Document, Paragraph};
@@ -28,6 +30,9 @@ const LAST: usize = 4;
 
 /// First-level headings that are compared with the title.
 const HEADINGS_MAX: usize = 8;
+
+/// Bytes from which a main heading is a title rather than the site's name.
+const TITLE_BYTES: usize = 20;
 
 /// Bytes from which a chosen block is the text's beginning rather than a line above it.
 const TEXT_BYTES: u32 = 90;
@@ -55,7 +60,8 @@ pub(super) struct Line {
 }
 
 /// Which blocks are to be read of a page.
-struct Range {
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Range {
     /// The block of the title, or the first of the text.
     title: usize,
     /// The first and the last block of the text.
@@ -63,10 +69,29 @@ struct Range {
     end: usize,
 }
 
+impl Range {
+    /// Whether a block stands round the title, or where the text begins.
+    pub(super) fn is_top(&self, block: usize) -> bool {
+        let from = self.title.min(self.begin).saturating_sub(BEFORE);
+        let is_near = block <= self.title + BETWEEN || block + BEFORE >= self.begin;
+        (from..self.begin + FIRST).contains(&block) && is_near
+    }
+
+    /// Whether a block stands within the text.
+    pub(super) fn is_within(&self, block: usize) -> bool {
+        (self.begin..=self.end + FIRST).contains(&block)
+    }
+}
+
 /// The lines of the page in `tree`, whose main text is `chosen`, in their order.
-pub(super) fn of_page(html: &str, tree: &Tree, chosen: &[u32], found: &[phrases::Phrases]) -> Vec<Line> {
+pub(super) fn of_page(
+    html: &str,
+    tree: &Tree,
+    chosen: &[u32],
+    found: &[phrases::Phrases],
+    range: Range,
+) -> Vec<Line> {
     let mut lines = Vec::new();
-    let Some(range) = range(html, tree, chosen) else { return lines };
     let from = range.title.min(range.begin).saturating_sub(BEFORE);
     let to = (range.end + AFTER + 1).min(tree.blocks.len());
     let is_chosen = |at: usize| chosen.binary_search(&(at as u32)).is_ok();
@@ -91,10 +116,9 @@ pub(super) fn of_page(html: &str, tree: &Tree, chosen: &[u32], found: &[phrases:
         };
         let Some(place) = place else { continue };
         let text = match place {
-            Place::First => beginning(html, tree, block),
-            Place::Last if bytes > LINE_BYTES_MAX => continue,
+            Place::First => text(html, tree, block, LINE_BYTES_MAX),
             _ if bytes > LINE_BYTES_MAX => continue,
-            _ => text_of(html, tree, block, false),
+            _ => text(html, tree, block, LINE_BYTES_MAX),
         };
         lines.push(Line { text, place });
         if lines.len() >= LINES_MAX {
@@ -124,7 +148,7 @@ pub(super) fn of_text(document: &Document) -> Vec<Line> {
 }
 
 /// Where title and text stand; none for a page without blocks.
-fn range(html: &str, tree: &Tree, chosen: &[u32]) -> Option<Range> {
+pub(super) fn range(html: &str, tree: &Tree, chosen: &[u32]) -> Option<Range> {
     if tree.blocks.is_empty() {
         return None;
     }
@@ -142,7 +166,8 @@ fn range(html: &str, tree: &Tree, chosen: &[u32]) -> Option<Range> {
     Some(Range { title: title.unwrap_or(begin), begin, end })
 }
 
-/// The first block of a first- or second-level heading that the page's title holds.
+/// The first block of a first- or second-level heading that the page's title holds,
+/// else of the first main heading.
 fn title(html: &str, tree: &Tree) -> Option<usize> {
     let title = super::super::title::raw(html, tree.head.title.or(tree.head.social_title))?;
     let is_heading = |block: &Block| {
@@ -151,10 +176,18 @@ fn title(html: &str, tree: &Tree) -> Option<usize> {
             .any(|node| matches!(tree.nodes[node as usize].tag.heading_level(), 1 | 2))
     };
     let headings = tree.blocks.iter().enumerate().filter(|(_, block)| is_heading(block));
-    headings.take(HEADINGS_MAX).find_map(|(at, block)| {
+    let (mut first, mut named) = (None, None);
+    for (at, block) in headings.take(HEADINGS_MAX) {
         let heading = text_of(html, tree, block, false);
-        (heading.len() * 3 >= title.len() && title.contains(&heading)).then_some(at)
-    })
+        if heading.len() * 3 >= title.len() && title.contains(&heading) {
+            named = Some(at);
+            break;
+        }
+        // Titles for search engines are often worded anew.
+        let is_main = tree.ancestors(block.node).take(3).any(|node| tree.nodes[node as usize].tag == Tag::H1);
+        first = first.or((is_main && heading.len() >= TITLE_BYTES).then_some(at));
+    }
+    named.or(first)
 }
 
 /// Bytes of the page that a block takes.
@@ -163,21 +196,27 @@ fn source_bytes(tree: &Tree, block: &Block) -> usize {
     segments.iter().map(|segment| (segment.end - segment.start) as usize).sum()
 }
 
-/// The first bytes of a block's text.
-fn beginning(html: &str, tree: &Tree, block: &Block) -> String {
-    let mut beginning = *block;
+/// The text of a block, with a space between elements and at line breaks, as fields
+/// of a line are often parted by these alone; no more than it takes to have `most` bytes.
+pub(super) fn text(html: &str, tree: &Tree, block: &Block, most: usize) -> String {
     let segments = &tree.segments[block.first_segment as usize..block.end_segment as usize];
-    let (mut bytes, mut taken) = (0, 0);
+    let (mut text, mut piece) = (String::new(), String::new());
     for segment in segments {
-        bytes += (segment.end - segment.start) as usize;
-        taken += 1;
-        if bytes > LINE_BYTES_MAX {
-            break;
+        let Some(source) = html.get(segment.start as usize..segment.end as usize) else { continue };
+        // A reference takes eight bytes of the page at most for one of text.
+        let source = &source[..source.floor_char_boundary(8 * most)];
+        piece.clear();
+        entities::decode_into(source, &mut piece);
+        for word in piece.split_whitespace() {
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(word);
+            if text.len() >= most {
+                text.truncate(text.floor_char_boundary(most));
+                return text;
+            }
         }
     }
-    beginning.end_segment = beginning.first_segment + taken;
-    let whole = bytes <= 8 * LINE_BYTES_MAX;
-    let mut text = if whole { text_of(html, tree, &beginning, false) } else { String::new() };
-    text.truncate(text.floor_char_boundary(LINE_BYTES_MAX));
     text
 }

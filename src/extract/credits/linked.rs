@@ -22,7 +22,10 @@ const NODES_MAX: usize = 64;
 /// What a page's linked data says.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct LinkedData {
+    /// People, and who is not said to be anything else.
     pub(super) authors: Vec<String>,
+    /// Organisations in the place of authors.
+    pub(super) organisations: Vec<String>,
     pub(super) published: Option<String>,
     /// The site.
     pub(super) publisher: Option<String>,
@@ -78,17 +81,22 @@ pub(super) fn read(source: &str) -> Option<LinkedData> {
 
 impl LinkedData {
     fn add(&mut self, node: &Node, all: &[Node]) {
-        let named = |nodes: &[Node]| -> Vec<String> {
+        let named = |nodes: &[&Node]| -> Vec<String> {
             nodes.iter().filter_map(|node| named(node, all)).take(crate::limits::AUTHORS_MAX).collect()
         };
+        let first = |nodes: &[Node]| nodes.iter().find_map(|node| self::named(node, all));
         if self.authors.is_empty() {
-            self.authors = named(&node.authors);
+            let is_organisation = |node: &&Node| node.types.iter().any(|kind| kind.ends_with("Organization"));
+            let (organisations, people): (Vec<&Node>, Vec<&Node>) =
+                node.authors.iter().partition(is_organisation);
+            self.authors = named(&people);
+            self.organisations = named(&organisations);
         }
         if self.source.is_none() {
-            self.source = named(&node.source).into_iter().next();
+            self.source = first(&node.source);
         }
         if self.publisher.is_none() {
-            self.publisher = named(&node.publisher).into_iter().next();
+            self.publisher = first(&node.publisher);
         }
         self.published = self.published.take().or_else(|| node.published.clone());
         self.language = self.language.take().or_else(|| node.language.clone());
@@ -287,6 +295,7 @@ mod tests {
         );
         let expected = LinkedData {
             authors: vec!["Jane Doe".into(), "John Roe".into()],
+            organisations: Vec::new(),
             published: Some("2025-05-03T08:00:00+08:00".into()),
             publisher: Some("The Site".into()),
             source: None,

@@ -97,7 +97,18 @@ const NO_PUBLISHERS: [&str; 32] = [
 ];
 
 /// Words in Latin letters that are no names.
-const NO_NAMES: [&str; 22] = [
+const NO_NAMES: [&str; 33] = [
+    "the author",
+    "about the author",
+    "by",
+    "at",
+    "via",
+    "text by",
+    "words",
+    "share",
+    "follow",
+    "contributor",
+    "automoderator",
     "admin",
     "administrator",
     "author",
@@ -162,15 +173,23 @@ pub(super) fn publisher(raw: &str) -> Option<String> {
     let name = unframed(name);
     let chars = name.chars().count();
     let letters = name.chars().filter(|c| c.is_alphabetic()).count();
+    let fits = chars >= 2 && letters >= 2 && letters * 3 >= chars && name.len() <= PUBLISHER_BYTES_MAX;
+    let is_plain = !name.contains(['。', '？', '！', '\n', '{', '<', '=']) && !name.contains("://");
+    (fits && is_plain && !is_no_publisher(name)).then(|| name.to_owned())
+}
+
+/// Whether words in the place of a publisher say that there is none, or are of another field.
+fn is_no_publisher(name: &str) -> bool {
     let bare = name.trim_start_matches("来自").trim_start_matches("来源于");
-    let is_none = NO_PUBLISHERS.iter().any(|word| bare == *word)
+    let holds = ["编辑", "編輯", "链接", "原文", "版权", "点击", "时间", "日期"];
+    let begins = ["不明", "为", "是", "有", "的", "发布于", "发表于", "发布时间"];
+    NO_PUBLISHERS.iter().any(|word| bare == *word)
         || NO_NAMES.iter().any(|word| name.eq_ignore_ascii_case(word))
-        || is_region(bare)
         || NEXT_FIELDS.iter().any(|field| name == *field)
-        || ["不明", "为", "是", "有", "的"].iter().any(|word| name.starts_with(word));
-    let fits = chars >= 2 && letters >= 2 && letters * 2 >= chars && name.len() <= PUBLISHER_BYTES_MAX;
-    (fits && !is_none && !name.contains(['。', '？', '！', '\n', '{', '<', '=']) && !name.contains("://"))
-        .then(|| name.to_owned())
+        || is_region(bare)
+        || name.ends_with("客户端自媒体")
+        || holds.iter().any(|word| name.contains(word))
+        || begins.iter().any(|word| name.starts_with(word))
 }
 
 /// Without what frames the whole: 《光明日报》, “半月谈”; a title within stays.
@@ -279,13 +298,14 @@ pub(super) fn author(raw: &str) -> Option<String> {
             name = name[prefix.len()..].trim_start();
         }
     }
-    for end in [" | ", " – ", " — ", " - ", " · ", " • ", "\n"] {
+    for end in [" | ", " – ", " — ", " - ", " · ", " • ", " » ", "\n"] {
         name = name.split_once(end).map_or(name, |(before, _)| before);
     }
     let name = unframed(name).trim_end_matches(|c: char| is_frame(c) && c != '.');
     let letters = name.chars().filter(|c| c.is_alphabetic()).count();
     let chars = name.chars().filter(|c| !c.is_whitespace()).count();
-    let is_none = NO_NAMES.iter().chain(&NO_PUBLISHERS).any(|word| name.eq_ignore_ascii_case(word));
+    let is_none = NO_NAMES.iter().chain(&NO_PUBLISHERS).any(|word| name.eq_ignore_ascii_case(word))
+        || ["声明", "账号", "版权", "登录", "关注", "作者"].iter().any(|word| name.contains(word));
     let fits = letters >= 2
         && letters * 3 >= chars * 2
         && name.len() <= AUTHOR_BYTES_MAX

@@ -84,7 +84,26 @@ pub(super) fn of_line(text: &str, place: Place) -> Option<Source> {
     if text.is_ascii() {
         return english(text, place);
     }
-    chinese(text, place).or_else(|| english(text, place))
+    chinese(text, place)
+        .or_else(|| (place == Place::Top).then(|| beside_date(text)).flatten())
+        .or_else(|| english(text, place))
+}
+
+/// A line of nothing but a date and the name of a paper, an agency or a site.
+fn beside_date(text: &str) -> Option<Source> {
+    let (from, found, to) = super::date::find_at(text)?;
+    let (before, after) = (text[..from].trim(), text[to..].trim());
+    let name = match (before.is_empty(), after.is_empty()) {
+        (true, false) => after,
+        (false, true) => before,
+        _ => return None,
+    };
+    let is_sender = (3..=12).contains(&name.chars().count())
+        && !name.contains(' ')
+        && name.starts_with(is_han)
+        && super::dateline::is_sender(name);
+    let publisher = name::publisher(name).filter(|_| is_sender && found.has_time())?;
+    Some(Source { publisher, line: text.to_owned() })
 }
 
 /// What a `<meta>` or an element that is named so says of the source: with the cue or without.
@@ -105,7 +124,9 @@ fn chinese(text: &str, place: Place) -> Option<Source> {
         }
         let Some(value) = value(&text[end..], *colon) else { continue };
         let Some((raw, length)) = name::up_to_next_field(value) else { continue };
-        let Some(publisher) = name::publisher(raw) else { continue };
+        let Some(publisher) = name::publisher(raw).filter(|_| !text.contains("免责声明")) else {
+            continue;
+        };
         let to = text.len() - value.len() + length;
         let line = text[line_start(text, begin)..to].trim().to_owned();
         return Some(Source { publisher, line });
@@ -226,6 +247,8 @@ mod tests {
             ("来源于：东区办事处", "东区办事处"),
             ("转自：微信公众号“半月谈”", "半月谈"),
             ("发表于2014-08-24 21:30| 1164次阅读| 来源CSDN| 0 条评论| 作者魏星", "CSDN"),
+            ("2019-09-26 10:56:28 证券时报网", "证券时报网"),
+            ("中国网 2019-11-25 10:37:31", "中国网"),
             ("This article was originally published by The Conversation. Read it there.", "The Conversation"),
             ("Republished from Quanta Magazine under a licence", "Quanta Magazine"),
         ] {
