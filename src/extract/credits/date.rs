@@ -78,6 +78,11 @@ pub(super) fn compact(text: &str) -> Option<PublicationTime> {
     PublicationTime::day(digits[..4].parse().ok()?, digits[4..6].parse().ok()?, digits[6..].parse().ok()?)
 }
 
+/// Whether a word is a month's name.
+pub(super) fn is_month(word: &str) -> bool {
+    MONTHS.iter().any(|month| word.eq_ignore_ascii_case(month))
+}
+
 /// Reads on in a text.
 struct Cursor<'a> {
     bytes: &'a [u8],

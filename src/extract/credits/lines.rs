@@ -37,6 +37,12 @@ const TITLE_BYTES: usize = 20;
 /// Bytes from which a chosen block is the text's beginning rather than a line above it.
 const TEXT_BYTES: u32 = 90;
 
+/// Kinds of phrases in lines about the page: credits, dates.
+const SPEAKING: phrases::Phrases = 1 << phrases::CREDITS | 1 << phrases::DATE;
+
+/// Bytes of the longest cue that is a line of its own.
+const CUE_BYTES_MAX: u32 = 12;
+
 /// Where a line stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
@@ -99,7 +105,6 @@ pub(super) fn of_page(
     let last = chosen.get(last).map_or(range.end, |block| *block as usize);
     for at in from..to {
         let block = &tree.blocks[at];
-        let bytes = source_bytes(tree, block);
         let place = if at < range.begin {
             let is_near = at <= range.title + BETWEEN || at + BEFORE >= range.begin;
             is_near.then_some(Place::Top)
@@ -115,12 +120,20 @@ pub(super) fn of_page(
             names_source.then_some(if first < 2 { Place::Top } else { Place::Within })
         };
         let Some(place) = place else { continue };
-        let text = match place {
-            Place::First => text(html, tree, block, LINE_BYTES_MAX),
-            _ if bytes > LINE_BYTES_MAX => continue,
-            _ => text(html, tree, block, LINE_BYTES_MAX),
+        let is_long = place != Place::First && source_bytes(tree, block) > LINE_BYTES_MAX;
+        let speaks = found.get(at).is_some_and(|found| found & SPEAKING != 0) || block.counts.digits >= 4;
+        // A name in a line of its own follows its cue: `Written by`, `Jane Doe`.
+        let follows_cue = at > from && tree.blocks[at - 1].counts.bytes <= CUE_BYTES_MAX;
+        let is_menu = block.link_bytes >= block.counts.bytes && !follows_cue;
+        let is_silent = match place {
+            Place::Top => is_menu && !speaks,
+            Place::After => !speaks,
+            _ => false,
         };
-        lines.push(Line { text, place });
+        if is_long || is_silent {
+            continue;
+        }
+        lines.push(Line { text: text(html, tree, block, LINE_BYTES_MAX), place });
         if lines.len() >= LINES_MAX {
             break;
         }

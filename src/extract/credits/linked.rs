@@ -2,22 +2,27 @@
 //!
 //! In: the source of a script. Out: what the nodes say that are pages; people who are named by
 //! reference are looked up among the nodes of the same script. Comments, reviews and other pages
-//! that a page's node holds are not read. Cost: one pass, nothing but what is kept is copied; a
-//! script above [`SCRIPT_BYTES_MAX`] is not read, and nesting is bounded by the JSON parser's 128.
+//! that a page's node holds are not read. Cost: one pass, nothing but what is kept is copied; of a
+//! page [`SCRIPTS_BYTES_MAX`] are read, nesting is bounded by the JSON parser's 128, memory by
+//! [`VALUES_MAX`].
 
+use std::cell::Cell;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// Bytes of a script that is read: the largest of our sets has 120 KB.
-const SCRIPT_BYTES_MAX: usize = 256 * 1024;
+/// Bytes of scripts that are read of a page.
+pub(super) const SCRIPTS_BYTES_MAX: usize = 256 * 1024;
 
 /// Bytes of a text that is kept; names and dates are shorter.
 const TEXT_BYTES_MAX: usize = 512;
 
-/// Nodes, and people with an id, that are kept of a script.
+/// Nodes of a script that are looked at for pages and people.
 const NODES_MAX: usize = 64;
+
+/// Values that are kept of lists of a script, all together: what bounds the memory.
+const VALUES_MAX: u32 = 1024;
 
 /// What a page's linked data says.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -53,9 +58,6 @@ struct Node {
 
 /// What the script `source` says of its page.
 pub(super) fn read(source: &str) -> Option<LinkedData> {
-    if source.len() > SCRIPT_BYTES_MAX {
-        return None;
-    }
     let wanted = ["\"author", "\"datePublished", "\"pubDate", "\"publisher", "\"creator"];
     if !wanted.iter().any(|word| memchr::memmem::find(source.as_bytes(), word.as_bytes()).is_some()) {
         return None;
@@ -141,13 +143,17 @@ fn flatten(mut node: Node, nodes: &mut Vec<Node>) {
 
 fn parse(text: &str) -> Option<Node> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    ValueSeed.deserialize(&mut deserializer).ok()
+    ValueSeed { left: &Cell::new(VALUES_MAX) }.deserialize(&mut deserializer).ok()
 }
 
 /// Reads any JSON value as a [`Node`].
-struct ValueSeed;
+#[derive(Clone, Copy)]
+struct ValueSeed<'a> {
+    /// Values of lists that may still be kept.
+    left: &'a Cell<u32>,
+}
 
-impl<'de> DeserializeSeed<'de> for ValueSeed {
+impl<'de> DeserializeSeed<'de> for ValueSeed<'_> {
     type Value = Node;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Node, D::Error> {
@@ -155,7 +161,7 @@ impl<'de> DeserializeSeed<'de> for ValueSeed {
     }
 }
 
-impl<'de> Visitor<'de> for ValueSeed {
+impl<'de> Visitor<'de> for ValueSeed<'_> {
     type Value = Node;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -190,8 +196,9 @@ impl<'de> Visitor<'de> for ValueSeed {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Node, A::Error> {
         let mut list = Node::default();
-        while list.nodes.len() < NODES_MAX {
-            let Some(node) = values.next_element_seed(ValueSeed)? else { return Ok(list) };
+        while self.left.get() > 0 {
+            let Some(node) = values.next_element_seed(self)? else { return Ok(list) };
+            self.left.set(self.left.get().saturating_sub(1));
             list.nodes.push(node);
         }
         while values.next_element::<IgnoredAny>()?.is_some() {}
@@ -205,7 +212,7 @@ impl<'de> Visitor<'de> for ValueSeed {
                 fields.next_value::<IgnoredAny>()?;
                 continue;
             };
-            let value = fields.next_value_seed(ValueSeed)?;
+            let value = fields.next_value_seed(self)?;
             node.set(known, value);
         }
         Ok(node)
@@ -249,7 +256,7 @@ impl<'de> Deserialize<'de> for Field {
                     "author" | "creator" => Known::Author,
                     "datePublished" | "pubDate" => Known::Published,
                     "publisher" => Known::Publisher,
-                    "sourceOrganization" | "provider" => Known::Source,
+                    "sourceOrganization" => Known::Source,
                     "inLanguage" => Known::Language,
                     "@graph" | "mainEntity" | "mainEntityOfPage" => Known::Nodes,
                     _ => return Ok(Field::Other),

@@ -130,28 +130,46 @@ pub(in crate::extract) fn of_meta(attributes: &Attributes<'_>) -> Option<(Kind, 
 /// Rank of a `<time>` without further words: behind every `<meta>`.
 pub(in crate::extract) const TIME_RANK: u8 = 100;
 
-/// What an element that is shown announces by its names.
-pub(in crate::extract) fn of_element(tag: Tag, attributes: &Attributes<'_>) -> Option<(Kind, u8)> {
-    if !attributes.itemprop.is_empty() {
-        if has_word(attributes.itemprop, b"datePublished") && !attributes.datetime.is_empty() {
-            return Some((Kind::Published, 1));
-        }
-        if has_word(attributes.itemprop, b"author") || has_word(attributes.itemprop, b"creator") {
-            return Some((Kind::AuthorElement, 0));
-        }
+/// What an element that is shown announces; by the words of class and id as well, with `names`.
+#[inline]
+pub(in crate::extract) fn of_element(
+    tag: Tag,
+    attributes: &Attributes<'_>,
+    names: bool,
+) -> Option<(Kind, u8)> {
+    if !attributes.itemprop.is_empty() || !attributes.datetime.is_empty() {
+        return of_property(tag, attributes);
+    }
+    let may_be_author =
+        attributes.rel.len() >= b"author".len() && memchr::memchr(b'u', attributes.rel).is_some();
+    if may_be_author && has_word(attributes.rel, b"author") {
+        return Some((Kind::AuthorElement, 1));
+    }
+    if !names {
+        return None;
+    }
+    [attributes.class, attributes.id].into_iter().find_map(of_names)
+}
+
+fn of_property(tag: Tag, attributes: &Attributes<'_>) -> Option<(Kind, u8)> {
+    if has_word(attributes.itemprop, b"datePublished") && !attributes.datetime.is_empty() {
+        return Some((Kind::Published, 1));
+    }
+    if has_word(attributes.itemprop, b"author") || has_word(attributes.itemprop, b"creator") {
+        return Some((Kind::AuthorElement, 0));
     }
     if tag == Tag::Time && !attributes.datetime.is_empty() {
         let is_update = holds(attributes.class, b"updated") && !holds(attributes.class, b"published");
         return Some((Kind::Published, TIME_RANK + u8::from(is_update)));
-    }
-    if has_word(attributes.rel, b"author") {
-        return Some((Kind::AuthorElement, 1));
     }
     [attributes.class, attributes.id].into_iter().find_map(of_names)
 }
 
 /// What the words of a class or id announce.
 fn of_names(names: &[u8]) -> Option<(Kind, u8)> {
+    if names.len() < b"author".len() {
+        return None;
+    }
     let mut before = b' ';
     for (at, &byte) in names.iter().enumerate() {
         let begins =

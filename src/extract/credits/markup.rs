@@ -91,9 +91,12 @@ impl Markup<'_> {
 
     pub(super) fn linked_data(&self) -> LinkedData {
         let mut all = LinkedData::default();
+        let mut left = linked::SCRIPTS_BYTES_MAX;
         for mark in self.marks(Kind::LinkedData).into_iter().take(SCRIPTS_MAX) {
             let script = self.html.get(mark.value.start as usize..mark.value.end as usize);
-            let Some(found) = script.and_then(linked::read) else { continue };
+            let Some(script) = script.filter(|script| script.len() <= left) else { continue };
+            left -= script.len();
+            let Some(found) = linked::read(script) else { continue };
             if all.authors.is_empty() {
                 (all.authors, all.organisations) = (found.authors, found.organisations);
             }
@@ -115,7 +118,9 @@ impl Markup<'_> {
         let metas = metas.into_iter().find_map(|value| source::of_markup(&value));
         metas.or_else(|| {
             self.elements(Kind::SourceElement).filter_map(|mark| self.text_at(mark)).find_map(|text| {
-                let is_short = text.chars().count() <= 30 && text.chars().any(source::is_han);
+                // With a cue it may be any line; without, it is one word.
+                let is_word = !text.contains(' ') || text.contains(['：', ':']);
+                let is_short = text.chars().count() <= 30 && text.chars().any(source::is_han) && is_word;
                 source::of_markup(&text).filter(|_| is_short)
             })
         })

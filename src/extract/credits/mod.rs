@@ -121,7 +121,9 @@ fn publisher(page: Option<(&Markup<'_>, &LinkedData)>, lines: &[Line]) -> Option
             .find_map(|line| source::of_line(&line.text, line.place))
     };
     let linked = || {
-        let name = page?.1.source.clone()?;
+        let (page, linked) = page?;
+        let is_site = linked.source == linked.publisher || linked.source == page.site_name(linked);
+        let name = linked.source.clone().filter(|_| !is_site)?;
         let publisher = name::publisher(&name)?;
         Some(Source { publisher, line: name })
     };

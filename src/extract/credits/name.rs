@@ -182,7 +182,24 @@ pub(super) fn publisher(raw: &str) -> Option<String> {
 fn is_no_publisher(name: &str) -> bool {
     let bare = name.trim_start_matches("来自").trim_start_matches("来源于");
     let holds = ["编辑", "編輯", "链接", "原文", "版权", "点击", "时间", "日期"];
-    let begins = ["不明", "为", "是", "有", "的", "发布于", "发表于", "发布时间"];
+    let begins = [
+        "不明",
+        "其",
+        "这",
+        "這",
+        "该",
+        "此",
+        "读者",
+        "一位",
+        "一个",
+        "为",
+        "是",
+        "有",
+        "的",
+        "发布于",
+        "发表于",
+        "发布时间",
+    ];
     NO_PUBLISHERS.iter().any(|word| bare == *word)
         || NO_NAMES.iter().any(|word| name.eq_ignore_ascii_case(word))
         || NEXT_FIELDS.iter().any(|field| name == *field)

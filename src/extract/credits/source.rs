@@ -39,6 +39,9 @@ const CUES: [(&str, bool); 17] = [
 /// Last characters of the cues.
 const LAST_CHARACTERS: [char; 10] = ['源', '处', '處', '自', '载', '載', '于', '於', '發', '发'];
 
+/// Characters of which each cue has one.
+const TELLING_CHARACTERS: [char; 8] = ['源', '自', '处', '處', '载', '載', '首', '摘'];
+
 /// Words that may stand right before a cue; any other Chinese
 /// character makes it speak of something else: 图片来源, 数据来源.
 const BEFORE_CUES: [&str; 18] = [
@@ -115,6 +118,9 @@ pub(super) fn of_markup(text: &str) -> Option<Source> {
 }
 
 fn chinese(text: &str, place: Place) -> Option<Source> {
+    if !text.contains(TELLING_CHARACTERS) {
+        return None;
+    }
     for (at, character) in text.char_indices().filter(|(_, c)| LAST_CHARACTERS.contains(c)) {
         let end = at + character.len_utf8();
         let Some((cue, colon)) = CUES.iter().rfind(|(cue, _)| text[..end].ends_with(cue)) else { continue };
@@ -136,18 +142,16 @@ fn chinese(text: &str, place: Place) -> Option<Source> {
 
 /// What follows the cue; `colon` asks for a mark between.
 fn value(after: &str, colon: bool) -> Option<&str> {
-    let value = after.trim_start_matches([' ', '\u{a0}', '\u{3000}']);
-    let marked = value
-        .trim_start_matches(['于', '於', ':', '：', '|', '｜', '丨', '/', '】', ']', '—', '-', '﹕', '∶']);
-    let marked_after = marked.trim_start_matches([' ', '\u{a0}', '\u{3000}', ':', '：']);
-    match marked.len() < value.len() {
-        true => Some(marked_after),
-        false if colon => {
-            // CSDN has `来源CSDN`: a Latin name needs no colon to be told from the cue.
-            value.starts_with(|c: char| c.is_ascii_uppercase()).then_some(value)
-        }
-        false => Some(value),
+    let blanks = [' ', '\u{a0}', '\u{3000}'];
+    let value = after.trim_start_matches(blanks);
+    let marks = ['于', '於', ':', '：', '|', '｜', '丨', '/', '】', ']', '—', '-', '﹕', '∶'];
+    let marked = value.trim_start_matches(marks);
+    if marked.len() < value.len() {
+        return Some(marked.trim_start_matches([' ', '\u{a0}', '\u{3000}', ':', '：']));
     }
+    // `| 来源CSDN|`: between bars a name in Latin letters needs no colon to be told from the cue.
+    let is_barred = after.contains('|') && value.starts_with(|c: char| c.is_ascii_uppercase());
+    (!colon || is_barred).then_some(value)
 }
 
 /// Whether what stands before a cue leaves it to speak of the whole text.
@@ -210,10 +214,12 @@ fn english_name(text: &str, begin: usize, at: usize) -> Option<Source> {
     let end = ends.iter().filter_map(|end| value.find(end)).min().unwrap_or(value.len());
     let raw = value[..end].trim_end_matches(['.', ' ', '”', '"']);
     let raw = raw.strip_prefix("the ").unwrap_or(raw);
-    // A name has capitals, or is a host's; a month is a date.
+    let is_month = super::date::is_month(raw.split(' ').next().unwrap_or_default());
+    // A name has capitals, or is that of a host; with a year it is a date.
     let is_name = raw.split(' ').count() <= 6
         && (raw.starts_with(|c: char| c.is_uppercase() || c == '“' || c == '"') || raw.contains('.'))
-        && super::date::find(&value[..value.len().min(24).min(value.floor_char_boundary(24))]).is_none();
+        && !is_month
+        && raw.bytes().filter(u8::is_ascii_digit).count() < 4;
     let publisher = name::publisher(raw).filter(|_| is_name)?;
     Some(Source { publisher, line: text[begin..at + end].trim().to_owned() })
 }
@@ -270,6 +276,10 @@ mod tests {
             "信息来源于网络",
             "First published on May 3, 2025",
             "originally published in 2019",
+            "Originally published in March 2022",
+            "=INDIRECT 来自 Calc 单元格区域的电子表格值",
+            "来源于其主页",
+            "原文出处: 这里",
             "可持续的收入来源：旅游业",
         ] {
             assert_eq!(publisher(text, Place::Top), "", "{text}");

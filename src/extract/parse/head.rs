@@ -94,11 +94,13 @@ impl Builder<'_> {
         self.mark(kind, 0, self.range_of(attributes.href));
     }
 
-    /// A start tag that is shown: its names may say that an author or a source stands within.
-    pub(in crate::extract) fn mark_element(&mut self, tag: Tag, attributes: &Attributes<'_>) {
+    /// A start tag that is shown: its names, if they are to be read, may
+    /// say that an author or a source stands within.
+    #[inline]
+    pub(in crate::extract) fn mark_element(&mut self, tag: Tag, attributes: &Attributes<'_>, names: bool) {
         if tag == Tag::Html {
             self.mark(Kind::Language, 0, self.range_of(attributes.lang));
-        } else if let Some((kind, rank)) = marks::of_element(tag, attributes) {
+        } else if let Some((kind, rank)) = marks::of_element(tag, attributes, names) {
             self.mark(kind, rank, self.range_of(attributes.datetime));
         }
     }
