@@ -11,19 +11,16 @@ use super::source::is_han;
 use crate::limits::AUTHORS_MAX;
 
 /// Words in Chinese after which authors stand; whether they name the author outright.
-const CUES: [(&str, bool); 13] = [
+const CUES: [(&str, bool); 10] = [
     ("作者：", true),
     ("作者:", true),
-    ("作者 ", false),
     ("作者", false),
-    ("文/图 ", false),
-    ("文/图：", false),
+    ("文/图", false),
     ("文/", false),
     ("文|", false),
     ("文丨", false),
     ("撰文：", true),
     ("采写：", false),
-    ("记者：", false),
     ("记者", false),
 ];
 
@@ -96,6 +93,9 @@ fn reporters(text: &str) -> Vec<String> {
 fn chinese(text: &str, place: Place) -> Vec<String> {
     let mut names = Vec::new();
     if text.is_ascii() || text.chars().count() > LINE_CHARS_MAX || text.contains(['摄', '攝']) {
+        return names;
+    }
+    if !text.contains(['作', '文', '采', '记', '撰']) {
         return names;
     }
     for (cue, outright) in CUES {

@@ -9,7 +9,7 @@ use crate::extract::Document;
 use crate::limits::LANGUAGE_BYTES_MAX;
 
 /// Characters of the text that are looked at.
-const CHARS_MAX: usize = 400;
+const CHARS_MAX: usize = 160;
 
 /// Letters from which a text has a script.
 const LETTERS_MIN: usize = 40;
@@ -65,6 +65,7 @@ fn script(document: &Document) -> Option<&'static str> {
     let texts = document.paragraphs.iter().map(|paragraph| paragraph.text.as_str());
     for c in texts.flat_map(str::chars).filter(|c| c.is_alphabetic()).take(CHARS_MAX) {
         match c {
+            'A'..='Z' | 'a'..='z' => other += 1,
             '\u{3040}'..='\u{30ff}' => kana += 1,
             '\u{ac00}'..='\u{d7af}' | '\u{1100}'..='\u{11ff}' => hangul += 1,
             c if super::source::is_han(c) => han += 1,

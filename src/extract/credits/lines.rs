@@ -40,6 +40,12 @@ const TEXT_BYTES: u32 = 90;
 /// Kinds of phrases in lines about the page: credits, dates.
 const SPEAKING: phrases::Phrases = 1 << phrases::CREDITS | 1 << phrases::DATE;
 
+/// Bytes of a line with nothing but an author's name.
+const BYLINE_BYTES_MAX: u32 = 120;
+
+/// Bytes of a paragraph within which its dateline ends, with reporters in brackets.
+const FIRST_BYTES_MAX: usize = 240;
+
 /// Bytes of the longest cue that is a line of its own.
 const CUE_BYTES_MAX: u32 = 12;
 
@@ -110,7 +116,7 @@ pub(super) fn of_page(
             is_near.then_some(Place::Top)
         } else if at > range.end {
             Some(Place::After)
-        } else if is_chosen(at) && first < FIRST && block.counts.bytes > 20 {
+        } else if first < FIRST && block.counts.bytes > 20 && is_chosen(at) {
             first += 1;
             Some(Place::First)
         } else if at >= last {
@@ -126,14 +132,15 @@ pub(super) fn of_page(
         let follows_cue = at > from && tree.blocks[at - 1].counts.bytes <= CUE_BYTES_MAX;
         let is_menu = block.link_bytes >= block.counts.bytes && !follows_cue;
         let is_silent = match place {
-            Place::Top => is_menu && !speaks,
-            Place::After => !speaks,
+            Place::Top => !speaks && (is_menu || block.counts.bytes > BYLINE_BYTES_MAX),
+            Place::After => !speaks && at > range.end + LAST,
             _ => false,
         };
         if is_long || is_silent {
             continue;
         }
-        lines.push(Line { text: text(html, tree, block, LINE_BYTES_MAX), place });
+        let most = if place == Place::First { FIRST_BYTES_MAX } else { LINE_BYTES_MAX };
+        lines.push(Line { text: text(html, tree, block, most), place });
         if lines.len() >= LINES_MAX {
             break;
         }
@@ -183,22 +190,20 @@ pub(super) fn range(html: &str, tree: &Tree, chosen: &[u32]) -> Option<Range> {
 /// else of the first main heading.
 fn title(html: &str, tree: &Tree) -> Option<usize> {
     let title = super::super::title::raw(html, tree.head.title.or(tree.head.social_title))?;
-    let is_heading = |block: &Block| {
-        tree.ancestors(block.node)
-            .take(3)
-            .any(|node| matches!(tree.nodes[node as usize].tag.heading_level(), 1 | 2))
-    };
-    let headings = tree.blocks.iter().enumerate().filter(|(_, block)| is_heading(block));
+    let headings = tree
+        .nodes
+        .iter()
+        .filter(|node| matches!(node.tag.heading_level(), 1 | 2) && node.first_block < node.end_block);
     let (mut first, mut named) = (None, None);
-    for (at, block) in headings.take(HEADINGS_MAX) {
-        let heading = text_of(html, tree, block, false);
+    for node in headings.take(HEADINGS_MAX) {
+        let at = node.first_block as usize;
+        let heading = text_of(html, tree, &tree.blocks[at], false);
         if heading.len() * 3 >= title.len() && title.contains(&heading) {
             named = Some(at);
             break;
         }
         // Titles for search engines are often worded anew.
-        let is_main = tree.ancestors(block.node).take(3).any(|node| tree.nodes[node as usize].tag == Tag::H1);
-        first = first.or((is_main && heading.len() >= TITLE_BYTES).then_some(at));
+        first = first.or((node.tag == Tag::H1 && heading.len() >= TITLE_BYTES).then_some(at));
     }
     named.or(first)
 }

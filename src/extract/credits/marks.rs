@@ -118,7 +118,9 @@ const METAS: [(Kind, &[&str]); 5] = [
 pub(in crate::extract) fn of_meta(attributes: &Attributes<'_>) -> Option<(Kind, u8)> {
     let name = if attributes.property.is_empty() { attributes.itemprop } else { attributes.property };
     let name = name.trim_ascii();
-    if name.is_empty() || attributes.content.is_empty() {
+    // Most of what a head has: sizes of pictures, cards of social networks.
+    let is_other = name.starts_with(b"twitter:") || name.starts_with(b"og:image") || name.starts_with(b"al:");
+    if name.is_empty() || attributes.content.is_empty() || is_other {
         return None;
     }
     METAS.iter().find_map(|(kind, names)| {

@@ -178,7 +178,8 @@ impl Markup<'_> {
             }
             site = if site.is_empty() { named } else { site };
         }
-        site
+        // On sites in Chinese it stands in every page's metadata.
+        if is_chinese { Vec::new() } else { site }
     }
 
     pub(super) fn published(
@@ -194,9 +195,12 @@ impl Markup<'_> {
                 self.marks(Kind::Published).into_iter().filter(|mark| (from..to).contains(&mark.rank));
             marks.filter_map(|mark| self.value(mark.value)).find_map(|text| read(&text))
         };
-        let shown = published::of_lines(lines, known.latest);
         let said = of_linked().or_else(|| of_marks(0, marks::TIME_RANK));
         let said = said.or_else(|| of_marks(marks::TIME_RANK, u8::MAX));
+        if said.is_some_and(|said| said.has_time()) {
+            return said;
+        }
+        let shown = published::of_lines(lines, known.latest);
         match (said, shown) {
             (Some(said), Some(shown)) if !said.has_time() && shown.has_time() && said.is_same_day(&shown) => {
                 Some(shown)

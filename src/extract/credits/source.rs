@@ -190,13 +190,17 @@ fn line_start(text: &str, begin: usize) -> usize {
 }
 
 fn english(text: &str, place: Place) -> Option<Source> {
+    // Each cue holds `ed ` but one, which begins its line. Most lines hold neither.
+    let bytes = text.as_bytes();
+    let holds_cue = memchr::memchr_iter(b'd', bytes)
+        .any(|at| at > 0 && bytes[at - 1] == b'e' && bytes.get(at + 1) == Some(&b' '));
+    if !holds_cue && !text.starts_with(['S', 's']) {
+        return None;
+    }
     let small = text.to_ascii_lowercase();
     if let Some(rest) = small.strip_prefix("source: ").filter(|_| matches!(place, Place::Last | Place::After))
     {
         return english_name(text, 0, text.len() - rest.len());
-    }
-    if !small.contains("ed ") {
-        return None;
     }
     ENGLISH_CUES.iter().find_map(|cue| {
         let begin = small.find(cue)?;
