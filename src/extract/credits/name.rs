@@ -170,7 +170,7 @@ pub(super) fn publisher(raw: &str) -> Option<String> {
     while let Some(at) = name.rfind(['（', '(']).filter(|at| *at > 0 && name.ends_with(['）', ')'])) {
         name = name[..at].trim_end();
     }
-    let name = unframed(name);
+    let name = unframed(name).trim_end_matches("记者");
     let chars = name.chars().count();
     let letters = name.chars().filter(|c| c.is_alphabetic()).count();
     let fits = chars >= 2 && letters >= 2 && letters * 3 >= chars && name.len() <= PUBLISHER_BYTES_MAX;

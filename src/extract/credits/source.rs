@@ -154,8 +154,12 @@ fn value(after: &str, colon: bool) -> Option<&str> {
     (!colon || is_barred).then_some(value)
 }
 
-/// Whether what stands before a cue leaves it to speak of the whole text.
+/// Whether what stands before a cue leaves it to speak of the whole text. Terms of use do not:
+/// `凡本网注明“来源：中国网”的作品`.
 fn may_precede(before: &str) -> bool {
+    if before.ends_with(['“', '"', '「', '‘', '\'']) || before.contains("注明") {
+        return false;
+    }
     let Some(last) = before.chars().next_back() else { return true };
     if !is_han(last) {
         return true;
@@ -253,6 +257,9 @@ mod tests {
             ("时间：2024.05.11 来源：光明日报 作者：南帆 分享到：", "光明日报"),
             ("發佈日期 ｜ 稿源｜《聯合報》", "聯合報"),
             ("信息来源：省发改委", "省发改委"),
+            ("（稿件来源：北京中赫国安俱乐部官方微博）", "北京中赫国安俱乐部官方微博"),
+            ("稿件来源：每经记者 李听 发自上海", "每经"),
+            ("来源：中国石化报 发布时间：2020-11-06", "中国石化报"),
             ("本文来源于国家统计局 2024-05-11 09:36:26", "国家统计局"),
             ("来源于：东区办事处", "东区办事处"),
             ("转自：微信公众号“半月谈”", "半月谈"),
@@ -283,6 +290,9 @@ mod tests {
             "Originally published in March 2022",
             "=INDIRECT 来自 Calc 单元格区域的电子表格值",
             "来源于其主页",
+            "凡本网注明“来源：中国网”的作品，均转载自其它媒体",
+            "转载时必须注明\"稿件来源：逸族网\"，违者逸族网将依法追究责任",
+            "凡注明来源：中国网的所有作品，版权均属于中国网",
             "原文出处: 这里",
             "可持续的收入来源：旅游业",
         ] {
