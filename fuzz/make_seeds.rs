@@ -19,7 +19,8 @@ use leitong::proto;
 use leitong::record::Reason;
 use leitong::record::timestamp::Timestamp;
 use leitong::record::{
-    Carried, FingerprintRecord, LogRecord, Outcome, Place, Received, TextDigest, Unreadable,
+    Carried, Credits, FingerprintRecord, LogRecord, Outcome, Place, PublicationTime, Received, TextDigest,
+    Unreadable,
 };
 use leitong::snapshot::changelog_snapshot::SnapshotPlace;
 use leitong::snapshot::{TableDir, TableSettings};
@@ -58,6 +59,12 @@ fn entries(detector: &dyn Detector, fingerprint: &[u8]) {
                 Some(b"key".to_vec()),
                 vec![("traceparent".into(), Some(b"00-1".to_vec()))],
             ),
+            credits: Some(Box::new(Credits {
+                publisher: Some("新华社".into()),
+                authors: vec!["Jane Doe".into()],
+                published_at: PublicationTime::from_iso_8601("2026-11-21T08:00+08:00"),
+                ..Credits::default()
+            })),
             text: Some(TextDigest { digest: 1 << 100, chars: 9 }),
             outcome,
             ..FingerprintRecord::numbered(7, None)

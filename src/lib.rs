@@ -120,7 +120,7 @@ pub use deduplicator::{Deduplicator, Table};
 pub use extract::{Document, ExtractConfig, Extractor};
 pub use fingerprint::{Comparison, Detector};
 pub use page::{Body, Page};
-pub use record::Reason;
+pub use record::{Credits, PublicationTime, Reason};
 pub use segment::{Segmenter, Terms};
 pub use snapshot::SnapshotError;
 pub use verdict::{Kind, Verdict};

@@ -35,3 +35,18 @@ pub const CARRIED_KEY_BYTES_MAX: usize = URL_BYTES_MAX;
 pub const CARRIED_HEADERS_BYTES_MAX: usize = 4 * 1024;
 /// Bytes of a corpus' name; a longer one is replaced by its digest.
 pub const CORPUS_BYTES_MAX: usize = 256;
+/// Bytes of a publisher's name; a longer one is no name. With the following ones, what a page
+/// says of its source takes at most 4 KiB of a record of the log.
+pub const PUBLISHER_BYTES_MAX: usize = 128;
+/// Bytes of the line that names the publisher; a longer one is cut at a character.
+pub const CREDIT_LINE_BYTES_MAX: usize = 256;
+/// Authors of a page; later ones are left out.
+pub const AUTHORS_MAX: usize = 8;
+/// Bytes of an author's name; a longer one is no name.
+pub const AUTHOR_BYTES_MAX: usize = 96;
+/// Bytes of a canonical link as an absolute url; a longer one is left out.
+pub const CANONICAL_LINK_BYTES_MAX: usize = 2 * 1024;
+/// Bytes of a site's name; a longer one is no name.
+pub const SITE_NAME_BYTES_MAX: usize = 128;
+/// Bytes of a language's tag: the longest one that BCP 47 asks programs to have room for.
+pub const LANGUAGE_BYTES_MAX: usize = 35;

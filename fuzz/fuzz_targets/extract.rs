@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 
-use leitong::extract::{ExtractConfig, Extractor, extract};
+use leitong::extract::{ExtractConfig, Extractor, Known, extract};
 use libfuzzer_sys::fuzz_target;
 
 thread_local! {
@@ -18,6 +18,10 @@ fuzz_target!(|data: &[u8]| {
     let reused = REUSED.with_borrow_mut(|extractor| extractor.extract(&html));
     assert_eq!(fresh, reused, "buffers of the page before leak into this one");
     if let Ok(document) = fresh {
+        let known = Known { url: "https://a.example/x", latest: None };
+        let credits = REUSED.with_borrow(|extractor| extractor.credits(&html, &document, known));
+        assert!(credits.authors.len() <= 8 && credits.publisher.is_none_or(|name| name.len() <= 128));
+        let _ = document.text_credits(known);
         let bytes: usize = document.paragraphs.iter().map(|paragraph| paragraph.text.len()).sum();
         // A reference is never shorter than half of what it stands for.
         assert!(bytes <= 2 * html.len() + 16);

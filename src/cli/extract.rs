@@ -107,6 +107,7 @@ fn line(page: &Page, extractor: &mut Extractor, work_max: u64) -> Value {
             line["kind"] = json!(reading.document.kind);
             line["charset"] = json!(reading.charset.map(|charset| charset.name));
             line["wall"] = json!(reading.document.wall);
+            line["credits"] = json!(reading.document.credits);
             if reading.no_content.is_some() {
                 line["reason"] = json!(reading.no_content);
             }
@@ -118,11 +119,12 @@ fn line(page: &Page, extractor: &mut Extractor, work_max: u64) -> Value {
 
 /// All that is known of a document, as JSON.
 fn describe(reading: &Reading) -> Value {
-    let Document { title, kind, paragraphs, wall, .. } = &reading.document;
+    let Document { title, kind, paragraphs, wall, credits, .. } = &reading.document;
     json!({
         "title": title,
         "kind": kind,
         "wall": wall,
+        "credits": credits,
         "reason": reading.no_content,
         "charset": reading.charset.map(|Charset { name, how, malformed }| {
             json!({ "name": name, "told_by": how, "malformed": malformed })

@@ -86,6 +86,7 @@ impl Event {
             log_time,
             passthrough: None,
             carried: None,
+            credits: None,
             text: Some(TextDigest { digest: self.fingerprint.map_or(0, u128::from), chars: 100 }),
             outcome: match self.fingerprint {
                 Some(fingerprint) => Outcome::Fingerprint([fingerprint].into()),

@@ -9,6 +9,7 @@
 use crate::extract::ExtractConfig;
 use crate::extract::features::Features;
 use crate::extract::features::context::Context;
+use crate::extract::features::phrases::Phrases;
 use crate::extract::parse::tree::{Block, Tree};
 use crate::extract::score::score;
 use crate::extract::score::trees::{BIAS_1, BIAS_2, TABLES_1, TABLES_2};
@@ -46,6 +47,11 @@ impl Selection {
     /// The chosen blocks, in the page's order.
     pub(super) fn blocks(&self) -> &[u32] {
         &self.chosen
+    }
+
+    /// For each block of the page, the kinds of phrases in it.
+    pub(super) fn phrases(&self) -> &[Phrases] {
+        self.features.phrases()
     }
 
     /// Whether next to nothing was chosen.

@@ -14,7 +14,8 @@ use crate::fingerprint::Detector;
 use crate::proto::{self, FORMAT_VERSION, fingerprint_record, source};
 use crate::record::timestamp::Timestamp;
 use crate::record::{
-    Carried, FingerprintRecord, LogRecord, Outcome, Place, Received, TextDigest, Unreadable,
+    Carried, Credits, FingerprintRecord, LogRecord, Outcome, Place, PublicationTime, Received, TextDigest,
+    Unreadable,
 };
 use crate::record::{Cause, Reason};
 
@@ -124,6 +125,7 @@ pub fn decode(bytes: &[u8], detector: &dyn Detector) -> Result<Entry, EntryError
     let text = text.transpose().map_err(|_| broken("a text digest of other than 16 bytes"))?;
     // Without a time the expiry of centroids would hang on when a table is restored.
     let log_time = message.log_time_ms.and_then(Timestamp::from_ms).ok_or_else(|| broken("no log time"))?;
+    let credits = message.credits.map(|credits| to_credits(credits, &message.url));
     let record = FingerprintRecord {
         source,
         page_id: message.page_id,
@@ -137,6 +139,7 @@ pub fn decode(bytes: &[u8], detector: &dyn Detector) -> Result<Entry, EntryError
             message.carried_key.map(|key| key.to_vec()),
             message.carried_headers.into_iter().map(from_header).collect(),
         ),
+        credits: credits.and_then(Credits::boxed),
         text,
         outcome,
     };
@@ -148,6 +151,7 @@ fn from_page(page: FingerprintRecord, sent: Sent, detector: &str) -> proto::Fing
     proto::FingerprintRecord {
         format_version: FORMAT_VERSION,
         source: Some(source_message(&page.source, sent)),
+        credits: page.credits.map(|credits| from_credits(*credits, &page.url)),
         page_id: page.page_id,
         url: page.url,
         corpus: page.corpus,
@@ -168,6 +172,46 @@ fn from_page(page: FingerprintRecord, sent: Sent, detector: &str) -> proto::Fing
             }),
             Outcome::Undecidable(reason) => fingerprint_record::Outcome::Undecidable(reason.number()),
         }),
+    }
+}
+
+/// A page's own url needs not be written twice.
+fn from_credits(credits: Credits, url: &str) -> proto::Credits {
+    let message = credits_message(credits);
+    let is_url = message.canonical_link.as_deref() == Some(url);
+    proto::Credits {
+        canonical_link: message.canonical_link.filter(|_| !is_url),
+        canonical_link_is_url: is_url,
+        ..message
+    }
+}
+
+fn to_credits(message: proto::Credits, url: &str) -> Credits {
+    Credits {
+        publisher: message.publisher,
+        credit_line: message.credit_line,
+        authors: message.authors,
+        published_at: message.published_at.and_then(|text| PublicationTime::from_iso_8601(&text)),
+        canonical_link: match message.canonical_link_is_url {
+            true => Some(url.to_owned()),
+            false => message.canonical_link,
+        },
+        site_name: message.site_name,
+        language: message.language,
+    }
+}
+
+/// Credits as a message that stands for itself.
+pub(crate) fn credits_message(credits: Credits) -> proto::Credits {
+    proto::Credits {
+        publisher: credits.publisher,
+        credit_line: credits.credit_line,
+        authors: credits.authors,
+        published_at: credits.published_at.map(|time| time.to_string()),
+        canonical_link: credits.canonical_link,
+        canonical_link_is_url: false,
+        site_name: credits.site_name,
+        language: credits.language,
     }
 }
 
@@ -251,9 +295,22 @@ mod tests {
             log_time: Timestamp::from_ms(6),
             passthrough: Some("{}".into()),
             carried: Carried::new(Some(vec![0xff]), vec![("traceparent".into(), Some(b"00-1".to_vec()))]),
+            credits: credits().boxed(),
             text: Some(TextDigest { digest: 1 << 100, chars: 9 }),
             outcome,
         }))
+    }
+
+    fn credits() -> Credits {
+        Credits {
+            publisher: Some("新华社".into()),
+            credit_line: Some("来源：新华社".into()),
+            authors: vec!["Jane Doe".into(), "邹伟".into()],
+            published_at: PublicationTime::from_iso_8601("2026-11-21T08:00+08:00"),
+            canonical_link: Some("http://a/".into()),
+            site_name: Some("A".into()),
+            language: Some("zh-CN".into()),
+        }
     }
 
     /// Bytes of the right length.
@@ -302,16 +359,29 @@ mod tests {
         }
     }
 
-    /// Records of older versions have neither field.
+    #[test]
+    fn a_canonical_link_to_the_page_itself_is_not_written_twice() {
+        let own = from_credits(credits(), "http://a/");
+        assert_eq!((&own.canonical_link, own.canonical_link_is_url), (&None, true));
+        assert_eq!(to_credits(own, "http://a/"), credits());
+        let other = from_credits(credits(), "http://b/");
+        assert_eq!(other.canonical_link.as_deref(), Some("http://a/"));
+        assert_eq!(to_credits(other, "http://b/"), credits());
+        // What another program has written is no date.
+        let odd = proto::Credits { published_at: Some("yesterday".into()), ..proto::Credits::default() };
+        assert_eq!(to_credits(odd, "").boxed(), None);
+    }
+
+    /// Records of older versions have none of these fields.
     #[test]
     fn what_is_not_carried_takes_no_bytes() {
         let detector = Box::new(crate::detectors::simhash::SimHash::new(&Config::default().simhash));
         let LogRecord::Page(with) = page(Outcome::Undecidable(Reason::NoText)) else { panic!("a page") };
-        let without = FingerprintRecord { carried: None, ..*with };
+        let without = FingerprintRecord { carried: None, credits: None, ..*with };
         let record = LogRecord::Page(Box::new(without));
         let bytes = encode(record.clone(), Sent::default(), "simhash");
         let mut old = proto::FingerprintRecord::decode(&*bytes).expect("a message");
-        assert_eq!((old.carried_key.take(), old.carried_headers.len()), (None, 0));
+        assert_eq!((old.carried_key.take(), old.carried_headers.len(), old.credits.take()), (None, 0, None));
         assert_eq!(old.encode_to_vec(), bytes);
         assert_eq!(decode(&bytes, &*detector).expect("an entry").record, record);
     }

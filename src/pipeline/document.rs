@@ -4,10 +4,11 @@
 use std::borrow::Cow;
 
 use crate::decode::{self, DecodeError, Decoded};
-use crate::extract::{Document, ExtractConfig, ExtractError, Extractor, PageKind};
+use crate::extract::{Document, ExtractConfig, ExtractError, Extractor, Known, PageKind};
 use crate::page::address::Address;
 use crate::page::{Body, Page};
 use crate::record::Reason;
+use crate::record::timestamp::Timestamp;
 use crate::work::{TooMuchWork, Work};
 
 /// Steps of work for a byte that is decoded, or divided into lines.
@@ -88,8 +89,16 @@ pub fn read(page: &Page, extractor: &mut Extractor, work: &mut Work) -> Result<R
         document.title.clone_from(&page.title);
     }
     document.address = Address::of(&page.url);
+    if extractor.config().credits {
+        document.credits = extractor.credits(&html, &document, known(page)).boxed();
+    }
     let no_content = no_content(&document, extractor.config());
     Ok(Reading { document, charset, no_content })
+}
+
+/// What is known of a page beside its body. A page that nobody says was fetched is fetched now.
+fn known(page: &Page) -> Known<'_> {
+    Known { url: &page.url, latest: Some(page.fetched_at.unwrap_or_else(Timestamp::now)) }
 }
 
 fn plain_text(
@@ -103,6 +112,9 @@ fn plain_text(
     }
     let mut document = Document::from_text(page.title.clone(), text);
     document.address = Address::of(&page.url);
+    if config.credits {
+        document.credits = document.text_credits(known(page)).boxed();
+    }
     let no_content = no_content(&document, config);
     Ok(Reading { document, charset, no_content })
 }

@@ -31,7 +31,8 @@ use crate::page::mapping::{Skip, Taken};
 use crate::page::{Body, Page, Repaired};
 use crate::record::timestamp::Timestamp;
 use crate::record::{
-    Carried, FingerprintRecord, HEADERS_LEFT_OUT, LogRecord, Outcome, Place, Received, TextDigest, Unreadable,
+    Carried, Credits, FingerprintRecord, HEADERS_LEFT_OUT, LogRecord, Outcome, Place, Received, TextDigest,
+    Unreadable,
 };
 use crate::record::{Cause, Reason};
 use crate::segment::{Segmenter, Terms};
@@ -277,7 +278,8 @@ impl FingerprintStage {
     /// in a library on one page makes that page undecidable.
     pub fn process_page(&self, source: Place, page: Page, workspace: &mut Workspace) -> Fingerprinted {
         let mut work = Work::up_to(self.config.page.work_max);
-        let analysis = guarded(|| self.analyse(&page, workspace, &mut work));
+        let mut credits = None;
+        let analysis = guarded(|| self.analyse(&page, workspace, &mut work, &mut credits));
         if analysis.is_none() {
             tracing::error!(
                 page_id = page.id,
@@ -307,6 +309,7 @@ impl FingerprintStage {
             log_time: fetched_at.map(|time| time.min(self.log_time_max)),
             passthrough,
             carried: None,
+            credits,
             text,
             outcome,
         }));
@@ -318,12 +321,14 @@ impl FingerprintStage {
         page: &Page,
         workspace: &mut Workspace,
         work: &mut Work,
+        credits: &mut Option<Box<Credits>>,
     ) -> (Option<TextDigest>, Outcome) {
-        let Reading { document, no_content, .. } = match document::read(page, &mut workspace.extractor, work)
-        {
+        let read = document::read(page, &mut workspace.extractor, work);
+        let Reading { mut document, no_content, .. } = match read {
             Ok(reading) => reading,
             Err(refusal) => return (None, Outcome::Undecidable(refusal.reason)),
         };
+        *credits = document.credits.take();
         let text = text_digest(&document, &self.digest_hash, &mut workspace.digest_buffer);
         if let Some(reason) = no_content {
             return (Some(text).filter(|text| text.chars > 0), Outcome::Undecidable(reason));

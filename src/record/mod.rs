@@ -2,17 +2,22 @@
 //!
 //! These types stand at the ground of the house, since every room of the flow hands them on: where
 //! a page was read ([`Place`]), what its message had beside it ([`Received`], [`Carried`]), why
-//! nothing can be said of it ([`Reason`]; [`Unreadable`] and its [`Cause`]), and the record itself ([`LogRecord`]).
+//! nothing can be said of it ([`Reason`]; [`Unreadable`] and its [`Cause`]), what it says of its
+//! source ([`Credits`]), and the record itself ([`LogRecord`]).
 
 mod cause;
+mod credits;
 mod place;
+mod publication_time;
 mod reason;
 mod received;
 pub mod timestamp;
 mod unreadable;
 
 pub use cause::Cause;
+pub use credits::Credits;
 pub use place::Place;
+pub use publication_time::PublicationTime;
 pub use reason::Reason;
 pub use received::{Carried, HEADERS_LEFT_OUT, Received};
 use timestamp::Timestamp;
@@ -49,6 +54,8 @@ pub struct FingerprintRecord {
     pub passthrough: Option<String>,
     /// What of the page's message its verdict is to have; says nothing about the page.
     pub carried: Option<Box<Carried>>,
+    /// What the page says of its source and of itself; says nothing about the text.
+    pub credits: Option<Box<Credits>>,
     /// Of the main text, where there is one.
     pub text: Option<TextDigest>,
     /// What came of the page.
@@ -70,6 +77,7 @@ impl FingerprintRecord {
             log_time: None,
             passthrough: None,
             carried: None,
+            credits: None,
             text: Some(TextDigest { digest: number as u128, chars: 0 }),
             outcome: fingerprint.map_or(Outcome::Undecidable(Reason::TooShort), Outcome::Fingerprint),
         }

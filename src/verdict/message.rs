@@ -4,7 +4,7 @@ use prost::Message;
 
 use super::{Kind, Relation, Verdict};
 use crate::cluster::ClusterId;
-use crate::log::entry::{Sent, source_message};
+use crate::log::entry::{Sent, credits_message, source_message};
 use crate::proto::{self, FORMAT_VERSION};
 use crate::record::Reason;
 use crate::record::timestamp::Timestamp;
@@ -49,6 +49,7 @@ impl Verdict {
             canonical_share: self.canonical_share.map(|number| number.0),
             related_page_id: self.related_page_id.clone(),
             related_url: self.related_url.clone(),
+            credits: self.credits.as_deref().cloned().map(credits_message),
             evidence_json: json(self.evidence.as_ref().and_then(|e| serde_json::to_string(e).ok())),
             passthrough_json: json(self.passthrough.as_ref().map(|json| json.get().to_owned())),
         }

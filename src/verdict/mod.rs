@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 
 use crate::cluster::ClusterId;
 use crate::record::timestamp::Timestamp;
-use crate::record::{Carried, Place, Reason};
+use crate::record::{Carried, Credits, Place, Reason};
 
 pub use crate::fingerprint::relation::Relation;
 pub use conclusion::Conclusion;
@@ -103,6 +103,8 @@ pub struct Verdict {
     pub log_offset: u64,
     /// When the page was fetched.
     pub fetched_at: Option<Timestamp>,
+    /// What the page says of its source and of itself; nothing of it is checked.
+    pub credits: Option<Box<Credits>>,
     /// When the verdict was reached, by the deciding machine's clock.
     pub decided_at: Timestamp,
     /// Of the settings left of the log.

@@ -189,6 +189,7 @@ pub(crate) fn record(partition: usize, offset: u64) -> LogRecord {
         log_time: Timestamp::from_ms(offset as i64 * 6 * 3_600_000),
         passthrough: None,
         carried: None,
+        credits: None,
         text: Some(TextDigest { digest: u128::from(text), chars: 100 }),
         outcome: Outcome::Fingerprint(fingerprint.into()),
     }))

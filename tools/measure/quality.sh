@@ -28,6 +28,9 @@ minhash() { # PAGES
   done
 }
 
+# What pages say of their source, with two packages beside.
+"$python" -c 'import trafilatura, gne' 2>/dev/null || "$python" -m pip install --quiet 'trafilatura==2.3.1' 'gne==0.4.3'
+
 # One row: verdicts on a set of pages, scored.
 verdicts() { # SET CONFIG...
   local set=$1 file="$data/$1.jsonl.gz"
@@ -101,6 +104,12 @@ python3 tools/measure/quality_sets.py make "$data" "$work/sets" --part held-out 
   echo "|---|---|---|---|---|---|---|---|---|"
   "$leitong" dedup --output "$work/verdicts.jsonl" "$work/sets/relations.jsonl" 2>/dev/null
   python3 tools/measure/quality_sets.py relations "$work/sets/relations.jsonl" "$work/verdicts.jsonl"
+  echo
+  echo "### What pages say of their source"
+  echo
+  echo "Authors, days of publication and publishers (\`tools/measure/credits.py\` says how they are counted; [source-credits.md](source-credits.md) what they are):"
+  echo
+  "$python" tools/measure/credits.py "$leitong" "$data" --peers 2>/dev/null
   for variant in \
     "paper:The paper's setting (\`examples/simhash-paper.toml\`)" \
     "mixed:The same with a well-mixed hash (XXH3)" \

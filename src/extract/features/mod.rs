@@ -107,6 +107,11 @@ impl Features {
         self.columns.features(block)
     }
 
+    /// For each block, the kinds of phrases in it.
+    pub(in crate::extract) fn phrases(&self) -> &[Phrases] {
+        &self.phrases
+    }
+
     /// Whether the block stands in a comment section.
     pub(in crate::extract) fn in_comment(&self, block: &Block) -> bool {
         self.in_comment[block.node as usize]

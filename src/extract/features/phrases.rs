@@ -18,7 +18,9 @@ pub(in crate::extract) const KINDS: usize = LISTS.len();
 /// Source bytes above which a block is not searched.
 pub(in crate::extract) const BYTES_MAX: usize = 400;
 
-/// Bits of the kinds that are asked for by name.
+/// Bits of the kinds that are asked for by name: who wrote and published a text.
+pub(in crate::extract) const CREDITS: u32 = 1;
+/// Sharing.
 pub(in crate::extract) const SHARE: u32 = 2;
 /// Other pages.
 pub(in crate::extract) const RELATED: u32 = 3;

@@ -2,9 +2,11 @@
 
 use memchr::memmem;
 
+use crate::extract::credits::marks::{self, Kind, MARKS_MAX, Mark};
 use crate::extract::parse::scan::Attributes;
-use crate::extract::parse::tree::says;
-use crate::extract::parse::{Builder, segment_of};
+use crate::extract::parse::tag::Tag;
+use crate::extract::parse::tree::{Segment, says};
+use crate::extract::parse::{Builder, index, segment_of};
 
 /// Names of sorts that are read of one script with linked data.
 const LINKED_TYPES_MAX: usize = 64;
@@ -18,6 +20,7 @@ impl Builder<'_> {
         if self.tree.head.body.is_none() {
             self.article_body(start, end);
         }
+        self.mark(Kind::LinkedData, 0, segment_of(start, end));
         let data = &self.html[start..end];
         for at in memmem::find_iter(data, b"\"@type\"").take(LINKED_TYPES_MAX) {
             let value = data[at + 7..].trim_ascii_start();
@@ -57,6 +60,10 @@ impl Builder<'_> {
     }
 
     pub(in crate::extract) fn meta(&mut self, attributes: &Attributes<'_>) {
+        if let Some((kind, rank)) = marks::of_meta(attributes) {
+            let end = attributes.content_start + attributes.content.len();
+            self.mark(kind, rank, segment_of(attributes.content_start, end));
+        }
         let head = &mut self.tree.head;
         let content =
             segment_of(attributes.content_start, attributes.content_start + attributes.content.len());
@@ -74,5 +81,41 @@ impl Builder<'_> {
             b"og:type" if attributes.content.eq_ignore_ascii_case(b"product") => head.says |= says::PRODUCT,
             _ => {}
         }
+    }
+
+    /// A `<link>` or `<base>`: the canonical link, and what it is relative to.
+    pub(in crate::extract) fn link(&mut self, tag: Tag, attributes: &Attributes<'_>) {
+        let is_canonical = || marks::has_word(attributes.rel, b"canonical");
+        let kind = match tag {
+            Tag::Base => Kind::Base,
+            _ if is_canonical() => Kind::Canonical,
+            _ => return,
+        };
+        self.mark(kind, 0, self.range_of(attributes.href));
+    }
+
+    /// A start tag that is shown: its names, if they are to be read, may
+    /// say that an author or a source stands within.
+    #[inline]
+    pub(in crate::extract) fn mark_element(&mut self, tag: Tag, attributes: &Attributes<'_>, names: bool) {
+        if tag == Tag::Html {
+            self.mark(Kind::Language, 0, self.range_of(attributes.lang));
+        } else if let Some((kind, rank)) = marks::of_element(tag, attributes, names) {
+            self.mark(kind, rank, self.range_of(attributes.datetime));
+        }
+    }
+
+    fn mark(&mut self, kind: Kind, rank: u8, value: Option<Segment>) {
+        if self.tree.marks.len() < MARKS_MAX {
+            let value = value.unwrap_or(Segment { start: 0, end: 0 });
+            let segment = index(self.tree.segments.len());
+            self.tree.marks.push(Mark { kind, rank, value, segment });
+        }
+    }
+
+    /// Where in the page an attribute's value stands.
+    fn range_of(&self, value: &[u8]) -> Option<Segment> {
+        let start = value.as_ptr().addr().checked_sub(self.html.as_ptr().addr())?;
+        (start + value.len() <= self.html.len()).then(|| segment_of(start, start + value.len()))?
     }
 }

@@ -144,7 +144,7 @@ impl<'a> Builder<'a> {
             return Err(ExtractError::TooDeep { depth_max: self.depth_max });
         }
         let mut features = match tag {
-            Tag::A if attributes.href => open::LINK,
+            Tag::A if attributes.linked => open::LINK,
             Tag::B | Tag::Strong | Tag::Em => open::STRONG,
             Tag::Code | Tag::Tt => open::CODE,
             Tag::Pre | Tag::Xmp => open::PREFORMATTED,
@@ -157,6 +157,9 @@ impl<'a> Builder<'a> {
         let is_block = tag.is(flag::BLOCK) && self.inside.skipped == 0;
         if is_block {
             self.end_block();
+        }
+        if self.inside.skipped == 0 && features & open::SKIPPED == 0 && !is_block {
+            self.mark_element(tag, attributes, true);
         }
         let position = self.position() + 1;
         let element = Open {
@@ -177,7 +180,11 @@ impl<'a> Builder<'a> {
             self.block_position = position;
         }
         if is_block {
-            self.push_node(tag, attributes);
+            let hints = self.push_node(tag, attributes);
+            if features & open::SKIPPED == 0 {
+                // Their words have been looked up already.
+                self.mark_element(tag, attributes, hints & (hints::AUTHOR | hints::META) != 0);
+            }
         } else if features & open::LINK != 0 && self.inside.skipped == 0 {
             self.block.links = self.block.links.saturating_add(1);
         } else if tag == Tag::Time {
@@ -188,7 +195,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn push_node(&mut self, tag: Tag, attributes: &Attributes<'_>) {
+    /// Adds a node, and says what its names say.
+    fn push_node(&mut self, tag: Tag, attributes: &Attributes<'_>) -> Hints {
         let mut signature = tag as u32 + 1;
         let mut hints: Hints = hints::of_tag(tag);
         // Names of the whole page's element speak of its layout, not of its content.
@@ -212,7 +220,9 @@ impl<'a> Builder<'a> {
             Node { tag, parent: self.node, depth, hints, signature, first_block, end_block: first_block };
         self.node = index(self.tree.nodes.len());
         self.tree.nodes.push(node);
+        hints
     }
+
     /// An element without content.
     fn void(&mut self, tag: Tag, attributes: &Attributes<'_>) {
         if self.inside.skipped != 0 {
@@ -237,6 +247,7 @@ impl<'a> Builder<'a> {
                 }
             }
             Tag::Meta => self.meta(attributes),
+            Tag::Link | Tag::Base => self.link(tag, attributes),
             _ => {}
         }
     }

@@ -20,7 +20,10 @@ pub(in crate::extract) struct Attributes<'a> {
     pub(in crate::extract) style: &'a [u8],
     pub(in crate::extract) role: &'a [u8],
     pub(in crate::extract) itemprop: &'a [u8],
-    /// `property` or `name`, of `<meta>`.
+    pub(in crate::extract) rel: &'a [u8],
+    pub(in crate::extract) lang: &'a [u8],
+    pub(in crate::extract) datetime: &'a [u8],
+    /// `property`, `name` or `http-equiv`, of `<meta>`.
     pub(in crate::extract) property: &'a [u8],
     pub(in crate::extract) content: &'a [u8],
     /// Where `content` begins in the page.
@@ -29,7 +32,10 @@ pub(in crate::extract) struct Attributes<'a> {
     pub(in crate::extract) kind: &'a [u8],
     /// `hidden` or `aria-hidden=true`.
     pub(in crate::extract) hidden: bool,
-    pub(in crate::extract) href: bool,
+    /// Empty where there is none, or an empty one: see `linked`.
+    pub(in crate::extract) href: &'a [u8],
+    /// Whether there is an `href`.
+    pub(in crate::extract) linked: bool,
 }
 
 /// Reads all of `html` into `builder`.
@@ -235,9 +241,13 @@ fn keep<'a>(found: &mut Attributes<'a>, name: &[u8], value: &'a [u8], start: usi
             &mut found.content
         }
         (4, b'h') if name.eq_ignore_ascii_case(b"href") => {
-            found.href = true;
-            return;
+            found.linked = true;
+            &mut found.href
         }
+        (3, b'r') if name.eq_ignore_ascii_case(b"rel") => &mut found.rel,
+        (4, b'l') if name.eq_ignore_ascii_case(b"lang") => &mut found.lang,
+        (8, b'd') if name.eq_ignore_ascii_case(b"datetime") => &mut found.datetime,
+        (10, b'h') if name.eq_ignore_ascii_case(b"http-equiv") => &mut found.property,
         (6, b'h') if name.eq_ignore_ascii_case(b"hidden") => {
             found.hidden |= !value.eq_ignore_ascii_case(b"until-found");
             return;

@@ -6,6 +6,7 @@
 //! node's parent stands before it; block ranges nest; segments are ranges of the source at
 //! character boundaries. Memory: 28 bytes a node, 48 a block, 8 a segment, kept from page to page.
 
+use crate::extract::credits::marks::Mark;
 use crate::extract::parse::hints::Hints;
 use crate::extract::parse::tag::Tag;
 
@@ -20,6 +21,8 @@ pub(in crate::extract) struct Tree {
     pub(in crate::extract) segments: Vec<Segment>,
     /// What the head says.
     pub(in crate::extract) head: Head,
+    /// Where the markup says who published or wrote the page, and when.
+    pub(in crate::extract) marks: Vec<Mark>,
 }
 
 /// A block element.
@@ -159,6 +162,7 @@ impl Tree {
         self.blocks.clear();
         self.segments.clear();
         self.head = Head::default();
+        self.marks.clear();
     }
 
     /// Bytes of text of the whole page.

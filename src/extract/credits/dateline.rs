@@ -1,0 +1,198 @@
+//! Datelines of agencies and papers: `新华社北京5月13日电（记者邹伟）`, `新京报讯（记者 陆一夫）`,
+//! `LONDON (Reuters) - `.
+//!
+//! In: the beginning of a paragraph. Out: who sent the text, and the reporters in brackets behind.
+//! Cost: linear in the first [`CHARS_MAX`] characters.
+
+use super::source::{Source, is_han};
+
+/// Characters within which a dateline ends.
+const CHARS_MAX: usize = 40;
+
+/// Characters of a sender's name in Chinese.
+const NAME_CHARS_MAX: usize = 10;
+
+/// Last words of senders' names in Chinese.
+const SENDERS: [&str; 14] = [
+    "社",
+    "网",
+    "網",
+    "报",
+    "報",
+    "新闻",
+    "电视台",
+    "广播",
+    "客户端",
+    "周刊",
+    "日报",
+    "晚报",
+    "时报",
+    "在线",
+];
+
+/// Senders that mean whoever publishes the page.
+const SELF: [&str; 12] =
+    ["本报", "本報", "本网", "本網", "本社", "本刊", "本台", "本站", "本新闻", "网报", "大公网报", "我社"];
+
+/// Agencies in English, as they stand in brackets.
+const AGENCIES: [&str; 18] = [
+    "Reuters",
+    "AP",
+    "AFP",
+    "UPI",
+    "Xinhua",
+    "dpa",
+    "TASS",
+    "Bloomberg",
+    "CNN",
+    "PTI",
+    "ANI",
+    "IANS",
+    "Kyodo",
+    "Yonhap",
+    "EFE",
+    "PRNewswire",
+    "BUSINESS WIRE",
+    "GLOBE NEWSWIRE",
+];
+
+/// A dateline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Dateline {
+    pub(super) source: Option<Source>,
+    /// Bytes of the text that it takes, with brackets that follow.
+    pub(super) bytes: usize,
+}
+
+/// The dateline with which `text` begins.
+pub(super) fn of(text: &str) -> Option<Dateline> {
+    let text = text.trim_start();
+    if text.starts_with(|c: char| c.is_ascii_uppercase()) && text.is_char_boundary(1) {
+        if let Some(found) = english(text) {
+            return Some(found);
+        }
+    }
+    chinese(text)
+}
+
+/// `新华社乌鲁木齐5月9日电（记者邹伟）`.
+fn chinese(text: &str) -> Option<Dateline> {
+    let begin = text.len() - text.trim_start_matches(['【', '（', '(', '[', '\u{3000}', ' ']).len();
+    let rest = &text[begin..];
+    let limit = rest.char_indices().nth(CHARS_MAX).map_or(rest.len(), |(at, _)| at);
+    // A mark of a sentence ends the search.
+    let head = rest[..limit].split(['，', '。', '“', '：', '、', '；']).next().unwrap_or_default();
+    for (at, mark) in head.char_indices().filter(|(_, c)| matches!(c, '电' | '電' | '讯' | '訊')) {
+        let end = at + mark.len_utf8();
+        let before = &head[..at];
+        let Some(name) = sender(before) else { continue };
+        let is_dated = before.len() > name.len();
+        // `电` alone is electricity: between it and the sender a place or a date stands.
+        let is_wire = matches!(mark, '电' | '電');
+        if is_wire && !is_dated || !closes(&rest[end..]) {
+            continue;
+        }
+        let follows = rest[end..].trim_start_matches(' ');
+        let brackets = bracketed(follows).map_or(0, |inner| inner.len() + "（）".len());
+        let source = Source { publisher: name.to_owned(), line: rest[..end].to_owned() };
+        let source = (!SELF.contains(&name)).then_some(source);
+        return Some(Dateline { source, bytes: begin + end + brackets });
+    }
+    None
+}
+
+/// Whether what follows a dateline shows that it ends here.
+fn closes(after: &str) -> bool {
+    let marks = [' ', '\u{3000}', '（', '(', '】', '）', ')', '：', ':', '，', '|', '—', '-'];
+    after.is_empty() || after.starts_with(marks) || after.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Whether a name is that of a paper, an agency or a site.
+pub(super) fn is_sender(name: &str) -> bool {
+    SENDERS.iter().any(|ending| name.ends_with(ending)) && !SELF.contains(&name)
+}
+
+/// The name of the sender at the beginning of a dateline.
+fn sender(before: &str) -> Option<&str> {
+    let mut longest = None;
+    for (chars, (at, c)) in before.char_indices().enumerate().take(NAME_CHARS_MAX) {
+        let name = &before[..at + c.len_utf8()];
+        let is_letter = is_han(c) || c.is_ascii_alphanumeric() || matches!(c, '·' | '-');
+        if !is_letter {
+            break;
+        }
+        if chars >= 1 && SENDERS.iter().any(|ending| name.ends_with(ending)) {
+            longest = longest.or(Some(name)).filter(|_| chars < 3).or(Some(name));
+        }
+    }
+    longest.filter(|name| name.starts_with(|c: char| is_han(c) || c.is_ascii_alphanumeric()))
+}
+
+/// What stands in the brackets with which `text` begins.
+pub(super) fn bracketed(text: &str) -> Option<&str> {
+    let text = text.trim_start();
+    let inner = text.strip_prefix(['（', '('])?;
+    let end = inner.find(['）', ')']).filter(|end| *end <= 120)?;
+    Some(&inner[..end])
+}
+
+/// `LONDON, May 3 (Reuters) - `.
+fn english(text: &str) -> Option<Dateline> {
+    let limit = text.floor_char_boundary(80);
+    let head = &text[..limit];
+    let open = head.find('(')?;
+    let close = open + head[open..].find(')')?;
+    let name = head[open + 1..close].trim();
+    let agency = AGENCIES.iter().find(|agency| name.eq_ignore_ascii_case(agency))?;
+    // A place in capitals stands before, a dash behind.
+    let place = head[..open].split([',', ' ']).next().unwrap_or_default();
+    let is_place =
+        place.len() >= 2 && place.chars().all(|c| c.is_uppercase() || matches!(c, '.' | '-' | '\''));
+    let dash = head[close + 1..].trim_start().starts_with(['-', '–', '—', '/']);
+    (is_place && dash).then(|| Dateline {
+        source: Some(Source { publisher: (*agency).to_owned(), line: head[..=close].to_owned() }),
+        bytes: close + 1,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sender_of(text: &str) -> String {
+        of(text).and_then(|found| found.source).map(|source| source.publisher).unwrap_or_default()
+    }
+
+    #[test]
+    fn datelines_name_their_sender() {
+        for (text, expected) in [
+            ("新华社乌鲁木齐5月9日电（记者邹伟）中共中央政治局常委", "新华社"),
+            ("新华社北京5月13日电 中共中央总书记", "新华社"),
+            ("新京报讯（记者 陆一夫）11月25日，", "新京报"),
+            ("长江网10月4日讯（记者陈智 整合） 国庆中秋", "长江网"),
+            ("人民网北京5月9日电 （记者栗翘楚）记者今日", "人民网"),
+            ("1905电影网讯 以光影之名", "1905电影网"),
+            ("北京商报讯（记者 岳品瑜 董晗萱）5月20日，", "北京商报"),
+            ("LONDON, May 3 (Reuters) - The ferry", "Reuters"),
+            ("PARIS (AP) — The ferry", "AP"),
+        ] {
+            assert_eq!(sender_of(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_only_looks_like_one_is_none() {
+        for text in [
+            "本报讯（记者叶婉）近日",
+            "电网公司供电正常",
+            "网络通讯公司今天发布了新产品。",
+            "中国社会发电量上升，",
+            "新京报记者获悉，一份电报送到了",
+            "The Reuters (Reuters) - building",
+            "",
+            "电",
+        ] {
+            assert_eq!(sender_of(text), "", "{text}");
+        }
+    }
+}

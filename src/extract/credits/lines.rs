@@ -1,0 +1,240 @@
+//! The lines of a page in which it speaks of its source: those round its title, the
+//! first and last ones of its text, and what follows it.
+//!
+//! In: the tree with the chosen blocks, or the paragraphs of a text without markup. Out: at most
+//! [`LINES_MAX`] lines of at most [`LINE_BYTES_MAX`] bytes, each with its place. Cost: linear in
+//! these, and a look at each block's numbers.
+
+use crate::extract::features::phrases;
+use crate::extract::parse::entities;
+use crate::extract::parse::tag::Tag;
+use crate::extract::parse::tree::{Block, Tree};
+use crate::extract::write::text_of;
+use crate::extract::{Document, Paragraph};
+
+/// Lines that are read of one page.
+const LINES_MAX: usize = 120;
+
+/// Bytes of a line; of the first ones of the text only the beginning is read.
+const LINE_BYTES_MAX: usize = 400;
+
+/// Blocks before the title, between title and text, and after the text in which a page speaks of
+/// its source.
+const BEFORE: usize = 8;
+const BETWEEN: usize = 30;
+const AFTER: usize = 12;
+
+/// Paragraphs that may begin with a dateline, and that may end with the source.
+const FIRST: usize = 4;
+const LAST: usize = 4;
+
+/// First-level headings that are compared with the title.
+const HEADINGS_MAX: usize = 8;
+
+/// Bytes from which a main heading is a title rather than the site's name.
+const TITLE_BYTES: usize = 20;
+
+/// Bytes from which a chosen block is the text's beginning rather than a line above it.
+const TEXT_BYTES: u32 = 90;
+
+/// Kinds of phrases in lines about the page: credits, dates.
+const SPEAKING: phrases::Phrases = 1 << phrases::CREDITS | 1 << phrases::DATE;
+
+/// Bytes of a line with nothing but an author's name.
+const BYLINE_BYTES_MAX: u32 = 120;
+
+/// Bytes of a paragraph within which its dateline ends, with reporters in brackets.
+const FIRST_BYTES_MAX: usize = 240;
+
+/// Bytes of the longest cue that is a line of its own.
+const CUE_BYTES_MAX: u32 = 12;
+
+/// Where a line stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Round the title, before the text.
+    Top,
+    /// One of the first paragraphs of the text, cut.
+    First,
+    /// A short line within the text.
+    Within,
+    /// One of the last paragraphs of the text.
+    Last,
+    /// After the text.
+    After,
+}
+
+/// A line, and where it stands.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) text: String,
+    pub(super) place: Place,
+}
+
+/// Which blocks are to be read of a page.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Range {
+    /// The block of the title, or the first of the text.
+    title: usize,
+    /// The first and the last block of the text.
+    begin: usize,
+    end: usize,
+}
+
+impl Range {
+    /// Whether a block stands round the title, or where the text begins.
+    pub(super) fn is_top(&self, block: usize) -> bool {
+        let from = self.title.min(self.begin).saturating_sub(BEFORE);
+        let is_near = block <= self.title + BETWEEN || block + BEFORE >= self.begin;
+        (from..self.begin + FIRST).contains(&block) && is_near
+    }
+
+    /// Whether a block stands within the text.
+    pub(super) fn is_within(&self, block: usize) -> bool {
+        (self.begin..=self.end + FIRST).contains(&block)
+    }
+}
+
+/// The lines of the page in `tree`, whose main text is `chosen`, in their order.
+pub(super) fn of_page(
+    html: &str,
+    tree: &Tree,
+    chosen: &[u32],
+    found: &[phrases::Phrases],
+    range: Range,
+) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let from = range.title.min(range.begin).saturating_sub(BEFORE);
+    let to = (range.end + AFTER + 1).min(tree.blocks.len());
+    let is_chosen = |at: usize| chosen.binary_search(&(at as u32)).is_ok();
+    let (mut first, last) = (0, chosen.len().saturating_sub(LAST));
+    let last = chosen.get(last).map_or(range.end, |block| *block as usize);
+    for at in from..to {
+        let block = &tree.blocks[at];
+        let place = if at < range.begin {
+            let is_near = at <= range.title + BETWEEN || at + BEFORE >= range.begin;
+            is_near.then_some(Place::Top)
+        } else if at > range.end {
+            Some(Place::After)
+        } else if first < FIRST && block.counts.bytes > 20 && is_chosen(at) {
+            first += 1;
+            Some(Place::First)
+        } else if at >= last {
+            Some(Place::Last)
+        } else {
+            let names_source = found.get(at).is_some_and(|found| found >> phrases::CREDITS & 1 != 0);
+            names_source.then_some(if first < 2 { Place::Top } else { Place::Within })
+        };
+        let Some(place) = place else { continue };
+        let is_long = place != Place::First && source_bytes(tree, block) > LINE_BYTES_MAX;
+        let speaks = found.get(at).is_some_and(|found| found & SPEAKING != 0) || block.counts.digits >= 4;
+        // A name in a line of its own follows its cue: `Written by`, `Jane Doe`.
+        let follows_cue = at > from && tree.blocks[at - 1].counts.bytes <= CUE_BYTES_MAX;
+        let is_menu = block.link_bytes >= block.counts.bytes && !follows_cue;
+        let is_silent = match place {
+            Place::Top => !speaks && (is_menu || block.counts.bytes > BYLINE_BYTES_MAX),
+            Place::After => !speaks && at > range.end + LAST,
+            _ => false,
+        };
+        if is_long || is_silent {
+            continue;
+        }
+        let most = if place == Place::First { FIRST_BYTES_MAX } else { LINE_BYTES_MAX };
+        lines.push(Line { text: text(html, tree, block, most), place });
+        if lines.len() >= LINES_MAX {
+            break;
+        }
+    }
+    lines
+}
+
+/// The lines of a text without markup.
+pub(super) fn of_text(document: &Document) -> Vec<Line> {
+    let paragraphs = &document.paragraphs;
+    let line = |(at, paragraph): (usize, &Paragraph)| {
+        let text = &paragraph.text;
+        let place = match text.len() <= LINE_BYTES_MAX {
+            true if at < FIRST => Place::Top,
+            true if at + LAST >= paragraphs.len() => Place::Last,
+            _ if at < FIRST => Place::First,
+            _ => return None,
+        };
+        Some(Line { text: text[..text.floor_char_boundary(LINE_BYTES_MAX)].to_owned(), place })
+    };
+    let lines = paragraphs.iter().enumerate();
+    let (head, tail) =
+        (lines.clone().take(FIRST), lines.skip(FIRST.max(paragraphs.len().saturating_sub(LAST))));
+    head.chain(tail).filter_map(line).collect()
+}
+
+/// Where title and text stand; none for a page without blocks.
+pub(super) fn range(html: &str, tree: &Tree, chosen: &[u32]) -> Option<Range> {
+    if tree.blocks.is_empty() {
+        return None;
+    }
+    let title = title(html, tree);
+    let is_text = |&&at: &&u32| {
+        let block = &tree.blocks[at as usize];
+        at as usize > title.unwrap_or(0)
+            && block.counts.bytes >= TEXT_BYTES
+            && block.link_bytes * 2 < block.counts.bytes
+    };
+    let begin =
+        chosen.iter().find(is_text).or_else(|| chosen.iter().find(|at| **at as usize >= title.unwrap_or(0)));
+    let begin = begin.map_or(title.map_or(0, |title| title + 1), |at| *at as usize);
+    let end = chosen.last().map_or(begin, |at| *at as usize).max(begin);
+    Some(Range { title: title.unwrap_or(begin), begin, end })
+}
+
+/// The first block of a first- or second-level heading that the page's title holds,
+/// else of the first main heading.
+fn title(html: &str, tree: &Tree) -> Option<usize> {
+    let title = super::super::title::raw(html, tree.head.title.or(tree.head.social_title))?;
+    let headings = tree
+        .nodes
+        .iter()
+        .filter(|node| matches!(node.tag.heading_level(), 1 | 2) && node.first_block < node.end_block);
+    let (mut first, mut named) = (None, None);
+    for node in headings.take(HEADINGS_MAX) {
+        let at = node.first_block as usize;
+        let heading = text_of(html, tree, &tree.blocks[at], false);
+        if heading.len() * 3 >= title.len() && title.contains(&heading) {
+            named = Some(at);
+            break;
+        }
+        // Titles for search engines are often worded anew.
+        first = first.or((node.tag == Tag::H1 && heading.len() >= TITLE_BYTES).then_some(at));
+    }
+    named.or(first)
+}
+
+/// Bytes of the page that a block takes.
+fn source_bytes(tree: &Tree, block: &Block) -> usize {
+    let segments = &tree.segments[block.first_segment as usize..block.end_segment as usize];
+    segments.iter().map(|segment| (segment.end - segment.start) as usize).sum()
+}
+
+/// The text of a block, with a space between elements and at line breaks, as fields
+/// of a line are often parted by these alone; no more than it takes to have `most` bytes.
+pub(super) fn text(html: &str, tree: &Tree, block: &Block, most: usize) -> String {
+    let segments = &tree.segments[block.first_segment as usize..block.end_segment as usize];
+    let (mut text, mut piece) = (String::new(), String::new());
+    for segment in segments {
+        let Some(source) = html.get(segment.start as usize..segment.end as usize) else { continue };
+        // A reference takes eight bytes of the page at most for one of text.
+        let source = &source[..source.floor_char_boundary(8 * most)];
+        piece.clear();
+        entities::decode_into(source, &mut piece);
+        for word in piece.split_whitespace() {
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(word);
+            if text.len() >= most {
+                text.truncate(text.floor_char_boundary(most));
+                return text;
+            }
+        }
+    }
+    text
+}

@@ -1,0 +1,314 @@
+//! Who published a text first, as lines of a page say it: `来源：新华社`, `稿源`, `转自`, "originally
+//! published by".
+//!
+//! In: a line and its place. Out: the publisher's name, and the words that name it. Where a line
+//! stands decides how sure its words must be: what stands round the title speaks of the page, the
+//! same words within the text may be quoted, or be of a picture. Cost: linear in the line.
+
+use super::lines::Place;
+use super::name;
+
+/// A publisher, and the words that name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Source {
+    pub(super) publisher: String,
+    pub(super) line: String,
+}
+
+/// Words after which a publisher stands; whether a colon or the like must stand between.
+const CUES: [(&str, bool); 17] = [
+    ("来源", true),
+    ("來源", true),
+    ("稿源", true),
+    ("出处", true),
+    ("出處", true),
+    ("来自", true),
+    ("來自", true),
+    ("本文来自", false),
+    ("本文來自", false),
+    ("转自", false),
+    ("轉自", false),
+    ("转载自", false),
+    ("轉載自", false),
+    ("摘自", false),
+    ("原载", false),
+    ("首发于", false),
+    ("首發於", false),
+];
+
+/// Last characters of the cues.
+const LAST_CHARACTERS: [char; 10] = ['源', '处', '處', '自', '载', '載', '于', '於', '發', '发'];
+
+/// Characters of which each cue has one.
+const TELLING_CHARACTERS: [char; 8] = ['源', '自', '处', '處', '载', '載', '首', '摘'];
+
+/// Words that may stand right before a cue; any other Chinese
+/// character makes it speak of something else: 图片来源, 数据来源.
+const BEFORE_CUES: [&str; 18] = [
+    "本文", "文章", "新闻", "新聞", "信息", "消息", "稿件", "内容", "內容", "原文", "资讯", "資訊", "此文",
+    "转载", "轉載", "全文", "文字", "本稿",
+];
+
+/// Characters of a line within the text that may name its source.
+const WITHIN_CHARS_MAX: usize = 40;
+
+/// Words in English after which a publisher stands.
+const ENGLISH_CUES: [&str; 22] = [
+    "originally published by ",
+    "originally published at ",
+    "originally published on ",
+    "originally published in ",
+    "originally appeared on ",
+    "originally appeared in ",
+    "originally appeared at ",
+    "originally posted on ",
+    "originally posted at ",
+    "first published by ",
+    "first published on ",
+    "first published in ",
+    "first published at ",
+    "first appeared on ",
+    "first appeared in ",
+    "first appeared at ",
+    "republished from ",
+    "reprinted from ",
+    "republished with permission from ",
+    "reprinted with permission from ",
+    "reposted from ",
+    "syndicated from ",
+];
+
+/// The publisher that a line names.
+pub(super) fn of_line(text: &str, place: Place) -> Option<Source> {
+    if place == Place::First && !text.starts_with(['（', '(', '来', '來', '稿', '【', '转', '轉', '本', '摘'])
+    {
+        return english(text, place);
+    }
+    if text.is_ascii() {
+        return english(text, place);
+    }
+    chinese(text, place)
+        .or_else(|| (place == Place::Top).then(|| beside_date(text)).flatten())
+        .or_else(|| english(text, place))
+}
+
+/// A line of nothing but a date and the name of a paper, an agency or a site.
+fn beside_date(text: &str) -> Option<Source> {
+    let (from, found, to) = super::date::find_at(text)?;
+    let (before, after) = (text[..from].trim(), text[to..].trim());
+    let name = match (before.is_empty(), after.is_empty()) {
+        (true, false) => after,
+        (false, true) => before,
+        _ => return None,
+    };
+    let is_sender = (3..=12).contains(&name.chars().count())
+        && !name.contains(' ')
+        && name.starts_with(is_han)
+        && super::dateline::is_sender(name);
+    let publisher = name::publisher(name).filter(|_| is_sender && found.has_time())?;
+    Some(Source { publisher, line: text.to_owned() })
+}
+
+/// What a `<meta>` or an element that is named so says of the source: with the cue or without.
+pub(super) fn of_markup(text: &str) -> Option<Source> {
+    of_line(text, Place::Top).or_else(|| {
+        let publisher = name::publisher(text.trim_start_matches([':', '：', ' ']))?;
+        Some(Source { publisher, line: text.trim().to_owned() })
+    })
+}
+
+fn chinese(text: &str, place: Place) -> Option<Source> {
+    if !text.contains(TELLING_CHARACTERS) {
+        return None;
+    }
+    for (at, character) in text.char_indices().filter(|(_, c)| LAST_CHARACTERS.contains(c)) {
+        let end = at + character.len_utf8();
+        let Some((cue, colon)) = CUES.iter().rfind(|(cue, _)| text[..end].ends_with(cue)) else { continue };
+        let begin = end - cue.len();
+        if !may_precede(&text[..begin]) || !is_apart(text, begin, place) {
+            continue;
+        }
+        let Some(value) = value(&text[end..], *colon) else { continue };
+        let Some((raw, length)) = name::up_to_next_field(value) else { continue };
+        let Some(publisher) = name::publisher(raw).filter(|_| !text.contains("免责声明")) else {
+            continue;
+        };
+        let to = text.len() - value.len() + length;
+        let line = text[line_start(text, begin)..to].trim().to_owned();
+        return Some(Source { publisher, line });
+    }
+    None
+}
+
+/// What follows the cue; `colon` asks for a mark between.
+fn value(after: &str, colon: bool) -> Option<&str> {
+    let blanks = [' ', '\u{a0}', '\u{3000}'];
+    let value = after.trim_start_matches(blanks);
+    let marks = ['于', '於', ':', '：', '|', '｜', '丨', '/', '】', ']', '—', '-', '﹕', '∶'];
+    let marked = value.trim_start_matches(marks);
+    if marked.len() < value.len() {
+        return Some(marked.trim_start_matches([' ', '\u{a0}', '\u{3000}', ':', '：']));
+    }
+    // `| 来源CSDN|`: between bars a name in Latin letters needs no colon to be told from the cue.
+    let is_barred = after.contains('|') && value.starts_with(|c: char| c.is_ascii_uppercase());
+    (!colon || is_barred).then_some(value)
+}
+
+/// Whether what stands before a cue leaves it to speak of the whole text. Terms of use do not:
+/// `凡本网注明“来源：中国网”的作品`.
+fn may_precede(before: &str) -> bool {
+    if before.ends_with(['“', '"', '「', '‘', '\'']) || before.contains("注明") {
+        return false;
+    }
+    let Some(last) = before.chars().next_back() else { return true };
+    if !is_han(last) {
+        return true;
+    }
+    BEFORE_CUES.iter().any(|word| {
+        before.strip_suffix(word).is_some_and(|rest| !rest.ends_with(is_han) || word.starts_with('本'))
+    })
+}
+
+/// Whether the cue at `begin` stands as apart as its place asks for.
+fn is_apart(text: &str, begin: usize, place: Place) -> bool {
+    let before = text[..begin].trim_end_matches(|c: char| is_han(c) || c == ' ');
+    let at_start = before.trim_matches(|c: char| !c.is_alphanumeric()).is_empty();
+    match place {
+        Place::Top => true,
+        Place::After => at_start || text.chars().count() <= 3 * WITHIN_CHARS_MAX,
+        Place::First => at_start,
+        Place::Within => at_start && text.chars().count() <= WITHIN_CHARS_MAX,
+        Place::Last => {
+            // `…。（来源：上海证券报）`: the last words of the text, in brackets.
+            let in_brackets = before.ends_with(['（', '(', '【', '[']);
+            at_start || in_brackets || text.chars().count() <= WITHIN_CHARS_MAX
+        }
+    }
+}
+
+/// Where the words begin that name the source: at the words that may stand right before the cue.
+fn line_start(text: &str, begin: usize) -> usize {
+    let before = &text[..begin];
+    let word = BEFORE_CUES.iter().find(|word| before.ends_with(**word));
+    begin - word.map_or(0, |word| word.len())
+}
+
+fn english(text: &str, place: Place) -> Option<Source> {
+    // Each cue holds `ed ` but one, which begins its line. Most lines hold neither.
+    let bytes = text.as_bytes();
+    let holds_cue = memchr::memchr_iter(b'd', bytes)
+        .any(|at| at > 0 && bytes[at - 1] == b'e' && bytes.get(at + 1) == Some(&b' '));
+    if !holds_cue && !text.starts_with(['S', 's']) {
+        return None;
+    }
+    let small = text.to_ascii_lowercase();
+    if let Some(rest) = small.strip_prefix("source: ").filter(|_| matches!(place, Place::Last | Place::After))
+    {
+        return english_name(text, 0, text.len() - rest.len());
+    }
+    ENGLISH_CUES.iter().find_map(|cue| {
+        let begin = small.find(cue)?;
+        english_name(text, begin, begin + cue.len())
+    })
+}
+
+/// A name in English at `at`, up to where a sentence goes on or ends.
+fn english_name(text: &str, begin: usize, at: usize) -> Option<Source> {
+    let value = &text[at..];
+    let ends = [
+        ". ", ", ", "; ", " (", ")", "|", " and ", " on ", " under ", " in ", " with ", " here", " as ",
+        " by ", "\n",
+    ];
+    let end = ends.iter().filter_map(|end| value.find(end)).min().unwrap_or(value.len());
+    let raw = value[..end].trim_end_matches(['.', ' ', '”', '"']);
+    let raw = raw.strip_prefix("the ").unwrap_or(raw);
+    let is_month = super::date::is_month(raw.split(' ').next().unwrap_or_default());
+    // A name has capitals, or is that of a host; with a year it is a date.
+    let is_name = raw.split(' ').count() <= 6
+        && (raw.starts_with(|c: char| c.is_uppercase() || c == '“' || c == '"') || raw.contains('.'))
+        && !is_month
+        && raw.bytes().filter(u8::is_ascii_digit).count() < 4;
+    let publisher = name::publisher(raw).filter(|_| is_name)?;
+    Some(Source { publisher, line: text[begin..at + end].trim().to_owned() })
+}
+
+/// Whether a character is Chinese.
+pub(super) fn is_han(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn publisher(text: &str, place: Place) -> String {
+        of_line(text, place).map(|source| source.publisher).unwrap_or_default()
+    }
+
+    #[test]
+    fn the_publisher_stands_after_its_cue() {
+        for (text, expected) in [
+            ("来源：新华社", "新华社"),
+            ("2019-09-07 13:43:45 来源: 证券市场红周刊 举报", "证券市场红周刊"),
+            ("2015-05-21 05:03:58 来源: 21世纪经济报道(广州)", "21世纪经济报道"),
+            ("2019年06月15日08:18 来源：人民网-文化频道", "人民网-文化频道"),
+            ("2019-09-26 12:11来源：证券时报网作者：李在山", "证券时报网"),
+            ("发稿时间：2024-05-20 13:15:00 来源：央视新闻客户端 中国青年网", "央视新闻客户端"),
+            ("时间：2024.05.11 来源：光明日报 作者：南帆 分享到：", "光明日报"),
+            ("發佈日期 ｜ 稿源｜《聯合報》", "聯合報"),
+            ("信息来源：省发改委", "省发改委"),
+            ("（稿件来源：北京中赫国安俱乐部官方微博）", "北京中赫国安俱乐部官方微博"),
+            ("稿件来源：每经记者 李听 发自上海", "每经"),
+            ("来源：中国石化报 发布时间：2020-11-06", "中国石化报"),
+            ("本文来源于国家统计局 2024-05-11 09:36:26", "国家统计局"),
+            ("来源于：东区办事处", "东区办事处"),
+            ("转自：微信公众号“半月谈”", "半月谈"),
+            ("发表于2014-08-24 21:30| 1164次阅读| 来源CSDN| 0 条评论| 作者魏星", "CSDN"),
+            ("2019-09-26 10:56:28 证券时报网", "证券时报网"),
+            ("中国网 2019-11-25 10:37:31", "中国网"),
+            ("This article was originally published by The Conversation. Read it there.", "The Conversation"),
+            ("Republished from Quanta Magazine under a licence", "Quanta Magazine"),
+        ] {
+            assert_eq!(publisher(text, Place::Top), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn other_sources_are_no_publishers() {
+        for text in [
+            "图片来源：未来科学大奖官网",
+            "数据来源：国家统计局",
+            "资金来源为公司自有资金",
+            "来源: | 发布时间: 2018-05-17 | 浏览次数: 2168",
+            "来源：网络",
+            "来源：本站原创 作者：医技药剂党支部",
+            "2024-05-08 23:23 来自甘肃",
+            "2024年01月25日 18:03:35 来自内蒙古自治区",
+            "信息来源于网络",
+            "First published on May 3, 2025",
+            "originally published in 2019",
+            "Originally published in March 2022",
+            "=INDIRECT 来自 Calc 单元格区域的电子表格值",
+            "来源于其主页",
+            "凡本网注明“来源：中国网”的作品，均转载自其它媒体",
+            "转载时必须注明\"稿件来源：逸族网\"，违者逸族网将依法追究责任",
+            "凡注明来源：中国网的所有作品，版权均属于中国网",
+            "原文出处: 这里",
+            "可持续的收入来源：旅游业",
+        ] {
+            assert_eq!(publisher(text, Place::Top), "", "{text}");
+        }
+    }
+
+    #[test]
+    fn within_the_text_words_may_be_quoted() {
+        let quoted = "记者看到，这条消息的末尾写着“来源：新华社”，但新华社从未发过这样的稿件，编辑部随后也发表了声明。";
+        for place in [Place::Within, Place::Last, Place::First] {
+            assert_eq!(publisher(quoted, place), "", "{place:?}");
+        }
+        let cited = "公告见2005年8月30日的董事会决议，由此带来的不便，敬请原谅，公司将努力改进。2005年8月25日（来源：上海证券报）";
+        assert_eq!(publisher(cited, Place::Last), "上海证券报");
+        assert_eq!(publisher(cited, Place::Within), "");
+        assert_eq!(publisher("来源|广州参考、羊城晚报", Place::Within), "广州参考、羊城晚报");
+    }
+}
