@@ -353,7 +353,7 @@ fn what_cannot_be_done_is_refused_before_anything_is_written() {
             "is an input or output already",
         ),
         (vec!["--keep", keep, "--drop", keep, pages_name], "is named twice"),
-        (vec!["--keep", keep, "--prefer", "best", pages_name], "expected first, longest, newest"),
+        (vec!["--keep", keep, "--prefer", "best", pages_name], "expected first, longest, newest, published"),
         (vec!["--annotate", pages_name], "--keep"),
     ] {
         let run = run_with_input(["dedup"].iter().chain(&arguments), "");

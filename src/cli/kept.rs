@@ -31,8 +31,8 @@ pub(super) struct Arguments {
     /// Adds these fields to documents that stay as well
     #[arg(long, requires = "keep", help_heading = "Documents")]
     annotate: bool,
-    /// Which document of a cluster stays: first, longest (main text), newest (fetched_at),
-    /// highest:/POINTER or lowest:/POINTER (a number in the document)
+    /// Which document of a cluster stays: first, longest (main text), newest (fetched_at), published
+    /// (first, as it says itself), highest:/POINTER or lowest:/POINTER (a number in the document)
     #[arg(long, value_name = "WHICH", default_value = "first", help_heading = "Documents")]
     prefer: Prefer,
     /// One document of each host stays in a cluster

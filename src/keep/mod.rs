@@ -55,10 +55,13 @@ pub struct Decision {
     pub text_chars: u32,
     /// When the page was fetched, in milliseconds of the Unix epoch.
     pub fetched_at_ms: Option<i64>,
+    /// When the page says it was published: the first moment that this may mean.
+    pub published_at_ms: Option<i64>,
 }
 
 impl Decision {
     fn of(verdict: &Verdict, input: usize, number: u64) -> Self {
+        let published_at = verdict.credits.as_ref().and_then(|credits| credits.published_at);
         Self {
             input,
             number,
@@ -71,6 +74,7 @@ impl Decision {
             canonical_url: verdict.canonical_url.clone(),
             text_chars: verdict.text_chars.unwrap_or(0),
             fetched_at_ms: verdict.fetched_at.map(Timestamp::as_ms),
+            published_at_ms: published_at.map(|time| time.earliest_ms()),
         }
     }
 }

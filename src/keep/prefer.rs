@@ -21,6 +21,8 @@ pub enum Prefer {
     Longest,
     /// The one that was fetched last.
     Newest,
+    /// The one that says it was published first.
+    Published,
     /// The one with the highest number at this JSON pointer (RFC 6901).
     Highest(String),
     /// The one with the lowest number there.
@@ -43,6 +45,7 @@ impl Prefer {
             Self::First => Some(0.0),
             Self::Longest => Some(f64::from(decision.text_chars)),
             Self::Newest => Some(decision.fetched_at_ms.map_or(f64::NEG_INFINITY, |ms| ms as f64)),
+            Self::Published => Some(decision.published_at_ms.map_or(f64::NEG_INFINITY, |ms| -(ms as f64))),
             Self::Highest(_) | Self::Lowest(_) => None,
         }
     }
@@ -85,7 +88,7 @@ fn number_at(json: &[u8], pointer: &str) -> Option<f64> {
 /// A word that names no preference.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "expected first, longest, newest, highest:/POINTER or lowest:/POINTER, with a JSON pointer such as /score"
+    "expected first, longest, newest, published, highest:/POINTER or lowest:/POINTER, with a JSON pointer such as /score"
 )]
 pub struct NoPreference;
 
@@ -99,6 +102,7 @@ impl FromStr for Prefer {
             None if word == "first" => Ok(Self::First),
             None if word == "longest" => Ok(Self::Longest),
             None if word == "newest" => Ok(Self::Newest),
+            None if word == "published" => Ok(Self::Published),
             Some(("highest", at)) => pointer(at).map(Self::Highest),
             Some(("lowest", at)) => pointer(at).map(Self::Lowest),
             _ => Err(NoPreference),
@@ -112,6 +116,7 @@ impl fmt::Display for Prefer {
             Self::First => f.write_str("first"),
             Self::Longest => f.write_str("longest"),
             Self::Newest => f.write_str("newest"),
+            Self::Published => f.write_str("published"),
             Self::Highest(pointer) => write!(f, "highest:{pointer}"),
             Self::Lowest(pointer) => write!(f, "lowest:{pointer}"),
         }
@@ -245,6 +250,7 @@ mod tests {
             canonical_url: None,
             text_chars,
             fetched_at_ms: None,
+            published_at_ms: None,
         }
     }
 
@@ -293,6 +299,12 @@ mod tests {
     }
 
     #[test]
+    fn who_published_first_is_before_who_says_nothing() {
+        let at = |ms| Prefer::Published.of_decision(&Decision { published_at_ms: ms, ..decision(0, 0, 1) });
+        assert!(at(Some(-5)) > at(Some(3)) && at(Some(3)) > at(None));
+    }
+
+    #[test]
     fn ranks_by_a_field() {
         let json = br#"{"a/b": [{"score": 3}, {"score": "4.5"}], "x": {"~": -1}, "t": "no number"}"#;
         for (pointer, expected) in [
@@ -311,7 +323,7 @@ mod tests {
 
     #[test]
     fn words_and_preferences_are_one_to_one() {
-        for word in ["first", "longest", "newest", "highest:/score", "lowest:/a/0"] {
+        for word in ["first", "longest", "newest", "published", "highest:/score", "lowest:/a/0"] {
             assert_eq!(word.parse::<Prefer>().map(|prefer| prefer.to_string()), Ok(word.to_owned()));
         }
         for word in ["", "First", "highest", "highest:score", "best:/score", "longest:/a"] {
