@@ -330,8 +330,7 @@ mod tests {
         let one_by_one = run(1);
         let (taken, changes, _) = &one_by_one;
         let count = |what: &str| taken.iter().filter(|taken| taken.contains(what)).count();
-        for what in
-            ["Unique", "ExactDuplicate", "NearDuplicate", "TooShort", "BROKEN_JSON", "BROKEN_LOG_RECORD"]
+        for what in ["Unique", "ExactDuplicate", "NearDuplicate", "TooShort", "BrokenJson", "BrokenLogRecord"]
         {
             assert!(count(what) > 10, "{what}: {}", count(what));
         }
