@@ -1,4 +1,4 @@
-//! When a page says that it was published: as precise as the page is, with a zone where it names one.
+//! When a page says that it was published: as precise as the page is, with a zone if it names one.
 //!
 //! Pages say a day, a minute or a second, and many name no zone. All of that is kept as it is said,
 //! since a guessed zone would look as certain as a stated one.
@@ -128,7 +128,7 @@ impl PublicationTime {
 }
 
 impl fmt::Display for PublicationTime {
-    /// ISO 8601 as far as it is known: `2026-11-21`, `2026-11-21T08:00`, `2026-11-21T08:00:30+08:00`.
+    /// ISO 8601 as far as it is known: `2026-11-21`, `…T08:00`, `…T08:00:30+08:00`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (year, month, day) = self.date.to_calendar_date();
         write!(f, "{year:04}-{:02}-{day:02}", u8::from(month))?;

@@ -38,7 +38,7 @@ pub(super) fn add(names: &mut Vec<String>, found: String) {
 /// The names in a value that may hold several: parted by commas, `and`, `、`.
 pub(super) fn split(value: &str) -> Vec<String> {
     let mut names = Vec::new();
-    let text = value.replace(" and ", ", ").replace(" & ", ", ").replace('、', ", ").replace(';', ", ");
+    let text = value.replace(" and ", ", ").replace(" & ", ", ").replace(['、', ';'], ", ");
     let mut parts = text.split(", ").map(str::trim).filter(|part| !part.is_empty()).peekable();
     while let Some(part) = parts.next() {
         let mut whole = part.to_owned();

@@ -290,7 +290,7 @@ impl Cursor<'_> {
                 || (letters == 3 && month.as_bytes().starts_with(&word))
                 || (word == b"sept" && **month == *"september")
         };
-        let month = MONTHS.iter().position(|month| is_month(&month))?;
+        let month = MONTHS.iter().position(is_month)?;
         self.at += letters;
         u8::try_from(month + 1).ok()
     }

@@ -67,10 +67,10 @@ pub(super) struct Dateline {
 /// The dateline with which `text` begins.
 pub(super) fn of(text: &str) -> Option<Dateline> {
     let text = text.trim_start();
-    if text.starts_with(|c: char| c.is_ascii_uppercase()) && text.is_char_boundary(1) {
-        if let Some(found) = english(text) {
-            return Some(found);
-        }
+    if text.starts_with(|c: char| c.is_ascii_uppercase())
+        && let Some(found) = english(text)
+    {
+        return Some(found);
     }
     chinese(text)
 }

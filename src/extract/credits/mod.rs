@@ -73,15 +73,12 @@ pub(super) fn of_page(page: &Parsed<'_>, document: &Document, known: Known<'_>) 
         ..Credits::default()
     };
     set_source(&mut credits, source);
-    // What is called the author and is the site or the source has no name of its own.
-    let is_other = |name: &String| {
-        let is =
-            |other: &Option<String>| other.as_ref().is_some_and(|other| other.eq_ignore_ascii_case(name));
-        !author::is_editor(&lines, name)
-            && !(credits.language.as_deref().is_some_and(|language| language.starts_with("zh"))
-                && is(&credits.publisher))
-    };
-    let authors: Vec<String> = credits.authors.iter().filter(|name| is_other(name)).cloned().collect();
+    // An editor is no author, and on pages in Chinese a source in its place has no name of its own.
+    let is_chinese = credits.language.as_deref().is_some_and(|language| language.starts_with("zh"));
+    let is_source =
+        |name: &String| credits.publisher.as_ref().is_some_and(|known| known.eq_ignore_ascii_case(name));
+    let is_other = |name: &&String| author::is_editor(&lines, name) || (is_chinese && is_source(name));
+    let authors = credits.authors.iter().filter(|name| !is_other(name)).cloned().collect();
     credits.authors = authors;
     credits
 }

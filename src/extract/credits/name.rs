@@ -200,9 +200,9 @@ fn is_no_publisher(name: &str) -> bool {
         "发表于",
         "发布时间",
     ];
-    NO_PUBLISHERS.iter().any(|word| bare == *word)
+    NO_PUBLISHERS.contains(&bare)
         || NO_NAMES.iter().any(|word| name.eq_ignore_ascii_case(word))
-        || NEXT_FIELDS.iter().any(|field| name == *field)
+        || NEXT_FIELDS.contains(&name)
         || is_region(bare)
         || name.ends_with("客户端自媒体")
         || holds.iter().any(|word| name.contains(word))
