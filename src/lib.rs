@@ -91,6 +91,9 @@ pub mod snapshot;
 pub mod pipeline;
 
 #[doc(hidden)]
+pub mod api;
+
+#[doc(hidden)]
 pub mod worker;
 
 mod deduplicator;
