@@ -294,6 +294,7 @@ fn too_much(api: &mut Api, folder: &Path) {
         "small",
         "[page]\nline_bytes_max = 65536\n[pipeline]\nqueue_bytes = 65536\n[api]\nbody_timeout_ms = 20000\n",
     );
+    let founded = small.connect().store(&page("a", &article(1, 20))).body["verdict"]["cluster_id"].clone();
     let mut slow = small.connect();
     let head = "POST /v1/pages HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nContent-Length: 99999\r\n\r\n";
     slow.send(head.as_bytes()).expect("sent");
@@ -306,6 +307,8 @@ fn too_much(api: &mut Api, folder: &Path) {
         };
         api.check(operation, 503, &(0..1000).find_map(ask).expect("there is no room"));
     }
+    let cluster = client.get(&format!("/v1/clusters/{}", founded.as_str().expect("an id")));
+    api.check(CLUSTER, 503, &cluster);
 }
 
 #[test]

@@ -135,7 +135,11 @@ impl Edge {
             (Some(id), _) if is_get => self.core.stored_page(&id, &query),
             (_, Some(id)) if is_get => {
                 let _place = self.place()?;
-                self.pool.run(Urgency::LookUp, move |core, tools| core.cluster(&id, &query, tools)).await?
+                let cluster = move |core: &Core, tools: &mut _| core.cluster(&id, &query, tools);
+                let answer = self.pool.run(Urgency::LookUp, cluster).await??;
+                // It may have thousands of members.
+                self.memory.reserve(reserved, answer.body.len()).await?;
+                Ok(answer)
             }
             (None, None) => Ok(Core::refused(path, None)),
             _ => Ok(Core::refused(path, Some("GET"))),

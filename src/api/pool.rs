@@ -1,7 +1,8 @@
 //! The CPU threads: whatever a page costs is paid here, and not where sockets are served.
 //!
-//! Look-ups go first: a crawler waits for each, and a batch takes long anyhow. Nothing is refused
-//! here; how much may wait is bounded by `api.requests_max`.
+//! Look-ups go first: a crawler waits for each, and a batch takes long anyhow. But every
+//! [`BATCH_EVERY`]th job is one of a batch if there is any, so that none waits for good. Nothing is
+//! refused here; how much may wait is bounded by `api.requests_max`.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -14,6 +15,9 @@ use tokio::sync::oneshot;
 
 use super::core::{Core, Tools};
 use super::problem::{Kind, Problem};
+
+/// Of so many jobs one is of a batch, whatever look-ups wait.
+const BATCH_EVERY: u32 = 4;
 
 type Job = Box<dyn FnOnce(&Core, &mut Tools) + Send>;
 
@@ -39,6 +43,7 @@ struct Queue {
 struct Jobs {
     look_ups: VecDeque<Job>,
     batches: VecDeque<Job>,
+    taken: u32,
     closed: bool,
 }
 
@@ -81,6 +86,17 @@ impl Pool {
     }
 }
 
+impl Jobs {
+    fn take(&mut self) -> Option<Job> {
+        self.taken = self.taken.wrapping_add(1);
+        let first = match self.taken.is_multiple_of(BATCH_EVERY) {
+            true => self.batches.pop_front(),
+            false => self.look_ups.pop_front(),
+        };
+        first.or_else(|| self.look_ups.pop_front()).or_else(|| self.batches.pop_front())
+    }
+}
+
 impl Drop for Pool {
     fn drop(&mut self) {
         self.queue.lock().closed = true;
@@ -105,10 +121,7 @@ impl Queue {
     fn next(&self) -> Option<Job> {
         let mut jobs = self.lock();
         loop {
-            if let Some(job) = jobs.look_ups.pop_front() {
-                return Some(job);
-            }
-            if let Some(job) = jobs.batches.pop_front() {
+            if let Some(job) = jobs.take() {
                 return Some(job);
             }
             if jobs.closed {

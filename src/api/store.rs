@@ -45,8 +45,8 @@ impl Store {
         settings: TableSettings,
         config: &Config,
     ) -> Result<(Arc<Self>, Committer, Found), SnapshotError> {
-        let clusterer = match folder.load_beside_journal(&settings, false)? {
-            Some((clusterer, _)) => clusterer,
+        let clusterer = match folder.load(&settings)? {
+            Some(clusterer) => clusterer,
             None => {
                 Clusterer::new(Arc::clone(&settings.detector), settings.expiry.clone(), Position::default())
             }

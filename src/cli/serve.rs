@@ -50,7 +50,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let token = Token::of(&config.api).map_err(wrong)?;
     let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;
     let settings = TableSettings::of(&config, stage.detector(), stage.fingerprint_hash());
-    let folder = TableDir::open(&arguments.table)?;
+    let folder = TableDir::open_beside_journal(&arguments.table)?;
     let (store, committer, found) = Store::open(folder, settings, &config)?;
     tell(found);
     let core = Core::new(&config, stage, store).map_err(Wrong::from)?;

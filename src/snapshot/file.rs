@@ -79,9 +79,19 @@ impl TableDir {
     /// Locks `folder`, which is made if it is not there.
     ///
     /// # Errors
-    /// [`SnapshotError::Locked`] where another run has it,
-    /// [`SnapshotError::Io`] where it cannot be had.
+    /// [`SnapshotError::Locked`] where another run has it, [`SnapshotError::JournalLeft`] where the
+    /// table lacks pages that a journal has, [`SnapshotError::Io`] where it cannot be had.
     pub fn open(folder: &Path) -> Result<Self, SnapshotError> {
+        let opened = Self::open_beside_journal(folder)?;
+        let journal = opened.journal_path();
+        if journal.exists() { Err(SnapshotError::JournalLeft { path: journal }) } else { Ok(opened) }
+    }
+
+    /// The same for whoever reads the [journal](super::journal) as well.
+    ///
+    /// # Errors
+    /// As of [`Self::open`], but for the journal.
+    pub(crate) fn open_beside_journal(folder: &Path) -> Result<Self, SnapshotError> {
         let path = folder.join("lock");
         match folder::lock(&path).map_err(at(&path))? {
             Some(lock) => Ok(Self { folder: folder.to_owned(), _lock: lock }),
@@ -104,23 +114,6 @@ impl TableDir {
     /// # Errors
     /// [`SnapshotError`], as of [`Self::load`].
     pub fn load_with_watermarks(
-        &self,
-        settings: &TableSettings,
-        any_cluster_hash: bool,
-    ) -> Result<Option<(Clusterer, Watermarks)>, SnapshotError> {
-        let journal = self.journal_path();
-        if journal.exists() {
-            return Err(SnapshotError::JournalLeft { path: journal });
-        }
-        self.load_beside_journal(settings, any_cluster_hash)
-    }
-
-    /// The same for whoever reads the [journal](super::journal) as well, without which the table may
-    /// lack pages.
-    ///
-    /// # Errors
-    /// [`SnapshotError`], as of [`Self::load`].
-    pub(crate) fn load_beside_journal(
         &self,
         settings: &TableSettings,
         any_cluster_hash: bool,

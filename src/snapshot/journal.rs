@@ -26,7 +26,7 @@ use crate::proto::{FORMAT_VERSION, JournalBatch, JournalHead};
 const MARK: &[u8; 8] = b"\xf2leitong";
 /// Mark, number, length, checksum.
 const HEAD_BYTES: usize = 28;
-/// Bytes of a frame's message: above any group of pages that is written at once.
+/// Bytes of a frame's message; so many pages are not stored at once.
 pub const FRAME_BYTES_MAX: usize = 1 << 30;
 
 /// A journal that can be written on.
@@ -137,7 +137,11 @@ impl Journal {
         if self.failed {
             return Err(io::Error::other("an earlier write has failed; start again"));
         }
-        let frame = frame(self.next_frame, self.head.salt, &batch.encode_to_vec());
+        let message = batch.encode_to_vec();
+        if message.len() > FRAME_BYTES_MAX {
+            return Err(io::Error::other("so many pages at once do not fit; send smaller batches"));
+        }
+        let frame = frame(self.next_frame, self.head.salt, &message);
         let written = self.file.write_all(&frame);
         if let Err(error) = written {
             // On a full disk this is the way back to what was there before.
@@ -189,7 +193,7 @@ impl Journal {
 
 /// The bytes of a frame.
 fn frame(number: u64, salt: u64, message: &[u8]) -> Vec<u8> {
-    let length = u32::try_from(message.len()).expect("a group of pages is bounded");
+    let length = u32::try_from(message.len()).expect("a message is bounded");
     let mut frame = Vec::with_capacity(HEAD_BYTES + message.len());
     frame.extend_from_slice(MARK);
     frame.extend_from_slice(&number.to_be_bytes());
