@@ -165,7 +165,7 @@ bench-kafka: test-prerequisites ## Measure the Kafka worker: the figures of docs
 
 .PHONY: bench
 bench: ## Measure speed
-	cargo bench --locked --bench throughput --bench detectors
+	cargo bench --locked --bench throughput --bench detectors --bench serve
 
 .PHONY: bench-table
 bench-table: build ## Measure the centroid table: the figures of docs/table.md

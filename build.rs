@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// With protox, a protobuf compiler in Rust, so that no system `protoc` is needed.
 fn compile_protobuf() -> Result<(), Box<dyn Error>> {
-    let files = ["page", "fingerprint", "centroid", "position", "snapshot", "verdict"]
+    let files = ["page", "fingerprint", "centroid", "position", "snapshot", "journal", "verdict"]
         .map(|name| format!("proto/leitong/v1/{name}.proto"));
     println!("cargo:rerun-if-changed=proto");
     let descriptors = protox::compile(&files, ["proto"])?;

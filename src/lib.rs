@@ -99,6 +99,9 @@ pub mod pipeline;
 pub mod checkpoint;
 
 #[doc(hidden)]
+pub mod api;
+
+#[doc(hidden)]
 pub mod worker;
 
 mod deduplicator;

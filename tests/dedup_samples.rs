@@ -31,7 +31,7 @@ fn every_sample_page_gets_its_verdict() {
 fn a_verdict_says_what_the_contract_promises() {
     let verdicts = run(["dedup", "examples/pages.jsonl"]).verdicts();
     let pages: HashMap<_, _> = sample_pages().into_iter().map(|p| (p["id"].clone(), p)).collect();
-    const FIELDS: [&str; 29] = [
+    const FIELDS: [&str; 30] = [
         "page_id",
         "url",
         "corpus",
@@ -56,6 +56,7 @@ fn a_verdict_says_what_the_contract_promises() {
         "log_partition",
         "log_offset",
         "fetched_at",
+        "credits",
         "decided_at",
         "fingerprint_hash",
         "cluster_hash",

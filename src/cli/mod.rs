@@ -21,6 +21,7 @@ mod preset;
 mod progress;
 mod replay;
 mod run;
+mod serve;
 mod settings;
 mod shell;
 mod summary;
@@ -84,6 +85,8 @@ enum Command {
     Boilerplate(boilerplate::Arguments),
     /// Measure what this machine carries: time a stage, speed and size of the centroid table
     Bench(bench::Arguments),
+    /// Answer over HTTP whether pages are new, and store them, without a broker
+    Serve(serve::Arguments),
     /// Run the Kafka worker
     Run(run::Arguments),
     /// Cluster the worker's fingerprint log again, off line, with the same or other settings
@@ -143,6 +146,7 @@ pub fn main() -> ExitCode {
         Command::Idf(arguments) => idf::run(&arguments),
         Command::Boilerplate(arguments) => boilerplate::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Serve(arguments) => serve::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Topics(arguments) => topics::run(&arguments),

@@ -1,13 +1,17 @@
 //! The state right of the log for one log partition: corpora, expiry, position.
 
+mod preview;
+
 use std::sync::Arc;
 
 use super::ExpiryConfig;
-use super::table::{Centroid, Near, Nearest, Query, Table, TableBytes, is_in_full};
+use super::table::{Centroid, Near, Nearest, Query, Scratch, Table, TableBytes, is_in_full};
 use super::{CanonicalPage, ClusterId, Decision};
 use crate::fingerprint::Detector;
 use crate::record::timestamp::Timestamp;
 use crate::record::{FingerprintRecord, Outcome};
+
+pub use preview::{Asked, Preview};
 
 const MS_PER_DAY: i64 = 24 * 60 * 60 * 1000;
 /// Centroids freed for their age at one record: more than are founded at one,
@@ -40,6 +44,7 @@ pub struct Clusterer {
     expiry: ExpiryConfig,
     position: Position,
     table: Table,
+    scratch: Scratch,
     /// Number of the oldest centroid that is not too old by
     /// log time, and when it was founded if that is known.
     alive: (u64, Option<Timestamp>),
@@ -85,8 +90,17 @@ impl Clusterer {
         shards: usize,
     ) -> Self {
         let table = Table::new(&*detector, shards);
-        let (alive, first_time) = ((0, None), None);
-        Self { detector, expiry, position, table, alive, first_time, journal: None, restored: 0 }
+        Self {
+            detector,
+            expiry,
+            position,
+            table,
+            scratch: Scratch::default(),
+            alive: (0, None),
+            first_time: None,
+            journal: None,
+            restored: 0,
+        }
     }
 
     /// Notes every change from now on, for [`Self::take_changes`].
@@ -137,7 +151,7 @@ impl Clusterer {
     /// Hits for which there is room.
     #[cfg(test)]
     pub(super) fn room_for_hits(&self) -> usize {
-        self.table.room_for_hits()
+        self.scratch.room_for_hits()
     }
 
     /// Corpora that have centroids.
@@ -153,8 +167,14 @@ impl Clusterer {
     }
 
     fn find(&mut self, queries: &[Option<Query<'_>>]) -> Nearest {
+        self.insert_pending();
+        self.table.find(queries, &*self.detector, &mut self.scratch)
+    }
+
+    /// Has look-ups that only read, as [`Self::preview`] does, find
+    /// all centroids of a table that was restored.
+    pub fn insert_pending(&mut self) {
         self.table.settle(&*self.detector);
-        self.table.find(queries, &*self.detector)
     }
 
     /// Decides on the record at the next offset of the log; none for a record
@@ -175,7 +195,7 @@ impl Clusterer {
         for (number, ((log_offset, record), query)) in (0..).zip(records.iter().zip(queries)) {
             decisions.push(self.decide_next(*log_offset, *record, query, found.of(number)));
         }
-        self.table.settle(&*self.detector);
+        self.insert_pending();
         decisions
     }
 
@@ -193,17 +213,11 @@ impl Clusterer {
         self.advance(record.log_time);
         let (Some(query), Some(text)) = (query, record.text) else { return Decision::Undecidable };
         self.expire();
-        let nearest = self.nearest(query, found).map(|(centroid, near)| {
-            let page = CanonicalPage {
-                cluster_id: self.cluster_id(centroid.log_offset),
-                exact: centroid.text_digest == text.digest,
-                page_id: centroid.page_id.into(),
-                url: centroid.url.into(),
-                fingerprint: centroid.fingerprint,
-                distance: near.distance,
-            };
-            (page, near.related)
-        });
+        let recent = self.table.find_recent(query, &*self.detector);
+        let unexpired = Unexpired { table: &self.table, detector: &*self.detector, first: self.alive.0 };
+        let nearest = unexpired.nearest(query, found, recent, &mut self.scratch);
+        let nearest =
+            nearest.map(|found| (self.canonical_page(found.0, found.1, text.digest), found.1.related));
         let related = match nearest {
             Some((page, false)) => return Decision::Joined(page),
             related => related.map(|(page, _)| page),
@@ -227,31 +241,16 @@ impl Clusterer {
         Decision::Founded(self.cluster_id(log_offset), related)
     }
 
-    /// The nearest centroid that is near and not too old, or else related; of equally near ones the
-    /// oldest.
-    fn nearest(&mut self, query: Query<'_>, (found, more): (&[Near], bool)) -> Option<(Centroid, Near)> {
-        let recent = self.table.find_recent(query, &*self.detector);
-        let first = self.alive.0;
-        let mut nearest = found.iter().find_map(|near| self.near_in_full(query, *near));
-        if more && nearest.is_none() {
-            // All that were kept have expired since the batch was looked up.
-            let near = self.table.find_nearest(query, first, &*self.detector);
-            nearest = near.and_then(|near| self.near_in_full(query, near));
+    /// What a verdict says of a centroid that is near a text of this digest.
+    fn canonical_page(&self, centroid: Centroid, near: Near, text_digest: u128) -> CanonicalPage {
+        CanonicalPage {
+            cluster_id: self.cluster_id(centroid.log_offset),
+            exact: centroid.text_digest == text_digest,
+            page_id: centroid.page_id.into(),
+            url: centroid.url.into(),
+            fingerprint: centroid.fingerprint,
+            distance: near.distance,
         }
-        let order = |near: Near| (near.related, near.distance, near.number);
-        let bound = nearest.as_ref().map(|(_, near)| order(*near));
-        let mut nearer = recent.into_iter().take_while(|near| bound.is_none_or(|bound| order(*near) < bound));
-        let recent = nearer.find_map(|near| self.near_in_full(query, near));
-        recent.or(nearest)
-    }
-
-    /// The centroid of what is near or related by its compared part, if it has not expired and is
-    /// that. What is so by its compared part nearly always is.
-    fn near_in_full(&mut self, query: Query<'_>, near: Near) -> Option<(Centroid, Near)> {
-        let unexpired = near.number >= self.alive.0;
-        let centroid = if unexpired { self.table.centroid(near.number) } else { None }?;
-        let is_so = is_in_full(&*self.detector, near.related, query.fingerprint, &centroid.fingerprint);
-        is_so.then_some((centroid, near))
     }
 
     /// Puts back a centroid of a saved table; centroids come oldest first.
@@ -321,26 +320,35 @@ impl Clusterer {
 
     /// Moves on to the oldest centroid that is not too old.
     fn find_alive(&mut self) {
-        let (Some(days), Some(now)) = (self.expiry.max_age_days, self.position.log_time) else {
-            self.alive.0 = self.alive.0.max(self.table.first());
-            return;
-        };
+        self.alive = self.alive_at(self.position.log_time, self.first_time);
+    }
+
+    /// What `alive` is at this log time, which is the present one or a later one.
+    fn alive_at(
+        &self,
+        log_time: Option<Timestamp>,
+        first_time: Option<Timestamp>,
+    ) -> (u64, Option<Timestamp>) {
+        let mut alive = self.alive;
         let first = self.table.first();
-        if self.alive.0 < first {
-            self.alive = (first, None);
+        let (Some(days), Some(now)) = (self.expiry.max_age_days, log_time) else {
+            alive.0 = alive.0.max(first);
+            return alive;
+        };
+        if alive.0 < first {
+            alive = (first, None);
         }
         let end = first + self.table.len() as u64;
-        let founded_at = |number| self.table.founded(number).and_then(|(_, time)| time.or(self.first_time));
+        let founded_at = |number| self.table.founded(number).and_then(|(_, time)| time.or(first_time));
         let too_old = |time: Option<Timestamp>| {
             time.is_some_and(|time| now.as_ms() - time.as_ms() > i64::from(days) * MS_PER_DAY)
         };
-        let known = self.alive.1.or_else(|| founded_at(self.alive.0));
+        let known = alive.1.or_else(|| founded_at(alive.0));
         if !too_old(known) {
-            self.alive.1 = known;
-            return;
+            return (alive.0, known);
         }
         // In steps that double, and then between the last two: time may leap over millions.
-        let mut old = self.alive.0;
+        let mut old = alive.0;
         let mut step = 1;
         while old + step < end && too_old(founded_at(old + step)) {
             old += step;
@@ -351,7 +359,7 @@ impl Clusterer {
             let middle = old.midpoint(young);
             if too_old(founded_at(middle)) { old = middle } else { young = middle }
         }
-        self.alive = (young, founded_at(young));
+        (young, founded_at(young))
     }
 
     fn remove_oldest(&mut self) {
@@ -369,6 +377,48 @@ impl Clusterer {
             log_partition: self.position.log_partition,
             log_offset,
         }
+    }
+}
+
+/// The centroids that have not expired, as a decision sees them.
+struct Unexpired<'a> {
+    table: &'a Table,
+    detector: &'a dyn Detector,
+    /// Number of the oldest one.
+    first: u64,
+}
+
+impl Unexpired<'_> {
+    /// The nearest centroid that is near and not too old, or else related; of equally near ones the
+    /// oldest. `found` is what a look-up has found and whether there were more, and `recent` what
+    /// has come since.
+    fn nearest(
+        &self,
+        query: Query<'_>,
+        (found, more): (&[Near], bool),
+        recent: Vec<Near>,
+        scratch: &mut Scratch,
+    ) -> Option<(Centroid, Near)> {
+        let mut nearest = found.iter().find_map(|near| self.in_full(query, *near, scratch));
+        if more && nearest.is_none() {
+            // All that were kept have expired since the batch was looked up.
+            let near = self.table.find_nearest(query, self.first, self.detector, scratch);
+            nearest = near.and_then(|near| self.in_full(query, near, scratch));
+        }
+        let order = |near: Near| (near.related, near.distance, near.number);
+        let bound = nearest.as_ref().map(|(_, near)| order(*near));
+        let mut nearer = recent.into_iter().take_while(|near| bound.is_none_or(|bound| order(*near) < bound));
+        let recent = nearer.find_map(|near| self.in_full(query, near, scratch));
+        recent.or(nearest)
+    }
+
+    /// The centroid of what is near or related by its compared part, if it has not expired and is
+    /// that. What is so by its compared part nearly always is.
+    fn in_full(&self, query: Query<'_>, near: Near, scratch: &mut Scratch) -> Option<(Centroid, Near)> {
+        let unexpired = near.number >= self.first;
+        let centroid = if unexpired { self.table.centroid(near.number, scratch) } else { None }?;
+        let is_so = is_in_full(self.detector, near.related, query.fingerprint, &centroid.fingerprint);
+        is_so.then_some((centroid, near))
     }
 }
 

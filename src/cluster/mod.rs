@@ -28,9 +28,9 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-pub use clusterer::{Change, Clusterer, Position};
+pub use clusterer::{Asked, Change, Clusterer, Position, Preview};
 pub use expiry::ExpiryConfig;
-pub use table::{Centroid, Near, Query, TableBytes};
+pub use table::{Centroid, Near, Query, Scratch, TableBytes};
 
 /// What clustering says of one record.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
-use super::{Centroid, ClusterId, Clusterer, Decision, Position, TableBytes};
+use super::{Asked, Centroid, ClusterId, Clusterer, Decision, Position, Scratch, TableBytes};
 use crate::bench::fingerprints::Fingerprints;
 use crate::config::{Candidates, Config, Confirm, ExpiryConfig};
 use crate::detectors::simhash::SimHash;
@@ -149,6 +149,15 @@ fn decided(clusterer: &mut Clusterer, events: &[Event]) -> Vec<Option<(u64, u32,
     events.iter().map(|event| outcome(&clusterer.decide(Some(&event.record())))).collect()
 }
 
+/// The same table, saved and loaded.
+fn restored(first: &Clusterer, expiry: &ExpiryConfig) -> Clusterer {
+    let mut second = Clusterer::new(Arc::new(OnALine), expiry.clone(), first.position());
+    for (corpus, fingerprint_hash, centroid) in first.centroids() {
+        second.restore(corpus, fingerprint_hash, &centroid);
+    }
+    second
+}
+
 /// Which centroid, how far, and whether it was joined.
 fn outcome(decision: &Decision) -> Option<(u64, u32, bool)> {
     match decision {
@@ -169,6 +178,36 @@ proptest! {
         let mut clusterer = clusterer(&expiry);
         prop_assert_eq!(decided(&mut clusterer, &events), naive(&events, &expiry));
         prop_assert!(clusterer.centroid_count() as u64 <= expiry.centroids_max);
+    }
+
+    /// A look-up that changes nothing says what the next decision will be, whatever has expired.
+    #[test]
+    fn a_preview_is_what_is_decided(events in events(), expiry in expiry(), cut in 0..150_usize) {
+        let mut decider = clusterer(&expiry);
+        let mut scratch = Scratch::default();
+        for (at, event) in events.iter().enumerate() {
+            if at == cut {
+                // A table that was restored, perhaps with another cap, says the same.
+                let smaller = ExpiryConfig { centroids_max: expiry.centroids_max.div_ceil(2), ..expiry.clone() };
+                decider = restored(&decider, &smaller);
+                decider.insert_pending();
+            }
+            let record = event.record();
+            let preview = decider.preview(&record, Asked { top: 8, max_distance: None }, &mut scratch);
+            let again = decider.preview(&record, Asked { top: 0, max_distance: Some(0.0) }, &mut scratch);
+            let decision = decider.decide(Some(&record));
+            prop_assert_eq!(&preview.decision, &decision);
+            if let Decision::Joined(page) = &decision {
+                prop_assert_eq!(&preview.nearest[0], &(page.clone(), false));
+                let id = page.cluster_id;
+                let centroid = decider.centroid(id, &mut scratch).expect("it is there");
+                prop_assert_eq!(centroid.log_offset, id.log_offset);
+                prop_assert_eq!(page.distance == 0, again.decision == decision);
+            }
+        }
+        let id = |log_offset| ClusterId { log_generation: 0, log_partition: 0, log_offset };
+        let found = (0..events.len() as u64).filter(|at| decider.centroid(id(*at), &mut scratch).is_some());
+        prop_assert!(found.count() <= decider.centroid_count());
     }
 
     /// Batches of any size, on any number of shards, decide
@@ -196,14 +235,11 @@ proptest! {
         let (before, after) = events.split_at(cut.min(events.len()));
         let mut first = clusterer(&expiry);
         let mut decisions = decided(&mut first, before);
-        let mut second = Clusterer::new(Arc::new(OnALine), expiry.clone(), first.position());
+        let mut second = restored(&first, &expiry);
         let centroids: Vec<(String, u64, Centroid)> =
             first.centroids().map(|(corpus, hash, centroid)| (corpus.to_owned(), hash, centroid)).collect();
         prop_assert_eq!(centroids.len(), first.centroid_count());
         prop_assert!(centroids.windows(2).all(|pair| pair[0].2.log_offset < pair[1].2.log_offset));
-        for (corpus, fingerprint_hash, centroid) in centroids {
-            second.restore(&corpus, fingerprint_hash, &centroid);
-        }
         decisions.extend(decided(&mut second, after));
         prop_assert_eq!(decisions, naive(&events, &expiry));
     }

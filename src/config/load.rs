@@ -93,6 +93,7 @@ pub fn load(path: &Path) -> Result<Config, ConfigError> {
         &mut config.input.warc_dir,
         &mut config.idf.file,
         &mut config.paragraph.boilerplate_file,
+        &mut config.api.token_file,
     ];
     for file in files.into_iter().flatten().chain(&mut config.concept_network.lexicon_files) {
         *file = folder.join(&*file);
@@ -225,7 +226,7 @@ fn faults(config: &Config) -> impl Iterator<Item = String> {
     });
     let input = Mapping::new(&config.input).err().unwrap_or_default();
     let own = unknown_detector.into_iter().chain(input).chain(small_queue).chain(config.paragraph.faults());
-    own.chain(config.kafka.faults()).chain(config.admin.fault())
+    own.chain(config.kafka.faults()).chain(config.admin.fault()).chain(config.api.fault())
 }
 
 /// The key that a message is about: it begins with it.
@@ -514,7 +515,7 @@ mod tests {
                 "leitong.toml: line 13: segment.stop_word_languages = \"zh\": must be a list of strings",
                 "leitong.toml: line 14: nonsense: no such key; there is detector, input, page, corpus, extract, segment, idf, fingerprint, simhash, paragraph, \
                  agglomerate-term, concept-network, word-network, shingle, i-match, tf-idf, punctuation, sentence-ends, \
-                 expiry, pipeline, kafka, admin",
+                 expiry, pipeline, kafka, admin, api",
             ]
         );
     }

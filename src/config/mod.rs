@@ -5,6 +5,7 @@
 //! What can change a fingerprint goes into the [fingerprint hash](hash::fingerprint_hash), what can
 //! change a decision into the [cluster hash](hash::cluster_hash), and nothing else into either.
 
+pub mod api;
 pub mod describe;
 pub mod detectors;
 mod env;
@@ -33,6 +34,7 @@ pub use crate::page::config::{CorpusBy, CorpusConfig, PageConfig};
 pub use crate::page::mapping::config::InputConfig;
 pub use crate::segment::SegmentConfig;
 pub use crate::telemetry::config::AdminConfig;
+pub use api::ApiConfig;
 
 /// The whole configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -91,6 +93,8 @@ pub struct Config {
     pub kafka: KafkaConfig,
     /// The port for probes and metrics of `leitong run`.
     pub admin: AdminConfig,
+    /// The HTTP API of `leitong serve`.
+    pub api: ApiConfig,
 }
 
 /// The most threads that may be asked for.
@@ -137,6 +141,7 @@ impl Default for Config {
             pipeline: PipelineConfig::default(),
             kafka: KafkaConfig::default(),
             admin: AdminConfig::default(),
+            api: ApiConfig::default(),
         }
     }
 }

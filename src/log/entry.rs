@@ -73,14 +73,14 @@ pub fn encode(record: LogRecord, sent: Sent, detector: &str) -> Vec<u8> {
 /// [`EntryError`].
 pub fn decode(bytes: &[u8], detector: &dyn Detector) -> Result<Entry, EntryError> {
     let broken = |what: &str| EntryError::Broken(what.to_owned());
-    let message =
+    let mut message =
         proto::FingerprintRecord::decode(bytes).map_err(|error| EntryError::Broken(error.to_string()))?;
     match message.format_version {
         0 => return Err(broken("no format version")),
         found if found > FORMAT_VERSION => return Err(EntryError::TooNew { found }),
         _ => {}
     }
-    let Some(proto::Source { place: Some(source::Place::Topic(place)) }) = message.source else {
+    let Some(proto::Source { place: Some(source::Place::Topic(place)) }) = message.source.take() else {
         return Err(broken("no source"));
     };
     let origin = Origin {
@@ -98,11 +98,31 @@ pub fn decode(bytes: &[u8], detector: &dyn Detector) -> Result<Entry, EntryError
         offset: origin.offset,
         epoch: origin.epoch,
     };
+    if let Some(fingerprint_record::Outcome::Unreadable(unreadable)) = message.outcome {
+        let record = LogRecord::Unreadable(Box::new(to_unreadable(unreadable, source)));
+        return Ok(Entry { record, origin });
+    }
+    let record = page_from_message(message, source, detector)?;
+    // Without a time the expiry of centroids would hang on when a table is restored.
+    if record.log_time.is_none() {
+        return Err(broken("no log time"));
+    }
+    Ok(Entry { record: LogRecord::Page(Box::new(record)), origin })
+}
+
+/// The page of a message, which was read at `source`; for whoever keeps pages elsewhere than in
+/// the log as well. A fingerprint of another detector than `detector` makes it undecidable.
+///
+/// # Errors
+/// [`EntryError::Broken`].
+pub(crate) fn page_from_message(
+    message: proto::FingerprintRecord,
+    source: Place,
+    detector: &dyn Detector,
+) -> Result<FingerprintRecord, EntryError> {
+    let broken = |what: &str| EntryError::Broken(what.to_owned());
     let outcome = match message.outcome.ok_or_else(|| broken("no outcome"))? {
-        fingerprint_record::Outcome::Unreadable(unreadable) => {
-            let record = LogRecord::Unreadable(Box::new(to_unreadable(unreadable, source)));
-            return Ok(Entry { record, origin });
-        }
+        fingerprint_record::Outcome::Unreadable(_) => return Err(broken("no page")),
         fingerprint_record::Outcome::Undecidable(number) => Outcome::Undecidable(
             Reason::from_number(number).ok_or_else(|| broken("a reason that is not known"))?,
         ),
@@ -123,17 +143,15 @@ pub fn decode(bytes: &[u8], detector: &dyn Detector) -> Result<Entry, EntryError
         digest.map(|digest| TextDigest { digest, chars: text.chars })
     });
     let text = text.transpose().map_err(|_| broken("a text digest of other than 16 bytes"))?;
-    // Without a time the expiry of centroids would hang on when a table is restored.
-    let log_time = message.log_time_ms.and_then(Timestamp::from_ms).ok_or_else(|| broken("no log time"))?;
     let credits = message.credits.map(|credits| to_credits(credits, &message.url));
-    let record = FingerprintRecord {
+    Ok(FingerprintRecord {
         source,
         page_id: message.page_id,
         url: message.url,
         corpus: message.corpus,
         fingerprint_hash: message.fingerprint_hash,
         fetched_at: message.fetched_at_ms.and_then(Timestamp::from_ms),
-        log_time: Some(log_time),
+        log_time: message.log_time_ms.and_then(Timestamp::from_ms),
         passthrough: message.passthrough_json,
         carried: Carried::new(
             message.carried_key.map(|key| key.to_vec()),
@@ -142,8 +160,12 @@ pub fn decode(bytes: &[u8], detector: &dyn Detector) -> Result<Entry, EntryError
         credits: credits.and_then(Credits::boxed),
         text,
         outcome,
-    };
-    Ok(Entry { record: LogRecord::Page(Box::new(record)), origin })
+    })
+}
+
+/// The message of a page, for whoever keeps pages elsewhere than in the log as well.
+pub(crate) fn page_message(page: FingerprintRecord, detector: &str) -> proto::FingerprintRecord {
+    from_page(page, Sent::default(), detector)
 }
 
 fn from_page(page: FingerprintRecord, sent: Sent, detector: &str) -> proto::FingerprintRecord {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::cluster::Clusterer;
+use crate::cluster::{Asked, CanonicalPage, ClusterId, Clusterer, Decision, Preview, Scratch};
 use crate::fingerprint::Detector;
-use crate::record::LogRecord;
 use crate::record::timestamp::Timestamp;
-use crate::verdict::{Conclusion, Judge};
+use crate::record::{FingerprintRecord, LogRecord};
+use crate::verdict::{Conclusion, Judge, Verdict};
 
 /// Turns records of the log into what the user gets.
 pub struct ClusterStage {
@@ -67,6 +67,31 @@ impl ClusterStage {
         records.into_iter().zip(decisions).map(conclude).collect()
     }
 
+    /// The verdict on `record` if it were the next one of the log, and the nearest centroids with
+    /// whether each is only related; changes nothing. See [`Clusterer::preview`].
+    #[must_use]
+    pub fn preview(
+        &self,
+        record: FingerprintRecord,
+        asked: Asked,
+        now: Timestamp,
+        scratch: &mut Scratch,
+    ) -> (Verdict, Vec<(CanonicalPage, bool)>) {
+        let Preview { mut decision, nearest } = self.clusterer.preview(&record, asked, scratch);
+        if let Decision::Founded(ClusterId { log_generation: generation @ 0, .. }, _) = &mut decision {
+            *generation = generation_of_page(&record);
+        }
+        let position = self.clusterer.position();
+        let judge = Judge {
+            detector: &*self.detector,
+            cluster_hash: self.cluster_hash,
+            log_partition: position.log_partition,
+            log_offset: position.next_log_offset,
+            decided_at: now,
+        };
+        (judge.verdict(record, decision), nearest)
+    }
+
     /// The table.
     #[must_use]
     pub fn clusterer(&self) -> &Clusterer {
@@ -94,12 +119,19 @@ impl ClusterStage {
 /// A name for the log that begins with `record`: the same for the same pages in any format,
 /// another one for other pages, so that the verdicts of several runs may be put together.
 fn generation(record: &LogRecord) -> u32 {
-    let first = match record {
-        LogRecord::Page(page) => format!("{}\n{}\n{:?}", page.page_id, page.url, page.text),
+    match record {
+        LogRecord::Page(page) => generation_of_page(page),
         LogRecord::Unreadable(unreadable) => {
-            String::from_utf8_lossy(unreadable.raw.as_deref().unwrap_or_default()).into_owned()
+            generation_of(&String::from_utf8_lossy(unreadable.raw.as_deref().unwrap_or_default()))
         }
-    };
+    }
+}
+
+fn generation_of_page(page: &FingerprintRecord) -> u32 {
+    generation_of(&format!("{}\n{}\n{:?}", page.page_id, page.url, page.text))
+}
+
+fn generation_of(first: &str) -> u32 {
     // The upper half; never 0, which says that there is no name yet.
     ((xxh3_64(first.as_bytes()) >> 32) as u32).max(1)
 }

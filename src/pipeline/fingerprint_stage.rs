@@ -114,6 +114,12 @@ impl FingerprintStage {
         Ok(Self { config, reader, segmenter, detector, digest_hash, fingerprint_hash, log_time_max })
     }
 
+    /// The header that names a page's corpus, where the settings say that one does.
+    #[must_use]
+    pub fn corpus_header(&self) -> Option<&str> {
+        (self.config.corpus.by == CorpusBy::Header).then_some(&self.config.corpus.header)
+    }
+
     /// What reads pages.
     #[must_use]
     pub fn reader(&self) -> &PageReader {
@@ -220,9 +226,8 @@ impl FingerprintStage {
         if let Ok(LogRecord::Page(record)) = &mut fingerprinted.record {
             record.log_time = message.received.log_time;
             record.carried = self.carried(&message.received);
-            if self.config.corpus.by == CorpusBy::Header {
-                let corpus = message.received.header(&self.config.corpus.header);
-                record.corpus = corpus.map_or(DEFAULT_CORPUS.into(), corpus_name);
+            if let Some(header) = self.corpus_header() {
+                record.corpus = message.received.header(header).map_or(DEFAULT_CORPUS.into(), corpus_name);
             }
         }
         fingerprinted
@@ -376,7 +381,7 @@ fn skipped(why: Skip) -> Fingerprinted {
 }
 
 /// The corpus of a header's value.
-fn corpus_name(value: &[u8]) -> String {
+pub(crate) fn corpus_name(value: &[u8]) -> String {
     match std::str::from_utf8(value) {
         Ok("") => DEFAULT_CORPUS.to_owned(),
         Ok(name) => bounded_corpus(name.to_owned()),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use prost::Message;
 
 use super::checksummed::{ChecksummedReader, ChecksummedWriter};
-use super::{SnapshotError, folder};
+use super::{SnapshotError, folder, recent};
 use crate::changelog::centroid::{from_message, to_message};
 use crate::changelog::restore::watermarks;
 use crate::changelog::{Identity, position_message};
@@ -24,6 +24,8 @@ use crate::record::timestamp::Timestamp;
 
 const MAGIC: &[u8] = b"leitong centroid table\n";
 const FILE_NAME: &str = "centroids.leitong";
+const JOURNAL_NAME: &str = "journal.leitong";
+const RECENT_NAME: &str = "verdicts.leitong";
 /// Bytes of one message: far above any centroid, so that a
 /// damaged length does not ask for the whole memory.
 const MESSAGE_BYTES_MAX: u64 = 1 << 20;
@@ -77,9 +79,19 @@ impl TableDir {
     /// Locks `folder`, which is made if it is not there.
     ///
     /// # Errors
-    /// [`SnapshotError::Locked`] where another run has it,
-    /// [`SnapshotError::Io`] where it cannot be had.
+    /// [`SnapshotError::Locked`] where another run has it, [`SnapshotError::JournalLeft`] where the
+    /// table lacks pages that a journal has, [`SnapshotError::Io`] where it cannot be had.
     pub fn open(folder: &Path) -> Result<Self, SnapshotError> {
+        let opened = Self::open_beside_journal(folder)?;
+        let journal = opened.journal_path();
+        if journal.exists() { Err(SnapshotError::JournalLeft { path: journal }) } else { Ok(opened) }
+    }
+
+    /// The same for whoever reads the [journal](super::journal) as well.
+    ///
+    /// # Errors
+    /// As of [`Self::open`], but for the journal.
+    pub(crate) fn open_beside_journal(folder: &Path) -> Result<Self, SnapshotError> {
         let path = folder.join("lock");
         match folder::lock(&path).map_err(at(&path))? {
             Some(lock) => Ok(Self { folder: folder.to_owned(), _lock: lock }),
@@ -145,6 +157,30 @@ impl TableDir {
         }
         reader.check_hash()?;
         Ok(Some((clusterer, watermarks(&saved))))
+    }
+
+    /// Where the journal is.
+    pub(crate) fn journal_path(&self) -> PathBuf {
+        self.folder.join(JOURNAL_NAME)
+    }
+
+    /// Bytes of the saved table; 0 where there is none.
+    pub(crate) fn saved_bytes(&self) -> u64 {
+        std::fs::metadata(self.folder.join(FILE_NAME)).map_or(0, |file| file.len())
+    }
+
+    /// The verdicts that were given last, as JSON, if they were saved.
+    pub(crate) fn load_recent(&self) -> Result<Option<Vec<Box<[u8]>>>, SnapshotError> {
+        recent::load(&self.folder.join(RECENT_NAME))
+    }
+
+    /// Saves the verdicts that were given last, `count` in number, in one step.
+    pub(crate) fn save_recent<'a>(
+        &self,
+        count: u64,
+        verdicts: impl Iterator<Item = &'a [u8]>,
+    ) -> Result<(), SnapshotError> {
+        recent::save(&self.folder.join(RECENT_NAME), count, verdicts)
     }
 
     /// Saves the table in place of the last one, in one step.

@@ -5,11 +5,16 @@
 //! its length as a varint: a `Position`, its `centroid_count` many `Centroid`s, oldest first; then
 //! the XXH3-64 of all that, 8 bytes, big-endian. It is replaced in one step: a crash leaves the old
 //! table or the new one.
+//!
+//! Of `serve`, two files more: pages that are not yet part of that file ([`journal`]), and the
+//! verdicts that were given last ([`recent`]).
 
 pub mod changelog_snapshot;
 mod checksummed;
 mod file;
 mod folder;
+pub mod journal;
+mod recent;
 
 use std::path::PathBuf;
 
@@ -42,6 +47,53 @@ pub enum SnapshotError {
         path: PathBuf,
         /// What is wrong.
         problem: String,
+    },
+    /// The journal is damaged before its end.
+    #[error(
+        "{}: damaged at byte {at}, before pages that were stored: {problem}; restore the file from a backup, or move it \
+         away to go on with the table as it was last saved, without the pages in the journal",
+        path.display()
+    )]
+    JournalDamaged {
+        /// The file.
+        path: PathBuf,
+        /// Where the damage begins.
+        at: u64,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Table and journal are not of one time.
+    #[error(
+        "{}: begins at offset {journal}, and the saved table beside it ends at {table}; restore both files from one \
+         backup, or move the journal away to go on without the pages in it",
+        path.display()
+    )]
+    JournalApart {
+        /// The journal.
+        path: PathBuf,
+        /// Its first offset.
+        journal: u64,
+        /// The first offset that the table does not have.
+        table: u64,
+    },
+    /// There are pages in the journal that the table lacks.
+    #[error(
+        "{}: `leitong serve` was killed and left pages that the saved table lacks; start and stop `leitong serve` on \
+         this folder once, which adds them",
+        path.display()
+    )]
+    JournalLeft {
+        /// The journal.
+        path: PathBuf,
+    },
+    /// The verdicts that were given last are damaged.
+    #[error(
+        "{}: damaged; move it away, and go on without being able to look up the pages that were stored before",
+        path.display()
+    )]
+    RecentDamaged {
+        /// The file.
+        path: PathBuf,
     },
     /// Written by a newer Leitong.
     #[error("{}: format version {found} is newer than {known}, which this version of Leitong knows; update Leitong", path.display())]

@@ -24,7 +24,7 @@ const IN_MEMORY: &str = "a block that was written here";
 pub(super) struct Cold {
     sealed: VecDeque<Sealed>,
     open: Open,
-    codec: Codec,
+    packer: Packer,
     /// Number of the oldest centroid, and of the one that will come next.
     first: u64,
     end: u64,
@@ -67,19 +67,23 @@ struct Sealed {
     texts_bytes: u32,
 }
 
-/// What compresses and unpacks; making it anew for each block would take longer than its work.
-struct Codec {
-    compressor: Compressor<'static>,
-    decompressor: Decompressor<'static>,
+const NEVER: &str = "memory for zstd, at a level that exists";
+
+/// What compresses; making it anew for each block would take longer than its work.
+struct Packer(Compressor<'static>);
+
+impl Default for Packer {
+    fn default() -> Self {
+        Self(Compressor::new(LEVEL).expect(NEVER))
+    }
 }
 
-impl Default for Codec {
+/// What unpacks; making it anew for each block would take longer than its work.
+pub(super) struct Unpacker(Decompressor<'static>);
+
+impl Default for Unpacker {
     fn default() -> Self {
-        const NEVER: &str = "memory for zstd, at a level that exists";
-        Self {
-            compressor: Compressor::new(LEVEL).expect(NEVER),
-            decompressor: Decompressor::new().expect(NEVER),
-        }
+        Self(Decompressor::new().expect(NEVER))
     }
 }
 
@@ -89,7 +93,7 @@ impl Cold {
         self.open.push(centroid, rest);
         self.end += 1;
         if self.end.is_multiple_of(BLOCK as u64) {
-            self.sealed.push_back(self.open.seal(&mut self.codec.compressor));
+            self.sealed.push_back(self.open.seal(&mut self.packer.0));
         }
     }
 
@@ -111,10 +115,10 @@ impl Cold {
     }
 
     /// Page id and url of the centroid of this number.
-    pub(super) fn texts(&mut self, number: u64) -> Option<(Box<str>, Box<str>)> {
+    pub(super) fn texts(&self, number: u64, unpacker: &mut Unpacker) -> Option<(Box<str>, Box<str>)> {
         let (_, at) = self.records(number)?;
         let sealed = self.sealed.get(self.place_of(number / BLOCK as u64));
-        let texts = unpacked(sealed, &self.open, &mut self.codec.decompressor);
+        let texts = unpacked(sealed, &self.open, unpacker);
         Texts(&texts).nth(at).map(|(page_id, url)| (page_id.into(), url.into()))
     }
 
@@ -122,10 +126,10 @@ impl Cold {
     /// and the centroids, whose fingerprints are only what is kept here.
     pub(super) fn blocks(&self) -> impl Iterator<Item = (u64, Vec<Centroid>)> + '_ {
         let blocks = self.first / BLOCK as u64..self.end.div_ceil(BLOCK as u64);
-        let mut decompressor = Codec::default().decompressor;
+        let mut unpacker = Unpacker::default();
         blocks.map(move |block| {
             let start = block * BLOCK as u64;
-            let texts = unpacked(self.sealed.get(self.place_of(block)), &self.open, &mut decompressor);
+            let texts = unpacked(self.sealed.get(self.place_of(block)), &self.open, &mut unpacker);
             let records = self.records(start.max(self.first)).map_or(&[][..], |(records, _)| records);
             let whole = Records::new(records).zip(Texts(&texts)).map(|(record, (page_id, url))| Centroid {
                 log_offset: record.log_offset,
@@ -165,10 +169,10 @@ impl Cold {
 }
 
 /// Page ids and urls of a block.
-fn unpacked(sealed: Option<&Sealed>, open: &Open, decompressor: &mut Decompressor<'_>) -> Vec<u8> {
+fn unpacked(sealed: Option<&Sealed>, open: &Open, unpacker: &mut Unpacker) -> Vec<u8> {
     match sealed {
         None => open.texts.clone(),
-        Some(sealed) => decompressor.decompress(&sealed.texts, sealed.texts_bytes as usize).expect(IN_MEMORY),
+        Some(sealed) => unpacker.0.decompress(&sealed.texts, sealed.texts_bytes as usize).expect(IN_MEMORY),
     }
 }
 
@@ -336,9 +340,9 @@ mod tests {
                     let expected = ColdCentroid { log_offset, log_time, text_digest, rest: &centroid.fingerprint };
                     prop_assert_eq!(found, expected);
                     let texts = (centroid.page_id.clone(), centroid.url.clone());
-                    prop_assert_eq!(cold.texts(*number), Some(texts));
+                    prop_assert_eq!(cold.texts(*number, &mut Unpacker::default()), Some(texts));
                 }
-                prop_assert!(cold.get(number).is_none() && cold.texts(number).is_none());
+                prop_assert!(cold.get(number).is_none() && cold.texts(number, &mut Unpacker::default()).is_none());
                 let all: Vec<(u64, Centroid)> = cold.blocks().flat_map(|(first, block)| (first..).zip(block)).collect();
                 prop_assert_eq!(all, queue.iter().cloned().collect::<Vec<_>>());
                 prop_assert!(cold.sealed.len() <= queue.len() / BLOCK + 2);

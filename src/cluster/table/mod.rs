@@ -26,7 +26,7 @@ use rayon::prelude::*;
 use super::index::{Batch, Hit, Index, Recent};
 use crate::fingerprint::{Comparison, Detector, LookUp};
 use crate::record::timestamp::Timestamp;
-use cold::{Cold, ColdCentroid};
+use cold::{Cold, ColdCentroid, Unpacker};
 use corpora::{Corpora, CorpusId};
 use hot::Hot;
 pub(super) use nearest::Nearest;
@@ -98,9 +98,25 @@ pub(super) struct Table {
     one_core: bool,
     /// The youngest centroids, which are not in `index` yet.
     recent: Recent,
-    /// Scratch space.
+    /// The centroid that is being removed.
+    removed: Batch,
+}
+
+/// The memory that look-ups use over and over: one for each thread that looks up, since a table
+/// that is only read may be read by many at once.
+#[derive(Default)]
+pub struct Scratch {
     batch: Batch,
     hits: Vec<Hit>,
+    unpacker: Unpacker,
+}
+
+impl Scratch {
+    /// Hits for which there is room.
+    #[cfg(test)]
+    pub(super) fn room_for_hits(&self) -> usize {
+        self.hits.capacity()
+    }
 }
 
 /// What an index is asked for or given.
@@ -120,8 +136,7 @@ impl Table {
             cold: Cold::default(),
             one_core: shards <= 1,
             recent: Recent::default(),
-            batch: Batch::default(),
-            hits: Vec::new(),
+            removed: Batch::default(),
         }
     }
 
@@ -142,9 +157,14 @@ impl Table {
 
     /// The nearest few centroids of each query, but for
     /// those that were added since [`Self::settle`].
-    pub(super) fn find(&mut self, queries: &[Option<Query<'_>>], detector: &dyn Detector) -> Nearest {
-        let (mut batch, mut hits) = (std::mem::take(&mut self.batch), std::mem::take(&mut self.hits));
-        let corpora = self.probes(queries, detector, &mut batch);
+    pub(super) fn find(
+        &self,
+        queries: &[Option<Query<'_>>],
+        detector: &dyn Detector,
+        scratch: &mut Scratch,
+    ) -> Nearest {
+        let Scratch { batch, hits, .. } = scratch;
+        let corpora = self.probes(queries, detector, batch);
         hits.clear();
         let asked = Asked { queries, corpora: &corpora, detector };
         let keep = |hits: &mut Vec<Hit>, nearest: &mut Nearest| {
@@ -152,13 +172,13 @@ impl Table {
             nearest.keep_nearest();
             hits.clear();
         };
-        let kept = self.index.find(&batch, &mut hits, keep);
+        let kept = self.index.find(batch, hits, keep);
         let mut nearest = Nearest::default();
         kept.into_iter().for_each(|kept| nearest.merge(kept));
         if self.one_core || hits.len() < PARALLEL_MIN {
-            keep(&mut hits, &mut nearest);
+            keep(hits, &mut nearest);
         } else {
-            let compared = in_order(&mut hits).par_chunks(AHEAD).map(|some| {
+            let compared = in_order(hits).par_chunks(AHEAD).map(|some| {
                 let mut near = Vec::new();
                 self.compare(some, asked, &mut near);
                 near
@@ -167,7 +187,6 @@ impl Table {
             near.into_iter().for_each(|near| nearest.as_mut().extend(near));
             nearest.keep_nearest();
         }
-        (self.batch, self.hits) = (batch, hits);
         nearest
     }
 
@@ -175,14 +194,15 @@ impl Table {
     /// equally near ones the oldest. Those that were added since [`Self::settle`] do not
     /// count. For the few queries of whose near centroids all that were kept have gone.
     pub(super) fn find_nearest(
-        &mut self,
+        &self,
         query: Query<'_>,
         first: u64,
         detector: &dyn Detector,
+        scratch: &mut Scratch,
     ) -> Option<Near> {
-        let (mut batch, mut hits) = (std::mem::take(&mut self.batch), std::mem::take(&mut self.hits));
+        let Scratch { batch, hits, .. } = scratch;
         let queries = [Some(query)];
-        let corpora = self.probes(&queries, detector, &mut batch);
+        let corpora = self.probes(&queries, detector, batch);
         hits.clear();
         let asked = Asked { queries: &queries, corpora: &corpora, detector };
         let keep = |hits: &mut Vec<Hit>, nearest: &mut Option<Near>| {
@@ -201,11 +221,10 @@ impl Table {
             }
             hits.clear();
         };
-        let mut kept = self.index.find(&batch, &mut hits, keep);
+        let mut kept = self.index.find(batch, hits, keep);
         let mut of_the_rest = None;
-        keep(&mut hits, &mut of_the_rest);
+        keep(hits, &mut of_the_rest);
         kept.push(of_the_rest);
-        (self.batch, self.hits) = (batch, hits);
         kept.into_iter().flatten().min()
     }
 
@@ -243,8 +262,8 @@ impl Table {
     }
 
     /// The centroid of this number; none if it has left.
-    pub(super) fn centroid(&mut self, number: u64) -> Option<Centroid> {
-        let (page_id, url) = self.cold.texts(number)?;
+    pub(super) fn centroid(&self, number: u64, scratch: &mut Scratch) -> Option<Centroid> {
+        let (page_id, url) = self.cold.texts(number, &mut scratch.unpacker)?;
         let (_, compared) = self.hot.get(number)?;
         let ColdCentroid { log_offset, log_time, text_digest, rest } = self.cold.get(number)?;
         let fingerprint = [compared, rest].concat().into();
@@ -293,9 +312,9 @@ impl Table {
         };
         let fingerprint = [compared, cold.rest].concat();
         if number < self.first_recent() {
-            self.batch.clear();
-            self.batch.push(|values| values_of(detector, &fingerprint, corpus, Purpose::Insert, values));
-            self.index.remove(number as u32, &self.batch);
+            self.removed.clear();
+            self.removed.push(|values| values_of(detector, &fingerprint, corpus, Purpose::Insert, values));
+            self.index.remove(number as u32, &self.removed);
         }
         self.corpora.leave(corpus);
         self.hot.pop();
@@ -319,10 +338,9 @@ impl Table {
         TableBytes { hot: self.index.bytes() + self.hot.bytes(), cold: self.cold.bytes() }
     }
 
-    /// Hits for which there is room.
-    #[cfg(test)]
-    pub(super) fn room_for_hits(&self) -> usize {
-        self.hits.capacity()
+    /// Whether look-ups find all centroids: none has come since [`Self::settle`].
+    pub(super) fn is_settled(&self) -> bool {
+        self.recent.batch().len() == 0
     }
 
     /// Corpora that have centroids.

@@ -1,0 +1,201 @@
+//! What is answered, and how it is put together from verdicts that are JSON already.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::problem::{Kind, Problem};
+use crate::cluster::{CanonicalPage, Centroid, ClusterId, Position};
+use crate::fingerprint::{Detector, Shares, to_display};
+use crate::record::timestamp::Timestamp;
+use crate::verdict::{Number, Relation, Verdict};
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Answer {
+    /// The HTTP status.
+    pub status: u16,
+    /// JSON: of an error [problem details](Problem).
+    pub body: Vec<u8>,
+    /// The methods that the path takes, where it was asked with another one.
+    pub allow: Option<&'static str>,
+}
+
+impl Answer {
+    /// A good answer.
+    pub(super) fn json(body: &impl Serialize) -> Self {
+        Self::raw(serde_json::to_vec(body).expect("maps have texts for keys"))
+    }
+
+    /// A good answer that is JSON already.
+    pub(super) fn raw(body: Vec<u8>) -> Self {
+        Self { status: 200, body, allow: None }
+    }
+}
+
+impl From<Problem> for Answer {
+    fn from(problem: Problem) -> Self {
+        Self { status: problem.kind.status(), body: problem.to_json(), allow: None }
+    }
+}
+
+/// How far the table was that an answer is of.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(super) struct AsOf {
+    log_partition: u32,
+    log_offset: u64,
+}
+
+impl From<Position> for AsOf {
+    fn from(position: Position) -> Self {
+        Self { log_partition: position.log_partition, log_offset: position.next_log_offset }
+    }
+}
+
+/// The answer to a look-up.
+#[derive(Serialize)]
+pub(super) struct LookUp {
+    pub(super) verdict: Verdict,
+    pub(super) nearest: Vec<NearPage>,
+    pub(super) as_of: AsOf,
+}
+
+/// One of the nearest canonical pages.
+#[derive(Serialize)]
+pub(super) struct NearPage {
+    cluster_id: ClusterId,
+    page_id: String,
+    url: String,
+    /// Near; else only related.
+    near: bool,
+    exact: bool,
+    distance: Number,
+    similarity: Number,
+    relation: Option<Relation>,
+    share: Option<Number>,
+    canonical_share: Option<Number>,
+    evidence: Map<String, Value>,
+}
+
+impl NearPage {
+    /// What is said of `canonical`, which the page of this fingerprint is near or `related` to.
+    pub(super) fn new(
+        canonical: CanonicalPage,
+        related: bool,
+        fingerprint: &[u8],
+        detector: &dyn Detector,
+    ) -> Self {
+        let shares = match canonical.exact {
+            true => Some(Shares { of_a: 10_000, of_b: 10_000 }),
+            false => detector.shares(fingerprint, &canonical.fingerprint),
+        };
+        let relation = if related { Relation::of_another } else { Relation::of };
+        Self {
+            cluster_id: canonical.cluster_id,
+            near: !related,
+            exact: canonical.exact,
+            distance: Number(detector.distance(canonical.distance)),
+            similarity: Number(detector.similarity(fingerprint, &canonical.fingerprint)),
+            relation: shares.map(relation),
+            share: shares.map(|shares| Number(to_display(shares.of_a))),
+            canonical_share: shares.map(|shares| Number(to_display(shares.of_b))),
+            evidence: detector.evidence(fingerprint, &canonical.fingerprint),
+            page_id: canonical.page_id,
+            url: canonical.url,
+        }
+    }
+}
+
+/// The canonical page of a cluster.
+#[derive(Serialize)]
+pub(super) struct Canonical {
+    page_id: Box<str>,
+    url: Box<str>,
+    fingerprint: String,
+    text_digest: String,
+    founded_at: Option<Timestamp>,
+}
+
+impl Canonical {
+    pub(super) fn new(centroid: Centroid, detector: &dyn Detector) -> Self {
+        Self {
+            fingerprint: detector.display(&centroid.fingerprint),
+            text_digest: format!("{:032x}", centroid.text_digest),
+            founded_at: centroid.log_time,
+            page_id: centroid.page_id,
+            url: centroid.url,
+        }
+    }
+}
+
+/// What became of one record of a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// Its verdict, as JSON.
+    Verdict(Box<[u8]>),
+    /// It is no page, or passed over.
+    Problem(Problem),
+}
+
+/// `{"verdict":…}`, or the problem itself, for the one page of a request.
+pub(super) fn of_one(outcome: Outcome) -> Answer {
+    match outcome {
+        Outcome::Verdict(verdict) => Answer::raw([b"{\"verdict\":", &verdict[..], b"}"].concat()),
+        Outcome::Problem(problem) => problem.into(),
+    }
+}
+
+/// `{"stored":…,"results":[…]}`, for a batch.
+pub(super) fn of_batch(outcomes: &[Outcome]) -> Answer {
+    let stored = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Verdict(_))).count();
+    let mut body = format!("{{\"stored\":{stored},\"results\":[").into_bytes();
+    for (number, outcome) in outcomes.iter().enumerate() {
+        if number > 0 {
+            body.push(b',');
+        }
+        match outcome {
+            Outcome::Verdict(verdict) => {
+                body.extend_from_slice(b"{\"verdict\":");
+                body.extend_from_slice(verdict);
+            }
+            Outcome::Problem(problem) => {
+                body.extend_from_slice(b"{\"problem\":");
+                body.extend_from_slice(&problem.to_json());
+            }
+        }
+        body.push(b'}');
+    }
+    body.extend_from_slice(b"]}");
+    Answer::raw(body)
+}
+
+/// `{"verdict":…}` of a page that was stored before.
+pub(super) fn of_page(verdict: Option<&[u8]>, page_id: &str) -> Answer {
+    match verdict {
+        Some(verdict) => of_one(Outcome::Verdict(verdict.into())),
+        None => Problem::new(
+            Kind::UnknownPage,
+            format!(
+                "{page_id:?}: no verdict on such a page is among those that are kept (api.recent_bytes_max)"
+            ),
+        )
+        .into(),
+    }
+}
+
+/// `{"cluster_id":…,"canonical":…,"members_kept":…,"members":[…]}`.
+pub(super) fn of_cluster<'a>(
+    id: ClusterId,
+    canonical: Option<&Canonical>,
+    members: impl ExactSizeIterator<Item = &'a [u8]>,
+    members_max: usize,
+) -> Answer {
+    let canonical = serde_json::to_string(&canonical).expect("texts and a date");
+    let kept = members.len();
+    let mut body =
+        format!("{{\"cluster_id\":\"{id}\",\"canonical\":{canonical},\"members_kept\":{kept},\"members\":[")
+            .into_bytes();
+    let given: Vec<&[u8]> = members.take(members_max).collect();
+    body.extend_from_slice(&given.join(&b','));
+    body.extend_from_slice(b"]}");
+    Answer::raw(body)
+}

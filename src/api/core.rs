@@ -1,0 +1,296 @@
+//! Request → answer, without sockets: which path, which page, which verdict.
+//!
+//! Everything here runs on the [CPU threads](super::pool), each with [`Tools`] of its own, and asks
+//! the [store](super::store). Storing takes two steps, since what lies between is a wait for the
+//! disk: [`Core::prepare`] makes records of a body, and [`Core::stored`] an answer of their
+//! verdicts.
+//!
+//! Invariant: no body makes it panic or costs more than its pages may; see `page.work_max`.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::answer::{self, Answer, Canonical, LookUp, NearPage, Outcome};
+use super::options::{OF_CLUSTERS, OF_LOOK_UPS, OF_RAW_PAGES, Options};
+use super::problem::{Kind, Problem};
+use super::records::{self, Form, Records};
+use super::store::{Store, place};
+use crate::cluster::{ClusterId, Scratch};
+use crate::config::Config;
+use crate::config::load::ConfigError;
+use crate::page::mapping::Taken;
+use crate::page::{Body, Hints, Page, json, wrapped};
+use crate::pipeline::fingerprint_stage::{FingerprintStage, Workspace, corpus_name};
+use crate::pipeline::page_reader::{NoPage, PageReader};
+use crate::record::timestamp::Timestamp;
+use crate::record::{FingerprintRecord, LogRecord, Outcome as Fingerprinting};
+use crate::source::Payload;
+
+/// What turns requests into answers; shared by all threads.
+pub struct Core {
+    stage: FingerprintStage,
+    /// A look-up's page needs no url.
+    look_up_reader: PageReader,
+    store: Arc<Store>,
+    body_bytes_max: usize,
+    page_bytes_max: usize,
+    batch_pages_max: usize,
+}
+
+/// What a thread needs for itself.
+pub struct Tools {
+    workspace: Workspace,
+    scratch: Scratch,
+}
+
+/// A request with a body.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Request {
+    /// Behind the `?`.
+    pub(super) query: String,
+    pub(super) content_type: Option<String>,
+    /// The value of the header that names the corpus.
+    pub(super) corpus: Option<Vec<u8>>,
+    pub(super) body: Vec<u8>,
+}
+
+/// A request to store, cut into records.
+pub(super) struct Batch {
+    request: Request,
+    options: Options,
+    form: Form,
+    records: Records,
+}
+
+impl Batch {
+    /// Records in it.
+    pub(super) fn len(&self) -> usize {
+        self.records.ranges.len()
+    }
+}
+
+/// What became of a record before it is stored.
+pub(super) enum Prepared {
+    Page(Box<FingerprintRecord>),
+    Problem(Problem),
+}
+
+impl Core {
+    /// Over this store.
+    ///
+    /// # Errors
+    /// A file that the configuration names cannot be used.
+    pub fn new(config: &Config, stage: FingerprintStage, store: Arc<Store>) -> Result<Self, ConfigError> {
+        Ok(Self {
+            look_up_reader: PageReader::new(config, false)?,
+            stage,
+            store,
+            body_bytes_max: config.api.body_bytes_max,
+            page_bytes_max: config.page.bytes_max,
+            batch_pages_max: config.api.batch_pages_max,
+        })
+    }
+
+    /// For a thread.
+    #[must_use]
+    pub fn tools(&self) -> Tools {
+        Tools { workspace: self.stage.workspace(), scratch: Scratch::default() }
+    }
+
+    /// The header that names a page's corpus, if one does.
+    pub(super) fn corpus_header(&self) -> Option<&str> {
+        self.stage.corpus_header()
+    }
+
+    /// Undoes the content codings of a body.
+    pub(super) fn unpacked(&self, body: Vec<u8>, codings: Option<&[u8]>) -> Result<Vec<u8>, Problem> {
+        let max = self.body_bytes_max;
+        match wrapped::unpacked(&body, codings, max) {
+            Ok(Cow::Owned(unpacked)) => Ok(unpacked),
+            Ok(Cow::Borrowed(_)) => Ok(body),
+            Err(_) => Err(Problem::new(
+                Kind::TooLarge,
+                format!("the body cannot be unpacked within {max} bytes (api.body_bytes_max) and 5 codings"),
+            )),
+        }
+    }
+
+    /// `POST /v1/lookup`.
+    pub(super) fn look_up(&self, request: Request, tools: &mut Tools) -> Result<Answer, Problem> {
+        let Request { query, content_type, corpus, body } = request;
+        let options = Options::parse(&query, OF_LOOK_UPS)?;
+        let mut page = match Form::of(content_type.as_deref())? {
+            Form::Raw => {
+                let url = options.url.clone().unwrap_or_default();
+                raw_page(body, content_type, url, self.page_bytes_max)
+            }
+            Form::Json => taken(self.look_up_reader.record(Payload::Json(body)))?,
+            Form::Lines => {
+                let detail = "a look-up is of one page; send it as application/json, text/html or text/plain";
+                return Err(Problem::new(Kind::UnsupportedMediaType, detail));
+            }
+        };
+        if let Some(id) = &options.id {
+            page.id = json::checked_id(Some(id.clone()), &page.url).map_err(|error| unreadable(&error))?;
+        }
+        let mut record = self.fingerprinted(page, corpus.as_deref(), tools);
+        if let Some(corpus) = &options.corpus {
+            record.corpus = corpus_name(corpus.as_bytes());
+        }
+        let fingerprint = match &record.outcome {
+            Fingerprinting::Fingerprint(fingerprint) => fingerprint.clone(),
+            Fingerprinting::Undecidable(_) => Box::default(),
+        };
+        let now = Timestamp::now();
+        let (verdict, nearest, position) = {
+            let table = self.store.read();
+            let position = table.clusterer().position();
+            record.source = place(position.next_log_offset);
+            let (verdict, nearest) = table.preview(record, options.asked, now, &mut tools.scratch);
+            (verdict, nearest, position)
+        };
+        let detector = &**self.stage.detector();
+        let near_page = |(canonical, related)| NearPage::new(canonical, related, &fingerprint, detector);
+        let nearest = nearest.into_iter().map(near_page).collect();
+        Ok(Answer::json(&LookUp { verdict, nearest, as_of: position.into() }))
+    }
+
+    /// Cuts the body of `POST /v1/pages` into records.
+    pub(super) fn batch(&self, request: Request) -> Result<Batch, Problem> {
+        let form = Form::of(request.content_type.as_deref())?;
+        let options = Options::parse(&request.query, if form == Form::Raw { OF_RAW_PAGES } else { &[] })?;
+        let records = records::cut(&request.body, form, self.batch_pages_max)?;
+        Ok(Batch { request, options, form, records })
+    }
+
+    /// Makes records of the log of some records of a batch.
+    pub(super) fn prepare(&self, batch: &Batch, some: Range<usize>, tools: &mut Tools) -> Vec<Prepared> {
+        let each = |range: &Range<usize>| match self.page(batch, range.clone()) {
+            Ok(page) => {
+                let corpus = batch.request.corpus.as_deref();
+                Prepared::Page(Box::new(self.fingerprinted(page, corpus, tools)))
+            }
+            Err(problem) => Prepared::Problem(problem),
+        };
+        batch.records.ranges[some].iter().map(each).collect()
+    }
+
+    fn page(&self, batch: &Batch, range: Range<usize>) -> Result<Page, Problem> {
+        let Batch { request, options, form, .. } = batch;
+        if *form != Form::Raw {
+            let line = request.body[range].to_vec();
+            return taken(self.stage.reader().record(Payload::Json(line)));
+        }
+        let url = json::checked_url(options.url.clone()).map_err(|error| {
+            let mut problem = unreadable(&error);
+            problem.detail += "; give it as ?url=…, percent-encoded";
+            problem
+        })?;
+        let (body, content_type) = (request.body.clone(), request.content_type.clone());
+        let mut page = raw_page(body, content_type, url, self.page_bytes_max);
+        page.id = json::checked_id(options.id.clone(), &page.url).map_err(|error| unreadable(&error))?;
+        Ok(page)
+    }
+
+    /// The record of the log of a page; its place is not known yet.
+    fn fingerprinted(&self, page: Page, corpus: Option<&[u8]>, tools: &mut Tools) -> FingerprintRecord {
+        let fingerprinted = self.stage.process_page(place(0), page, &mut tools.workspace);
+        let Ok(LogRecord::Page(mut record)) = fingerprinted.record else {
+            unreachable!("a page is not passed over")
+        };
+        // The stage's own bound is the time at which it was made, and a server runs for months.
+        record.log_time = record.fetched_at.map(|time| time.min(Timestamp::now()));
+        if let (Some(_), Some(corpus)) = (self.stage.corpus_header(), corpus) {
+            record.corpus = corpus_name(corpus);
+        }
+        *record
+    }
+
+    /// The answer to `POST /v1/pages`, of what was prepared and the verdicts on its pages.
+    pub(super) fn stored(batch: &Batch, prepared: Vec<Option<Problem>>, verdicts: Vec<Box<[u8]>>) -> Answer {
+        let mut verdicts = verdicts.into_iter();
+        let outcome = |problem: Option<Problem>| match problem {
+            Some(problem) => Outcome::Problem(problem),
+            None => Outcome::Verdict(verdicts.next().unwrap_or_default()),
+        };
+        let mut outcomes: Vec<Outcome> = prepared.into_iter().map(outcome).collect();
+        match outcomes.pop() {
+            Some(only) if !batch.records.is_batch => answer::of_one(only),
+            last => {
+                outcomes.extend(last);
+                answer::of_batch(&outcomes)
+            }
+        }
+    }
+
+    /// `GET /v1/pages/{id}`.
+    pub(super) fn stored_page(&self, page_id: &str, query: &str) -> Result<Answer, Problem> {
+        Options::parse(query, &[])?;
+        Ok(answer::of_page(self.store.recent().page(page_id), page_id))
+    }
+
+    /// `GET /v1/clusters/{id}`.
+    pub(super) fn cluster(&self, id: &str, query: &str, tools: &mut Tools) -> Result<Answer, Problem> {
+        let options = Options::parse(query, OF_CLUSTERS)?;
+        let unknown = |why: &str| Problem::new(Kind::UnknownCluster, format!("{id:?}: {why}"));
+        let is_id = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let number = u128::from_str_radix(id, 16).ok().filter(|_| is_id);
+        let number = number.ok_or_else(|| unknown("a cluster's id has 32 hex digits"))?;
+        let id_read = ClusterId::from_bytes(number.to_be_bytes());
+        let (centroid, position) = {
+            let table = self.store.read();
+            let centroid = table.clusterer().centroid(id_read, &mut tools.scratch);
+            (centroid, table.clusterer().position())
+        };
+        let canonical = centroid.map(|centroid| Canonical::new(centroid, &**self.stage.detector()));
+        let recent = self.store.recent();
+        let is_of_this_log = (id_read.log_generation, id_read.log_partition)
+            == (position.log_generation, position.log_partition);
+        let members = recent.members(if is_of_this_log { id_read.log_offset } else { u64::MAX });
+        if canonical.is_none() && members.len() == 0 {
+            return Err(unknown("no such cluster, or its canonical page has expired"));
+        }
+        Ok(answer::of_cluster(id_read, canonical.as_ref(), members, options.members))
+    }
+
+    /// The problem of a path that there is not, or that takes another method.
+    pub(super) fn refused(path: &str, allow: Option<&'static str>) -> Answer {
+        let problem = match allow {
+            Some(allow) => Problem::new(Kind::MethodNotAllowed, format!("{path:?} takes {allow}")),
+            None => Problem::new(
+                Kind::NoSuchPath,
+                format!(
+                    "{path:?}: there is POST /v1/lookup, POST /v1/pages, GET /v1/pages/{{id}} and GET /v1/clusters/{{id}}"
+                ),
+            ),
+        };
+        Answer { allow, ..problem.into() }
+    }
+}
+
+/// A page that is the body of a request.
+fn raw_page(body: Vec<u8>, content_type: Option<String>, url: String, page_bytes_max: usize) -> Page {
+    let body = match body.len() {
+        bytes if bytes > page_bytes_max => Body::TooLarge(bytes as u64),
+        _ => Body::HtmlBytes(body),
+    };
+    Page { hints: Hints { charset: None, content_type }, ..Page::new(url, body) }
+}
+
+fn taken(read: Result<Taken, NoPage>) -> Result<Page, Problem> {
+    match read {
+        Ok(Taken::Page(page)) => Ok(*page),
+        Ok(Taken::Skipped(why)) => {
+            let detail = format!("[input] of the configuration passes over such messages ({})", why.as_str());
+            Err(Problem { cause: Some(why.as_str()), ..Problem::new(Kind::PassedOver, detail) })
+        }
+        Err(NoPage { cause, message, .. }) => {
+            Err(Problem { cause: Some(cause.label()), ..Problem::new(Kind::UnreadablePage, message) })
+        }
+    }
+}
+
+fn unreadable(error: &json::PageError) -> Problem {
+    Problem { cause: Some(error.cause().label()), ..Problem::new(Kind::UnreadablePage, error.to_string()) }
+}

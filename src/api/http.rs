@@ -1,0 +1,268 @@
+//! One request over HTTP: who asks, what comes in, which answer goes out.
+//!
+//! ```text
+//! rate ─► token ─► path ─► body ─► a place among the requests at work ─► CPU threads, committer
+//! ```
+//! What costs little comes first, and nothing is read of a request that is refused.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{
+    ALLOW, AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER,
+    WWW_AUTHENTICATE,
+};
+use hyper::http::request::Parts;
+use hyper::{Method, Request, Response, StatusCode};
+use percent_encoding::percent_decode_str;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+
+use super::answer::Answer;
+use super::body::{self, Limits, Memory, Reserved};
+use super::client::Clients;
+use super::committer::Submission;
+use super::connections::Activity;
+use super::core::{self, Core, Prepared};
+use super::pool::{Pool, Urgency};
+use super::problem::{Kind, Problem};
+use super::token::Token;
+use crate::config::ApiConfig;
+
+/// Records of a batch that one thread prepares at once.
+const PREPARED_AT_ONCE: usize = 16;
+/// Memory of a stored page's verdict until it is answered, roughly.
+const VERDICT_BYTES: usize = 4096;
+
+/// What all connections share.
+pub(super) struct Edge {
+    pub(super) core: Arc<Core>,
+    pub(super) pool: Pool,
+    pub(super) submissions: mpsc::Sender<Submission>,
+    pub(super) clients: Clients,
+    pub(super) token: Option<Token>,
+    pub(super) memory: Memory,
+    /// Requests that may be worked on.
+    pub(super) places: Semaphore,
+    pub(super) limits: Limits,
+}
+
+impl Edge {
+    /// With the limits of `config`; `queue_bytes` of requests may be in flight.
+    pub(super) fn new(
+        config: &ApiConfig,
+        queue_bytes: usize,
+        core: Arc<Core>,
+        pool: Pool,
+        submissions: mpsc::Sender<Submission>,
+        token: Option<Token>,
+    ) -> Self {
+        let timeout = Duration::from_millis(config.body_timeout_ms);
+        Self {
+            core,
+            pool,
+            submissions,
+            clients: Clients::new(config.requests_per_second),
+            token,
+            memory: Memory::new(queue_bytes),
+            places: Semaphore::new(config.requests_max),
+            limits: Limits { bytes_max: config.body_bytes_max, timeout },
+        }
+    }
+
+    /// Answers a request of `client`.
+    pub(super) async fn answer(
+        &self,
+        request: Request<Incoming>,
+        client: IpAddr,
+        activity: &Arc<Activity>,
+    ) -> Response<Full<Bytes>> {
+        let mut reserved = self.memory.reserved();
+        let (parts, incoming) = request.into_parts();
+        let answer = match self.admitted(&parts, client) {
+            Ok(()) => self.routed(&parts, incoming, &mut reserved, activity).await,
+            Err(problem) => Err(problem),
+        };
+        response(answer.unwrap_or_else(Answer::from), reserved)
+    }
+
+    fn admitted(&self, parts: &Parts, client: IpAddr) -> Result<(), Problem> {
+        if !self.clients.may_ask(client, Instant::now()) {
+            let detail = "more requests a second than api.requests_per_second; wait for a second";
+            return Err(Problem::new(Kind::TooManyRequests, detail));
+        }
+        let authorization = parts.headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
+        match &self.token {
+            Some(token) if !token.is_in(authorization) => {
+                let detail = "send the token as `Authorization: Bearer TOKEN`";
+                Err(Problem::new(Kind::Unauthorized, detail))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn routed(
+        &self,
+        parts: &Parts,
+        incoming: Incoming,
+        reserved: &mut Reserved,
+        activity: &Arc<Activity>,
+    ) -> Result<Answer, Problem> {
+        let query = parts.uri.query().unwrap_or_default().to_owned();
+        let path = parts.uri.path();
+        let of = |prefix: &str| {
+            let rest = path.strip_prefix(prefix)?;
+            Some(percent_decode_str(rest).decode_utf8_lossy().into_owned()).filter(|id| !id.is_empty())
+        };
+        let (is_get, is_post) = (parts.method == Method::GET, parts.method == Method::POST);
+        if path == "/v1/lookup" && is_post {
+            let request = self.received(parts, incoming, reserved).await?;
+            let (_place, _at_work) = (self.place()?, activity.at_work());
+            return self.pool.run(Urgency::LookUp, |core, tools| core.look_up(request, tools)).await?;
+        }
+        if path == "/v1/pages" && is_post {
+            let request = self.received(parts, incoming, reserved).await?;
+            let (_place, _at_work) = (self.place()?, activity.at_work());
+            return self.store(request, reserved).await;
+        }
+        if path == "/v1/lookup" || path == "/v1/pages" {
+            return Ok(Core::refused(path, Some("POST")));
+        }
+        let _at_work = activity.at_work();
+        match (of("/v1/pages/"), of("/v1/clusters/")) {
+            (Some(id), _) if is_get => self.core.stored_page(&id, &query),
+            (_, Some(id)) if is_get => {
+                let _place = self.place()?;
+                let cluster = move |core: &Core, tools: &mut _| core.cluster(&id, &query, tools);
+                let answer = self.pool.run(Urgency::LookUp, cluster).await??;
+                // It may have thousands of members.
+                self.memory.reserve(reserved, answer.body.len()).await?;
+                Ok(answer)
+            }
+            (None, None) => Ok(Core::refused(path, None)),
+            _ => Ok(Core::refused(path, Some("GET"))),
+        }
+    }
+
+    /// A place among the requests at work.
+    fn place(&self) -> Result<tokio::sync::SemaphorePermit<'_>, Problem> {
+        self.places.try_acquire().map_err(|_| {
+            Problem::new(
+                Kind::Overloaded,
+                "api.requests_max requests are worked on; send this one again later",
+            )
+        })
+    }
+
+    /// The request with its body, unpacked.
+    async fn received(
+        &self,
+        parts: &Parts,
+        incoming: Incoming,
+        reserved: &mut Reserved,
+    ) -> Result<core::Request, Problem> {
+        let header = |name: HeaderName| parts.headers.get(name);
+        let body = body::receive(incoming, self.limits, &self.memory, reserved).await?;
+        let codings = header(CONTENT_ENCODING).map(|value| value.as_bytes().to_vec());
+        let is_packed = codings.is_some() || body.starts_with(b"\x1f\x8b");
+        let body = if is_packed {
+            let limit = self.limits.bytes_max;
+            self.memory.reserve(reserved, body.capacity() + limit).await?;
+            let unpack = move |core: &Core, _: &mut _| core.unpacked(body, codings.as_deref());
+            let body = self.pool.run(Urgency::LookUp, unpack).await??;
+            Memory::shrink(reserved, body.capacity());
+            body
+        } else {
+            body
+        };
+        let corpus = self.core.corpus_header().and_then(|name| parts.headers.get(name));
+        let content_type = header(CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()).into());
+        Ok(core::Request {
+            query: parts.uri.query().unwrap_or_default().to_owned(),
+            content_type,
+            corpus: corpus.map(|value| value.as_bytes().to_vec()),
+            body,
+        })
+    }
+
+    /// `POST /v1/pages`: prepared on all cores, and stored together.
+    async fn store(&self, request: core::Request, reserved: &mut Reserved) -> Result<Answer, Problem> {
+        let body_bytes = request.body.capacity();
+        let batch = self.pool.run(Urgency::Batch, move |core, _| core.batch(request)).await??;
+        let batch = Arc::new(batch);
+        self.memory.reserve(reserved, body_bytes + batch.len() * VERDICT_BYTES).await?;
+        let queue = |start| {
+            let some = start..batch.len().min(start + PREPARED_AT_ONCE);
+            let batch = Arc::clone(&batch);
+            self.pool.run(Urgency::Batch, move |core, tools| core.prepare(&batch, some, tools))
+        };
+        // All of them are queued before the first is waited for.
+        let parts: Vec<_> = (0..batch.len()).step_by(PREPARED_AT_ONCE).map(queue).collect();
+        let (mut pages, mut outcomes) = (Vec::with_capacity(batch.len()), Vec::with_capacity(batch.len()));
+        for part in parts {
+            for prepared in part.await? {
+                match prepared {
+                    Prepared::Page(page) => {
+                        pages.push(*page);
+                        outcomes.push(None);
+                    }
+                    Prepared::Problem(problem) => outcomes.push(Some(problem)),
+                }
+            }
+        }
+        let verdicts = if pages.is_empty() { Vec::new() } else { self.submitted(pages).await? };
+        Ok(Core::stored(&batch, outcomes, verdicts))
+    }
+
+    async fn submitted(
+        &self,
+        pages: Vec<crate::record::FingerprintRecord>,
+    ) -> Result<Vec<Box<[u8]>>, Problem> {
+        let stopping = || Problem::new(Kind::Stopping, "the server is stopping; nothing of this is stored");
+        let (reply, verdicts) = oneshot::channel();
+        self.submissions.send(Submission { pages, reply }).await.map_err(|_| stopping())?;
+        verdicts.await.map_err(|_| Problem::new(Kind::Internal, "a fault in Leitong: please report it"))?
+    }
+}
+
+/// An answer's bytes, which hold their memory until they are sent.
+struct Held {
+    bytes: Vec<u8>,
+    _reserved: Reserved,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+fn response(answer: Answer, reserved: Reserved) -> Response<Full<Bytes>> {
+    let Answer { status, body, allow } = answer;
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let content_type = if status.is_success() { "application/json" } else { "application/problem+json" };
+    let bytes = Bytes::from_owner(Held { bytes: body, _reserved: reserved });
+    let mut response = Response::new(Full::new(bytes));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    if let Some(allow) = allow {
+        headers.insert(ALLOW, HeaderValue::from_static(allow));
+    }
+    match status {
+        StatusCode::UNAUTHORIZED => {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        // The rest of the body may still be on its way, and nobody will read it.
+        StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE => {
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        _ => {}
+    }
+    response
+}

@@ -1,0 +1,143 @@
+//! The CPU threads: whatever a page costs is paid here, and not where sockets are served.
+//!
+//! Look-ups go first: a crawler waits for each, and a batch takes long anyhow. But every
+//! [`BATCH_EVERY`]th job is one of a batch if there is any, so that none waits for good. Nothing is
+//! refused here; how much may wait is bounded by `api.requests_max`.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use tokio::sync::oneshot;
+
+use super::core::{Core, Tools};
+use super::problem::{Kind, Problem};
+
+/// Of so many jobs one is of a batch, whatever look-ups wait.
+const BATCH_EVERY: u32 = 4;
+
+type Job = Box<dyn FnOnce(&Core, &mut Tools) + Send>;
+
+/// What comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Urgency {
+    LookUp,
+    Batch,
+}
+
+/// Threads, which end when this is dropped.
+pub(super) struct Pool {
+    queue: Arc<Queue>,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: Mutex<Jobs>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Jobs {
+    look_ups: VecDeque<Job>,
+    batches: VecDeque<Job>,
+    taken: u32,
+    closed: bool,
+}
+
+impl Pool {
+    /// So many threads; 0: one a core.
+    pub(super) fn start(core: &Arc<Core>, threads: usize) -> io::Result<Self> {
+        let threads = match threads {
+            0 => thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        };
+        let pool = Self { queue: Arc::default() };
+        for _ in 0..threads {
+            let (core, queue) = (Arc::clone(core), Arc::clone(&pool.queue));
+            let work = move || queue.work(&core);
+            thread::Builder::new().name("leitong-cpu".to_owned()).spawn(work)?;
+        }
+        Ok(pool)
+    }
+
+    /// Has a thread do `work`, which is queued at once.
+    pub(super) fn run<T, F>(
+        &self,
+        urgency: Urgency,
+        work: F,
+    ) -> impl Future<Output = Result<T, Problem>> + use<T, F>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Core, &mut Tools) -> T + Send + 'static,
+    {
+        let (reply, result) = oneshot::channel();
+        let job = Box::new(move |core: &Core, tools: &mut Tools| {
+            // Whoever asked may be gone, and then nothing needs doing.
+            if !reply.is_closed() {
+                let _ = reply.send(work(core, tools));
+            }
+        });
+        self.queue.push(urgency, job);
+        let fault = "a fault in Leitong: please report it with the request";
+        async move { result.await.map_err(|_| Problem::new(Kind::Internal, fault)) }
+    }
+}
+
+impl Jobs {
+    fn take(&mut self) -> Option<Job> {
+        self.taken = self.taken.wrapping_add(1);
+        let first = match self.taken.is_multiple_of(BATCH_EVERY) {
+            true => self.batches.pop_front(),
+            false => self.look_ups.pop_front(),
+        };
+        first.or_else(|| self.look_ups.pop_front()).or_else(|| self.batches.pop_front())
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.queue.lock().closed = true;
+        self.queue.changed.notify_all();
+    }
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, Jobs> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, urgency: Urgency, job: Job) {
+        match urgency {
+            Urgency::LookUp => self.lock().look_ups.push_back(job),
+            Urgency::Batch => self.lock().batches.push_back(job),
+        }
+        self.changed.notify_one();
+    }
+
+    /// The next job; none when the pool is gone.
+    fn next(&self) -> Option<Job> {
+        let mut jobs = self.lock();
+        loop {
+            if let Some(job) = jobs.take() {
+                return Some(job);
+            }
+            if jobs.closed {
+                return None;
+            }
+            jobs = self.changed.wait(jobs).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn work(&self, core: &Core) {
+        let mut tools = core.tools();
+        while let Some(job) = self.next() {
+            // The panic hook has logged it, and the reply is dropped.
+            if catch_unwind(AssertUnwindSafe(|| job(core, &mut tools))).is_err() {
+                tools = core.tools();
+            }
+        }
+    }
+}

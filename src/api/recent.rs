@@ -1,0 +1,196 @@
+//! The verdicts that were given last, by page and by cluster.
+//!
+//! Bounded in bytes: the oldest go first. What is kept of a page is its verdict as it was answered,
+//! evidence and all; so the members of a cluster are those whose verdicts are still kept.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde::Deserialize;
+
+/// Bytes that a verdict takes beside its JSON: its entries in both maps, roughly.
+const ENTRY_BYTES: usize = 200;
+
+/// Verdicts, oldest first.
+pub(super) struct Recent {
+    kept: VecDeque<Kept>,
+    /// Number of the oldest that is kept: they are counted from the first on.
+    first: u64,
+    /// Of each page id the number of its last verdict.
+    by_page: BTreeMap<Box<str>, u64>,
+    /// Of each cluster, by the log offset of its centroid, the numbers of the duplicates in it.
+    by_cluster: BTreeMap<u64, VecDeque<u64>>,
+    bytes: usize,
+    bytes_max: usize,
+    /// The log offset behind the last of them.
+    next_log_offset: u64,
+}
+
+/// One verdict.
+struct Kept {
+    page_id: Box<str>,
+    /// Log offset of the centroid that the page is a duplicate of.
+    joined: Option<u64>,
+    json: Box<[u8]>,
+}
+
+impl Kept {
+    fn bytes(&self) -> usize {
+        self.json.len() + 2 * self.page_id.len() + ENTRY_BYTES
+    }
+}
+
+/// What is kept of a verdict beside its JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Named {
+    pub(super) page_id: Box<str>,
+    pub(super) joined: Option<u64>,
+    pub(super) log_offset: u64,
+}
+
+impl Named {
+    /// Reads it from a verdict's JSON.
+    pub(super) fn of_json(json: &[u8]) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Fields {
+            page_id: Box<str>,
+            kind: String,
+            cluster_id: Option<String>,
+            log_offset: u64,
+        }
+        let Fields { page_id, kind, cluster_id, log_offset } = serde_json::from_slice(json).ok()?;
+        let is_duplicate = kind.ends_with("_DUPLICATE");
+        let joined = match cluster_id.filter(|_| is_duplicate) {
+            Some(id) => Some(u64::from_str_radix(id.get(16..)?, 16).ok()?),
+            None => None,
+        };
+        Some(Self { page_id, joined, log_offset })
+    }
+}
+
+impl Recent {
+    /// None yet.
+    pub(super) fn new(bytes_max: usize) -> Self {
+        Self {
+            kept: VecDeque::new(),
+            first: 0,
+            by_page: BTreeMap::new(),
+            by_cluster: BTreeMap::new(),
+            bytes: 0,
+            bytes_max,
+            next_log_offset: 0,
+        }
+    }
+
+    /// Keeps a verdict, unless it is one that is kept already.
+    pub(super) fn push(&mut self, named: Named, json: Box<[u8]>) {
+        let Named { page_id, joined, log_offset } = named;
+        if log_offset < self.next_log_offset {
+            return;
+        }
+        self.next_log_offset = log_offset + 1;
+        let number = self.first + self.kept.len() as u64;
+        self.by_page.insert(page_id.clone(), number);
+        if let Some(cluster) = joined {
+            self.by_cluster.entry(cluster).or_default().push_back(number);
+        }
+        let kept = Kept { page_id, joined, json };
+        self.bytes += kept.bytes();
+        self.kept.push_back(kept);
+        while self.bytes > self.bytes_max {
+            self.pop();
+        }
+    }
+
+    fn pop(&mut self) {
+        let Some(kept) = self.kept.pop_front() else { return };
+        self.bytes -= kept.bytes();
+        if self.by_page.get(&kept.page_id) == Some(&self.first) {
+            self.by_page.remove(&kept.page_id);
+        }
+        if let Some(cluster) = kept.joined
+            && let Some(numbers) = self.by_cluster.get_mut(&cluster)
+        {
+            numbers.pop_front();
+            if numbers.is_empty() {
+                self.by_cluster.remove(&cluster);
+            }
+        }
+        self.first += 1;
+    }
+
+    fn json(&self, number: u64) -> Option<&[u8]> {
+        let at = usize::try_from(number.checked_sub(self.first)?).ok()?;
+        self.kept.get(at).map(|kept| &*kept.json)
+    }
+
+    /// The last verdict on a page.
+    pub(super) fn page(&self, page_id: &str) -> Option<&[u8]> {
+        self.json(*self.by_page.get(page_id)?)
+    }
+
+    /// The verdicts on the duplicates in the cluster whose centroid was founded at this offset,
+    /// the youngest first.
+    pub(super) fn members(&self, log_offset: u64) -> impl ExactSizeIterator<Item = &[u8]> {
+        static NONE: VecDeque<u64> = VecDeque::new();
+        let numbers = self.by_cluster.get(&log_offset).unwrap_or(&NONE);
+        numbers.iter().rev().map(|number| self.json(*number).unwrap_or_default())
+    }
+
+    /// How many are kept.
+    pub(super) fn len(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// All verdicts, oldest first.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        self.kept.iter().map(|kept| &*kept.json)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(page_id: &str, kind: &str, cluster: u64, log_offset: u64) -> Box<[u8]> {
+        format!(
+            r#"{{"page_id":"{page_id}","kind":"{kind}","cluster_id":"{:016x}{cluster:016x}","log_offset":{log_offset}}}"#,
+            7
+        )
+        .into_bytes()
+        .into()
+    }
+
+    fn push(recent: &mut Recent, json: &[u8]) {
+        recent.push(Named::of_json(json).expect("a verdict"), json.into());
+    }
+
+    #[test]
+    fn pages_and_members_are_found_as_long_as_they_are_kept() {
+        let mut recent = Recent::new(4 * (ENTRY_BYTES + 100));
+        let all: Vec<Box<[u8]>> = (0..50)
+            .map(|offset| match offset {
+                0 => verdict("p0", "UNIQUE", 0, 0),
+                _ => verdict(&format!("p{}", offset % 10), "NEAR_DUPLICATE", 0, offset),
+            })
+            .collect();
+        all.iter().for_each(|json| push(&mut recent, json));
+        // Once more, as when a journal is read again: it is kept once.
+        push(&mut recent, &all[49]);
+        assert!(recent.len() >= 3 && recent.bytes <= recent.bytes_max);
+        assert_eq!(recent.page("p9"), Some(&*all[49]));
+        assert_eq!(recent.page("p0"), None);
+        let members: Vec<&[u8]> = recent.members(0).collect();
+        let kept: Vec<&[u8]> = all.iter().rev().take(recent.len()).map(|json| &**json).collect();
+        assert_eq!(members, kept);
+        assert_eq!(recent.members(1).len(), 0);
+        assert_eq!((recent.next_log_offset, recent.by_page.len()), (50, recent.len()));
+    }
+
+    #[test]
+    fn nothing_is_kept_without_room() {
+        let mut recent = Recent::new(0);
+        push(&mut recent, &verdict("a", "EXACT_DUPLICATE", 3, 9));
+        assert_eq!((recent.len(), recent.bytes, recent.by_page.len(), recent.by_cluster.len()), (0, 0, 0, 0));
+        assert_eq!(recent.next_log_offset, 10);
+    }
+}

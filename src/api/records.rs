@@ -1,0 +1,179 @@
+//! A request's body → where in it the records of its pages stand.
+//!
+//! Nothing is copied, and nothing recurses: a body of brackets costs no more than its bytes.
+//! Memory: one range a record, of which there are at most so many.
+
+use std::cell::Cell;
+use std::fmt;
+use std::ops::Range;
+
+use serde::de::{Deserializer as _, Error as _, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::problem::{Kind, Problem};
+
+/// What a body is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// JSON: one page, or an array of pages.
+    Json,
+    /// One JSON page a line.
+    Lines,
+    /// The page itself: HTML or text.
+    Raw,
+}
+
+impl Form {
+    /// The form that a `Content-Type` names.
+    pub(super) fn of(content_type: Option<&str>) -> Result<Self, Problem> {
+        let media_type = content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+        match &*media_type.to_ascii_lowercase() {
+            "application/json" => Ok(Self::Json),
+            "application/x-ndjson" | "application/ndjson" | "application/jsonl" => Ok(Self::Lines),
+            "text/html" | "application/xhtml+xml" | "text/plain" => Ok(Self::Raw),
+            _ => Err(Problem::new(
+                Kind::UnsupportedMediaType,
+                format!(
+                    "content-type {media_type:?}: send application/json (a page, or an array of pages), \
+                     application/x-ndjson (a page a line), or the page itself as text/html or text/plain"
+                ),
+            )),
+        }
+    }
+}
+
+/// The records of a body, and whether it is a batch of them, which may be one or none.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Records {
+    pub(super) ranges: Vec<Range<usize>>,
+    pub(super) is_batch: bool,
+}
+
+/// Cuts `body` into at most `max` records.
+pub(super) fn cut(body: &[u8], form: Form, max: usize) -> Result<Records, Problem> {
+    let whole = || Records { ranges: std::iter::once(0..body.len()).collect(), is_batch: false };
+    match form {
+        Form::Raw => Ok(whole()),
+        Form::Lines => lines(body, max),
+        Form::Json => {
+            let begins = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).trim_ascii_start();
+            if begins.starts_with(b"[") { array(body, max) } else { Ok(whole()) }
+        }
+    }
+}
+
+fn lines(body: &[u8], max: usize) -> Result<Records, Problem> {
+    let mut ranges = Vec::new();
+    let mut start = 0;
+    let ends = memchr::memchr_iter(b'\n', body).chain(std::iter::once(body.len()));
+    for end in ends {
+        if !body[start..end].trim_ascii().is_empty() {
+            ranges.push(start..end);
+        }
+        if ranges.len() > max {
+            return Err(too_many(max));
+        }
+        start = end + 1;
+    }
+    Ok(Records { ranges, is_batch: true })
+}
+
+fn array(body: &[u8], max: usize) -> Result<Records, Problem> {
+    struct Elements<'b, 'f> {
+        body: &'b [u8],
+        max: usize,
+        too_many: &'f Cell<bool>,
+    }
+
+    impl<'b> Visitor<'b> for Elements<'b, '_> {
+        type Value = Vec<Range<usize>>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an array of pages")
+        }
+
+        fn visit_seq<A: SeqAccess<'b>>(self, mut elements: A) -> Result<Self::Value, A::Error> {
+            let mut ranges = Vec::new();
+            while let Some(element) = elements.next_element::<&'b RawValue>()? {
+                if ranges.len() == self.max {
+                    // The rest is not worth reading.
+                    self.too_many.set(true);
+                    return Err(A::Error::custom("too many"));
+                }
+                let start = element.get().as_ptr() as usize - self.body.as_ptr() as usize;
+                ranges.push(start..start + element.get().len());
+            }
+            Ok(ranges)
+        }
+    }
+
+    let body_start = body.len() - body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).len();
+    let mut deserializer = serde_json::Deserializer::from_slice(&body[body_start..]);
+    let too_many_seen = Cell::new(false);
+    let read = deserializer.deserialize_seq(Elements { body, max, too_many: &too_many_seen });
+    match read.and_then(|ranges| deserializer.end().map(|()| ranges)) {
+        Ok(ranges) => Ok(Records { ranges, is_batch: true }),
+        Err(_) if too_many_seen.get() => Err(too_many(max)),
+        Err(error) => Err(Problem::new(
+            Kind::BrokenBatch,
+            format!("no JSON array of pages: {error}; nothing of it is stored"),
+        )),
+    }
+}
+
+fn too_many(max: usize) -> Problem {
+    Problem::new(
+        Kind::TooLarge,
+        format!("more than {max} pages; send several requests, or raise api.batch_pages_max"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(body: &str, form: Form) -> Vec<&str> {
+        let records = cut(body.as_bytes(), form, 3).expect("records");
+        records.ranges.into_iter().map(|range| &body[range]).collect()
+    }
+
+    #[test]
+    fn bodies_are_cut_into_records() {
+        assert_eq!(texts("{\"a\":1}", Form::Json), ["{\"a\":1}"]);
+        assert_eq!(texts("\u{feff} [ {\"a\":1} ,2, \"你\" ] ", Form::Json), ["{\"a\":1}", "2", "\"你\""]);
+        assert_eq!(texts("[]", Form::Json), [""; 0]);
+        assert_eq!(texts("{}\r\n\n \n{}\n1", Form::Lines), ["{}\r", "{}", "1"]);
+        assert_eq!(texts("<p>\n", Form::Raw), ["<p>\n"]);
+    }
+
+    #[test]
+    fn records_are_counted_before_they_are_kept() {
+        for (body, form) in [("1\n2\n3\n4", Form::Lines), ("[1,2,3,4]", Form::Json), ("[1,2,3,4", Form::Json)]
+        {
+            assert_eq!(cut(body.as_bytes(), form, 3).expect_err(body).kind, Kind::TooLarge, "{body}");
+        }
+    }
+
+    #[test]
+    fn broken_arrays_are_refused() {
+        for body in ["[1,2", "[1,,2]", "[1] 2", "[\"\u{1}\"]"] {
+            assert_eq!(
+                cut(body.as_bytes(), Form::Json, 3).expect_err(body).kind,
+                Kind::BrokenBatch,
+                "{body}"
+            );
+        }
+        assert_eq!(cut(b"[\"\xff\"]", Form::Json, 3).expect_err("no UTF-8").kind, Kind::BrokenBatch);
+        let deep = "[".repeat(1 << 20);
+        assert_eq!(cut(deep.as_bytes(), Form::Json, 3).expect_err("deep").kind, Kind::BrokenBatch);
+    }
+
+    #[test]
+    fn content_types_say_the_form() {
+        assert_eq!(Form::of(Some("text/HTML; charset=gbk")), Ok(Form::Raw));
+        assert_eq!(Form::of(Some("application/json")), Ok(Form::Json));
+        for other in [None, Some("application/pdf"), Some("")] {
+            assert_eq!(Form::of(other).expect_err("not read").kind, Kind::UnsupportedMediaType);
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The table of a server, as look-ups and the committer share it; and how it is opened.
+//!
+//! Look-ups hold the read lock while they search, the [committer](super::committer) holds the write
+//! lock while it decides. Nobody holds either while a page is parsed, or while the disk is waited
+//! for. Cost of opening: that of loading the table, and of deciding again on what the journal has.
+
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use super::committer::Committer;
+use super::recent::{Named, Recent};
+use crate::cluster::{Clusterer, Position};
+use crate::config::Config;
+use crate::hashed::Seed;
+use crate::log::entry::page_from_message;
+use crate::pipeline::cluster_stage::ClusterStage;
+use crate::proto::{FORMAT_VERSION, JournalBatch, JournalHead};
+use crate::record::timestamp::Timestamp;
+use crate::record::{FingerprintRecord, LogRecord, Place};
+use crate::snapshot::journal::{Journal, Torn};
+use crate::snapshot::{SnapshotError, TableDir, TableSettings};
+use crate::verdict::{Conclusion, Verdict};
+
+/// The table and the verdicts that were given last.
+pub struct Store {
+    table: RwLock<ClusterStage>,
+    recent: RwLock<Recent>,
+}
+
+/// What was found when a store was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    /// Pages of the journal that the saved table lacked.
+    pub replayed: u64,
+    /// What was cut off its end.
+    pub torn: Option<Torn>,
+}
+
+impl Store {
+    /// Opens the table in `folder`, and brings it to where the journal ends.
+    ///
+    /// # Errors
+    /// [`SnapshotError`], where a file cannot be read, is damaged, or was made with other settings.
+    pub fn open(
+        folder: TableDir,
+        settings: TableSettings,
+        config: &Config,
+    ) -> Result<(Arc<Self>, Committer, Found), SnapshotError> {
+        let clusterer = match folder.load(&settings)? {
+            Some(clusterer) => clusterer,
+            None => {
+                Clusterer::new(Arc::clone(&settings.detector), settings.expiry.clone(), Position::default())
+            }
+        };
+        let store = Self {
+            table: RwLock::new(ClusterStage::new(
+                clusterer,
+                Arc::clone(&settings.detector),
+                settings.cluster_hash,
+            )),
+            recent: RwLock::new(Recent::new(config.api.recent_bytes_max)),
+        };
+        store.load_recent(&folder)?;
+        let mut replayed = 0;
+        let path = folder.journal_path();
+        let opened = Journal::open(
+            &path,
+            |head| check_head(head, &folder, &settings, store.position()),
+            |batch| {
+                replayed += store.replay(batch, &folder, &settings)?;
+                Ok(())
+            },
+        )?;
+        store.write().clusterer_mut().insert_pending();
+        let (journal, torn) = match opened {
+            Some(opened) => opened,
+            None => (Journal::create(&path, journal_head(&settings, store.position()))?, None),
+        };
+        let store = Arc::new(store);
+        let committer = Committer::new(Arc::clone(&store), journal, folder, settings, &config.api);
+        Ok((store, committer, Found { replayed, torn }))
+    }
+
+    /// Takes the verdicts on pages that the saved table has; the journal gives those behind it.
+    fn load_recent(&self, folder: &TableDir) -> Result<(), SnapshotError> {
+        let next = self.position().next_log_offset;
+        let mut recent = self.recent_mut();
+        for json in folder.load_recent()?.into_iter().flatten() {
+            if let Some(named) = Named::of_json(&json).filter(|named| named.log_offset < next) {
+                recent.push(named, json);
+            }
+        }
+        Ok(())
+    }
+
+    /// Decides again on a batch of the journal; how many of its pages the table lacked.
+    fn replay(
+        &self,
+        batch: JournalBatch,
+        folder: &TableDir,
+        settings: &TableSettings,
+    ) -> Result<u64, SnapshotError> {
+        let next = self.position().next_log_offset;
+        if batch.first_log_offset > next {
+            let (path, journal) = (folder.journal_path(), batch.first_log_offset);
+            return Err(SnapshotError::JournalApart { path, journal, table: next });
+        }
+        let lacked = (batch.first_log_offset..).zip(batch.pages).filter(|(offset, _)| *offset >= next);
+        let pages = lacked.map(|(offset, message)| {
+            page_from_message(message, place(offset), &*settings.detector).map_err(|error| {
+                SnapshotError::JournalDamaged {
+                    path: folder.journal_path(),
+                    at: 0,
+                    problem: error.to_string(),
+                }
+            })
+        });
+        let pages: Vec<FingerprintRecord> = pages.collect::<Result<_, _>>()?;
+        let replayed = pages.len() as u64;
+        let decided_at = Timestamp::from_ms(batch.decided_at_ms).unwrap_or_else(Timestamp::now);
+        let verdicts = self.decide(pages, decided_at);
+        self.keep(&verdicts);
+        Ok(replayed)
+    }
+
+    /// Decides on pages in their order; none of them is durable by this.
+    pub(super) fn decide(&self, pages: Vec<FingerprintRecord>, decided_at: Timestamp) -> Vec<Verdict> {
+        let records = pages.into_iter().map(|page| LogRecord::Page(Box::new(page))).collect();
+        let conclusions = self.write().conclude_batch(records, decided_at);
+        let verdict = |conclusion| match conclusion {
+            Conclusion::Verdict(verdict) => *verdict,
+            Conclusion::DeadLetter(_) => unreachable!("pages have verdicts"),
+        };
+        conclusions.into_iter().map(verdict).collect()
+    }
+
+    /// Keeps verdicts for who asks for them again; gives them as JSON.
+    pub(super) fn keep(&self, verdicts: &[Verdict]) -> Vec<Box<[u8]>> {
+        let json = |verdict: &Verdict| -> Box<[u8]> {
+            serde_json::to_vec(verdict).expect("maps have texts for keys").into()
+        };
+        let all: Vec<Box<[u8]>> = verdicts.iter().map(json).collect();
+        let mut recent = self.recent_mut();
+        for (verdict, json) in verdicts.iter().zip(&all) {
+            let is_duplicate = verdict.distance.is_some();
+            let named = Named {
+                page_id: verdict.page_id.as_str().into(),
+                joined: verdict.cluster_id.filter(|_| is_duplicate).map(|id| id.log_offset),
+                log_offset: verdict.log_offset,
+            };
+            recent.push(named, json.clone());
+        }
+        all
+    }
+
+    /// How far the table has come.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        self.read().clusterer().position()
+    }
+
+    /// The table, for reading; several may.
+    pub(super) fn read(&self) -> RwLockReadGuard<'_, ClusterStage> {
+        self.table.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, ClusterStage> {
+        self.table.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn recent(&self) -> RwLockReadGuard<'_, Recent> {
+        self.recent.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn recent_mut(&self) -> RwLockWriteGuard<'_, Recent> {
+        self.recent.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where a page was read that came over the API: its number, from 1, in the log of this table.
+pub(super) fn place(log_offset: u64) -> Place {
+    Place::Line { input: "api".into(), line: log_offset + 1 }
+}
+
+/// The head of a journal that begins where the table ends.
+pub(super) fn journal_head(settings: &TableSettings, position: Position) -> JournalHead {
+    let salt = Timestamp::now().as_ms() as u64;
+    JournalHead {
+        format_version: FORMAT_VERSION,
+        fingerprint_hash: settings.fingerprint_hash,
+        cluster_hash: settings.cluster_hash,
+        next_log_offset: position.next_log_offset,
+        log_generation: position.log_generation,
+        salt: Seed::default().place(salt),
+    }
+}
+
+/// Whether a journal goes on where the saved table ends, or before.
+fn check_head(
+    head: &JournalHead,
+    folder: &TableDir,
+    settings: &TableSettings,
+    table: Position,
+) -> Result<(), SnapshotError> {
+    let path = folder.journal_path();
+    let hashes = [
+        ("fingerprint_hash", head.fingerprint_hash, settings.fingerprint_hash),
+        ("cluster_hash", head.cluster_hash, settings.cluster_hash),
+    ];
+    for (which, found, wanted) in hashes {
+        if found != wanted {
+            return Err(SnapshotError::OtherSettings { path, which, found, wanted });
+        }
+    }
+    if head.next_log_offset > table.next_log_offset {
+        let (journal, table) = (head.next_log_offset, table.next_log_offset);
+        return Err(SnapshotError::JournalApart { path, journal, table });
+    }
+    // One that was begun before the first page came knows no name yet.
+    if head.log_generation != 0 && head.log_generation != table.log_generation {
+        let problem = "it belongs to another table than the one beside it".to_owned();
+        return Err(SnapshotError::JournalDamaged { path, at: 0, problem });
+    }
+    Ok(())
+}

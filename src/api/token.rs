@@ -1,0 +1,116 @@
+//! The token that clients send as `Authorization: Bearer …`. It is never printed.
+
+use std::fmt;
+use std::hint::black_box;
+
+use crate::config::ApiConfig;
+
+/// Shorter ones can be guessed.
+const TOKEN_BYTES_MIN: usize = 16;
+
+/// A token.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(Box<[u8]>);
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(not shown)")
+    }
+}
+
+impl Token {
+    /// The one that the settings name, if they name one.
+    ///
+    /// # Errors
+    /// What is wrong, and what to do. It does not show the token.
+    pub fn of(config: &ApiConfig) -> Result<Option<Self>, String> {
+        let (named, text) = match (&config.token_env, &config.token_file) {
+            (Some(variable), _) => {
+                let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+                // Somebody may have put the token itself there.
+                if variable.is_empty() || !variable.chars().all(is_name) {
+                    return Err(
+                        "api.token_env: is no name of an environment variable; use letters, digits and `_`"
+                            .to_owned(),
+                    );
+                }
+                let text = std::env::var(variable)
+                    .map_err(|_| "api.token_env: the variable is not set; set it to the token".to_owned())?;
+                ("api.token_env", text)
+            }
+            (None, Some(path)) => {
+                let text = std::fs::read_to_string(path).map_err(|error| {
+                    format!("api.token_file = {:?}: cannot be read: {error}", path.display().to_string())
+                })?;
+                ("api.token_file", text)
+            }
+            (None, None) => return Ok(None),
+        };
+        let token = text.trim();
+        if token.len() < TOKEN_BYTES_MIN || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(format!(
+                "{named}: a token has {TOKEN_BYTES_MIN} characters or more, without spaces and of ASCII; make one: \
+                 openssl rand -hex 32"
+            ));
+        }
+        Ok(Some(Self(token.as_bytes().into())))
+    }
+
+    /// Whether an `Authorization` header has this token. How long that takes tells nothing about
+    /// the token but what the client knows: the length of what it sent.
+    #[must_use]
+    pub fn is_in(&self, authorization: Option<&[u8]>) -> bool {
+        let given = authorization.and_then(|value| {
+            let (scheme, token) = value.split_at_checked(7)?;
+            scheme.eq_ignore_ascii_case(b"Bearer ").then_some(token.trim_ascii())
+        });
+        let Some(given) = given else { return false };
+        let mut different = u8::from(given.len() != self.0.len());
+        for (at, byte) in given.iter().enumerate() {
+            different |= black_box(byte ^ self.0[at % self.0.len()]);
+        }
+        black_box(different) == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_token_fits() {
+        let token = Token(b"0123456789abcdef".as_slice().into());
+        assert!(token.is_in(Some(b"Bearer 0123456789abcdef")));
+        assert!(token.is_in(Some(b"bearer  0123456789abcdef ")));
+        for wrong in [
+            "",
+            "Bearer ",
+            "Bearer 0123456789abcde",
+            "Bearer 0123456789abcdef0",
+            "Bearer 0123456789abcdef0123456789abcdef",
+            "Bearer 0123456789abcdeg",
+            "Basic 0123456789abcdef",
+            "0123456789abcdef",
+        ] {
+            assert!(!token.is_in(Some(wrong.as_bytes())), "{wrong:?}");
+        }
+        assert!(!token.is_in(None));
+        assert_eq!(format!("{token:?}"), "Token(not shown)");
+    }
+
+    #[test]
+    fn tokens_come_from_files_and_faults_do_not_show_them() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("token");
+        let of_file = || Token::of(&ApiConfig { token_file: Some(path.clone()), ..ApiConfig::default() });
+        assert!(of_file().expect_err("no file").contains("cannot be read"));
+        std::fs::write(&path, "hunter2\n").expect("written");
+        let fault = of_file().expect_err("too short");
+        assert!(fault.contains("16 characters") && !fault.contains("hunter2"), "{fault}");
+        std::fs::write(&path, "hunter2hunter2hunter2\n").expect("written");
+        assert_eq!(of_file(), Ok(Some(Token(b"hunter2hunter2hunter2".as_slice().into()))));
+        let of_env = Token::of(&ApiConfig { token_env: Some("hunter-2".into()), ..ApiConfig::default() });
+        assert!(!of_env.expect_err("no name").contains("hunter"));
+        assert_eq!(Token::of(&ApiConfig::default()), Ok(None));
+    }
+}
