@@ -107,7 +107,9 @@ pub(super) fn end<W: World>(
     } else {
         let (open, key) = (found.aborted.iter().chain(open), MARK.to_vec());
         let touched = open.map(|range| record(&range.topic, range.partition, &key, None));
-        producer.abort_again(touched, Some(&group))?;
+        // An offset that was committed and is not to be seen must not be aborted with the rest: it is
+        // committed once there is no rest.
+        producer.abort_again(touched, nothing_was_committed.then_some(&group))?;
     }
     metrics::unended_transaction();
     tracing::warn!(
