@@ -199,8 +199,6 @@ impl Core {
         let Ok(LogRecord::Page(mut record)) = fingerprinted.record else {
             unreachable!("a page is not passed over")
         };
-        // The stage's own bound is the time at which it was made, and a server runs for months.
-        record.log_time = record.fetched_at.map(|time| time.min(Timestamp::now()));
         if let (Some(_), Some(corpus)) = (self.stage.corpus_header(), corpus) {
             record.corpus = corpus_name(corpus);
         }

@@ -58,8 +58,6 @@ pub struct FingerprintStage {
     detector: Arc<dyn Detector>,
     digest_hash: DigestHash,
     fingerprint_hash: u64,
-    /// No log time is later than this: one page with a wrong clock must not expire the table.
-    log_time_max: Timestamp,
 }
 
 /// What a thread keeps from page to page.
@@ -110,8 +108,7 @@ impl FingerprintStage {
         let secret = resources.secret.as_ref();
         let fingerprint_hash = hash::fingerprint_hash(&config, &lexicons, &*detector, secret);
         let digest_hash = DigestHash::new(secret);
-        let log_time_max = Timestamp::now();
-        Ok(Self { config, reader, segmenter, detector, digest_hash, fingerprint_hash, log_time_max })
+        Ok(Self { config, reader, segmenter, detector, digest_hash, fingerprint_hash })
     }
 
     /// The header that names a page's corpus, where the settings say that one does.
@@ -311,7 +308,8 @@ impl FingerprintStage {
             corpus,
             fingerprint_hash: self.fingerprint_hash,
             fetched_at,
-            log_time: fetched_at.map(|time| time.min(self.log_time_max)),
+            // Never later than now: one page with a wrong clock must not expire the table.
+            log_time: fetched_at.map(|time| time.min(Timestamp::now())),
             passthrough,
             carried: None,
             credits,
