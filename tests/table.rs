@@ -4,7 +4,8 @@ mod common;
 
 use std::path::Path;
 
-use common::{Run, article, page, placeless, run_with_input};
+use common::{Run, article, page, placeless, run, run_with_input};
+use serde_json::Value;
 
 fn with_table(folder: &Path, input: &str, more: &[&str]) -> Run {
     let table = folder.join("table");
@@ -147,4 +148,47 @@ fn hosts_may_be_corpora() {
             (Some("a.test"), Some("EXACT_DUPLICATE"))
         ]
     );
+}
+
+#[test]
+fn a_table_says_what_it_holds() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let table = folder.path().join("table");
+    let table_name = table.to_str().expect("a name");
+    let nothing = run(["table", "info", table_name]);
+    assert_eq!(nothing.status, 1);
+    assert!(nothing.stderr.contains("there is no table"), "{}", nothing.stderr);
+
+    let verdicts = run(["dedup", "--table", table_name, "examples/pages.jsonl"]).verdicts();
+    let founders: Vec<&Value> = verdicts.iter().filter(|verdict| verdict["kind"] == "UNIQUE").collect();
+    let exported = run(["table", "export", table_name]);
+    assert_eq!(exported.status, 0, "{}", exported.stderr);
+    let exported = exported.verdicts();
+    assert_eq!(exported.len(), founders.len());
+    for (centroid, founder) in exported.iter().zip(&founders) {
+        for field in ["cluster_id", "page_id", "url", "corpus", "log_offset", "text_digest", "detector"] {
+            assert_eq!(centroid[field], founder[field], "{field}");
+        }
+        let whole = centroid["fingerprint"].as_str().expect("hex");
+        assert!(whole.starts_with(founder["fingerprint"].as_str().expect("hex")), "{whole}");
+    }
+    let info = run(["table", "info", "--json", table_name]).verdicts().pop().expect("one line");
+    assert_eq!(info["centroids"], founders.len());
+    assert_eq!(info["corpora"], serde_json::json!({ "default": founders.len() }));
+    assert_eq!(info["next_log_offset"], verdicts.len());
+    assert_eq!((&info["oldest"]["url"], &info["detector"]), (&founders[0]["url"], &"simhash".into()));
+    for hash in ["fingerprint_hash", "cluster_hash"] {
+        assert_eq!(info[hash], founders[0][hash]);
+    }
+    let text = run(["table", "info", table_name]).stdout;
+    assert!(text.contains(&format!("default: {}", founders.len())) && text.contains("whole"), "{text}");
+
+    let file = table.join("centroids.leitong");
+    let mut bytes = std::fs::read(&file).expect("a table");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&file, bytes).expect("written");
+    let damaged = run(["table", "info", table_name]);
+    assert_eq!(damaged.status, 1);
+    assert!(damaged.stderr.contains("restore the file from a backup"), "{}", damaged.stderr);
 }

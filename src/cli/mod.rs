@@ -25,6 +25,7 @@ mod serve;
 mod settings;
 mod shell;
 mod summary;
+mod table;
 mod topics;
 mod tune;
 
@@ -95,6 +96,8 @@ enum Command {
     Topics(topics::Arguments),
     /// Find out what wrote some pages, and how they are read
     Preset(preset::Arguments),
+    /// Say what a saved table holds, or print its centroids
+    Table(table::Arguments),
     /// Show or check configurations
     Config(config::Arguments),
     /// Print the completions of a shell
@@ -151,6 +154,7 @@ pub fn main() -> ExitCode {
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Topics(arguments) => topics::run(&arguments),
         Command::Preset(arguments) => preset::run(&arguments),
+        Command::Table(arguments) => table::run(&arguments),
         Command::Config(arguments) => config::run(&arguments),
         Command::Completions(arguments) => shell::completions(&arguments, Cli::command()),
         Command::Man(arguments) => shell::man(&arguments, Cli::command()),

@@ -119,21 +119,7 @@ impl TableDir {
         any_cluster_hash: bool,
     ) -> Result<Option<(Clusterer, Watermarks)>, SnapshotError> {
         let path = self.folder.join(FILE_NAME);
-        let file = match File::open(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(at(&path)(error)),
-        };
-        let mut reader = Reader { inner: ChecksummedReader::new(file), path: &path };
-        let mut magic = [0; MAGIC.len()];
-        reader.exact(&mut magic)?;
-        if magic != MAGIC {
-            return Err(reader.damaged("this is no centroid table"));
-        }
-        let saved: proto::Position = reader.message()?;
-        if saved.format_version > FORMAT_VERSION {
-            return Err(SnapshotError::TooNew { path, found: saved.format_version, known: FORMAT_VERSION });
-        }
+        let Some((mut reader, saved)) = begin(&path)? else { return Ok(None) };
         let hashes = [
             ("fingerprint_hash", saved.fingerprint_hash, settings.fingerprint_hash),
             ("cluster_hash", saved.cluster_hash, settings.cluster_hash),
@@ -205,6 +191,46 @@ impl TableDir {
         let new_path = self.folder.join(format!("{FILE_NAME}.new"));
         write(&new_path, clusterer, watermarks, settings).map_err(at(&new_path))?;
         folder::replace(&path, &new_path).map_err(at(&path))
+    }
+}
+
+/// Reads the table in `folder` without its settings: calls `take` with each centroid, oldest first,
+/// and gives what the table says of itself; none where there is no table. Memory: one centroid.
+///
+/// # Errors
+/// [`SnapshotError`], where the file cannot be read or is damaged, of which the end may tell.
+pub fn inspect(
+    folder: &Path,
+    mut take: impl FnMut(&proto::Position, &proto::Centroid),
+) -> Result<Option<proto::Position>, SnapshotError> {
+    let path = folder.join(FILE_NAME);
+    let Some((mut reader, saved)) = begin(&path)? else { return Ok(None) };
+    for _ in 0..saved.centroid_count {
+        take(&saved, &reader.message()?);
+    }
+    reader.check_hash()?;
+    Ok(Some(saved))
+}
+
+/// A reader that stands before the first centroid, and what the table says of itself.
+fn begin(path: &Path) -> Result<Option<(Reader<'_>, proto::Position)>, SnapshotError> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(at(path)(error)),
+    };
+    let mut reader = Reader { inner: ChecksummedReader::new(file), path };
+    let mut magic = [0; MAGIC.len()];
+    reader.exact(&mut magic)?;
+    if magic != MAGIC {
+        return Err(reader.damaged("this is no centroid table"));
+    }
+    let saved: proto::Position = reader.message()?;
+    match saved.format_version {
+        found if found > FORMAT_VERSION => {
+            Err(SnapshotError::TooNew { path: path.to_owned(), found, known: FORMAT_VERSION })
+        }
+        _ => Ok(Some((reader, saved))),
     }
 }
 

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-pub use file::{TableDir, TableSettings};
+pub use file::{TableDir, TableSettings, inspect};
 pub use folder::replace;
 
 /// Why a table cannot be loaded or saved.
