@@ -207,7 +207,11 @@ fn good_answers(api: &mut Api, limited: &mut Limited) {
         json!([page("b", &longer), page("c", &article(3, 30)), page("d", "short"), { "id": "no url" }]);
     let batch = limited.ask("POST /v1/pages", json, batch.to_string());
     api.check(STORE, 200, &batch);
-    let html = format!("<html><body><article><p>{text}</p></article></body></html>");
+    let html = format!(
+        "<html lang=\"zh-CN\"><head><meta name=\"author\" content=\"林远舟\"><meta property=\"og:site_name\" content=\"海岸早报\">\
+         <link rel=\"canonical\" href=\"http://x/first\"></head><body><article><h1>渡船</h1>\
+         <p>来源：新华社 2026-11-20 08:30</p><p>{text}</p></article></body></html>"
+    );
     for (query, content_type, body) in [
         ("", "application/x-ndjson", page("e", &text).to_string()),
         ("?url=http://x/&id=x", "text/html", html),
