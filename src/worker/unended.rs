@@ -146,15 +146,18 @@ fn find_out<W: World>(
         (Some(committed), _) => committed,
         (None, open) => {
             let centroids = &owner.config().kafka.topics.centroids;
+            let mut mark_offset = None;
             if open.is_none() {
                 // A leader that was just elected would hide the last
                 // position record, but for one who writes to it.
                 let key = MARK.to_vec();
                 let mark = record(centroids, owner.partition, &key, None);
                 producer.abort_again(std::iter::once(mark), None)?;
+                mark_offset = producer.delivered().last().copied().flatten().map(|mark| mark.offset);
             }
             let reader = owner.role.world.reader(centroids, owner.partition)?;
-            let visible = positions::last_of(&reader)?.map(|position| position.next_log_offset);
+            let visible = position_up_to(owner, &reader, mark_offset)?;
+            let visible = visible.map(|position| position.next_log_offset);
             match open {
                 Some((.., next @ Some(_))) if any_visible(owner, visible.unwrap_or(0))? => *next,
                 _ => visible,
@@ -166,6 +169,32 @@ fn find_out<W: World>(
     };
     let aborted = outcomes.into_iter().filter(was_aborted).map(|leftover| leftover.range).collect();
     Ok(Found { aborted, changelog: open_position, pending: committed.is_none(), done })
+}
+
+/// The last position record that readers see, when they see all up to `mark`: a leader that
+/// was elected after the mark was written may not know either what was committed before it.
+fn position_up_to<W: World>(
+    owner: &Owner<W>,
+    reader: &W::Reader,
+    mark: Option<u64>,
+) -> Result<Option<proto::Position>, Trouble> {
+    let world = &owner.role.world;
+    let began = world.now();
+    let shows_mark = || mark.is_none_or(|mark| reader.bounds().is_ok_and(|(_, end)| end > mark));
+    loop {
+        if shows_mark() {
+            let position = positions::last_of(reader)?;
+            if shows_mark() {
+                return Ok(position);
+            }
+        }
+        if world.now().duration_since(began) > READ_TIMEOUT {
+            return Err(anyhow::anyhow!("{} does not show yet what was committed", reader.name()).into());
+        }
+        if world.wait(&owner.stop, LOOK_AGAIN) {
+            return Err(anyhow::anyhow!("stopped").into());
+        }
+    }
 }
 
 /// Open records of this owner, of whom nothing can be open. What
