@@ -126,8 +126,8 @@ fn killed_runs_lose_nothing_and_have_nothing_twice() {
     let mut random = Random::of_seed(seed);
     let folder = tempfile::tempdir().expect("a folder");
     let inputs = [
-        write(folder.path(), "a.jsonl", documents(0, 110)),
-        write(folder.path(), "b.jsonl.gz", gzip(documents(110, 160).as_bytes())),
+        write(folder.path(), "a.jsonl", documents(0, 250)),
+        write(folder.path(), "b.jsonl.gz", gzip(documents(250, 350).as_bytes())),
     ];
     for (number, options) in [&[][..], &["--prefer", "longest", "--one-per-host"]].into_iter().enumerate() {
         let whole = Run::new(folder.path(), &format!("whole{number}"), options, &inputs);
@@ -148,7 +148,7 @@ fn killed_runs_lose_nothing_and_have_nothing_twice() {
             }
             if kills < KILLS {
                 #[expect(clippy::disallowed_methods, reason = "a kill at any moment, not a wait")]
-                std::thread::sleep(Duration::from_micros(random.below(60_000) as u64));
+                std::thread::sleep(Duration::from_micros(random.below(20_000) as u64));
                 child.kill().expect("it runs or has ended");
             }
             let told = stderr(&mut child);
