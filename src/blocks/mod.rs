@@ -66,14 +66,18 @@ pub struct StoreOptions {
 }
 
 impl StoreOptions {
-    /// Those for a table of at most so many centroids.
+    /// Those for blocks of so many centroids, in a table of at most so many.
     #[must_use]
-    pub fn of_table(centroids_max: u64) -> Self {
-        // A quarter of 2^20 numbers, by which tables may once be spread over machines: small
-        // enough that the newest centroids take some 100 to 200 MB of memory.
-        let block = 1 << 18;
+    pub fn of_table(block: u64, centroids_max: u64) -> Self {
         let quarter = (centroids_max / 4).max(block);
-        Self { block, fan: 4, span_max: quarter, readers: 16, portion: 128, waiting_max: 8 * block }
+        Self {
+            block,
+            fan: 4,
+            span_max: quarter,
+            readers: 16,
+            portion: block.min(128),
+            waiting_max: 8 * block,
+        }
     }
 }
 
@@ -126,6 +130,9 @@ pub enum BlockError {
         /// This one.
         wanted: u64,
     },
+    /// A thread that seals or merges has panicked.
+    #[error("a thread that writes blocks has panicked; this is a mistake in the program, please report it")]
+    Panicked,
     /// The detector has no keys.
     #[error(
         "table.on_disk = true: {detector} with these settings finds centroids by Hamming distance, whose index stays in \

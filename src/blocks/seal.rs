@@ -69,7 +69,7 @@ impl Sealer {
         let number = (self.next - open.first) as u32;
         open.keys.extend(keys.into_iter().map(|key| (key, number)));
         self.next += 1;
-        if self.next - open.first == shared.options.block { self.seal() } else { Ok(()) }
+        if self.next.is_multiple_of(shared.options.block) { self.seal() } else { Ok(()) }
     }
 
     /// Brings the block to disk, where look-ups find it.

@@ -301,8 +301,20 @@ impl Drop for BlockStore {
     }
 }
 
+/// Makes a panic of a thread a fault: nobody waits for what will not come.
+struct FaultOnPanic(Arc<Shared>);
+
+impl Drop for FaultOnPanic {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.fail(&BlockError::Panicked);
+        }
+    }
+}
+
 /// Seals all portions, and has what is due merged meanwhile.
 fn seal_all(mut sealer: Sealer, shared: &Arc<Shared>, portions: &Receiver<Portion>) {
+    let _guard = FaultOnPanic(Arc::clone(shared));
     let mut merges: Vec<JoinHandle<()>> = Vec::new();
     for (first, centroids) in portions {
         let before = shared.view().end;
@@ -331,6 +343,7 @@ fn merge_beside(shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
     };
     let of_thread = Arc::clone(shared);
     let merge = thread::Builder::new().name("blocks-merge".to_owned()).spawn(move || {
+        let _guard = FaultOnPanic(Arc::clone(&of_thread));
         while of_thread.merge_once() {}
         ended(&of_thread);
     });

@@ -13,11 +13,13 @@ use crate::cluster::{Asked, Centroid, Clusterer, Decision, OldCentroids, Positio
 use crate::config::detectors::DETECTORS;
 use crate::config::{Candidates, Config, ExpiryConfig};
 use crate::detectors::simhash::SimHash;
+use crate::extract::Document;
+use crate::fingerprint::resources::Resources;
 use crate::fingerprint::{Comparison, Detector, LookUp, SecondKey};
 use crate::random::Random;
 use crate::record::FingerprintRecord;
 use crate::record::timestamp::Timestamp;
-use crate::segment::Terms;
+use crate::segment::{Lexicons, Segmenter, Terms};
 
 /// Fingerprints are a key, a place on a line of 2,000, and a colour. Near are those of one key and
 /// colour that are at most 3 apart; up to 6 apart they are related. Look-ups compare all but the
@@ -266,7 +268,7 @@ fn stream(count: usize) -> Vec<FingerprintRecord> {
 fn power_may_go_at_any_moment() {
     let detector = coloured();
     let expiry = ExpiryConfig { max_age_days: Some(12), centroids_max: 200 };
-    let records = stream(450);
+    let records = stream(330);
     let mut memory = in_memory(&detector, &expiry);
     let expected = decide(&mut memory, &records);
     let mut operation = 1;
@@ -308,9 +310,9 @@ fn power_may_go_at_any_moment() {
             break;
         }
         // Every operation of the first blocks, merges and drops; then by a step that meets all kinds.
-        operation += if operation < 100 { 1 } else { 13 };
+        operation += if operation < 60 { 1 } else { 17 };
     }
-    assert!(operation > 150, "{operation}: more has to be written than that");
+    assert!(operation > 100, "{operation}: more has to be written than that");
 }
 
 /// A table that a disk has, after some time.
@@ -448,10 +450,7 @@ fn what_cannot_be_read_is_a_fault() {
 #[test]
 fn every_detector_decides_on_disk_what_it_decides_in_memory() {
     let config = Config::default();
-    let stage_of = |name: &str| {
-        let config = Config { detector: name.to_owned(), ..config.clone() };
-        crate::pipeline::fingerprint_stage::FingerprintStage::new(config).expect("a stage")
-    };
+    let segmenter = Segmenter::new(&config.segment, &Lexicons::default()).expect("the defaults");
     let mut random = Random::of_seed(3);
     let words: Vec<String> = (0..400).map(|number| format!("word{}", number * 7_919 % 1_000)).collect();
     let sentence = |random: &mut Random| {
@@ -480,26 +479,23 @@ fn every_detector_decides_on_disk_what_it_decides_in_memory() {
         texts.push(text);
     }
     let (mut with_keys, mut on_disk) = (0, 0);
-    for (name, _) in DETECTORS {
-        let stage = stage_of(name);
-        let detector = Arc::clone(stage.detector());
+    let terms: Vec<Terms> = texts
+        .iter()
+        .map(|text| {
+            let mut terms = Terms::default();
+            segmenter.segment(&Document::from_text(None, text), &mut terms);
+            terms
+        })
+        .collect();
+    for (name, build) in DETECTORS {
+        let detector: Arc<dyn Detector> = build(&config, &Resources::default()).expect("the defaults").into();
         if !matches!(detector.look_up(), LookUp::Keys) {
             continue;
         }
         with_keys += 1;
-        let mut workspace = stage.workspace();
-        let records: Vec<FingerprintRecord> = (0..)
-            .zip(&texts)
-            .map(|(number, text)| {
-                let page = crate::Page::text(format!("http://a/{number}"), text.clone());
-                let place = crate::record::Place::Line { input: "test".into(), line: number };
-                let done = stage.process_page(place, page, &mut workspace);
-                match done.record {
-                    Ok(crate::record::LogRecord::Page(record)) => *record,
-                    _ => panic!("a page"),
-                }
-            })
-            .collect();
+        let prints = terms.iter().map(|terms| detector.fingerprint(terms)).enumerate();
+        let records: Vec<FingerprintRecord> =
+            prints.map(|(number, print)| FingerprintRecord::numbered(number, print)).collect();
         let expiry = ExpiryConfig::default();
         let mut memory = in_memory(&detector, &expiry);
         let files: Arc<dyn Files> = Arc::new(SimFolder::default());
@@ -531,8 +527,7 @@ fn threads_seal_and_merge_beside_the_decisions() {
     let expiry = ExpiryConfig::default();
     let folder = tempfile::tempdir().expect("a folder");
     let files: Arc<dyn Files> = Arc::new(Folder::open(folder.path()).expect("a folder"));
-    let options =
-        StoreOptions { block: 2_048, readers: 4, waiting_max: 8_192, ..StoreOptions::of_table(1 << 30) };
+    let options = StoreOptions { readers: 4, ..StoreOptions::of_table(2_048, 1 << 30) };
     let mut disk =
         OnDisk::open(Arc::clone(&files), &detector, &expiry, options, &Saved::nothing()).expect("opens");
     let mut memory = in_memory(&detector, &expiry);

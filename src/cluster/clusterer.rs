@@ -167,6 +167,12 @@ impl Clusterer {
         self.table.len()
     }
 
+    /// Centroids that are in memory alone: those that [`Self::centroids`] gives.
+    #[must_use]
+    pub fn in_memory_count(&self) -> usize {
+        self.table.young_len()
+    }
+
     /// Memory that the table takes.
     #[must_use]
     pub fn bytes(&self) -> TableBytes {

@@ -146,9 +146,17 @@ impl Tiers {
     /// The centroids that are in memory alone, oldest first, each with its corpus and fingerprint
     /// hash: all, where none is elsewhere.
     pub(super) fn iter_young(&self) -> impl Iterator<Item = (&str, u64, Centroid)> {
-        let end = self.young.end();
-        let first = self.old.as_ref().map_or(self.young.first(), |old| old.end().min(end));
-        self.young.range(first..end)
+        self.young.range(self.first_young()..self.young.end())
+    }
+
+    /// How many those are.
+    pub(super) fn young_len(&self) -> usize {
+        (self.young.end() - self.first_young()) as usize
+    }
+
+    /// Number of the first centroid that is in memory alone.
+    fn first_young(&self) -> u64 {
+        self.old.as_ref().map_or(self.young.first(), |old| old.end()).min(self.young.end())
     }
 
     /// Bytes of memory.

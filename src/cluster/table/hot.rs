@@ -40,7 +40,8 @@ impl Hot {
     }
 
     /// Centroids in it.
-    pub(super) fn len(&self) -> usize {
+    #[cfg(test)]
+    fn len(&self) -> usize {
         (self.end - self.first) as usize
     }
 
