@@ -45,7 +45,7 @@ pub struct BlockStore {
 /// Who seals and merges.
 enum Sealing {
     /// Whoever hands over; only tests do without threads.
-    Here(Mutex<Sealer>),
+    Here(Mutex<Box<Sealer>>),
     /// Threads of their own.
     Threads { portions: Option<Sender<Portion>>, sealer: Option<JoinHandle<()>> },
 }
@@ -71,7 +71,8 @@ impl BlockStore {
         }
         assert!(options.block.is_multiple_of(GROUP) && options.fan > 1, "a block consists of groups");
         let view = manifest.open(&*files)?;
-        let cannot = |error: io::Error| BlockError::Io { path: files.path(""), error };
+        let folder = files.path("");
+        let cannot = |error: io::Error| BlockError::Io { path: folder.clone(), error };
         manifest.delete_others(&*files).map_err(cannot)?;
         let pool = match options.readers {
             0 => None,
@@ -82,7 +83,7 @@ impl BlockStore {
             }
         };
         let has_threads = options.readers > 0;
-        let shared = Arc::new(Shared::new(Arc::clone(&files), detector, options, manifest, view));
+        let shared = Arc::new(Shared::new(files, detector, options, manifest, view));
         let sealer = Sealer::new(Arc::clone(&shared));
         let sealing = if has_threads {
             let (portions, from) = mpsc::channel();
@@ -91,7 +92,7 @@ impl BlockStore {
             let thread = thread.spawn(move || seal_all(sealer, &shared, &from));
             Sealing::Threads { portions: Some(portions), sealer: Some(thread.map_err(cannot)?) }
         } else {
-            Sealing::Here(Mutex::new(sealer))
+            Sealing::Here(Mutex::new(Box::new(sealer)))
         };
         Ok(Self { shared, pool, sealing, last_group: Mutex::new(None) })
     }

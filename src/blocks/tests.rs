@@ -253,7 +253,7 @@ proptest! {
 fn stream(count: usize) -> Vec<FingerprintRecord> {
     let mut random = Random::of_seed(5);
     let event = |number: usize| Event {
-        corpus: (number % 3 == 0).into(),
+        corpus: number.is_multiple_of(3).into(),
         key: 7,
         place: random.below(4_000) as u16,
         colour: 0,
@@ -262,8 +262,8 @@ fn stream(count: usize) -> Vec<FingerprintRecord> {
     (0..count).map(event).enumerate().map(|(number, event)| event.record(number)).collect()
 }
 
-/// The power goes at every single operation that writes; what was saved last is whole then, and
-/// goes on as if nothing had happened.
+/// The power goes at operations that write; what was saved last is whole then, and goes on as if
+/// nothing had happened.
 #[test]
 fn power_may_go_at_any_moment() {
     let detector = coloured();
@@ -309,7 +309,7 @@ fn power_may_go_at_any_moment() {
         if is_last {
             break;
         }
-        // Every operation of the first blocks, merges and drops; then by a step that meets all kinds.
+        // Every operation of the first blocks and merges; then by a step that meets all kinds.
         operation += if operation < 60 { 1 } else { 17 };
     }
     assert!(operation > 100, "{operation}: more has to be written than that");
