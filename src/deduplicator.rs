@@ -50,6 +50,9 @@ impl Deduplicator {
     /// # Errors
     /// A file that the configuration names cannot be used, or there is no such detector.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
+        if let Some(fault) = config.table.fault_in_memory("a `Deduplicator`") {
+            return Err(ConfigError::Faults { faults: vec![fault] });
+        }
         let fingerprint_stage = FingerprintStage::new(config.clone())?;
         let detector = fingerprint_stage.detector();
         let settings = TableSettings::of(config, detector, fingerprint_stage.fingerprint_hash());

@@ -89,6 +89,9 @@ pub mod config;
 pub mod changelog;
 
 #[doc(hidden)]
+pub mod blocks;
+
+#[doc(hidden)]
 pub mod snapshot;
 
 // All of it put together.

@@ -10,6 +10,7 @@
 
 pub mod fingerprints;
 pub mod machine;
+pub mod on_disk;
 pub mod report;
 pub mod stages;
 pub mod table;

@@ -5,6 +5,7 @@ use std::fmt::{self, Display};
 use serde::Serialize;
 
 use super::machine::Machine;
+use super::on_disk::OnDiskFigures;
 use super::stages::StageFigures;
 use super::table::TableFigures;
 
@@ -23,6 +24,8 @@ pub struct Report {
     pub stages: StageFigures,
     /// The centroid table.
     pub table: Vec<TableFigures>,
+    /// The same with old centroids on disk, if a folder was named for it.
+    pub on_disk: Vec<OnDiskFigures>,
     /// Centroids that this machine's memory holds with the configured look-up.
     pub centroids_held: Option<u64>,
 }
@@ -36,6 +39,7 @@ impl Report {
         inputs: Vec<String>,
         stages: StageFigures,
         table: Vec<TableFigures>,
+        on_disk: Vec<OnDiskFigures>,
     ) -> Self {
         let configured =
             table.iter().filter(|row| Some(&row.look_up) == table.first().map(|first| &first.look_up));
@@ -44,7 +48,7 @@ impl Report {
             .memory_bytes
             .zip(bytes)
             .map(|(memory, bytes)| (memory as f64 * MEMORY_SHARE / bytes) as u64);
-        Self { machine, inputs, stages, table, centroids_held }
+        Self { machine, inputs, stages, table, on_disk, centroids_held }
     }
 }
 
@@ -83,6 +87,9 @@ impl Display for Report {
                 row.hot_bytes,
                 row.cold_bytes,
             )?;
+        }
+        for row in &self.on_disk {
+            writeln!(f, "\n{row}")?;
         }
         let Machine { cores, memory_bytes } = &self.machine;
         let capacity = *cores as f64 * 1e6 / micros_a_page.max(1e-3);

@@ -15,7 +15,7 @@ use crate::random::Random;
 use crate::record::FingerprintRecord;
 
 /// Look-ups and insertions that are done at once.
-const BATCH: usize = 1_024;
+pub(super) const BATCH: usize = 1_024;
 /// Batches of look-ups, each of which is timed, and for how long at most.
 const LOOK_UP_BATCHES: usize = 64;
 const LOOK_UP_TIME: Duration = Duration::from_secs(5);
@@ -105,7 +105,7 @@ pub fn measure(
             break;
         };
         let mut queries = Queries { random: Random::new(plan.seed, size as u64), max_distance, size };
-        let (look_ups_per_second, found_percent) = look_ups(&mut clusterer, &mut queries, fingerprints);
+        let (look_ups_per_second, found_percent, _) = look_ups(&mut clusterer, &mut queries, fingerprints);
         let duplicates_per_second = duplicates(&mut clusterer, &mut queries, fingerprints);
         let bytes = clusterer.bytes();
         figures.push(TableFigures {
@@ -153,7 +153,7 @@ fn fill(
     Some((size - start) as f64 / time.as_secs_f64())
 }
 
-fn centroid(number: u64, fingerprints: &Fingerprints, texts: bool) -> Centroid {
+pub(super) fn centroid(number: u64, fingerprints: &Fingerprints, texts: bool) -> Centroid {
     let mut random = Random::new(number, 1);
     let text_digest = u128::from(random.next_bits()) << 64 | u128::from(random.next_bits());
     let (page_id, url) = if texts {
@@ -176,10 +176,10 @@ fn centroid(number: u64, fingerprints: &Fingerprints, texts: bool) -> Centroid {
 }
 
 /// What is asked.
-struct Queries {
-    random: Random,
-    max_distance: u32,
-    size: usize,
+pub(super) struct Queries {
+    pub(super) random: Random,
+    pub(super) max_distance: u32,
+    pub(super) size: usize,
 }
 
 impl Queries {
@@ -194,8 +194,13 @@ impl Queries {
     }
 }
 
-/// Look-ups a second, and the share of near queries that found something, in percent.
-fn look_ups(clusterer: &mut Clusterer, queries: &mut Queries, fingerprints: &Fingerprints) -> (f64, f64) {
+/// Look-ups a second, the share of near queries that found something, in percent, and how many
+/// look-ups there were.
+pub(super) fn look_ups(
+    clusterer: &mut Clusterer,
+    queries: &mut Queries,
+    fingerprints: &Fingerprints,
+) -> (f64, f64, u64) {
     let mut times = Vec::new();
     let (mut found, mut asked) = (0, 0);
     let began = Instant::now();
@@ -216,7 +221,7 @@ fn look_ups(clusterer: &mut Clusterer, queries: &mut Queries, fingerprints: &Fin
         found += answered.len();
         asked += BATCH / 2;
     }
-    (BATCH as f64 / median(&mut times), 100.0 * found as f64 / asked as f64)
+    (BATCH as f64 / median(&mut times), 100.0 * found as f64 / asked as f64, 2 * asked as u64)
 }
 
 /// Decisions a second on duplicates.

@@ -12,6 +12,16 @@ pub(crate) fn to_message(
     centroid: &Centroid,
     detector: &dyn Detector,
 ) -> proto::Centroid {
+    message_of(corpus, fingerprint_hash, centroid, detector.name())
+}
+
+/// The message for a centroid whose fingerprint is of the detector of this name.
+pub(crate) fn message_of(
+    corpus: &str,
+    fingerprint_hash: u64,
+    centroid: &Centroid,
+    detector: &str,
+) -> proto::Centroid {
     proto::Centroid {
         format_version: FORMAT_VERSION,
         log_offset: centroid.log_offset,
@@ -19,7 +29,7 @@ pub(crate) fn to_message(
         corpus: corpus.to_owned(),
         fingerprint_hash,
         fingerprint: Some(proto::Fingerprint {
-            detector: detector.name().to_owned(),
+            detector: detector.to_owned(),
             data: centroid.fingerprint.to_vec().into(),
         }),
         text_digest: centroid.text_digest.to_be_bytes().to_vec().into(),

@@ -137,6 +137,7 @@ pub fn position_message(
         app_hash: Some(identity.app_hash).filter(|hash| *hash != 0),
         log_topic_id: id_bytes(identity.topic_ids.log),
         changelog_topic_id: id_bytes(identity.topic_ids.changelog),
+        blocks: None,
     }
 }
 

@@ -11,6 +11,7 @@ use super::documents;
 use super::settings::{self, Wrong, wrong};
 use crate::bench::fingerprints::Fingerprints;
 use crate::bench::machine::{self, Machine};
+use crate::bench::on_disk::{self, OnDiskFigures};
 use crate::bench::report::Report;
 use crate::bench::stages;
 use crate::bench::table::{self, Plan, TableFigures};
@@ -40,6 +41,10 @@ pub(super) struct Arguments {
     /// method, is measured beside the configured one
     #[arg(long, value_name = "BITS", value_delimiter = ',', default_values_t = [3])]
     distances: Vec<u32>,
+    /// Empty folder in which the table is measured with its old centroids on disk
+    /// (`table.on_disk`), and not in memory; 100 million take some 40 GB
+    #[arg(long, value_name = "DIR")]
+    table_dir: Option<PathBuf>,
     /// Leave page ids and urls of centroids out, so that more of them fit into memory
     #[arg(long)]
     no_urls: bool,
@@ -73,8 +78,11 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if stages.pages == 0 {
         return Err(wrong("none of the pages has a fingerprint: there is nothing to measure"));
     }
-    let table = table(arguments, &config, &plan, &stages.hashes);
-    let report = Report::new(Machine::this(), inputs, stages, table);
+    let (table, on_disk) = match &arguments.table_dir {
+        None => (table(arguments, &config, &plan, &stages.hashes), Vec::new()),
+        Some(folder) => (Vec::new(), on_disk(folder, &config, &plan)?),
+    };
+    let report = Report::new(Machine::this(), inputs, stages, table, on_disk);
     if let Some(path) = &arguments.json {
         documents::write(path, &(serde_json::to_string_pretty(&report)? + "\n"))?;
     }
@@ -109,6 +117,20 @@ fn table(arguments: &Arguments, config: &Config, plan: &Plan, hashes: &[u64]) ->
         }
     }
     figures
+}
+
+/// The table with its old centroids on disk, with even and skewed fingerprints.
+fn on_disk(folder: &Path, config: &Config, plan: &Plan) -> anyhow::Result<Vec<OnDiskFigures>> {
+    let (_, detector) = table::default_detector(config);
+    let mut figures = Vec::new();
+    for source in [("even", Fingerprints::even(plan.seed)), ("skewed", Fingerprints::skewed(plan.seed))] {
+        let folder = folder.join(source.0);
+        let max_distance = config.simhash.near.max_distance;
+        figures.extend(on_disk::measure(&detector, max_distance, &source, plan, &folder, |what| {
+            terminal::note(what);
+        })?);
+    }
+    Ok(figures)
 }
 
 fn sizes(millions: &[f64]) -> anyhow::Result<Vec<usize>> {

@@ -94,6 +94,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     arguments.kept.check(&arguments.inputs)?;
     check_checkpoint(arguments)?;
+    check_on_disk(arguments, &config)?;
     refuse_overwriting(arguments)?;
     let mut inputs = open_inputs(&arguments.inputs)?;
     let names = InputNames::new(inputs.iter().map(|input| Arc::clone(&input.name)).collect());
@@ -105,12 +106,11 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let detector = fingerprint_stage.detector();
     let table = TableSettings::of(&config, detector, fingerprint_stage.fingerprint_hash());
     let table_dir = arguments.table.as_deref().map(TableDir::open).transpose()?;
-    let clusterer = match (&checkpoints, checkpoint) {
-        (Some(folder), Some(checkpoint)) => Some(folder.table(checkpoint, &table)?),
-        _ => table_dir.as_ref().map(|dir| dir.load(&table)).transpose()?.flatten(),
+    let clusterer = match (&checkpoints, checkpoint, &table_dir) {
+        (Some(folder), Some(checkpoint), _) => folder.table(checkpoint, &table)?,
+        (_, _, Some(dir)) => dir.load_or_begin(&table)?,
+        _ => Clusterer::new(Arc::clone(detector), config.expiry.clone(), Position::default()),
     };
-    let clusterer = clusterer
-        .unwrap_or_else(|| Clusterer::new(Arc::clone(detector), config.expiry.clone(), Position::default()));
     let begun_at = checkpoint.map_or(clusterer.position().next_log_offset, |checkpoint| checkpoint.begun_at);
     let cluster_stage = ClusterStage::new(clusterer, Arc::clone(detector), table.cluster_hash);
 
@@ -160,6 +160,23 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     terminal::note_lines(summary(&counts, source.skipped(), clusterer.centroid_count(), started.elapsed()));
     conclude(&config, fingerprint_stage.reader(), &counts)
+}
+
+/// Old centroids on disk need a folder, and are saved at the end.
+fn check_on_disk(arguments: &Arguments, config: &Config) -> anyhow::Result<()> {
+    if !config.table.on_disk {
+        return Ok(());
+    }
+    if arguments.table.is_none() {
+        return Err(wrong("table.on_disk = true: needs --table DIR, where the centroids are to be"));
+    }
+    if arguments.checkpoint.is_some() {
+        return Err(wrong(
+            "table.on_disk = true: not with --checkpoint, which saves the whole table each time; cut the input into \
+             files and run one after the other with --table",
+        ));
+    }
+    Ok(())
 }
 
 /// A checkpoint needs inputs that can be read again and outputs that can be cut back.

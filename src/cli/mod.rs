@@ -96,7 +96,7 @@ enum Command {
     Topics(topics::Arguments),
     /// Find out what wrote some pages, and how they are read
     Preset(preset::Arguments),
-    /// Say what a saved table holds, or print its centroids
+    /// Say what a saved table holds, print its centroids, or check its files
     Table(table::Arguments),
     /// Show or check configurations
     Config(config::Arguments),

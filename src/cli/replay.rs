@@ -45,6 +45,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let config = settings::kafka_config(arguments.config.as_deref())?;
+    settings::in_memory(&config, "`leitong replay`")?;
     let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;
     let table = TableSettings::of(&config, stage.detector(), stage.fingerprint_hash());
     let partitions = match arguments.partition {

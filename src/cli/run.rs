@@ -68,6 +68,7 @@ pub(super) fn detector_fault(config: &Config) -> Option<String> {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut config = settings::kafka_config(arguments.config.as_deref())?;
+    settings::in_memory(&config, "`leitong run`")?;
     if let Some(fault) = detector_fault(&config) {
         return Err(wrong(fault));
     }

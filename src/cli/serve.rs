@@ -48,6 +48,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let config = configuration(arguments)?;
+    settings::in_memory(&config, "`leitong serve`")?;
     let token = Token::of(&config.api).map_err(wrong)?;
     let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;
     let settings = TableSettings::of(&config, stage.detector(), stage.fingerprint_hash());

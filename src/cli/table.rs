@@ -1,11 +1,11 @@
-//! `leitong table info | export`: a table that `dedup --table` or `serve` has saved.
+//! `leitong table info | export | verify`: a table that `dedup --table` or `serve` has saved.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ use crate::cluster::ClusterId;
 use crate::proto;
 use crate::record::timestamp::Timestamp;
 use crate::sink::whole_lines::WholeLines;
-use crate::snapshot::inspect;
+use crate::snapshot::{inspect, verify};
 
 /// Corpora that are named.
 const CORPORA_MAX: usize = 10;
@@ -27,7 +27,7 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Say what the table holds, and whether the file is whole: all of it is read
+    /// Say what the table holds, and whether its files are whole: all centroids are read
     Info {
         /// As JSON
         #[arg(long)]
@@ -45,6 +45,12 @@ enum Action {
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
+    /// Check every checksum of its files, and name those that are damaged
+    Verify {
+        /// The table's folder
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
 }
 
 /// What a table holds.
@@ -52,6 +58,8 @@ enum Action {
 struct Info {
     format_version: u32,
     centroids: u64,
+    /// Of these, those in blocks on disk (`table.on_disk`).
+    on_disk: u64,
     /// Centroids of each corpus.
     corpora: BTreeMap<String, u64>,
     /// Of the oldest centroid's fingerprint; a table has one.
@@ -109,6 +117,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
                 text(&info)
             })?;
         }
+        Action::Verify { folder } => check(folder)?,
         Action::Export { output, folder } => export(folder, output.as_deref().unwrap_or(Path::new("-")))?,
     }
     Ok(ExitCode::SUCCESS)
@@ -126,13 +135,14 @@ fn info(folder: &Path) -> anyhow::Result<Info> {
             info.oldest = Some(Age::of(centroid));
             info.detector = centroid.fingerprint.as_ref().map(|fingerprint| fingerprint.detector.clone());
         }
-        if info.centroids == position.centroid_count {
+        if info.centroids == unexpired(position) {
             info.newest = Some(Age::of(centroid));
         }
     })?;
     let position = there_is(position, folder)?;
     Ok(Info {
         format_version: position.format_version,
+        on_disk: position.blocks.as_ref().map_or(0, |blocks| blocks.end.saturating_sub(blocks.first)),
         log_generation: position.log_generation,
         log_partition: position.log_partition,
         next_log_offset: position.next_log_offset,
@@ -141,6 +151,25 @@ fn info(folder: &Path) -> anyhow::Result<Info> {
         cluster_hash: format!("{:016x}", position.cluster_hash),
         ..info
     })
+}
+
+/// Centroids of a table that have not expired.
+fn unexpired(position: &proto::Position) -> u64 {
+    let of_blocks = |blocks: &proto::Blocks| (blocks.end + position.centroid_count) - blocks.first;
+    position.blocks.as_ref().map_or(position.centroid_count, of_blocks)
+}
+
+fn check(folder: &Path) -> anyhow::Result<()> {
+    let (mut bytes, mut damaged) = (0, Vec::new());
+    let is_there = verify(folder, |_, read| match read {
+        Ok(whole) => bytes += whole,
+        Err(error) => damaged.push(error.to_string()),
+    })?;
+    there_is(is_there.then(proto::Position::default), folder)?;
+    if !damaged.is_empty() {
+        bail!("{}", damaged.join("\n"));
+    }
+    documents::print(&format!("all checksums fit: {bytes} bytes\n"))
 }
 
 fn there_is(position: Option<proto::Position>, folder: &Path) -> anyhow::Result<proto::Position> {
@@ -155,6 +184,9 @@ fn text(info: &Info) -> String {
         let _ = writeln!(out, "{what:<17} {value}");
     };
     line("centroids", info.centroids.to_string());
+    if info.on_disk > 0 {
+        line("  on disk", info.on_disk.to_string());
+    }
     let mut corpora: Vec<_> = info.corpora.iter().collect();
     corpora.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
     for (corpus, count) in corpora.iter().take(CORPORA_MAX) {

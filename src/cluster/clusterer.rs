@@ -5,7 +5,9 @@ mod preview;
 use std::sync::Arc;
 
 use super::ExpiryConfig;
+use super::old::OldCentroids;
 use super::table::{Centroid, Near, Nearest, Query, Scratch, Table, TableBytes, is_in_full};
+use super::tiers::Tiers;
 use super::{CanonicalPage, ClusterId, Decision};
 use crate::fingerprint::Detector;
 use crate::record::timestamp::Timestamp;
@@ -45,7 +47,7 @@ pub struct Clusterer {
     detector: Arc<dyn Detector>,
     expiry: ExpiryConfig,
     position: Position,
-    table: Table,
+    table: Tiers,
     scratch: Scratch,
     /// Number of the oldest centroid that is not too old by
     /// log time, and when it was founded if that is known.
@@ -92,7 +94,7 @@ impl Clusterer {
         position: Position,
         shards: usize,
     ) -> Self {
-        let table = Table::new(&*detector, shards);
+        let table = Tiers::in_memory(Table::new(&*detector, shards, 0));
         Self {
             detector,
             expiry,
@@ -104,6 +106,36 @@ impl Clusterer {
             journal: None,
             restored: 0,
         }
+    }
+
+    /// A table at `position` whose old centroids, from number `first` on, are in `old`. The others,
+    /// if there are any, are [restored](Self::restore) behind them. `first_time`: what
+    /// [`Self::first_time`] was when it was saved.
+    #[must_use]
+    pub fn with_old(
+        detector: Arc<dyn Detector>,
+        expiry: ExpiryConfig,
+        position: Position,
+        first_time: Option<Timestamp>,
+        (old, first): (Arc<dyn OldCentroids>, u64),
+    ) -> Self {
+        let young = Table::new(&*detector, SHARDS, old.end());
+        let table = Tiers::with_old(young, old, first);
+        Self { table, first_time, ..Self::new(detector, expiry, position) }
+    }
+
+    /// The first log time, from which on centroids count that were founded before any record had
+    /// one; none if all had one since the table was restored.
+    #[must_use]
+    pub fn first_time(&self) -> Option<Timestamp> {
+        self.first_time
+    }
+
+    /// Why nothing counts that was decided since the last time this was none: old centroids could
+    /// not be read, or too many wait to be written. To be asked before verdicts go out.
+    #[must_use]
+    pub fn fault(&self) -> Option<String> {
+        self.table.fault()
     }
 
     /// Notes every change from now on, for [`Self::take_changes`].
@@ -136,6 +168,12 @@ impl Clusterer {
     #[must_use]
     pub fn centroid_count(&self) -> usize {
         self.table.len()
+    }
+
+    /// Centroids that are in memory alone: those that [`Self::centroids`] gives.
+    #[must_use]
+    pub fn in_memory_count(&self) -> usize {
+        self.table.young_len()
     }
 
     /// Memory that the table takes.
@@ -266,9 +304,10 @@ impl Clusterer {
         }
     }
 
-    /// All centroids in order of founding, each with its corpus and fingerprint hash.
+    /// All centroids that are in memory alone, which are all where no old ones are elsewhere, in
+    /// order of founding, each with its corpus and fingerprint hash.
     pub fn centroids(&self) -> impl Iterator<Item = (&str, u64, Centroid)> {
-        self.table.iter().map(|(corpus, fingerprint_hash, mut centroid)| {
+        self.table.iter_young().map(|(corpus, fingerprint_hash, mut centroid)| {
             centroid.log_time = centroid.log_time.or(self.first_time);
             (corpus, fingerprint_hash, centroid)
         })
@@ -386,7 +425,7 @@ impl Clusterer {
 
 /// The centroids that have not expired, as a decision sees them.
 struct Unexpired<'a> {
-    table: &'a Table,
+    table: &'a Tiers,
     detector: &'a dyn Detector,
     /// Number of the oldest one.
     first: u64,

@@ -18,11 +18,13 @@
 mod clusterer;
 mod expiry;
 mod index;
+mod old;
 #[cfg(test)]
 mod one_key_tests;
 mod table;
 #[cfg(test)]
 mod tests;
+mod tiers;
 
 use std::fmt;
 
@@ -30,7 +32,9 @@ use serde::{Serialize, Serializer};
 
 pub use clusterer::{Asked, Change, Clusterer, Position, Preview};
 pub use expiry::ExpiryConfig;
-pub use table::{Centroid, Near, Query, Scratch, TableBytes};
+pub use old::{Handed, OldCentroids};
+pub(crate) use table::is_in_full;
+pub use table::{Centroid, Near, Nearest, Query, Scratch, TableBytes};
 
 /// What clustering says of one record.
 #[derive(Debug, Clone, PartialEq)]

@@ -226,7 +226,10 @@ fn faults(config: &Config) -> impl Iterator<Item = String> {
     });
     let input = Mapping::new(&config.input).err().unwrap_or_default();
     let own = unknown_detector.into_iter().chain(input).chain(small_queue).chain(config.paragraph.faults());
-    own.chain(config.kafka.faults()).chain(config.admin.fault()).chain(config.api.fault())
+    own.chain(config.kafka.faults())
+        .chain(config.table.fault())
+        .chain(config.admin.fault())
+        .chain(config.api.fault())
 }
 
 /// The key that a message is about: it begins with it.

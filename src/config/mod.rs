@@ -11,6 +11,7 @@ pub mod detectors;
 mod env;
 pub mod hash;
 pub mod load;
+pub mod table;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,7 @@ pub use crate::page::mapping::config::InputConfig;
 pub use crate::segment::SegmentConfig;
 pub use crate::telemetry::config::AdminConfig;
 pub use api::ApiConfig;
+pub use table::TableConfig;
 
 /// The whole configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -87,6 +89,8 @@ pub struct Config {
     pub sentence_ends: SentenceEndsConfig,
     /// How long a cluster's centroid is kept.
     pub expiry: ExpiryConfig,
+    /// Where the centroids of a saved table are.
+    pub table: TableConfig,
     /// Threads and queues.
     pub pipeline: PipelineConfig,
     /// The worker, `leitong run`.
@@ -138,6 +142,7 @@ impl Default for Config {
             punctuation: PunctuationConfig::default(),
             sentence_ends: SentenceEndsConfig::default(),
             expiry: ExpiryConfig::default(),
+            table: TableConfig::default(),
             pipeline: PipelineConfig::default(),
             kafka: KafkaConfig::default(),
             admin: AdminConfig::default(),

@@ -26,7 +26,7 @@ pub mod page_reader;
 use std::sync::Arc;
 use std::{io, thread};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use crate::config::PipelineConfig;
@@ -142,6 +142,9 @@ fn decide_in_order(
         results.iter().for_each(&mut observe);
         let records = results.into_iter().filter_map(|fingerprinted| fingerprinted.record.ok()).collect();
         let conclusions = cluster_stage.conclude_batch(records, now);
+        if let Some(fault) = cluster_stage.clusterer().fault() {
+            bail!("cannot decide: {fault}");
+        }
         drop(permit);
         let last = conclusions.last().map(|conclusion| conclusion.source().clone());
         let reached = last.map(|last| milestone(cluster_stage, last)).transpose()?.flatten();

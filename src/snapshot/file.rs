@@ -3,27 +3,31 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use prost::Message;
 
 use super::checksummed::{ChecksummedReader, ChecksummedWriter};
 use super::{SnapshotError, folder, recent};
+use crate::blocks::{BlockStore, Folder, Manifest, StoreOptions};
 use crate::changelog::centroid::{from_message, to_message};
 use crate::changelog::restore::watermarks;
 use crate::changelog::{Identity, position_message};
 use crate::cluster::ExpiryConfig;
-use crate::cluster::{Clusterer, Position};
+use crate::cluster::{Clusterer, OldCentroids, Position};
 use crate::config::Config;
 use crate::config::hash::cluster_hash;
 use crate::fingerprint::Detector;
+use crate::hashed::Seed;
 use crate::log::identity::TopicIds;
 use crate::log::watermarks::Watermarks;
-use crate::proto::{self, FORMAT_VERSION};
+use crate::proto::{self, Blocks, Stretch};
 use crate::record::timestamp::Timestamp;
 
+/// Of a table that has blocks, which older programs do not know.
+const FORMAT_WITH_BLOCKS: u32 = 2;
 const MAGIC: &[u8] = b"leitong centroid table\n";
-const FILE_NAME: &str = "centroids.leitong";
+pub(super) const FILE_NAME: &str = "centroids.leitong";
 const JOURNAL_NAME: &str = "journal.leitong";
 const RECENT_NAME: &str = "verdicts.leitong";
 /// Bytes of one message: far above any centroid, so that a
@@ -40,6 +44,8 @@ pub struct TableSettings {
     pub fingerprint_hash: u64,
     /// Of the settings downstream of the log.
     pub cluster_hash: u64,
+    /// How old centroids are kept on disk; none: all are in memory.
+    pub on_disk: Option<StoreOptions>,
 }
 
 impl TableSettings {
@@ -52,6 +58,10 @@ impl TableSettings {
             expiry: config.expiry.clone(),
             fingerprint_hash,
             cluster_hash: cluster_hash(config, &**detector),
+            on_disk: config
+                .table
+                .on_disk
+                .then(|| StoreOptions::of_table(config.table.block_centroids, config.expiry.centroids_max)),
         }
     }
 
@@ -73,6 +83,8 @@ impl TableSettings {
 pub struct TableDir {
     folder: PathBuf,
     _lock: File,
+    /// The blocks of the table that was loaded or begun.
+    blocks: OnceLock<Arc<BlockStore>>,
 }
 
 impl TableDir {
@@ -94,7 +106,7 @@ impl TableDir {
     pub(crate) fn open_beside_journal(folder: &Path) -> Result<Self, SnapshotError> {
         let path = folder.join("lock");
         match folder::lock(&path).map_err(at(&path))? {
-            Some(lock) => Ok(Self { folder: folder.to_owned(), _lock: lock }),
+            Some(lock) => Ok(Self { folder: folder.to_owned(), _lock: lock, blocks: OnceLock::new() }),
             None => Err(SnapshotError::Locked { path: folder.to_owned() }),
         }
     }
@@ -135,7 +147,7 @@ impl TableDir {
             next_log_offset: saved.next_log_offset,
             log_time: saved.log_time_ms.and_then(Timestamp::from_ms),
         };
-        let mut clusterer = Clusterer::new(Arc::clone(&settings.detector), settings.expiry.clone(), position);
+        let mut clusterer = self.clusterer(&path, position, saved.blocks.as_ref(), settings)?;
         for _ in 0..saved.centroid_count {
             let mut message: proto::Centroid = reader.message()?;
             let centroid = from_message(&mut message, &*settings.detector).map_err(|e| reader.damaged(&e))?;
@@ -143,6 +155,51 @@ impl TableDir {
         }
         reader.check_hash()?;
         Ok(Some((clusterer, watermarks(&saved))))
+    }
+
+    /// The table that the last run left, or an empty one.
+    ///
+    /// # Errors
+    /// As of [`Self::load`].
+    pub fn load_or_begin(&self, settings: &TableSettings) -> Result<Clusterer, SnapshotError> {
+        match self.load(settings)? {
+            Some(clusterer) => Ok(clusterer),
+            None => self.clusterer(&self.folder.join(FILE_NAME), Position::default(), None, settings),
+        }
+    }
+
+    /// A table without the centroids that are in no block.
+    fn clusterer(
+        &self,
+        path: &Path,
+        position: Position,
+        blocks: Option<&Blocks>,
+        settings: &TableSettings,
+    ) -> Result<Clusterer, SnapshotError> {
+        let (detector, expiry) = (Arc::clone(&settings.detector), settings.expiry.clone());
+        let Some(options) = settings.on_disk else {
+            return match blocks {
+                Some(_) => Err(SnapshotError::OnDisk { path: path.to_owned() }),
+                None => Ok(Clusterer::new(detector, expiry, position)),
+            };
+        };
+        let manifest = match blocks {
+            Some(blocks) => manifest_of(blocks),
+            None => Manifest { table_id: new_table_id(), ..Manifest::default() },
+        };
+        let files = Arc::new(Folder::open(&self.folder).map_err(at(&self.folder))?);
+        let store = Arc::new(BlockStore::open(files, Arc::clone(&detector), options, &manifest)?);
+        let old = (Arc::clone(&store) as Arc<dyn OldCentroids>, manifest.first);
+        // A table that is loaded again, by whoever has given the first one up, has a store of its own.
+        let _ = self.blocks.set(store);
+        let first_time = blocks.and_then(|blocks| blocks.first_time_ms).and_then(Timestamp::from_ms);
+        Ok(Clusterer::with_old(detector, expiry, position, first_time, old))
+    }
+
+    /// The blocks of the table that was loaded or begun, if it has some.
+    #[must_use]
+    pub fn blocks(&self) -> Option<&BlockStore> {
+        self.blocks.get().map(|blocks| &**blocks)
     }
 
     /// Where the journal is.
@@ -189,31 +246,25 @@ impl TableDir {
     ) -> Result<(), SnapshotError> {
         let path = self.folder.join(FILE_NAME);
         let new_path = self.folder.join(format!("{FILE_NAME}.new"));
-        write(&new_path, clusterer, watermarks, settings).map_err(at(&new_path))?;
-        folder::replace(&path, &new_path).map_err(at(&path))
+        let blocks = self.blocks();
+        let manifest = blocks.map(|blocks| {
+            blocks.finish();
+            blocks.manifest()
+        });
+        if let Some(fault) = clusterer.fault() {
+            return Err(SnapshotError::Fault(fault));
+        }
+        write(&new_path, clusterer, watermarks, settings, manifest.as_ref()).map_err(at(&new_path))?;
+        folder::replace(&path, &new_path).map_err(at(&path))?;
+        if let Some(blocks) = blocks {
+            blocks.saved();
+        }
+        Ok(())
     }
-}
-
-/// Reads the table in `folder` without its settings: calls `take` with each centroid, oldest first,
-/// and gives what the table says of itself; none where there is no table. Memory: one centroid.
-///
-/// # Errors
-/// [`SnapshotError`], where the file cannot be read or is damaged, of which the end may tell.
-pub fn inspect(
-    folder: &Path,
-    mut take: impl FnMut(&proto::Position, &proto::Centroid),
-) -> Result<Option<proto::Position>, SnapshotError> {
-    let path = folder.join(FILE_NAME);
-    let Some((mut reader, saved)) = begin(&path)? else { return Ok(None) };
-    for _ in 0..saved.centroid_count {
-        take(&saved, &reader.message()?);
-    }
-    reader.check_hash()?;
-    Ok(Some(saved))
 }
 
 /// A reader that stands before the first centroid, and what the table says of itself.
-fn begin(path: &Path) -> Result<Option<(Reader<'_>, proto::Position)>, SnapshotError> {
+pub(super) fn begin(path: &Path) -> Result<Option<(Reader<'_>, proto::Position)>, SnapshotError> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -227,8 +278,8 @@ fn begin(path: &Path) -> Result<Option<(Reader<'_>, proto::Position)>, SnapshotE
     }
     let saved: proto::Position = reader.message()?;
     match saved.format_version {
-        found if found > FORMAT_VERSION => {
-            Err(SnapshotError::TooNew { path: path.to_owned(), found, known: FORMAT_VERSION })
+        found if found > FORMAT_WITH_BLOCKS => {
+            Err(SnapshotError::TooNew { path: path.to_owned(), found, known: FORMAT_WITH_BLOCKS })
         }
         _ => Ok(Some((reader, saved))),
     }
@@ -239,12 +290,17 @@ fn write(
     clusterer: &Clusterer,
     watermarks: &Watermarks,
     settings: &TableSettings,
+    manifest: Option<&Manifest>,
 ) -> io::Result<()> {
     let mut writer = ChecksummedWriter::create(path)?;
     writer.all(MAGIC)?;
     let identity = settings.identity(clusterer.position().log_partition);
-    let count = clusterer.centroid_count() as u64;
-    let position = position_message(clusterer.position(), &identity, 0, count, watermarks);
+    let count = clusterer.in_memory_count() as u64;
+    let mut position = position_message(clusterer.position(), &identity, 0, count, watermarks);
+    if let Some(manifest) = manifest {
+        position.format_version = FORMAT_WITH_BLOCKS;
+        position.blocks = Some(blocks_of(manifest, clusterer.first_time(), &*settings.detector));
+    }
     writer.all(&position.encode_length_delimited_to_vec())?;
     for (corpus, fingerprint_hash, centroid) in clusterer.centroids() {
         let message = to_message(corpus, fingerprint_hash, &centroid, &*settings.detector);
@@ -253,7 +309,41 @@ fn write(
     writer.finish()
 }
 
-struct Reader<'a> {
+fn manifest_stretches(stretches: &[Stretch]) -> Vec<(u64, u64)> {
+    stretches.iter().map(|stretch| (stretch.first, stretch.end)).collect()
+}
+
+/// What a saved table says of its blocks.
+pub(super) fn manifest_of(blocks: &Blocks) -> Manifest {
+    Manifest {
+        table_id: blocks.table_id,
+        first: blocks.first,
+        end: blocks.end,
+        blocks: manifest_stretches(&blocks.blocks),
+        runs: manifest_stretches(&blocks.runs),
+    }
+}
+
+fn blocks_of(manifest: &Manifest, first_time: Option<Timestamp>, detector: &dyn Detector) -> Blocks {
+    let stretch = |(first, end): &(u64, u64)| Stretch { first: *first, end: *end };
+    Blocks {
+        table_id: manifest.table_id,
+        first: manifest.first,
+        end: manifest.end,
+        blocks: manifest.blocks.iter().map(stretch).collect(),
+        runs: manifest.runs.iter().map(stretch).collect(),
+        first_time_ms: first_time.map(Timestamp::as_ms),
+        detector: detector.name().to_owned(),
+    }
+}
+
+/// A number that no other table has.
+fn new_table_id() -> u64 {
+    Seed::default().place(Timestamp::now().as_ms() as u64)
+}
+
+/// Reads a saved table message by message.
+pub(super) struct Reader<'a> {
     inner: ChecksummedReader,
     path: &'a Path,
 }
@@ -270,7 +360,7 @@ impl Reader<'_> {
         }
     }
 
-    fn message<M: Message + Default>(&mut self) -> Result<M, SnapshotError> {
+    pub(super) fn message<M: Message + Default>(&mut self) -> Result<M, SnapshotError> {
         let mut length = 0_u64;
         for shift in (0..64).step_by(7) {
             let mut byte = [0];
@@ -288,7 +378,7 @@ impl Reader<'_> {
         M::decode(&*bytes).map_err(|error| self.damaged(&format!("a message is broken: {error}")))
     }
 
-    fn check_hash(mut self) -> Result<(), SnapshotError> {
+    pub(super) fn check_hash(mut self) -> Result<(), SnapshotError> {
         match self.inner.sum_fits() {
             Ok(true) => Ok(()),
             Ok(false) => Err(self.damaged("its checksum does not fit its contents")),
@@ -301,7 +391,7 @@ impl Reader<'_> {
     }
 }
 
-fn at(path: &Path) -> impl Fn(io::Error) -> SnapshotError {
+pub(super) fn at(path: &Path) -> impl Fn(io::Error) -> SnapshotError {
     let path = path.to_owned();
     move |error| SnapshotError::Io { path: path.clone(), error }
 }

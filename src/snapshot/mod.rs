@@ -4,7 +4,8 @@
 //! Of `dedup`, one file, `centroids.leitong`: the magic line, then protobuf messages, each behind
 //! its length as a varint: a `Position`, its `centroid_count` many `Centroid`s, oldest first; then
 //! the XXH3-64 of all that, 8 bytes, big-endian. It is replaced in one step: a crash leaves the old
-//! table or the new one.
+//! table or the new one. With `table.on_disk` the older centroids are in [blocks](crate::blocks)
+//! beside it, which the `Position` names; saving then writes what is in no block yet.
 //!
 //! Of `serve`, two files more: pages that are not yet part of that file ([`journal`]), and the
 //! verdicts that were given last ([`recent`]).
@@ -13,6 +14,7 @@ pub mod changelog_snapshot;
 mod checksummed;
 mod file;
 mod folder;
+mod inspect;
 pub mod journal;
 mod recent;
 
@@ -20,8 +22,10 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-pub use file::{TableDir, TableSettings, inspect};
+use crate::blocks::BlockError;
+pub use file::{TableDir, TableSettings};
 pub use folder::replace;
+pub use inspect::{inspect, verify};
 
 /// Why a table cannot be loaded or saved.
 #[derive(Debug, Error)]
@@ -105,6 +109,18 @@ pub enum SnapshotError {
         /// Ours.
         known: u32,
     },
+    /// Old centroids are in blocks, and the settings say that all are in memory.
+    #[error("{}: has its old centroids on disk; set table.on_disk = true", path.display())]
+    OnDisk {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The blocks of the table.
+    #[error(transparent)]
+    Blocks(#[from] BlockError),
+    /// The table cannot be relied on.
+    #[error("the table is left as it was last saved, since what was decided cannot be relied on: {0}")]
+    Fault(String),
     /// Made with other settings.
     #[error(
         "{}: made with other settings: its {which} is {found:016x}, that of this run is {wanted:016x}; run with the \

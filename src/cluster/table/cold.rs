@@ -6,6 +6,7 @@
 //! the rest, which does not, stays as it is and is read without that.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use zstd::bulk::{Compressor, Decompressor};
 
@@ -25,6 +26,8 @@ pub(super) struct Cold {
     sealed: VecDeque<Sealed>,
     open: Open,
     packer: Packer,
+    /// Number of the first centroid that ever came; blocks are counted from there.
+    origin: u64,
     /// Number of the oldest centroid, and of the one that will come next.
     first: u64,
     end: u64,
@@ -88,11 +91,16 @@ impl Default for Unpacker {
 }
 
 impl Cold {
+    /// Empty; the first centroid will have the number `origin`.
+    pub(super) fn starting_at(origin: u64) -> Self {
+        Self { origin, first: origin, end: origin, ..Self::default() }
+    }
+
     /// Adds a centroid, of whose fingerprint only `rest` is kept.
     pub(super) fn push(&mut self, centroid: &Centroid, rest: &[u8]) {
         self.open.push(centroid, rest);
         self.end += 1;
-        if self.end.is_multiple_of(BLOCK as u64) {
+        if (self.end - self.origin).is_multiple_of(BLOCK as u64) {
             self.sealed.push_back(self.open.seal(&mut self.packer.0));
         }
     }
@@ -103,7 +111,7 @@ impl Cold {
             return;
         }
         self.first += 1;
-        if self.first.is_multiple_of(BLOCK as u64) {
+        if (self.first - self.origin).is_multiple_of(BLOCK as u64) {
             self.sealed.pop_front();
         }
     }
@@ -117,18 +125,20 @@ impl Cold {
     /// Page id and url of the centroid of this number.
     pub(super) fn texts(&self, number: u64, unpacker: &mut Unpacker) -> Option<(Box<str>, Box<str>)> {
         let (_, at) = self.records(number)?;
-        let sealed = self.sealed.get(self.place_of(number / BLOCK as u64));
+        let sealed = self.sealed.get(self.place_of(self.block_of(number)));
         let texts = unpacked(sealed, &self.open, unpacker);
         Texts(&texts).nth(at).map(|(page_id, url)| (page_id.into(), url.into()))
     }
 
-    /// All centroids, block by block: the number of a block's first one,
-    /// and the centroids, whose fingerprints are only what is kept here.
-    pub(super) fn blocks(&self) -> impl Iterator<Item = (u64, Vec<Centroid>)> + '_ {
-        let blocks = self.first / BLOCK as u64..self.end.div_ceil(BLOCK as u64);
+    /// The centroids of these numbers and those that share blocks with them, block by block: the
+    /// number of a block's first one, and the centroids, whose fingerprints are only what is kept
+    /// here.
+    pub(super) fn blocks(&self, numbers: Range<u64>) -> impl Iterator<Item = (u64, Vec<Centroid>)> + '_ {
+        let (from, to) = (numbers.start.max(self.first), numbers.end.min(self.end));
+        let blocks = self.block_of(from)..(to.max(from) - self.origin).div_ceil(BLOCK as u64);
         let mut unpacker = Unpacker::default();
         blocks.map(move |block| {
-            let start = block * BLOCK as u64;
+            let start = self.origin + block * BLOCK as u64;
             let texts = unpacked(self.sealed.get(self.place_of(block)), &self.open, &mut unpacker);
             let records = self.records(start.max(self.first)).map_or(&[][..], |(records, _)| records);
             let whole = Records::new(records).zip(Texts(&texts)).map(|(record, (page_id, url))| Centroid {
@@ -157,14 +167,19 @@ impl Cold {
         }
         let records = self
             .sealed
-            .get(self.place_of(number / BLOCK as u64))
+            .get(self.place_of(self.block_of(number)))
             .map_or(&*self.open.records, |sealed| &*sealed.records);
-        Some((records, (number % BLOCK as u64) as usize))
+        Some((records, ((number - self.origin) % BLOCK as u64) as usize))
     }
 
     /// Where a block is among the sealed ones.
     fn place_of(&self, block: u64) -> usize {
-        (block - self.first / BLOCK as u64) as usize
+        (block - self.block_of(self.first)) as usize
+    }
+
+    /// The block of a centroid, counted from the origin.
+    fn block_of(&self, number: u64) -> u64 {
+        (number - self.origin) / BLOCK as u64
     }
 }
 
@@ -343,7 +358,7 @@ mod tests {
                     prop_assert_eq!(cold.texts(*number, &mut Unpacker::default()), Some(texts));
                 }
                 prop_assert!(cold.get(number).is_none() && cold.texts(number, &mut Unpacker::default()).is_none());
-                let all: Vec<(u64, Centroid)> = cold.blocks().flat_map(|(first, block)| (first..).zip(block)).collect();
+                let all: Vec<(u64, Centroid)> = cold.blocks(0..u64::MAX).flat_map(|(first, block)| (first..).zip(block)).collect();
                 prop_assert_eq!(all, queue.iter().cloned().collect::<Vec<_>>());
                 prop_assert!(cold.sealed.len() <= queue.len() / BLOCK + 2);
             }

@@ -16,6 +16,8 @@ const BLOCK: usize = 4_096;
 #[derive(Debug, Default)]
 pub(super) struct Hot {
     blocks: VecDeque<Block>,
+    /// Number of the first centroid that ever came; blocks are counted from there.
+    origin: u64,
     /// Number of the oldest centroid, and of the one that will come next.
     first: u64,
     end: u64,
@@ -32,8 +34,14 @@ struct Block {
 }
 
 impl Hot {
+    /// Empty; the first centroid will have the number `origin`.
+    pub(super) fn starting_at(origin: u64) -> Self {
+        Self { blocks: VecDeque::new(), origin, first: origin, end: origin }
+    }
+
     /// Centroids in it.
-    pub(super) fn len(&self) -> usize {
+    #[cfg(test)]
+    fn len(&self) -> usize {
         (self.end - self.first) as usize
     }
 
@@ -49,12 +57,12 @@ impl Hot {
 
     /// Adds a centroid; its number.
     pub(super) fn push(&mut self, corpus: CorpusId, compared: &[u8]) -> u64 {
-        if self.end.is_multiple_of(BLOCK as u64) {
+        let at = ((self.end - self.origin) % BLOCK as u64) as usize;
+        if at == 0 {
             // As long as the last one, if that was full.
             let bytes = self.blocks.back().map_or(0, |block| block.bytes.len());
             self.blocks.push_back(Block { bytes: Vec::with_capacity(bytes), ..Block::default() });
         }
-        let at = (self.end % BLOCK as u64) as usize;
         self.blocks.back_mut().expect("the first number begins a block").push(at, corpus, compared);
         self.end += 1;
         self.end - 1
@@ -66,7 +74,7 @@ impl Hot {
             return;
         }
         self.first += 1;
-        if self.first.is_multiple_of(BLOCK as u64) {
+        if (self.first - self.origin).is_multiple_of(BLOCK as u64) {
             self.blocks.pop_front();
         }
     }
@@ -77,8 +85,9 @@ impl Hot {
         if !(self.first..self.end).contains(&number) {
             return None;
         }
-        let block = number / BLOCK as u64 - self.first / BLOCK as u64;
-        Some(self.blocks[block as usize].get((number % BLOCK as u64) as usize))
+        let at = number - self.origin;
+        let block = at / BLOCK as u64 - (self.first - self.origin) / BLOCK as u64;
+        Some(self.blocks[block as usize].get((at % BLOCK as u64) as usize))
     }
 
     /// Bytes of memory.

@@ -20,6 +20,7 @@ mod hot;
 mod nearest;
 
 use std::hint::black_box;
+use std::ops::Range;
 
 use rayon::prelude::*;
 
@@ -29,7 +30,7 @@ use crate::record::timestamp::Timestamp;
 use cold::{Cold, ColdCentroid, Unpacker};
 use corpora::{Corpora, CorpusId};
 use hot::Hot;
-pub(super) use nearest::Nearest;
+pub use nearest::Nearest;
 
 /// Hits that are fetched at once.
 const AHEAD: usize = 64;
@@ -127,27 +128,28 @@ enum Purpose {
 }
 
 impl Table {
-    /// An empty table, whose index has so many shards.
-    pub(super) fn new(detector: &dyn Detector, shards: usize) -> Self {
+    /// An empty table, whose index has so many shards, and whose first centroid will have the
+    /// number `origin`.
+    pub(super) fn new(detector: &dyn Detector, shards: usize, origin: u64) -> Self {
         Self {
             corpora: Corpora::default(),
             index: Index::new(detector.look_up(), detector.second_key(), shards),
-            hot: Hot::default(),
-            cold: Cold::default(),
+            hot: Hot::starting_at(origin),
+            cold: Cold::starting_at(origin),
             one_core: shards <= 1,
             recent: Recent::default(),
             removed: Batch::default(),
         }
     }
 
-    /// Centroids in the table.
-    pub(super) fn len(&self) -> usize {
-        self.hot.len()
-    }
-
     /// Number of the oldest centroid, if there is one.
     pub(super) fn first(&self) -> u64 {
         self.hot.first()
+    }
+
+    /// Number of the next centroid.
+    pub(super) fn end(&self) -> u64 {
+        self.hot.end()
     }
 
     /// Offset and log time of a centroid's founding.
@@ -321,16 +323,16 @@ impl Table {
         self.cold.pop();
     }
 
-    /// All centroids, oldest first, each with its corpus and fingerprint hash.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, u64, Centroid)> {
-        self.cold.blocks().flat_map(|(first, block)| (first..).zip(block)).filter_map(
-            |(number, mut centroid)| {
-                let (corpus, compared) = self.hot.get(number)?;
-                centroid.fingerprint = [compared, &centroid.fingerprint].concat().into();
-                let (name, fingerprint_hash) = self.corpora.get(corpus);
-                Some((name, fingerprint_hash, centroid))
-            },
-        )
+    /// The centroids of these numbers, oldest first, each with its corpus and fingerprint hash.
+    pub(super) fn range(&self, numbers: Range<u64>) -> impl Iterator<Item = (&str, u64, Centroid)> {
+        let of_blocks = self.cold.blocks(numbers.clone()).flat_map(|(first, block)| (first..).zip(block));
+        let of_range = of_blocks.filter(move |(number, _)| numbers.contains(number));
+        of_range.filter_map(|(number, mut centroid)| {
+            let (corpus, compared) = self.hot.get(number)?;
+            centroid.fingerprint = [compared, &centroid.fingerprint].concat().into();
+            let (name, fingerprint_hash) = self.corpora.get(corpus);
+            Some((name, fingerprint_hash, centroid))
+        })
     }
 
     /// Bytes of memory.
@@ -434,7 +436,7 @@ impl Table {
 }
 
 /// Whether two fingerprints are near, or but related where only that is asked.
-pub(super) fn is_in_full(detector: &dyn Detector, related: bool, a: &[u8], b: &[u8]) -> bool {
+pub(crate) fn is_in_full(detector: &dyn Detector, related: bool, a: &[u8], b: &[u8]) -> bool {
     match related {
         true => detector.related(a, b),
         false => detector.compare(a, b).near,

@@ -14,7 +14,7 @@ const KEPT: usize = 8;
 
 /// The nearest of each query of a batch.
 #[derive(Debug, Default)]
-pub(in crate::cluster) struct Nearest {
+pub struct Nearest {
     /// Ordered by query, distance and age.
     near: Vec<Near>,
     /// The queries of which some were not kept, in order.
@@ -27,8 +27,14 @@ impl Nearest {
         &mut self.near
     }
 
-    /// Adds what another core has kept.
-    pub(super) fn merge(&mut self, mut other: Self) {
+    /// Takes what it keeps from `near`, which is empty then.
+    pub(crate) fn keep(&mut self, near: &mut Vec<Near>) {
+        self.near.append(near);
+        self.keep_nearest();
+    }
+
+    /// Adds what another core, or another place, has kept.
+    pub(crate) fn merge(&mut self, mut other: Self) {
         self.near.append(&mut other.near);
         self.more.append(&mut other.more);
         self.keep_nearest();

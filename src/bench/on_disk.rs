@@ -1,0 +1,208 @@
+//! Speed and size of a table whose old centroids are on disk.
+//!
+//! A table is filled to each size in turn, in an empty folder, and asked as the table in memory is.
+//! What the system holds of the files in memory it holds here too: on a machine with less memory
+//! than the table has bytes, reads take what the disk takes.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use serde::Serialize;
+
+use super::fingerprints::Fingerprints;
+use super::table::{BATCH, Plan, Queries, centroid, look_ups};
+use crate::blocks::{BlockStore, Folder, Manifest, StoreOptions};
+use crate::cluster::{Centroid, Clusterer, OldCentroids, Position};
+use crate::config::ExpiryConfig;
+use crate::fingerprint::Detector;
+use crate::random::Random;
+
+/// What was measured at one size.
+#[derive(Debug, Clone, Serialize)]
+pub struct OnDiskFigures {
+    /// Where fingerprints come from.
+    pub fingerprints: &'static str,
+    /// Centroids in the table.
+    pub centroids: usize,
+    /// Those of them that are in blocks.
+    pub sealed: u64,
+    /// Bytes of memory for each of these.
+    pub memory_bytes: f64,
+    /// Bytes on disk for each of these.
+    pub disk_bytes: f64,
+    /// Look-ups a second, half of the queries near a centroid.
+    pub look_ups_per_second: f64,
+    /// Queries near a centroid whose centroid was found, of 100.
+    pub found_percent: f64,
+    /// Keys that were read for a look-up and were not there.
+    pub false_reads: f64,
+    /// Pages and groups that were read for a look-up.
+    pub reads: f64,
+    /// Insertions a second, on the way from the last size to this one, until all merges were done.
+    pub insertions_per_second: f64,
+    /// The longest that a batch of insertions took, in milliseconds.
+    pub longest_halt_ms: f64,
+    /// Bytes written for each byte that the blocks were when they were sealed.
+    pub write_amplification: f64,
+    /// Runs of keys that a look-up asks.
+    pub runs: usize,
+    /// Seconds to open the table.
+    pub opening_seconds: f64,
+}
+
+/// Fills a table in `folder`, which must be empty or not there, to each size in turn.
+///
+/// # Errors
+/// The folder cannot be had, or the store fails.
+pub fn measure(
+    detector: &Arc<dyn Detector>,
+    max_distance: u32,
+    (name, fingerprints): &(&'static str, Fingerprints),
+    plan: &Plan,
+    folder: &Path,
+    mut progress: impl FnMut(&str),
+) -> anyhow::Result<Vec<OnDiskFigures>> {
+    let files = Arc::new(Folder::open(folder)?);
+    let is_empty = std::fs::read_dir(folder)?.next().is_none();
+    ensure!(is_empty, "{}: is not empty; name a folder that is, or that is not there", folder.display());
+    let mut manifest = Manifest { table_id: plan.seed, ..Manifest::default() };
+    let mut tail: Vec<Centroid> = Vec::new();
+    let mut figures = Vec::new();
+    for &size in &plan.sizes {
+        let began = Instant::now();
+        let mut table = Table::open(Arc::clone(&files), detector, &manifest)?;
+        let opening_seconds = began.elapsed().as_secs_f64();
+        tail.drain(..).for_each(|centroid| table.clusterer.restore("", 0, &centroid));
+        let start = table.clusterer.centroid_count();
+        let (time, longest) = table.fill(start..size, fingerprints, plan.texts)?;
+        let sealed = table.store.end();
+        let written = table.store.counted();
+        let mut queries = Queries { random: Random::new(plan.seed, size as u64), max_distance, size };
+        // Filters are read when they are asked for: once around before it counts.
+        look_ups(&mut table.clusterer, &mut queries, fingerprints);
+        let before = table.store.counted();
+        let (look_ups_per_second, found_percent, asked) =
+            look_ups(&mut table.clusterer, &mut queries, fingerprints);
+        let after = table.store.counted();
+        table.check()?;
+        let each = |count: u64| count as f64 / asked as f64;
+        let figure = OnDiskFigures {
+            fingerprints: name,
+            centroids: size,
+            sealed,
+            memory_bytes: OldCentroids::bytes(&*table.store) as f64 / sealed.max(1) as f64,
+            disk_bytes: table.store.file_bytes() as f64 / sealed.max(1) as f64,
+            look_ups_per_second,
+            found_percent,
+            false_reads: each(after.false_keys - before.false_keys),
+            reads: each(after.pages + after.groups - before.pages - before.groups),
+            insertions_per_second: (size - start) as f64 / time.as_secs_f64(),
+            longest_halt_ms: longest.as_secs_f64() * 1e3,
+            write_amplification: written.written as f64 / written.written_first.max(1) as f64,
+            runs: table.store.counts().1,
+            opening_seconds,
+        };
+        progress(&figure.to_string());
+        figures.push(figure);
+        manifest = table.store.manifest();
+        tail = table.clusterer.centroids().map(|(_, _, centroid)| centroid).collect();
+        table.store.saved();
+    }
+    Ok(figures)
+}
+
+impl fmt::Display for OnDiskFigures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "on disk, {}: {} centroids, {} in blocks with {:.1} bytes of memory and {:.0} on disk each; {:.0} look-ups/s \
+             ({:.1} % of near ones found, {:.2} reads each, {:.2} of them in vain), {:.0} insertions/s with merges, \
+             longest halt {:.0} ms, write amplification {:.2}, {} runs; opened in {:.2} s",
+            self.fingerprints,
+            self.centroids,
+            self.sealed,
+            self.memory_bytes,
+            self.disk_bytes,
+            self.look_ups_per_second,
+            self.found_percent,
+            self.reads,
+            self.false_reads,
+            self.insertions_per_second,
+            self.longest_halt_ms,
+            self.write_amplification,
+            self.runs,
+            self.opening_seconds
+        )
+    }
+}
+
+/// A table on disk.
+struct Table {
+    clusterer: Clusterer,
+    store: Arc<BlockStore>,
+}
+
+impl Table {
+    fn open(files: Arc<Folder>, detector: &Arc<dyn Detector>, manifest: &Manifest) -> anyhow::Result<Self> {
+        let expiry = ExpiryConfig { max_age_days: None, centroids_max: u64::from(u32::MAX) };
+        let options = StoreOptions::of_table(1 << 18, expiry.centroids_max);
+        let store = Arc::new(BlockStore::open(files, Arc::clone(detector), options, manifest)?);
+        let old = (Arc::clone(&store) as Arc<dyn OldCentroids>, manifest.first);
+        let clusterer = Clusterer::with_old(Arc::clone(detector), expiry, Position::default(), None, old);
+        Ok(Self { clusterer, store })
+    }
+
+    /// Inserts the centroids of these numbers, and waits for all merges; how long that took, and
+    /// the longest of it at once.
+    fn fill(
+        &mut self,
+        numbers: std::ops::Range<usize>,
+        fingerprints: &Fingerprints,
+        texts: bool,
+    ) -> anyhow::Result<(Duration, Duration)> {
+        let (mut time, mut longest) = (Duration::ZERO, Duration::ZERO);
+        for from in numbers.clone().step_by(BATCH) {
+            let until = numbers.end.min(from + BATCH);
+            let batch: Vec<Centroid> =
+                (from..until).map(|number| centroid(number as u64, fingerprints, texts)).collect();
+            let since = Instant::now();
+            batch.iter().for_each(|centroid| self.clusterer.restore("", 0, centroid));
+            time += since.elapsed();
+            longest = longest.max(since.elapsed());
+            self.check()?;
+        }
+        let since = Instant::now();
+        self.clusterer.insert_pending();
+        self.store.finish();
+        Ok((time + since.elapsed(), longest))
+    }
+
+    fn check(&self) -> anyhow::Result<()> {
+        self.clusterer
+            .fault()
+            .map_or(Ok(()), |fault| Err(anyhow::Error::msg(fault)))
+            .context("the store failed")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::table::default_detector;
+    use crate::config::Config;
+
+    #[test]
+    fn finds_what_is_on_disk() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let plan = Plan { sizes: vec![1_000, 2_000], seed: 1, texts: true };
+        let (_, detector) = default_detector(&Config::default());
+        let source = ("even", Fingerprints::even(1));
+        let figures = measure(&detector, 3, &source, &plan, folder.path(), |_| {}).expect("measured");
+        assert_eq!(figures.len(), 2);
+        assert!(figures.iter().all(|figures| figures.found_percent == 100.0), "{figures:?}");
+        assert!(measure(&detector, 3, &source, &plan, Path::new("/proc"), |_| {}).is_err());
+    }
+}

@@ -1,0 +1,137 @@
+//! What the store asks of its folder: few operations, so that a test can stand in for a disk that
+//! is full, fails, or loses what was not synced.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A folder of files.
+pub trait Files: Send + Sync {
+    /// An empty file to write, in place of what has this name.
+    ///
+    /// # Errors
+    /// As of the operating system; so are all others here.
+    fn create(&self, name: &str) -> io::Result<Box<dyn Output>>;
+    /// A file to read.
+    ///
+    /// # Errors
+    /// It is not there, or cannot be had.
+    fn open(&self, name: &str) -> io::Result<Arc<dyn Input>>;
+    /// Gives a file another name, in place of what has that.
+    ///
+    /// # Errors
+    /// Both files are as they were.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// It may still be there.
+    fn remove(&self, name: &str) -> io::Result<()>;
+    /// Brings all names to disk.
+    ///
+    /// # Errors
+    /// They may be there or not.
+    fn sync(&self) -> io::Result<()>;
+    /// The names of all files.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    fn names(&self) -> io::Result<Vec<String>>;
+    /// What messages call a file.
+    fn path(&self, name: &str) -> PathBuf;
+}
+
+/// A file that is written from its beginning to its end.
+pub trait Output: Send {
+    /// Appends all of these bytes.
+    ///
+    /// # Errors
+    /// Some of them may be in the file.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
+    /// Brings the contents to disk.
+    ///
+    /// # Errors
+    /// They may be there or not.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+/// A file that is read at any place, by any number of threads at once.
+pub trait Input: Send + Sync {
+    /// Fills `bytes` with what stands from `at` on.
+    ///
+    /// # Errors
+    /// It cannot be read, or ends before.
+    fn read(&self, bytes: &mut [u8], at: u64) -> io::Result<()>;
+    /// Bytes of the file.
+    ///
+    /// # Errors
+    /// They cannot be told.
+    fn bytes(&self) -> io::Result<u64>;
+}
+
+/// A folder of the file system.
+#[derive(Debug)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// The folder at `path`, which is made if it is not there.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        fs::create_dir_all(path)?;
+        Ok(Self(path.to_owned()))
+    }
+}
+
+impl Files for Folder {
+    fn create(&self, name: &str) -> io::Result<Box<dyn Output>> {
+        Ok(Box::new(File::create(self.0.join(name))?))
+    }
+
+    fn open(&self, name: &str) -> io::Result<Arc<dyn Input>> {
+        Ok(Arc::new(File::open(self.0.join(name))?))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.0.join(from), self.0.join(to))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.0.join(name))
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        File::open(&self.0)?.sync_all()
+    }
+
+    fn names(&self) -> io::Result<Vec<String>> {
+        fs::read_dir(&self.0)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Output for File {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.write_all(bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_all()
+    }
+}
+
+impl Input for File {
+    fn read(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
+        self.read_exact_at(bytes, at)
+    }
+
+    fn bytes(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+}

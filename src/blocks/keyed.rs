@@ -1,0 +1,43 @@
+//! A fingerprint's keys as they stand on disk.
+//!
+//! Keys of several corpora stand in one run, mixed with a number that only depends on the corpus'
+//! name and fingerprint hash, so that they seldom meet; where they do, the comparison of the
+//! corpora themselves keeps them apart. They are spread over all 64 bits, since filters and pages
+//! are cut by the first ones.
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::filter::mix;
+use crate::cluster::Query;
+use crate::fingerprint::Detector;
+
+/// What an index is asked for or given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// A centroid comes.
+    Insert,
+    /// Centroids are looked for.
+    Probe,
+}
+
+/// The keys of a fingerprint, and its second key, or 0 where there is none.
+#[derive(Debug, Default)]
+pub(super) struct Keys {
+    pub(super) keys: Vec<u64>,
+    pub(super) second: u64,
+}
+
+/// The keys of this fingerprint, each once; none of none.
+pub(super) fn keys_of(detector: &dyn Detector, query: Option<&Query<'_>>, purpose: Purpose) -> Keys {
+    let Some(Query { corpus, fingerprint_hash, fingerprint }) = query else { return Keys::default() };
+    let mut keys = Vec::new();
+    match purpose {
+        Purpose::Insert => detector.insert_keys(fingerprint, &mut keys),
+        Purpose::Probe => detector.probe_keys(fingerprint, &mut keys),
+    }
+    let of_corpus = xxh3_64_with_seed(corpus.as_bytes(), *fingerprint_hash);
+    keys.iter_mut().for_each(|key| *key = mix(*key ^ of_corpus));
+    keys.sort_unstable();
+    keys.dedup();
+    Keys { keys, second: detector.second_key().map_or(0, |second| (second.of)(fingerprint)) }
+}

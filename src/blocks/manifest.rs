@@ -1,0 +1,89 @@
+//! Which blocks and runs a saved table consists of. It is part of the saved table's one file, so
+//! that table and blocks are of one time; files that it does not name do not count.
+
+use std::sync::Arc;
+
+use super::BlockError;
+use super::block::{self, Block, GROUP};
+use super::files::Files;
+use super::run::{self, Run};
+use super::view::View;
+use crate::cluster::Centroid;
+
+/// The blocks of a saved table.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Manifest {
+    /// Drawn when the table began; every file of it bears it.
+    pub table_id: u64,
+    /// Number of the oldest centroid that has not expired.
+    pub first: u64,
+    /// Number of the first centroid that is in no block.
+    pub end: u64,
+    /// First number of each block, and of what follows it.
+    pub blocks: Vec<(u64, u64)>,
+    /// The same of each run of keys.
+    pub runs: Vec<(u64, u64)>,
+}
+
+impl Manifest {
+    /// Opens all files that it names.
+    pub(super) fn open(&self, files: &dyn Files) -> Result<View, BlockError> {
+        let block = |numbers: &(u64, u64)| Block::open(files, self.table_id, *numbers).map(Arc::new);
+        let run = |numbers: &(u64, u64)| Run::open(files, self.table_id, *numbers).map(Arc::new);
+        Ok(View {
+            blocks: self.blocks.iter().map(block).collect::<Result<_, _>>()?,
+            runs: self.runs.iter().map(run).collect::<Result<_, _>>()?,
+            end: self.end,
+        })
+    }
+
+    /// Reads every part of every file, and calls `each` with its name and how many bytes it has, or
+    /// what is wrong.
+    pub fn verify(&self, files: &dyn Files, mut each: impl FnMut(&str, Result<u64, BlockError>)) {
+        for numbers in &self.blocks {
+            let read = Block::open(files, self.table_id, *numbers).and_then(|block| block.verify());
+            each(&block::name(numbers.0), read);
+        }
+        for numbers in &self.runs {
+            let read = Run::open(files, self.table_id, *numbers).and_then(|run| run.verify());
+            each(&run::name(*numbers), read);
+        }
+    }
+
+    /// Calls `take` with the centroids in blocks that have not expired, oldest first, each with its
+    /// corpus and fingerprint hash. Memory: a group of them.
+    ///
+    /// # Errors
+    /// [`BlockError`], where a file cannot be read or is damaged.
+    pub fn read_all(
+        &self,
+        files: &dyn Files,
+        mut take: impl FnMut(&str, u64, &Centroid),
+    ) -> Result<(), BlockError> {
+        for numbers in &self.blocks {
+            let block = Block::open(files, self.table_id, *numbers)?;
+            for group in (block.first()..block.end()).step_by(GROUP as usize) {
+                let centroids = (group..).zip(block.group(group)?);
+                for (_, (corpus, hash, centroid)) in centroids.filter(|(number, _)| *number >= self.first) {
+                    take(corpus, hash, &centroid);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes the files of blocks and runs that it does not name: an earlier process left them
+    /// when it ended before it saved its table.
+    pub(super) fn delete_others(&self, files: &dyn Files) -> std::io::Result<()> {
+        let mut known: Vec<String> = self.blocks.iter().map(|numbers| block::name(numbers.0)).collect();
+        known.extend(self.runs.iter().map(|numbers| run::name(*numbers)));
+        for name in files.names()? {
+            let is_ours = (name.starts_with("centroids-") || name.starts_with("keys-"))
+                && (name.ends_with(".block") || name.ends_with(".block.new"));
+            if is_ours && !known.contains(&name) {
+                files.remove(&name)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,145 @@
+//! Old centroids on disk: sealed blocks, and just enough memory to know that a page has nothing to
+//! do with them.
+//!
+//! The newest centroids are in the table's memory. When a block's worth of them is there they are
+//! written, in the order of founding: the centroids themselves ([`block`]) and their sorted keys
+//! ([`run`]), once each and one after the other. Runs are [merged](merge), so that a look-up asks
+//! few; centroids are not written again. A block is dropped whole when its newest centroid has
+//! expired. In memory stay a [`filter`] over the keys, nine bits each, and sparse indexes: with the
+//! 17 keys of the default detector less than 20 bytes a centroid.
+//!
+//! Invariants, each with a test (`tests.rs`, `tests/on_disk.rs`):
+//! * A table with blocks decides what the same table in memory decides.
+//! * What is on disk counts only if a saved table names it ([`manifest`]); so after a crash there is
+//!   the table as it was last saved. A file that a saved table names is not changed, and deleted
+//!   only when another table has been saved.
+//! * Every part of a file is behind a checksum ([`parts`]). What cannot be read, or does not fit,
+//!   makes a fault, and no verdict.
+//!
+//! Why it is made so: `docs/adr/0022-old-centroids-on-disk.md`.
+
+mod block;
+mod files;
+mod filter;
+mod keyed;
+mod keys;
+mod look_up;
+mod manifest;
+mod merge;
+mod parts;
+mod reads;
+mod run;
+mod seal;
+mod shared;
+#[cfg(test)]
+mod sim;
+mod store;
+#[cfg(test)]
+mod tests;
+mod view;
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+pub use files::{Files, Folder, Input, Output};
+pub use manifest::Manifest;
+pub use reads::Counted;
+pub use store::BlockStore;
+
+/// How a store works; nothing that is decided depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoreOptions {
+    /// Centroids in a block, a multiple of 32. Numbers are cut at multiples of it.
+    pub block: u64,
+    /// Runs that become one.
+    pub fan: usize,
+    /// Numbers in a run at most. A run is dropped when all of it has expired, so this bounds what
+    /// expired keys take.
+    pub span_max: u64,
+    /// Threads that read; 0: all work is done by whoever calls, as some tests want it.
+    pub readers: usize,
+    /// Centroids that are handed over at once.
+    pub portion: u64,
+    /// Centroids that may wait in memory to be written, where the disk is slow or full.
+    pub waiting_max: u64,
+}
+
+impl StoreOptions {
+    /// Those for blocks of so many centroids, in a table of at most so many.
+    #[must_use]
+    pub fn of_table(block: u64, centroids_max: u64) -> Self {
+        let quarter = (centroids_max / 4).max(block);
+        Self {
+            block,
+            fan: 4,
+            span_max: quarter,
+            readers: 16,
+            portion: block.min(128),
+            waiting_max: 8 * block,
+        }
+    }
+}
+
+/// Why blocks cannot be opened, read or written.
+#[derive(Debug, Error)]
+pub enum BlockError {
+    /// What the operating system says.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What went wrong.
+        error: std::io::Error,
+    },
+    /// A file is damaged.
+    #[error(
+        "{}: damaged at byte {at}: {problem}; restore the table's folder from a backup, or remove it to begin with an \
+         empty table",
+        path.display()
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where.
+        at: u64,
+        /// What is wrong.
+        problem: &'static str,
+    },
+    /// Written by a newer Leitong.
+    #[error("{}: format version {found} is newer than {known}, which this version of Leitong knows; update Leitong", path.display())]
+    TooNew {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// Ours.
+        known: u32,
+    },
+    /// It belongs to another table.
+    #[error(
+        "{}: belongs to another table ({found:016x}, and this is {wanted:016x}); restore the table's folder from one \
+         backup",
+        path.display()
+    )]
+    OtherTable {
+        /// The file.
+        path: PathBuf,
+        /// Its table.
+        found: u64,
+        /// This one.
+        wanted: u64,
+    },
+    /// A thread that seals or merges has panicked.
+    #[error("a thread that writes blocks has panicked; this is a mistake in the program, please report it")]
+    Panicked,
+    /// The detector has no keys.
+    #[error(
+        "table.on_disk = true: {detector} with these settings finds centroids by Hamming distance, whose index stays in \
+         memory; set table.on_disk = false, or settings with keys (for simhash: candidates = \"bands\")"
+    )]
+    NoKeys {
+        /// Its name.
+        detector: &'static str,
+    },
+}

@@ -1,0 +1,318 @@
+//! The sorted keys of some blocks in a row: key → centroids that have it.
+//!
+//! ```text
+//! page 0 │ page 1 │ … │ filters │ first keys of the pages │ lengths of the filters │ footer
+//! ```
+//! In memory are the first key of each page (8 bytes for some 26 centroids of the default detector)
+//! and the [filters](Filter), each of the keys that begin alike, some million of them. A filter is
+//! read when it has been asked [`ASKED_MIN`] times: before that, pages are read instead. So a run
+//! is opened at once, and a few look-ups do not read all filters of a large table.
+//!
+//! Cost: of a key that is not there, in 255 of 256 cases no read; of one that is, one page, or as
+//! many as a very frequent key takes.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use super::BlockError;
+use super::files::Files;
+use super::filter::Filter;
+use super::keys::{Entries, Entry, OpenPage, PAGE_BYTES};
+use super::parts::{Footer, Kind, PartReader, PartWriter, SUM_BYTES};
+
+/// Keys of one filter at most, nearly: the size from which on they take nine bits a key.
+const FILTER_KEYS: u64 = 1_500_000;
+/// Look-ups that read pages before their filter is read: about what the filter takes to read.
+const ASKED_MIN: u32 = 32;
+/// Centroids under one key from which on their second keys stand beside them.
+const CROWD: usize = 64;
+
+/// The name of the file.
+pub(super) fn name((first, end): (u64, u64)) -> String {
+    format!("keys-{first:012}-{end:012}.block")
+}
+
+/// Gives the second key of a centroid by its number; none where the detector has none.
+pub(super) type SecondOf<'a> = &'a dyn Fn(u64) -> Result<Option<u64>, BlockError>;
+
+/// Writes a run.
+pub(super) struct RunWriter<'a> {
+    parts: PartWriter,
+    numbers: (u64, u64),
+    second_of: SecondOf<'a>,
+    page: OpenPage,
+    firsts: Vec<u64>,
+    filter_bits: u32,
+    /// The keys of the filter that comes next, and which one it is.
+    keys: Vec<u64>,
+    filters: Vec<Filter>,
+    /// The entries of the present key until they are a crowd, and how many it has.
+    group: Vec<Entry>,
+    group_count: usize,
+}
+
+impl<'a> RunWriter<'a> {
+    /// A run of these numbers, with about so many entries.
+    pub(super) fn create(
+        files: &Arc<dyn Files>,
+        table_id: u64,
+        numbers: (u64, u64),
+        entries: u64,
+        second_of: SecondOf<'a>,
+    ) -> Result<Self, BlockError> {
+        let filters = entries.div_ceil(FILTER_KEYS).max(1).next_power_of_two();
+        Ok(Self {
+            parts: PartWriter::create(files, &name(numbers), table_id)?,
+            numbers,
+            second_of,
+            page: OpenPage::default(),
+            firsts: Vec::new(),
+            filter_bits: filters.trailing_zeros(),
+            keys: Vec::new(),
+            filters: Vec::new(),
+            group: Vec::new(),
+            group_count: 0,
+        })
+    }
+
+    /// Adds an entry; entries ascend by key and number.
+    pub(super) fn push(&mut self, entry: Entry) -> Result<(), BlockError> {
+        if self.keys.last() != Some(&entry.key) {
+            self.end_group()?;
+            while self.filters.len() < prefix(entry.key, self.filter_bits) {
+                self.end_filter();
+            }
+            self.keys.push(entry.key);
+        }
+        self.group_count += 1;
+        if self.group_count < CROWD {
+            self.group.push(entry);
+            return Ok(());
+        }
+        // From here on the key's entries go out one by one, however many there are.
+        for entry in std::mem::take(&mut self.group) {
+            self.write_crowded(entry)?;
+        }
+        self.write_crowded(entry)
+    }
+
+    /// Brings the run to disk, and gives it as it is then.
+    pub(super) fn finish(mut self, files: &dyn Files, table_id: u64) -> Result<Run, BlockError> {
+        self.end_group()?;
+        self.end_page()?;
+        while self.filters.len() < 1 << self.filter_bits {
+            self.end_filter();
+        }
+        let filters_at = self.parts.at();
+        let mut lengths = Vec::new();
+        for filter in &self.filters {
+            let bytes = filter.to_bytes();
+            lengths.extend((bytes.len() as u64 + SUM_BYTES as u64).to_le_bytes());
+            self.parts.part(&bytes)?;
+        }
+        let firsts: Vec<u8> = self.firsts.iter().flat_map(|first| first.to_le_bytes()).collect();
+        let firsts_at = self.parts.part(&firsts)?;
+        let lengths_at = self.parts.part(&lengths)?;
+        let lengths_end = self.parts.at();
+        let places = [filters_at, firsts_at, lengths_at, lengths_end, 0];
+        self.parts.finish(Footer { kind: Kind::Keys, numbers: self.numbers, places })?;
+        let run = Run::open(files, table_id, self.numbers)?;
+        for (lazy, filter) in run.filters.iter().zip(self.filters) {
+            // They are at hand, so nobody has to read them.
+            let _ = lazy.filter.set(filter);
+        }
+        Ok(run)
+    }
+
+    fn end_group(&mut self) -> Result<(), BlockError> {
+        for entry in std::mem::take(&mut self.group) {
+            self.write(entry)?;
+        }
+        self.group_count = 0;
+        Ok(())
+    }
+
+    fn write_crowded(&mut self, mut entry: Entry) -> Result<(), BlockError> {
+        if entry.second.is_none() {
+            entry.second = (self.second_of)(self.numbers.0 + entry.number)?;
+        }
+        self.write(entry)
+    }
+
+    fn write(&mut self, entry: Entry) -> Result<(), BlockError> {
+        if !self.page.push(entry) {
+            self.end_page()?;
+            self.page.push(entry);
+        }
+        Ok(())
+    }
+
+    fn end_page(&mut self) -> Result<(), BlockError> {
+        if let Some((first, page)) = self.page.take() {
+            self.parts.part(page)?;
+            self.firsts.push(first);
+        }
+        Ok(())
+    }
+
+    fn end_filter(&mut self) {
+        self.filters.push(Filter::of(&self.keys));
+        self.keys.clear();
+    }
+}
+
+/// A run on disk.
+pub(super) struct Run {
+    reader: PartReader,
+    numbers: (u64, u64),
+    /// Of each page the first key.
+    firsts: Box<[u64]>,
+    filters: Box<[LazyFilter]>,
+    filter_bits: u32,
+}
+
+/// A filter that is read when it pays.
+struct LazyFilter {
+    at: u64,
+    length: usize,
+    asked: AtomicU32,
+    filter: OnceLock<Filter>,
+}
+
+impl Run {
+    /// Opens the run of these numbers: reads the first keys of its pages.
+    pub(super) fn open(files: &dyn Files, table_id: u64, numbers: (u64, u64)) -> Result<Self, BlockError> {
+        let (reader, footer) = PartReader::open(files, &name(numbers), table_id, (Kind::Keys, numbers))?;
+        let [mut at, firsts_at, lengths_at, lengths_end, _] = footer.places;
+        let numbers_at = |from: u64, to: u64| {
+            let bytes = reader.part(from, (to - from) as usize)?;
+            Ok(bytes.as_chunks::<8>().0.iter().map(|number| u64::from_le_bytes(*number)).collect::<Vec<_>>())
+        };
+        let firsts = numbers_at(firsts_at, lengths_at)?;
+        let lengths = numbers_at(lengths_at, lengths_end)?;
+        let mut filters = Vec::with_capacity(lengths.len());
+        for length in lengths {
+            let (asked, filter) = (AtomicU32::new(0), OnceLock::new());
+            filters.push(LazyFilter { at, length: length as usize, asked, filter });
+            at += length;
+        }
+        if at != firsts_at || !filters.len().is_power_of_two() {
+            return Err(reader.damaged(lengths_at, "its filters have another length"));
+        }
+        let filter_bits = filters.len().trailing_zeros();
+        Ok(Self { reader, numbers, firsts: firsts.into(), filters: filters.into(), filter_bits })
+    }
+
+    /// Number of the first centroid, and of the first one that is not in it.
+    pub(super) fn numbers(&self) -> (u64, u64) {
+        self.numbers
+    }
+
+    /// How many numbers that are.
+    pub(super) fn span(&self) -> u64 {
+        self.numbers.1 - self.numbers.0
+    }
+
+    /// Bytes of the file.
+    pub(super) fn file_bytes(&self) -> u64 {
+        self.reader.bytes()
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        let filters = self.filters.iter().map(|lazy| lazy.filter.get().map_or(0, Filter::bytes));
+        filters.sum::<usize>() + self.firsts.len() * 8 + self.filters.len() * size_of::<LazyFilter>()
+    }
+
+    /// Whether centroids may have this key; surely if any has.
+    #[inline]
+    pub(super) fn may_have(&self, key: u64) -> Result<bool, BlockError> {
+        let lazy = &self.filters[prefix(key, self.filter_bits)];
+        match lazy.filter.get() {
+            Some(filter) => Ok(filter.has(key)),
+            None => self.read_if_it_pays(lazy, key),
+        }
+    }
+
+    #[cold]
+    fn read_if_it_pays(&self, lazy: &LazyFilter, key: u64) -> Result<bool, BlockError> {
+        if lazy.asked.fetch_add(1, Ordering::Relaxed) < ASKED_MIN {
+            return Ok(true);
+        }
+        let bytes = self.reader.part(lazy.at, lazy.length)?;
+        let filter = Filter::from_bytes(&bytes);
+        let filter = filter.ok_or_else(|| self.reader.damaged(lazy.at, "a filter is broken"))?;
+        Ok(lazy.filter.get_or_init(|| filter).has(key))
+    }
+
+    /// Calls `each` with the entries of this key, whose numbers are those of the table; how many
+    /// pages were read.
+    pub(super) fn entries(&self, key: u64, mut each: impl FnMut(Entry)) -> Result<u64, BlockError> {
+        // The key may stand at the end of the page before the first one that begins with it.
+        let from = self.firsts.partition_point(|first| *first < key).saturating_sub(1);
+        let pages = self.firsts[from..].iter().take_while(|first| **first <= key);
+        let mut read = 0;
+        for page in (from..).take(pages.count()) {
+            let page = self.page(page)?;
+            read += 1;
+            let found = Entries::new(&page).skip_while(|entry| entry.key < key);
+            for mut entry in found.take_while(|entry| entry.key == key) {
+                entry.number += self.numbers.0;
+                each(entry);
+            }
+        }
+        Ok(read)
+    }
+
+    /// All entries in their order, from the numbers of the run on.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Result<Entry, BlockError>> + '_ {
+        (0..self.firsts.len()).flat_map(|page| {
+            let (entries, error) = match self.page(page) {
+                Ok(page) => (Entries::new(&page).map(Ok).collect(), None),
+                Err(error) => (Vec::new(), Some(Err(error))),
+            };
+            entries.into_iter().chain(error)
+        })
+    }
+
+    /// Entries, nearly.
+    pub(super) fn entries_estimate(&self) -> u64 {
+        (self.firsts.len() * 440) as u64
+    }
+
+    /// Reads every part; how many bytes.
+    pub(super) fn verify(&self) -> Result<u64, BlockError> {
+        let (mut last, mut filter) = (0, None);
+        for entry in self.iter() {
+            let Entry { key, number, .. } = entry?;
+            let at = prefix(key, self.filter_bits);
+            if filter.as_ref().is_none_or(|(of, _)| *of != at) {
+                let lazy = &self.filters[at];
+                let bytes = self.reader.part(lazy.at, lazy.length)?;
+                let of = Filter::from_bytes(&bytes);
+                filter = Some((at, of.ok_or_else(|| self.reader.damaged(lazy.at, "a filter is broken"))?));
+            }
+            let is_known = filter.as_ref().is_some_and(|(_, filter)| filter.has(key));
+            if key < last || number >= self.numbers.1 - self.numbers.0 || !is_known {
+                return Err(self.reader.damaged(0, "its keys, filters or numbers do not fit together"));
+            }
+            last = key;
+        }
+        // Filters of no key at all were not met.
+        for lazy in &self.filters {
+            self.reader.part(lazy.at, lazy.length)?;
+        }
+        Ok(self.reader.bytes())
+    }
+
+    fn page(&self, number: usize) -> Result<Vec<u8>, BlockError> {
+        self.reader.part((number * PAGE_BYTES) as u64, PAGE_BYTES)
+    }
+}
+
+/// Which filter a key belongs to: its first bits.
+#[inline]
+fn prefix(key: u64, bits: u32) -> usize {
+    // In two steps, since a shift by all 64 bits is none.
+    (key >> 1 >> (63 - bits)) as usize
+}

@@ -1,0 +1,133 @@
+//! Centroids, portion by portion → blocks on disk.
+//!
+//! Centroids come in the order of their numbers and are written as they come; only a block's keys
+//! gather in memory, 16 bytes each, until all are there to be sorted. A write that fails, as on a
+//! full disk, takes nothing along: the block is begun anew, from the centroids that are still in
+//! the table's memory.
+
+use std::sync::Arc;
+
+use super::BlockError;
+use super::block::{self, Block, BlockWriter};
+use super::keyed::{Purpose, keys_of};
+use super::keys::Entry;
+use super::run::{self, Run, RunWriter};
+use super::shared::Shared;
+use crate::cluster::{Handed, Query};
+
+/// Whoever writes blocks.
+pub(super) struct Sealer {
+    shared: Arc<Shared>,
+    /// Number of the centroid that comes next.
+    next: u64,
+    open: Option<Open>,
+}
+
+/// A block that is being written.
+struct Open {
+    first: u64,
+    writer: BlockWriter,
+    /// Keys, and the centroids that have them, counted from the block's first one.
+    keys: Vec<(u64, u32)>,
+}
+
+impl Sealer {
+    /// Goes on where the blocks end.
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        let next = shared.view().end;
+        Self { shared, next, open: None }
+    }
+
+    /// Takes the centroids from number `first` on. Those that do not come next were on their way
+    /// when a write failed, and will come again.
+    pub(super) fn take(&mut self, first: u64, centroids: &[Handed]) {
+        if first != self.next {
+            return;
+        }
+        for handed in centroids {
+            if let Err(error) = self.push(handed) {
+                self.begin_anew(&error);
+                return;
+            }
+        }
+    }
+
+    fn push(&mut self, handed: &Handed) -> Result<(), BlockError> {
+        let shared = &self.shared;
+        let open = match &mut self.open {
+            Some(open) => open,
+            None => {
+                let writer = BlockWriter::create(&shared.files, shared.table_id, self.next)?;
+                self.open.insert(Open { first: self.next, writer, keys: Vec::new() })
+            }
+        };
+        let Handed { corpus, fingerprint_hash, centroid } = handed;
+        let compared = shared.detector.compared(&centroid.fingerprint).len();
+        open.writer.push(corpus, *fingerprint_hash, centroid, compared)?;
+        let query = Query { corpus, fingerprint_hash: *fingerprint_hash, fingerprint: &centroid.fingerprint };
+        let keys = keys_of(&*shared.detector, Some(&query), Purpose::Insert).keys;
+        let number = (self.next - open.first) as u32;
+        open.keys.extend(keys.into_iter().map(|key| (key, number)));
+        self.next += 1;
+        if self.next.is_multiple_of(shared.options.block) { self.seal() } else { Ok(()) }
+    }
+
+    /// Brings the block to disk, where look-ups find it.
+    fn seal(&mut self) -> Result<(), BlockError> {
+        let Some(Open { first, writer, mut keys }) = self.open.take() else { return Ok(()) };
+        let shared = &self.shared;
+        let numbers = (first, self.next);
+        let sealed = (|| {
+            writer.finish()?;
+            let block = Block::open(&*shared.files, shared.table_id, numbers)?;
+            keys.sort_unstable();
+            let second = shared.detector.second_key();
+            let second_of = |number: u64| match second {
+                Some(second) => {
+                    let hot = block.hot(number)?;
+                    let compared = hot.get((number % block::GROUP) as usize);
+                    Ok(compared.map(|(_, compared)| (second.of)(compared)))
+                }
+                None => Ok(None),
+            };
+            let count = keys.len() as u64;
+            let mut run = RunWriter::create(&shared.files, shared.table_id, numbers, count, &second_of)?;
+            for (key, number) in keys {
+                run.push(Entry { key, number: u64::from(number), second: None })?;
+            }
+            let run: Run = run.finish(&*shared.files, shared.table_id)?;
+            Ok((block, run))
+        })();
+        match sealed {
+            Ok((block, run)) => {
+                shared.sealed(block, run);
+                Ok(())
+            }
+            Err(error) => {
+                shared.discard(&run::name(numbers));
+                shared.discard(&block::name(first));
+                Err(error)
+            }
+        }
+    }
+
+    fn begin_anew(&mut self, error: &BlockError) {
+        let shared = &self.shared;
+        self.next = shared.view().end;
+        if self.open.take().is_some() {
+            shared.discard(&block::name(self.next));
+        }
+        match error {
+            BlockError::Io { .. } => {
+                let mut progress = shared.progress();
+                progress.next = self.next;
+                let again_at = progress.end + shared.options.block.div_ceil(4);
+                progress.failed = Some((error.to_string(), again_at));
+                drop(progress);
+                shared.tell();
+            }
+            // What was just written cannot be read: that is not a full disk.
+            _ => shared.fail(error),
+        }
+    }
+}

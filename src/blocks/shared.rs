@@ -1,0 +1,286 @@
+//! What the threads of a store share: the present view, which files are still needed, what failed.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+
+use super::block::{self, Block};
+use super::files::Files;
+use super::manifest::Manifest;
+use super::merge::merge;
+use super::parts::new_name;
+use super::reads::Reads;
+use super::run::{self, Run};
+use super::view::View;
+use super::{BlockError, StoreOptions};
+use crate::fingerprint::Detector;
+
+/// One store.
+pub(super) struct Shared {
+    pub(super) files: Arc<dyn Files>,
+    pub(super) detector: Arc<dyn Detector>,
+    pub(super) options: StoreOptions,
+    pub(super) table_id: u64,
+    pub(super) reads: Reads,
+    /// Number of the oldest centroid that has not expired.
+    pub(super) first: AtomicU64,
+    /// Set when the store closes: merges end without a result.
+    pub(super) stop: AtomicBool,
+    view: RwLock<Arc<View>>,
+    needed: Mutex<Needed>,
+    progress: Mutex<Progress>,
+    changed: Condvar,
+}
+
+/// Files that must not be deleted although the view is without them.
+#[derive(Default)]
+struct Needed {
+    /// Named by the manifest that was saved last.
+    saved: BTreeSet<String>,
+    /// Named by the manifest that is being saved.
+    saving: BTreeSet<String>,
+    /// Deleted once no manifest names them.
+    condemned: BTreeSet<String>,
+}
+
+/// How far sealing and merging are.
+#[derive(Default)]
+pub(super) struct Progress {
+    /// Number of the centroid that is to be handed over next.
+    pub(super) next: u64,
+    /// Portions on their way to the thread that seals.
+    pub(super) on_their_way: usize,
+    /// Lengths of the runs that are being merged.
+    pub(super) merging: Vec<u64>,
+    /// Threads that look for what is to be merged.
+    pub(super) mergers: usize,
+    /// Why the last write failed, and the end of the table from which on it is tried again.
+    pub(super) failed: Option<(String, u64)>,
+    /// The end of the table, as far as is known here.
+    pub(super) end: u64,
+    /// Why nothing can be decided any more.
+    pub(super) fault: Option<String>,
+}
+
+impl Shared {
+    pub(super) fn new(
+        files: Arc<dyn Files>,
+        detector: Arc<dyn Detector>,
+        options: StoreOptions,
+        manifest: &Manifest,
+        view: View,
+    ) -> Self {
+        let progress = Progress { next: view.end, end: view.end, ..Progress::default() };
+        Self {
+            files,
+            detector,
+            options,
+            table_id: manifest.table_id,
+            reads: Reads::default(),
+            first: AtomicU64::new(manifest.first),
+            stop: AtomicBool::new(false),
+            needed: Mutex::new(Needed { saved: names_of(&view), ..Needed::default() }),
+            view: RwLock::new(Arc::new(view)),
+            progress: Mutex::new(progress),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// What is on disk now.
+    pub(super) fn view(&self) -> Arc<View> {
+        Arc::clone(&self.view.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// How far things are; whoever changes it calls [`Self::tell`].
+    pub(super) fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes those who wait for progress.
+    pub(super) fn tell(&self) {
+        self.changed.notify_all();
+    }
+
+    /// Waits until `is_so`.
+    pub(super) fn wait(&self, is_so: impl Fn(&Progress) -> bool) {
+        let mut progress = self.progress();
+        while !is_so(&progress) {
+            progress = self.changed.wait(progress).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Says that nothing can be decided any more; the first reason stays.
+    pub(super) fn fail(&self, error: &BlockError) {
+        self.progress().fault.get_or_insert_with(|| error.to_string());
+        self.tell();
+    }
+
+    /// Takes in a block that is on disk, and its run.
+    pub(super) fn sealed(&self, block: Block, run: Run) {
+        self.reads.sealed(block.file_bytes() + run.file_bytes());
+        self.change(|view| {
+            view.end = block.end();
+            view.blocks.push(Arc::new(block));
+            view.runs.push(Arc::new(run));
+        });
+        self.progress().failed = None;
+        self.tell();
+    }
+
+    /// Merges some runs, if any are due; false if none are, or it failed.
+    pub(super) fn merge_once(&self) -> bool {
+        let Some(sources) = self.claim() else { return false };
+        let went_well = self.merge_claimed(&sources);
+        let span = sources[0].span();
+        self.progress().merging.retain(|merging| *merging != span);
+        self.tell();
+        went_well
+    }
+
+    /// The runs that are to be merged next, which nobody else takes until they are.
+    fn claim(&self) -> Option<Vec<Arc<Run>>> {
+        if self.stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        let view = self.view();
+        let mut progress = self.progress();
+        let due = view.due(self.options.fan, self.options.span_max, &progress.merging)?;
+        progress.merging.push(due[0].span());
+        Some(due)
+    }
+
+    fn merge_claimed(&self, sources: &[Arc<Run>]) -> bool {
+        let view = self.view();
+        let second_of = |number| self.second_of(&view, number);
+        let first = self.first.load(Ordering::Relaxed);
+        match merge(&self.files, self.table_id, sources, first, &second_of, &self.stop) {
+            Ok(Some(run)) => {
+                self.reads.merged(run.file_bytes());
+                self.replace(sources, run);
+                true
+            }
+            Ok(None) => {
+                self.discard(&merged_name(sources));
+                false
+            }
+            // The runs are still there; it is tried again when the next block is sealed.
+            Err(BlockError::Io { .. }) => {
+                self.discard(&merged_name(sources));
+                false
+            }
+            Err(error) => {
+                self.fail(&error);
+                false
+            }
+        }
+    }
+
+    /// Puts a merged run in the place of its sources.
+    fn replace(&self, sources: &[Arc<Run>], run: Run) {
+        let oldest = sources[0].numbers();
+        let new_name = run::name(run.numbers());
+        let replaced = self.change(|view| {
+            let at = view.runs.iter().position(|run| run.numbers() == oldest);
+            at.map(|at| view.runs.splice(at..at + sources.len(), [Arc::new(run)]).count())
+        });
+        match replaced {
+            Some(_) => sources.iter().for_each(|run| self.condemn(run::name(run.numbers()))),
+            // They have expired meanwhile.
+            None => self.condemn(new_name),
+        }
+    }
+
+    /// Drops what only holds centroids before `first`.
+    pub(super) fn drop_before(&self, first: u64) {
+        self.first.fetch_max(first, Ordering::Relaxed);
+        let view = self.view();
+        let is_due = view.blocks.first().is_some_and(|block| block.end() <= first);
+        if !is_due {
+            return;
+        }
+        // Runs that are being merged leave with the run they become, or when that is there.
+        let merging = self.progress().merging.clone();
+        let dropped = self.change(|view| {
+            let blocks = view.blocks.partition_point(|block| block.end() <= first);
+            let dead = |run: &Arc<Run>| run.numbers().1 <= first && !merging.contains(&run.span());
+            let runs = view.runs.iter().take_while(|run| dead(run)).count();
+            let blocks = view.blocks.drain(..blocks).map(|block| block::name(block.first()));
+            let runs = view.runs.drain(..runs).map(|run| run::name(run.numbers()));
+            blocks.chain(runs).collect::<Vec<_>>()
+        });
+        dropped.into_iter().for_each(|name| self.condemn(name));
+    }
+
+    /// The second key of a centroid, if the detector has one.
+    pub(super) fn second_of(&self, view: &View, number: u64) -> Result<Option<u64>, BlockError> {
+        let Some(second) = self.detector.second_key() else { return Ok(None) };
+        let Some(block) = view.block_of(number) else { return Ok(None) };
+        let hot = block.hot(number)?;
+        Ok(hot.get((number % block::GROUP) as usize).map(|(_, compared)| (second.of)(compared)))
+    }
+
+    /// What a saved table has to say of the blocks, whose files now stay until the next manifest
+    /// is saved.
+    pub(super) fn manifest(&self) -> Manifest {
+        let mut needed = self.needed.lock().unwrap_or_else(PoisonError::into_inner);
+        let view = self.view();
+        needed.saving = names_of(&view);
+        Manifest {
+            table_id: self.table_id,
+            first: self.first.load(Ordering::Relaxed),
+            end: view.end,
+            blocks: view.blocks.iter().map(|block| (block.first(), block.end())).collect(),
+            runs: view.runs.iter().map(|run| run.numbers()).collect(),
+        }
+    }
+
+    /// The last manifest is on disk: what only the one before it named may go.
+    pub(super) fn saved(&self) {
+        let mut needed = self.needed.lock().unwrap_or_else(PoisonError::into_inner);
+        needed.saved = std::mem::take(&mut needed.saving);
+        let Needed { saved, condemned, .. } = &mut *needed;
+        for name in std::mem::take(condemned) {
+            if saved.contains(&name) {
+                condemned.insert(name);
+            } else {
+                self.discard(&name);
+            }
+        }
+    }
+
+    /// Deletes a file of the view before, or leaves that for when no manifest names it.
+    fn condemn(&self, name: String) {
+        let mut needed = self.needed.lock().unwrap_or_else(PoisonError::into_inner);
+        if needed.saved.contains(&name) || needed.saving.contains(&name) {
+            needed.condemned.insert(name);
+        } else {
+            self.discard(&name);
+        }
+    }
+
+    /// Deletes a file that nobody needs, or what there is of it. What cannot be deleted now is
+    /// deleted when the store is opened next.
+    pub(super) fn discard(&self, name: &str) {
+        let _ = self.files.remove(name);
+        let _ = self.files.remove(&new_name(name));
+    }
+
+    fn change<R>(&self, change: impl FnOnce(&mut View) -> R) -> R {
+        let mut present = self.view.write().unwrap_or_else(PoisonError::into_inner);
+        let mut view = View::clone(&present);
+        let result = change(&mut view);
+        *present = Arc::new(view);
+        result
+    }
+}
+
+fn merged_name(sources: &[Arc<Run>]) -> String {
+    let end = sources.last().map_or(0, |run| run.numbers().1);
+    run::name((sources[0].numbers().0, end))
+}
+
+/// The files of a view.
+fn names_of(view: &View) -> BTreeSet<String> {
+    let blocks = view.blocks.iter().map(|block| block::name(block.first()));
+    blocks.chain(view.runs.iter().map(|run| run::name(run.numbers()))).collect()
+}

@@ -1,0 +1,355 @@
+//! The store of a table's old centroids, as the clustering sees it.
+//!
+//! ```text
+//! table ──► portions ──► sealer ──► block + run ──► merges ──► fewer runs
+//!   │                    a thread                   a thread for each length
+//!   └─ look-ups ──► filters ──► pool of readers
+//! ```
+//! Nothing that decides waits for a write, unless more centroids wait in memory than
+//! [`StoreOptions::waiting_max`]. What fails makes a *fault*: from then on nothing that the store
+//! says counts, and whoever decides asks for it before verdicts go out.
+
+use std::io;
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use super::block::{Cold, GROUP};
+use super::files::Files;
+use super::look_up::LookUp;
+use super::manifest::Manifest;
+use super::reads::Counted;
+use super::seal::Sealer;
+use super::shared::Shared;
+use super::{BlockError, StoreOptions};
+use crate::cluster::{Centroid, Handed, Near, Nearest, OldCentroids, Query, is_in_full};
+use crate::fingerprint::{Detector, LookUp as By};
+use crate::record::timestamp::Timestamp;
+
+/// Portions that wait for the thread that seals.
+const PORTIONS_MAX: usize = 64;
+
+/// The store.
+pub struct BlockStore {
+    shared: Arc<Shared>,
+    pool: Option<ThreadPool>,
+    sealing: Sealing,
+    /// The group that was read last: expiry asks for one centroid after the other.
+    last_group: Mutex<Option<(u64, Vec<Cold>)>>,
+}
+
+/// Who seals and merges.
+enum Sealing {
+    /// Whoever hands over; only tests do without threads.
+    Here(Mutex<Box<Sealer>>),
+    /// Threads of their own.
+    Threads { portions: Option<Sender<Portion>>, sealer: Option<JoinHandle<()>> },
+}
+
+/// Some centroids, and the number of the first one.
+type Portion = (u64, Vec<Handed>);
+
+impl BlockStore {
+    /// Opens the blocks that `manifest` names. Files of other blocks, which an earlier process left
+    /// when it ended before it saved, are deleted.
+    ///
+    /// # Errors
+    /// [`BlockError`], where a file is missing, damaged, newer than this program or another
+    /// table's, or the detector finds centroids otherwise than by keys.
+    pub fn open(
+        files: Arc<dyn Files>,
+        detector: Arc<dyn Detector>,
+        options: StoreOptions,
+        manifest: &Manifest,
+    ) -> Result<Self, BlockError> {
+        if let By::Hamming { .. } = detector.look_up() {
+            return Err(BlockError::NoKeys { detector: detector.name() });
+        }
+        assert!(options.block.is_multiple_of(GROUP) && options.fan > 1, "a block consists of groups");
+        let view = manifest.open(&*files)?;
+        let folder = files.path("");
+        let cannot = |error: io::Error| BlockError::Io { path: folder.clone(), error };
+        manifest.delete_others(&*files).map_err(cannot)?;
+        let pool = match options.readers {
+            0 => None,
+            readers => {
+                let named = |number| format!("blocks-{number}");
+                let pool = ThreadPoolBuilder::new().num_threads(readers).thread_name(named).build();
+                Some(pool.map_err(|error| cannot(io::Error::other(error)))?)
+            }
+        };
+        let has_threads = options.readers > 0;
+        let shared = Arc::new(Shared::new(files, detector, options, manifest, view));
+        let sealer = Sealer::new(Arc::clone(&shared));
+        let sealing = if has_threads {
+            let (portions, from) = mpsc::channel();
+            let shared = Arc::clone(&shared);
+            let thread = thread::Builder::new().name("blocks-seal".to_owned());
+            let thread = thread.spawn(move || seal_all(sealer, &shared, &from));
+            Sealing::Threads { portions: Some(portions), sealer: Some(thread.map_err(cannot)?) }
+        } else {
+            Sealing::Here(Mutex::new(Box::new(sealer)))
+        };
+        Ok(Self { shared, pool, sealing, last_group: Mutex::new(None) })
+    }
+
+    /// What a saved table has to say of the blocks. Their files stay until [`Self::saved`] says
+    /// that a later manifest is on disk.
+    #[must_use]
+    pub fn manifest(&self) -> Manifest {
+        self.shared.manifest()
+    }
+
+    /// The manifest that was asked for last is on disk.
+    pub fn saved(&self) {
+        self.shared.saved();
+    }
+
+    /// Waits until all that was handed over is written, as far as it fills blocks, and all merges
+    /// that are due have been tried.
+    pub fn finish(&self) {
+        self.shared
+            .wait(|progress| progress.fault.is_some() || progress.on_their_way == 0 && progress.mergers == 0);
+    }
+
+    /// What was read and written since it was opened.
+    #[must_use]
+    pub fn counted(&self) -> Counted {
+        self.shared.reads.counted()
+    }
+
+    /// Bytes on disk.
+    #[must_use]
+    pub fn file_bytes(&self) -> u64 {
+        self.shared.view().file_bytes()
+    }
+
+    /// How many blocks there are, and how many runs a look-up asks.
+    #[must_use]
+    pub fn counts(&self) -> (usize, usize) {
+        let view = self.shared.view();
+        (view.blocks.len(), view.runs.len())
+    }
+
+    fn find_with<K: Default + Send>(
+        &self,
+        queries: &[Option<Query<'_>>],
+        first: u64,
+        keep: impl Fn(&mut Vec<Near>, &mut K) + Send + Sync,
+    ) -> Vec<K> {
+        let view = self.shared.view();
+        let look_up = LookUp {
+            view: &view,
+            detector: &*self.shared.detector,
+            first,
+            pool: self.pool.as_ref(),
+            reads: &self.shared.reads,
+        };
+        self.or_fault(look_up.find(queries, keep))
+    }
+
+    fn or_fault<T: Default>(&self, result: Result<T, BlockError>) -> T {
+        result.unwrap_or_else(|error| {
+            self.shared.fail(&error);
+            T::default()
+        })
+    }
+
+    fn read(&self, number: u64) -> Result<Option<Centroid>, BlockError> {
+        let view = self.shared.view();
+        let Some(block) = view.block_of(number) else { return Ok(None) };
+        let hot = block.hot(number)?;
+        let at = (number % GROUP) as usize;
+        let cold = block.cold(number)?.into_iter().nth(at);
+        Ok(cold.zip(hot.get(at)).map(|(cold, (_, compared))| cold.with(compared)))
+    }
+
+    fn read_founded(&self, number: u64) -> Result<Option<(u64, Option<Timestamp>)>, BlockError> {
+        let (group, at) = (number / GROUP, (number % GROUP) as usize);
+        let mut last = self.last_group.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.as_ref().is_none_or(|(known, _)| *known != group) {
+            let view = self.shared.view();
+            let Some(block) = view.block_of(number) else { return Ok(None) };
+            *last = Some((group, block.cold(number)?));
+        }
+        let cold = last.as_ref().and_then(|(_, group)| group.get(at));
+        Ok(cold.map(|cold| (cold.log_offset, cold.log_time)))
+    }
+}
+
+impl OldCentroids for BlockStore {
+    fn end(&self) -> u64 {
+        self.shared.view().end
+    }
+
+    fn wanted(&self, end: u64) -> Option<Range<u64>> {
+        let options = &self.shared.options;
+        let sealed = self.shared.view().end;
+        let waiting = end.saturating_sub(sealed);
+        if waiting > options.waiting_max {
+            // Writing is slow, or fails. In the first case deciding waits for it.
+            self.shared.wait(|progress| {
+                progress.fault.is_some() || progress.failed.is_some() || progress.on_their_way < PORTIONS_MAX
+            });
+        }
+        let mut progress = self.shared.progress();
+        progress.end = end;
+        if let Some((why, again_at)) = progress.failed.clone()
+            && end < again_at
+        {
+            if waiting > options.waiting_max {
+                let fault = format!(
+                    "{why}; {waiting} centroids wait in memory to be written, and no more than {} may: make room on \
+                     the disk, and run again",
+                    options.waiting_max
+                );
+                progress.fault.get_or_insert(fault);
+            }
+            return None;
+        }
+        if progress.fault.is_some() || progress.on_their_way >= PORTIONS_MAX {
+            return None;
+        }
+        let until = (progress.next + options.portion).min(end);
+        (until - progress.next >= options.portion).then_some(progress.next..until)
+    }
+
+    fn take(&self, first: u64, centroids: Vec<Handed>) {
+        let mut progress = self.shared.progress();
+        if progress.next != first {
+            // A write has failed in between; they are asked for again.
+            return;
+        }
+        progress.next += centroids.len() as u64;
+        match &self.sealing {
+            Sealing::Here(sealer) => {
+                drop(progress);
+                sealer.lock().unwrap_or_else(PoisonError::into_inner).take(first, &centroids);
+                while self.shared.merge_once() {}
+            }
+            Sealing::Threads { portions, .. } => {
+                progress.on_their_way += 1;
+                drop(progress);
+                let portions = portions.as_ref();
+                portions
+                    .and_then(|portions| portions.send((first, centroids)).ok())
+                    .expect("a thread that seals");
+            }
+        }
+    }
+
+    fn find(&self, queries: &[Option<Query<'_>>], first: u64) -> Nearest {
+        let kept = self.find_with(queries, first, |near, nearest: &mut Nearest| nearest.keep(near));
+        let mut nearest = Nearest::default();
+        kept.into_iter().for_each(|kept| nearest.merge(kept));
+        nearest
+    }
+
+    fn find_nearest(&self, query: Query<'_>, first: u64) -> Option<Near> {
+        let keep = |near: &mut Vec<Near>, nearest: &mut Option<Near>| {
+            for near in near.drain(..) {
+                if nearest.is_none_or(|nearest| near < nearest)
+                    && let Some(centroid) = self.centroid(near.number)
+                    && is_in_full(
+                        &*self.shared.detector,
+                        near.related,
+                        query.fingerprint,
+                        &centroid.fingerprint,
+                    )
+                {
+                    *nearest = Some(near);
+                }
+            }
+        };
+        self.find_with(&[Some(query)], first, keep).into_iter().flatten().min()
+    }
+
+    fn centroid(&self, number: u64) -> Option<Centroid> {
+        self.or_fault(self.read(number))
+    }
+
+    fn founded(&self, number: u64) -> Option<(u64, Option<Timestamp>)> {
+        self.or_fault(self.read_founded(number))
+    }
+
+    fn drop_before(&self, first: u64) {
+        self.shared.drop_before(first);
+    }
+
+    fn bytes(&self) -> usize {
+        self.shared.view().bytes()
+    }
+
+    fn fault(&self) -> Option<String> {
+        self.shared.progress().fault.clone()
+    }
+}
+
+impl Drop for BlockStore {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        if let Sealing::Threads { portions, sealer } = &mut self.sealing {
+            portions.take();
+            if let Some(sealer) = sealer.take() {
+                // It has nothing to say but a panic of its own, which was told when it came.
+                let _ = sealer.join();
+            }
+        }
+    }
+}
+
+/// Makes a panic of a thread a fault: nobody waits for what will not come.
+struct FaultOnPanic(Arc<Shared>);
+
+impl Drop for FaultOnPanic {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.fail(&BlockError::Panicked);
+        }
+    }
+}
+
+/// Seals all portions, and has what is due merged meanwhile.
+fn seal_all(mut sealer: Sealer, shared: &Arc<Shared>, portions: &Receiver<Portion>) {
+    let _guard = FaultOnPanic(Arc::clone(shared));
+    let mut merges: Vec<JoinHandle<()>> = Vec::new();
+    for (first, centroids) in portions {
+        let before = shared.view().end;
+        if !shared.stop.load(Ordering::Relaxed) {
+            sealer.take(first, &centroids);
+        }
+        if shared.view().end != before {
+            merges.retain(|merge| !merge.is_finished());
+            merges.extend(merge_beside(shared));
+        }
+        shared.progress().on_their_way -= 1;
+        shared.tell();
+    }
+    for merge in merges {
+        let _ = merge.join();
+    }
+}
+
+/// A thread that merges whatever is due; none if there is none to be had now, and the next block's
+/// will do it. Long merges run beside short ones, since each length is merged by one at most.
+fn merge_beside(shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
+    shared.progress().mergers += 1;
+    let ended = |shared: &Shared| {
+        shared.progress().mergers -= 1;
+        shared.tell();
+    };
+    let of_thread = Arc::clone(shared);
+    let merge = thread::Builder::new().name("blocks-merge".to_owned()).spawn(move || {
+        let _guard = FaultOnPanic(Arc::clone(&of_thread));
+        while of_thread.merge_once() {}
+        ended(&of_thread);
+    });
+    if merge.is_err() {
+        ended(shared);
+    }
+    merge.ok()
+}

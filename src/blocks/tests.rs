@@ -1,0 +1,561 @@
+//! A table on disk against the same table in memory, whatever happens to the disk.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use serde_json::{Map, Value};
+
+use super::files::{Files, Folder};
+use super::sim::SimFolder;
+use super::{BlockStore, Manifest, StoreOptions};
+use crate::bench::fingerprints::Fingerprints;
+use crate::cluster::{Asked, Centroid, Clusterer, Decision, OldCentroids, Position, Scratch};
+use crate::config::detectors::DETECTORS;
+use crate::config::{Candidates, Config, ExpiryConfig};
+use crate::detectors::simhash::SimHash;
+use crate::extract::Document;
+use crate::fingerprint::resources::Resources;
+use crate::fingerprint::{Comparison, Detector, LookUp, SecondKey};
+use crate::random::Random;
+use crate::record::FingerprintRecord;
+use crate::record::timestamp::Timestamp;
+use crate::segment::{Lexicons, Segmenter, Terms};
+
+/// Fingerprints are a key, a place on a line of 2,000, and a colour. Near are those of one key and
+/// colour that are at most 3 apart; up to 6 apart they are related. Look-ups compare all but the
+/// colour.
+struct Coloured;
+
+fn place(fingerprint: &[u8]) -> u16 {
+    u16::from_le_bytes([fingerprint[1], fingerprint[2]])
+}
+
+impl Detector for Coloured {
+    fn name(&self) -> &'static str {
+        "coloured"
+    }
+    fn fingerprint_settings(&self) -> Value {
+        Value::Null
+    }
+    fn near_settings(&self) -> Value {
+        Value::Null
+    }
+    fn fingerprint(&self, _: &Terms) -> Option<Box<[u8]>> {
+        None
+    }
+    fn is_fingerprint(&self, bytes: &[u8]) -> bool {
+        bytes.len() == 4
+    }
+    fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
+        // Twice, as a detector may.
+        keys.extend([u64::from(fingerprint[0]); 2]);
+        keys.push(1_000 + u64::from(place(fingerprint)) / 8);
+    }
+    fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
+        self.insert_keys(fingerprint, keys);
+    }
+    fn second_key(&self) -> Option<SecondKey> {
+        Some(SecondKey { max_distance: 6, of: |compared| (1_u64 << place(compared).min(63)) - 1 })
+    }
+    fn compared<'a>(&self, fingerprint: &'a [u8]) -> &'a [u8] {
+        &fingerprint[..3]
+    }
+    fn compare_found(&self, a: &[u8], b: &[u8]) -> Comparison {
+        let distance = u32::from(place(a).abs_diff(place(b)));
+        Comparison { distance, near: a[0] == b[0] && distance <= 3 }
+    }
+    fn related_found(&self, a: &[u8], b: &[u8]) -> bool {
+        a[0] == b[0] && place(a).abs_diff(place(b)) <= 6
+    }
+    fn related(&self, a: &[u8], b: &[u8]) -> bool {
+        self.related_found(a, b)
+    }
+    fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
+        let Comparison { distance, near } = self.compare_found(a, b);
+        Comparison { distance, near: near && a[3] == b[3] }
+    }
+    fn distance(&self, distance: u32) -> f64 {
+        f64::from(distance)
+    }
+    fn similarity(&self, _: &[u8], _: &[u8]) -> f64 {
+        0.0
+    }
+    fn evidence(&self, _: &[u8], _: &[u8]) -> Map<String, Value> {
+        Map::new()
+    }
+    fn display(&self, _: &[u8]) -> String {
+        String::new()
+    }
+    fn threshold_setting(&self, _: u32) -> Option<String> {
+        None
+    }
+}
+
+/// A small store without threads.
+fn tiny() -> StoreOptions {
+    StoreOptions { block: 32, fan: 2, span_max: 256, readers: 0, portion: 8, waiting_max: 128 }
+}
+
+/// A page of the tests.
+#[derive(Debug, Clone)]
+struct Event {
+    corpus: u8,
+    key: u8,
+    place: u16,
+    colour: u8,
+    day: Option<i64>,
+}
+
+impl Event {
+    fn record(&self, number: usize) -> FingerprintRecord {
+        let [low, high] = self.place.to_le_bytes();
+        let fingerprint = Box::from([self.key, low, high, self.colour]);
+        let mut record = FingerprintRecord::numbered(number, Some(fingerprint));
+        record.corpus = self.corpus.to_string();
+        record.fingerprint_hash = u64::from(self.corpus % 2);
+        record.log_time = self.day.and_then(|day| Timestamp::from_ms(day * 24 * 60 * 60 * 1000));
+        record.url = format!("http://a/{number}");
+        record
+    }
+}
+
+fn events(count: usize) -> impl Strategy<Value = Vec<FingerprintRecord>> {
+    // Few keys, so that very many centroids have one.
+    let event = (
+        prop::sample::select(vec![0_u8, 0, 0, 1, 2]),
+        prop::sample::select(vec![7_u8, 7, 8]),
+        prop_oneof![0..2_000_u16, 0..90_u16],
+        0..2_u8,
+        prop::option::weighted(0.6, 0..40_i64),
+    );
+    let event = event.prop_map(|(corpus, key, place, colour, day)| Event { corpus, key, place, colour, day });
+    prop::collection::vec(event, count / 2..count)
+        .prop_map(|events| (0..).zip(&events).map(|(number, event)| event.record(number)).collect())
+}
+
+fn expiry() -> impl Strategy<Value = ExpiryConfig> {
+    (prop::option::weighted(0.5, 1..30_u32), prop_oneof![Just(1_000_u64), 1..400_u64])
+        .prop_map(|(max_age_days, centroids_max)| ExpiryConfig { max_age_days, centroids_max })
+}
+
+/// What a saved table consists of.
+#[derive(Clone)]
+struct Saved {
+    manifest: Manifest,
+    position: Position,
+    first_time: Option<Timestamp>,
+    tail: Vec<(String, u64, Centroid)>,
+}
+
+impl Saved {
+    fn nothing() -> Self {
+        let manifest = Manifest { table_id: 77, ..Manifest::default() };
+        Self { manifest, position: Position::default(), first_time: None, tail: Vec::new() }
+    }
+}
+
+/// A table on disk.
+struct OnDisk {
+    clusterer: Clusterer,
+    store: Arc<BlockStore>,
+}
+
+impl OnDisk {
+    fn open(
+        files: Arc<dyn Files>,
+        detector: &Arc<dyn Detector>,
+        expiry: &ExpiryConfig,
+        options: StoreOptions,
+        saved: &Saved,
+    ) -> Result<Self, String> {
+        let store = BlockStore::open(files, Arc::clone(detector), options, &saved.manifest);
+        let store = Arc::new(store.map_err(|error| error.to_string())?);
+        let old = (Arc::clone(&store) as Arc<dyn OldCentroids>, saved.manifest.first);
+        let detector = Arc::clone(detector);
+        let mut clusterer =
+            Clusterer::with_old(detector, expiry.clone(), saved.position, saved.first_time, old);
+        for (corpus, fingerprint_hash, centroid) in &saved.tail {
+            clusterer.restore(corpus, *fingerprint_hash, centroid);
+        }
+        clusterer.insert_pending();
+        Ok(Self { clusterer, store })
+    }
+
+    /// What would be saved now; the store is to be told when it is.
+    fn to_save(&self) -> Saved {
+        self.store.finish();
+        let manifest = self.store.manifest();
+        let of = |(corpus, hash, centroid): (&str, u64, Centroid)| (corpus.to_owned(), hash, centroid);
+        let tail = self.clusterer.centroids().map(of).collect();
+        let (position, first_time) = (self.clusterer.position(), self.clusterer.first_time());
+        Saved { manifest, position, first_time, tail }
+    }
+
+    /// What is saved now.
+    fn save(&self) -> Saved {
+        let saved = self.to_save();
+        self.store.saved();
+        saved
+    }
+
+    fn decide(&mut self, records: &[FingerprintRecord]) -> Vec<Decision> {
+        decide(&mut self.clusterer, records)
+    }
+}
+
+fn decide(clusterer: &mut Clusterer, records: &[FingerprintRecord]) -> Vec<Decision> {
+    let next = clusterer.position().next_log_offset;
+    let batch: Vec<_> = (next..).zip(records.iter().map(Some)).collect();
+    clusterer.decide_batch(&batch)
+}
+
+fn in_memory(detector: &Arc<dyn Detector>, expiry: &ExpiryConfig) -> Clusterer {
+    Clusterer::new(Arc::clone(detector), expiry.clone(), Position::default())
+}
+
+fn coloured() -> Arc<dyn Detector> {
+    Arc::new(Coloured)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// With any batches, restarts between them, expiry, corpora, and crowds under one key.
+    #[test]
+    fn decides_what_the_table_in_memory_decides(
+        records in events(900), expiry in expiry(), batch in 1..80_usize, restart_every in 1..9_usize,
+    ) {
+        let detector = coloured();
+        let mut memory = in_memory(&detector, &expiry);
+        let files: Arc<dyn Files> = Arc::new(SimFolder::default());
+        let mut disk = OnDisk::open(Arc::clone(&files), &detector, &expiry, tiny(), &Saved::nothing()).expect("opens");
+        let mut scratch = Scratch::default();
+        for (number, records) in records.chunks(batch).enumerate() {
+            let asked = Asked { top: 8, max_distance: None };
+            let preview = disk.clusterer.preview(&records[0], asked, &mut scratch);
+            let expected = memory.preview(&records[0], asked, &mut scratch);
+            prop_assert_eq!(preview, expected);
+            prop_assert_eq!(disk.decide(records), decide(&mut memory, records));
+            prop_assert_eq!(disk.clusterer.fault(), None);
+            prop_assert_eq!(disk.clusterer.centroid_count(), memory.centroid_count());
+            if number % restart_every == 0 {
+                let saved = disk.save();
+                drop(disk);
+                disk = OnDisk::open(Arc::clone(&files), &detector, &expiry, tiny(), &saved).expect("opens");
+            }
+        }
+        let (_, runs) = disk.store.counts();
+        prop_assert!(runs <= 6, "{runs} runs");
+    }
+}
+
+/// Founding pages, mostly, in an order that a seed draws.
+fn stream(count: usize) -> Vec<FingerprintRecord> {
+    let mut random = Random::of_seed(5);
+    let event = |number: usize| Event {
+        corpus: number.is_multiple_of(3).into(),
+        key: 7,
+        place: random.below(4_000) as u16,
+        colour: 0,
+        day: Some(number as i64 / 20),
+    };
+    (0..count).map(event).enumerate().map(|(number, event)| event.record(number)).collect()
+}
+
+/// The power goes at operations that write; what was saved last is whole then, and goes on as if
+/// nothing had happened.
+#[test]
+fn power_may_go_at_any_moment() {
+    let detector = coloured();
+    let expiry = ExpiryConfig { max_age_days: Some(12), centroids_max: 200 };
+    let records = stream(330);
+    let mut memory = in_memory(&detector, &expiry);
+    let expected = decide(&mut memory, &records);
+    let mut operation = 1;
+    loop {
+        let folder = SimFolder::default();
+        folder.lose_power_at(operation);
+        let mut saved = Saved::nothing();
+        let opened = OnDisk::open(Arc::new(folder.clone()), &detector, &expiry, tiny(), &saved);
+        let mut disk = opened.expect("opens");
+        let mut saves = 0;
+        for records in records.chunks(25) {
+            disk.decide(records);
+            if folder.operations() >= operation || disk.clusterer.fault().is_some() {
+                break;
+            }
+            saves += 1;
+            if saves % 3 == 0 {
+                let next = disk.to_save();
+                if folder.operations() >= operation {
+                    break;
+                }
+                saved = next;
+                disk.store.saved();
+            }
+        }
+        let is_last = folder.operations() < operation;
+        drop(disk);
+        let left = folder.after_power_loss(operation);
+        let mut disk = OnDisk::open(Arc::new(left.clone()), &detector, &expiry, tiny(), &saved)
+            .unwrap_or_else(|error| {
+                panic!("power lost at operation {operation}: {error}");
+            });
+        let next = saved.position.next_log_offset as usize;
+        let decisions: Vec<Decision> =
+            records[next..].chunks(25).flat_map(|records| disk.decide(records)).collect();
+        assert_eq!(decisions, expected[next..], "power lost at operation {operation}");
+        assert_eq!(disk.clusterer.fault(), None);
+        if is_last {
+            break;
+        }
+        // Every operation of the first blocks and merges; then by a step that meets all kinds.
+        operation += if operation < 60 { 1 } else { 17 };
+    }
+    assert!(operation > 100, "{operation}: more has to be written than that");
+}
+
+/// A table that a disk has, after some time.
+fn filled(folder: &SimFolder, detector: &Arc<dyn Detector>, expiry: &ExpiryConfig) -> Saved {
+    let opened = OnDisk::open(Arc::new(folder.clone()), detector, expiry, tiny(), &Saved::nothing());
+    let mut disk = opened.expect("opens");
+    stream(250).chunks(50).for_each(|records| drop(disk.decide(records)));
+    disk.save()
+}
+
+#[test]
+fn a_flipped_bit_is_found_wherever_it_is() {
+    let (detector, expiry) = (coloured(), ExpiryConfig::default());
+    let folder = SimFolder::default();
+    let saved = filled(&folder, &detector, &expiry);
+    saved.manifest.verify(&folder, |name, result| assert!(result.is_ok(), "{name}: {result:?}"));
+    let later = stream(280).split_off(250);
+    assert!(saved.manifest.blocks.len() > 5 && saved.manifest.runs.len() > 1, "{:?}", saved.manifest);
+    let names = folder.names().expect("names");
+    let names: Vec<&String> = names.iter().filter(|name| name.ends_with(".block")).collect();
+    assert_eq!(names.len(), saved.manifest.blocks.len() + saved.manifest.runs.len(), "{names:?}");
+    let whole = folder.with(names[0], folder.bytes(names[0]));
+    let whole = OnDisk::open(Arc::new(whole), &detector, &expiry, tiny(), &saved);
+    let expected = whole.expect("opens").decide(&later);
+    for (number, name) in names.into_iter().enumerate() {
+        let good = folder.bytes(name);
+        let step = good.len().div_ceil(12);
+        let last = (good.len().saturating_sub(90)..good.len()).step_by(7);
+        for at in (number % step..good.len()).step_by(step).chain(last) {
+            let mut bad = good.clone();
+            bad[at] ^= 1 << (at % 8);
+            let flipped = folder.with(name, bad);
+            let mut found = Vec::new();
+            saved.manifest.verify(&flipped, |of, result| {
+                if let Err(error) = result {
+                    found.push((of.to_owned(), error.to_string()));
+                }
+            });
+            assert_eq!(found.len(), 1, "{name}, byte {at}: {found:?}");
+            assert!(found[0].0 == *name && found[0].1.contains(name.as_str()), "{found:?}");
+            assert!(
+                ["at byte", "newer", "another table"].iter().any(|what| found[0].1.contains(what)),
+                "{found:?}"
+            );
+            // Who does not look finds out, or is none the worse.
+            let Ok(mut disk) = OnDisk::open(Arc::new(flipped), &detector, &expiry, tiny(), &saved) else {
+                continue;
+            };
+            let decisions = disk.decide(&later);
+            match disk.clusterer.fault() {
+                Some(fault) => assert!(fault.contains(name.as_str()), "{fault}"),
+                None => assert_eq!(decisions, expected, "{name}, byte {at}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn blocks_that_are_missing_or_of_another_table_are_refused() {
+    let (detector, expiry) = (coloured(), ExpiryConfig::default());
+    let folder = SimFolder::default();
+    let mut saved = filled(&folder, &detector, &expiry);
+    saved.manifest.table_id = 78;
+    let open = |saved: &Saved| {
+        OnDisk::open(Arc::new(folder.clone()), &detector, &expiry, tiny(), saved).err().expect("refused")
+    };
+    let error = open(&saved);
+    assert!(error.contains("belongs to another table"), "{error}");
+    saved.manifest.table_id = 77;
+    folder.remove("centroids-000000000032.block").expect("removed");
+    assert!(open(&saved).contains("centroids-000000000032.block"));
+}
+
+#[test]
+fn detectors_without_keys_are_refused() {
+    let mut config = Config::default().simhash;
+    config.near.candidates = Candidates::Blocks;
+    config.near.max_distance = 3;
+    let detector: Arc<dyn Detector> = Arc::new(SimHash::new(&config));
+    let files = Arc::new(SimFolder::default());
+    let error = BlockStore::open(files, detector, tiny(), &Manifest::default()).err().expect("refused");
+    assert!(error.to_string().contains("table.on_disk = false"), "{error}");
+}
+
+/// What does not fit on the disk waits in memory, up to a limit, and goes to disk once there is room.
+#[test]
+fn a_full_disk_is_borne_for_a_time() {
+    let detector = coloured();
+    let expiry = ExpiryConfig::default();
+    let records = stream(700);
+    let expected = decide(&mut in_memory(&detector, &expiry), &records);
+    for read_only in [false, true] {
+        let folder = SimFolder::default();
+        let opened = OnDisk::open(Arc::new(folder.clone()), &detector, &expiry, tiny(), &Saved::nothing());
+        let mut disk = opened.expect("opens");
+        assert_eq!(disk.decide(&records[..150]), expected[..150]);
+        let sealed = disk.store.end();
+        let full = |is_full: bool| match read_only {
+            true => folder.set_read_only(is_full),
+            false => folder.set_room(is_full.then_some(0)),
+        };
+        full(true);
+        assert_eq!(disk.decide(&records[150..220]), expected[150..220]);
+        assert_eq!((disk.store.end(), disk.clusterer.fault()), (sealed, None));
+        full(false);
+        assert_eq!(disk.decide(&records[220..300]), expected[220..300]);
+        disk.clusterer.insert_pending();
+        assert!(disk.store.end() > sealed, "it goes on");
+        full(true);
+        for (number, record) in (300..).zip(&records[300..]) {
+            let decision = disk.decide(std::slice::from_ref(record));
+            if let Some(fault) = disk.clusterer.fault() {
+                assert!(fault.contains("make room on the disk") && fault.contains("128"), "{fault}");
+                break;
+            }
+            assert_eq!(decision, expected[number..=number]);
+            assert!(number < 690, "it has to give up");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_a_fault() {
+    let (detector, expiry) = (coloured(), ExpiryConfig::default());
+    let folder = SimFolder::default();
+    let saved = filled(&folder, &detector, &expiry);
+    let opened = OnDisk::open(Arc::new(folder.clone()), &detector, &expiry, tiny(), &saved);
+    let mut disk = opened.expect("opens");
+    folder.fail_reading();
+    disk.decide(&stream(10));
+    assert!(disk.clusterer.fault().is_some_and(|fault| fault.contains("cannot read")));
+}
+
+/// Every detector that has keys, on texts that resemble one another.
+#[test]
+fn every_detector_decides_on_disk_what_it_decides_in_memory() {
+    let config = Config::default();
+    let segmenter = Segmenter::new(&config.segment, &Lexicons::default()).expect("the defaults");
+    let mut random = Random::of_seed(3);
+    let words: Vec<String> = (0..400).map(|number| format!("word{}", number * 7_919 % 1_000)).collect();
+    let sentence = |random: &mut Random| {
+        let word = |random: &mut Random| {
+            let mark = ["", "", "", ",", ";", ":", ",", " –"][random.below(8)];
+            format!("{}{mark}", words[random.below(words.len())])
+        };
+        let words: Vec<String> = (0..9).map(|_| word(random)).collect();
+        format!("The {} today{}", words.join(" "), [".", "?", "!"][random.below(3)])
+    };
+    let common: Vec<String> = (0..12).map(|_| sentence(&mut random)).collect();
+    let mut texts: Vec<String> = Vec::new();
+    for _ in 0..130 {
+        let text = match random.below(4) {
+            0 if !texts.is_empty() => {
+                let copied = texts[random.below(texts.len())].clone();
+                copied.replacen("today", "yesterday", random.below(3))
+            }
+            // Some paragraphs stand in very many texts.
+            _ => {
+                let mut paragraphs: Vec<String> = (0..6).map(|_| sentence(&mut random)).collect();
+                paragraphs.insert(random.below(6), common[random.below(3)].clone());
+                paragraphs.join("\n\n")
+            }
+        };
+        texts.push(text);
+    }
+    let (mut with_keys, mut on_disk) = (0, 0);
+    let terms: Vec<Terms> = texts
+        .iter()
+        .map(|text| {
+            let mut terms = Terms::default();
+            segmenter.segment(&Document::from_text(None, text), &mut terms);
+            terms
+        })
+        .collect();
+    for (name, build) in DETECTORS {
+        let detector: Arc<dyn Detector> = build(&config, &Resources::default()).expect("the defaults").into();
+        if !matches!(detector.look_up(), LookUp::Keys) {
+            continue;
+        }
+        with_keys += 1;
+        let prints = terms.iter().map(|terms| detector.fingerprint(terms)).enumerate();
+        let records: Vec<FingerprintRecord> =
+            prints.map(|(number, print)| FingerprintRecord::numbered(number, print)).collect();
+        let expiry = ExpiryConfig::default();
+        let mut memory = in_memory(&detector, &expiry);
+        let files: Arc<dyn Files> = Arc::new(SimFolder::default());
+        let opened = OnDisk::open(Arc::clone(&files), &detector, &expiry, tiny(), &Saved::nothing());
+        let mut disk = opened.expect("opens");
+        for (number, records) in records.chunks(13).enumerate() {
+            assert_eq!(disk.decide(records), decide(&mut memory, records), "{name}");
+            assert_eq!(disk.clusterer.fault(), None, "{name}");
+            if number % 5 == 4 {
+                let saved = disk.save();
+                disk = OnDisk::open(Arc::clone(&files), &detector, &expiry, tiny(), &saved).expect("opens");
+            }
+        }
+        on_disk += usize::from(disk.store.end() >= 32);
+    }
+    // These texts are too much alike for the detectors that look at punctuation alone.
+    assert!(with_keys >= 9 && on_disk >= with_keys - 2, "{on_disk} of {with_keys}");
+}
+
+/// A founding page of the default detector.
+fn founding(number: u64) -> FingerprintRecord {
+    FingerprintRecord::numbered(number as usize, Some(Fingerprints::even(1).get(number)))
+}
+
+/// With threads and a real folder: the same decisions, few runs, and 20 bytes of memory a centroid.
+#[test]
+fn threads_seal_and_merge_beside_the_decisions() {
+    let detector: Arc<dyn Detector> = Arc::new(SimHash::new(&Config::default().simhash));
+    let expiry = ExpiryConfig::default();
+    let folder = tempfile::tempdir().expect("a folder");
+    let files: Arc<dyn Files> = Arc::new(Folder::open(folder.path()).expect("a folder"));
+    let options = StoreOptions { readers: 4, ..StoreOptions::of_table(2_048, 1 << 30) };
+    let mut disk =
+        OnDisk::open(Arc::clone(&files), &detector, &expiry, options, &Saved::nothing()).expect("opens");
+    let mut memory = in_memory(&detector, &expiry);
+    let print = Fingerprints::even(1);
+    for start in (0..30_000_u64).step_by(500) {
+        let record = |number: u64| match number % 5 {
+            0 if number > 500 => {
+                FingerprintRecord::numbered(number as usize, Some(print.near(number / 3, 2)))
+            }
+            _ => founding(number),
+        };
+        let records: Vec<FingerprintRecord> = (start..start + 500).map(record).collect();
+        assert_eq!(disk.decide(&records), decide(&mut memory, &records));
+    }
+    for _ in 0..20 {
+        disk.clusterer.insert_pending();
+        disk.store.finish();
+    }
+    assert_eq!(disk.clusterer.fault(), None);
+    let (blocks, runs) = disk.store.counts();
+    assert!(blocks >= 10 && runs <= 6, "{blocks} blocks, {runs} runs");
+    let sealed = disk.store.end();
+    let bytes = OldCentroids::bytes(&*disk.store) as f64 / sealed as f64;
+    // Small blocks have small filters, whose keys take a little more than nine bits.
+    assert!(bytes < 22.0, "{bytes} bytes a sealed centroid");
+    let saved = disk.save();
+    drop(disk);
+    let disk = OnDisk::open(files, &detector, &expiry, options, &saved).expect("opens");
+    let at_first = OldCentroids::bytes(&*disk.store) as f64 / sealed as f64;
+    assert!(at_first < 1.0, "{at_first} bytes a sealed centroid before anything was asked");
+}

@@ -1,0 +1,46 @@
+//! What is on disk at one moment, as look-ups see it: they go on with theirs while others change.
+
+use std::sync::Arc;
+
+use super::block::Block;
+use super::run::Run;
+
+/// The blocks and runs, each in the order of their numbers.
+#[derive(Clone, Default)]
+pub(super) struct View {
+    pub(super) blocks: Vec<Arc<Block>>,
+    pub(super) runs: Vec<Arc<Run>>,
+    /// Number of the first centroid that is in no block yet.
+    pub(super) end: u64,
+}
+
+impl View {
+    /// The block of the centroid of this number; none if it has been dropped, or is to come.
+    pub(super) fn block_of(&self, number: u64) -> Option<&Arc<Block>> {
+        let after = self.blocks.partition_point(|block| block.end() <= number);
+        self.blocks.get(after).filter(|block| block.first() <= number)
+    }
+
+    /// The first `fan` neighbours among the runs that are of one length, below `span_max`, and of
+    /// whose length no others are being merged.
+    pub(super) fn due(&self, fan: usize, span_max: u64, merging: &[u64]) -> Option<Vec<Arc<Run>>> {
+        let mergeable = |runs: &&[Arc<Run>]| {
+            let span = runs[0].span();
+            let alike = runs.iter().all(|run| run.span() == span);
+            alike && span.saturating_mul(fan as u64) <= span_max && !merging.contains(&span)
+        };
+        self.runs.windows(fan).find(mergeable).map(<[Arc<Run>]>::to_vec)
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        let blocks: usize = self.blocks.iter().map(|block| block.bytes()).sum();
+        blocks + self.runs.iter().map(|run| run.bytes()).sum::<usize>()
+    }
+
+    /// Bytes on disk.
+    pub(super) fn file_bytes(&self) -> u64 {
+        let blocks: u64 = self.blocks.iter().map(|block| block.file_bytes()).sum();
+        blocks + self.runs.iter().map(|run| run.file_bytes()).sum::<u64>()
+    }
+}

@@ -1,0 +1,188 @@
+//! All centroids of a log partition: the young ones in a [`Table`] in memory, and the others, where
+//! there is such a place, [outside of it](OldCentroids).
+//!
+//! Numbers count through both. Some are in both for a time: a centroid is handed over, is found
+//! outside once its block is whole, and then leaves memory a few at a time, so that nothing halts.
+//! What both find is the same and counts once.
+
+use std::sync::Arc;
+
+use super::old::{Handed, OldCentroids};
+use super::table::{Centroid, Near, Nearest, Query, Scratch, Table, TableBytes};
+use crate::fingerprint::Detector;
+use crate::record::timestamp::Timestamp;
+
+/// Portions that are handed over, and centroids that leave memory, at one call: several times what
+/// a batch founds, and some milliseconds of work.
+const HANDED_OVER_MAX: usize = 32;
+const LEAVING_MAX: u64 = 4_096;
+
+/// The centroids.
+pub(super) struct Tiers {
+    young: Table,
+    old: Option<Arc<dyn OldCentroids>>,
+    /// Number of the oldest centroid that has not been removed.
+    first: u64,
+}
+
+impl Tiers {
+    /// An empty table in memory.
+    pub(super) fn in_memory(young: Table) -> Self {
+        Self { first: young.first(), young, old: None }
+    }
+
+    /// A table whose old centroids, from number `first` on, are in `old`; `young` goes on there.
+    pub(super) fn with_old(young: Table, old: Arc<dyn OldCentroids>, first: u64) -> Self {
+        Self { young, old: Some(old), first }
+    }
+
+    /// Centroids that were not removed.
+    pub(super) fn len(&self) -> usize {
+        (self.young.end() - self.first) as usize
+    }
+
+    /// Number of the oldest centroid, if there is one.
+    pub(super) fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// Offset and log time of a centroid's founding.
+    pub(super) fn founded(&self, number: u64) -> Option<(u64, Option<Timestamp>)> {
+        if number < self.first {
+            return None;
+        }
+        match self.old_below(number) {
+            Some(old) => old.founded(number),
+            None => self.young.founded(number),
+        }
+    }
+
+    /// The nearest few centroids of each query, but for those that were added since
+    /// [`Self::settle`].
+    pub(super) fn find(
+        &self,
+        queries: &[Option<Query<'_>>],
+        detector: &dyn Detector,
+        scratch: &mut Scratch,
+    ) -> Nearest {
+        let mut nearest = self.young.find(queries, detector, scratch);
+        if let Some(old) = &self.old {
+            nearest.merge(old.find(queries, self.first));
+        }
+        nearest
+    }
+
+    /// The nearest centroid that is near or related in full and has `first` or a greater number. See
+    /// [`Table::find_nearest`].
+    pub(super) fn find_nearest(
+        &self,
+        query: Query<'_>,
+        first: u64,
+        detector: &dyn Detector,
+        scratch: &mut Scratch,
+    ) -> Option<Near> {
+        let young = self.young.find_nearest(query, first, detector, scratch);
+        let old = self.old.as_ref().and_then(|old| old.find_nearest(query, first.max(self.first)));
+        young.into_iter().chain(old).min()
+    }
+
+    /// The centroids added since [`Self::settle`] that may be near `query`, ordered.
+    pub(super) fn find_recent(&mut self, query: Query<'_>, detector: &dyn Detector) -> Vec<Near> {
+        self.young.find_recent(query, detector)
+    }
+
+    /// The centroid of this number; none if it was removed.
+    pub(super) fn centroid(&self, number: u64, scratch: &mut Scratch) -> Option<Centroid> {
+        if number < self.first {
+            return None;
+        }
+        match self.old_below(number) {
+            Some(old) => old.centroid(number),
+            None => self.young.centroid(number, scratch),
+        }
+    }
+
+    /// Adds a centroid, which is younger than all others.
+    pub(super) fn insert(
+        &mut self,
+        corpus: &str,
+        fingerprint_hash: u64,
+        centroid: &Centroid,
+        detector: &dyn Detector,
+    ) {
+        self.young.insert(corpus, fingerprint_hash, centroid, detector);
+    }
+
+    /// Has look-ups find the centroids that were added, and lets old ones leave memory.
+    pub(super) fn settle(&mut self, detector: &dyn Detector) {
+        self.young.settle(detector);
+        let Some(old) = &self.old else { return };
+        for _ in 0..HANDED_OVER_MAX {
+            let Some(numbers) = old.wanted(self.young.end()) else { break };
+            let first = numbers.start;
+            let handed = self.young.range(numbers).map(|(corpus, fingerprint_hash, centroid)| Handed {
+                corpus: corpus.into(),
+                fingerprint_hash,
+                centroid,
+            });
+            old.take(first, handed.collect());
+        }
+        let gone = old.end().saturating_sub(self.young.first()).min(LEAVING_MAX);
+        (0..gone).for_each(|_| self.young.remove_oldest(detector));
+    }
+
+    /// Takes the oldest centroid out.
+    pub(super) fn remove_oldest(&mut self, detector: &dyn Detector) {
+        if self.first == self.young.end() {
+            return;
+        }
+        self.first += 1;
+        match &self.old {
+            None => self.young.remove_oldest(detector),
+            Some(old) => old.drop_before(self.first),
+        }
+    }
+
+    /// The centroids that are in memory alone, oldest first, each with its corpus and fingerprint
+    /// hash: all, where none is elsewhere.
+    pub(super) fn iter_young(&self) -> impl Iterator<Item = (&str, u64, Centroid)> {
+        self.young.range(self.first_young()..self.young.end())
+    }
+
+    /// How many those are.
+    pub(super) fn young_len(&self) -> usize {
+        (self.young.end() - self.first_young()) as usize
+    }
+
+    /// Number of the first centroid that is in memory alone.
+    fn first_young(&self) -> u64 {
+        self.old.as_ref().map_or(self.young.first(), |old| old.end()).min(self.young.end())
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> TableBytes {
+        let TableBytes { hot, cold } = self.young.bytes();
+        TableBytes { hot: hot + self.old.as_ref().map_or(0, |old| old.bytes()), cold }
+    }
+
+    /// Whether look-ups find all centroids: none has come since [`Self::settle`].
+    pub(super) fn is_settled(&self) -> bool {
+        self.young.is_settled()
+    }
+
+    /// Why nothing counts that was decided; none if all is well.
+    pub(super) fn fault(&self) -> Option<String> {
+        self.old.as_ref().and_then(|old| old.fault())
+    }
+
+    /// Corpora that have centroids in memory.
+    #[cfg(test)]
+    pub(super) fn corpus_count(&self) -> usize {
+        self.young.corpus_count()
+    }
+
+    /// Who has the centroid of this number, if memory has not.
+    fn old_below(&self, number: u64) -> Option<&Arc<dyn OldCentroids>> {
+        self.old.as_ref().filter(|_| number < self.young.first())
+    }
+}

@@ -1,0 +1,49 @@
+//! Settings of where a saved table keeps its centroids.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where the centroids of a saved table are: `leitong dedup --table`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TableConfig {
+    /// Keep all but the newest centroids in the table's folder instead of memory, of which each then
+    /// takes some 20 bytes. Verdicts are the same. For `dedup --table`; `serve` and `run` refuse it,
+    /// and so do detectors without keys (`simhash` with `candidates = "blocks"`).
+    pub on_disk: bool,
+    /// With `on_disk`, centroids that are written at once, a power of two. The newest ones, in
+    /// memory, are some one to two times as many, of some 400 bytes each.
+    #[schemars(range(min = 32, max = 1_048_576))]
+    pub block_centroids: u64,
+}
+
+impl TableConfig {
+    /// What cannot be followed.
+    #[must_use]
+    pub fn fault(&self) -> Option<String> {
+        (!self.block_centroids.is_power_of_two()).then(|| {
+            format!(
+                "table.block_centroids = {}: must be a power of two, such as 262144",
+                self.block_centroids
+            )
+        })
+    }
+
+    /// Why a command that keeps its whole table in memory does not run with these settings.
+    #[must_use]
+    pub fn fault_in_memory(&self, what: &str) -> Option<String> {
+        self.on_disk.then(|| {
+            format!(
+                "table.on_disk = true: {what} keeps all centroids in memory; only `leitong dedup --table` can have \
+                 them on disk yet. Set table.on_disk = false"
+            )
+        })
+    }
+}
+
+impl Default for TableConfig {
+    fn default() -> Self {
+        // A quarter of 2^20, by whose multiples a table may once be cut: 100 to 200 MB of memory.
+        Self { on_disk: false, block_centroids: 1 << 18 }
+    }
+}

@@ -1,0 +1,66 @@
+//! What a saved table holds, and whether it is whole, without the settings that it was made with.
+
+use std::path::Path;
+
+use super::SnapshotError;
+use super::file::{FILE_NAME, at, begin, manifest_of};
+use crate::blocks::Folder;
+use crate::changelog::centroid::message_of;
+use crate::proto;
+
+/// Reads the table in `folder`: calls `take` with each centroid, oldest first, and gives what the
+/// table says of itself; none where there is no table. Memory: some centroids.
+///
+/// # Errors
+/// [`SnapshotError`], where a file cannot be read or is damaged, of which the end may tell.
+pub fn inspect(
+    folder: &Path,
+    mut take: impl FnMut(&proto::Position, &proto::Centroid),
+) -> Result<Option<proto::Position>, SnapshotError> {
+    let path = folder.join(FILE_NAME);
+    let Some((mut reader, saved)) = begin(&path)? else { return Ok(None) };
+    let mut expired = 0;
+    if let Some(blocks) = &saved.blocks {
+        let files = Folder::open(folder).map_err(at(folder))?;
+        manifest_of(blocks).read_all(&files, |corpus, fingerprint_hash, centroid| {
+            take(&saved, &message_of(corpus, fingerprint_hash, centroid, &blocks.detector));
+        })?;
+        // Where few are kept, some have expired before they were in a block.
+        expired = blocks.first.saturating_sub(blocks.end);
+    }
+    for number in 0..saved.centroid_count {
+        let centroid = reader.message()?;
+        if number >= expired {
+            take(&saved, &centroid);
+        }
+    }
+    reader.check_hash()?;
+    Ok(Some(saved))
+}
+
+/// Checks every checksum of the table in `folder`, and calls `each` with the name of each of its
+/// files, and how many bytes are whole or what is wrong. False where there is no table.
+///
+/// # Errors
+/// [`SnapshotError`], where the file that names the others cannot be read or is damaged.
+pub fn verify(
+    folder: &Path,
+    mut each: impl FnMut(&str, Result<u64, SnapshotError>),
+) -> Result<bool, SnapshotError> {
+    let path = folder.join(FILE_NAME);
+    let Some((mut reader, saved)) = begin(&path)? else { return Ok(false) };
+    let mut read_on = || {
+        for _ in 0..saved.centroid_count {
+            reader.message::<proto::Centroid>()?;
+        }
+        Ok(())
+    };
+    let read = read_on().and_then(|()| reader.check_hash());
+    let bytes = std::fs::metadata(&path).map_err(at(&path))?.len();
+    each(FILE_NAME, read.map(|()| bytes));
+    if let Some(blocks) = &saved.blocks {
+        let files = Folder::open(folder).map_err(at(folder))?;
+        manifest_of(blocks).verify(&files, |name, read| each(name, read.map_err(SnapshotError::from)));
+    }
+    Ok(true)
+}
