@@ -222,6 +222,9 @@ impl Clusterer {
             Some((page, false)) => return Decision::Joined(page),
             related => related.map(|(page, _)| page),
         };
+        let unexpired = Unexpired { table: &self.table, detector: &*self.detector, first: self.alive.0 };
+        let part = unexpired.part(query, &mut self.scratch);
+        let part = part.map(|(centroid, near)| self.canonical_page(centroid, near, text.digest));
         let centroid = Centroid {
             log_offset,
             log_time: self.position.log_time,
@@ -238,7 +241,7 @@ impl Clusterer {
         // The new centroid counts from the next decision
         // on; letting the surplus go now bounds the memory.
         self.expire();
-        Decision::Founded(self.cluster_id(log_offset), related)
+        Decision::Founded(self.cluster_id(log_offset), part.or(related))
     }
 
     /// What a verdict says of a centroid that is near a text of this digest.
@@ -410,6 +413,18 @@ impl Unexpired<'_> {
         let mut nearer = recent.into_iter().take_while(|near| bound.is_none_or(|bound| order(*near) < bound));
         let recent = nearer.find_map(|near| self.in_full(query, near, scratch));
         recent.or(nearest)
+    }
+
+    /// The youngest other page of the article that the query is a page of, if it has not expired.
+    /// Texts say less of such a page than its site does.
+    fn part(&self, query: Query<'_>, scratch: &mut Scratch) -> Option<(Centroid, Near)> {
+        let number = self.table.find_part(query, self.detector).filter(|number| *number >= self.first)?;
+        let centroid = self.table.centroid(number, scratch)?;
+        if !self.detector.are_parts(query.fingerprint, &centroid.fingerprint) {
+            return None;
+        }
+        let distance = self.detector.compare(query.fingerprint, &centroid.fingerprint).distance;
+        Some((centroid, Near { query: 0, related: true, distance, number }))
     }
 
     /// The centroid of what is near or related by its compared part, if it has not expired and is

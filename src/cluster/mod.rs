@@ -20,6 +20,8 @@ mod expiry;
 mod index;
 #[cfg(test)]
 mod one_key_tests;
+#[cfg(test)]
+mod part_tests;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -36,7 +38,7 @@ pub use table::{Centroid, Near, Query, Scratch, TableBytes};
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
     /// The page founds this cluster; the nearest centroid that it is not near to and has passages
-    /// in common with.
+    /// in common with; before it comes another page of its paged article.
     Founded(ClusterId, Option<CanonicalPage>),
     /// The page joins the cluster of this centroid.
     Joined(CanonicalPage),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 /// A corpus and fingerprint hash that has centroids.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct CorpusId(pub(super) u32);
 
 impl CorpusId {

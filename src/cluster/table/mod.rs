@@ -13,6 +13,7 @@
 //! fingerprint settings never match. Their keys and bits are mixed with a
 //! number of their own, so that they seldom meet in the index either.
 
+mod articles;
 mod cold;
 mod column;
 mod corpora;
@@ -26,6 +27,7 @@ use rayon::prelude::*;
 use super::index::{Batch, Hit, Index, Recent};
 use crate::fingerprint::{Comparison, Detector, LookUp};
 use crate::record::timestamp::Timestamp;
+use articles::Articles;
 use cold::{Cold, ColdCentroid, Unpacker};
 use corpora::{Corpora, CorpusId};
 use hot::Hot;
@@ -100,6 +102,7 @@ pub(super) struct Table {
     recent: Recent,
     /// The centroid that is being removed.
     removed: Batch,
+    articles: Articles,
 }
 
 /// The memory that look-ups use over and over: one for each thread that looks up, since a table
@@ -137,6 +140,7 @@ impl Table {
             one_core: shards <= 1,
             recent: Recent::default(),
             removed: Batch::default(),
+            articles: Articles::default(),
         }
     }
 
@@ -228,6 +232,13 @@ impl Table {
         kept.into_iter().flatten().min()
     }
 
+    /// The youngest centroid that is a page of the article that the query is a page of.
+    pub(super) fn find_part(&self, query: Query<'_>, detector: &dyn Detector) -> Option<u64> {
+        let article = detector.article(query.fingerprint)?;
+        let corpus = self.corpora.find(query.corpus, query.fingerprint_hash)?;
+        self.articles.youngest(corpus, article)
+    }
+
     /// Whether a centroid that is near or related by its compared part is that. Nearly always it
     /// is.
     fn is_near_in_full(&self, query: Query<'_>, near: Near, detector: &dyn Detector) -> bool {
@@ -280,7 +291,10 @@ impl Table {
     ) {
         let corpus = self.corpora.enter(corpus, fingerprint_hash);
         let compared = detector.compared(&centroid.fingerprint);
-        self.hot.push(corpus, compared);
+        let number = self.hot.push(corpus, compared);
+        if let Some(article) = detector.article(&centroid.fingerprint) {
+            self.articles.enter(corpus, article, number);
+        }
         self.cold.push(centroid, &centroid.fingerprint[compared.len()..]);
         self.recent
             .push(|values| values_of(detector, &centroid.fingerprint, corpus, Purpose::Insert, values));
@@ -316,6 +330,9 @@ impl Table {
             self.removed.push(|values| values_of(detector, &fingerprint, corpus, Purpose::Insert, values));
             self.index.remove(number as u32, &self.removed);
         }
+        if let Some(article) = detector.article(&fingerprint) {
+            self.articles.leave(corpus, article, number);
+        }
         self.corpora.leave(corpus);
         self.hot.pop();
         self.cold.pop();
@@ -335,7 +352,10 @@ impl Table {
 
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> TableBytes {
-        TableBytes { hot: self.index.bytes() + self.hot.bytes(), cold: self.cold.bytes() }
+        TableBytes {
+            hot: self.index.bytes() + self.hot.bytes() + self.articles.bytes(),
+            cold: self.cold.bytes(),
+        }
     }
 
     /// Whether look-ups find all centroids: none has come since [`Self::settle`].
