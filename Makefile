@@ -85,9 +85,12 @@ lint:
 	cargo clippy --locked --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items --quiet
 
+# The tests against brokers wait most of their time: four at once take half as long as two.
 .PHONY: unit
 unit:
-	cargo test --locked
+	cargo test --locked --lib --bins --examples $(WITHOUT_BROKER) --test shipped
+	cargo test --locked --doc
+	RUST_TEST_THREADS=4 cargo test --locked --test kafka
 
 # Those that start brokers or build what is shipped are folders.
 WITHOUT_BROKER := $(foreach file,$(wildcard tests/*.rs),--test $(basename $(notdir $(file))))

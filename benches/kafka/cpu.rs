@@ -39,11 +39,14 @@ pub(crate) fn read_and_throw_away(what: &str) {
     let mut config = Config::default().kafka;
     config.bootstrap_servers = servers.to_owned();
     config.app = format!("floor-{}", std::process::id());
-    let consumer: BaseConsumer = client::pages_consumer(&config).create().expect("a consumer");
+    // A worker begins at offsets of its own; this one at the beginning.
+    let consumer: BaseConsumer =
+        client::pages_consumer(&config).set("auto.offset.reset", "earliest").create().expect("a consumer");
     consumer.subscribe(&[topic]).expect("subscribed");
     let mut left = pages.parse::<usize>().expect("a number");
     while left > 0 {
-        if let Some(Ok(_)) = consumer.poll(Duration::from_millis(100)) {
+        if let Some(page) = consumer.poll(Duration::from_millis(100)) {
+            page.expect("a page");
             left -= 1;
         }
     }

@@ -20,77 +20,101 @@ const BROKER_DEFAULTS: &str = "broker.session.timeout.ms=9000\ngroup.initial.reb
 /// How long a lost broker or instance stays away: longer than anything takes to notice.
 const AWAY: Duration = Duration::from_secs(45);
 
-pub(crate) fn losses() {
-    let mut brokers = Brokers::start_with(&[Vec::new(), Vec::new(), Vec::new()], BROKER_DEFAULTS);
-    let properties: String = std::env::var("LEITONG_BENCH_PROPERTIES")
-        .unwrap_or_default()
-        .split_terminator(',')
-        .filter_map(|property| property.split_once('='))
-        .map(|(name, value)| format!("\"{name}\" = \"{value}\"\n"))
-        .collect();
-    let more = format!("[kafka.properties]\n{properties}");
-    let installation = Installation::new(&brokers.bootstrap(), "losses", &more);
-    installation.keep_standbys();
-    let watch = Watch::start(&installation, 1);
-    let mut workers = [installation.worker(&[]), installation.worker(&[])];
-    workers.iter().for_each(|worker| worker.wait_until_ready(90));
-    let crawler = Crawler::start(&installation, 100);
-    wait_until("verdicts", 60, || watch.fewest() > 200);
+/// Two workers over three brokers, a crawler, and somebody who looks at the verdicts.
+struct Cluster {
+    brokers: Brokers,
+    installation: Installation,
+    watch: Watch,
+    workers: [Worker; 2],
+    crawler: Crawler,
+}
 
-    let longest = |what: &str, lose: &mut dyn FnMut()| {
+impl Cluster {
+    fn start() -> Self {
+        let brokers = Brokers::start_with(&[Vec::new(), Vec::new(), Vec::new()], BROKER_DEFAULTS);
+        let properties: String = std::env::var("LEITONG_BENCH_PROPERTIES")
+            .unwrap_or_default()
+            .split_terminator(',')
+            .filter_map(|property| property.split_once('='))
+            .map(|(name, value)| format!("\"{name}\" = \"{value}\"\n"))
+            .collect();
+        let more = format!("[kafka.properties]\n{properties}");
+        let installation = Installation::new(&brokers.bootstrap(), "losses", &more);
+        installation.keep_standbys();
+        let watch = Watch::start(&installation, 1);
+        let workers = [installation.worker(&[]), installation.worker(&[])];
+        workers.iter().for_each(|worker| worker.wait_until_ready(90));
+        let crawler = Crawler::start(&installation, 100);
+        wait_until("verdicts", 60, || watch.fewest() > 200);
+        Self { brokers, installation, watch, workers, crawler }
+    }
+
+    /// The longest time without a verdict, in seconds, when `lose` takes something away.
+    fn longest(&mut self, what: &str, lose: impl FnOnce(&mut Self)) -> f64 {
         // Some ordinary seconds first, so that nothing of what went before is counted.
-        wait_until("verdicts", 60, || watch.fewest() > 0);
+        wait_until("verdicts", 60, || self.watch.fewest() > 0);
         pause(3000);
-        watch.begin();
-        lose();
-        let (began, before) = (Instant::now(), watch.fewest());
+        self.watch.begin();
+        lose(self);
+        let (began, before) = (Instant::now(), self.watch.fewest());
         while began.elapsed() < AWAY {
             pause(100);
         }
-        wait_until("verdicts", 60, || watch.fewest() > before + 100);
-        let longest = watch.longest().as_secs_f64();
-        println!("losses: {what}: longest time without a verdict {longest:.1} s");
+        wait_until("verdicts", 60, || self.watch.fewest() > before + 100);
+        let longest = self.watch.longest().as_secs_f64();
+        println!("{what}: longest time without a verdict {longest:.1} s");
         longest
-    };
-    let in_sync = |brokers: &Brokers| {
-        let topics = ["pages", "log", "verdicts", "centroids"].map(|name| installation.topic(name));
+    }
+
+    fn wait_until_in_sync(&self) {
+        let topics = ["pages", "log", "verdicts", "centroids"].map(|name| self.installation.topic(name));
         let internal = ["__consumer_offsets", "__transaction_state"].map(str::to_owned);
         wait_until("all brokers have everything", 120, || {
-            topics.iter().chain(&internal).all(|topic| brokers.in_sync(topic))
+            topics.iter().chain(&internal).all(|topic| self.brokers.in_sync(topic))
         });
         pause(5000);
-    };
+    }
+}
 
-    let (mut killed, mut silent, mut instances) = (Vec::new(), Vec::new(), Vec::new());
+fn say(what: &str, mut figures: Vec<f64>) {
+    let median = median(&mut figures);
+    println!("{what}: {:.1} to {:.1} s, median {median:.1} s\n", figures[0], figures[figures.len() - 1]);
+}
+
+/// When a broker is killed, and when one falls silent: its
+/// connections stay open, as when its machine loses its network.
+pub(crate) fn losses() {
+    let mut cluster = Cluster::start();
+    let (mut killed, mut silent) = (Vec::new(), Vec::new());
     for broker in 0..3 {
-        killed.push(longest(&format!("broker {broker} killed"), &mut || brokers.kill(broker)));
-        brokers.restart(broker);
-        in_sync(&brokers);
+        killed.push(cluster.longest("losses: broker killed", |cluster| cluster.brokers.kill(broker)));
+        cluster.brokers.restart(broker);
+        cluster.wait_until_in_sync();
     }
     for broker in 0..3 {
-        // As when its machine loses its network: connections stay open, and nobody answers.
-        silent.push(longest(&format!("broker {broker} silent"), &mut || brokers.signal(broker, "STOP")));
-        brokers.signal(broker, "CONT");
-        in_sync(&brokers);
+        silent
+            .push(cluster.longest("losses: broker silent", |cluster| cluster.brokers.signal(broker, "STOP")));
+        cluster.brokers.signal(broker, "CONT");
+        cluster.wait_until_in_sync();
     }
+    cluster.crawler.stop();
+    say("losses: broker killed", killed);
+    say("losses: broker silent", silent);
+}
+
+/// When the owner is killed, and another instance has its table already.
+pub(crate) fn standby() {
+    let mut cluster = Cluster::start();
+    let mut figures = Vec::new();
     for _ in 0..5 {
         // The one that commits owns the log, and fingerprints half of the pages as well.
         let owned = "leitong_partitions_owned{half=\"cluster\"} 1";
         let owns = |worker: &Worker| worker.get("/metrics").is_some_and(|(_, text)| text.contains(owned));
-        let owner = usize::from(!owns(&workers[0]));
-        instances.push(longest("owner killed, with a standby", &mut || workers[owner].kill()));
-        workers[owner] = installation.worker(&[]);
-        workers[owner].wait_until_ready(90);
+        let owner = usize::from(!owns(&cluster.workers[0]));
+        figures.push(cluster.longest("standby: owner killed", |cluster| cluster.workers[owner].kill()));
+        cluster.workers[owner] = cluster.installation.worker(&[]);
+        cluster.workers[owner].wait_until_ready(90);
     }
-    crawler.stop();
-    for (what, mut figures) in
-        [("broker killed", killed), ("broker silent", silent), ("owner killed", instances)]
-    {
-        let median = median(&mut figures);
-        println!(
-            "losses: {what}: {:.1} to {:.1} s, median {median:.1} s",
-            figures[0],
-            figures[figures.len() - 1]
-        );
-    }
+    cluster.crawler.stop();
+    say("standby: owner killed", figures);
 }

@@ -77,6 +77,11 @@ pub(crate) fn filled(name: &str, more: &str) -> Installation {
 
 /// How fast a table is read back.
 pub(crate) fn restore() {
+    let empty = Installation::new(&bootstrap(), "empty", "[kafka.create]\npage_partitions = 3\n");
+    let worker = empty.worker(&["--role", "cluster"]);
+    worker.wait_until_ready(60);
+    let without = worker.resident_bytes();
+    drop(worker);
     let installation = filled("restore", "");
     let mut rates = Vec::new();
     let mut memory = 0;
@@ -90,11 +95,13 @@ pub(crate) fn restore() {
         assert_eq!(worker.metric("leitong_restored_centroids"), CENTROIDS as f64);
         println!("restore: {CENTROIDS} centroids in {seconds:.2} s, {cpu:.2} s of CPU");
         rates.push(CENTROIDS as f64 / cpu / 1e6);
-        memory = worker.resident_bytes() / CENTROIDS;
+        memory = worker.resident_bytes();
         assert_eq!(worker.terminate(30), 0);
     }
     println!(
-        "restore: {:.2} M centroids a second and core, {memory} bytes resident a centroid\n",
-        median(&mut rates)
+        "restore: {:.2} M centroids a second and core; {} bytes resident a centroid, and {} MiB without any\n",
+        median(&mut rates),
+        (memory - without) / CENTROIDS,
+        without >> 20
     );
 }

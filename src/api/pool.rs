@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 
 use super::core::{Core, Tools};
 use super::problem::{Kind, Problem};
+use crate::pipeline::cpu::thread_count;
 
 /// Of so many jobs one is of a batch, whatever look-ups wait.
 const BATCH_EVERY: u32 = 4;
@@ -50,12 +51,8 @@ struct Jobs {
 impl Pool {
     /// So many threads; 0: one a core.
     pub(super) fn start(core: &Arc<Core>, threads: usize) -> io::Result<Self> {
-        let threads = match threads {
-            0 => thread::available_parallelism().map_or(1, usize::from),
-            threads => threads,
-        };
         let pool = Self { queue: Arc::default() };
-        for _ in 0..threads {
+        for _ in 0..thread_count(threads) {
             let (core, queue) = (Arc::clone(core), Arc::clone(&pool.queue));
             let work = move || queue.work(&core);
             thread::Builder::new().name("leitong-cpu".to_owned()).spawn(work)?;

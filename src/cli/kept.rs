@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::settings::wrong;
 use crate::checkpoint::{Checkpoint, CheckpointDir};
-use crate::keep::copy::{Outputs, Ranker};
+use crate::keep::copy::{Outputs, Ranker, Walk};
 use crate::keep::output::Output;
 use crate::keep::prefer::{Choice, Rules};
 use crate::keep::report::{self, Report};
@@ -145,12 +145,21 @@ impl<'a> Keeping<'a> {
         Ok(Self { arguments, inputs, limits, rules, outputs, checkpoint })
     }
 
+    /// Whether what stays is known while the run goes on.
+    fn is_known_at_once(&self) -> bool {
+        self.arguments.prefer.is_known_at_once(self.rules)
+    }
+
+    /// The inputs once more.
+    fn walk(&self) -> Walk {
+        Walk::new(self.inputs.to_vec(), self.limits.clone())
+    }
+
     /// Copies while the run goes on, if what stays is known at once.
     pub(super) fn copier(&mut self) -> anyhow::Result<Option<Copier>> {
-        let at_once = self.arguments.prefer.is_known_at_once(self.rules);
+        let at_once = self.is_known_at_once();
         let Some(outputs) = self.outputs.take_if(|_| at_once) else { return Ok(None) };
-        let choice = Choice::first(self.rules);
-        let mut copier = Copier::new(self.inputs.to_vec(), self.limits.clone(), outputs, choice);
+        let mut copier = Copier::new(self.walk(), outputs, Choice::first(self.rules));
         if let Some(checkpoint) = self.checkpoint {
             copier.pass_over(checkpoint.last)?;
         }
@@ -160,7 +169,8 @@ impl<'a> Keeping<'a> {
     /// Where decisions wait, if somebody asks for them when the run is over.
     pub(super) fn spool(&self, checkpoints: Option<&CheckpointDir>) -> anyhow::Result<Option<Spool>> {
         let Arguments { keep, drop, clusters, report, .. } = self.arguments;
-        if clusters.is_none() && report.is_none() && self.outputs.is_none() {
+        let copies_later = self.arguments.copies() && !self.is_known_at_once();
+        if clusters.is_none() && report.is_none() && !copies_later {
             return Ok(None);
         }
         if let Some(folder) = checkpoints {
@@ -185,12 +195,11 @@ impl<'a> Keeping<'a> {
     pub(super) fn finish(self, kept: Kept) -> anyhow::Result<()> {
         let Kept { mut copied, spooled } = kept;
         if let Some(mut spooled) = spooled {
-            let prefer = &self.arguments.prefer;
-            let choice = match prefer.is_known_at_once(self.rules) {
+            let choice = match self.is_known_at_once() {
                 true => Choice::first(self.rules),
                 false => {
-                    let (inputs, limits) = (self.inputs.to_vec(), self.limits.clone());
-                    let mut ranker = Ranker::new(inputs, limits, prefer.clone(), Choice::ranked(self.rules));
+                    let (prefer, choice) = (self.arguments.prefer.clone(), Choice::ranked(self.rules));
+                    let mut ranker = Ranker::new(self.walk(), prefer, choice);
                     spooled.each(|_, decision| ranker.rank(decision))?;
                     ranker.finish()
                 }
@@ -200,9 +209,9 @@ impl<'a> Keeping<'a> {
                 let mut lines = WholeLines::create(path).with_context(cannot)?;
                 clusters::write(&mut spooled, &choice, &mut lines).with_context(cannot)?;
             }
+            let walk = self.walk();
             if let Some(outputs) = self.outputs {
-                let (inputs, limits) = (self.inputs.to_vec(), self.limits.clone());
-                let mut copier = Copier::new(inputs, limits, outputs, choice);
+                let mut copier = Copier::new(walk, outputs, choice);
                 spooled.each(|_, decision| copier.copy(decision))?;
                 copied = Some(copier.finish()?);
             }

@@ -38,7 +38,7 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::telemetry::terminal::{self, JsonLogLines, LogLines};
+use crate::telemetry::terminal::{self, LogLines};
 
 /// Exit status where whoever read the output is gone: 128 and the number of SIGPIPE.
 const CLOSED_PIPE: u8 = 141;
@@ -121,8 +121,8 @@ fn log_to_standard_error(format: LogFormat) {
     let colours = std::io::stderr().is_terminal() && !unwanted;
     let layer = tracing_subscriber::fmt::layer().with_target(false);
     let layer = match format {
-        LogFormat::Text => layer.with_writer(|| LogLines).with_ansi(colours).boxed(),
-        LogFormat::Json => layer.json().flatten_event(true).with_writer(|| JsonLogLines).boxed(),
+        LogFormat::Text => layer.with_writer(|| LogLines::Text).with_ansi(colours).boxed(),
+        LogFormat::Json => layer.json().flatten_event(true).with_writer(|| LogLines::Json).boxed(),
     };
     tracing_subscriber::registry().with(layer).with(filter).init();
     if let Some(why) = refused {

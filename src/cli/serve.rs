@@ -15,6 +15,7 @@ use crate::api::server::ApiPort;
 use crate::api::store::{Found, Store};
 use crate::api::token::Token;
 use crate::config::Config;
+use crate::pipeline::cpu::thread_count;
 use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::snapshot::{TableDir, TableSettings};
 use crate::telemetry::terminal;
@@ -54,9 +55,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let (store, committer, found) = Store::open(folder, settings, &config)?;
     tell(found);
     let core = Core::new(&config, stage, store).map_err(Wrong::from)?;
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let runtime = Builder::new_multi_thread()
-        .worker_threads(cores.min(SOCKET_THREADS_MAX))
+        .worker_threads(thread_count(0).min(SOCKET_THREADS_MAX))
         .enable_all()
         .build()
         .context("cannot start threads")?;

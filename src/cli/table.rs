@@ -67,11 +67,21 @@ struct Info {
 }
 
 /// When a centroid was founded.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Serialize)]
 struct Age {
     log_offset: u64,
     log_time: Option<Timestamp>,
     url: String,
+}
+
+impl Age {
+    fn of(centroid: &proto::Centroid) -> Self {
+        Self {
+            log_offset: centroid.log_offset,
+            log_time: centroid.log_time_ms.and_then(Timestamp::from_ms),
+            url: centroid.url.clone(),
+        }
+    }
 }
 
 /// A centroid as it is printed.
@@ -106,19 +116,19 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 
 fn info(folder: &Path) -> anyhow::Result<Info> {
     let mut info = Info::default();
-    let position = inspect(folder, |_, centroid| {
+    let position = inspect(folder, |position, centroid| {
         info.centroids += 1;
-        *info.corpora.entry(centroid.corpus.clone()).or_default() += 1;
-        let age = Age {
-            log_offset: centroid.log_offset,
-            log_time: centroid.log_time_ms.and_then(Timestamp::from_ms),
-            url: centroid.url.clone(),
-        };
-        if info.oldest.is_none() {
-            info.oldest = Some(age.clone());
+        match info.corpora.get_mut(&centroid.corpus) {
+            Some(count) => *count += 1,
+            None => _ = info.corpora.insert(centroid.corpus.clone(), 1),
+        }
+        if info.centroids == 1 {
+            info.oldest = Some(Age::of(centroid));
             info.detector = centroid.fingerprint.as_ref().map(|fingerprint| fingerprint.detector.clone());
         }
-        info.newest = Some(age);
+        if info.centroids == position.centroid_count {
+            info.newest = Some(Age::of(centroid));
+        }
     })?;
     let position = there_is(position, folder)?;
     Ok(Info {

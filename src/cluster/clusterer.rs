@@ -35,8 +35,10 @@ pub struct Position {
 /// Shards of a table, of which each may be looked up on a
 /// core of its own; one costs a look-up some 20 ns.
 const SHARDS: usize = 8;
-/// Centroids of a saved table that are entered into the index at once.
+/// Centroids of a saved table that are entered into the index at once: as many as make a batch,
+/// and an eighth of those that are in it, so that the index is merged with all that come.
 const RESTORED_AT_ONCE: usize = 1_024;
+const RESTORED_SHARE: usize = 8;
 
 /// Decides, record by record, in log order.
 pub struct Clusterer {
@@ -52,6 +54,7 @@ pub struct Clusterer {
     first_time: Option<Timestamp>,
     /// What has changed since it was last asked for; none where nobody asks.
     journal: Option<Vec<Change>>,
+    /// Centroids restored since the index was brought up to date.
     restored: usize,
 }
 
@@ -260,8 +263,9 @@ impl Clusterer {
     pub fn restore(&mut self, corpus: &str, fingerprint_hash: u64, centroid: &Centroid) {
         self.table.insert(corpus, fingerprint_hash, centroid, &*self.detector);
         self.restored += 1;
-        if self.restored.is_multiple_of(RESTORED_AT_ONCE) {
+        if self.restored >= RESTORED_AT_ONCE.max(self.table.len() / RESTORED_SHARE) {
             self.table.settle(&*self.detector);
+            self.restored = 0;
         }
     }
 

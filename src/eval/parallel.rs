@@ -6,6 +6,8 @@ use std::thread;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::pipeline::cpu::thread_count;
+
 /// Items that a thread takes at once, where there are many.
 const CHUNK: usize = 8;
 
@@ -18,8 +20,7 @@ impl Workers {
     /// So many threads; 0: one a core.
     #[must_use]
     pub fn new(threads: usize) -> Self {
-        let all = || thread::available_parallelism().map_or(1, usize::from);
-        Self { threads: if threads == 0 { all() } else { threads } }
+        Self { threads: thread_count(threads) }
     }
 
     /// The result of `work` for each of `items`; `workspace`

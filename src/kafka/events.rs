@@ -118,8 +118,9 @@ fn log(level: RDKafkaLogLevel, facility: &str, message: &str) {
     use RDKafkaLogLevel as Level;
     match facility {
         // A transaction that a rebalance, a fencing or a broker has ended is nothing
-        // broken: its owner writes it again, or drops its state, and says so.
-        "CONFWARN" | "FAIL" | "TXNERR" => {
+        // broken: its owner writes it again, or drops its state, and says so. Whoever
+        // takes a transactional id over waits for that, and says so if it takes long.
+        "CONFWARN" | "FAIL" | "GETPID" | "TXNERR" => {
             tracing::debug!("librdkafka: {facility} {message}");
             return;
         }

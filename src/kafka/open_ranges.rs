@@ -3,6 +3,7 @@
 
 use anyhow::Context;
 use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 
 use super::client::{self, CALL_TIMEOUT};
 use super::config::KafkaConfig;
@@ -36,8 +37,13 @@ impl<'a> OutputEnds<'a> {
     /// # Errors
     /// The clients cannot be made.
     pub(crate) fn new(config: &'a KafkaConfig) -> anyhow::Result<Self> {
-        let committed = client::create(&client::partition_reader(config), ClientEvents::new("reader"))?;
-        let all = client::create(&client::uncommitted_reader(config), ClientEvents::new("reader"))?;
+        let create = |mut settings: ClientConfig| {
+            // Closing a client that names a group takes 100 ms.
+            settings.remove("group.id");
+            client::create(&settings, ClientEvents::new("reader"))
+        };
+        let committed = create(client::partition_reader(config))?;
+        let all = create(client::uncommitted_reader(config))?;
         Ok(Self { config, committed, all })
     }
 
@@ -66,22 +72,31 @@ impl<'a> OutputEnds<'a> {
     /// # Errors
     /// No answer.
     pub(crate) fn open_ranges(&self, log_partition: u32) -> anyhow::Result<Vec<OpenRange>> {
-        let mut ranges = Vec::new();
-        for (topic, partition) in self.outputs(log_partition)? {
-            // In this order: what is written in between is not taken for open.
-            let to = end(&self.all, &topic, partition)?;
-            let from = end(&self.committed, &topic, partition)?;
-            if from < to {
-                ranges.push(OpenRange { topic, partition, from, to });
-            }
-        }
-        Ok(ranges)
+        let outputs = self.outputs(log_partition)?;
+        // In this order: what is written in between is not taken for open.
+        let to = ends(&self.all, &outputs)?;
+        let from = ends(&self.committed, &outputs)?;
+        let ranges = outputs.into_iter().zip(from.into_iter().zip(to)).filter(|(_, (from, to))| from < to);
+        Ok(ranges.map(|((topic, partition), (from, to))| OpenRange { topic, partition, from, to }).collect())
     }
 }
 
-fn end(client: &BaseConsumer<ClientEvents>, topic: &str, partition: u32) -> anyhow::Result<u64> {
-    let (_, end) = client
-        .fetch_watermarks(topic, i32::try_from(partition)?, CALL_TIMEOUT)
-        .with_context(|| format!("no answer about where {topic}[{partition}] ends"))?;
-    Ok(u64::try_from(end)?)
+/// Where these partitions end for readers such as `client`: one request a broker for all of them.
+fn ends(client: &BaseConsumer<ClientEvents>, partitions: &[(String, u32)]) -> anyhow::Result<Vec<u64>> {
+    let mut asked = TopicPartitionList::with_capacity(partitions.len());
+    for (topic, partition) in partitions {
+        // Among times, this one stands for the end.
+        asked.add_partition_offset(topic, i32::try_from(*partition)?, Offset::End)?;
+    }
+    let found = client.offsets_for_times(asked, CALL_TIMEOUT).context("no answer about where topics end")?;
+    let end = |(topic, partition): &(String, u32)| {
+        let nothing = || format!("no answer about where {topic}[{partition}] ends");
+        let found = found.find_partition(topic, i32::try_from(*partition)?).with_context(nothing)?;
+        found.error().with_context(nothing)?;
+        match found.offset() {
+            Offset::Offset(end) => Ok(u64::try_from(end)?),
+            _ => anyhow::bail!(nothing()),
+        }
+    };
+    partitions.iter().map(end).collect()
 }

@@ -28,6 +28,9 @@ use crate::kafka::ports::{Delivered, Outgoing, RequestError, TransactionClient};
 
 /// A commit that takes longer than this may have been repeated without anybody noticing.
 const SLOW_COMMIT: Duration = Duration::from_secs(2);
+/// How long the coordinator has to end a former owner's transaction
+/// before it is asked again; then twice as long, and so on.
+const ASKED_AGAIN: Duration = Duration::from_millis(50);
 /// Facilities of librdkafka's log that tell of requests whose fate is not known.
 const DISTURBANCES: [&str; 2] = ["FAIL", "REQTMOUT"];
 /// How long emptying the queue of events may take; rdkafka spins for so long.
@@ -133,8 +136,24 @@ fn explain_delivery(failed: (String, usize, RDKafkaErrorCode), text: &str) -> Re
 impl TransactionClient for KafkaTransactions {
     type Group = ConsumerGroupMetadata;
 
+    /// librdkafka looks for the coordinator again, and asks it again while it still ends the former
+    /// owner's transaction, after 500 ms each. So brokers are made known first, and a call that is
+    /// made again has librdkafka ask at once, unless a request is under way. Measured for an id
+    /// whose owner died in a transaction: 0.16 s instead of 0.57 to 1.03.
     fn init_transactions(&self, timeout: Duration) -> Result<(), RequestError> {
-        self.producer.init_transactions(timeout).map_err(|error| self.explain(&error))?;
+        let began = Instant::now();
+        // What is wrong with brokers, the request after it says better.
+        let _ = self.producer.client().fetch_metadata(Some(&self.log_topic), timeout / 2);
+        let mut patience = ASKED_AGAIN;
+        loop {
+            let left = timeout.saturating_sub(began.elapsed());
+            let asked = self.producer.init_transactions(patience.min(left));
+            match asked.map_err(|error| self.explain(&error)) {
+                Ok(()) => break,
+                Err(RequestError::Retriable(_)) if patience < left => patience *= 2,
+                Err(error) => return Err(error),
+            }
+        }
         // What happened until now is of no epoch yet: a
         // client that starts closes and opens connections.
         self.producer.poll(EVENTS);

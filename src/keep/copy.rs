@@ -15,7 +15,7 @@ use crate::source::open::Input;
 use crate::source::originals::{Original, Originals};
 
 /// The records of all inputs once more, one after the other.
-struct Walk {
+pub struct Walk {
     inputs: Vec<PathBuf>,
     limits: PageConfig,
     /// The input that is being read, and its number.
@@ -23,7 +23,9 @@ struct Walk {
 }
 
 impl Walk {
-    fn new(inputs: Vec<PathBuf>, limits: PageConfig) -> Self {
+    /// Of `inputs`, within `limits`, which are those of the first reading.
+    #[must_use]
+    pub fn new(inputs: Vec<PathBuf>, limits: PageConfig) -> Self {
         Self { inputs, limits, current: None }
     }
 
@@ -107,10 +109,9 @@ pub struct Copier {
 }
 
 impl Copier {
-    /// Reads `inputs` once more, within `limits`, which are those of the first reading.
+    /// Copies what `walk` reads to where `choice` says.
     #[must_use]
-    pub fn new(inputs: Vec<PathBuf>, limits: PageConfig, outputs: Outputs, choice: Choice) -> Self {
-        let walk = Walk::new(inputs, limits);
+    pub fn new(walk: Walk, outputs: Outputs, choice: Choice) -> Self {
         Self { walk, outputs, choice, copied: Copied::default(), ordinal: 0 }
     }
 
@@ -213,10 +214,10 @@ pub struct Ranker {
 }
 
 impl Ranker {
-    /// Reads `inputs` only if the verdicts do not tell.
+    /// Reads what `walk` reads only if the verdicts do not tell.
     #[must_use]
-    pub fn new(inputs: Vec<PathBuf>, limits: PageConfig, prefer: Prefer, choice: Choice) -> Self {
-        Self { walk: Walk::new(inputs, limits), prefer, choice, ordinal: 0 }
+    pub fn new(walk: Walk, prefer: Prefer, choice: Choice) -> Self {
+        Self { walk, prefer, choice, ordinal: 0 }
     }
 
     /// Ranks the document that `decision` is about. Decisions come in the order of the inputs.

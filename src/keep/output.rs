@@ -58,9 +58,8 @@ impl Output {
     /// # Errors
     /// They cannot be written.
     pub fn extent(&mut self) -> anyhow::Result<Extent> {
-        let path = self.current_path();
         let (file, packed) = self.current.as_mut().context("no file is open")?;
-        let bytes = packed.extent().with_context(|| format!("cannot write {}", path.display()))?;
+        let bytes = packed.extent().with_context(|| format!("cannot write {}", packed.path.display()))?;
         Ok(Extent { file: *file, bytes })
     }
 
@@ -70,15 +69,14 @@ impl Output {
     /// It cannot be written, or differs in framing from what the file holds.
     pub fn write(&mut self, input: usize, framing: Framing, record: &[u8]) -> anyhow::Result<()> {
         self.switch_to(input)?;
-        let path = self.current_path();
         let Some((_, file)) = &mut self.current else { return Ok(()) };
         if *file.framing.get_or_insert(framing) != framing {
             bail!(
                 "{}: holds JSON lines or WARC records, not both; name a folder, which has a file for each input",
-                path.display()
+                file.path.display()
             );
         }
-        file.write(record).with_context(|| format!("cannot write {}", path.display()))
+        file.write(record).with_context(|| format!("cannot write {}", file.path.display()))
     }
 
     /// Goes on to the file of `input`; those in between are left empty.
@@ -99,17 +97,12 @@ impl Output {
     }
 
     fn close(&mut self) -> anyhow::Result<()> {
-        let path = self.current_path();
-        let Some((_, file)) = self.current.take() else { return Ok(()) };
-        file.finish().with_context(|| format!("cannot write {}", path.display()))
+        let Some((_, mut file)) = self.current.take() else { return Ok(()) };
+        file.finish().with_context(|| format!("cannot write {}", file.path.display()))
     }
 
     fn path_of(&self, input: usize) -> PathBuf {
         self.files.as_ref().map_or_else(|| self.path.clone(), |files| files[input].clone())
-    }
-
-    fn current_path(&self) -> PathBuf {
-        self.path_of(self.current.as_ref().map_or(0, |(input, _)| *input))
     }
 
     /// Ends all files.
@@ -151,6 +144,7 @@ fn files(folder: &Path, inputs: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
 /// A file that is packed as its name says. Of WARC files each record is packed by itself, so
 /// that readers can begin at any of them.
 struct Packed {
+    path: PathBuf,
     file: BufWriter<File>,
     packing: Packing,
     framing: Option<Framing>,
@@ -190,7 +184,7 @@ impl Packed {
             _ => Packing::None,
         };
         let file = BufWriter::with_capacity(1 << 18, file);
-        Self { file, packing, framing: None, waiting: Vec::new() }
+        Self { path: path.to_owned(), file, packing, framing: None, waiting: Vec::new() }
     }
 
     fn write(&mut self, record: &[u8]) -> io::Result<()> {
@@ -229,7 +223,7 @@ impl Packed {
     }
 
     /// Ends the file; a pipe cannot be brought to disk, and need not.
-    fn finish(mut self) -> io::Result<()> {
+    fn finish(&mut self) -> io::Result<()> {
         if !self.waiting.is_empty() {
             self.pack()?;
         }

@@ -12,6 +12,15 @@ use super::fingerprint_stage::{FingerprintStage, Fingerprinted, Workspace};
 use crate::telemetry::health::Activity;
 use crate::telemetry::metrics;
 
+/// How many threads a setting asks for: 0 means one a core.
+#[must_use]
+pub fn thread_count(configured: usize) -> usize {
+    match configured {
+        0 => thread::available_parallelism().map_or(1, usize::from),
+        count => count,
+    }
+}
+
 /// Threads of a scope that run the stateless stage on batches of `T`, which
 /// may borrow from outside of the scope. They end when this is dropped.
 pub struct CpuStages<T> {
@@ -48,10 +57,7 @@ impl<T: Send> CpuStages<T> {
         T: 'scope,
         F: Fn(&FingerprintStage, T, &mut Workspace) -> Fingerprinted + Copy + Send + 'scope,
     {
-        let threads = match threads {
-            0 => thread::available_parallelism().map_or(1, usize::from),
-            threads => threads,
-        };
+        let threads = thread_count(threads);
         let (jobs, waiting) = mpsc::channel();
         let waiting = Arc::new(Mutex::new(waiting));
         for _ in 0..threads {

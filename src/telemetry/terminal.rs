@@ -76,32 +76,25 @@ pub fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Where log lines go: standard error, each cut at [`LOG_LINE_BYTES_MAX`],
-/// and without control characters but those that colour it.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct LogLines;
+/// Where log lines go: standard error, each of [`LOG_LINE_BYTES_MAX`] at most.
+#[derive(Debug, Clone, Copy)]
+pub enum LogLines {
+    /// For people: cut, and without control characters but those that colour it.
+    Text,
+    /// JSON, which has no control characters: of a line that
+    /// is too long the strings are cut, so that it is still JSON.
+    Json,
+}
 
 impl Write for LogLines {
     /// `tracing-subscriber` hands each line over in one go.
-    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        write_to_standard_error(&log_line(&String::from_utf8_lossy(line)));
-        Ok(line.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// The same for lines of JSON, which have no control characters: of a line that is too long the
-/// strings are cut, so that it is still JSON.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct JsonLogLines;
-
-impl Write for JsonLogLines {
-    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        write_to_standard_error(&json_log_line(&String::from_utf8_lossy(line)));
-        Ok(line.len())
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let line = String::from_utf8_lossy(bytes);
+        write_to_standard_error(&match self {
+            Self::Text => Cow::Owned(log_line(&line)),
+            Self::Json => json_log_line(&line),
+        });
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -20,7 +20,7 @@ const SMALLEST: usize = 16;
 const ROOM: usize = 64;
 
 /// The hash in the upper half, the slot in the lower one.
-type Entry = u64;
+pub(super) type Entry = u64;
 const FREE: Entry = Entry::MAX;
 
 /// The keys whose hashes begin with the same bits.
@@ -74,6 +74,48 @@ impl Segment {
         self.taken += 1;
     }
 
+    /// Enters many at once: `new` is in order, and its slots are younger than all others and do not
+    /// wrap around. The table is made anew in one pass, which pays where `new` is not much shorter
+    /// than what is here.
+    pub(super) fn insert_all(
+        &mut self,
+        new: &[Entry],
+        second_distance: Option<u32>,
+        second_of: &(impl Fn(u32) -> u64 + Sync),
+    ) {
+        let old = std::mem::take(&mut self.entries);
+        let mut old = old.iter().copied().filter(|entry| *entry != FREE).peekable();
+        let mut all = Vec::with_capacity(self.taken + new.len());
+        for new in new.chunk_by(|a, b| hash_of(*a) == hash_of(*b)) {
+            let hash = hash_of(new[0]);
+            while let Some(before) = old.next_if(|entry| hash_of(*entry) < hash) {
+                all.push(before);
+            }
+            let first = all.len();
+            while let Some(same) = old.next_if(|entry| hash_of(*entry) == hash) {
+                all.push(same);
+            }
+            let is_overflow = self.overflow(hash).is_some();
+            let fit = if is_overflow { 0 } else { SLOTS_MAX - (all.len() - first) };
+            if new.len() <= fit {
+                all.extend_from_slice(new);
+                // Slots that were entered before the number wrapped around are greater.
+                all[first..].sort_unstable();
+                continue;
+            }
+            let slots = all.drain(first..).chain(new.iter().copied()).map(slot_of);
+            let mut slots = slots.collect::<Vec<u32>>().into_iter();
+            let overflow = self
+                .overflow
+                .entry(u64::from(hash))
+                .or_insert_with(|| Overflow::new(slots.by_ref().take(SLOTS_MAX + 1).collect()));
+            slots.for_each(|slot| overflow.push(slot, second_distance, second_of));
+        }
+        all.extend(old);
+        self.taken = all.len();
+        self.fill(self.homes.max(self.taken * 16 / 15 + SMALLEST), all.into_iter());
+    }
+
     /// Takes out `slot`, the oldest, which was entered under `hash` with the second key `second`.
     pub(super) fn remove(&mut self, hash: u32, slot: u32, second: u64) {
         if let Some(overflow) = self.overflow_mut(hash) {
@@ -105,7 +147,7 @@ impl Segment {
         let from = self.first_from(hash);
         let rest = self.entries.get(from..).unwrap_or_default();
         let here = rest.iter().take_while(move |entry| hash_of(**entry) == hash);
-        here.map(|entry| *entry as u32)
+        here.map(|entry| slot_of(*entry))
     }
 
     /// The overflow list of `hash`, if there is one.
@@ -118,6 +160,11 @@ impl Segment {
     #[inline]
     pub(super) fn prefetch(&self, hash: u32) -> u64 {
         self.entries.get(self.home(hash)).copied().unwrap_or(0)
+    }
+
+    /// Entries, but for those of overflow lists.
+    pub(super) fn taken(&self) -> usize {
+        self.taken
     }
 
     /// Bytes of memory.
@@ -185,11 +232,17 @@ impl Segment {
     }
 
     fn resize(&mut self, homes: usize) {
+        let entries = std::mem::take(&mut self.entries);
+        self.fill(homes, entries.into_iter().filter(|entry| *entry != FREE));
+    }
+
+    /// Makes the table anew, of these entries, which are in order.
+    fn fill(&mut self, homes: usize, all: impl Iterator<Item = Entry>) {
         let mut entries = Vec::with_capacity(homes + ROOM);
         entries.resize(homes + 1, FREE);
         self.homes = homes;
         let mut next = 0;
-        for entry in self.entries.iter().copied().filter(|entry| *entry != FREE) {
+        for entry in all {
             let at = self.home(hash_of(entry)).max(next);
             if at + 1 >= entries.len() {
                 entries.reserve_exact(ROOM);
@@ -202,14 +255,20 @@ impl Segment {
     }
 }
 
+/// The entry of `slot` under `hash`.
 #[inline]
-fn entry(hash: u32, slot: u32) -> Entry {
+pub(super) fn entry(hash: u32, slot: u32) -> Entry {
     u64::from(hash) << 32 | u64::from(slot)
 }
 
 #[inline]
 fn hash_of(entry: Entry) -> u32 {
     (entry >> 32) as u32
+}
+
+#[inline]
+fn slot_of(entry: Entry) -> u32 {
+    entry as u32
 }
 
 #[cfg(test)]
@@ -276,6 +335,41 @@ mod tests {
                 prop_assert_eq!(segment.all(hash), Vec::from(slots));
                 segment.remove(hash, u32::MAX, 0); // what is not there
             }
+        }
+    }
+
+    proptest! {
+        /// Entered all at once, in batches of any length, or one after the other: the same is found.
+        #[test]
+        fn many_at_once_are_what_one_after_the_other_is(
+            batches in prop::collection::vec(prop::collection::vec(0..60_usize, 0..400), 1..6),
+            hashes in prop::collection::vec(prop_oneof![any::<u32>(), Just(u32::MAX - 1), Just(0)], 60),
+            gone in 0..300_u32,
+        ) {
+            let (mut at_once, mut one_by_one) = (Segment::default(), Segment::default());
+            let second = |slot: u32| u64::from(slot).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            // A third under one hash, so that some lists overflow.
+            let hash = |at: usize| hashes[if at % 3 == 0 { 0 } else { at }].min(u32::MAX - 1);
+            let mut slots = 0..;
+            let mut entered = Vec::new();
+            for batch in &batches {
+                let new: Vec<(u32, u32)> = batch.iter().map(|at| hash(*at)).zip(slots.by_ref()).collect();
+                new.iter().for_each(|(hash, slot)| one_by_one.insert(*hash, *slot, Some(16), &second));
+                let mut entries: Vec<Entry> = new.iter().map(|(hash, slot)| entry(*hash, *slot)).collect();
+                entries.sort_unstable();
+                at_once.insert_all(&entries, Some(16), &second);
+                entered.extend(new);
+                prop_assert!(at_once.is_sound());
+                prop_assert_eq!(at_once.taken, one_by_one.taken);
+            }
+            for (hash, slot) in entered.iter().take(gone as usize) {
+                at_once.remove(*hash, *slot, second(*slot));
+                one_by_one.remove(*hash, *slot, second(*slot));
+            }
+            for at in 0..hashes.len() {
+                prop_assert_eq!(at_once.all(hash(at)), one_by_one.all(hash(at)));
+            }
+            prop_assert!(at_once.is_sound());
         }
     }
 
