@@ -60,7 +60,7 @@ fn random_simhash(number: usize, band: Option<u32>) -> Page {
     let values = std::array::from_fn(|_| random.next_bits() as u8);
     let mut bands: [u32; 16] = std::array::from_fn(|_| random.next_bits() as u32);
     bands[3] = band.unwrap_or(bands[3]);
-    Some(simhash::encode(hash, 3_000, &values, &[0; 24], [0; 4], bands))
+    Some(simhash::encode(hash, 3_000, &values, &[0; 24], [0; 8], bands))
 }
 
 /// Twelve paragraphs, the heaviest of which stands on every page.

@@ -84,18 +84,20 @@ impl NearPage {
         fingerprint: &[u8],
         detector: &dyn Detector,
     ) -> Self {
-        let shares = match canonical.exact {
-            true => Some(Shares { of_a: 10_000, of_b: 10_000 }),
-            false => detector.shares(fingerprint, &canonical.fingerprint),
+        let (relation, shares) = match canonical.exact {
+            true => (Some(Relation::Same), Some(Shares::ALL)),
+            false => (
+                detector.relation(fingerprint, &canonical.fingerprint, !related),
+                detector.shares(fingerprint, &canonical.fingerprint),
+            ),
         };
-        let relation = if related { Relation::of_another } else { Relation::of };
         Self {
             cluster_id: canonical.cluster_id,
             near: !related,
             exact: canonical.exact,
             distance: Number(detector.distance(canonical.distance)),
             similarity: Number(detector.similarity(fingerprint, &canonical.fingerprint)),
-            relation: shares.map(relation),
+            relation,
             share: shares.map(|shares| Number(to_display(shares.of_a))),
             canonical_share: shares.map(|shares| Number(to_display(shares.of_b))),
             evidence: detector.evidence(fingerprint, &canonical.fingerprint),

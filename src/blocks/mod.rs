@@ -16,7 +16,7 @@
 //! * Every part of a file is behind a checksum ([`parts`]). What cannot be read, or does not fit,
 //!   makes a fault, and no verdict.
 //!
-//! Why it is made so: `docs/adr/0022-old-centroids-on-disk.md`.
+//! Why it is made so: `docs/adr/0023-old-centroids-on-disk.md`.
 
 mod block;
 mod files;

@@ -9,7 +9,7 @@ use super::files::{Files, Folder};
 use super::sim::SimFolder;
 use super::{BlockStore, Manifest, StoreOptions};
 use crate::bench::fingerprints::Fingerprints;
-use crate::cluster::{Asked, Centroid, Clusterer, Decision, OldCentroids, Position, Scratch};
+use crate::cluster::{ArticlePage, Asked, Centroid, Clusterer, Decision, OldCentroids, Position, Scratch};
 use crate::config::detectors::DETECTORS;
 use crate::config::{Candidates, Config, ExpiryConfig};
 use crate::detectors::simhash::SimHash;
@@ -69,6 +69,14 @@ impl Detector for Coloured {
     }
     fn related(&self, a: &[u8], b: &[u8]) -> bool {
         self.related_found(a, b)
+    }
+    /// Every eighth place is one of four articles; each place is a page of its own.
+    fn article(&self, fingerprint: &[u8]) -> Option<u32> {
+        let place = u32::from(place(fingerprint));
+        place.is_multiple_of(8).then_some(place / 8 % 4)
+    }
+    fn are_parts(&self, a: &[u8], b: &[u8]) -> bool {
+        self.article(a).is_some() && self.article(a) == self.article(b) && place(a) != place(b)
     }
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
         let Comparison { distance, near } = self.compare_found(a, b);
@@ -144,13 +152,16 @@ struct Saved {
     manifest: Manifest,
     position: Position,
     first_time: Option<Timestamp>,
+    /// Corpus, fingerprint hash, article and number.
+    articles: Vec<(String, u64, u32, u64)>,
     tail: Vec<(String, u64, Centroid)>,
 }
 
 impl Saved {
     fn nothing() -> Self {
         let manifest = Manifest { table_id: 77, ..Manifest::default() };
-        Self { manifest, position: Position::default(), first_time: None, tail: Vec::new() }
+        let position = Position::default();
+        Self { manifest, position, first_time: None, articles: Vec::new(), tail: Vec::new() }
     }
 }
 
@@ -174,6 +185,10 @@ impl OnDisk {
         let detector = Arc::clone(detector);
         let mut clusterer =
             Clusterer::with_old(detector, expiry.clone(), saved.position, saved.first_time, old);
+        for (corpus, fingerprint_hash, article, number) in &saved.articles {
+            let (fingerprint_hash, article, number) = (*fingerprint_hash, *article, *number);
+            clusterer.restore_article(ArticlePage { corpus, fingerprint_hash, article, number });
+        }
         for (corpus, fingerprint_hash, centroid) in &saved.tail {
             clusterer.restore(corpus, *fingerprint_hash, centroid);
         }
@@ -187,8 +202,12 @@ impl OnDisk {
         let manifest = self.store.manifest();
         let of = |(corpus, hash, centroid): (&str, u64, Centroid)| (corpus.to_owned(), hash, centroid);
         let tail = self.clusterer.centroids().map(of).collect();
+        let of = |page: ArticlePage<'_>| {
+            (page.corpus.to_owned(), page.fingerprint_hash, page.article, page.number)
+        };
+        let articles = self.clusterer.articles().map(of).collect();
         let (position, first_time) = (self.clusterer.position(), self.clusterer.first_time());
-        Saved { manifest, position, first_time, tail }
+        Saved { manifest, position, first_time, articles, tail }
     }
 
     /// What is saved now.

@@ -25,7 +25,6 @@ use crate::record::{FingerprintRecord, LogRecord, Outcome, Place};
 use crate::segment::Terms;
 use crate::source::Source;
 use crate::telemetry::terminal;
-use crate::verdict::Relation;
 use crate::work::Work;
 
 /// Terms that are shown of each page.
@@ -139,12 +138,12 @@ fn conclusion(a: &Side, b: &Side, config: &Config, stage: &FingerprintStage) -> 
         detector.distance(comparison.distance),
         detector.similarity(of_a, of_b)
     );
-    if let Some(shares) = detector.shares(of_b, of_a) {
-        let relation = if comparison.near { Relation::of } else { Relation::of_another };
+    let relation = detector.relation(of_b, of_a, comparison.near);
+    if let (Some(shares), Some(relation)) = (detector.shares(of_b, of_a), relation) {
         let percent = |share: u32| format!("{:.0} %", f64::from(share) / 100.0);
         out.push_str(&format!(
             "  B to A: {}; {} of B stands in A, and {} of A in B\n",
-            relation(shares).as_str(),
+            relation.as_str(),
             percent(shares.of_a),
             percent(shares.of_b)
         ));

@@ -5,6 +5,7 @@ mod preview;
 use std::sync::Arc;
 
 use super::ExpiryConfig;
+use super::articles::ArticlePage;
 use super::old::OldCentroids;
 use super::table::{Centroid, Near, Nearest, Query, Scratch, Table, TableBytes, is_in_full};
 use super::tiers::Tiers;
@@ -129,6 +130,17 @@ impl Clusterer {
     #[must_use]
     pub fn first_time(&self) -> Option<Timestamp> {
         self.first_time
+    }
+
+    /// The youngest page of each article that is spread over several pages.
+    pub fn articles(&self) -> impl Iterator<Item = ArticlePage<'_>> {
+        self.table.articles()
+    }
+
+    /// Takes one of the [articles](Self::articles) of a saved table whose centroids are
+    /// [old](Self::with_old), before those that are [restored](Self::restore).
+    pub fn restore_article(&mut self, page: ArticlePage<'_>) {
+        self.table.enter_article(page);
     }
 
     /// Why nothing counts that was decided since the last time this was none: old centroids could
@@ -263,6 +275,9 @@ impl Clusterer {
             Some((page, false)) => return Decision::Joined(page),
             related => related.map(|(page, _)| page),
         };
+        let unexpired = Unexpired { table: &self.table, detector: &*self.detector, first: self.alive.0 };
+        let part = unexpired.part(query, &mut self.scratch);
+        let part = part.map(|(centroid, near)| self.canonical_page(centroid, near, text.digest));
         let centroid = Centroid {
             log_offset,
             log_time: self.position.log_time,
@@ -279,7 +294,7 @@ impl Clusterer {
         // The new centroid counts from the next decision
         // on; letting the surplus go now bounds the memory.
         self.expire();
-        Decision::Founded(self.cluster_id(log_offset), related)
+        Decision::Founded(self.cluster_id(log_offset), part.or(related))
     }
 
     /// What a verdict says of a centroid that is near a text of this digest.
@@ -453,6 +468,18 @@ impl Unexpired<'_> {
         let mut nearer = recent.into_iter().take_while(|near| bound.is_none_or(|bound| order(*near) < bound));
         let recent = nearer.find_map(|near| self.in_full(query, near, scratch));
         recent.or(nearest)
+    }
+
+    /// The youngest other page of the article that the query is a page of, if it has not expired.
+    /// Texts say less of such a page than its site does.
+    fn part(&self, query: Query<'_>, scratch: &mut Scratch) -> Option<(Centroid, Near)> {
+        let number = self.table.find_part(query, self.detector).filter(|number| *number >= self.first)?;
+        let centroid = self.table.centroid(number, scratch)?;
+        if !self.detector.are_parts(query.fingerprint, &centroid.fingerprint) {
+            return None;
+        }
+        let distance = self.detector.compare(query.fingerprint, &centroid.fingerprint).distance;
+        Some((centroid, Near { query: 0, related: true, distance, number }))
     }
 
     /// The centroid of what is near or related by its compared part, if it has not expired and is

@@ -15,12 +15,15 @@
 //! Invariants: a decision is a function of the records before it and the settings right of the
 //! log; the look-up finds every near centroid; memory is bounded by `expiry.centroids_max`.
 
+mod articles;
 mod clusterer;
 mod expiry;
 mod index;
 mod old;
 #[cfg(test)]
 mod one_key_tests;
+#[cfg(test)]
+mod part_tests;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -30,6 +33,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+pub use articles::ArticlePage;
 pub use clusterer::{Asked, Change, Clusterer, Position, Preview};
 pub use expiry::ExpiryConfig;
 pub use old::{Handed, OldCentroids};
@@ -40,7 +44,7 @@ pub use table::{Centroid, Near, Nearest, Query, Scratch, TableBytes};
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
     /// The page founds this cluster; the nearest centroid that it is not near to and has passages
-    /// in common with.
+    /// in common with; before it comes another page of its paged article.
     Founded(ClusterId, Option<CanonicalPage>),
     /// The page joins the cluster of this centroid.
     Joined(CanonicalPage),

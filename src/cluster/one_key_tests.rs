@@ -164,7 +164,7 @@ proptest! {
             (0..changed / 2).for_each(|_| values[mix.next_bits() as usize % 32] = mix.next_bits() as u8);
             bands[mix.next_bits() as usize % 16] = mix.next_bits() as u32;
             bands[2] = 42;
-            simhash::encode(hash, 3_000, &values, &[0; 24], [0; 4], bands).into()
+            simhash::encode(hash, 3_000, &values, &[0; 24], [0; 8], bands).into()
         }).collect();
         let detector = Arc::new(SimHash::new(&Config::default().simhash));
         let naive = scanned(&*detector, &pages, centroids_max as usize);

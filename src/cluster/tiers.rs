@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use super::articles::{ArticlePage, Articles};
 use super::old::{Handed, OldCentroids};
 use super::table::{Centroid, Near, Nearest, Query, Scratch, Table, TableBytes};
 use crate::fingerprint::Detector;
@@ -23,17 +24,18 @@ pub(super) struct Tiers {
     old: Option<Arc<dyn OldCentroids>>,
     /// Number of the oldest centroid that has not been removed.
     first: u64,
+    articles: Articles,
 }
 
 impl Tiers {
     /// An empty table in memory.
     pub(super) fn in_memory(young: Table) -> Self {
-        Self { first: young.first(), young, old: None }
+        Self { first: young.first(), young, old: None, articles: Articles::default() }
     }
 
     /// A table whose old centroids, from number `first` on, are in `old`; `young` goes on there.
     pub(super) fn with_old(young: Table, old: Arc<dyn OldCentroids>, first: u64) -> Self {
-        Self { young, old: Some(old), first }
+        Self { young, old: Some(old), first, articles: Articles::default() }
     }
 
     /// Centroids that were not removed.
@@ -91,6 +93,23 @@ impl Tiers {
         self.young.find_recent(query, detector)
     }
 
+    /// The youngest centroid that is a page of the article that the query is a page of.
+    pub(super) fn find_part(&self, query: Query<'_>, detector: &dyn Detector) -> Option<u64> {
+        let article = detector.article(query.fingerprint)?;
+        let youngest = self.articles.youngest(query.corpus, query.fingerprint_hash, article);
+        youngest.filter(|number| *number >= self.first)
+    }
+
+    /// The youngest centroid of each article.
+    pub(super) fn articles(&self) -> impl Iterator<Item = ArticlePage<'_>> {
+        self.articles.from(self.first)
+    }
+
+    /// Enters the youngest old centroid of an article, before any young one is [added](Self::insert).
+    pub(super) fn enter_article(&mut self, page: ArticlePage<'_>) {
+        self.articles.enter(page);
+    }
+
     /// The centroid of this number; none if it was removed.
     pub(super) fn centroid(&self, number: u64, scratch: &mut Scratch) -> Option<Centroid> {
         if number < self.first {
@@ -110,6 +129,10 @@ impl Tiers {
         centroid: &Centroid,
         detector: &dyn Detector,
     ) {
+        if let Some(article) = detector.article(&centroid.fingerprint) {
+            let number = self.young.end();
+            self.articles.enter(ArticlePage { corpus, fingerprint_hash, article, number });
+        }
         self.young.insert(corpus, fingerprint_hash, centroid, detector);
     }
 
@@ -137,6 +160,7 @@ impl Tiers {
             return;
         }
         self.first += 1;
+        self.articles.left_before(self.first);
         match &self.old {
             None => self.young.remove_oldest(detector),
             Some(old) => old.drop_before(self.first),
@@ -162,7 +186,8 @@ impl Tiers {
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> TableBytes {
         let TableBytes { hot, cold } = self.young.bytes();
-        TableBytes { hot: hot + self.old.as_ref().map_or(0, |old| old.bytes()), cold }
+        let old = self.old.as_ref().map_or(0, |old| old.bytes());
+        TableBytes { hot: hot + old + self.articles.bytes(), cold }
     }
 
     /// Whether look-ups find all centroids: none has come since [`Self::settle`].

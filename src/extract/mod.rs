@@ -16,6 +16,7 @@ mod credits;
 mod features;
 mod linked;
 mod page_kind;
+mod paged;
 mod parse;
 pub mod score;
 mod select;
@@ -264,6 +265,18 @@ impl Extractor {
         let (tree, selection) = (&self.tree, &self.selection);
         let page = credits::Parsed { html, tree, chosen: selection.blocks(), phrases: selection.phrases() };
         credits::of_page(&page, document, known)
+    }
+
+    /// What the page has in common with the other pages of an article that is spread over several;
+    /// none where it is none of these. `html` and `document` are those of the last page that was
+    /// extracted.
+    /// Few pages link to numbered pages of their own, so the text is looked at last.
+    #[must_use]
+    pub fn paged_article(&self, html: &str, url: &str, document: &Document) -> Option<String> {
+        let article = paged::article(html, url, document)?;
+        // Whatever is taken for the present: a fingerprint is of the page alone.
+        let is_dated = || self.credits(html, document, Known { url, latest: None }).published_at.is_some();
+        paged::has_text(&self.tree, self.selection.blocks(), document.kind, is_dated).then_some(article)
     }
 
     /// Parses `html` and chooses among its blocks; what is

@@ -28,6 +28,7 @@ pub mod term_weight;
 use serde_json::{Map, Value};
 
 use crate::segment::Terms;
+use relation::Relation;
 
 /// One way of telling near-duplicates. All functions are
 /// pure, and all fingerprints are the detector's own.
@@ -110,6 +111,19 @@ pub trait Detector: Send + Sync {
         false
     }
 
+    /// The article that the page is a part of, where it is one of several pages and the fingerprint
+    /// tells: the same number for all of them, and hardly any other. Read of the
+    /// [compared](Self::compared) part alone.
+    fn article(&self, _fingerprint: &[u8]) -> Option<u32> {
+        None
+    }
+
+    /// Whether these are different pages of one article. Symmetric, and true of fingerprints of one
+    /// [article](Self::article) alone.
+    fn are_parts(&self, _a: &[u8], _b: &[u8]) -> bool {
+        false
+    }
+
     /// How far two fingerprints are apart. Symmetric, and 0 apart from itself; where a setting asks
     /// what a page is to the canonical one, `a` is the page.
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison;
@@ -123,6 +137,15 @@ pub trait Detector: Send + Sync {
     /// Which share of each text stands in the other one, where fingerprints tell.
     fn shares(&self, _a: &[u8], _b: &[u8]) -> Option<Shares> {
         None
+    }
+
+    /// How a page relates to a canonical one that it is near to, or only related.
+    fn relation(&self, page: &[u8], canonical: &[u8], near: bool) -> Option<Relation> {
+        match near {
+            true => self.shares(page, canonical).map(Relation::of),
+            false if self.are_parts(page, canonical) => Some(Relation::Part),
+            false => self.shares(page, canonical).map(Relation::of_another),
+        }
     }
 
     /// What speaks for and against two fingerprints being near, for a person to read.
@@ -166,6 +189,11 @@ pub struct Shares {
     pub of_a: u32,
     /// Of the second one.
     pub of_b: u32,
+}
+
+impl Shares {
+    /// Equal texts.
+    pub const ALL: Self = Self { of_a: 10_000, of_b: 10_000 };
 }
 
 /// What a comparison found.

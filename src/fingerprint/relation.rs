@@ -25,6 +25,9 @@ pub enum Relation {
     /// Each stands in the other for the most part, and yet the detector takes them for two texts:
     /// short pages of one series.
     Alike,
+    /// Both are pages of one article that is spread over several, whatever their texts have in
+    /// common.
+    Part,
 }
 
 impl Relation {
@@ -58,6 +61,7 @@ impl Relation {
             Self::Extends => "EXTENDS",
             Self::Overlaps => "OVERLAPS",
             Self::Alike => "ALIKE",
+            Self::Part => "PART",
         }
     }
 

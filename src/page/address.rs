@@ -6,8 +6,7 @@
 //! an address tells, where texts alone do not, whether pages that say nearly the same may be of one
 //! series.
 //!
-//! In: a url as given. Out: two texts to compare, empty where the url does not tell. Cost: one
-//! parse.
+//! In: a url as given. Out: texts to compare, empty where the url does not tell. Cost: one parse.
 
 use url::Url;
 
@@ -26,6 +25,9 @@ pub struct Address {
     /// What it has in common with other addresses of the same page alone: the last part of the path
     /// with the query, where that is long enough, else all of the url but scheme and fragment.
     pub name: String,
+    /// What it has in common with the other pages of an article that is spread over several; empty
+    /// where it is none of these. The page's markup has to tell: see `extract/paged`.
+    pub article: String,
 }
 
 impl Address {
@@ -44,7 +46,7 @@ impl Address {
             true => format!("{last}{query}"),
             false => format!("{host}{path}{query}"),
         };
-        Self { site: site(&host).to_owned(), name }
+        Self { site: site(&host).to_owned(), name, article: String::new() }
     }
 }
 
@@ -118,7 +120,7 @@ mod tests {
         #[test]
         fn no_url_panics(rest in "\\PC{0,40}", odd in "[%./?#:a]{0,30}") {
             for url in [rest.clone(), format!("http://{rest}"), format!("http://a.b/{odd}{rest}"), format!("http://{odd}")] {
-                let Address { site, name } = Address::of(&url);
+                let Address { site, name, .. } = Address::of(&url);
                 proptest::prop_assert_eq!(site.is_empty(), name.is_empty());
             }
         }

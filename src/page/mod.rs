@@ -13,6 +13,7 @@ mod http;
 pub mod id;
 pub mod json;
 pub mod mapping;
+pub mod page_number;
 pub mod passthrough;
 pub(crate) mod protobuf;
 mod scalars;

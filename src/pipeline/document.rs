@@ -89,6 +89,7 @@ pub fn read(page: &Page, extractor: &mut Extractor, work: &mut Work) -> Result<R
         document.title.clone_from(&page.title);
     }
     document.address = Address::of(&page.url);
+    document.address.article = extractor.paged_article(&html, &page.url, &document).unwrap_or_default();
     if extractor.config().credits {
         document.credits = extractor.credits(&html, &document, known(page)).boxed();
     }

@@ -14,7 +14,7 @@ use crate::changelog::centroid::{from_message, to_message};
 use crate::changelog::restore::watermarks;
 use crate::changelog::{Identity, position_message};
 use crate::cluster::ExpiryConfig;
-use crate::cluster::{Clusterer, OldCentroids, Position};
+use crate::cluster::{ArticlePage, Clusterer, OldCentroids, Position};
 use crate::config::Config;
 use crate::config::hash::cluster_hash;
 use crate::fingerprint::Detector;
@@ -148,6 +148,7 @@ impl TableDir {
             log_time: saved.log_time_ms.and_then(Timestamp::from_ms),
         };
         let mut clusterer = self.clusterer(&path, position, saved.blocks.as_ref(), settings)?;
+        reader.articles(&saved, |page| clusterer.restore_article(page))?;
         for _ in 0..saved.centroid_count {
             let mut message: proto::Centroid = reader.message()?;
             let centroid = from_message(&mut message, &*settings.detector).map_err(|e| reader.damaged(&e))?;
@@ -299,9 +300,15 @@ fn write(
     let mut position = position_message(clusterer.position(), &identity, 0, count, watermarks);
     if let Some(manifest) = manifest {
         position.format_version = FORMAT_WITH_BLOCKS;
-        position.blocks = Some(blocks_of(manifest, clusterer.first_time(), &*settings.detector));
+        position.blocks = Some(blocks_of(manifest, clusterer, &*settings.detector));
     }
     writer.all(&position.encode_length_delimited_to_vec())?;
+    if manifest.is_some() {
+        for ArticlePage { corpus, fingerprint_hash, article, number } in clusterer.articles() {
+            let message = proto::Article { corpus: corpus.to_owned(), fingerprint_hash, article, number };
+            writer.all(&message.encode_length_delimited_to_vec())?;
+        }
+    }
     for (corpus, fingerprint_hash, centroid) in clusterer.centroids() {
         let message = to_message(corpus, fingerprint_hash, &centroid, &*settings.detector);
         writer.all(&message.encode_length_delimited_to_vec())?;
@@ -324,7 +331,7 @@ pub(super) fn manifest_of(blocks: &Blocks) -> Manifest {
     }
 }
 
-fn blocks_of(manifest: &Manifest, first_time: Option<Timestamp>, detector: &dyn Detector) -> Blocks {
+fn blocks_of(manifest: &Manifest, clusterer: &Clusterer, detector: &dyn Detector) -> Blocks {
     let stretch = |(first, end): &(u64, u64)| Stretch { first: *first, end: *end };
     Blocks {
         table_id: manifest.table_id,
@@ -332,8 +339,9 @@ fn blocks_of(manifest: &Manifest, first_time: Option<Timestamp>, detector: &dyn 
         end: manifest.end,
         blocks: manifest.blocks.iter().map(stretch).collect(),
         runs: manifest.runs.iter().map(stretch).collect(),
-        first_time_ms: first_time.map(Timestamp::as_ms),
+        first_time_ms: clusterer.first_time().map(Timestamp::as_ms),
         detector: detector.name().to_owned(),
+        article_count: clusterer.articles().count() as u64,
     }
 }
 
@@ -376,6 +384,19 @@ impl Reader<'_> {
         let mut bytes = vec![0; length as usize];
         self.exact(&mut bytes)?;
         M::decode(&*bytes).map_err(|error| self.damaged(&format!("a message is broken: {error}")))
+    }
+
+    /// Reads the articles, which stand before the centroids where the table has blocks.
+    pub(super) fn articles(
+        &mut self,
+        saved: &proto::Position,
+        mut take: impl FnMut(ArticlePage<'_>),
+    ) -> Result<(), SnapshotError> {
+        for _ in 0..saved.blocks.as_ref().map_or(0, |blocks| blocks.article_count) {
+            let proto::Article { corpus, fingerprint_hash, article, number } = self.message()?;
+            take(ArticlePage { corpus: &corpus, fingerprint_hash, article, number });
+        }
+        Ok(())
     }
 
     pub(super) fn check_hash(mut self) -> Result<(), SnapshotError> {

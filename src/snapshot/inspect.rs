@@ -19,6 +19,7 @@ pub fn inspect(
 ) -> Result<Option<proto::Position>, SnapshotError> {
     let path = folder.join(FILE_NAME);
     let Some((mut reader, saved)) = begin(&path)? else { return Ok(None) };
+    reader.articles(&saved, |_| {})?;
     let mut expired = 0;
     if let Some(blocks) = &saved.blocks {
         let files = Folder::open(folder).map_err(at(folder))?;
@@ -50,6 +51,7 @@ pub fn verify(
     let path = folder.join(FILE_NAME);
     let Some((mut reader, saved)) = begin(&path)? else { return Ok(false) };
     let mut read_on = || {
+        reader.articles(&saved, |_| {})?;
         for _ in 0..saved.centroid_count {
             reader.message::<proto::Centroid>()?;
         }

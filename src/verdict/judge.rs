@@ -30,8 +30,8 @@ fn raw_json(json: &str) -> Option<Box<RawValue>> {
 }
 
 /// Says how the texts relate.
-fn relate(verdict: &mut Verdict, shares: Option<Shares>, relation: fn(Shares) -> Relation) {
-    verdict.relation = shares.map(relation);
+fn relate(verdict: &mut Verdict, relation: Option<Relation>, shares: Option<Shares>) {
+    verdict.relation = relation;
     verdict.share = shares.map(|shares| Number(to_display(shares.of_a)));
     verdict.canonical_share = shares.map(|shares| Number(to_display(shares.of_b)));
 }
@@ -87,7 +87,8 @@ impl Judge<'_> {
                 verdict.same_url = true;
                 if let (Outcome::Fingerprint(fingerprint), Some(related)) = (&record.outcome, related) {
                     let shares = self.detector.shares(fingerprint, &related.fingerprint);
-                    relate(&mut verdict, shares, Relation::of_another);
+                    let relation = self.detector.relation(fingerprint, &related.fingerprint, false);
+                    relate(&mut verdict, relation, shares);
                     verdict.related_page_id = Some(related.page_id);
                     verdict.related_url = Some(related.url);
                 }
@@ -102,12 +103,14 @@ impl Judge<'_> {
                 if let Outcome::Fingerprint(fingerprint) = &record.outcome {
                     let similarity = self.detector.similarity(fingerprint, &centroid.fingerprint);
                     verdict.similarity = Some(Number(similarity));
-                    let same = Shares { of_a: 10_000, of_b: 10_000 };
-                    let shares = match verdict.kind {
-                        Kind::ExactDuplicate => Some(same),
-                        _ => self.detector.shares(fingerprint, &centroid.fingerprint),
+                    let (relation, shares) = match verdict.kind {
+                        Kind::ExactDuplicate => (Some(Relation::Same), Some(Shares::ALL)),
+                        _ => (
+                            self.detector.relation(fingerprint, &centroid.fingerprint, true),
+                            self.detector.shares(fingerprint, &centroid.fingerprint),
+                        ),
                     };
-                    relate(&mut verdict, shares, Relation::of);
+                    relate(&mut verdict, relation, shares);
                     verdict.evidence = Some(self.detector.evidence(fingerprint, &centroid.fingerprint));
                 }
             }

@@ -85,7 +85,7 @@ pub struct Verdict {
     /// Share of the other text that stands in the page, 0 to 1.
     pub canonical_share: Option<Number>,
     /// Of a unique page: the canonical page that it is no duplicate of and yet has passages in
-    /// common with.
+    /// common with, or is a page of the same article with.
     pub related_page_id: Option<String>,
     /// Its url.
     pub related_url: Option<String>,

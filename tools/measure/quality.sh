@@ -105,6 +105,16 @@ python3 tools/measure/quality_sets.py make "$data" "$work/sets" --part held-out 
   "$leitong" dedup --output "$work/verdicts.jsonl" "$work/sets/relations.jsonl" 2>/dev/null
   python3 tools/measure/quality_sets.py relations "$work/sets/relations.jsonl" "$work/verdicts.jsonl"
   echo
+  echo "### Pages of one paged article"
+  echo
+  echo "Pages that come after another page of their article; those called \`PART\` of another page of it, pages called \`PART\` of anything else, and duplicates:"
+  echo
+  echo "| kind | pages | \`PART\` | wrongly | duplicates |"
+  echo "|---|---|---|---|---|"
+  python3 tools/measure/paged.py make "$data" "$work/paged.jsonl"
+  "$leitong" dedup --output "$work/verdicts.jsonl" "$work/paged.jsonl" 2>/dev/null
+  python3 tools/measure/paged.py score "$work/paged.jsonl" "$work/verdicts.jsonl"
+  echo
   echo "### What pages say of their source"
   echo
   echo "Authors, days of publication and publishers (\`tools/measure/credits.py\` says how they are counted; [source-credits.md](source-credits.md) what they are):"

@@ -59,7 +59,8 @@ impl Clusterer {
                 Decision::Joined(self.canonical_page(centroid, near, text.digest))
             }
             other => {
-                let related = other.filter(|(_, near)| near.related).map(|found| page(found).0);
+                let part = unexpired.part(query, scratch);
+                let related = part.or(other.filter(|(_, near)| near.related)).map(|found| page(found).0);
                 Decision::Founded(self.cluster_id(self.position.next_log_offset), related)
             }
         };

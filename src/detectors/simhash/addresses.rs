@@ -1,11 +1,12 @@
-//! What the addresses of two pages say of whether they may be of one series, in four bytes a page.
+//! What the addresses of two pages say of whether they may be of one series, or are parts of one
+//! paged article, in eight bytes a page.
 
 use crate::fingerprint::secret::TextHash;
 use crate::page::address::Address;
 
-/// Bytes of an address: 16 bits each of the hashes of site and name, big-endian; zero where there
-/// is none.
-pub(crate) const ADDRESS_BYTES: usize = 4;
+/// Bytes of an address: 16 bits each of the hashes of site and name, 32 of the paged article's,
+/// big-endian; zero where there is none.
+pub(crate) const ADDRESS_BYTES: usize = 8;
 
 /// How two addresses relate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,20 +45,47 @@ impl Addresses {
     }
 }
 
-/// The four bytes of an address.
+/// The paged article that a page is a part of; none where it is of none.
+pub(super) fn article(address: [u8; ADDRESS_BYTES]) -> Option<u32> {
+    let article = u32::from_be_bytes(*address.last_chunk().expect("8 bytes"));
+    (article != 0).then_some(article)
+}
+
+/// Whether these are different pages of one article. Pages of one name are one page, fetched twice.
+pub(super) fn are_parts(a: [u8; ADDRESS_BYTES], b: [u8; ADDRESS_BYTES]) -> bool {
+    article(a).is_some() && article(a) == article(b) && Addresses::of(a, b) == Addresses::OneSite
+}
+
+/// The eight bytes of an address.
 pub(super) fn encoded(address: &Address, hash: &TextHash) -> [u8; ADDRESS_BYTES] {
-    let bits = |text: &str| match text {
-        "" => [0; 2],
-        // 0 stands for nothing.
-        _ => ((hash.hash(text.as_bytes()) >> 48).max(1) as u16).to_be_bytes(),
+    // 0 stands for nothing.
+    let bits = |text: &str, count: u32| match text {
+        "" => 0,
+        _ => (hash.hash(text.as_bytes()) >> (64 - count)).max(1),
     };
-    let ([a, b], [c, d]) = (bits(&address.site), bits(&address.name));
-    [a, b, c, d]
+    let [site, name] = [&address.site, &address.name].map(|text| bits(text, 16));
+    (site << 48 | name << 32 | bits(&address.article, 32)).to_be_bytes()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_of_one_article_are_parts_of_it() {
+        let encode = |url: &str, article: &str| {
+            encoded(&Address { article: article.into(), ..Address::of(url) }, &TextHash::default())
+        };
+        let first = encode("https://a.example/tea.html", "tea");
+        let second = encode("https://a.example/tea_2.html", "tea");
+        assert!(are_parts(first, second) && are_parts(second, first));
+        assert!(!are_parts(second, second), "the same page once more");
+        assert!(!are_parts(first, encode("https://a.example/coffee_2.html", "coffee")));
+        let [none, other] =
+            ["tea.html", "tea_2.html"].map(|page| encode(&format!("https://a.example/{page}"), ""));
+        assert!(!are_parts(none, other) && !are_parts(none, second));
+        assert_eq!((article(none), article(first) == article(second)), (None, true));
+    }
 
     #[test]
     fn addresses_tell_what_may_be_of_one_series() {

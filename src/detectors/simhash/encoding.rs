@@ -6,7 +6,7 @@
 //! | 2 | size of the text, big-endian |
 //! | 32 | values of the sketch, two a byte |
 //! | 24 | number slots |
-//! | 4 | address |
+//! | 8 | address |
 //! | 64 | bands of the sketch, 16 times 4, big-endian |
 //!
 //! All but the bands is what a look-up compares.
@@ -55,10 +55,10 @@ pub(super) struct SketchView<'a> {
 impl<'a> SketchView<'a> {
     #[inline]
     pub(super) fn of(fingerprint: &'a [u8]) -> Self {
-        let (size, rest) = fingerprint[8..].split_first_chunk::<2>().expect("70 bytes at least");
-        let (values, rest) = rest.split_first_chunk().expect("70 bytes at least");
-        let (numbers, rest) = rest.split_first_chunk().expect("70 bytes at least");
-        let address = rest.first_chunk().expect("70 bytes at least");
+        let (size, rest) = fingerprint[8..].split_first_chunk::<2>().expect("74 bytes at least");
+        let (values, rest) = rest.split_first_chunk().expect("74 bytes at least");
+        let (numbers, rest) = rest.split_first_chunk().expect("74 bytes at least");
+        let address = rest.first_chunk().expect("74 bytes at least");
         Self { size: u16::from_be_bytes(*size).into(), values, numbers, address }
     }
 }
@@ -73,7 +73,7 @@ pub(super) struct Parts<'a> {
 impl<'a> Parts<'a> {
     #[inline]
     pub(super) fn of(fingerprint: &'a [u8]) -> Self {
-        let bands = fingerprint.last_chunk().expect("134 bytes");
+        let bands = fingerprint.last_chunk().expect("138 bytes");
         Self { hash: simhash_of(fingerprint), view: SketchView::of(fingerprint), bands }
     }
 

@@ -19,13 +19,14 @@
 //!
 //! What is not near and yet has passages in common is *related* (`sketch_matches_related`):
 //! excerpts, merged pages, pages of one template. It founds a cluster, and its verdict tells of the
-//! nearest such page.
+//! nearest such page. So are, without anything in common, the pages of one paged article, as their
+//! [`addresses`] tell.
 //!
 //! `confirm = "none"` is the paper's method. The measurements are in
 //! `docs/adr/0016-contained-passages-and-numbers.md` and
 //! `docs/adr/0020-addresses-and-templates.md`.
 //!
-//! Encoding, 134 bytes: see `encoding.rs`.
+//! Encoding, 138 bytes: see `encoding.rs`.
 //!
 //! Keys, by `candidates`:
 //! * `bands`: the 16 bands, and the SimHash. Near pages share one of these, which is part of what
@@ -56,7 +57,7 @@ pub use encoding::{encode, simhash_of};
 
 /// Part of the fingerprint hash: raised whenever the same
 /// terms may give another fingerprint than before.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// Part of the cluster hash: raised whenever the same
 /// fingerprints and settings may be near where they were not.
 const NEAR_VERSION: u32 = 5;
@@ -234,6 +235,18 @@ impl Detector for SimHash {
             && near.sketch_matches_related > 0
             && (simhash_of(fingerprint) ^ simhash_of(compared)).count_ones() <= near.max_distance
             && matches() >= near.sketch_matches_related
+    }
+
+    /// Where related pages are not told of, neither are these.
+    fn article(&self, fingerprint: &[u8]) -> Option<u32> {
+        let near = &self.config.near;
+        let tells = near.confirm == Confirm::Sketch && near.sketch_matches_related > 0;
+        if tells { addresses::article(*SketchView::of(fingerprint).address) } else { None }
+    }
+
+    fn are_parts(&self, a: &[u8], b: &[u8]) -> bool {
+        let [a_address, b_address] = [a, b].map(|bytes| *SketchView::of(bytes).address);
+        self.article(a).is_some() && addresses::are_parts(a_address, b_address)
     }
 
     fn distance(&self, distance: u32) -> f64 {

@@ -71,7 +71,7 @@ impl SimHash {
             || shares(a, b).is_some_and(|shares| match Relation::of(shares) {
                 Relation::Same => true,
                 Relation::Excerpt => counting == Duplicates::Contained,
-                Relation::Extends | Relation::Overlaps | Relation::Alike => false,
+                Relation::Extends | Relation::Overlaps | Relation::Alike | Relation::Part => false,
             })
     }
 

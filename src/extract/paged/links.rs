@@ -1,0 +1,190 @@
+//! The links of a page, with what announces them.
+//!
+//! In: the page. Out: each `href` of it, in the order of the page, and on demand its tag's `rel`
+//! and its text. Read from the markup itself, since a tree keeps no links; what stands in a comment
+//! or a script is read as well. Cost: one search; a label at most [`LABEL_BYTES_MAX`] bytes.
+
+use memchr::{memchr, memchr_iter, memrchr};
+
+use crate::extract::parse::entities;
+
+/// Bytes of a link that are read; a longer one leads to no page of an article.
+const HREF_BYTES_MAX: usize = 512;
+/// Bytes before an `href` in which its tag begins, and of a tag behind it.
+const TAG_BYTES_MAX: usize = 512;
+/// Bytes of markup that are read of a link's content, and characters of what pagers say.
+const LABEL_BYTES_MAX: usize = 200;
+const LABEL_CHARS_MAX: usize = 24;
+
+/// What a link says of where it leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Label {
+    /// A page number.
+    Number(u32),
+    /// It names a page: "next page", `第2页`.
+    Page,
+    /// The next or previous one, of whatever.
+    Next,
+    /// Anything else.
+    Other,
+}
+
+/// Words for a page.
+const PAGE: [&str; 10] =
+    ["page", "页", "頁", "ページ", "페이지", "seite", "página", "pagina", "страниц", "strona"];
+/// How words for the next or previous one begin.
+const NEXT: [&str; 16] = [
+    "next",
+    "prev",
+    "weiter",
+    "zurück",
+    "suivant",
+    "précédent",
+    "siguiente",
+    "anterior",
+    "próxim",
+    "следующ",
+    "предыдущ",
+    "далее",
+    "次",
+    "前",
+    "다음",
+    "이전",
+];
+
+/// A link.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Link<'a> {
+    html: &'a str,
+    /// As it stands in the page.
+    pub(super) href: &'a str,
+    /// Where it stands.
+    start: usize,
+}
+
+/// All links of a page.
+pub(super) fn of(html: &str) -> impl Iterator<Item = Link<'_>> {
+    let bytes = html.as_bytes();
+    let names = memchr_iter(b'=', bytes)
+        .filter(|at| at.checked_sub(4).is_some_and(|start| bytes[start..*at].eq_ignore_ascii_case(b"href")));
+    names.filter_map(|at| {
+        let quoted = bytes.get(at + 1).filter(|byte| matches!(byte, b'"' | b'\''));
+        let start = at + 1 + usize::from(quoted.is_some());
+        let rest = bytes.get(start..)?;
+        let rest = &rest[..rest.len().min(HREF_BYTES_MAX)];
+        let length = match quoted {
+            Some(quote) => memchr(*quote, rest),
+            None => rest.iter().position(|byte| byte.is_ascii_whitespace() || *byte == b'>'),
+        }?;
+        let href = html.get(start..start + length)?.trim();
+        (!href.is_empty() && !href.starts_with('#')).then_some(Link { html, href, start })
+    })
+}
+
+impl Link<'_> {
+    /// The link without entities.
+    pub(super) fn href(&self) -> String {
+        let mut href = String::new();
+        entities::decode_into(self.href, &mut href);
+        href
+    }
+
+    /// What announces the link: its text, else its `rel`.
+    pub(super) fn label(&self) -> Label {
+        match self.text().as_deref().map(label) {
+            None | Some(Label::Other) if self.is_next() => Label::Next,
+            None => Label::Other,
+            Some(label) => label,
+        }
+    }
+
+    /// The text of an `<a>`, in lower case.
+    fn text(&self) -> Option<String> {
+        let bytes = self.html.as_bytes();
+        let tag = &bytes[self.tag_start()..self.start];
+        if !tag.get(..2)?.eq_ignore_ascii_case(b"<a") {
+            return None;
+        }
+        let end = self.start + self.href.len();
+        let from = end + memchr(b'>', &bytes[end..(end + TAG_BYTES_MAX).min(bytes.len())])? + 1;
+        let content = &bytes[from..(from + LABEL_BYTES_MAX).min(bytes.len())];
+        let length = content.windows(3).position(|bytes| bytes.eq_ignore_ascii_case(b"</a"))?;
+        let mut text = String::new();
+        let mut in_tag = false;
+        for c in self.html.get(from..from + length)?.chars() {
+            match c {
+                '<' => in_tag = true,
+                '>' if in_tag => in_tag = false,
+                _ if !in_tag => text.push(c),
+                _ => {}
+            }
+        }
+        let mut decoded = String::new();
+        entities::decode_into(&text, &mut decoded);
+        Some(decoded.to_lowercase())
+    }
+
+    /// Where the link's tag begins, or the link itself where that is not to be seen.
+    fn tag_start(&self) -> usize {
+        let first = self.start.saturating_sub(TAG_BYTES_MAX);
+        memrchr(b'<', &self.html.as_bytes()[first..self.start]).map_or(self.start, |at| first + at)
+    }
+
+    /// Whether the tag's `rel` is `next` or `prev`.
+    fn is_next(&self) -> bool {
+        let bytes = self.html.as_bytes();
+        let before = &bytes[self.tag_start()..self.start];
+        let after = &bytes[self.start..(self.start + TAG_BYTES_MAX).min(bytes.len())];
+        let end = memchr(b'>', after).unwrap_or(after.len());
+        [before, &after[..end]].into_iter().any(|tag| {
+            let rel = tag.windows(4).position(|name| name.eq_ignore_ascii_case(b"rel="));
+            let value = rel.map(|at| tag[at + 4..].trim_ascii_start());
+            let value =
+                value.map(|value| value.strip_prefix(b"\"").or(value.strip_prefix(b"'")).unwrap_or(value));
+            value.is_some_and(|value| [&b"next"[..], b"prev"].iter().any(|word| value.starts_with(word)))
+        })
+    }
+}
+
+/// What a text in lower case announces.
+fn label(text: &str) -> Label {
+    let words = text.trim_matches(|c: char| !c.is_alphanumeric());
+    let has_arrow = || text.chars().any(|c| matches!(c, '»' | '›' | '>' | '→' | '«' | '‹' | '<' | '←'));
+    if let Ok(number @ 0..=99) = words.parse() {
+        Label::Number(number)
+    } else if words.is_empty() {
+        if has_arrow() { Label::Next } else { Label::Other }
+    } else if words.chars().nth(LABEL_CHARS_MAX).is_some() {
+        Label::Other
+    } else if PAGE.iter().any(|word| words.contains(word)) {
+        Label::Page
+    } else if NEXT.iter().any(|word| words.starts_with(word)) {
+        Label::Next
+    } else {
+        Label::Other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_read_with_what_announces_them() {
+        let page = r##"<link rel="next" href="/b?p=2"><a href = 'x'></a><a class=n href=/c_2.html >
+            <b>第2页</b></a><a href="#d">2</a><A HREF='/e'> [ 12 ] </A><a href="/f" rel=prev>Tea</a>
+            <a href="">1</a><a href="/g">&raquo;</a><a href="/next-week">Next week's tea, in detail</a>"##;
+        let found: Vec<(&str, Label)> = of(page).map(|link| (link.href, link.label())).collect();
+        assert_eq!(
+            found,
+            [
+                ("/b?p=2", Label::Next),
+                ("/c_2.html", Label::Page),
+                ("/e", Label::Number(12)),
+                ("/f", Label::Next),
+                ("/g", Label::Next),
+                ("/next-week", Label::Other),
+            ]
+        );
+    }
+}
