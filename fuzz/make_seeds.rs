@@ -16,7 +16,7 @@ use leitong::fingerprint::Detector;
 use leitong::log::entry::{Sent, encode};
 use leitong::log::watermarks::{Watermark, Watermarks};
 use leitong::proto;
-use leitong::record::Reason;
+use leitong::record::{Cause, Reason};
 use leitong::record::timestamp::Timestamp;
 use leitong::record::{
     Carried, Credits, FingerprintRecord, LogRecord, Outcome, Place, PublicationTime, Received, TextDigest,
@@ -72,7 +72,7 @@ fn entries(detector: &dyn Detector, fingerprint: &[u8]) {
     };
     let unreadable = LogRecord::Unreadable(Box::new(Unreadable {
         source: source(),
-        cause: "BROKEN_JSON".into(),
+        cause: Cause::BrokenJson,
         message: "no".into(),
         raw: Some(vec![0xff, 0]),
         raw_bytes: 2,
@@ -143,6 +143,7 @@ fn tables(detector: &Arc<dyn Detector>, fingerprint: &[u8]) {
         expiry: Config::default().expiry,
         fingerprint_hash: 5,
         cluster_hash: 6,
+        on_disk: None,
     };
     let dir = TableDir::open(folder.path()).expect("a folder");
     dir.save_with_watermarks(&clusterer, &watermarks, &settings).expect("saved");

@@ -518,7 +518,7 @@ mod tests {
                 "leitong.toml: line 13: segment.stop_word_languages = \"zh\": must be a list of strings",
                 "leitong.toml: line 14: nonsense: no such key; there is detector, input, page, corpus, extract, segment, idf, fingerprint, simhash, paragraph, \
                  agglomerate-term, concept-network, word-network, shingle, i-match, tf-idf, punctuation, sentence-ends, \
-                 expiry, pipeline, kafka, admin, api",
+                 expiry, table, pipeline, kafka, admin, api",
             ]
         );
     }

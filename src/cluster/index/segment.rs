@@ -349,7 +349,7 @@ mod tests {
             let (mut at_once, mut one_by_one) = (Segment::default(), Segment::default());
             let second = |slot: u32| u64::from(slot).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             // A third under one hash, so that some lists overflow.
-            let hash = |at: usize| hashes[if at % 3 == 0 { 0 } else { at }].min(u32::MAX - 1);
+            let hash = |at: usize| hashes[if at.is_multiple_of(3) { 0 } else { at }].min(u32::MAX - 1);
             let mut slots = 0..;
             let mut entered = Vec::new();
             for batch in &batches {
