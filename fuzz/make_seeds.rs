@@ -16,12 +16,12 @@ use leitong::fingerprint::Detector;
 use leitong::log::entry::{Sent, encode};
 use leitong::log::watermarks::{Watermark, Watermarks};
 use leitong::proto;
-use leitong::record::{Cause, Reason};
 use leitong::record::timestamp::Timestamp;
 use leitong::record::{
     Carried, Credits, FingerprintRecord, LogRecord, Outcome, Place, PublicationTime, Received, TextDigest,
     Unreadable,
 };
+use leitong::record::{Cause, Reason};
 use leitong::snapshot::changelog_snapshot::SnapshotPlace;
 use leitong::snapshot::{TableDir, TableSettings};
 use prost::Message;
