@@ -82,7 +82,7 @@ format-check:
 
 .PHONY: lint
 lint:
-	cargo clippy --locked --all-targets -- -D warnings
+	cargo clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items --quiet
 
 # The tests against brokers wait most of their time: four at once take half as long as two.

@@ -227,7 +227,7 @@ fn responses() {
     let mut bare = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::default());
     bare.write_all(body).expect("memory");
     // A brotli stream of one stored block: window, length, the bytes, and the last empty block.
-    let mut brotli = vec![0x0b, ((body.len() - 1) << 3) as u8 & 0xff, 0x80];
+    let mut brotli = vec![0x0b, ((body.len() - 1) << 3) as u8, 0x80];
     brotli.extend_from_slice(body);
     brotli.push(3);
     let zstd = zstd::encode_all(&body[..], 3).expect("memory");

@@ -23,7 +23,10 @@ fn restoration() -> Restoration {
     Restoration::new(Arc::clone(&DETECTOR), Config::default().expiry)
 }
 
-fn next<'a>(data: &mut &'a [u8]) -> Option<(Option<&'a [u8]>, Option<&'a [u8]>)> {
+/// A record's key and value.
+type KeyValue<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
+
+fn next<'a>(data: &mut &'a [u8]) -> Option<KeyValue<'a>> {
     let [key_bytes, high, low, rest @ ..] = *data else { return None };
     let value_bytes = usize::from(*high) << 8 | usize::from(*low);
     let (key, rest) = match key_bytes {

@@ -13,7 +13,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
-    let lookup = |name: &str| (name.len() % 2 == 0).then(|| format!("{name}\"\n[x]\u{1b}"));
+    let lookup = |name: &str| name.len().is_multiple_of(2).then(|| format!("{name}\"\n[x]\u{1b}"));
     match parse(&text, Path::new("fuzz.toml"), lookup) {
         Ok(config) => {
             let threads = config.pipeline.threads;

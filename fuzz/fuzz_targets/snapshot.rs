@@ -26,7 +26,7 @@ fn write(path: &Path, bytes: &[u8]) {
 
 fuzz_target!(|data: &[u8]| {
     let Some((choice, bytes)) = data.split_first() else { return };
-    if choice % 2 == 0 { table(bytes) } else { snapshot(bytes) }
+    if choice.is_multiple_of(2) { table(bytes) } else { snapshot(bytes) }
 });
 
 fn table(bytes: &[u8]) {
@@ -35,6 +35,7 @@ fn table(bytes: &[u8]) {
         expiry: Config::default().expiry,
         fingerprint_hash: 5,
         cluster_hash: 6,
+        on_disk: None,
     };
     let dir = TableDir::open(FOLDER.path()).expect("a folder of our own");
     write(&FOLDER.path().join("centroids.leitong"), bytes);
