@@ -148,6 +148,7 @@ fn fill(
             .collect();
         let since = Instant::now();
         batch.iter().for_each(|centroid| clusterer.restore("", 0, centroid));
+        clusterer.insert_pending();
         time += since.elapsed();
     }
     Some((size - start) as f64 / time.as_secs_f64())

@@ -313,7 +313,9 @@ impl Clusterer {
     pub fn restore(&mut self, corpus: &str, fingerprint_hash: u64, centroid: &Centroid) {
         self.table.insert(corpus, fingerprint_hash, centroid, &*self.detector);
         self.restored += 1;
-        if self.restored >= RESTORED_AT_ONCE.max(self.in_memory_count() / RESTORED_SHARE) {
+        // Old centroids leave memory whenever the index is brought up to date.
+        let share = if self.table.has_old() { 0 } else { self.table.len() / RESTORED_SHARE };
+        if self.restored >= RESTORED_AT_ONCE.max(share) {
             self.table.settle(&*self.detector);
             self.restored = 0;
         }

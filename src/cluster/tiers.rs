@@ -38,6 +38,11 @@ impl Tiers {
         Self { young, old: Some(old), first, articles: Articles::default() }
     }
 
+    /// Whether old centroids leave memory.
+    pub(super) fn has_old(&self) -> bool {
+        self.old.is_some()
+    }
+
     /// Centroids that were not removed.
     pub(super) fn len(&self) -> usize {
         (self.young.end() - self.first) as usize
