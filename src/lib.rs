@@ -32,6 +32,7 @@
 mod hashed;
 #[doc(hidden)]
 pub mod limits;
+mod mix;
 #[doc(hidden)]
 pub mod proto;
 #[doc(hidden)]

@@ -8,6 +8,8 @@
 //! Our own, since it is part of a file format, and that must not change with a library's version.
 //! Cost: three cache misses a key asked for; some 60 ns a key to build.
 
+use crate::mix::mix;
+
 /// The filter of a set.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Filter {
@@ -144,16 +146,6 @@ impl Filter {
 #[inline]
 fn byte_of(hash: u64) -> u8 {
     (hash ^ hash >> 32) as u8
-}
-
-/// Spreads all bits over all bits (MurmurHash3's finaliser); no two numbers become one.
-#[inline]
-pub(super) fn mix(mut hash: u64) -> u64 {
-    hash ^= hash >> 33;
-    hash = hash.wrapping_mul(0xff51_afd7_ed55_8ccd);
-    hash ^= hash >> 33;
-    hash = hash.wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    hash ^ hash >> 33
 }
 
 #[cfg(test)]

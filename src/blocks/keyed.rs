@@ -7,9 +7,9 @@
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::filter::mix;
 use crate::cluster::Query;
 use crate::fingerprint::Detector;
+use crate::mix::mix;
 
 /// What an index is asked for or given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -19,6 +19,7 @@
 
 use super::keyed_shingles;
 use super::secret::TextHash;
+use crate::mix::mix;
 use crate::segment::{is_ideographic, is_punctuation};
 
 /// Values of a sketch.
@@ -204,17 +205,6 @@ fn fill_empty(minima: &mut [u64; BINS]) -> bool {
         }
     }
     true
-}
-
-/// A bijection of 64 bits in which each bit of the input
-/// changes half of the output (MurmurHash3's `fmix64`).
-#[inline]
-fn mix(mut hash: u64) -> u64 {
-    hash ^= hash >> 33;
-    hash = hash.wrapping_mul(0xff51_afd7_ed55_8ccd);
-    hash ^= hash >> 33;
-    hash = hash.wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    hash ^ hash >> 33
 }
 
 #[cfg(test)]
