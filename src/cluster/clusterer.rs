@@ -38,10 +38,6 @@ pub struct Position {
 /// Shards of a table, of which each may be looked up on a
 /// core of its own; one costs a look-up some 20 ns.
 const SHARDS: usize = 8;
-/// Centroids of a saved table that are entered into the index at once: as many as make a batch,
-/// and an eighth of those that are in it, so that the index is merged with all that come.
-const RESTORED_AT_ONCE: usize = 1_024;
-const RESTORED_SHARE: usize = 8;
 
 /// Decides, record by record, in log order.
 pub struct Clusterer {
@@ -57,8 +53,6 @@ pub struct Clusterer {
     first_time: Option<Timestamp>,
     /// What has changed since it was last asked for; none where nobody asks.
     journal: Option<Vec<Change>>,
-    /// Centroids restored since the index was brought up to date.
-    restored: usize,
 }
 
 /// A change of the table.
@@ -105,7 +99,6 @@ impl Clusterer {
             alive: (0, None),
             first_time: None,
             journal: None,
-            restored: 0,
         }
     }
 
@@ -311,14 +304,7 @@ impl Clusterer {
 
     /// Puts back a centroid of a saved table; centroids come oldest first.
     pub fn restore(&mut self, corpus: &str, fingerprint_hash: u64, centroid: &Centroid) {
-        self.table.insert(corpus, fingerprint_hash, centroid, &*self.detector);
-        self.restored += 1;
-        // Old centroids leave memory whenever the index is brought up to date.
-        let share = if self.table.has_old() { 0 } else { self.table.len() / RESTORED_SHARE };
-        if self.restored >= RESTORED_AT_ONCE.max(share) {
-            self.table.settle(&*self.detector);
-            self.restored = 0;
-        }
+        self.table.restore(corpus, fingerprint_hash, centroid, &*self.detector);
     }
 
     /// All centroids that are in memory alone, which are all where no old ones are elsewhere, in

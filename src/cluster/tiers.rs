@@ -18,6 +18,11 @@ use crate::record::timestamp::Timestamp;
 const HANDED_OVER_MAX: usize = 32;
 const LEAVING_MAX: u64 = 4_096;
 
+/// Centroids of a saved table that are entered into the index at once: as many as make a batch,
+/// and an eighth of those that are in it, so that the index is merged with all that come.
+const RESTORED_AT_ONCE: usize = 1_024;
+const RESTORED_SHARE: usize = 8;
+
 /// The centroids.
 pub(super) struct Tiers {
     young: Table,
@@ -36,11 +41,6 @@ impl Tiers {
     /// A table whose old centroids, from number `first` on, are in `old`; `young` goes on there.
     pub(super) fn with_old(young: Table, old: Arc<dyn OldCentroids>, first: u64) -> Self {
         Self { young, old: Some(old), first, articles: Articles::default() }
-    }
-
-    /// Whether old centroids leave memory.
-    pub(super) fn has_old(&self) -> bool {
-        self.old.is_some()
     }
 
     /// Centroids that were not removed.
@@ -141,6 +141,26 @@ impl Tiers {
         self.young.insert(corpus, fingerprint_hash, centroid, detector);
     }
 
+    /// Adds a centroid of a saved table, in whose order they come. Look-ups find it after
+    /// [`Self::settle`].
+    pub(super) fn restore(
+        &mut self,
+        corpus: &str,
+        fingerprint_hash: u64,
+        centroid: &Centroid,
+        detector: &dyn Detector,
+    ) {
+        self.insert(corpus, fingerprint_hash, centroid, detector);
+        let at_once = match &self.old {
+            None => RESTORED_AT_ONCE.max(self.len() / RESTORED_SHARE),
+            // Old ones leave memory whenever the index is brought up to date.
+            Some(_) => RESTORED_AT_ONCE,
+        };
+        if self.young.unsettled() >= at_once {
+            self.settle(detector);
+        }
+    }
+
     /// Has look-ups find the centroids that were added, and lets old ones leave memory.
     pub(super) fn settle(&mut self, detector: &dyn Detector) {
         self.young.settle(detector);
@@ -197,7 +217,7 @@ impl Tiers {
 
     /// Whether look-ups find all centroids: none has come since [`Self::settle`].
     pub(super) fn is_settled(&self) -> bool {
-        self.young.is_settled()
+        self.young.unsettled() == 0
     }
 
     /// Why nothing counts that was decided; none if all is well.

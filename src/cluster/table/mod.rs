@@ -246,7 +246,7 @@ impl Table {
 
     /// The centroids added since [`Self::settle`] that may be near `query`, ordered.
     pub(super) fn find_recent(&mut self, query: Query<'_>, detector: &dyn Detector) -> Vec<Near> {
-        if self.recent.batch().len() == 0 {
+        if self.unsettled() == 0 {
             return Vec::new();
         }
         let Some(corpus) = self.corpora.find(query.corpus, query.fingerprint_hash) else { return Vec::new() };
@@ -290,7 +290,7 @@ impl Table {
 
     /// Has look-ups find the centroids that were added.
     pub(super) fn settle(&mut self, detector: &dyn Detector) {
-        if self.recent.batch().len() > 0 {
+        if self.unsettled() > 0 {
             let first = self.first_recent();
             // Some may have left already, where the cap is smaller than a batch.
             let gone = self.hot.first().saturating_sub(first);
@@ -303,7 +303,7 @@ impl Table {
 
     /// Number of the first centroid that was added since [`Self::settle`].
     fn first_recent(&self) -> u64 {
-        self.hot.end() - self.recent.batch().len() as u64
+        self.hot.end() - self.unsettled() as u64
     }
 
     /// Takes the oldest centroid out.
@@ -340,9 +340,9 @@ impl Table {
         TableBytes { hot: self.index.bytes() + self.hot.bytes(), cold: self.cold.bytes() }
     }
 
-    /// Whether look-ups find all centroids: none has come since [`Self::settle`].
-    pub(super) fn is_settled(&self) -> bool {
-        self.recent.batch().len() == 0
+    /// Centroids that have come since [`Self::settle`], which look-ups do not find.
+    pub(super) fn unsettled(&self) -> usize {
+        self.recent.batch().len()
     }
 
     /// Corpora that have centroids.
