@@ -149,7 +149,10 @@ impl Restoration {
             return Ok(());
         }
         let id = key.try_into().map(ClusterId::from_bytes);
-        let id = id.map_err(|_| RestoreError::Damaged(format!("a key of {} bytes", key.len())))?;
+        let id = id.map_err(|_| {
+            let begin = key[..key.len().min(20)].escape_ascii();
+            RestoreError::Damaged(format!("a key of {} bytes, \"{begin}\"", key.len()))
+        })?;
         if *self.log_generation.get_or_insert(id.log_generation) != id.log_generation {
             return Err(damaged("centroids of two logs"));
         }

@@ -55,16 +55,8 @@ pub(crate) fn open_ranges(world: &SimWorld, log_partition: u32) -> anyhow::Resul
         return Ok(ranges);
     }
     for (topic, partition) in outputs(world, log_partition) {
-        {
-            let shared = &mut *world.lock();
-            let now = shared.now;
-            // Asked where a partition ends, a leader does not answer until it knows (KIP-207).
-            if shared.brokers.partition(topic_of(&topic), partition).is_stale(now) {
-                bail!("the leader of {topic}[{partition}] does not know yet where it ends");
-            }
-        }
-        let (_, to) = SimReader::uncommitted(world, &topic, partition)?.bounds()?;
-        let (_, from) = SimReader::new(world, &topic, partition)?.bounds()?;
+        let to = SimReader::uncommitted(world, &topic, partition)?.known_end()?;
+        let from = SimReader::new(world, &topic, partition)?.known_end()?;
         if from < to {
             ranges.push(OpenRange { topic, partition, from, to });
         }
@@ -128,6 +120,19 @@ impl SimReader {
             bail!("no answer about {}", self.name);
         }
         Ok(())
+    }
+
+    /// Where the partition ends. A leader that does not know yet says so (KIP-207).
+    fn known_end(&self) -> anyhow::Result<u64> {
+        self.ask()?;
+        let shared = &mut *self.world.lock();
+        let now = shared.now;
+        let uncommitted = self.reads_uncommitted();
+        let partition = shared.brokers.partition(self.topic, self.partition);
+        if partition.is_stale(now) {
+            bail!("the leader of {} does not know yet where it ends", self.name);
+        }
+        Ok(partition.end(now, !uncommitted))
     }
 
     /// The next record that is there, if any, and the end of what may be read.

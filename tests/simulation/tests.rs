@@ -2,6 +2,7 @@
 //!
 //! `LEITONG_SIMULATE_SEED` begins elsewhere, `LEITONG_SIMULATE_RUNS` and
 //! `LEITONG_SIMULATE_SECONDS` (of real time) go on for longer; `make simulate` sets them.
+//! `LEITONG_SIMULATE_TRACE` names a file for all requests of a run that fails.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -32,6 +33,9 @@ fn shrunk(seed: u64, wrong: &str) -> String {
         if outcome(seed, middle, None, false).result.is_err() { high = middle } else { low = middle }
     }
     let shortest = outcome(seed, high, None, true);
+    if let Ok(path) = std::env::var("LEITONG_SIMULATE_TRACE") {
+        std::fs::write(path, shortest.trace.join("\n")).expect("the trace is written");
+    }
     let trace = &shortest.trace[shortest.trace.len().saturating_sub(60)..];
     let shorter = shortest.result.err().unwrap_or_default();
     format!(
@@ -46,7 +50,8 @@ fn exactly_one_outcome_whatever_happens() {
     // Fixed seeds, then fresh ones: `make test` takes some of
     // both, `make simulate` fresh ones for as long as one likes.
     let seconds = from_environment("LEITONG_SIMULATE_SECONDS").unwrap_or(0);
-    let fresh = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a time").as_secs();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a time");
+    let fresh = u64::try_from(now.as_micros()).expect("a seed");
     let first = from_environment("LEITONG_SIMULATE_SEED");
     let fixed = if seconds == 0 { from_environment("LEITONG_SIMULATE_FIXED").unwrap_or(4) } else { 0 };
     let runs = from_environment("LEITONG_SIMULATE_RUNS").unwrap_or(if first.is_some() { 1 } else { 4 });
@@ -56,7 +61,7 @@ fn exactly_one_outcome_whatever_happens() {
         let seed = match first {
             Some(first) => first + done,
             None if done < fixed => done,
-            None => fresh * 1_000_000 + done,
+            None => fresh + done,
         };
         let outcome = outcome(seed, SECONDS, None, false);
         steps += outcome.steps;
