@@ -99,20 +99,20 @@ WITHOUT_BROKER := $(foreach file,$(wildcard tests/*.rs),--test $(basename $(notd
 test-local: prerequisites ## The tests that need no broker: what to run while working
 	cargo test --locked --lib $(WITHOUT_BROKER)
 
-# The optimised build of golden and simulation, which shares the dependencies of the tests: both at once, on two cores.
-OPTIMISED := CARGO_PROFILE_DEV_OPT_LEVEL=3 cargo test --locked
+# The optimised build of golden and simulation, which shares the dependencies of the tests.
+OPTIMISED := CARGO_PROFILE_DEV_OPT_LEVEL=3 cargo test --locked --lib
 
 .PHONY: optimised
 optimised: prerequisites
-	$(OPTIMISED) --no-run --lib --test golden
+	$(OPTIMISED) --no-run
 
 # The same golden fingerprints as the tests of the debug build.
 .PHONY: golden
 golden: optimised
-	$(OPTIMISED) --test golden
+	$(OPTIMISED) golden::
 
 # The owners over simulated brokers: a million steps and more.
-SIMULATION := $(OPTIMISED) --lib -- --nocapture --test-threads 1
+SIMULATION := $(OPTIMISED) -- --nocapture --test-threads 1
 
 .PHONY: simulation
 simulation: optimised

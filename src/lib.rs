@@ -133,5 +133,8 @@ pub use snapshot::SnapshotError;
 pub use verdict::{Kind, Verdict};
 
 #[cfg(test)]
+#[path = "../tests/golden/mod.rs"]
+mod golden;
+#[cfg(test)]
 #[path = "../tests/simulation/mod.rs"]
 mod simulation;

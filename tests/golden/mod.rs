@@ -3,18 +3,18 @@
 //! of one format version. `make test` runs this file in both builds.
 //!
 //! If a change is meant to alter fingerprints, raise the VERSION of the stage that
-//! changed, then write the file anew: `LEITONG_GOLDEN=write cargo test --test golden`.
+//! changed, then write the file anew: `LEITONG_GOLDEN=write cargo test --lib golden::`.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-use leitong::config::detectors::DETECTORS;
-use leitong::config::{Config, load};
-use leitong::pipeline::fingerprint_stage::FingerprintStage;
-use leitong::record::{LogRecord, Outcome, Place};
-use leitong::source::{Payload, Record};
+use crate::config::detectors::DETECTORS;
+use crate::config::{Config, load};
+use crate::pipeline::fingerprint_stage::FingerprintStage;
+use crate::record::{LogRecord, Outcome, Place};
+use crate::source::{Payload, Record};
 
-const TEXTS: &str = include_str!("golden/texts.jsonl");
+const TEXTS: &str = include_str!("texts.jsonl");
 const GOLDEN: &str = "tests/golden/fingerprints.tsv";
 
 /// The whole fingerprint of each text in hex, and its digest.
