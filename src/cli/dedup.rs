@@ -12,14 +12,14 @@ use clap::Args;
 use super::documents;
 use super::kept::{self, Keeping};
 use super::progress::Progress;
-use super::settings::{self, Wrong, wrong};
+use super::settings::{DecisionArguments, Wrong, wrong};
 use super::summary::summary;
 use crate::checkpoint::{Checkpoint, CheckpointDir, CheckpointSink, Milestones, RunId};
 use crate::cluster::{Clusterer, Position};
 use crate::config::Config;
 use crate::keep::KeepSink;
 use crate::pipeline::cluster_stage::ClusterStage;
-use crate::pipeline::fingerprint_stage::FingerprintStage;
+use crate::pipeline::fingerprint_stage::{FingerprintStage, Fingerprinted};
 use crate::pipeline::page_reader::PageReader;
 use crate::record::Unreadable;
 use crate::sink::files::{DeadLetters, FileSink};
@@ -44,24 +44,14 @@ Examples:
   leitong dedup --keep kept/ --drop gone.jsonl.zst --checkpoint state crawl/*.jsonl.gz
   zcat pages.jsonl.gz | leitong dedup - | jq -r 'select(.kind == \"UNIQUE\" or .same_url).page_id'")]
 pub(super) struct Arguments {
-    /// Detector that decides, in place of the configured one
-    #[arg(long, value_name = "NAME")]
-    detector: Option<String>,
-    /// Configuration file (see `leitong config example`)
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// What wrote the pages, in place of the configured `input.preset` (see `leitong preset list`)
-    #[arg(long, value_name = "NAME")]
-    preset: Option<String>,
+    #[command(flatten)]
+    decision: DecisionArguments,
     /// Verdicts, one JSON object a line [default: standard output]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Records that are no pages, one JSON object a line [default: standard error, for people]
     #[arg(long, value_name = "FILE")]
     dead_letters: Option<PathBuf>,
-    /// Threads for decoding, extraction, segmentation and fingerprints [default: one a core]
-    #[arg(long, value_name = "N")]
-    threads: Option<usize>,
     /// Folder of a centroid table: loaded before and saved
     /// after, so that daily files are one stream
     #[arg(long, value_name = "DIR")]
@@ -81,21 +71,8 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
-    let mut config =
-        settings::config(arguments.config.as_deref(), arguments.detector.as_deref(), arguments.threads)?;
-    if let Some(preset) = &arguments.preset {
-        config.input.preset.clone_from(preset);
-        settings::checked_input(&config, "--preset")?;
-    }
-    if config.input.preset == "raw-body" {
-        return Err(wrong(
-            "preset raw-body: a body's url is the key of its message, and files have none; it is for `leitong run`",
-        ));
-    }
-    arguments.kept.check(&arguments.inputs)?;
-    check_checkpoint(arguments)?;
-    check_on_disk(arguments, &config)?;
-    refuse_overwriting(arguments)?;
+    let config = arguments.decision.config("files have none; it is for `leitong run`")?;
+    check(arguments, &config)?;
     let mut inputs = open_inputs(&arguments.inputs)?;
     let names = InputNames::new(inputs.iter().map(|input| Arc::clone(&input.name)).collect());
     let run_id = run_id(arguments, &inputs);
@@ -138,13 +115,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         &fingerprint_stage,
         cluster_stage,
         sink,
-        move |fingerprinted| {
-            observed.repaired(fingerprinted.repaired);
-            observed.body(fingerprinted.has_body);
-            if let Err(why) = fingerprinted.record {
-                observed.skipped(why);
-            }
-        },
+        move |fingerprinted| count(&observed, fingerprinted),
         |stage, last| milestones.after(stage, last),
     );
     progress.finish();
@@ -160,6 +131,23 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     terminal::note_lines(summary(&counts, source.skipped(), clusterer.centroid_count(), started.elapsed()));
     conclude(&config, fingerprint_stage.reader(), &counts)
+}
+
+/// Counts a record that was worked on, whatever becomes of it.
+fn count(counts: &Counts, fingerprinted: &Fingerprinted) {
+    counts.repaired(fingerprinted.repaired);
+    counts.body(fingerprinted.has_body);
+    if let Err(why) = fingerprinted.record {
+        counts.skipped(why);
+    }
+}
+
+/// Refuses what cannot be followed before anything is written.
+fn check(arguments: &Arguments, config: &Config) -> anyhow::Result<()> {
+    arguments.kept.check(&arguments.inputs)?;
+    check_checkpoint(arguments)?;
+    check_on_disk(arguments, config)?;
+    refuse_overwriting(arguments)
 }
 
 /// Old centroids on disk need a folder, and are saved at the end.

@@ -9,7 +9,7 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use super::settings::{self, Wrong, wrong};
+use super::settings::{self, DecisionArguments, Wrong, wrong};
 use crate::api::core::Core;
 use crate::api::server::ApiPort;
 use crate::api::store::{Found, Store};
@@ -32,18 +32,8 @@ pub(super) struct Arguments {
     /// Where to serve, in place of api.address; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS")]
     address: Option<String>,
-    /// Detector that decides, in place of the configured one
-    #[arg(long, value_name = "NAME")]
-    detector: Option<String>,
-    /// Configuration file (see `leitong config example`)
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// What wrote the pages, in place of the configured `input.preset` (see `leitong preset list`)
-    #[arg(long, value_name = "NAME")]
-    preset: Option<String>,
-    /// Threads for decoding, extraction, segmentation and fingerprints [default: one a core]
-    #[arg(long, value_name = "N")]
-    threads: Option<usize>,
+    #[command(flatten)]
+    decision: DecisionArguments,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
@@ -88,18 +78,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 
 /// The settings of this run.
 fn configuration(arguments: &Arguments) -> anyhow::Result<Config> {
-    let mut config =
-        settings::config(arguments.config.as_deref(), arguments.detector.as_deref(), arguments.threads)?;
-    if let Some(preset) = &arguments.preset {
-        config.input.preset.clone_from(preset);
-        settings::checked_input(&config, "--preset")?;
-    }
-    if config.input.preset == "raw-body" {
-        return Err(wrong(
-            "preset raw-body: a body's url is the key of its message, and requests have none; send pages as \
-             text/html with ?url=…, which needs no preset",
-        ));
-    }
+    let mut config = arguments
+        .decision
+        .config("requests have none; send pages as text/html with ?url=…, which needs no preset")?;
     if let Some(address) = &arguments.address {
         config.api.address.clone_from(address);
         if let Some(fault) = config.api.fault() {

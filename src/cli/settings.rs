@@ -1,7 +1,9 @@
 //! Arguments and configuration file → the configuration of a run.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
 
 use crate::config::detectors::DETECTORS;
 use crate::config::load::{self, ConfigError};
@@ -29,6 +31,40 @@ impl std::error::Error for Wrong {}
 impl From<ConfigError> for Wrong {
     fn from(error: ConfigError) -> Self {
         Self(error.to_string())
+    }
+}
+
+/// Of commands that take pages and decide on them without a broker.
+#[derive(Debug, Args)]
+pub(super) struct DecisionArguments {
+    /// Configuration file (see `leitong config example`)
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Detector that decides, in place of the configured one
+    #[arg(long, value_name = "NAME")]
+    detector: Option<String>,
+    /// What wrote the pages, in place of the configured `input.preset` (see `leitong preset list`)
+    #[arg(long, value_name = "NAME")]
+    preset: Option<String>,
+    /// Threads for decoding, extraction, segmentation and fingerprints [default: one a core]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+}
+
+impl DecisionArguments {
+    /// The configuration of a run whose records have no keys, as `why_no_keys` says.
+    pub(super) fn config(&self, why_no_keys: &str) -> anyhow::Result<Config> {
+        let mut config = config(self.config.as_deref(), self.detector.as_deref(), self.threads)?;
+        if let Some(preset) = &self.preset {
+            config.input.preset.clone_from(preset);
+            checked_input(&config, "--preset")?;
+        }
+        if config.input.preset == "raw-body" {
+            return Err(wrong(format_args!(
+                "preset raw-body: a body's url is the key of its message, and {why_no_keys}"
+            )));
+        }
+        Ok(config)
     }
 }
 
@@ -61,7 +97,7 @@ pub(super) fn in_memory(config: &Config, command: &str) -> anyhow::Result<()> {
 }
 
 /// Refuses `[input]` where an argument has changed it for the worse.
-pub(super) fn checked_input(config: &Config, argument: &str) -> anyhow::Result<()> {
+fn checked_input(config: &Config, argument: &str) -> anyhow::Result<()> {
     match Mapping::new(&config.input) {
         Ok(_) => Ok(()),
         Err(faults) => Err(wrong(faults.join("\n").replacen("input.preset =", argument, 1))),
