@@ -56,12 +56,20 @@ struct Leftover {
     origin: Option<LogOrigin>,
 }
 
+/// The changelog's open records.
+struct OpenChangelog {
+    range: OpenRange,
+    /// The value of the last position record among them.
+    position: Option<Vec<u8>>,
+    /// The offset of the log up to which that record says that all is decided.
+    next_log_offset: Option<u64>,
+}
+
 /// What is known of the transaction that was left open.
 struct Found {
     /// Open outcomes that were aborted.
     aborted: Vec<OpenRange>,
-    /// The changelog's open records, and the offset that their position record names.
-    changelog: Option<(OpenRange, Option<Vec<u8>>, Option<u64>)>,
+    changelog: Option<OpenChangelog>,
     /// The group's committed offset is not known.
     pending: bool,
     /// The offset of the log up to which all is committed.
@@ -89,10 +97,11 @@ pub(super) fn end<W: World>(
     let found = find_out(owner, producer, leftovers, committed.ok())?;
     let group = owner.role.world.group();
     let group = group.ok_or_else(|| anyhow::anyhow!("this instance has left its group"))?;
-    let was_committed = |next: Option<u64>| next.is_some() && next <= found.done;
+    let was_committed =
+        |open: &OpenChangelog| open.next_log_offset.is_some_and(|next| Some(next) <= found.done);
     let (position, open) = match &found.changelog {
-        Some((_, position, next)) if was_committed(*next) => (position.as_ref(), None),
-        Some((range, ..)) => (None, Some(range)),
+        Some(open) if was_committed(open) => (open.position.as_ref(), None),
+        Some(open) => (None, Some(&open.range)),
         None => (None, None),
     };
     let nothing_was_committed = found.pending && found.done.is_none();
@@ -136,13 +145,15 @@ fn find_out<W: World>(
 ) -> Result<Found, Trouble> {
     let (changelog, outcomes): (Vec<_>, Vec<_>) =
         leftovers.into_iter().partition(|leftover| leftover.origin.is_none());
-    let mut open_position = None;
-    if let Some(Leftover { range, .. }) = changelog.into_iter().next() {
-        let value = last_position(owner, &range)?;
-        let next = value.as_deref().and_then(next_log_offset);
-        open_position = Some((range, value, next));
-    }
-    let done = match (committed, &open_position) {
+    let changelog = match changelog.into_iter().next() {
+        Some(Leftover { range, .. }) => {
+            let position = last_position(owner, &range)?;
+            let next_log_offset = position.as_deref().and_then(next_log_offset);
+            Some(OpenChangelog { range, position, next_log_offset })
+        }
+        None => None,
+    };
+    let done = match (committed, &changelog) {
         (Some(committed), _) => committed,
         (None, open) => {
             let centroids = &owner.config().kafka.topics.centroids;
@@ -159,7 +170,11 @@ fn find_out<W: World>(
             let visible = position_up_to(owner, &reader, mark_offset)?;
             let visible = visible.map(|position| position.next_log_offset);
             match open {
-                Some((.., next @ Some(_))) if any_visible(owner, visible.unwrap_or(0))? => *next,
+                Some(OpenChangelog { next_log_offset: next @ Some(_), .. })
+                    if any_visible(owner, visible.unwrap_or(0))? =>
+                {
+                    *next
+                }
                 _ => visible,
             }
         }
@@ -168,7 +183,7 @@ fn find_out<W: World>(
         leftover.origin.is_some_and(|origin| done.is_none_or(|done| origin.offset >= done))
     };
     let aborted = outcomes.into_iter().filter(was_aborted).map(|leftover| leftover.range).collect();
-    Ok(Found { aborted, changelog: open_position, pending: committed.is_none(), done })
+    Ok(Found { aborted, changelog, pending: committed.is_none(), done })
 }
 
 /// The last position record that readers see, when they see all up to `mark`: a leader that
