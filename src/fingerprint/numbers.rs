@@ -6,7 +6,8 @@
 //! only. So up to [`SLOTS`] numbers are kept, each as 16 bits of its *context* (what stands before
 //! it, and one word or character after it) and 8 bits of its *value*. Two texts with one context
 //! and different values say different things in the same place: a *conflict*. A context that occurs
-//! several times is one slot, whose value is all its numbers in their order.
+//! several times is one slot, whose value is all its numbers in their order. A number within a name
+//! counts as well (`sha256sum`, `RTX4080`): the name without it is part of the context.
 //!
 //! Which contexts are kept depends on their hashes alone (the least ones), so that a
 //! text and an excerpt of it keep many of the same: a min-wise sample (Broder 1997).
@@ -28,7 +29,7 @@ pub(crate) const SLOT_BYTES: usize = SLOTS * SLOT;
 const BEFORE_SIZE: u32 = 4;
 /// What stands in a context for another number, so that one
 /// changed number does not change its neighbours' contexts.
-const ANOTHER_NUMBER: &str = "#";
+const ANOTHER_NUMBER: char = '#';
 /// Odd multiplier that joins the numbers of one context: the golden ratio in 64 bits.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -50,22 +51,21 @@ pub(crate) fn slots(text: &str, hash: &TextHash) -> Slots {
     let mut context = String::new();
     let mut at = 0;
     while let Some(digit) = text.as_bytes()[at..].iter().position(u8::is_ascii_digit) {
-        let begin = at + digit;
-        let rest = &text[begin..];
-        let digits = rest.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
-        let word = word_length(rest);
-        at = begin + word.max(digits);
-        // Part of a word, as in `mp3` or `2nd`.
-        if word > digits || text[..begin].chars().next_back().is_some_and(is_of_a_word) {
-            continue;
-        }
+        let digit = at + digit;
+        let begin = digit - word_length_back(&text[at..digit]);
+        at = begin + word_length(&text[begin..]);
+        let word = &text[begin..at];
         context.clear();
         before(&text[..begin], &mut context);
         context.push('\n');
-        context.push_str(units(&text[at..]).next().map_or("", named));
+        push_named(word, &mut context);
+        context.push('\n');
+        if let Some(unit) = units(&text[at..]).next() {
+            push_named(unit, &mut context);
+        }
         // 0 marks an empty slot.
         let context = (hash.hash(context.as_bytes()) >> 48).max(1) as u16;
-        found.push((context, hash.hash(&text.as_bytes()[begin..at])));
+        found.push((context, hash.hash(word.as_bytes())));
     }
     // Stable: the numbers of one context stay in order.
     found.sort_by_key(|(context, _)| *context);
@@ -110,20 +110,13 @@ fn before(mut text: &str, context: &mut String) {
     while size < BEFORE_SIZE {
         text = text.trim_end_matches(|c| !is_unit(c) && !is_of_a_word(c));
         let Some(last) = text.chars().next_back() else { return };
-        let begin = if is_unit(last) {
-            text.len() - last.len_utf8()
-        } else {
-            text.char_indices()
-                .rev()
-                .take_while(|(_, c)| is_of_a_word(*c))
-                .last()
-                .map_or(text.len(), |(at, _)| at)
-        };
-        let unit = named(&text[begin..]);
-        size += if is_unit(last) || unit.chars().nth(1).is_none() { 1 } else { 2 };
-        context.push_str(unit);
+        let length = if is_unit(last) { last.len_utf8() } else { word_length_back(text) };
+        let (rest, unit) = text.split_at(text.len() - length);
+        let from = context.len();
+        push_named(unit, context);
+        size += if is_unit(last) || context[from..].chars().nth(1).is_none() { 1 } else { 2 };
         context.push(' ');
-        text = &text[..begin];
+        text = rest;
     }
 }
 
@@ -145,14 +138,27 @@ fn word_length(text: &str) -> usize {
     text.find(|c| !is_of_a_word(c)).unwrap_or(text.len())
 }
 
+/// Bytes of the word that `text` ends with.
+fn word_length_back(text: &str) -> usize {
+    text.len() - text.trim_end_matches(is_of_a_word).len()
+}
+
 /// Letters and digits that make words together.
 fn is_of_a_word(c: char) -> bool {
     c.is_alphanumeric() && !is_unit(c)
 }
 
-/// A unit as contexts name it.
-fn named(unit: &str) -> &str {
-    if unit.bytes().all(|byte| byte.is_ascii_digit()) { ANOTHER_NUMBER } else { unit }
+/// Appends a unit as contexts name it: whatever its numbers are.
+fn push_named(unit: &str, context: &mut String) {
+    let mut in_number = false;
+    for c in unit.chars() {
+        if !c.is_ascii_digit() {
+            context.push(c);
+        } else if !in_number {
+            context.push(ANOTHER_NUMBER);
+        }
+        in_number = c.is_ascii_digit();
+    }
 }
 
 #[cfg(test)]
@@ -183,8 +189,16 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_words_and_other_scripts_are_none() {
-        for text in ["", "mp3 h264 2nd", "第一章", "Ⅷ", "v2.x", "no number"] {
+    fn numbers_within_names_are_told_apart() {
+        assert_eq!(compared("打印 sha256sum 的校验和", "打印 sha384sum 的校验和"), (0, 1));
+        assert_eq!(compared("The RTX4080 draws 320 W", "The RTX4090 draws 450 W"), (0, 2));
+        assert_eq!(compared("The RTX4080 draws 320 W", "The GTX4080 draws 320 W"), (0, 0), "other names");
+        assert_eq!(compared("on the 1st of 2 days", "on the 2nd of 2 days"), (0, 0), "the context differs");
+    }
+
+    #[test]
+    fn numbers_of_other_scripts_are_none() {
+        for text in ["", "第一章", "Ⅷ", "no number"] {
             assert_eq!(of(text), [0; SLOT_BYTES], "{text}");
         }
         assert_ne!(of("第1章"), [0; SLOT_BYTES]);

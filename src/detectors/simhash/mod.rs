@@ -57,7 +57,7 @@ pub use encoding::{encode, simhash_of};
 
 /// Part of the fingerprint hash: raised whenever the same
 /// terms may give another fingerprint than before.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 /// Part of the cluster hash: raised whenever the same
 /// fingerprints and settings may be near where they were not.
 const NEAR_VERSION: u32 = 5;
