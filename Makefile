@@ -8,6 +8,9 @@ SHELL := /bin/bash
 LEITONG_DATA ?= ../shared/data
 export LEITONG_DATA
 
+# Where Go's own installation puts it.
+export PATH := $(PATH):/usr/local/go/bin
+
 # For each fuzz target.
 FUZZ_SECONDS ?= 4
 
@@ -26,11 +29,13 @@ prerequisites:
 	@{ command -v cc && command -v c++ && command -v pkg-config && pkg-config openssl; } >/dev/null || \
 	  $(call install,gcc g++ libc6-dev pkg-config libssl-dev,a build)
 
-# The tests run Apache Kafka itself, which Maven fetches; KAFKA_BOOTSTRAP names a cluster that runs already.
+# The tests run Apache Kafka itself, which Maven fetches; KAFKA_BOOTSTRAP names a cluster that runs already. The consumers
+# in examples/consumers fetch their own packages.
 .PHONY: test-prerequisites
 test-prerequisites: prerequisites $(TOOLS)/prometheus/usr/bin/promtool
-	@[ -n "$${KAFKA_BOOTSTRAP:-}" ] || { command -v java && command -v mvn; } >/dev/null || \
-	  $(call install,default-jdk-headless maven,the Kafka tests)
+	@{ command -v java && command -v mvn; } >/dev/null || $(call install,default-jdk-headless maven,the Kafka tests)
+	@{ command -v node && command -v npm && command -v go && python3 -c 'import ensurepip'; } >/dev/null 2>&1 || \
+	  $(call install,python3-venv nodejs npm golang-go,the consumers' tests)
 
 # Alerts are tried with Prometheus itself. Debian's package would start a service, so it is only unpacked.
 $(TOOLS)/prometheus/usr/bin/promtool:
@@ -70,7 +75,7 @@ demo-kafka: build test-prerequisites ## The same beside a crawler: a Kafka broke
 	deploy/demo.sh
 
 .PHONY: test
-test: test-prerequisites format-check lint unit golden simulation fuzz ## All that CI checks: format, lints, tests, a little fuzzing
+test: test-prerequisites format-check lint unit brokers ## All that CI checks: format, lints, tests, a little fuzzing
 
 .PHONY: format
 format: ## Format the code
@@ -85,12 +90,21 @@ lint:
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items --quiet
 
-# The tests against brokers wait most of their time: four at once take half as long as two.
 .PHONY: unit
 unit:
 	cargo test --locked --lib --bins --examples $(WITHOUT_BROKER) --test shipped
 	cargo test --locked --doc
-	RUST_TEST_THREADS=4 cargo test --locked --test kafka
+
+# The tests against brokers wait most of their time: four at once take half as long as two, and what only computes is
+# built and run beside them, at the lowest priority. It begins a little later, since cargo builds one thing at a time.
+.PHONY: brokers
+brokers: test-prerequisites
+	cargo test --locked --no-run --test kafka
+	{ sleep 10; exec nice -n 19 make --no-print-directory golden simulation fuzz; } > target/beside-brokers.log 2>&1 & \
+	beside=$$!; trap 'kill $$beside 2>/dev/null || true' EXIT; \
+	RUST_TEST_THREADS=4 cargo test --locked --test kafka; \
+	wait $$beside || { tail -n 100 target/beside-brokers.log; exit 1; }; \
+	cat target/beside-brokers.log
 
 # Those that start brokers or build what is shipped are folders.
 WITHOUT_BROKER := $(foreach file,$(wildcard tests/*.rs),--test $(basename $(notdir $(file))))

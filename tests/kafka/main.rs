@@ -9,6 +9,7 @@ mod alerts;
 mod broker;
 #[path = "../common/mod.rs"]
 mod common;
+mod consumers;
 mod crash;
 mod dice;
 mod failures;
