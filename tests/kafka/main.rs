@@ -9,9 +9,9 @@ mod alerts;
 mod broker;
 #[path = "../common/mod.rs"]
 mod common;
-mod consumers;
 mod crash;
 mod dice;
+mod examples;
 mod failures;
 mod flow;
 mod hashes;

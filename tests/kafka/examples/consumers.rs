@@ -1,7 +1,5 @@
-//! The consumers in `examples/consumers` by the commands of their README, each in a copy of its folder below `target`.
+//! The consumers of the verdict topic.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -10,6 +8,7 @@ use rdkafka::message::{Header, OwnedHeaders};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
 use serde_json::json;
 
+use super::{Example, examples, with};
 use crate::broker::topics::Row;
 use crate::broker::worker::Installation;
 use crate::common::article;
@@ -78,69 +77,29 @@ fn abort_verdicts(installation: &Installation) {
     producer.abort_transaction(timeout).expect("aborted");
 }
 
-/// A consumer's folder and the two commands under its heading: one that installs, one that runs.
-struct Consumer {
-    folder: PathBuf,
-    install: String,
-    run: String,
-}
-
-impl Consumer {
-    /// From the README's section `heading`, whose folder is copied.
-    fn of(heading: &str) -> Self {
-        let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/consumers");
-        let readme = std::fs::read_to_string(examples.join("README.md")).expect("the README");
-        let section = readme.split("\n## ").find(|section| section.starts_with(heading)).expect(heading);
-        let name = section.split("In `").nth(1).and_then(|rest| rest.split("/`").next()).expect("a folder");
-        let mut commands = section.lines().filter_map(|line| line.strip_prefix("$ "));
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder");
-        let folder = target.join("consumers").join(name);
-        std::fs::create_dir_all(&folder).expect("a folder");
-        for file in std::fs::read_dir(examples.join(name)).expect("its files") {
-            let file = file.expect("a file");
-            std::fs::copy(file.path(), folder.join(file.file_name())).expect("copied");
-        }
-        let mut next = || commands.next().expect("two commands").to_owned();
-        Self { folder, install: next(), run: next() }
-    }
-
-    fn shell(&self, command: &str) -> Output {
-        Command::new("bash").args(["-c", command]).current_dir(&self.folder).output().expect("bash starts")
-    }
-
-    /// The lines that it prints of so many verdicts.
-    fn lines(&self, installation: &Installation, count: usize) -> Vec<String> {
-        let topic = installation.topic("verdicts");
-        let group = format!("{topic}-{}", self.folder.display()).replace('/', "-");
-        let documented = "localhost:9092 leitong.verdicts indexer";
-        assert!(self.run.ends_with(documented), "{}", self.run);
-        let with = format!("{} {topic} {group} {count}", installation.bootstrap);
-        let command = format!("timeout 120 {}", self.run.replace(documented, &with));
-        let output = self.shell(&command);
-        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        assert!(output.status.success(), "{command}: {}\n{out}\n{err}", output.status);
-        out.lines().map(str::to_owned).collect()
-    }
-}
-
-/// Installs the consumer and has it read all verdicts, in two runs of one group.
+/// Installs the consumer that the README's section `heading` is
+/// about, and has it read all verdicts, in two runs of one group.
 fn reads_each_verdict_once(heading: &str) {
-    let consumer = Consumer::of(heading);
-    let installed = consumer.shell(&consumer.install);
-    assert!(
-        installed.status.success(),
-        "{heading}: `{}` failed: {}\n{}{}",
-        consumer.install,
-        installed.status,
-        String::from_utf8_lossy(&installed.stdout),
-        String::from_utf8_lossy(&installed.stderr)
-    );
+    let readme = std::fs::read_to_string(examples().join("consumers/README.md")).expect("the README");
+    let section = readme.split("\n## ").find(|section| section.starts_with(heading)).expect(heading);
+    let folder = section.split("In `").nth(1).and_then(|rest| rest.split("/`").next()).expect("a folder");
+    let example = Example::new(&format!("consumers/{folder}"), section);
+    let [install, run] = &example.commands[..] else { panic!("two commands: {:?}", example.commands) };
+    example.run(&format!("bash -c {install:?}"));
     let installation = verdicts();
-    let mut lines = consumer.lines(installation, 4);
-    assert_eq!(lines.len(), 4, "{lines:?}");
-    lines.extend(consumer.lines(installation, 2));
-    lines.sort();
-    assert_eq!(lines, LINES);
+    let topic = installation.topic("verdicts");
+    let lines = |count: usize| {
+        let group = format!("{topic}-{folder} {count}");
+        let ours =
+            [("localhost:9092", &*installation.bootstrap), ("leitong.verdicts", &topic), ("indexer", &group)];
+        let out = example.run(&with(run, &ours));
+        out.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let mut all = lines(4);
+    assert_eq!(all.len(), 4, "{all:?}");
+    all.extend(lines(2));
+    all.sort();
+    assert_eq!(all, LINES);
 }
 
 #[test]
