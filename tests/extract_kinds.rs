@@ -33,7 +33,7 @@ fn pages() -> Vec<Page> {
 }
 
 #[test]
-fn main_text_stays_and_furniture_goes_on_every_kind_of_page() {
+fn main_text_stays_and_boilerplate_goes_on_every_kind_of_page() {
     let mut wrong = Vec::new();
     for page in pages() {
         let text = page.document.text();

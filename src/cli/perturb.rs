@@ -17,7 +17,7 @@ use crate::random::Random;
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// A change and how much of it, as in `rewritten=0.05`, `deleted=0.2`,
-    /// `paragraphs-moved=0.5`, `furniture=4`, `headline`; given several times, pages take turns
+    /// `paragraphs-moved=0.5`, `boilerplate=4`, `headline`; given several times, pages take turns
     #[arg(long, value_name = "CHANGE", required = true)]
     change: Vec<Condition>,
     /// Pages of which a copy is made, drawn by the seed; each has 300 characters of text at least

@@ -77,11 +77,11 @@ pub const ALL: &[Metric] = &[
         "leitong_stalled_seconds",
         "gauge",
         "",
-        "How long pages have waited for the CPU stages of the fingerprint half while none was finished; from 60 on, \
+        "How long pages have waited for the CPU stages of the fingerprint stage while none was finished; from 60 on, \
          /readyz fails",
     ),
     metric("leitong_log_records_sent_total", "counter", "", "Records delivered to the log"),
-    metric("leitong_log_sessions_total", "counter", "", "Producer sessions of the fingerprint half begun"),
+    metric("leitong_log_sessions_total", "counter", "", "Producer sessions of the fingerprint stage begun"),
     metric(
         "leitong_log_records_taken_total",
         "counter",
@@ -171,7 +171,7 @@ pub const ALL: &[Metric] = &[
     metric(
         "leitong_partitions_owned",
         "gauge",
-        "half: fingerprint, cluster",
+        "stage: fingerprint, cluster",
         "Partitions assigned to this instance",
     ),
     metric(
@@ -448,8 +448,8 @@ pub fn pages_halted(halted: bool) {
 }
 
 /// Partitions of a half.
-pub fn owned(half: &'static str, partitions: usize) {
-    gauge!("leitong_partitions_owned", "half" => half).set(partitions as f64);
+pub fn owned(stage: &'static str, partitions: usize) {
+    gauge!("leitong_partitions_owned", "stage" => stage).set(partitions as f64);
 }
 
 /// Partitions of the log, whoever owns them.

@@ -19,14 +19,14 @@ const GOLDEN: &str = "tests/golden/fingerprints.tsv";
 
 /// The whole fingerprint of each text in hex, and its digest.
 fn fingerprints(name: &str, config: Config) -> String {
-    let half = FingerprintStage::new(config).expect("a right configuration");
-    let mut workspace = half.workspace();
+    let stage = FingerprintStage::new(config).expect("a right configuration");
+    let mut workspace = stage.workspace();
     let mut table = String::new();
     for (line, json) in (1..).zip(TEXTS.lines()) {
         let place = Place::Line { input: "texts".into(), line };
         let payload = Payload::Json(json.as_bytes().to_vec());
         let Ok(LogRecord::Page(page)) =
-            half.process(Record { place, span: 0..0, payload }, &mut workspace).record
+            stage.process(Record { place, span: 0..0, payload }, &mut workspace).record
         else {
             panic!("line {line} is no page");
         };

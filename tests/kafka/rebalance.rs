@@ -56,7 +56,7 @@ fn an_instance_with_a_name_comes_back_to_its_partitions() {
     let mut second = start("two");
     let owned = |stage: &str, worker: &crate::broker::worker::Worker| {
         let (_, metrics) = worker.get("/metrics").unwrap_or_default();
-        let line = format!("leitong_partitions_owned{{half=\"{stage}\"}} ");
+        let line = format!("leitong_partitions_owned{{stage=\"{stage}\"}} ");
         metrics.lines().find_map(|found| found.strip_prefix(&line)?.parse::<u32>().ok()).unwrap_or(0)
     };
     wait_until("pages are shared", 60, || {

@@ -84,7 +84,7 @@ fn a_table_goes_from_owner_to_standby_and_back() {
     wait_until("each has one", 30, || {
         [&first, &second].iter().all(|worker| {
             let owned = worker.get("/metrics").map_or(String::new(), |(_, text)| text);
-            owned.contains("leitong_partitions_owned{half=\"cluster\"} 1")
+            owned.contains("leitong_partitions_owned{stage=\"cluster\"} 1")
         })
     });
     installation.feed(&rows[800..1200], 1200);

@@ -5,7 +5,7 @@ usage: made_pages.py forums DATA OUT.jsonl.gz    threads with posts drawn from t
        made_pages.py short DATA OUT.jsonl.gz     articles of DATA of which only the first paragraphs are left
        made_pages.py templates DATA OUT.jsonl.gz   help pages of DATA, whose own markup says what is text
 
-Real sets hold few forums, and few short articles among much furniture. The threads follow the markup that forum
+Real sets hold few forums, and few short articles among much boilerplate. The threads follow the markup that forum
 programs are known to write (Discuz, phpBB, vBulletin, XenForo, Tieba, Discourse, and table layouts of the
 nineties); posts are gold, user boxes, signatures, dates and buttons are not. A shortened article keeps its page:
 weights that go by sheer length alone fail on it. DATA is the folder of the evaluation sets.

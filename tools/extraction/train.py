@@ -47,7 +47,7 @@ ALWAYS, SELDOM = 0.05, 0.05
 GROUPS = {
     "described": "Described.*|.*Anchor|Anchor.*|PageDescribed|PageBody",
     "candidates": "Article[NTA].*|InReadable|Readable.*|InNamed|NamedText|Title(Up|Text)",
-    "names": "Hint.*|Furniture.*|Content(Share|Count)|Near(Hints|Content)|InNamed|NamedText",
+    "names": "Hint.*|Boilerplate.*|Content(Share|Count)|Near(Hints|Content)|InNamed|NamedText",
     "phrases": "Phrase.*|Section(Related|Comment|Account|Shop|Share)|PageShopPhrases|PageDates",
     "enclosing": "Ancestor.*|Similar.*|InBest.*|Best.*|FromBestStart|ToBestEnd|Section(Bytes|Links|Text|Blocks|Level)",
     "neighbours": "Previous.*|Next.*|Around.*|BeforeText|AfterText|SinceHeading|ToHeading",

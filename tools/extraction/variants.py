@@ -5,10 +5,10 @@ usage: variants.py DATA OUT.jsonl.gz    from the evaluation sets in the folder D
 
 The labelled sets hold two languages, and names of classes that weights may learn by heart. A variant keeps a page's
 structure and replaces each word of text and gold by one of another script, always the same for the same word, as long
-as a translation would be; words of page furniture get the words that Chinese sites use. So a variant has the lengths,
+as a translation would be; words of boilerplate get the words that Chinese sites use. So a variant has the lengths,
 commas and sentences of its page, but none of its words:
 
-  zh          Chinese characters without spaces, Chinese punctuation and furniture
+  zh          Chinese characters without spaces, Chinese punctuation and boilerplate
   ru, ar, ko  letters or syllables of these scripts; Arabic and Korean have no capitals
 
   feed        no other language: another article, often a longer one, follows the page's own under a heading of its own,
@@ -31,7 +31,7 @@ HAN = ("的一是不了在人有我他这中大来上国个到说们为子和你
        "事只作当想看文无开手十用主行方又如前所本见经头面公同三已老从动两长知民样现分将外但身些与高意进把法此实回二理美点月明其种声全工己话儿者向情")
 LETTERS = {"ru": "абцдефгхийклмнопярстувшщыз", "ar": "ابجدهفغحيكلمنوپقرستثعضشصز"}
 
-FURNITURE = [
+BOILERPLATE = [
     ("all rights reserved", "版权所有"), ("copyright", "版权"), ("privacy policy", "隐私政策"), ("privacy", "隐私"),
     ("terms of (?:use|service)", "服务条款"), ("cookies?", "Cookie"), ("related (?:articles|posts|stories|news)", "相关阅读"),
     ("related", "相关"), ("read more|continue reading", "阅读全文"), ("learn more|view all|see all|show more", "查看更多"),
@@ -45,7 +45,7 @@ FURNITURE = [
     ("video", "视频"), ("phone|tel", "电话"), ("e-?mail", "邮箱"), ("address", "地址"), ("menu", "菜单"), ("tags?", "标签"),
     ("january|february|march|april|june|july|august|september|october|november|december", "年"),
 ]
-FURNITURE_RE = re.compile("|".join(rf"(\b(?:{words})\b)" for words, _ in FURNITURE), re.I)
+BOILERPLATE_RE = re.compile("|".join(rf"(\b(?:{words})\b)" for words, _ in BOILERPLATE), re.I)
 # Sets of which all pages are articles: elsewhere what follows a text is often part of it.
 FEEDS = ("extract_zh_articles", "pages_zh_gne", "extract_en_articles")
 WORD = re.compile(r"[^\W\d_]+")
@@ -70,7 +70,7 @@ def word_of(word, lang):
 def translate(text, lang):
     """`text` without markup, word by word."""
     if lang == "zh":
-        text = FURNITURE_RE.sub(lambda match: FURNITURE[match.lastindex - 1][1], text)
+        text = BOILERPLATE_RE.sub(lambda match: BOILERPLATE[match.lastindex - 1][1], text)
         text = WORD.sub(lambda match: word_of(match.group(), lang) if match.group().isascii() else match.group(), text)
         text = re.sub(r"(?<=[\u4e00-\u9fff，。]) +(?=[\u4e00-\u9fff])", "", text)
         for ascii_mark, mark in ((",", "，"), (".", "。"), ("!", "！"), ("?", "？"), (";", "；"), (":", "：")):

@@ -17,7 +17,7 @@ from typing import Callable, Iterator
 # A piece ends with the paragraph that brings it to so many letters; one that grows beyond the upper bound is left out.
 LETTERS_MIN, LETTERS_MAX = 400, 2000
 COPIES = 2000
-CHANGES = ["rewritten=0.05", "deleted=0.2", "paragraphs-moved=0.5", "furniture=4"]
+CHANGES = ["rewritten=0.05", "deleted=0.2", "paragraphs-moved=0.5", "boilerplate=4"]
 DETECTORS = ["simhash", "paragraph", "agglomerate-term", "concept-network"]
 VARIANTS = [("paragraph", "a list of these pages' common paragraphs", 'paragraph.boilerplate_file = "common.txt"'),
             ("paragraph", "share ≥ 0.5", "paragraph.near.share_min = 0.5"),

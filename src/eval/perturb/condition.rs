@@ -28,8 +28,9 @@ pub enum Family {
     Excerpt,
     /// Other texts put before and behind it.
     Merged,
-    /// Lines of navigation and footers round it.
-    Furniture,
+    /// Lines of navigation and footers round it; `furniture` is its old name.
+    #[serde(alias = "furniture")]
+    Boilerplate,
     /// Another headline, and a line of date and editor.
     Headline,
     /// Traditional script with the vocabulary of Taiwan.
@@ -63,7 +64,7 @@ impl Condition {
             (Family::ParagraphsMoved, MOVED),
             (Family::Excerpt, KEPT),
             (Family::Merged, &[2.0, 3.0]),
-            (Family::Furniture, &[4.0, 12.0]),
+            (Family::Boilerplate, &[4.0, 12.0]),
             (Family::Headline, &[1.0]),
             (Family::Traditional, &[1.0]),
             (Family::Width, &[1.0]),
@@ -83,7 +84,7 @@ pub enum ConditionError {
     Family(String),
     /// Not a number, or not one that fits.
     #[error(
-        "{0:?} says not how much: a share from 0 to 1, 2 or 3 articles merged, or up to 99 lines of furniture"
+        "{0:?} says not how much: a share from 0 to 1, 2 or 3 articles merged, or up to 99 lines of boilerplate"
     )]
     Level(String),
 }
@@ -98,7 +99,7 @@ impl FromStr for Condition {
         let family = Family::deserialize(name).map_err(|_| ConditionError::Family(text.to_owned()))?;
         let allowed = match family {
             Family::Merged => 2.0..=3.0,
-            Family::Furniture => 1.0..=99.0,
+            Family::Boilerplate => 1.0..=99.0,
             _ => 0.0..=1.0,
         };
         let level = level.parse().ok().filter(|level| allowed.contains(level));
@@ -131,7 +132,7 @@ impl Family {
             Self::ParagraphsMoved => "paragraphs moved",
             Self::Excerpt => "excerpt of the text",
             Self::Merged => "articles merged",
-            Self::Furniture => "lines of page furniture",
+            Self::Boilerplate => "lines of boilerplate",
             Self::Headline => "other headline and editor's line",
             Self::Traditional => "traditional script",
             Self::Width => "full and half width swapped",
@@ -143,7 +144,7 @@ impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.family {
             Family::Merged => write!(f, "{} {}", self.level, self.family.title()),
-            Family::Furniture => write!(f, "{} {}", self.level, self.family.title()),
+            Family::Boilerplate => write!(f, "{} {}", self.level, self.family.title()),
             Family::Headline | Family::Traditional | Family::Width => f.write_str(self.family.title()),
             _ => write!(f, "{:.0} % {}", self.level * 100.0, self.family.title()),
         }
@@ -161,6 +162,8 @@ mod tests {
             let text = format!("{}={}", name.as_str().expect("a text"), condition.level);
             assert_eq!(text.parse::<Condition>().expect("right"), condition);
         }
+        let old = "furniture=4".parse::<Condition>().expect("an old name").family;
+        assert_eq!(old, Family::Boilerplate);
         assert_eq!("width".parse::<Condition>().expect("right").family, Family::Width);
         for wrong in ["", "rewriten=0.1", "rewritten=", "rewritten=1.5", "rewritten=NaN", "merged=1"] {
             assert!(wrong.parse::<Condition>().is_err(), "{wrong}");

@@ -4,8 +4,8 @@
 //! *donors*, sentences of other texts (paper 002 takes 50 other texts).
 
 mod body;
+mod boilerplate;
 mod condition;
-mod furniture;
 mod synonyms;
 
 use opencc_fmmseg::OpenCC;
@@ -55,7 +55,7 @@ impl<'a> Perturber<'a> {
             Family::ParagraphsMoved => body::move_paragraphs(&mut body, condition.level, random),
             Family::Excerpt => body::excerpt(&mut body, condition.level, random),
             Family::Merged => return self.merge(text, condition.level as usize, random),
-            Family::Furniture => return furniture::furniture(text, condition.level as usize, random),
+            Family::Boilerplate => return boilerplate::boilerplate(text, condition.level as usize, random),
             Family::Headline => self.change_headline(&mut body, random),
             Family::Traditional => return self.opencc.s2twp(text, false),
             Family::Width => return text.chars().map(swap_width).collect(),

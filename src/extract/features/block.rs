@@ -148,8 +148,8 @@ impl Features {
             (0, 0, 1001, 0);
         let (mut near, mut near_content) = (0, 0);
         let good = hints::CONTENT | hints::ARTICLE | hints::MAIN | hints::POST;
-        let strong =
-            hints::FURNITURE & !(hints::WIDGET | hints::HEADER | hints::TITLE | hints::CAPTION | hints::LIST);
+        let strong = hints::BOILERPLATE
+            & !(hints::WIDGET | hints::HEADER | hints::TITLE | hints::CAPTION | hints::LIST);
         for (up, node) in tree.ancestors(block.node).take(ANCESTORS_MAX).enumerate() {
             let node = &tree.nodes[node as usize];
             if up < 3 {
@@ -178,8 +178,8 @@ impl Features {
             row.put(base + 3, clamp(bytes / (end - first).max(1)));
             row.put(base + 4, share(text, bytes));
         }
-        row.set(Feature::FurnitureShare, boilerplate_share);
-        row.set(Feature::FurnitureCount, boilerplate_count);
+        row.set(Feature::BoilerplateShare, boilerplate_share);
+        row.set(Feature::BoilerplateCount, boilerplate_count);
         row.set(Feature::ContentShare, content_share);
         row.set(Feature::ContentCount, content_count);
         row.set(Feature::NearHints, near);

@@ -42,7 +42,7 @@ features! {
     Ancestor1Share Ancestor1Links Ancestor1Blocks Ancestor1Mean Ancestor1Text
     Ancestor2Share Ancestor2Links Ancestor2Blocks Ancestor2Mean Ancestor2Text
     Ancestor3Share Ancestor3Links Ancestor3Blocks Ancestor3Mean Ancestor3Text
-    FurnitureShare FurnitureCount ContentShare ContentCount NearHints NearContent
+    BoilerplateShare BoilerplateCount ContentShare ContentCount NearHints NearContent
     // Blocks of the same signature.
     SimilarCount SimilarBytes SimilarLinks SimilarMean
     // The best node and the best run of blocks.

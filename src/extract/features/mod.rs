@@ -193,7 +193,7 @@ impl Features {
         }
     }
 
-    /// Hints of each node with those above it. Furniture is not trusted of a node that holds over
+    /// Hints of each node with those above it. Boilerplate is not trusted of a node that holds over
     /// 60 % of the best run, for its name speaks of one part (`main-with-sidebar`) or of the page's
     /// first state (`hide`); a comment section or banner is one unless it holds the page's title or
     /// nearly all text.
@@ -210,7 +210,7 @@ impl Features {
             let has_title = page.title_block.is_some_and(|title| first <= title && title < end);
             let mut doubted = if comments { hints::COMMENT } else { 0 };
             if u64::from(of_best) * 10 > u64::from(best) * 6 {
-                doubted |= (hints::FURNITURE | hints::HIDDEN) & !hints::COMMENT;
+                doubted |= (hints::BOILERPLATE | hints::HIDDEN) & !hints::COMMENT;
             }
             if has_title || u64::from(text) * 20 > u64::from(all.text) * 19 {
                 doubted |= hints::COMMENT | hints::CONSENT;

@@ -77,7 +77,7 @@ pub(in crate::extract) const CODE: Hints = 1 << 30;
 pub(in crate::extract) const CONSENT: Hints = 1 << 31;
 
 /// Hints of boilerplate: they are not trusted of a node that holds most of the page.
-pub(in crate::extract) const FURNITURE: Hints = NAV
+pub(in crate::extract) const BOILERPLATE: Hints = NAV
     | HEADER
     | FOOTER
     | SIDE

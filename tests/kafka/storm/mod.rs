@@ -401,7 +401,7 @@ impl Storm {
             }
             let Some(worker) = &self.slots[slot] else { continue };
             let owned = || worker.get("/metrics").map_or(String::new(), |(_, text)| text);
-            if !owner || attempt > 30 || !owned().contains("leitong_partitions_owned{half=\"cluster\"} 0") {
+            if !owner || attempt > 30 || !owned().contains("leitong_partitions_owned{stage=\"cluster\"} 0") {
                 return slot;
             }
         }

@@ -3,7 +3,7 @@
 use crate::random::Random;
 
 /// What pages carry round their main text.
-const FURNITURE: [&str; 16] = [
+const BOILERPLATE: [&str; 16] = [
     "首页 > 新闻 > 正文",
     "登录 | 注册 | 设为首页 | 加入收藏",
     "字号：大 中 小  打印本页  关闭窗口",
@@ -23,12 +23,12 @@ const FURNITURE: [&str; 16] = [
 ];
 
 /// `text` with so many lines, half of them before it.
-pub(super) fn furniture(text: &str, lines: usize, random: &mut Random) -> String {
+pub(super) fn boilerplate(text: &str, lines: usize, random: &mut Random) -> String {
     let mut before = String::new();
     let mut after = String::new();
     for number in 0..lines {
         let side = if number % 2 == 0 { &mut before } else { &mut after };
-        side.push_str(FURNITURE[random.below(FURNITURE.len())]);
+        side.push_str(BOILERPLATE[random.below(BOILERPLATE.len())]);
         side.push('\n');
     }
     format!("{before}{text}\n{after}")
