@@ -4,14 +4,12 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::admin::Admin;
 use crate::broker::topics::{self, Row};
 use crate::broker::worker::{Installation, MISSED_SOON, Worker};
 use crate::broker::{bootstrap, pause, wait_until};
 use crate::common::article;
 
-/// With expiry by count, so that there are tombstones,
-/// small transactions, and kills that are noticed soon.
+/// With expiry by count, small transactions, and kills that are noticed soon.
 fn settings(interval_s: u32) -> String {
     format!(
         "[expiry]\ncentroids_max = 150\n[kafka.transaction]\nrecords_max = 10\nlinger_ms = 0\n[kafka.snapshots]\n\
@@ -104,14 +102,6 @@ fn what_is_of_no_use_is_set_aside() {
         fs::write(file(&installation, "snapshot"), flipped).expect("written");
         restart("it is damaged");
     }
-    // Tombstones that came after it may be gone.
-    fs::write(file(&installation, "snapshot"), &whole).expect("written");
-    let topic = installation.topic("centroids");
-    Admin::of(&installation)
-        .set_topic(&topic, &[("cleanup.policy", "compact"), ("delete.retention.ms", "1000")]);
-    restart("keeps tombstones for delete.retention.ms = 1 s only");
-    Admin::of(&installation).set_topic(&topic, &[("cleanup.policy", "compact")]);
-    // Sound, and of another changelog: its tail does not fit.
     let mut earlier = installation.worker(&[]);
     installation.feed(&rows[180..], 200);
     assert_eq!(earlier.terminate(30), 0);
