@@ -132,7 +132,7 @@ impl TableDir {
     ) -> Result<Option<(Clusterer, Watermarks)>, SnapshotError> {
         let path = self.folder.join(FILE_NAME);
         let Some((mut reader, saved)) = begin(&path)? else { return Ok(None) };
-        if saved.founded > Some(NUMBER_MAX) {
+        if saved.founded > Some(NUMBER_MAX) || saved.dead_below > saved.founded.unwrap_or_default() {
             return Err(reader.damaged("it counts an impossible number of centroids"));
         }
         let hashes = [

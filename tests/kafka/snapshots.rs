@@ -94,9 +94,9 @@ fn what_is_of_no_use_is_set_aside() {
         assert!(!file(&installation, "snapshot").exists() && file(&installation, "set-aside").exists());
         assert_eq!(worker.terminate(30), 0);
     };
-    // Beginning, a centroid, the position (a part that is
-    // not compared before all is read), the checksum.
-    for at in [3, whole.len() / 2, whole.len() - 52, whole.len() - 1] {
+    // Beginning, a centroid, the position (its last byte, which is not compared before all is read;
+    // its length and the checksum stand behind it), the checksum.
+    for at in [3, whole.len() / 2, whole.len() - 13, whole.len() - 1] {
         let mut flipped = whole.clone();
         flipped[at] ^= 0x10;
         fs::write(file(&installation, "snapshot"), flipped).expect("written");
