@@ -9,8 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use common::IDENTITY;
-use leitong::changelog::{change_record, position_message, position_record};
-use leitong::cluster::{Centroid, Change, Clusterer, Position};
+use leitong::changelog::{centroid_record, position_message, position_record};
+use leitong::cluster::{Centroid, Clusterer, NewCentroid, Position};
 use leitong::config::Config;
 use leitong::fingerprint::Detector;
 use leitong::log::entry::{Sent, encode};
@@ -115,7 +115,7 @@ fn tables(detector: &Arc<dyn Detector>, fingerprint: &[u8]) {
         changelog.extend_from_slice(value.unwrap_or_default());
     };
     let mut values = Vec::new();
-    for log_offset in [10, 20, 30] {
+    for (number, log_offset) in [(0, 10), (1, 20), (2, 30)] {
         let centroid = Centroid {
             log_offset,
             log_time: Timestamp::from_ms(7),
@@ -125,16 +125,15 @@ fn tables(detector: &Arc<dyn Detector>, fingerprint: &[u8]) {
             url: format!("http://a/{log_offset}").into(),
         };
         clusterer.restore("default", 5, &centroid);
-        let change = Change::Founded { corpus: "default".into(), fingerprint_hash: 5, centroid };
-        let record = change_record(&change, 9, 3, &**detector);
+        let new = NewCentroid { number, corpus: "default".into(), fingerprint_hash: 5, centroid };
+        let record = centroid_record(&new, 9, 3, &**detector);
         add(&record.key, record.value.as_deref());
         values.push((log_offset, record.value.expect("a centroid")));
     }
-    let message = |count| position_message(position, &IDENTITY, 0, count, &watermarks);
-    add(b"position", position_record(&message(3)).value.as_deref());
-    let tombstone = change_record(&Change::Expired { log_offset: 10 }, 9, 3, &**detector);
-    add(&tombstone.key, None);
-    add(b"position", position_record(&message(2)).value.as_deref());
+    let first = position_message(&clusterer, &IDENTITY, 0, Some(8), &watermarks);
+    add(b"position", position_record(&first).value.as_deref());
+    let second = proto::Position { centroid_count: 2, dead_below: 1, oldest_log_offset: Some(20), ..first };
+    add(b"position", position_record(&second).value.as_deref());
     write("changelog", "three", &changelog);
 
     let folder = tempfile::tempdir().expect("a folder");
@@ -161,8 +160,8 @@ fn tables(detector: &Arc<dyn Detector>, fingerprint: &[u8]) {
         changelog_topic: "centroids".into(),
         changelog_offset: 40,
         as_of_ms: 1_000_000,
-        oldest_log_offset: 15,
-        position: Some(message(2)),
+        oldest_log_offset: 20,
+        position: Some(second),
         ..proto::Snapshot::default()
     };
     writer.finish(footer).expect("in place");

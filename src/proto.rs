@@ -4,3 +4,6 @@ include!(concat!(env!("OUT_DIR"), "/leitong.v1.rs"));
 
 /// Written into every record; a reader stops at a newer one.
 pub const FORMAT_VERSION: u32 = 1;
+/// The same of the changelog and of its snapshots. Since 2 centroids have numbers, and nothing
+/// deletes them but their age: an older reader would take all that ever were for the table.
+pub const CHANGELOG_FORMAT_VERSION: u32 = 2;

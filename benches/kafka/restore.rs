@@ -1,14 +1,16 @@
 //! How fast a table is read back.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use leitong::changelog::{Identity, change_record, position_message, position_record};
-use leitong::cluster::{Centroid, Change, Position};
+use leitong::changelog::{Identity, centroid_record, position_message, position_record};
+use leitong::cluster::{Centroid, Clusterer, NewCentroid, Position};
 use leitong::config::Config;
 use leitong::config::hash::cluster_hash;
 use leitong::log::identity::TopicIds;
 use leitong::log::watermarks::Watermarks;
 use leitong::pipeline::fingerprint_stage::FingerprintStage;
+use leitong::proto;
 use rdkafka::producer::Producer;
 
 use crate::broker::bootstrap;
@@ -47,12 +49,13 @@ pub(crate) fn filled(name: &str, more: &str) -> Installation {
             page_id: format!("{:032x}", u128::from(log_offset).wrapping_mul(0x9e37_79b9_7f4a_7c15)).into(),
             url: format!("https://news.example.com/articles/2026/11/{log_offset}.html").into(),
         };
-        let change = Change::Founded {
+        let new = NewCentroid {
+            number: log_offset,
             corpus: "default".into(),
             fingerprint_hash: stage.fingerprint_hash(),
             centroid,
         };
-        let record = change_record(&change, 1, 0, &**detector);
+        let record = centroid_record(&new, 1, 0, &**detector);
         topics::send(&producer, &log, &Row { value: Some(vec![0]), ..Row::default() });
         topics::send(
             &producer,
@@ -70,8 +73,11 @@ pub(crate) fn filled(name: &str, more: &str) -> Installation {
         topic_ids: TopicIds::default(),
     };
     let position = Position { log_generation: 1, next_log_offset: CENTROIDS, ..Position::default() };
-    let record =
-        position_record(&position_message(position, &identity, 0, CENTROIDS, &Watermarks::default()));
+    let expiry = config.expiry.clone();
+    let clusterer = Clusterer::starting_at(CENTROIDS, Arc::clone(detector), expiry, position);
+    let message = position_message(&clusterer, &identity, 0, Some(1), &Watermarks::default());
+    let message = proto::Position { centroid_count: CENTROIDS, oldest_log_offset: Some(0), ..message };
+    let record = position_record(&message);
     topics::send(&producer, &topic, &Row { key: Some(record.key), value: record.value, ..Row::default() });
     producer.flush(Duration::from_secs(120)).expect("delivered");
     installation

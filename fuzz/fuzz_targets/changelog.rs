@@ -11,8 +11,8 @@ use std::sync::{Arc, LazyLock};
 
 use common::IDENTITY;
 use leitong::changelog::restore::{Restoration, Restored};
-use leitong::changelog::{POSITION_KEY, change_record, position_message, position_record};
-use leitong::cluster::Change;
+use leitong::changelog::{POSITION_KEY, centroid_record, position_message, position_record};
+use leitong::cluster::NewCentroid;
 use leitong::config::Config;
 use leitong::fingerprint::Detector;
 use libfuzzer_sys::fuzz_target;
@@ -65,17 +65,18 @@ fuzz_target!(|data: &[u8]| {
 
 /// Writes the table down and restores it.
 fn check(restored: Restored) {
-    let Restored { clusterer, watermarks, cluster_hash_since } = restored;
+    let Restored { clusterer, watermarks, cluster_hash_since, table_id } = restored;
     let position = clusterer.position();
     let count = clusterer.centroid_count() as u64;
-    let message = position_message(position, &IDENTITY, cluster_hash_since, count, &watermarks);
+    let message = position_message(&clusterer, &IDENTITY, cluster_hash_since, table_id, &watermarks);
+    let first = clusterer.founded() - count;
     let mut again = restoration();
     let centroids: Vec<_> =
         clusterer.centroids().map(|(corpus, hash, centroid)| (corpus.to_owned(), hash, centroid)).collect();
     assert_eq!(centroids.len() as u64, count);
-    for (corpus, fingerprint_hash, centroid) in centroids.clone() {
-        let change = Change::Founded { corpus: corpus.into(), fingerprint_hash, centroid };
-        let record = change_record(&change, position.log_generation, position.log_partition, &**DETECTOR);
+    for (number, (corpus, fingerprint_hash, centroid)) in (first..).zip(centroids.clone()) {
+        let new = NewCentroid { number, corpus: corpus.into(), fingerprint_hash, centroid };
+        let record = centroid_record(&new, position.log_generation, position.log_partition, &**DETECTOR);
         again.take(Some(&record.key), record.value.as_deref()).expect("what is written is read");
     }
     let record = position_record(&message);

@@ -35,6 +35,7 @@ pub(crate) fn message_of(
         text_digest: centroid.text_digest.to_be_bytes().to_vec().into(),
         page_id: centroid.page_id.to_string(),
         url: centroid.url.to_string(),
+        number: None,
     }
 }
 

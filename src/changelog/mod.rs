@@ -1,24 +1,29 @@
-//! The changelog of a centroid table: every centroid by its cluster id,
-//! tombstones of those let go, and the position record, which says how far
-//! the log is part of it all. Compacted, so it is as long as the table.
+//! The changelog of a centroid table, a queue: every centroid by its cluster id, each once, in order
+//! of founding, and the position record, which says how far the log is part of it all.
 //!
-//! In: [`Change`]s and a position, or the records of a topic partition. Out: the records
-//! of one transaction, or a table ([`restore`]). Centroids stand in order of founding,
-//! since none is ever written twice; tombstones take the oldest first. Pure: no broker.
+//! In: [new centroids](NewCentroid) and a position, or the records of a topic partition. Out: the
+//! records of one transaction, or a table ([`restore`]). Pure: no broker.
+//!
+//! A centroid's *number* is how many were founded before it in the log partition, in all corpora, so
+//! numbers are dense. The position record says which ones have not expired; brokers may delete what
+//! stands before the first of these. Up to format version 1 the topic was compacted, centroids had
+//! no numbers, and tombstones took the oldest one out.
 
 pub(crate) mod centroid;
 pub mod restore;
+#[cfg(test)]
+mod tests;
 
 use prost::Message;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::cluster::{Change, ClusterId, Position};
+use crate::cluster::{Bounds, ClusterId, Clusterer, NewCentroid};
 use crate::config::Config;
 use crate::config::hash::{cluster_hash, corpus_hash};
 use crate::fingerprint::Detector;
 use crate::log::identity::{TopicId, TopicIds};
 use crate::log::watermarks::Watermarks;
-use crate::proto::{self, FORMAT_VERSION};
+use crate::proto::{self, CHANGELOG_FORMAT_VERSION, FORMAT_VERSION};
 use crate::record::timestamp::Timestamp;
 
 /// Key of the position record; all other keys are cluster ids of 16 bytes.
@@ -29,7 +34,7 @@ pub const POSITION_KEY: &[u8] = b"position";
 pub struct ChangelogRecord {
     /// [`POSITION_KEY`] or a cluster id.
     pub key: Vec<u8>,
-    /// None is a tombstone.
+    /// None is a tombstone, which nobody writes any more.
     pub value: Option<Vec<u8>>,
 }
 
@@ -75,23 +80,22 @@ impl Identity {
     }
 }
 
-/// The record for `change` of a table of the log `log_generation`.
+/// The record for a centroid of a table of the log `log_generation`.
 #[must_use]
-pub fn change_record(
-    change: &Change,
+pub fn centroid_record(
+    founded: &NewCentroid,
     log_generation: u32,
     log_partition: u32,
     detector: &dyn Detector,
 ) -> ChangelogRecord {
-    let (log_offset, value) = match change {
-        Change::Expired { log_offset } => (*log_offset, None),
-        Change::Founded { corpus, fingerprint_hash, centroid } => {
-            let message = centroid::to_message(corpus, *fingerprint_hash, centroid, detector);
-            (centroid.log_offset, Some(message.encode_to_vec()))
-        }
+    let NewCentroid { number, corpus, fingerprint_hash, centroid } = founded;
+    let message = proto::Centroid {
+        format_version: CHANGELOG_FORMAT_VERSION,
+        number: Some(*number),
+        ..centroid::to_message(corpus, *fingerprint_hash, centroid, detector)
     };
-    let key = ClusterId { log_generation, log_partition, log_offset }.to_bytes().to_vec();
-    ChangelogRecord { key, value }
+    let key = ClusterId { log_generation, log_partition, log_offset: centroid.log_offset };
+    ChangelogRecord { key: key.to_bytes().to_vec(), value: Some(message.encode_to_vec()) }
 }
 
 /// The position record.
@@ -103,12 +107,31 @@ pub fn position_record(message: &proto::Position) -> ChangelogRecord {
 /// The message of a position record.
 #[must_use]
 pub fn position_message(
-    position: Position,
+    clusterer: &Clusterer,
+    identity: &Identity,
+    cluster_hash_since: u64,
+    table_id: Option<u64>,
+    watermarks: &Watermarks,
+) -> proto::Position {
+    let centroid_count = clusterer.unexpired().0;
+    proto::Position {
+        format_version: CHANGELOG_FORMAT_VERSION,
+        table_id,
+        oldest_log_offset: clusterer.unexpired().1,
+        ..table_message(clusterer, identity, cluster_hash_since, centroid_count, watermarks)
+    }
+}
+
+/// What a saved table says of itself; its `centroid_count` centroids, the youngest, follow.
+#[must_use]
+pub fn table_message(
+    clusterer: &Clusterer,
     identity: &Identity,
     cluster_hash_since: u64,
     centroid_count: u64,
     watermarks: &Watermarks,
 ) -> proto::Position {
+    let (position, bounds) = (clusterer.position(), clusterer.bounds());
     proto::Position {
         format_version: FORMAT_VERSION,
         log_generation: position.log_generation,
@@ -138,7 +161,19 @@ pub fn position_message(
         log_topic_id: id_bytes(identity.topic_ids.log),
         changelog_topic_id: id_bytes(identity.topic_ids.changelog),
         blocks: None,
+        founded: Some(clusterer.founded()),
+        table_id: None,
+        dead_below: bounds.dead_below,
+        dead_before_ms: bounds.dead_before.map(Timestamp::as_ms),
+        oldest_log_offset: None,
     }
+}
+
+/// The bounds in a position record.
+#[must_use]
+pub fn bounds(position: &proto::Position) -> Bounds {
+    let dead_before = position.dead_before_ms.and_then(Timestamp::from_ms);
+    Bounds { dead_below: position.dead_below, dead_before }
 }
 
 /// The ids of log and changelog in a position record.

@@ -1,8 +1,8 @@
 //! Records of the changelog → the table they describe.
 //!
-//! Invariants: the table is the one whose last transaction was read, or
-//! there is an error; nothing is begun anew where anything was there.
-//! Memory: the live centroids, and those whose tombstone is still to come.
+//! Invariants: the table is the one whose last transaction was read, or there is an error; nothing
+//! is begun anew where anything was there; numbers are dense, so nothing is missing in between.
+//! Memory: the centroids that have not expired at the position that was read last.
 
 use std::sync::Arc;
 
@@ -10,22 +10,25 @@ use prost::Message;
 use thiserror::Error;
 
 use super::centroid;
-use super::{Identity, POSITION_KEY, topic_ids};
+use super::{Identity, POSITION_KEY, bounds, topic_ids};
 use crate::cluster::ExpiryConfig;
 use crate::cluster::{ClusterId, Clusterer, Position};
 use crate::fingerprint::Detector;
 use crate::log::identity::{Replaced, TopicId};
 use crate::log::watermarks::{Watermark, Watermarks};
-use crate::proto::{self, FORMAT_VERSION};
+use crate::proto::{self, CHANGELOG_FORMAT_VERSION};
 use crate::record::timestamp::Timestamp;
+
+/// Far above any number that a centroid will ever have, so that counting on from a damaged one is safe.
+pub(crate) const NUMBER_MAX: u64 = 1 << 62;
 
 /// Why a table cannot be restored.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum RestoreError {
     /// Written by a newer Leitong.
     #[error(
-        "the changelog holds format version {found}, newer than {FORMAT_VERSION}, which this version of Leitong \
-         knows; update this instance"
+        "the changelog holds format version {found}, newer than {CHANGELOG_FORMAT_VERSION}, which this version of \
+         Leitong knows; update this instance"
     )]
     TooNew {
         /// Its version.
@@ -37,6 +40,19 @@ pub enum RestoreError {
          this topic"
     )]
     Damaged(String),
+    /// Some of it is gone.
+    #[error(
+        "the centroids {first} to {last} are missing from the changelog, and they have not expired: somebody else has \
+         deleted records of it, or limited its retention. Do not go on without them, pages would get other verdicts, \
+         and do not reset the group's offset; see `Rebuilding a table` in docs/kafka.md, and let nothing but Leitong \
+         delete records of this topic"
+    )]
+    Hole {
+        /// Number of the first one.
+        first: u64,
+        /// Number of the last one.
+        last: u64,
+    },
     /// The log had another number of partitions.
     #[error(
         "the table was made with {found} partitions of the log, and now there are {wanted}: pages of one corpus \
@@ -77,9 +93,16 @@ pub enum RestoreError {
 pub struct Restoration {
     clusterer: Clusterer,
     detector: Arc<dyn Detector>,
+    expiry: ExpiryConfig,
     position: Option<proto::Position>,
     newest: Option<u64>,
     log_generation: Option<u32>,
+    /// What the next centroid's number is, is known.
+    numbered: bool,
+    /// Centroids before this log offset had expired at the position that this was begun with.
+    skip_before: u64,
+    /// So many centroids were founded, as the position says that this was begun with.
+    founded: u64,
 }
 
 /// A restored table.
@@ -90,30 +113,67 @@ pub struct Restored {
     pub watermarks: Watermarks,
     /// Since when the settings are in force.
     pub cluster_hash_since: u64,
+    /// The table's own number; none if it has none yet.
+    pub table_id: Option<u64>,
 }
 
 impl Restoration {
     /// Nothing restored yet.
     #[must_use]
     pub fn new(detector: Arc<dyn Detector>, expiry: ExpiryConfig) -> Self {
-        let clusterer = Clusterer::new(Arc::clone(&detector), expiry, Position::default());
-        Self { clusterer, detector, position: None, newest: None, log_generation: None }
+        let clusterer = Clusterer::new(Arc::clone(&detector), expiry.clone(), Position::default());
+        Self {
+            clusterer,
+            detector,
+            expiry,
+            position: None,
+            newest: None,
+            log_generation: None,
+            numbered: false,
+            skip_before: 0,
+            founded: 0,
+        }
+    }
+
+    /// Nothing restored yet of a table of which `last` is a position, the last one that is known:
+    /// what had expired there is left out.
+    #[must_use]
+    pub fn up_to(last: &proto::Position, detector: Arc<dyn Detector>, expiry: ExpiryConfig) -> Self {
+        let mut begun = Self::new(detector, expiry);
+        if let Some(founded) = last.founded {
+            begun.start_at(founded.min(NUMBER_MAX).saturating_sub(last.centroid_count));
+            begun.skip_before = last.oldest_log_offset.unwrap_or(last.next_log_offset);
+            begun.founded = founded;
+        }
+        begun
+    }
+
+    fn start_at(&mut self, number: u64) {
+        let (detector, expiry) = (Arc::clone(&self.detector), self.expiry.clone());
+        self.clusterer = Clusterer::starting_at(number, detector, expiry, Position::default());
+        self.numbered = true;
     }
 
     /// A table that its owner has given back, with all that
     /// it has committed; the records behind that may follow.
     #[must_use]
-    pub fn resume(clusterer: Clusterer, position: proto::Position, detector: Arc<dyn Detector>) -> Self {
+    pub fn resume(
+        clusterer: Clusterer,
+        position: proto::Position,
+        detector: Arc<dyn Detector>,
+        expiry: ExpiryConfig,
+    ) -> Self {
         Self {
             clusterer,
-            detector,
             newest: position.next_log_offset.checked_sub(1),
             log_generation: Some(position.log_generation).filter(|generation| *generation != 0),
+            numbered: true,
             position: Some(position),
+            ..Self::new(detector, expiry)
         }
     }
 
-    /// Takes a live centroid of a snapshot of the changelog; its position is to follow.
+    /// Takes a centroid of a snapshot of the changelog; its position is to follow.
     ///
     /// # Errors
     /// As [`Self::take`].
@@ -129,8 +189,11 @@ impl Restoration {
     }
 
     /// Takes the position of a snapshot of the changelog.
-    pub fn apply_snapshot_position(&mut self, position: proto::Position) {
-        self.position = Some(position);
+    ///
+    /// # Errors
+    /// As [`Self::take`].
+    pub fn apply_snapshot_position(&mut self, position: proto::Position) -> Result<(), RestoreError> {
+        self.take_position(position)
     }
 
     /// Takes the next record.
@@ -144,9 +207,7 @@ impl Restoration {
             let value = value.ok_or_else(|| damaged("the position record was deleted"))?;
             let position = proto::Position::decode(value)
                 .map_err(|error| RestoreError::Damaged(format!("a position record is broken: {error}")))?;
-            known(position.format_version)?;
-            self.position = Some(position);
-            return Ok(());
+            return self.take_position(position);
         }
         let id = key.try_into().map(ClusterId::from_bytes);
         let id = id.map_err(|_| {
@@ -157,33 +218,90 @@ impl Restoration {
             return Err(damaged("centroids of two logs"));
         }
         match value {
-            // A tombstone whose centroid is compacted away, or one that takes the oldest.
-            None => {
-                let known = self.clusterer.oldest_log_offset().is_some_and(|oldest| oldest <= id.log_offset);
-                if known && self.newest >= Some(id.log_offset) && !self.clusterer.forget_oldest(id.log_offset)
-                {
-                    return Err(RestoreError::Damaged(format!(
-                        "centroid {} was evicted out of order",
-                        id.log_offset
-                    )));
-                }
-                // An owner's table keeps a journal, which nobody writes down any more.
-                self.clusterer.take_changes();
+            None => self.take_tombstone(id.log_offset),
+            Some(_) if id.log_offset < self.skip_before => Ok(()),
+            Some(value) => self.take_centroid(id.log_offset, value),
+        }
+    }
+
+    fn take_centroid(&mut self, log_offset: u64, value: &[u8]) -> Result<(), RestoreError> {
+        let mut message = proto::Centroid::decode(value)
+            .map_err(|error| RestoreError::Damaged(format!("a centroid is broken: {error}")))?;
+        known(message.format_version)?;
+        let centroid =
+            centroid::from_message(&mut message, &*self.detector).map_err(RestoreError::Damaged)?;
+        if message.number > Some(NUMBER_MAX) {
+            return Err(RestoreError::Damaged(format!("centroid {log_offset} has an impossible number")));
+        }
+        let out_of_order = || RestoreError::Damaged(format!("centroid {log_offset} is out of order"));
+        if centroid.log_offset != log_offset || self.newest >= Some(log_offset) {
+            return Err(out_of_order());
+        }
+        match (message.number, self.clusterer.founded()) {
+            (Some(number), next) if self.numbered && number > next => {
+                return Err(RestoreError::Hole { first: next, last: number - 1 });
             }
-            Some(value) => {
-                let mut message = proto::Centroid::decode(value)
-                    .map_err(|error| RestoreError::Damaged(format!("a centroid is broken: {error}")))?;
-                known(message.format_version)?;
-                let centroid =
-                    centroid::from_message(&mut message, &*self.detector).map_err(RestoreError::Damaged)?;
-                if centroid.log_offset != id.log_offset || self.newest >= Some(id.log_offset) {
-                    return Err(RestoreError::Damaged(format!("centroid {} is out of order", id.log_offset)));
-                }
-                self.newest = Some(id.log_offset);
-                self.clusterer.restore(&message.corpus, message.fingerprint_hash, &centroid);
-            }
+            (Some(number), next) if self.numbered && number < next => return Err(out_of_order()),
+            // An older version wrote those before it.
+            (Some(number), next) if self.newest.is_some() && number != next => return Err(out_of_order()),
+            (Some(number), _) if !self.numbered && self.newest.is_none() => self.start_at(number),
+            _ => {}
+        }
+        self.newest = Some(log_offset);
+        self.clusterer.restore(&message.corpus, message.fingerprint_hash, &centroid);
+        Ok(())
+    }
+
+    /// A tombstone that an older version wrote takes the oldest centroid, or one that is compacted
+    /// away. Once a position names the first centroid that counts, it says nothing more.
+    fn take_tombstone(&mut self, log_offset: u64) -> Result<(), RestoreError> {
+        let known = self.clusterer.oldest_log_offset().is_some_and(|oldest| oldest <= log_offset);
+        let counts = known && !self.numbered && self.newest >= Some(log_offset);
+        if counts && !self.clusterer.forget_oldest(log_offset) {
+            return Err(RestoreError::Damaged(format!("centroid {log_offset} was evicted out of order")));
         }
         Ok(())
+    }
+
+    fn take_position(&mut self, position: proto::Position) -> Result<(), RestoreError> {
+        known(position.format_version)?;
+        let damaged = |what: String| Err(RestoreError::Damaged(what));
+        let known_id = self.position.as_ref().and_then(|position| position.table_id);
+        if known_id.is_some() && known_id != position.table_id {
+            return damaged("it holds the positions of two tables".to_owned());
+        }
+        if let Some(founded) = position.founded {
+            if founded > NUMBER_MAX {
+                return damaged("a position with an impossible number".to_owned());
+            }
+            if self.newest.is_none() && !self.numbered {
+                self.start_at(founded);
+            }
+            let next = self.clusterer.founded();
+            if founded < next && self.newest.is_none() {
+                return Ok(()); // before the place where this was begun
+            }
+            if founded > next {
+                return Err(RestoreError::Hole { first: next, last: founded - 1 });
+            }
+            if founded < next || position.centroid_count > founded || position.dead_below > founded {
+                return damaged(format!("a position of {founded} centroids behind {next} of them"));
+            }
+            // Those that are of older versions are numbered backwards from here.
+            self.numbered = true;
+            self.clusterer.forget_below(founded - position.centroid_count);
+        }
+        self.position = Some(position);
+        Ok(())
+    }
+
+    /// How many centroids were founded, as a position said that was read before this was begun, and
+    /// how many were read, if these are fewer. A new leader may not know yet of the others; a table
+    /// without them must not be gone on with.
+    #[must_use]
+    pub fn missing(&self) -> Option<(u64, u64)> {
+        let read = self.clusterer.founded();
+        (self.founded > read || (self.founded > 0 && self.position.is_none())).then_some((self.founded, read))
     }
 
     /// The last position record.
@@ -216,7 +334,28 @@ impl Restoration {
         };
         // First of all: what else does not fit may follow from it.
         topic_ids(&saved).verify(&identity.topic_ids)?;
-        let count = self.clusterer.centroid_count() as u64;
+        let mut clusterer = self.clusterer;
+        if let Some(founded) = saved.founded {
+            // Centroids of a transaction whose position is missing.
+            if clusterer.founded() != founded || self.founded > founded {
+                let read = clusterer.founded();
+                return Err(RestoreError::Damaged(format!(
+                    "{read} centroids behind a position of {founded}"
+                )));
+            }
+            let first = founded.saturating_sub(saved.centroid_count);
+            clusterer.forget_below(first);
+            let held = founded - clusterer.centroid_count() as u64;
+            if held > first {
+                return Err(RestoreError::Hole { first, last: held - 1 });
+            }
+        }
+        if saved.founded.is_none() && self.numbered {
+            return Err(RestoreError::Damaged(
+                "a position of an older version behind newer records".to_owned(),
+            ));
+        }
+        let count = clusterer.centroid_count() as u64;
         if saved.centroid_count != count {
             let message =
                 format!("{count} centroids where the position record says {}", saved.centroid_count);
@@ -236,14 +375,17 @@ impl Restoration {
         check_identity(&saved, identity, accepted)?;
         let same_settings = saved.cluster_hash == identity.cluster_hash;
         let cluster_hash_since = if same_settings { saved.cluster_hash_since } else { saved.next_log_offset };
-        let mut clusterer = self.clusterer;
+        clusterer.restore_bounds(bounds(&saved));
         clusterer.set_position(Position {
             log_generation: saved.log_generation,
             log_partition: saved.log_partition,
             next_log_offset: saved.next_log_offset,
             log_time: saved.log_time_ms.and_then(Timestamp::from_ms),
         });
-        Ok(Some(Restored { clusterer, watermarks: watermarks(&saved), cluster_hash_since }))
+        // Other settings count from here on, where they are accepted.
+        clusterer.evict_expired();
+        let watermarks = watermarks(&saved);
+        Ok(Some(Restored { clusterer, watermarks, cluster_hash_since, table_id: saved.table_id }))
     }
 }
 
@@ -299,7 +441,7 @@ pub fn watermarks(position: &proto::Position) -> Watermarks {
 fn known(format_version: u32) -> Result<(), RestoreError> {
     match format_version {
         0 => Err(RestoreError::Damaged("a record without a format version".to_owned())),
-        found if found > FORMAT_VERSION => Err(RestoreError::TooNew { found }),
+        found if found > CHANGELOG_FORMAT_VERSION => Err(RestoreError::TooNew { found }),
         _ => Ok(()),
     }
 }

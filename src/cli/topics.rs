@@ -1,4 +1,4 @@
-//! `leitong topics create | check`.
+//! `leitong topics create | check | migrate`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -28,10 +28,17 @@ enum Action {
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
     },
+    /// Have the changelog kept without limits and not compacted, in one request, then check all
+    Migrate {
+        /// Configuration file
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+    },
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let (Action::Create { config } | Action::Check { config }) = &arguments.action;
+    let (Action::Create { config } | Action::Check { config } | Action::Migrate { config }) =
+        &arguments.action;
     let config = settings::kafka_config(config.as_deref())?.kafka;
     let topics = Topics::new(&config)?;
     if matches!(arguments.action, Action::Create { .. }) {
@@ -39,7 +46,18 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             documents::print(&format!("made topic {name}\n"))?;
         }
     }
+    if matches!(arguments.action, Action::Migrate { .. }) {
+        let what = if topics.migrate()? { "is a queue now" } else { "is a queue already" };
+        documents::print(&format!("topic {} {what}\n", config.topics.centroids))?;
+    }
     let (differences, counts) = topics.check()?;
+    if counts.compacted_changelog {
+        documents::print(&format!(
+            "topic {} is compacted, as older versions of Leitong had it: its owners change that, or `leitong topics \
+             migrate` does\n",
+            config.topics.centroids
+        ))?;
+    }
     for difference in &differences {
         documents::print(&format!("{difference}\n"))?;
     }

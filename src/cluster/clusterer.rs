@@ -4,11 +4,11 @@ mod preview;
 
 use std::sync::Arc;
 
-use super::ExpiryConfig;
 use super::articles::ArticlePage;
 use super::old::OldCentroids;
 use super::table::{Centroid, Near, Nearest, Query, Scratch, Table, TableBytes, is_in_full};
 use super::tiers::Tiers;
+use super::{Bounds, ExpiryConfig};
 use super::{CanonicalPage, ClusterId, Decision};
 use crate::fingerprint::Detector;
 use crate::record::timestamp::Timestamp;
@@ -16,11 +16,10 @@ use crate::record::{FingerprintRecord, Outcome};
 
 pub use preview::{Asked, Preview};
 
-const MS_PER_DAY: i64 = 24 * 60 * 60 * 1000;
 /// Centroids freed for their age at one record: more than are founded at one,
 /// so that the table catches up, and few enough that a leap of log time does
 /// not free millions at once. Until then their age keeps them from matching.
-const AGED_FREED_PER_RECORD: usize = 16;
+const AGED_FREED_PER_RECORD: u64 = 16;
 
 /// How far a table has read its log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -43,35 +42,30 @@ const SHARDS: usize = 8;
 pub struct Clusterer {
     detector: Arc<dyn Detector>,
     expiry: ExpiryConfig,
+    bounds: Bounds,
     position: Position,
     table: Tiers,
     scratch: Scratch,
-    /// Number of the oldest centroid that is not too old by
-    /// log time, and when it was founded if that is known.
+    /// Number of the oldest centroid that has not expired,
+    /// and when it was founded if that is known.
     alive: (u64, Option<Timestamp>),
     /// The first log time. Centroids from before any record had a time count from then on.
     first_time: Option<Timestamp>,
-    /// What has changed since it was last asked for; none where nobody asks.
-    journal: Option<Vec<Change>>,
+    /// What was founded since it was last asked for; none where nobody asks.
+    journal: Option<Vec<NewCentroid>>,
 }
 
-/// A change of the table.
+/// A centroid that was founded.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Change {
-    /// A cluster was founded.
-    Founded {
-        /// Its corpus.
-        corpus: Box<str>,
-        /// Of the settings that made the fingerprint.
-        fingerprint_hash: u64,
-        /// Its centroid.
-        centroid: Centroid,
-    },
-    /// The centroid that was founded at this offset was evicted.
-    Expired {
-        /// Offset of its page in the log.
-        log_offset: u64,
-    },
+pub struct NewCentroid {
+    /// How many were founded before it, in all corpora.
+    pub number: u64,
+    /// Its corpus.
+    pub corpus: Box<str>,
+    /// Of the settings that made the fingerprint.
+    pub fingerprint_hash: u64,
+    /// The centroid itself.
+    pub centroid: Centroid,
 }
 
 impl Clusterer {
@@ -93,6 +87,7 @@ impl Clusterer {
         Self {
             detector,
             expiry,
+            bounds: Bounds::default(),
             position,
             table,
             scratch: Scratch::default(),
@@ -100,6 +95,18 @@ impl Clusterer {
             first_time: None,
             journal: None,
         }
+    }
+
+    /// An empty table whose next centroid has this `number`.
+    #[must_use]
+    pub fn starting_at(
+        number: u64,
+        detector: Arc<dyn Detector>,
+        expiry: ExpiryConfig,
+        position: Position,
+    ) -> Self {
+        let table = Tiers::in_memory(Table::new(&*detector, SHARDS, number));
+        Self { table, ..Self::new(detector, expiry, position) }
     }
 
     /// A table at `position` whose old centroids, from number `first` on, are in `old`. The others,
@@ -143,14 +150,38 @@ impl Clusterer {
         self.table.fault()
     }
 
-    /// Notes every change from now on, for [`Self::take_changes`].
+    /// Notes every centroid that is founded from now on, for [`Self::take_new`].
     pub fn keep_journal(&mut self) {
         self.journal.get_or_insert_default();
     }
 
-    /// What has changed since the last call.
-    pub fn take_changes(&mut self) -> Vec<Change> {
+    /// What was founded since the last call.
+    pub fn take_new(&mut self) -> Vec<NewCentroid> {
         self.journal.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Centroids founded so far, in all corpora: the number of the next one.
+    #[must_use]
+    pub fn founded(&self) -> u64 {
+        self.table.end()
+    }
+
+    /// What has expired for good.
+    #[must_use]
+    pub fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
+    /// Takes the bounds of a saved table.
+    pub fn restore_bounds(&mut self, bounds: Bounds) {
+        self.bounds = bounds;
+    }
+
+    /// How many centroids have not expired, and where in the log the oldest of them was founded.
+    #[must_use]
+    pub fn unexpired(&self) -> (u64, Option<u64>) {
+        let (first, _) = self.alive_at(self.bounds, self.first_time);
+        (self.founded() - first, self.table.founded(first).map(|(log_offset, _)| log_offset))
     }
 
     /// How far the log was read.
@@ -282,10 +313,12 @@ impl Clusterer {
         self.table.insert(&record.corpus, record.fingerprint_hash, &centroid, &*self.detector);
         if let Some(journal) = &mut self.journal {
             let (corpus, fingerprint_hash) = (record.corpus.as_str().into(), record.fingerprint_hash);
-            journal.push(Change::Founded { corpus, fingerprint_hash, centroid });
+            let number = self.table.end() - 1;
+            journal.push(NewCentroid { number, corpus, fingerprint_hash, centroid });
         }
         // The new centroid counts from the next decision
         // on; letting the surplus go now bounds the memory.
+        self.raise_bounds();
         self.expire();
         Decision::Founded(self.cluster_id(log_offset), part.or(related))
     }
@@ -323,23 +356,35 @@ impl Clusterer {
             self.first_time = log_time;
         }
         self.position.log_time = self.position.log_time.max(log_time);
+        self.raise_bounds();
+    }
+
+    /// Bounds follow what was founded and log time, and never fall.
+    fn raise_bounds(&mut self) {
+        self.bounds = self.bounds.raised(&self.expiry, self.founded(), self.position.log_time);
+    }
+
+    /// Takes the settings to be in force from here on, and all that has expired out of a table that
+    /// was restored.
+    pub fn evict_expired(&mut self) {
+        self.raise_bounds();
+        self.find_alive();
+        self.forget_below(self.alive.0);
+    }
+
+    /// Takes the centroids below this number out.
+    pub fn forget_below(&mut self, number: u64) {
+        let number = number.min(self.founded());
+        (self.table.first()..number).for_each(|_| self.table.remove_oldest(&*self.detector));
     }
 
     /// Takes the oldest centroid out if it was founded at `log_offset`; false if it was not.
     pub fn forget_oldest(&mut self, log_offset: u64) -> bool {
         let is_oldest = self.oldest_log_offset() == Some(log_offset);
         if is_oldest {
-            self.remove_oldest();
+            self.table.remove_oldest(&*self.detector);
         }
         is_oldest
-    }
-
-    /// Lets go of at most `max` centroids that are beyond the count,
-    /// where a table was restored with a smaller one; how many.
-    pub fn trim(&mut self, max: usize) -> usize {
-        let surplus = self.surplus().min(max);
-        (0..surplus).for_each(|_| self.remove_oldest());
-        surplus
     }
 
     /// Where the oldest centroid was founded.
@@ -352,43 +397,26 @@ impl Clusterer {
     /// take the oldest first: log time never falls, so it orders centroids as their founding does.
     fn expire(&mut self) {
         self.find_alive();
-        let aged = usize::try_from(self.alive.0 - self.table.first()).unwrap_or(usize::MAX);
-        for _ in 0..self.surplus().max(aged.min(AGED_FREED_PER_RECORD)) {
-            self.remove_oldest();
-        }
+        let aged = self.alive.0.min(self.table.first() + AGED_FREED_PER_RECORD);
+        self.forget_below(self.bounds.dead_below.max(aged));
     }
 
-    /// Centroids beyond the count.
-    fn surplus(&self) -> usize {
-        let surplus = (self.table.len() as u64).saturating_sub(self.expiry.centroids_max);
-        usize::try_from(surplus).unwrap_or(usize::MAX)
-    }
-
-    /// Moves on to the oldest centroid that is not too old.
+    /// Moves on to the oldest centroid that has not expired.
     fn find_alive(&mut self) {
-        self.alive = self.alive_at(self.position.log_time, self.first_time);
+        self.alive = self.alive_at(self.bounds, self.first_time);
     }
 
-    /// What `alive` is at this log time, which is the present one or a later one.
-    fn alive_at(
-        &self,
-        log_time: Option<Timestamp>,
-        first_time: Option<Timestamp>,
-    ) -> (u64, Option<Timestamp>) {
+    /// What `alive` is within these bounds, which are the present ones or greater ones.
+    fn alive_at(&self, bounds: Bounds, first_time: Option<Timestamp>) -> (u64, Option<Timestamp>) {
         let mut alive = self.alive;
-        let first = self.table.first();
-        let (Some(days), Some(now)) = (self.expiry.max_age_days, log_time) else {
-            alive.0 = alive.0.max(first);
-            return alive;
-        };
+        let first = self.table.first().max(bounds.dead_below.min(self.founded()));
         if alive.0 < first {
             alive = (first, None);
         }
-        let end = first + self.table.len() as u64;
+        let Some(before) = bounds.dead_before else { return alive };
+        let end = self.founded();
         let founded_at = |number| self.table.founded(number).and_then(|(_, time)| time.or(first_time));
-        let too_old = |time: Option<Timestamp>| {
-            time.is_some_and(|time| now.as_ms() - time.as_ms() > i64::from(days) * MS_PER_DAY)
-        };
+        let too_old = |time: Option<Timestamp>| time.is_some_and(|time| time < before);
         let known = alive.1.or_else(|| founded_at(alive.0));
         if !too_old(known) {
             return (alive.0, known);
@@ -406,15 +434,6 @@ impl Clusterer {
             if too_old(founded_at(middle)) { old = middle } else { young = middle }
         }
         (young, founded_at(young))
-    }
-
-    fn remove_oldest(&mut self) {
-        if let (Some(journal), Some((log_offset, _))) =
-            (&mut self.journal, self.table.founded(self.table.first()))
-        {
-            journal.push(Change::Expired { log_offset });
-        }
-        self.table.remove_oldest(&*self.detector);
     }
 
     fn cluster_id(&self, log_offset: u64) -> ClusterId {

@@ -34,8 +34,8 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 pub use articles::ArticlePage;
-pub use clusterer::{Asked, Change, Clusterer, Position, Preview};
-pub use expiry::ExpiryConfig;
+pub use clusterer::{Asked, Clusterer, NewCentroid, Position, Preview};
+pub use expiry::{Bounds, ExpiryConfig};
 pub use old::{Handed, OldCentroids};
 pub(crate) use table::is_in_full;
 pub use table::{Centroid, Near, Nearest, Query, Scratch, TableBytes};

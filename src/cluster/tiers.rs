@@ -53,6 +53,11 @@ impl Tiers {
         self.first
     }
 
+    /// Number of the next centroid.
+    pub(super) fn end(&self) -> u64 {
+        self.young.end()
+    }
+
     /// Offset and log time of a centroid's founding.
     pub(super) fn founded(&self, number: u64) -> Option<(u64, Option<Timestamp>)> {
         if number < self.first {

@@ -42,6 +42,8 @@ pub struct KafkaConfig {
     pub transaction: TransactionConfig,
     /// Local copies of the centroid tables, for quick restarts.
     pub snapshots: SnapshotsConfig,
+    /// The changelog of the centroid tables.
+    pub changelog: ChangelogConfig,
     /// Instances of the cluster role keep tables ready of all log partitions
     /// that others own, so that a partition whose owner is lost need not be
     /// restored first. Costs each instance the memory of all tables.
@@ -176,6 +178,16 @@ pub struct SnapshotsConfig {
     /// the whole table, some 250 bytes a centroid.
     #[schemars(range(min = 1, max = 86_400))]
     pub interval_s: u64,
+}
+
+/// The changelog of the centroid tables.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ChangelogConfig {
+    /// Seconds from one look at what has expired to the next. Brokers are asked to
+    /// delete it when it is a sixteenth of what has not; nothing hangs on when they do.
+    #[schemars(range(min = 1, max = 86_400))]
+    pub delete_interval_s: u64,
 }
 
 /// What `leitong topics create` makes.
@@ -360,6 +372,7 @@ impl Default for KafkaConfig {
             dead_letters: DeadLettersConfig::default(),
             transaction: TransactionConfig::default(),
             snapshots: SnapshotsConfig::default(),
+            changelog: ChangelogConfig::default(),
             standby: false,
             create: CreateConfig::default(),
             properties: Properties::default(),
@@ -409,6 +422,12 @@ impl Default for TransactionConfig {
 impl Default for SnapshotsConfig {
     fn default() -> Self {
         Self { dir: None, interval_s: 300 }
+    }
+}
+
+impl Default for ChangelogConfig {
+    fn default() -> Self {
+        Self { delete_interval_s: 60 }
     }
 }
 

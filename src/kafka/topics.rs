@@ -13,6 +13,7 @@ use rdkafka::admin::{
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::RDKafkaErrorCode;
 
+use super::changelog_topic::{self, QUEUE};
 use super::client::{self, CALL_TIMEOUT};
 use crate::kafka::config::KafkaConfig;
 use crate::kafka::events::ClientEvents;
@@ -23,7 +24,7 @@ struct Wanted<'a> {
     partitions: u32,
     /// The number of partitions is part of what is stored.
     partitions_fixed: bool,
-    compacted: Cleanup,
+    cleanup: Cleanup,
     /// It takes messages of the configured size.
     large: bool,
 }
@@ -32,7 +33,8 @@ struct Wanted<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cleanup {
     Delete,
-    Compact,
+    /// The changelog's: see [`changelog_topic`].
+    Queue,
     /// The user's own choice.
     Any,
 }
@@ -61,15 +63,17 @@ pub struct Counts {
     pub page_partitions: u32,
     /// Brokers of the cluster.
     pub brokers: u64,
+    /// The changelog is compacted, as older versions had it.
+    pub compacted_changelog: bool,
 }
 
 /// Questions and orders about topics.
 pub struct Topics<'a> {
-    config: &'a KafkaConfig,
-    admin: AdminClient<ClientEvents>,
+    pub(super) config: &'a KafkaConfig,
+    pub(super) admin: AdminClient<ClientEvents>,
     /// Asks for metadata. Unlike the admin client it says why a broker does not answer.
     probe: BaseConsumer<ClientEvents>,
-    runtime: tokio::runtime::Runtime,
+    pub(super) runtime: tokio::runtime::Runtime,
 }
 
 impl<'a> Topics<'a> {
@@ -99,8 +103,8 @@ impl<'a> Topics<'a> {
             let size = self.config.create.message_bytes_max.to_string();
             let replication = TopicReplication::Fixed(self.config.create.replication_factor);
             let mut topic = NewTopic::new(wanted.name, i32::try_from(wanted.partitions)?, replication);
-            topic = match wanted.compacted {
-                Cleanup::Compact => topic.set("cleanup.policy", "compact"),
+            topic = match wanted.cleanup {
+                Cleanup::Queue => QUEUE.iter().fold(topic, |topic, (name, value)| topic.set(name, value)),
                 Cleanup::Delete | Cleanup::Any => topic.set("cleanup.policy", "delete"),
             };
             if wanted.large {
@@ -137,6 +141,7 @@ impl<'a> Topics<'a> {
         let wanted = self.wanted();
         let counts: Vec<Option<u32>> =
             wanted.iter().map(|wanted| self.partition_count(wanted.name)).collect::<Result<_, _>>()?;
+        let mut compacted_changelog = false;
         for (wanted, count) in wanted.iter().zip(&counts) {
             let mut differs =
                 |problem: String| differences.push(Difference { topic: wanted.name.to_owned(), problem });
@@ -151,7 +156,10 @@ impl<'a> Topics<'a> {
                     wanted.partitions
                 ));
             }
-            for problem in self.config_differences(wanted)? {
+            let settings = self.settings(wanted.name)?;
+            compacted_changelog |=
+                wanted.cleanup == Cleanup::Queue && changelog_topic::is_compacted(&settings);
+            for problem in self.config_differences(wanted, &settings) {
                 differs(problem);
             }
         }
@@ -159,7 +167,7 @@ impl<'a> Topics<'a> {
         let page_partitions = counts[0].unwrap_or(self.config.create.page_partitions);
         let metadata = self.probe.fetch_metadata(Some(&self.config.topics.pages), CALL_TIMEOUT);
         let brokers = metadata.map_or(1, |metadata| metadata.brokers().len() as u64);
-        Ok((differences, Counts { log_partitions, page_partitions, brokers }))
+        Ok((differences, Counts { log_partitions, page_partitions, brokers, compacted_changelog }))
     }
 
     /// Partitions of the log; none where there is no such topic.
@@ -170,26 +178,13 @@ impl<'a> Topics<'a> {
         self.partition_count(&self.config.topics.fingerprints)
     }
 
-    /// For how long the changelog keeps tombstones that
-    /// have been compacted: its `delete.retention.ms`.
-    ///
-    /// # Errors
-    /// The broker does not answer.
-    pub fn delete_retention(&self) -> anyhow::Result<Duration> {
-        let topic = &self.config.topics.centroids;
-        let described = self.settings(topic)?;
-        let value = described.get("delete.retention.ms").and_then(|entry| entry.value.as_ref());
-        let ms = value.and_then(|value| value.parse().ok());
-        Ok(Duration::from_millis(ms.with_context(|| format!("topic {topic} has no delete.retention.ms"))?))
-    }
-
     fn wanted(&self) -> [Wanted<'a>; 5] {
         let (topics, create) = (&self.config.topics, &self.config.create);
-        let topic = |name, partitions, compacted, large| Wanted {
+        let topic = |name, partitions, cleanup, large| Wanted {
             name,
             partitions,
             partitions_fixed: false,
-            compacted,
+            cleanup,
             large,
         };
         let fixed = |wanted| Wanted { partitions_fixed: true, ..wanted };
@@ -197,7 +192,7 @@ impl<'a> Topics<'a> {
             topic(&topics.pages, create.page_partitions, Cleanup::Any, false),
             fixed(topic(&topics.fingerprints, create.log_partitions, Cleanup::Delete, true)),
             topic(&topics.verdicts, create.verdict_partitions, Cleanup::Any, false),
-            fixed(topic(&topics.centroids, create.log_partitions, Cleanup::Compact, false)),
+            fixed(topic(&topics.centroids, create.log_partitions, Cleanup::Queue, false)),
             topic(&topics.dead_letters, 1, Cleanup::Any, true),
         ]
         .map(|wanted| if wanted.name == topics.pages { Wanted { large: true, ..wanted } } else { wanted })
@@ -228,7 +223,7 @@ impl<'a> Topics<'a> {
 
     /// All settings of a topic. A broker that has not yet
     /// heard of a new topic names none: it is asked again.
-    fn settings(&self, topic: &str) -> anyhow::Result<ConfigResource> {
+    pub(super) fn settings(&self, topic: &str) -> anyhow::Result<ConfigResource> {
         let resource = [ResourceSpecifier::Topic(topic)];
         let deadline = Instant::now() + CALL_TIMEOUT;
         loop {
@@ -249,24 +244,26 @@ impl<'a> Topics<'a> {
         }
     }
 
-    fn config_differences(&self, wanted: &Wanted<'_>) -> anyhow::Result<Vec<String>> {
-        let described = self.settings(wanted.name)?;
+    fn config_differences(&self, wanted: &Wanted<'_>, described: &ConfigResource) -> Vec<String> {
         let value =
             |name: &str| described.get(name).and_then(|entry| entry.value.clone()).unwrap_or_default();
         let mut problems = Vec::new();
         let policy = value("cleanup.policy");
-        let right = match wanted.compacted {
-            Cleanup::Delete => policy == "delete",
-            Cleanup::Compact => policy == "compact",
-            Cleanup::Any => true,
-        };
-        if !right {
-            let needed = if wanted.compacted == Cleanup::Compact { "compact" } else { "delete" };
-            let loss = match wanted.compacted {
-                Cleanup::Compact => "with another policy the centroid table would be lost",
-                _ => "with another policy records would be lost",
-            };
-            problems.push(format!("has cleanup.policy={policy}, and must have {needed}: {loss}"));
+        match wanted.cleanup {
+            Cleanup::Delete if policy != "delete" => problems.push(format!(
+                "has cleanup.policy={policy}, and must have delete: with another policy records would be lost"
+            )),
+            // A compacted one loses nothing; who owns it changes it.
+            Cleanup::Queue if !changelog_topic::is_compacted(described) => {
+                problems.extend(changelog_topic::differences(described).iter().map(|(name, found)| {
+                    let wanted = QUEUE.iter().find(|(of, _)| of == name).map_or("", |(_, wanted)| wanted);
+                    format!(
+                        "has {name}={found}, and must have {wanted}: centroids that have not expired would be lost; \
+                         `leitong topics migrate` sets it"
+                    )
+                }));
+            }
+            Cleanup::Delete | Cleanup::Queue | Cleanup::Any => {}
         }
         let size: usize = value("max.message.bytes").parse().unwrap_or(0);
         let needed = if wanted.large { self.config.create.message_bytes_max } else { SMALL_MESSAGE_BYTES };
@@ -276,13 +273,13 @@ impl<'a> Topics<'a> {
                 "has max.message.bytes={size}, and must have at least {needed} (kafka.create.message_bytes_max)"
             ));
         }
-        Ok(problems)
+        problems
     }
 }
 
 /// Bytes that every verdict and every centroid fits.
 const SMALL_MESSAGE_BYTES: usize = 256 << 10;
 
-fn options() -> AdminOptions {
+pub(super) fn options() -> AdminOptions {
     AdminOptions::new().operation_timeout(Some(CALL_TIMEOUT)).request_timeout(Some(CALL_TIMEOUT))
 }

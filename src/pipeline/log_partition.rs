@@ -17,7 +17,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::cluster_stage::ClusterStage;
 use crate::changelog::restore::Restored;
-use crate::changelog::{ChangelogRecord, Identity, change_record, position_message, position_record};
+use crate::changelog::{ChangelogRecord, Identity, centroid_record, position_message, position_record};
 use crate::log::LogPlace;
 use crate::log::entry::{Entry, EntryError};
 use crate::log::watermarks::{Admission, Origin, Watermarks};
@@ -32,6 +32,7 @@ pub struct LogPartition {
     watermarks: Watermarks,
     identity: Identity,
     cluster_hash_since: u64,
+    table_id: Option<u64>,
     /// The log topic, for records that are none of Leitong.
     log_topic: Arc<str>,
 }
@@ -64,9 +65,9 @@ impl LogPartition {
         log_topic: Arc<str>,
         make_stage: impl FnOnce(crate::cluster::Clusterer) -> ClusterStage,
     ) -> Self {
-        let Restored { mut clusterer, watermarks, cluster_hash_since } = restored;
+        let Restored { mut clusterer, watermarks, cluster_hash_since, table_id } = restored;
         clusterer.keep_journal();
-        Self { stage: make_stage(clusterer), watermarks, identity, cluster_hash_since, log_topic }
+        Self { stage: make_stage(clusterer), watermarks, identity, cluster_hash_since, table_id, log_topic }
     }
 
     /// Takes the records at these places, in order, and decides on all that count at once; `now` is
@@ -176,20 +177,27 @@ impl LogPartition {
         self.stage.clusterer().centroid_count()
     }
 
-    /// Lets go of surplus centroids of a restored table; whether there were any.
-    pub fn trim(&mut self, max: usize) -> bool {
-        self.stage.clusterer_mut().trim(max) > 0
+    /// Centroids founded so far.
+    #[must_use]
+    pub fn founded(&self) -> u64 {
+        self.stage.clusterer().founded()
     }
 
-    /// The changelog's part of a transaction: what has
-    /// changed since the last call, and the position.
+    /// How many centroids have not expired, and where in the log the oldest of them was founded.
+    #[must_use]
+    pub fn unexpired(&self) -> (u64, Option<u64>) {
+        self.stage.clusterer().unexpired()
+    }
+
+    /// The changelog's part of a transaction: what was
+    /// founded since the last call, and the position.
     pub fn take_changelog(&mut self) -> Vec<ChangelogRecord> {
         let position = self.stage.clusterer().position();
-        let changes = self.stage.clusterer_mut().take_changes();
+        let founded = self.stage.clusterer_mut().take_new();
         let detector = self.stage.detector();
-        let mut records: Vec<ChangelogRecord> = changes
+        let mut records: Vec<ChangelogRecord> = founded
             .iter()
-            .map(|change| change_record(change, position.log_generation, position.log_partition, detector))
+            .map(|new| centroid_record(new, position.log_generation, position.log_partition, detector))
             .collect();
         records.push(position_record(&self.position()));
         records
@@ -198,14 +206,8 @@ impl LogPartition {
     /// The position as it stands.
     #[must_use]
     pub fn position(&self) -> proto::Position {
-        let clusterer = self.stage.clusterer();
-        position_message(
-            clusterer.position(),
-            &self.identity,
-            self.cluster_hash_since,
-            clusterer.centroid_count() as u64,
-            &self.watermarks,
-        )
+        let (clusterer, since) = (self.stage.clusterer(), self.cluster_hash_since);
+        position_message(clusterer, &self.identity, since, self.table_id, &self.watermarks)
     }
 
     /// The state, for saving.
@@ -236,7 +238,12 @@ mod tests {
     fn empty() -> LogPartition {
         let expiry = ExpiryConfig { max_age_days: Some(3), centroids_max: 40 };
         let clusterer = Clusterer::new(detector(), expiry, Position::default());
-        let restored = Restored { clusterer, watermarks: Watermarks::default(), cluster_hash_since: 0 };
+        let restored = Restored {
+            clusterer,
+            watermarks: Watermarks::default(),
+            cluster_hash_since: 0,
+            table_id: Some(7),
+        };
         let identity = Identity {
             log_partition: 0,
             log_partition_count: 1,
@@ -335,7 +342,7 @@ mod tests {
             assert!(count(what) > 10, "{what}: {}", count(what));
         }
         assert!(count("Dropped(Repeated") > 10 && count("Dropped(AfterGap") > 10);
-        assert!(changes.iter().filter(|change| change.value.is_none()).count() > 100, "tombstones");
+        assert!(changes.len() > 100 && changes.iter().all(|change| change.value.is_some()));
         for batch in [2, 7, 50, 1000] {
             let (taken, changes, position) = run(batch);
             for (one, other) in one_by_one.0.iter().zip(&taken) {

@@ -11,8 +11,8 @@ use super::checksummed::{ChecksummedReader, ChecksummedWriter};
 use super::{SnapshotError, folder, recent};
 use crate::blocks::{BlockStore, Folder, Manifest, StoreOptions};
 use crate::changelog::centroid::{from_message, to_message};
-use crate::changelog::restore::watermarks;
-use crate::changelog::{Identity, position_message};
+use crate::changelog::restore::{NUMBER_MAX, watermarks};
+use crate::changelog::{Identity, bounds, table_message};
 use crate::cluster::ExpiryConfig;
 use crate::cluster::{ArticlePage, Clusterer, OldCentroids, Position};
 use crate::config::Config;
@@ -132,6 +132,9 @@ impl TableDir {
     ) -> Result<Option<(Clusterer, Watermarks)>, SnapshotError> {
         let path = self.folder.join(FILE_NAME);
         let Some((mut reader, saved)) = begin(&path)? else { return Ok(None) };
+        if saved.founded > Some(NUMBER_MAX) || saved.dead_below > saved.founded.unwrap_or_default() {
+            return Err(reader.damaged("it counts an impossible number of centroids"));
+        }
         let hashes = [
             ("fingerprint_hash", saved.fingerprint_hash, settings.fingerprint_hash),
             ("cluster_hash", saved.cluster_hash, settings.cluster_hash),
@@ -147,7 +150,7 @@ impl TableDir {
             next_log_offset: saved.next_log_offset,
             log_time: saved.log_time_ms.and_then(Timestamp::from_ms),
         };
-        let mut clusterer = self.clusterer(&path, position, saved.blocks.as_ref(), settings)?;
+        let mut clusterer = self.clusterer(&path, position, Some(&saved), settings)?;
         reader.articles(&saved, |page| clusterer.restore_article(page))?;
         for _ in 0..saved.centroid_count {
             let mut message: proto::Centroid = reader.message()?;
@@ -155,6 +158,11 @@ impl TableDir {
             clusterer.restore(&message.corpus, message.fingerprint_hash, &centroid);
         }
         reader.check_hash()?;
+        let mut bounds = bounds(&saved);
+        // Blocks that were just begun count from 0.
+        let skipped = saved.founded.unwrap_or_default().saturating_sub(clusterer.founded());
+        bounds.dead_below = bounds.dead_below.saturating_sub(skipped);
+        clusterer.restore_bounds(bounds);
         Ok(Some((clusterer, watermarks(&saved))))
     }
 
@@ -174,14 +182,16 @@ impl TableDir {
         &self,
         path: &Path,
         position: Position,
-        blocks: Option<&Blocks>,
+        saved: Option<&proto::Position>,
         settings: &TableSettings,
     ) -> Result<Clusterer, SnapshotError> {
+        let blocks = saved.and_then(|saved| saved.blocks.as_ref());
+        let first = saved.map_or(0, |saved| saved.founded.unwrap_or(0).saturating_sub(saved.centroid_count));
         let (detector, expiry) = (Arc::clone(&settings.detector), settings.expiry.clone());
         let Some(options) = settings.on_disk else {
             return match blocks {
                 Some(_) => Err(SnapshotError::OnDisk { path: path.to_owned() }),
-                None => Ok(Clusterer::new(detector, expiry, position)),
+                None => Ok(Clusterer::starting_at(first, detector, expiry, position)),
             };
         };
         let manifest = match blocks {
@@ -297,7 +307,7 @@ fn write(
     writer.all(MAGIC)?;
     let identity = settings.identity(clusterer.position().log_partition);
     let count = clusterer.in_memory_count() as u64;
-    let mut position = position_message(clusterer.position(), &identity, 0, count, watermarks);
+    let mut position = table_message(clusterer, &identity, 0, count, watermarks);
     if let Some(manifest) = manifest {
         position.format_version = FORMAT_WITH_BLOCKS;
         position.blocks = Some(blocks_of(manifest, clusterer, &*settings.detector));

@@ -163,6 +163,12 @@ pub const ALL: &[Metric] = &[
         "Snapshots that could not be used; the log says why",
     ),
     metric(
+        "leitong_changelog_deletions_total",
+        "counter",
+        "result: deleted, failed",
+        "Requests to delete what has expired of the changelog; brokers that refuse them only keep more",
+    ),
+    metric(
         "leitong_partition_halted",
         "gauge",
         "partition: of the log, or `pages` for the page topic",
@@ -220,7 +226,7 @@ pub fn begin() {
         }
     }
     let causes = Cause::ALL.iter().map(Cause::label).chain([Cause::OTHER_LABEL]).collect();
-    let labelled: [(&'static str, &'static str, Vec<&'static str>); 8] = [
+    let labelled: [(&'static str, &'static str, Vec<&'static str>); 9] = [
         ("leitong_messages_skipped_total", "reason", Skip::ALL.map(Skip::as_str).to_vec()),
         ("leitong_stage_microseconds_total", "stage", vec!["fingerprint", "cluster", "transaction"]),
         ("leitong_log_records_dropped_total", "why", vec!["repeated", "after-gap", "old-epoch", "replaced"]),
@@ -228,6 +234,7 @@ pub fn begin() {
         ("leitong_undecidable_total", "reason", Reason::ALL.iter().map(|reason| reason.as_str()).collect()),
         ("leitong_dead_letters_total", "cause", causes),
         ("leitong_transactions_total", "result", vec!["committed", "failed"]),
+        ("leitong_changelog_deletions_total", "result", vec!["deleted", "failed"]),
         (
             "leitong_client_errors_total",
             "client",
@@ -392,6 +399,12 @@ pub fn transaction(committed: bool, time: Duration) {
 /// A transactional producer was given up because a request of it may still arrive.
 pub fn producer_replaced() {
     counter!("leitong_producers_replaced_total").increment(1);
+}
+
+/// Brokers were asked to delete what has expired of the changelog.
+pub fn changelog_deletion(done: bool) {
+    let result = if done { "deleted" } else { "failed" };
+    counter!("leitong_changelog_deletions_total", "result" => result).increment(1);
 }
 
 /// A transaction was ended where brokers had not told a partition that it has ended.

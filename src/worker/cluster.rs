@@ -20,7 +20,7 @@ use super::kafka_world::KafkaWorld;
 use super::owner::{self, Owner};
 use super::role::{ClusterRole, RoleSettings};
 use super::stop::Stop;
-use super::{Accepted, snapshots, standby};
+use super::{Accepted, deletion, snapshots, standby};
 use crate::config::Config;
 use crate::kafka::client;
 use crate::kafka::events::{ClientEvents, reports_by_events};
@@ -90,6 +90,8 @@ pub fn run(
         if config.kafka.snapshots.dir.is_some() {
             scope.spawn(|| snapshots::run(role, || owners.partitions_at_hand(), stop));
         }
+        let interval = Duration::from_secs(config.kafka.changelog.delete_interval_s);
+        scope.spawn(move || deletion::run(role, interval, stop));
         let result = members(owners, health, stop);
         // The helpers end with it.
         stop.request();

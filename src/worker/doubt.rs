@@ -131,6 +131,12 @@ fn visible_in<W: World>(
         }
     };
     let mut found = BTreeSet::new();
+    if start > first && topic == owner.config().kafka.topics.centroids {
+        // This owner has what was committed before deleted, and no more.
+        return Err(Trouble::Fenced(
+            "another owner has deleted what this one wrote to the changelog".to_owned(),
+        ));
+    }
     if start > last {
         // Retention has taken all of them, so they cannot have been held back.
         return Ok(offsets.clone());

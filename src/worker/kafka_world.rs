@@ -8,6 +8,7 @@ use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext, ConsumerGroupMe
 use super::ports::World;
 use super::stop::Stop;
 use crate::config::Config;
+use crate::hashed::Seed;
 use crate::kafka::client::ClientError;
 use crate::kafka::identity::TopicWatch;
 use crate::kafka::open_ranges::{OpenRange, OutputEnds};
@@ -67,8 +68,16 @@ impl<C: ConsumerContext + 'static> World for KafkaWorld<C> {
         member.as_ref()?.upgrade()?.group_metadata()
     }
 
-    fn tombstone_retention(&self) -> anyhow::Result<Duration> {
-        Topics::new(&self.config.kafka)?.delete_retention()
+    fn make_queue(&self) -> anyhow::Result<bool> {
+        Topics::new(&self.config.kafka)?.make_queue()
+    }
+
+    fn delete_changelog(&self, log_partition: u32, before: u64) -> anyhow::Result<()> {
+        Topics::new(&self.config.kafka)?.delete_changelog(log_partition, before)
+    }
+
+    fn random(&self) -> u64 {
+        Seed::default().place(self.timestamp().as_ms() as u64)
     }
 
     fn topic_ids(&self) -> TopicIds {

@@ -5,13 +5,15 @@
 //!  pages ──► poll thread ─► CPU tasks ─► send thread ──► log ──► owner thread a partition (owner.rs)
 //!  topic       commits what is delivered ◄──┘                     restore ─► batch ─► transaction
 //! ```
-//! Beside them, if configured: a thread that makes local snapshots (snapshots.rs), one that follows
+//! Beside them a thread that has brokers delete what has expired of the changelog (deletion.rs)
+//! and, if configured: a thread that makes local snapshots (snapshots.rs), one that follows
 //! the tables of others (standby.rs); an owner's table comes from the nearest of these (restore/).
 //! Threads that talk to brokers are plain threads: those calls block. Each stage runs until the
 //! stop flag is up or something is refused; whatever may pass is tried again.
 
 mod batch;
 pub mod cluster;
+pub(crate) mod deletion;
 mod doubt;
 pub mod fingerprint;
 mod kafka_world;
@@ -90,6 +92,12 @@ pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<(
     serve_admin_port(&runtime, &config.admin.address, &health)?;
 
     let counts = checked_topics(&config)?;
+    if counts.compacted_changelog {
+        tracing::warn!(
+            topic = config.kafka.topics.centroids,
+            "the changelog is compacted, as older versions had it; whoever owns a partition of it changes that"
+        );
+    }
     let log_partitions = counts.log_partitions;
     let surroundings = resources::Surroundings {
         roles,

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 
 use super::batch::Batch;
+use super::deletion::Committed;
 use super::ports::World;
 use super::restore::{Restore, Table, TableReplica};
 use super::role::ClusterRole;
@@ -34,8 +35,6 @@ use crate::pipeline::log_partition::LogPartition;
 use crate::telemetry::metrics;
 use crate::worker::outputs::Outputs;
 
-/// Surplus centroids evicted in one transaction, where a table was restored with a smaller count.
-const TRIM_CENTROIDS: usize = 10_000;
 /// How long to wait before trying again.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// How long to wait after being fenced: by then the group has said whose the partition is.
@@ -106,6 +105,7 @@ struct History {
 /// Owns the partition until its stop flag is raised.
 pub(crate) fn run<W: World>(owner: &Owner<W>) {
     let table = owner.serve_until_stopped();
+    owner.role.needed.forget(owner.partition);
     // Without a standby nobody would read a table on, or drop it.
     let table = table.filter(|_| owner.config().kafka.standby);
     owner.role.standby.release(owner.partition, table);
@@ -209,14 +209,6 @@ impl<W: World> Owner<W> {
             let changelog = state.take_changelog();
             writer.write(vec![Outputs { changelog, ..self.outputs(&state, state.next_offset()) }])?;
         }
-        loop {
-            let first = state.next_offset();
-            if !state.trim(TRIM_CENTROIDS) {
-                break;
-            }
-            let changelog = state.take_changelog();
-            writer.write(vec![Outputs { changelog, ..self.outputs(&state, first) }])?;
-        }
         reader.begin(state.next_offset())?;
         self.decide_and_write(&reader, &mut state, &mut writer, history)?;
         // All that is in the table is committed.
@@ -226,7 +218,8 @@ impl<W: World> Owner<W> {
         let position = state.position();
         let (stage, _) = state.into_parts();
         let detector = Arc::clone(&self.role.detector);
-        let restoration = Restoration::resume(stage.into_clusterer(), position, detector);
+        let expiry = self.config().expiry.clone();
+        let restoration = Restoration::resume(stage.into_clusterer(), position, detector, expiry);
         Ok(Some(TableReplica { restoration, next_offset }))
     }
 
@@ -256,6 +249,7 @@ impl<W: World> Owner<W> {
             } else {
                 writer.write(parts)?;
                 metrics::centroids(self.partition, state.centroid_count());
+                self.say_what_is_needed(state, writer);
             }
             if let Some(trouble) = trouble {
                 return Err(trouble);
@@ -263,6 +257,15 @@ impl<W: World> Owner<W> {
             self.reset_fence_count(began, history);
         }
         Ok(())
+    }
+
+    /// For whoever deletes the rest of the changelog. All of the table is committed.
+    fn say_what_is_needed(&self, state: &LogPartition, writer: &Writer<'_, W>) {
+        let Some(next) = writer.changelog_next else { return };
+        let (count, oldest_log_offset) = state.unexpired();
+        let (first, position_offset) = (state.founded() - count, next.saturating_sub(1));
+        let committed = Committed { first, count, oldest_log_offset, position_offset };
+        self.role.needed.put(self.partition, committed);
     }
 
     /// An owner that has been at work for a while is the only one.

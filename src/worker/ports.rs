@@ -62,11 +62,21 @@ pub(crate) trait World: Send + Sync + 'static {
     /// The group's present generation; none where this instance is no member.
     fn group(&self) -> Option<Self::Group>;
 
-    /// For how long the changelog keeps tombstones that have been compacted.
+    /// Sees to it that brokers keep the changelog without limits of age and size, and do not
+    /// compact it, as they were told to by older versions; whether that had to be changed.
     ///
     /// # Errors
-    /// The broker does not answer.
-    fn tombstone_retention(&self) -> anyhow::Result<Duration>;
+    /// Brokers do not answer, or this is not allowed.
+    fn make_queue(&self) -> anyhow::Result<bool>;
+
+    /// Has brokers delete what stands in the changelog of `log_partition` before offset `before`.
+    ///
+    /// # Errors
+    /// Brokers do not answer, or this is not allowed, or they cannot.
+    fn delete_changelog(&self, log_partition: u32, before: u64) -> anyhow::Result<()>;
+
+    /// A random number, for names.
+    fn random(&self) -> u64;
 
     /// The ids of the topics that all offsets of this process belong to.
     fn topic_ids(&self) -> TopicIds;

@@ -107,8 +107,12 @@ pub fn replay(
     let mut replayed =
         Replayed { taken: 0, dropped: 0, start_is_missing: (begin > from).then_some(log_start) };
     let identity = settings.identity(log_partition);
-    let restored =
-        Restored { clusterer: start.clusterer, watermarks: start.watermarks, cluster_hash_since: begin };
+    let restored = Restored {
+        clusterer: start.clusterer,
+        watermarks: start.watermarks,
+        cluster_hash_since: begin,
+        table_id: None,
+    };
     let detector = &settings.detector;
     let topic = config.topics.fingerprints.as_str().into();
     let mut state = LogPartition::new(restored, identity, topic, |clusterer| {

@@ -97,9 +97,10 @@ pub(super) fn warnings(config: &Config, surroundings: Surroundings, limits: Limi
 fn open_files(config: &Config, surroundings: Surroundings) -> u64 {
     let Surroundings { roles, brokers, log_partitions, .. } = surroundings;
     // Consumer and producer of pages; a member, and of each
-    // partition a reader, a producer, and a reader of its changelog.
+    // partition a reader, a producer, and a reader of its changelog;
+    // three while what has expired of a changelog is deleted.
     let fingerprint = if roles.fingerprint { 2 } else { 0 };
-    let cluster = if roles.cluster { 1 + 3 * log_partitions + u64::from(config.kafka.standby) } else { 0 };
+    let cluster = if roles.cluster { 4 + 3 * log_partitions + u64::from(config.kafka.standby) } else { 0 };
     // Beside its brokers a client has the one that it began with and its group's coordinator.
     OWN_FILES + (fingerprint + cluster) * (brokers + 2) * FILES_A_BROKER
 }
@@ -138,7 +139,7 @@ mod tests {
         };
         assert_eq!(warned(ALL, 1024, 16), [""; 0]);
         let [files] = &warned(ALL, 100, 16)[..] else { panic!("one warning") };
-        assert!(files.starts_with("open files are limited to 100, and up to 154 are needed"), "{files}");
+        assert!(files.starts_with("open files are limited to 100, and up to 199 are needed"), "{files}");
         let [memory] = &warned(ALL, 1024, 4)[..] else { panic!("one warning") };
         assert!(memory.contains("Lower expiry.centroids_max = 20000000"), "{memory}");
         // Without a table the queues are what there is to lower.

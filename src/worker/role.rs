@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Accepted;
+use super::deletion::Needed;
 use super::ports::World;
 use super::standby::Standby;
 use super::stop::Stop;
@@ -22,6 +23,8 @@ pub(crate) struct ClusterRole<W> {
     pub(crate) accepted: Accepted,
     pub(crate) health: Arc<StageHealth>,
     pub(crate) standby: Standby,
+    /// What owners need of the changelog.
+    pub(crate) needed: Needed,
     /// Ends the whole worker.
     pub(crate) stop: Stop,
     /// What was refused; ends the worker.
@@ -49,6 +52,7 @@ impl<W: World> ClusterRole<W> {
             accepted,
             health,
             standby: Standby::new(log_partitions),
+            needed: Needed::default(),
             stop,
             refused: Mutex::default(),
         }

@@ -15,6 +15,7 @@ use anyhow::Context;
 use prost::Message as _;
 
 use super::ports::World;
+use super::restore::beginning;
 use super::role::ClusterRole;
 use super::stop::Stop;
 use crate::changelog::POSITION_KEY;
@@ -25,7 +26,7 @@ use crate::snapshot::changelog_snapshot::{ChangelogSnapshot, SnapshotPlace, Snap
 use crate::telemetry::metrics;
 
 /// A snapshot to which nothing has been added is written anew
-/// at this age, since it counts for a limited time only.
+/// at this age, so that one sees that snapshots are made.
 const UNCHANGED_AGE_MS: i64 = 60 * 60 * 1000;
 
 /// Writes snapshots until `stop` is raised.
@@ -55,10 +56,9 @@ fn write<W: World>(
     let began = role.world.now();
     let config = &role.config.kafka;
     let reader = role.world.reader(&config.topics.centroids, partition)?;
-    // Before the changelog is read: all that is written behind what was read is younger.
     let as_of = role.world.timestamp();
+    let last = role.snapshot(partition, &reader)?;
     let bounds = reader.bounds()?;
-    let last = role.snapshot(partition, bounds)?;
     let unchanged = |last: &ChangelogSnapshot| {
         // Behind the last record there is but the mark of its transaction.
         bounds.1 <= last.changelog_offset() + 1 && last.age_ms(as_of) < UNCHANGED_AGE_MS
@@ -66,10 +66,12 @@ fn write<W: World>(
     if last.as_ref().is_some_and(unchanged) {
         return Ok(());
     }
-    let from = last.as_ref().map_or(bounds.0, ChangelogSnapshot::changelog_offset);
+    let from = match &last {
+        Some(last) => last.changelog_offset(),
+        None => beginning(&reader, || stop.is_requested())?.1,
+    };
     let mut next = Next {
         file: place.create()?,
-        oldest_log_offset: 0,
         position: last.as_ref().map(|last| last.position().clone()),
         changelog_offset: from,
         whole: true,
@@ -92,15 +94,16 @@ fn write<W: World>(
     if !reader.read_to_end(from, || stop.is_requested(), |record: &dyn Record| next.take(record))? {
         return Ok(());
     }
-    let Next { file, oldest_log_offset, position, changelog_offset, whole } = next;
-    let Some(position) = position else { return Ok(()) };
+    let Next { file, position, changelog_offset, whole } = next;
+    // One without numbers is of an older version, which lets centroids go by tombstones.
+    let Some(position) = position.filter(|position| position.founded.is_some()) else { return Ok(()) };
     anyhow::ensure!(whole, "the changelog ends within a transaction");
     let (log_offset, centroids) = (position.next_log_offset, position.centroid_count);
     let footer = proto::Snapshot {
         changelog_topic: config.topics.centroids.clone(),
         changelog_offset,
         as_of_ms: as_of.as_ms(),
-        oldest_log_offset,
+        oldest_log_offset: position.oldest_log_offset.unwrap_or(position.next_log_offset),
         position: Some(position),
         ..proto::Snapshot::default()
     };
@@ -115,7 +118,6 @@ fn write<W: World>(
 /// A snapshot in the making.
 struct Next {
     file: SnapshotWriter,
-    oldest_log_offset: u64,
     position: Option<proto::Position>,
     changelog_offset: u64,
     /// The last record read ended a transaction.
@@ -133,10 +135,8 @@ impl Next {
         }
         let id = ClusterId::from_bytes(key.try_into().context("a key that is no cluster id")?);
         self.whole = false;
-        match record.value() {
-            // The oldest ones leave first, so all before it have left as well.
-            None => self.oldest_log_offset = self.oldest_log_offset.max(id.log_offset + 1),
-            Some(value) => self.file.add(id.log_offset, value)?,
+        if let Some(value) = record.value() {
+            self.file.add(id.log_offset, value)?;
         }
         Ok(())
     }

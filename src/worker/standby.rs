@@ -141,7 +141,7 @@ pub(crate) fn follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Sto
         match ended {
             Ended::Left => {}
             Ended::Unfit(why) => {
-                // Compaction may overtake a reader; who owns the partition looks more closely.
+                // Brokers may overtake a reader; who owns the partition looks more closely.
                 tracing::warn!(
                     partition,
                     "standby: following the changelog anew in {} s: {why}",
@@ -169,20 +169,20 @@ fn follow_until_owned<W: World>(role: &ClusterRole<W>, partition: u32, stop: &St
 fn try_follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Stop) -> Result<(), Ended> {
     let (world, standby) = (&role.world, &role.standby);
     let changelog = world.reader(&role.config.kafka.topics.centroids, partition)?;
-    let bounds = changelog.bounds()?;
     let enough = || stop.is_requested() || standby.is_owned(partition);
     let table = match standby.take(partition) {
         Some(table) => table,
         // From the snapshot, or from the beginning.
-        None => match role.at_snapshot(partition, bounds, enough)? {
+        None => match role.at_snapshot(partition, &changelog, enough)? {
             Some(table) => table,
-            None => role.at_beginning(bounds.0),
+            None => role.at_beginning(&changelog, enough)?,
         },
     };
     let next_offset = table.next_offset;
     if enough() || !standby.put(partition, table) {
         return Ok(());
     }
+    let bounds = changelog.bounds()?;
     if next_offset < bounds.0 {
         return Err(Ended::Unfit(format!(
             "the changelog begins at offset {}, and was read up to {next_offset}",

@@ -12,7 +12,7 @@ use super::{Accepted, positions};
 use crate::changelog::Identity;
 use crate::changelog::restore::check_identity;
 use crate::config::Config;
-use crate::proto::FORMAT_VERSION;
+use crate::proto::CHANGELOG_FORMAT_VERSION;
 
 /// Refuses settings that do not fit the tables. `identity` is that of any log partition.
 ///
@@ -26,7 +26,7 @@ pub(super) fn refuse_another(
 ) -> anyhow::Result<()> {
     for partition in 0..log_partitions {
         let Some(found) = positions::last(config, partition)? else { continue };
-        if found.format_version > FORMAT_VERSION {
+        if found.format_version > CHANGELOG_FORMAT_VERSION {
             continue; // its owner says so, and which instance is to be updated
         }
         let identity = identity(partition);

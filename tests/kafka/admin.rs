@@ -58,6 +58,14 @@ impl Admin {
         results.expect("an answer")[0].as_ref().expect("altered");
     }
 
+    /// One setting of a topic.
+    pub(crate) fn setting(&self, name: &str, setting: &str) -> String {
+        let resource = [ResourceSpecifier::Topic(name)];
+        let results = self.runtime.block_on(self.client.describe_configs(&resource, &options()));
+        let described = results.expect("an answer").remove(0).expect("described");
+        described.get(setting).and_then(|entry| entry.value.clone()).expect("a value")
+    }
+
     pub(crate) fn add_partitions(&self, name: &str, count: usize) {
         let more = NewPartitions::new(name, count);
         let results = self.runtime.block_on(self.client.create_partitions([&more], &options()));

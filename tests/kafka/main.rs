@@ -22,6 +22,7 @@ mod operator;
 mod poison;
 mod presets;
 mod proxy;
+mod queue;
 mod rebalance;
 mod replaced;
 mod snapshots;

@@ -49,7 +49,6 @@ pub(crate) struct Stored {
     pub(crate) status: Status,
     /// The number of its transaction; none in the log.
     pub(crate) transaction: Option<u64>,
-    pub(crate) written: Time,
 }
 
 /// One partition of a topic.
@@ -96,9 +95,9 @@ impl Partition {
     }
 
     /// A leader is elected that knows only this high watermark until
-    /// then, or a higher one if compaction shows that it must.
+    /// then, or a higher one if compaction or the start shows that it must.
     pub(crate) fn elect(&mut self, until: Time, high_watermark: u64) {
-        self.stale = Some((until, high_watermark.max(self.compacted)));
+        self.stale = Some((until, high_watermark.max(self.compacted).max(self.start)));
     }
 
     /// Whether its leader does not know all that was committed.
@@ -136,9 +135,20 @@ impl Partition {
         self.next_offset += 1; // the marker
     }
 
-    /// Compacts everything before `end`: of each key the last committed record
-    /// stays, and tombstones that are old enough go. Aborted records go as well.
-    pub(crate) fn compact(&mut self, end: u64, tombstones_before: Time) {
+    /// Deletes what stands before an offset, unless the leader does not know that it was committed.
+    fn delete_before(&mut self, offset: u64, now: Time) -> Result<(), String> {
+        if offset > self.end(now, false) {
+            return Err(format!("offset {offset} is out of range"));
+        }
+        self.start = self.start.max(offset);
+        let start = self.start;
+        self.records.retain(|record| record.offset >= start);
+        Ok(())
+    }
+
+    /// Compacts everything before `end`: of each key the last committed
+    /// record stays. Aborted records go as well.
+    pub(crate) fn compact(&mut self, end: u64) {
         self.compacted = self.compacted.max(end);
         let mut last: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
         for record in &self.records {
@@ -148,8 +158,7 @@ impl Partition {
         }
         self.records.retain(|record| {
             let kept = last.get(record.key.as_deref().unwrap_or_default()) == Some(&record.offset);
-            let gone = record.value.is_none() && record.written < tombstones_before;
-            record.offset >= end || (record.status == Status::Committed && kept && !gone)
+            record.offset >= end || (record.status == Status::Committed && kept)
         });
     }
 }
@@ -246,6 +255,8 @@ pub(crate) struct Brokers {
     /// Markers on their way: when, which coordinator, which target.
     pub(crate) markers: Vec<(Time, usize, Target)>,
     pub(crate) forgotten: Forgotten,
+    /// The changelog is compacted, as an older version has made it.
+    pub(crate) compacted: bool,
     pub(crate) mistake: Option<Mistake>,
 }
 
@@ -278,12 +289,21 @@ impl Brokers {
             assigned: vec![None; log_partitions as usize],
             markers: Vec::new(),
             forgotten: Forgotten::None,
+            compacted: false,
             mistake,
         }
     }
 
     pub(crate) fn partition(&mut self, topic: Topic, partition: u32) -> &mut Partition {
         self.partitions.get_mut(&(topic, partition)).expect("a partition of the simulation")
+    }
+
+    /// Deletes what stands in a changelog before an offset.
+    pub(crate) fn delete_changelog(&mut self, partition: u32, before: u64, now: Time) -> Result<(), String> {
+        if self.compacted {
+            return Err("the topic is compacted".to_owned());
+        }
+        self.partition(Topic::Centroids, partition).delete_before(before, now)
     }
 
     /// Serves a request of the producer of this epoch.
@@ -308,7 +328,7 @@ impl Brokers {
             Request::InitProducerId => Reply::Invalid("served above"),
             Request::AddPartitions(targets) => coordinator.add(targets, now),
             Request::Produce { topic, partition, sequence, records } => {
-                self.produce(id, epoch, (*topic, *partition), *sequence, records, now)
+                self.produce(id, epoch, (*topic, *partition), *sequence, records)
             }
             Request::TxnOffsetCommit { offset, process } => {
                 if self.assigned[id] != Some(*process) {
@@ -362,7 +382,6 @@ impl Brokers {
         place: (Topic, u32),
         sequence: u64,
         records: &[Message],
-        now: Time,
     ) -> Reply {
         let idempotent = self.mistake != Some(Mistake::NoIdempotence);
         let coordinator = &mut self.coordinators[id];
@@ -397,7 +416,6 @@ impl Brokers {
                     timestamp_ms: 0,
                     status,
                     transaction,
-                    written: now,
                 })
             })
             .collect();

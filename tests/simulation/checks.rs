@@ -108,7 +108,8 @@ fn replay(brokers: &mut Brokers, log_partition: u32, log_partitions: u32) -> BTr
     };
     let position = Position { log_partition, ..Position::default() };
     let clusterer = Clusterer::new(detector(), expiry(), position);
-    let restored = Restored { clusterer, watermarks: Watermarks::default(), cluster_hash_since: 0 };
+    let watermarks = Watermarks::default();
+    let restored = Restored { clusterer, watermarks, cluster_hash_since: 0, table_id: None };
     let mut state = LogPartition::new(restored, identity, "log".into(), |clusterer| {
         ClusterStage::new(clusterer, detector(), 2)
     });

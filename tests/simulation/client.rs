@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use prost::Message as _;
 use rdkafka::message::{Headers, OwnedHeaders};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -13,8 +14,10 @@ use super::faults::Fault;
 use super::reader::topic_of;
 use super::world::{Late, SimWorld};
 use super::{MS, Mistake};
+use crate::changelog::POSITION_KEY;
 use crate::kafka::log_origin::LOG_ORIGIN;
 use crate::kafka::ports::{Delivered, Outgoing, RequestError, TransactionClient};
+use crate::proto;
 
 /// Partitions of the verdict topic.
 pub(crate) const VERDICT_PARTITIONS: u32 = 2;
@@ -26,6 +29,9 @@ pub(crate) struct SimClient {
     world: SimWorld,
     log_partition: u32,
     state: RefCell<State>,
+    /// Of the positions that were sent: number of the first centroid
+    /// that has not expired, and where in the log it was founded.
+    positions: RefCell<Vec<(u64, Option<u64>)>>,
 }
 
 #[derive(Default)]
@@ -44,7 +50,7 @@ struct State {
 
 impl SimClient {
     pub(crate) fn new(world: &SimWorld, log_partition: u32) -> Self {
-        Self { world: world.clone(), log_partition, state: RefCell::default() }
+        Self { world: world.clone(), log_partition, state: RefCell::default(), positions: RefCell::default() }
     }
 
     /// Sends a request until it is answered, or given up.
@@ -114,6 +120,33 @@ impl SimClient {
                 shared.late.push(Late { at: now + after, id, epoch, request: request.clone() });
                 None
             }
+        }
+    }
+
+    /// What mistakes make of a record of the changelog.
+    fn mistaken(&self, topic: Topic, key: Option<&Vec<u8>>, value: Vec<u8>) -> Vec<u8> {
+        let is_position = key.is_some_and(|key| key == POSITION_KEY);
+        let mut positions = self.positions.borrow_mut();
+        let sent = positions.len();
+        match self.world.mistake {
+            _ if topic != Topic::Centroids => value,
+            Some(Mistake::NumbersOffByOne | Mistake::BoundsFall) if is_position => {
+                let mut position = proto::Position::decode(&*value).expect("a position");
+                let founded = position.founded.unwrap_or_default();
+                positions.push((founded - position.centroid_count, position.oldest_log_offset));
+                if self.world.mistake == Some(Mistake::BoundsFall) && sent >= 40 && sent.is_multiple_of(4) {
+                    let (first, oldest_log_offset) = positions[sent - 40];
+                    position.centroid_count = founded - first;
+                    position.oldest_log_offset = oldest_log_offset;
+                }
+                position.encode_to_vec()
+            }
+            Some(Mistake::NumbersOffByOne) if sent > 20 => {
+                let mut centroid = proto::Centroid::decode(&*value).expect("a centroid");
+                centroid.number = centroid.number.map(|number| number + 1);
+                centroid.encode_to_vec()
+            }
+            _ => value,
         }
     }
 
@@ -229,7 +262,8 @@ impl TransactionClient for SimClient {
             _ => record.key.cloned(),
         };
         let origin = record.headers.and_then(origin_of);
-        let message = Message { key, value: record.value.cloned(), origin };
+        let value = record.value.cloned().map(|value| self.mistaken(topic, record.key, value));
+        let message = Message { key, value, origin };
         if topic == Topic::Centroids && self.world.mistake == Some(Mistake::CommitBeforeChangelog) {
             state.kept.push((usize::MAX, (topic, partition), message));
         } else {

@@ -33,7 +33,6 @@ pub(crate) fn append(brokers: &mut Brokers, log_partition: usize, bytes: Vec<u8>
         timestamp_ms: (now / 1000) as i64,
         status: Status::Committed,
         transaction: None,
-        written: now,
     });
 }
 

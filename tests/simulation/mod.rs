@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! seed ─► Run ─► actors (the product's code, each on a stack of its own) ─► SimWorld (the ports)
-//!           └► events: crashes, rebalances, late requests, compaction …        └► Brokers
+//!           └► events: crashes, rebalances, late requests, stale leaders …     └► Brokers
 //! ```
 //! Whenever the product asks the world for anything, it yields to the scheduler, which decides who
 //! goes on and what time it is. After a while of faults all is healed, the log is drained, and
@@ -84,8 +84,14 @@ pub(crate) enum Mistake {
     LosesCentroid,
     /// Log time is not restored.
     ForgetsLogTime,
-    /// Tombstones count although their transaction was aborted.
-    AppliesAbortedTombstones,
+    /// Brokers delete one centroid more than they are asked to.
+    DeletesUnexpired,
+    /// A producer begins to number centroids one too high.
+    NumbersOffByOne,
+    /// A reader of the changelog leaves out the last centroid before its end.
+    RestoreEndsBeforeFounded,
+    /// Now and then a position says what had expired some positions before.
+    BoundsFall,
     /// A standby reads what is not committed.
     StandbyAheadOfCommits,
     /// The group's offset is not part of the transaction.
@@ -96,8 +102,6 @@ pub(crate) enum Mistake {
     ReaderSkipsRecord,
     /// What became of a transaction is read from records that were aborted, too.
     DoubtReadsUncommitted,
-    /// Snapshots that are older than the changelog's tombstones are used.
-    SnapshotWithoutAge,
     /// A producer's records are written twice when they are sent twice.
     NoIdempotence,
     /// Page offsets are committed when records are sent.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use generator::{Generator, Gn};
 
@@ -11,7 +11,7 @@ use super::brokers::{Brokers, Forgotten, Topic};
 use super::client::VERDICT_PARTITIONS;
 use super::faults::Faults;
 use super::fingerprint::{self, Pages, Worker};
-use super::world::{Process, Shared, SimWorld, TOMBSTONE_RETENTION};
+use super::world::{LateDeletion, Process, Shared, SimWorld};
 use super::{MS, Mistake, Rng, SECOND, Time, checks};
 use crate::config::Config;
 use crate::telemetry::health::Health;
@@ -19,7 +19,7 @@ use crate::worker::Accepted;
 use crate::worker::owner::{self, Owner};
 use crate::worker::role::{ClusterRole, RoleSettings};
 use crate::worker::stop::Stop;
-use crate::worker::{snapshots, standby};
+use crate::worker::{deletion, snapshots, standby};
 
 const SOURCE_PARTITIONS: usize = 3;
 const LOG_PARTITIONS: u32 = 2;
@@ -27,6 +27,8 @@ const LOG_PARTITIONS: u32 = 2;
 const STACK_WORDS: usize = 0x2_0000;
 /// Kafka's `transaction.timeout.ms`.
 const TRANSACTION_TIMEOUT: Time = 10 * SECOND;
+/// How often a process looks at what has expired of the changelog.
+const DELETE_INTERVAL: Duration = Duration::from_secs(2);
 /// Processes alive at a time.
 const PROCESSES_MAX: usize = 3;
 /// For how long a revoked partition is waited for.
@@ -103,17 +105,20 @@ impl Run {
     fn new(seed: u64, mistake: Option<Mistake>, traced: bool) -> Self {
         let mut rng = Rng::new(seed);
         let faults = Faults { one_in: [0, 15, 40, 100][rng.index(4)] };
-        let shared = Shared {
+        let mut shared = Shared {
             now: 0,
             rng: Rng::new(seed ^ 0x5eed),
             steps: 0,
             brokers: Brokers::new(LOG_PARTITIONS, VERDICT_PARTITIONS, mistake),
             processes: Vec::new(),
             late: Vec::new(),
+            late_deletions: Vec::new(),
             faults,
             trace: Vec::new(),
             traced,
         };
+        // An older version has made the topic, or this one.
+        shared.brokers.compacted = rng.once_in(2);
         let memory = Path::new("/dev/shm");
         let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
         Self {
@@ -203,6 +208,15 @@ impl Run {
             let rng = &mut shared.rng;
             shared.brokers.serve(late.id, late.epoch, &late.request, now, &mut || rng.below(30 * MS));
         }
+        let (due, later) =
+            std::mem::take(&mut shared.late_deletions).into_iter().partition(|late| late.at <= now);
+        shared.late_deletions = later;
+        let due: Vec<LateDeletion> = due;
+        for LateDeletion { log_partition, before, .. } in due {
+            shared.trace(|| format!("late: changelog {log_partition}: delete before {before}"));
+            // Who has asked is not told.
+            let _ = shared.brokers.delete_changelog(log_partition, before, now);
+        }
         let rng = &mut shared.rng;
         shared.brokers.expire(now, TRANSACTION_TIMEOUT, &mut || rng.below(30 * MS));
     }
@@ -255,6 +269,10 @@ impl Run {
         if self.snapshots {
             let (role, stop) = (Arc::clone(&role), stop.clone());
             self.spawn(move || snapshots::run(&*role, || (0..LOG_PARTITIONS).collect(), &stop));
+        }
+        {
+            let (role, stop) = (Arc::clone(&role), stop.clone());
+            self.spawn(move || deletion::run(&*role, DELETE_INTERVAL, &stop));
         }
         let instance = Instance { role, health, stop, owners: BTreeMap::new(), stops: Vec::new() };
         self.instances.insert(process, instance);
@@ -372,10 +390,13 @@ impl Run {
             989..994 => {
                 let partition = self.rng.below(u64::from(LOG_PARTITIONS)) as u32;
                 let shared = &mut *self.shared.lock().expect("nothing panics while it has it");
+                let is_compacted = shared.brokers.compacted;
                 let centroids = shared.brokers.partition(Topic::Centroids, partition);
                 // The active segment is never compacted: what is open is in it.
                 let end = self.rng.below(centroids.end(now, true) + 1);
-                centroids.compact(end, now.saturating_sub(TOMBSTONE_RETENTION));
+                if is_compacted {
+                    centroids.compact(end);
+                }
             }
             994..998 => {
                 // A leader is elected that knows only a part of what was committed.

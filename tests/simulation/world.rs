@@ -3,13 +3,17 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use anyhow::bail;
+
 use super::brokers::{Brokers, Request};
 use super::client::SimClient;
-use super::faults::Faults;
+use super::faults::{Fault, Faults};
 use super::reader::{self, SimReader};
-use super::{MS, Mistake, Rng, SECOND, Time};
+use super::{MS, Mistake, Rng, Time};
+use crate::changelog::POSITION_KEY;
 use crate::kafka::client::ClientError;
 use crate::kafka::open_ranges::OpenRange;
+use crate::kafka::ports::{Reader as _, Record, Step};
 use crate::log::identity::{Replaced, TopicIds};
 use crate::record::timestamp::Timestamp;
 use crate::worker::ports::World;
@@ -17,8 +21,6 @@ use crate::worker::stop::Stop;
 
 /// When the simulated clocks begin.
 pub(crate) const EPOCH_MS: i64 = 1_700_000_000_000;
-/// For how long the changelog keeps tombstones.
-pub(crate) const TOMBSTONE_RETENTION: Time = 10 * SECOND;
 
 /// A process of a worker.
 pub(crate) struct Process {
@@ -34,6 +36,13 @@ pub(crate) struct Late {
     pub(crate) request: Request,
 }
 
+/// A request to delete records of the changelog that arrives after its sender has given it up.
+pub(crate) struct LateDeletion {
+    pub(crate) at: Time,
+    pub(crate) log_partition: u32,
+    pub(crate) before: u64,
+}
+
 /// Everything that actors share.
 pub(crate) struct Shared {
     pub(crate) now: Time,
@@ -42,6 +51,7 @@ pub(crate) struct Shared {
     pub(crate) brokers: Brokers,
     pub(crate) processes: Vec<Process>,
     pub(crate) late: Vec<Late>,
+    pub(crate) late_deletions: Vec<LateDeletion>,
     pub(crate) faults: Faults,
     /// One line a request, for comparing runs and for reading a failure.
     pub(crate) trace: Vec<String>,
@@ -111,6 +121,33 @@ impl SimWorld {
     }
 }
 
+impl SimWorld {
+    /// Asks a broker, which may be away.
+    fn ask(&self, what: &str) -> anyhow::Result<()> {
+        if !self.sleep(self.latency()) {
+            bail!("this process is dead");
+        }
+        let shared = &mut *self.lock();
+        if shared.faults.one_in > 0 && shared.rng.once_in(shared.faults.one_in) {
+            bail!("no answer to {what}");
+        }
+        Ok(())
+    }
+
+    /// The offset behind the first centroid that stands at `offset` or behind it.
+    fn behind_next_centroid(&self, log_partition: u32, offset: u64) -> anyhow::Result<u64> {
+        let reader = self.reader("leitong.centroids", log_partition)?;
+        reader.begin(offset)?;
+        while let Step::Record(record) = reader.next(Duration::ZERO)? {
+            let record: &dyn Record = &record;
+            if record.key() != Some(POSITION_KEY) {
+                return Ok(record.offset() + 1);
+            }
+        }
+        Ok(offset)
+    }
+}
+
 impl World for SimWorld {
     type Reader = SimReader;
     type Client = SimClient;
@@ -140,12 +177,39 @@ impl World for SimWorld {
         Some(self.process)
     }
 
-    fn tombstone_retention(&self) -> anyhow::Result<Duration> {
-        let retention = match self.mistake {
-            Some(Mistake::SnapshotWithoutAge) => 1_000_000 * SECOND,
-            _ => TOMBSTONE_RETENTION,
+    fn make_queue(&self) -> anyhow::Result<bool> {
+        self.ask("make_queue")?;
+        Ok(std::mem::replace(&mut self.lock().brokers.compacted, false))
+    }
+
+    fn delete_changelog(&self, log_partition: u32, before: u64) -> anyhow::Result<()> {
+        let before = match self.mistake {
+            Some(Mistake::DeletesUnexpired) => self.behind_next_centroid(log_partition, before)?,
+            _ => before,
         };
-        Ok(Duration::from_micros(retention))
+        if !self.sleep(self.latency()) {
+            bail!("this process is dead");
+        }
+        let shared = &mut *self.lock();
+        let (now, fault) = (shared.now, shared.faults.draw(&mut shared.rng));
+        shared.trace(|| format!("changelog {log_partition}: delete before {before} {fault:?}"));
+        match fault {
+            Fault::LostRequest => bail!("no answer"),
+            Fault::Late(after) => {
+                shared.late_deletions.push(LateDeletion { at: now + after, log_partition, before });
+                bail!("no answer");
+            }
+            _ => {}
+        }
+        let done = shared.brokers.delete_changelog(log_partition, before, now);
+        match fault {
+            Fault::LostAnswer => bail!("no answer"),
+            _ => done.map_err(anyhow::Error::msg),
+        }
+    }
+
+    fn random(&self) -> u64 {
+        self.lock().rng.below(u64::MAX)
     }
 
     fn topic_ids(&self) -> TopicIds {

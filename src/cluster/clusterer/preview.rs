@@ -82,8 +82,9 @@ impl Clusterer {
             None if record.log_time.is_some() => record.log_time,
             _ => self.first_time,
         };
-        let (alive, _) = self.alive_at(self.position.log_time.max(record.log_time), first_time);
-        alive.max(self.table.first() + self.surplus() as u64)
+        let log_time = self.position.log_time.max(record.log_time);
+        let bounds = self.bounds.raised(&self.expiry, self.founded(), log_time);
+        self.alive_at(bounds, first_time).0
     }
 
     /// The centroid of the cluster of this id, if it has not expired.
@@ -100,7 +101,7 @@ impl Clusterer {
             if log_offset < id.log_offset { low = middle + 1 } else { high = middle }
         }
         let centroid = self.table.centroid(low, scratch)?;
-        let unexpired = low >= self.alive_at(self.position.log_time, self.first_time).0;
+        let unexpired = low >= self.alive_at(self.bounds, self.first_time).0;
         (unexpired && centroid.log_offset == id.log_offset).then_some(centroid)
     }
 }

@@ -17,7 +17,7 @@ use std::io;
 
 use thiserror::Error;
 
-use crate::proto::FORMAT_VERSION;
+use crate::proto::CHANGELOG_FORMAT_VERSION;
 pub use place::{SnapshotPlace, SnapshotWriter};
 pub use read::{ChangelogSnapshot, Wanted};
 
@@ -33,7 +33,7 @@ pub enum Unusable {
     #[error("it is damaged: {0}")]
     Damaged(String),
     /// Written by another version.
-    #[error("its format version is {found}, and this version of Leitong knows {FORMAT_VERSION}")]
+    #[error("its format version is {found}, and this version of Leitong knows {CHANGELOG_FORMAT_VERSION}")]
     Format {
         /// Its version.
         found: u32,
@@ -47,23 +47,6 @@ pub enum Unusable {
         found: String,
         /// Ours.
         wanted: String,
-    },
-    /// Tombstones behind it may be gone.
-    #[error(
-        "it is {age_s} s old, and the changelog keeps tombstones for delete.retention.ms = {retention_s} s only: centroids \
-         in it may have been let go without a trace"
-    )]
-    TooOld {
-        /// Its age.
-        age_s: i64,
-        /// As the topic has it.
-        retention_s: u64,
-    },
-    /// Its clock is not ours.
-    #[error("it is from the future by {ahead_s} s, so its age is not known")]
-    Future {
-        /// By so much.
-        ahead_s: i64,
     },
     /// The changelog is another one.
     #[error("it goes on at offset {offset} of the changelog, which begins at {start} and ends at {end}")]

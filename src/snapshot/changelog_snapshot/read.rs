@@ -2,13 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::time::Duration;
 
 use prost::Message;
 
 use super::{MAGIC, Unusable};
 use crate::changelog::{Identity, topic_ids};
-use crate::proto::{self, FORMAT_VERSION};
+use crate::proto::{self, CHANGELOG_FORMAT_VERSION};
 use crate::record::timestamp::Timestamp;
 use crate::snapshot::checksummed::{ChecksummedReader, SUM_BYTES};
 
@@ -16,8 +15,6 @@ use crate::snapshot::checksummed::{ChecksummedReader, SUM_BYTES};
 const LENGTH_BYTES: u64 = 4;
 /// Bytes of one message: far above any, so that a damaged length does not ask for the whole memory.
 const MESSAGE_BYTES_MAX: u64 = 1 << 20;
-/// A clock may be wrong by this much, in milliseconds.
-const CLOCK_TOLERANCE_MS: i64 = 5 * 60 * 1000;
 
 /// What a snapshot must fit.
 pub struct Wanted<'a> {
@@ -27,10 +24,8 @@ pub struct Wanted<'a> {
     pub identity: &'a Identity,
     /// First offset of the changelog, and the one behind its last record.
     pub bounds: (u64, u64),
-    /// For how long the changelog keeps tombstones: its `delete.retention.ms`.
-    pub delete_retention: Duration,
-    /// The time.
-    pub now: Timestamp,
+    /// The number that the table in the changelog has; none if it has none, or no position is known.
+    pub table_id: Option<u64>,
 }
 
 /// A snapshot that is being read.
@@ -67,7 +62,7 @@ impl ChangelogSnapshot {
         file.read_exact(&mut encoded)?;
         let mut footer = proto::Snapshot::decode(&*encoded)
             .map_err(|error| Unusable::Damaged(format!("its end is broken: {error}")))?;
-        if footer.format_version != FORMAT_VERSION {
+        if footer.format_version != CHANGELOG_FORMAT_VERSION {
             return Err(Unusable::Format { found: footer.format_version });
         }
         let position = footer.position.take().ok_or_else(|| damaged("it has no position"))?;
@@ -95,9 +90,7 @@ impl ChangelogSnapshot {
         now.as_ms().saturating_sub(self.footer.as_of_ms)
     }
 
-    /// Whether it is of this changelog and these settings, and young
-    /// enough that no tombstone behind it is gone: a tenth of their
-    /// time is kept as a margin, for reading it all and for clocks.
+    /// Whether it is of this table and these settings, and what is behind it is still there.
     ///
     /// # Errors
     /// [`Unusable`].
@@ -113,6 +106,7 @@ impl ChangelogSnapshot {
                 identity.log_partition_count.to_string(),
             ),
             ("cluster_hash", hex(position.cluster_hash), hex(identity.cluster_hash)),
+            ("table", hex(position.table_id.unwrap_or(0)), hex(wanted.table_id.unwrap_or(0))),
         ];
         for (which, found, wanted) in pairs {
             if found != wanted {
@@ -123,15 +117,6 @@ impl ChangelogSnapshot {
             let (found, wanted) = (replaced.known.to_string(), replaced.found.to_string());
             return Err(Unusable::OtherSettings { which: "id of log or changelog", found, wanted });
         }
-        let age_ms = self.age_ms(wanted.now);
-        if age_ms < -CLOCK_TOLERANCE_MS {
-            return Err(Unusable::Future { ahead_s: -age_ms / 1000 });
-        }
-        let retention_ms = i64::try_from(wanted.delete_retention.as_millis()).unwrap_or(i64::MAX);
-        if age_ms > retention_ms - retention_ms / 10 {
-            let retention_s = wanted.delete_retention.as_secs();
-            return Err(Unusable::TooOld { age_s: age_ms / 1000, retention_s });
-        }
         let ((start, end), offset) = (wanted.bounds, footer.changelog_offset);
         if offset < start || offset > end {
             return Err(Unusable::OtherChangelog { offset, start, end });
@@ -139,7 +124,7 @@ impl ChangelogSnapshot {
         Ok(())
     }
 
-    /// Gives the log offset and value of each live centroid to `take`,
+    /// Gives the log offset and value of each unexpired centroid to `take`,
     /// oldest first, and the position back, once the whole file is
     /// known to be sound; none if `take` says that it is enough.
     ///

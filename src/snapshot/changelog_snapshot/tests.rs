@@ -1,5 +1,4 @@
 use std::fs;
-use std::time::Duration;
 
 use super::*;
 use crate::changelog::Identity;
@@ -7,7 +6,6 @@ use crate::log::identity::TopicIds;
 use crate::proto;
 use crate::record::timestamp::Timestamp;
 
-const HOUR: Duration = Duration::from_secs(3600);
 const AS_OF_MS: i64 = 1_000_000_000_000;
 
 fn identity() -> Identity {
@@ -29,6 +27,8 @@ fn footer() -> proto::Snapshot {
         cluster_hash: 6,
         next_log_offset: 99,
         centroid_count: 18,
+        founded: Some(20),
+        table_id: Some(8),
         ..proto::Position::default()
     };
     proto::Snapshot {
@@ -41,7 +41,7 @@ fn footer() -> proto::Snapshot {
     }
 }
 
-/// Twenty centroids, of which two were evicted.
+/// Twenty centroids, of which two have expired.
 fn write(place: &SnapshotPlace) {
     let mut writer = place.create().expect("a file");
     for i in 0..20 {
@@ -134,36 +134,35 @@ fn what_does_not_fit_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let place = SnapshotPlace::new(folder.path(), "app", 0);
     write(&place);
-    let check = |topic, identity: &Identity, bounds, age_s| {
-        let wanted = Wanted { topic, identity, bounds, delete_retention: HOUR, now: at(age_s) };
+    let check = |topic, identity: &Identity, bounds, table_id| {
+        let wanted = Wanted { topic, identity, table_id: Some(table_id), bounds };
         place.open().expect("sound").expect("a file").check(&wanted).map_err(|why| why.to_string())
     };
     let ours = identity();
-    assert_eq!(check("centroids", &ours, (0, 41), 0), Ok(()));
-    assert_eq!(check("centroids", &ours, (40, 40), 3240), Ok(()), "nine tenths of the tombstones' time");
-    for (topic, identity, bounds, age_s, why) in [
-        ("other", ours, (0, 41), 0, "its changelog is centroids"),
-        ("centroids", Identity { log_partition: 2, ..ours }, (0, 41), 0, "its log partition is 3"),
+    assert_eq!(check("centroids", &ours, (0, 41), 8), Ok(()));
+    assert_eq!(check("centroids", &ours, (40, 40), 8), Ok(()));
+    for (topic, identity, bounds, table_id, why) in [
+        ("other", ours, (0, 41), 8, "its changelog is centroids"),
+        ("centroids", Identity { log_partition: 2, ..ours }, (0, 41), 8, "its log partition is 3"),
         (
             "centroids",
             Identity { log_partition_count: 5, ..ours },
             (0, 41),
-            0,
+            8,
             "its number of log partitions is 4",
         ),
         (
             "centroids",
             Identity { cluster_hash: 7, ..ours },
             (0, 41),
-            0,
+            8,
             "its cluster_hash is 0000000000000006",
         ),
-        ("centroids", ours, (0, 41), 3241, "delete.retention.ms = 3600 s"),
-        ("centroids", ours, (0, 41), -301, "from the future by 301 s"),
-        ("centroids", ours, (0, 39), 0, "at offset 40 of the changelog, which begins at 0 and ends at 39"),
-        ("centroids", ours, (41, 50), 0, "begins at 41"),
+        ("centroids", ours, (0, 41), 9, "its table is 0000000000000008, that of this instance is"),
+        ("centroids", ours, (0, 39), 8, "at offset 40 of the changelog, which begins at 0 and ends at 39"),
+        ("centroids", ours, (41, 50), 8, "begins at 41"),
     ] {
-        let refused = check(topic, &identity, bounds, age_s).expect_err(why);
+        let refused = check(topic, &identity, bounds, table_id).expect_err(why);
         assert!(refused.contains(why), "{why:?} in {refused:?}");
     }
 }

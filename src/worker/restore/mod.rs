@@ -6,6 +6,7 @@
 //! Invariants: what is damaged or does not fit is never
 //! taken for a table; nothing is begun anew by itself.
 
+pub(crate) mod place;
 mod resume;
 mod source;
 
@@ -24,10 +25,10 @@ use crate::pipeline::log_partition::LogPartition;
 use crate::telemetry::metrics;
 use crate::worker::restore::resume::{Known, next_offset};
 use source::Source;
-pub(crate) use source::TableReplica;
+pub(crate) use source::{TableReplica, beginning};
 
-/// How often a damaged changelog is read before it is believed: a reader
-/// that is overtaken by compaction sees tombstones missing, once.
+/// How often a damaged changelog is read before it is believed: a reader that is overtaken
+/// by brokers which delete or compact what it reads sees records missing, once.
 const RESTORE_ATTEMPTS: u32 = 3;
 /// For how long a leader that has just been elected may not know yet how far
 /// the log and the changelog are: it learns the high watermark from its
@@ -47,7 +48,7 @@ pub(super) enum Restore {
     /// The owner was stopped meanwhile; what it has read so far is of use to the standby.
     Stopped(Option<Box<TableReplica>>),
     /// The changelog made no sense. It is read again, since
-    /// compaction may have overtaken the reader.
+    /// brokers may have overtaken the reader.
     Damaged(RestoreError),
 }
 
@@ -79,15 +80,14 @@ impl<W: World> Owner<W> {
         self.role.world.ask_topic_ids()?;
         self.role.world.verify_table()?;
         let changelog = self.role.world.reader(&self.config().kafka.topics.centroids, self.partition)?;
-        let bounds = changelog.bounds()?;
         for source in Source::ALL {
             let began = self.role.world.now();
             let start = match source {
                 Source::Standby => self.role.standby.take(self.partition),
                 Source::Snapshot => {
-                    self.role.at_snapshot(self.partition, bounds, || self.stop.is_requested())?
+                    self.role.at_snapshot(self.partition, &changelog, || self.stop.is_requested())?
                 }
-                Source::Changelog => Some(self.role.at_beginning(bounds.0)),
+                Source::Changelog => Some(self.role.at_beginning(&changelog, || self.stop.is_requested())?),
             };
             if self.stop.is_requested() {
                 return Ok(Restore::Stopped(start.filter(|_| source == Source::Standby).map(Box::new)));
@@ -100,7 +100,7 @@ impl<W: World> Owner<W> {
                 ReadOn::Unfit(error) => Restore::Damaged(error),
             };
             match restore {
-                // It was behind, and compaction has taken tombstones since, or it never fitted.
+                // It was behind, and brokers have deleted records since, or it never fitted.
                 Restore::Damaged(error) if source != Source::Changelog => self.drop_short_cut(source, &error),
                 restore => return Ok(restore),
             }
@@ -190,7 +190,8 @@ impl<W: World> Owner<W> {
             let committed = log.committed()?;
             let position = table.restoration.position().map(|position| position.next_log_offset);
             let (log_start, log_end) = log.bounds()?;
-            let known = Known { committed, position, log_start, log_end };
+            let missing = table.restoration.missing();
+            let known = Known { committed, position, missing, log_start, log_end };
             match next_offset(known, self.role.accepted.lost_records) {
                 Ok(next) => break (next, log_end, committed),
                 // Not all that was committed may be visible yet.
@@ -230,11 +231,13 @@ impl<W: World> Owner<W> {
         };
         let position = restored.as_ref().map(|restored| restored.clusterer.position().next_log_offset);
         let (config, detector) = (self.config(), &self.role.detector);
-        let restored = restored.unwrap_or_else(|| {
+        let mut restored = restored.unwrap_or_else(|| {
             let position = Position { log_partition: self.partition, ..Position::default() };
             let clusterer = Clusterer::new(Arc::clone(detector), config.expiry.clone(), position);
-            Restored { clusterer, watermarks: Watermarks::default(), cluster_hash_since: next }
+            let watermarks = Watermarks::default();
+            Restored { clusterer, watermarks, cluster_hash_since: next, table_id: None }
         });
+        restored.table_id.get_or_insert_with(|| self.role.world.random());
         let topic = config.kafka.topics.fingerprints.as_str().into();
         let mut state = LogPartition::new(restored, identity, topic, |clusterer| {
             ClusterStage::new(clusterer, Arc::clone(detector), identity.cluster_hash)
@@ -257,7 +260,9 @@ impl<W: World> Owner<W> {
     /// must be: the last one decides, all others are short cuts.
     fn unfit_from(&self, source: Source, error: RestoreError, attempt: u32) -> Result<Restore, Trouble> {
         match error {
-            RestoreError::Damaged(_) if source != Source::Changelog => Ok(Restore::Damaged(error)),
+            RestoreError::Damaged(_) | RestoreError::Hole { .. } if source != Source::Changelog => {
+                Ok(Restore::Damaged(error))
+            }
             error => self.unfit(error, attempt),
         }
     }
@@ -268,7 +273,9 @@ impl<W: World> Owner<W> {
             RestoreError::PartitionCount { .. }
             | RestoreError::OtherApp
             | RestoreError::ClusterHash { .. } => Err(Trouble::Refused(error.to_string())),
-            RestoreError::Damaged(_) if attempt < RESTORE_ATTEMPTS => Ok(Restore::Damaged(error)),
+            RestoreError::Damaged(_) | RestoreError::Hole { .. } if attempt < RESTORE_ATTEMPTS => {
+                Ok(Restore::Damaged(error))
+            }
             error => Err(Trouble::Halted(error.to_string())),
         }
     }

@@ -14,6 +14,8 @@ pub(super) struct Known {
     pub(super) committed: Option<u64>,
     /// The position record's next offset.
     pub(super) position: Option<u64>,
+    /// Centroids that were founded, and how many of them were read, if these are fewer.
+    pub(super) missing: Option<(u64, u64)>,
     /// The first offset that is still there.
     pub(super) log_start: u64,
     /// The offset behind the last record.
@@ -48,6 +50,18 @@ pub(super) enum Refusal {
         committed: u64,
         /// The changelog's.
         position: u64,
+    },
+    /// Less was read of the changelog than is known to be in it.
+    #[error(
+        "the changelog says that {founded} centroids were founded, and ends behind {read} of them: what was written to it \
+         last is missing, as after an unclean leader election. Do not reset the group's offset: pages would get two \
+         verdicts. See `Rebuilding a table` in docs/kafka.md"
+    )]
+    TailMissing {
+        /// As a position record says.
+        founded: u64,
+        /// As many were read.
+        read: u64,
     },
     /// There is no changelog.
     #[error(
@@ -97,7 +111,10 @@ impl Refusal {
 /// # Errors
 /// [`Refusal`].
 pub(super) fn next_offset(known: Known, accept_lost_records: bool) -> Result<u64, Refusal> {
-    let Known { committed, position, log_start, log_end } = known;
+    let Known { committed, position, missing, log_start, log_end } = known;
+    if let Some((founded, read)) = missing {
+        return Err(Refusal::TailMissing { founded, read });
+    }
     let next = match (committed, position) {
         (Some(committed), Some(position)) if committed > position => {
             return Err(Refusal::ChangelogShorter { committed, position });
@@ -126,7 +143,7 @@ mod tests {
     #[test]
     fn goes_on_only_where_all_fits() {
         let at = |committed, position, log_start| {
-            next_offset(Known { committed, position, log_start, log_end: 100 }, false)
+            next_offset(Known { committed, position, missing: None, log_start, log_end: 100 }, false)
         };
         assert_eq!(at(None, None, 0), Ok(0), "the first start");
         assert_eq!(at(Some(7), Some(7), 3), Ok(7));
@@ -137,7 +154,13 @@ mod tests {
         assert_eq!(at(Some(7), Some(7), 8), Err(Refusal::RecordsLost { next: 7, log_start: 8 }));
         assert_eq!(at(None, None, 8), Err(Refusal::RecordsLost { next: 0, log_start: 8 }));
         assert_eq!(at(Some(101), Some(101), 0), Err(Refusal::LogShorter { next: 101, log_end: 100 }));
-        let known = Known { committed: Some(7), position: Some(7), log_start: 8, log_end: 100 };
+        let known =
+            Known { committed: Some(7), position: Some(7), missing: None, log_start: 8, log_end: 100 };
         assert_eq!(next_offset(known, true), Ok(8));
+        // Without a committed offset nothing else would tell.
+        let known = Known { committed: None, missing: Some((9, 8)), ..known };
+        let missing = Refusal::TailMissing { founded: 9, read: 8 };
+        assert_eq!(next_offset(known, true), Err(missing));
+        assert!(missing.may_pass());
     }
 }

@@ -12,10 +12,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::changelog::restore::{Restoration, RestoreError};
-use crate::kafka::ports::Record;
+use crate::kafka::ports::{Reader, Record};
+use crate::proto;
 use crate::snapshot::changelog_snapshot::{ChangelogSnapshot, SnapshotPlace, Unusable, Wanted};
 use crate::telemetry::metrics;
 use crate::worker::ports::World;
+use crate::worker::positions;
+use crate::worker::restore::place;
 use crate::worker::role::ClusterRole;
 
 /// A table as far as the changelog was read.
@@ -60,12 +63,37 @@ impl TableReplica {
     }
 }
 
+/// Where the changelog is to be read from for a whole table, and the last position,
+/// which says so; none where there is none with numbers, and all is to be read.
+pub(crate) fn beginning(
+    changelog: &impl Reader,
+    stop: impl Fn() -> bool,
+) -> anyhow::Result<(Option<proto::Position>, u64)> {
+    let last = positions::last_of(changelog)?.filter(|last| last.founded.is_some());
+    let (start, end) = changelog.bounds()?;
+    let oldest = last.as_ref().and_then(|last| last.oldest_log_offset);
+    let place = match oldest {
+        Some(oldest) => place::first_since(changelog, (start, end), oldest, stop)?,
+        None => None,
+    };
+    Ok((last, place.unwrap_or(start)))
+}
+
 impl<W: World> ClusterRole<W> {
-    /// An empty table, at the first offset of the changelog.
-    pub(crate) fn at_beginning(&self, start: u64) -> TableReplica {
-        let detector = Arc::clone(&self.detector);
-        let restoration = Restoration::new(detector, self.config.expiry.clone());
-        TableReplica { restoration, next_offset: start }
+    /// An empty table, at the first centroid of the changelog that has not expired. What stands
+    /// before it, brokers delete now and then, if they can.
+    pub(crate) fn at_beginning(
+        &self,
+        changelog: &W::Reader,
+        stop: impl Fn() -> bool,
+    ) -> anyhow::Result<TableReplica> {
+        let (detector, expiry) = (Arc::clone(&self.detector), self.config.expiry.clone());
+        let (last, next_offset) = beginning(changelog, stop)?;
+        let restoration = match last {
+            Some(last) => Restoration::up_to(&last, detector, expiry),
+            None => Restoration::new(detector, expiry),
+        };
+        Ok(TableReplica { restoration, next_offset })
     }
 
     /// Where the snapshots of `log_partition` are; none where there are to be none.
@@ -74,22 +102,22 @@ impl<W: World> ClusterRole<W> {
         Some(SnapshotPlace::new(folder, &self.config.kafka.app, log_partition))
     }
 
-    /// The snapshot of `log_partition`, if there is one that fits;
-    /// one that does not is set aside. `bounds` are the changelog's.
+    /// The snapshot of `log_partition`, if there is one that fits; one that does not is set aside.
     pub(crate) fn snapshot(
         &self,
         log_partition: u32,
-        bounds: (u64, u64),
+        changelog: &W::Reader,
     ) -> anyhow::Result<Option<ChangelogSnapshot>> {
         let Some(place) = self.snapshot_place(log_partition) else { return Ok(None) };
         let opened = match place.open() {
             Ok(None) => return Ok(None),
             Ok(Some(snapshot)) => {
-                let delete_retention = self.world.tombstone_retention()?;
+                let last = positions::last_of(changelog)?;
+                let table_id = last.and_then(|last| last.table_id);
+                let bounds = changelog.bounds()?;
                 let identity = &self.identity(log_partition);
                 let topic = &self.config.kafka.topics.centroids;
-                let now = self.world.timestamp();
-                snapshot.check(&Wanted { topic, identity, bounds, delete_retention, now }).map(|()| snapshot)
+                snapshot.check(&Wanted { topic, identity, table_id, bounds }).map(|()| snapshot)
             }
             Err(unusable) => Err(unusable),
         };
@@ -111,23 +139,28 @@ impl<W: World> ClusterRole<W> {
     pub(crate) fn at_snapshot(
         &self,
         log_partition: u32,
-        bounds: (u64, u64),
+        changelog: &W::Reader,
         stop: impl Fn() -> bool,
     ) -> anyhow::Result<Option<TableReplica>> {
-        let Some(snapshot) = self.snapshot(log_partition, bounds)? else { return Ok(None) };
+        let Some(snapshot) = self.snapshot(log_partition, changelog)? else { return Ok(None) };
         let next_offset = snapshot.changelog_offset();
         let position = snapshot.position().clone();
-        let mut followed = TableReplica { next_offset, ..self.at_beginning(0) };
+        let (detector, expiry) = (Arc::clone(&self.detector), self.config.expiry.clone());
+        let mut followed =
+            TableReplica { next_offset, restoration: Restoration::up_to(&position, detector, expiry) };
         let read = snapshot.read(|log_offset, value| {
             let taken = followed.restoration.apply_snapshot(&position, log_offset, value);
             taken.map_err(|error| Unusable::Damaged(error.to_string()))?;
             Ok(!stop())
         });
         match read {
-            Ok(Some(position)) => {
-                followed.restoration.apply_snapshot_position(position);
-                Ok(Some(followed))
-            }
+            Ok(Some(position)) => match followed.restoration.apply_snapshot_position(position) {
+                Ok(()) => Ok(Some(followed)),
+                Err(error) => {
+                    self.set_aside(log_partition, &error);
+                    Ok(None)
+                }
+            },
             Ok(None) => Ok(None),
             Err(Unusable::Io(error)) => {
                 tracing::warn!(partition = log_partition, "the snapshot cannot be read now: {error}");

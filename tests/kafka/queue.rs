@@ -1,0 +1,186 @@
+//! The changelog as a queue: what has expired is deleted, what has not is never missed
+//! unnoticed, and a changelog of an older version is gone on with.
+
+use leitong::proto;
+use prost::Message as _;
+
+use crate::admin::Admin;
+use crate::broker::topics::{self, Row};
+use crate::broker::worker::{Installation, MISSED_SOON, Worker};
+use crate::broker::{bootstrap, wait_until};
+use crate::common::assert_same;
+use crate::state::{assert_stands_still, pages, work_off};
+
+/// With expiry by count, and small transactions.
+fn settings(delete_interval_s: u32) -> String {
+    format!(
+        "[expiry]\ncentroids_max = 150\n[kafka.changelog]\ndelete_interval_s = {delete_interval_s}\n\
+         [kafka.transaction]\nrecords_max = 10\nlinger_ms = 0\n[kafka.create]\npage_partitions = 1\n{MISSED_SOON}"
+    )
+}
+
+fn changelog(installation: &Installation) -> Vec<Row> {
+    topics::read_all(&installation.bootstrap, &installation.topic("centroids"))
+}
+
+fn position(row: &Row) -> Option<proto::Position> {
+    let value = row.value.as_deref().filter(|_| row.key.as_deref() == Some(b"position"))?;
+    Some(proto::Position::decode(value).expect("a position"))
+}
+
+fn centroid(row: &Row) -> Option<proto::Centroid> {
+    let value = row.value.as_deref().filter(|_| row.key.as_deref() != Some(b"position"))?;
+    Some(proto::Centroid::decode(value).expect("a centroid"))
+}
+
+/// The numbers of the centroids that the changelog holds.
+fn numbers(changelog: &[Row]) -> Vec<u64> {
+    changelog.iter().filter_map(|row| centroid(row)?.number).collect()
+}
+
+/// Whoever is killed and comes back has the table that the log gives.
+fn assert_restored(worker: &Worker) {
+    worker.wait_until_ready(60);
+    assert_eq!(worker.metric("leitong_restored_centroids"), 150.0, "{}", worker.log());
+}
+
+#[track_caller]
+fn assert_as_replayed(installation: &Installation, rows: &[Row]) {
+    let published: Vec<_> =
+        installation.assert_exactly_once(rows).iter().map(crate::common::stable_fields).collect();
+    let replayed: Vec<_> =
+        installation.replay(&[]).verdicts().iter().map(crate::common::stable_fields).collect();
+    assert_same("the log again", &replayed, &published);
+}
+
+#[test]
+fn what_has_expired_is_deleted_and_a_restart_has_the_same_table() {
+    let installation = Installation::new(&bootstrap(), "queue", &settings(1));
+    let rows = pages(0, 900, 400);
+    let mut worker = installation.worker(&[]);
+    installation.feed(&rows[..600], 600);
+    wait_until("what has expired is deleted", 30, || {
+        let numbers = numbers(&changelog(&installation));
+        // Dense, and not many more than have not expired.
+        numbers[0] > 200 && numbers.len() < 200 && numbers.windows(2).all(|pair| pair[0] + 1 == pair[1])
+    });
+    assert!(worker.metric("leitong_changelog_deletions_total{result=\"deleted\"}") >= 1.0);
+    worker.kill();
+    let mut worker = installation.worker(&[]);
+    assert_restored(&worker);
+    assert!(worker.metric("leitong_restored_records") < 400.0);
+    installation.feed(&rows[600..], 900);
+    assert_eq!(worker.terminate(30), 0);
+    assert_as_replayed(&installation, &rows);
+}
+
+#[test]
+fn a_compacted_changelog_becomes_a_queue_under_a_running_group() {
+    let installation = Installation::without_topics(&bootstrap(), "migrated", &settings(86_400));
+    let (admin, topic) = (Admin::of(&installation), installation.topic("centroids"));
+    let eager = [("cleanup.policy", "compact"), ("segment.ms", "50"), ("min.cleanable.dirty.ratio", "0.001")];
+    admin.create_topic(&topic, 1, &eager);
+    assert_eq!(installation.leitong(&["topics", "create"]).status, 0);
+    let rows = pages(0, 900, 400);
+    let mut first = installation.worker(&[]);
+    installation.feed(&rows[..300], 300);
+    assert!(first.said().contains("the changelog is compacted, as older versions had it"));
+    assert_eq!(admin.setting(&topic, "cleanup.policy"), "compact");
+    // A second member joins, and owns the partition when the first one is gone.
+    installation.configure(&settings(1));
+    let mut second = installation.worker(&[]);
+    second.wait_until_ready(60);
+    first.kill();
+    installation.feed(&rows[300..600], 600);
+    wait_until("the changelog is a queue", 60, || admin.setting(&topic, "cleanup.policy") == "delete");
+    for (name, value) in [("retention.ms", "-1"), ("retention.bytes", "-1"), ("segment.ms", "50")] {
+        assert_eq!(admin.setting(&topic, name), value, "{name}");
+    }
+    installation.feed(&rows[600..800], 800);
+    wait_until("what has expired is deleted", 30, || numbers(&changelog(&installation))[0] > 200);
+    assert!(second.said().contains("the changelog was compacted, and is a queue from now on"));
+    second.kill();
+    let mut third = installation.worker(&[]);
+    assert_restored(&third);
+    assert!(!third.said().contains("compacted"));
+    installation.feed(&rows[800..], 900);
+    assert_eq!(third.terminate(30), 0);
+    assert_as_replayed(&installation, &rows);
+}
+
+#[test]
+fn records_that_a_stranger_deletes_halt_the_partition() {
+    let installation = Installation::new(&bootstrap(), "hole", &settings(86_400));
+    let rows = pages(0, 400, 400);
+    work_off(&installation, &rows[..300], &rows[..300], &[]);
+    // Up to the middle of those that have not expired.
+    let changelog = changelog(&installation);
+    let last = changelog.iter().rev().find_map(position).expect("a position");
+    let first = last.founded.expect("a number") - last.centroid_count;
+    let middle = changelog.iter().find(|row| centroid(row).is_some_and(|c| c.number == Some(first + 75)));
+    let middle = middle.expect("a centroid").offset;
+    Admin::of(&installation).delete_records(&installation.topic("centroids"), middle);
+    installation.produce(&rows[300..]);
+    assert_stands_still(
+        &mut installation.worker(&[]),
+        &format!("the centroids {first} to {} are missing from the changelog", first + 74),
+    );
+    assert_eq!(installation.verdicts().len(), 300, "nothing was decided without them");
+}
+
+#[test]
+fn a_changelog_of_an_older_version_is_gone_on_with() {
+    let installation = Installation::new(&bootstrap(), "older", &settings(86_400));
+    let rows = pages(0, 900, 400);
+    work_off(&installation, &rows[..400], &rows[..400], &[]);
+    // As that version has written it: no numbers, tombstones, compacted.
+    let newer = changelog(&installation);
+    let last = newer.iter().rev().find_map(position).expect("a position");
+    let expired = (last.founded.expect("a number") - last.centroid_count) as usize;
+    let plain = |row: &Row| {
+        let value = proto::Centroid { format_version: 1, number: None, ..centroid(row)? }.encode_to_vec();
+        Some(Row { key: row.key.clone(), value: Some(value), ..Row::default() })
+    };
+    let mut older: Vec<Row> = newer.iter().filter_map(plain).collect();
+    let tombstone = |row: &Row| Row { key: row.key.clone(), ..Row::default() };
+    let tombstones: Vec<Row> = older[..expired].iter().map(tombstone).collect();
+    older.extend(tombstones);
+    let unnumbered = proto::Position {
+        format_version: 1,
+        founded: None,
+        table_id: None,
+        dead_below: 0,
+        dead_before_ms: None,
+        oldest_log_offset: None,
+        changelog_topic_id: None,
+        ..last
+    };
+    older.push(Row {
+        key: Some(b"position".to_vec()),
+        value: Some(unnumbered.encode_to_vec()),
+        ..Row::default()
+    });
+    let (admin, topic) = (Admin::of(&installation), installation.topic("centroids"));
+    admin.delete_topic(&topic);
+    admin.create_topic(&topic, 1, &[("cleanup.policy", "compact")]);
+    topics::produce(&installation.bootstrap, &topic, &older);
+
+    let mut worker = installation.worker(&[]);
+    assert_restored(&worker);
+    installation.feed(&rows[400..450], 450);
+    worker.kill();
+    // Some have numbers now, and most have not.
+    installation.configure(&settings(1));
+    let mut worker = installation.worker(&[]);
+    assert_restored(&worker);
+    installation.feed(&rows[450..], 900);
+    wait_until("what has expired is deleted", 60, || {
+        let changelog = changelog(&installation);
+        changelog.iter().all(|row| centroid(row).is_none_or(|centroid| centroid.number.is_some()))
+    });
+    worker.kill();
+    let mut worker = installation.worker(&[]);
+    assert_restored(&worker);
+    assert_eq!(worker.terminate(30), 0);
+    assert_as_replayed(&installation, &rows);
+}
