@@ -29,7 +29,9 @@ minhash() { # PAGES
 }
 
 # What pages say of their source, with two packages beside.
-"$python" -c 'import trafilatura, gne' 2>/dev/null || "$python" -m pip install --quiet 'trafilatura==2.3.1' 'gne==0.4.3'
+# (lxml has its cleaner, which trafilatura imports, in a package of its own by now.)
+"$python" -c 'import trafilatura, gne' 2>/dev/null ||
+  "$python" -m pip install --quiet 'trafilatura==2.3.1' 'gne==0.4.3' 'lxml_html_clean==0.4.6'
 
 # One row: verdicts on a set of pages, scored.
 verdicts() { # SET CONFIG...
