@@ -217,7 +217,10 @@ fn perturb_makes_near_duplicates_that_eval_can_score() {
         match number % 2 {
             0 => assert!(copy["change"] == "20 % text deleted" && chars(copy) < chars(original), "{copy}"),
             _ => {
-                assert!(copy["change"] == "4 lines of boilerplate" && chars(copy) > chars(original), "{copy}");
+                assert!(
+                    copy["change"] == "4 lines of boilerplate" && chars(copy) > chars(original),
+                    "{copy}"
+                );
             }
         }
     }

@@ -7,18 +7,9 @@
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::cluster::Query;
+use crate::cluster::{Purpose, Query};
 use crate::fingerprint::Detector;
 use crate::mix::mix;
-
-/// What an index is asked for or given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// A centroid comes.
-    Insert,
-    /// Centroids are looked for.
-    Probe,
-}
 
 /// The keys of a fingerprint, and its second key, or 0 where there is none.
 #[derive(Debug, Default)]

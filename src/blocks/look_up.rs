@@ -15,14 +15,12 @@ use rayon::prelude::*;
 
 use super::BlockError;
 use super::block::GROUP;
-use super::keyed::{Keys, Purpose, keys_of};
+use super::keyed::{Keys, keys_of};
 use super::reads::Reads;
 use super::view::View;
-use crate::cluster::{Near, Query};
+use crate::cluster::{HITS_MAX, Near, Purpose, Query};
 use crate::fingerprint::{Comparison, Detector};
 
-/// Hits that a thread holds before it compares them.
-const HITS_MAX: usize = 32_768;
 /// Below this many reads or queries, other threads are not woken for them.
 const PARALLEL_MIN: usize = 8;
 /// Queries whose filters are asked, or keys that are read, by one thread at a time.

@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use super::BlockError;
 use super::block::{self, Block, BlockWriter};
-use super::keyed::{Purpose, keys_of};
+use super::keyed::keys_of;
 use super::keys::Entry;
 use super::run::{self, Run, RunWriter};
 use super::shared::Shared;
-use crate::cluster::{Handed, Query};
+use crate::cluster::{Handed, Purpose, Query};
 
 /// Whoever writes blocks.
 pub(super) struct Sealer {

@@ -36,9 +36,10 @@ use serde::{Serialize, Serializer};
 pub use articles::ArticlePage;
 pub use clusterer::{Asked, Clusterer, NewCentroid, Position, Preview};
 pub use expiry::{Bounds, ExpiryConfig};
+pub(crate) use index::HITS_MAX;
 pub use old::{Handed, OldCentroids};
-pub(crate) use table::is_in_full;
 pub use table::{Centroid, Near, Nearest, Query, Scratch, TableBytes};
+pub(crate) use table::{Purpose, is_in_full};
 
 /// What clustering says of one record.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,7 +8,7 @@ use super::Hit;
 
 /// Hits that gather, on each core, before they are handed on: 256 KB. An ordinary
 /// batch has fewer, so that all of it is put in order and compared at once.
-pub(in crate::cluster) const HITS_MAX: usize = 32_768;
+pub(crate) const HITS_MAX: usize = 32_768;
 
 /// Where a look-up puts its hits.
 pub(in crate::cluster) struct Hits<'a> {

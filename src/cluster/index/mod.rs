@@ -35,6 +35,7 @@ use rayon::prelude::*;
 
 use crate::fingerprint::{LookUp, SecondKey};
 use hamming::Hamming;
+pub(crate) use hits::HITS_MAX;
 pub(super) use hits::Hits;
 use keys::KeyShard;
 pub(super) use recent::Recent;

@@ -120,9 +120,10 @@ impl Scratch {
     }
 }
 
-/// What an index is asked for or given.
+/// What keys of a fingerprint are for: those that an index
+/// enters it under, or those that it is looked for under.
 #[derive(Clone, Copy)]
-enum Purpose {
+pub(crate) enum Purpose {
     Insert,
     Probe,
 }
