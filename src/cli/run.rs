@@ -5,10 +5,13 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
+use super::documents;
 use super::settings::{self, wrong};
 use crate::config::Config;
 use crate::config::detectors::{BASELINES, DETECTORS};
 use crate::kafka::client;
+use crate::telemetry::terminal;
+use crate::worker::check::{Finding, Grade, check};
 use crate::worker::{self, Accepted, Roles};
 
 #[derive(Debug, Args)]
@@ -16,6 +19,7 @@ use crate::worker::{self, Accepted, Roles};
 Examples:
   leitong config example > leitong.toml && leitong topics create --config leitong.toml
   leitong run --config leitong.toml
+  leitong run --config leitong.toml --check
   leitong run --config leitong.toml --role fingerprint --log-format json")]
 pub(super) struct Arguments {
     /// Which stage to run
@@ -28,6 +32,10 @@ pub(super) struct Arguments {
     /// place of admin.address; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS")]
     admin: Option<String>,
+    /// Say what a start would be refused for and what it would be warned of, and end: settings, admin
+    /// port, brokers, topics, rights, tables, memory; exit status 1 if anything would be refused
+    #[arg(long)]
+    check: bool,
     /// Go on with these settings of clustering where the table was made with others
     #[arg(long, value_name = "HASH", value_parser = hash)]
     accept_cluster_hash: Option<u64>,
@@ -91,6 +99,23 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         lost_records: arguments.accept_lost_records,
         corpus_change: arguments.accept_corpus_change,
     };
+    if arguments.check {
+        return report(&check(&config, roles, accepted));
+    }
     worker::run(config, roles, accepted)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A line a finding.
+fn report(findings: &[Finding]) -> anyhow::Result<ExitCode> {
+    for Finding { grade, what, text } in findings {
+        let grade = match grade {
+            Grade::Right => "ok",
+            Grade::Warning => "warning",
+            Grade::Refused => "refused",
+        };
+        documents::print(&format!("{grade:<8} {what:<10} {}\n", terminal::escape_lines(text)))?;
+    }
+    let refused = findings.iter().any(|finding| finding.grade == Grade::Refused);
+    Ok(if refused { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

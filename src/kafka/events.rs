@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::ConsumerContext;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::producer::{DeliveryResult, ProducerContext};
 use rdkafka::statistics::Partition;
 use rdkafka::{ClientContext, Statistics};
 
@@ -153,6 +154,13 @@ impl ClientContext for ClientEvents {
     fn error(&self, error: KafkaError, reason: &str) {
         self.report(&error, reason);
     }
+}
+
+/// Of a producer that sends nothing.
+impl ProducerContext for ClientEvents {
+    type DeliveryOpaque = ();
+
+    fn delivery(&self, _: &DeliveryResult<'_>, (): ()) {}
 }
 
 impl ConsumerContext for ClientEvents {}

@@ -1,6 +1,6 @@
-//! The ids of topics, as a broker says them. rdkafka does not wrap this
-//! question of librdkafka's (`DescribeTopics`), so it is put here in its own
-//! terms: unsafe code, as in `headers.rs` and nowhere else (`tests/purity.rs`).
+//! The ids of topics, and what this program may do with them, as a broker says it. rdkafka
+//! does not wrap this question of librdkafka's (`DescribeTopics`), so it is put here in its
+//! own terms: unsafe code, as in `headers.rs` and nowhere else (`tests/purity.rs`).
 //!
 //! Invariants: every object that librdkafka hands out is owned by one of
 //! the guards below, which gives it back once, also where an error ends
@@ -28,6 +28,47 @@ pub enum Described {
     WithoutId,
     /// There is no such topic, or the broker has not heard of it yet.
     Missing,
+}
+
+/// What one may do with a topic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// To read records.
+    Read,
+    /// To write records.
+    Write,
+    /// To ask where it begins and ends.
+    Describe,
+    /// To ask for its settings.
+    DescribeConfigs,
+    /// To delete its records.
+    Delete,
+}
+
+impl Operation {
+    /// As librdkafka numbers it.
+    fn number(self) -> u32 {
+        use sys::rd_kafka_AclOperation_t as Acl;
+        match self {
+            Self::Read => Acl::RD_KAFKA_ACL_OPERATION_READ as u32,
+            Self::Write => Acl::RD_KAFKA_ACL_OPERATION_WRITE as u32,
+            Self::Describe => Acl::RD_KAFKA_ACL_OPERATION_DESCRIBE as u32,
+            Self::DescribeConfigs => Acl::RD_KAFKA_ACL_OPERATION_DESCRIBE_CONFIGS as u32,
+            Self::Delete => Acl::RD_KAFKA_ACL_OPERATION_DELETE as u32,
+        }
+    }
+}
+
+/// The operations on a topic that are allowed; none where the broker does not say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Allowed(Option<Vec<u32>>);
+
+impl Allowed {
+    /// Those of `wanted` that are not allowed.
+    pub fn lacks(&self, wanted: &[Operation]) -> Vec<Operation> {
+        let Some(allowed) = &self.0 else { return Vec::new() };
+        wanted.iter().copied().filter(|operation| !allowed.contains(&operation.number())).collect()
+    }
 }
 
 /// Something of librdkafka's that is to be given back.
@@ -69,6 +110,41 @@ pub fn describe<C: ClientContext>(
     broker: Option<i32>,
     timeout: Duration,
 ) -> anyhow::Result<Vec<Described>> {
+    // SAFETY: `described` asks for no more than `ask` promises.
+    let read = |description, topic: &str| unsafe { described(description, topic) };
+    ask(client, topics, Options { broker, timeout, operations: false }, read)
+}
+
+/// What this program may do with these topics, in their order.
+///
+/// # Errors
+/// No answer, or one that makes no sense.
+pub fn allowed<C: ClientContext>(
+    client: &Client<C>,
+    topics: &[&str],
+    timeout: Duration,
+) -> anyhow::Result<Vec<Allowed>> {
+    // SAFETY: `operations_of` asks for no more than `ask` promises.
+    let read = |description, topic: &str| unsafe { operations_of(description, topic) };
+    ask(client, topics, Options { broker: None, timeout, operations: true }, read)
+}
+
+/// How brokers are asked.
+struct Options {
+    broker: Option<i32>,
+    timeout: Duration,
+    /// For the operations that are allowed as well.
+    operations: bool,
+}
+
+/// Asks for these topics, and hands what is said of each to
+/// `read`: a description that is null or alive, and the name.
+fn ask<C: ClientContext, T>(
+    client: &Client<C>,
+    topics: &[&str],
+    Options { broker, timeout, operations }: Options,
+    read: impl Fn(*const sys::rd_kafka_TopicDescription_t, &str) -> anyhow::Result<T>,
+) -> anyhow::Result<Vec<T>> {
     let rk = client.native_ptr();
     let timeout_ms = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX);
     let names: Vec<CString> = topics.iter().map(|name| CString::new(*name)).collect::<Result<_, _>>()?;
@@ -106,6 +182,13 @@ pub fn describe<C: ClientContext>(
             let code = set(options.get(), broker, why.as_mut_ptr(), why.len());
             ensure!(code == sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR, "a broker {broker}");
         }
+        if operations {
+            let refused = sys::rd_kafka_AdminOptions_set_include_authorized_operations(options.get(), 1);
+            if !refused.is_null() {
+                sys::rd_kafka_error_destroy(refused);
+                bail!("librdkafka does not ask for the operations that are allowed");
+            }
+        }
         sys::rd_kafka_DescribeTopics(rk, collection.get(), options.get(), queue.get());
     }
     // The request itself ends after `timeout`; a little later its answer is here, whatever it is.
@@ -133,8 +216,8 @@ pub fn describe<C: ClientContext>(
         );
         std::slice::from_raw_parts(first, count)
     };
-    // SAFETY: each description is null or belongs to the event, which is alive.
-    descriptions.iter().zip(topics).map(|(one, topic)| unsafe { described(*one, topic) }).collect()
+    // Each description is null or belongs to the event, which is alive.
+    descriptions.iter().zip(topics).map(|(one, topic)| read(*one, topic)).collect()
 }
 
 /// What is said of `topic`, which is the one that was asked for.
@@ -166,6 +249,29 @@ unsafe fn described(
             [sys::rd_kafka_Uuid_most_significant_bits(id), sys::rd_kafka_Uuid_least_significant_bits(id)];
         let bytes: Vec<u8> = halves.iter().flat_map(|half| half.to_be_bytes()).collect();
         Ok(TopicId::from_bytes(&bytes).map_or(Described::WithoutId, Described::Id))
+    }
+}
+
+/// What one may do with `topic`, which is the one that was asked for.
+///
+/// # Safety
+/// `description` is null or alive.
+unsafe fn operations_of(
+    description: *const sys::rd_kafka_TopicDescription_t,
+    topic: &str,
+) -> anyhow::Result<Allowed> {
+    // A broker may name operations that the enum of this librdkafka does not have.
+    const { assert!(size_of::<sys::rd_kafka_AclOperation_t>() == size_of::<u32>()) };
+    ensure!(!description.is_null(), "nothing was said of topic {topic}");
+    // SAFETY: `description` is not null and alive; the operations belong to
+    // it, there are `count` of them, and each is a number of 32 bits.
+    unsafe {
+        let mut count = 0;
+        let first = sys::rd_kafka_TopicDescription_authorized_operations(description, &raw mut count);
+        if first.is_null() {
+            return Ok(Allowed(None));
+        }
+        Ok(Allowed(Some(std::slice::from_raw_parts(first.cast::<u32>(), count).to_vec())))
     }
 }
 

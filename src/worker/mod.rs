@@ -12,6 +12,7 @@
 //! stop flag is up or something is refused; whatever may pass is tried again.
 
 mod batch;
+pub mod check;
 pub mod cluster;
 pub(crate) mod deletion;
 mod doubt;

@@ -1,0 +1,261 @@
+//! What a start would be refused for, and what it would be warned of: looked at without beginning anything.
+//!
+//! In: configuration and roles. Out: a finding for each of settings, admin port, snapshots, brokers,
+//! topics, rights, tables and memory. It takes no partition, and commits and writes no record; a
+//! transactional id of its own, `APP-check`, shows whether these may be used.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::time::Duration;
+
+use rdkafka::ClientConfig;
+use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::producer::{BaseProducer, Producer};
+
+use super::{Accepted, Roles, resources, startup};
+use crate::changelog::Identity;
+use crate::config::Config;
+use crate::kafka::client;
+use crate::kafka::config::KafkaConfig;
+use crate::kafka::events::ClientEvents;
+use crate::kafka::identity::TopicWatch;
+use crate::kafka::topic_id::{Operation, allowed};
+use crate::kafka::topics::{Counts, Topics};
+use crate::pipeline::fingerprint_stage::FingerprintStage;
+
+/// How long brokers may take to answer.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How grave a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grade {
+    /// As it must be.
+    Right,
+    /// The worker would start, and warn.
+    Warning,
+    /// The worker would not start, or stand still.
+    Refused,
+}
+
+/// What was looked at, and what was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// How grave it is.
+    pub grade: Grade,
+    /// What was looked at, in a word.
+    pub what: &'static str,
+    /// What was found, and what to do about it.
+    pub text: String,
+}
+
+/// Looks at all that can be looked at before a start.
+#[must_use]
+pub fn check(config: &Config, roles: Roles, accepted: Accepted) -> Vec<Finding> {
+    let mut findings = Findings(Vec::new());
+    let stage = match FingerprintStage::new(config.clone()) {
+        Ok(stage) => {
+            findings.right("settings", format!("fingerprint_hash {:016x}", stage.fingerprint_hash()));
+            Some(stage)
+        }
+        Err(error) => {
+            findings.refused("settings", error.to_string());
+            None
+        }
+    };
+    findings.admin_port(&config.admin.address);
+    if let Some(folder) = config.kafka.snapshots.dir.as_deref().filter(|_| roles.cluster) {
+        findings.snapshots(folder);
+    }
+    let counts = match Topics::new(&config.kafka).and_then(|topics| topics.check()) {
+        Ok((differences, counts)) => {
+            findings.right("brokers", format!("{} answer for the topics", counts.brokers));
+            differences.iter().for_each(|difference| findings.refused("topics", difference.to_string()));
+            if !differences.is_empty() {
+                return findings.0;
+            }
+            findings.topics(config, counts);
+            counts
+        }
+        Err(error) => {
+            findings.refused("brokers", format!("{error:#}"));
+            return findings.0;
+        }
+    };
+    findings.rights(&config.kafka, roles);
+    if let Some(stage) = stage {
+        findings.tables(config, &stage, counts.log_partitions, accepted);
+    }
+    let surroundings = resources::Surroundings {
+        roles,
+        brokers: counts.brokers,
+        page_partitions: counts.page_partitions.into(),
+        log_partitions: counts.log_partitions.into(),
+    };
+    let short = resources::warnings(config, surroundings, resources::Limits::read());
+    if short.is_empty() {
+        findings.right("machine", "memory and open files are enough for what is configured");
+    }
+    short.into_iter().for_each(|warning| findings.add(Grade::Warning, "machine", warning));
+    findings.0
+}
+
+struct Findings(Vec<Finding>);
+
+impl Findings {
+    fn add(&mut self, grade: Grade, what: &'static str, text: impl Into<String>) {
+        self.0.push(Finding { grade, what, text: text.into() });
+    }
+
+    fn right(&mut self, what: &'static str, text: impl Into<String>) {
+        self.add(Grade::Right, what, text);
+    }
+
+    fn refused(&mut self, what: &'static str, text: impl Into<String>) {
+        self.add(Grade::Refused, what, text);
+    }
+
+    fn admin_port(&mut self, address: &str) {
+        match TcpListener::bind(address) {
+            _ if address.is_empty() => self.add(
+                Grade::Warning,
+                "admin port",
+                "admin.address is empty: no metrics, and nobody can ask whether the worker is ready",
+            ),
+            Ok(_) => self.right("admin port", format!("{address} is free")),
+            Err(error) => self.refused(
+                "admin port",
+                format!(
+                    "cannot listen on {address}: {error}; does a worker run already? --admin takes another"
+                ),
+            ),
+        }
+    }
+
+    fn snapshots(&mut self, folder: &Path) {
+        let made = std::fs::create_dir_all(folder).and_then(|()| tempfile::tempfile_in(folder));
+        match made {
+            Ok(_) => self.right("snapshots", format!("{} can be written to", folder.display())),
+            Err(error) => self.add(
+                Grade::Warning,
+                "snapshots",
+                format!(
+                    "cannot write into {}: {error}; every restart reads the whole changelog",
+                    folder.display()
+                ),
+            ),
+        }
+    }
+
+    fn topics(&mut self, config: &Config, counts: Counts) {
+        let Counts { page_partitions, log_partitions, .. } = counts;
+        self.right("topics", format!("{page_partitions} partitions of pages, {log_partitions} of the log"));
+        if counts.compacted_changelog {
+            self.add(
+                Grade::Warning,
+                "topics",
+                format!(
+                    "topic {}: is compacted, as older versions had it; whoever owns a partition of it changes that",
+                    config.kafka.topics.centroids
+                ),
+            );
+        }
+    }
+
+    /// What brokers let this program do.
+    fn rights(&mut self, config: &KafkaConfig, roles: Roles) {
+        let before = self.0.len();
+        if let Err(error) = self.rights_on_topics(config, roles) {
+            self.refused("rights", format!("{error:#}"));
+        }
+        let groups = [
+            (roles.fingerprint, client::fingerprint_group(config), &config.topics.pages),
+            (roles.cluster, client::cluster_group(config), &config.topics.fingerprints),
+        ];
+        for (_, group, topic) in groups.iter().filter(|(wanted, ..)| *wanted) {
+            if let Err(error) = may_read_offsets(config, group, topic) {
+                self.refused("rights", format!("consumer group {group}: {error:#}; it needs Read"));
+            }
+        }
+        if roles.cluster
+            && let Err((id, error)) = may_begin_transactions(config)
+        {
+            self.refused(
+                "rights",
+                format!("transactional id {id}: {error:#}; ids that begin with kafka.app need Write"),
+            );
+        }
+        if self.0.len() == before {
+            self.right("rights", "topics, consumer groups and transactional ids may be used");
+        }
+    }
+
+    fn rights_on_topics(&mut self, config: &KafkaConfig, roles: Roles) -> anyhow::Result<()> {
+        use Operation::{Delete, Describe, DescribeConfigs, Read, Write};
+        let topics = &config.topics;
+        let mut needed: Vec<(&str, Vec<Operation>)> = Vec::new();
+        if roles.fingerprint {
+            needed.push((&topics.pages, vec![Read, Describe, DescribeConfigs]));
+        }
+        needed.push((&topics.fingerprints, vec![Read, Write, Describe, DescribeConfigs]));
+        if roles.cluster {
+            needed.push((&topics.centroids, vec![Read, Write, Describe, DescribeConfigs, Delete]));
+            for output in [&topics.verdicts, &topics.dead_letters] {
+                needed.push((output, vec![Read, Write, Describe, DescribeConfigs]));
+            }
+        } else {
+            needed.push((&topics.centroids, vec![Read, Describe, DescribeConfigs]));
+        }
+        let names: Vec<&str> = needed.iter().map(|(topic, _)| *topic).collect();
+        let client: BaseConsumer<ClientEvents> =
+            client::create(&client::partition_reader(config), ClientEvents::new("admin"))?;
+        for ((topic, wanted), allowed) in needed.iter().zip(allowed(client.client(), &names, TIMEOUT)?) {
+            let lacks = allowed.lacks(wanted);
+            // Without the right to delete, the changelog only grows.
+            let (deletes, lacks): (Vec<_>, Vec<_>) = lacks.into_iter().partition(|lack| *lack == Delete);
+            if !lacks.is_empty() {
+                self.refused("rights", format!("topic {topic}: lacks {lacks:?}"));
+            }
+            if !deletes.is_empty() {
+                let text = format!("topic {topic}: lacks Delete, so what has expired stays in it");
+                self.add(Grade::Warning, "rights", text);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the tables were made with these settings.
+    fn tables(&mut self, config: &Config, stage: &FingerprintStage, log_partitions: u32, accepted: Accepted) {
+        let compared = TopicWatch::new(&config.kafka).and_then(|topics| {
+            let settings = (config, &**stage.detector(), stage.fingerprint_hash());
+            let identity = |partition| Identity::of(settings, (partition, log_partitions), topics.ids());
+            startup::refuse_another(config, identity, log_partitions, accepted)
+        });
+        match compared {
+            Ok(()) => self.right("tables", "made with these settings, or not there yet"),
+            Err(error) => self.refused("tables", format!("{error:#}")),
+        }
+    }
+}
+
+/// Asks for what a group has committed, which takes a right of it.
+fn may_read_offsets(config: &KafkaConfig, group: &str, topic: &str) -> anyhow::Result<()> {
+    let mut settings = client::partition_reader(config);
+    settings.set("group.id", group);
+    let consumer: BaseConsumer<ClientEvents> = client::create(&settings, ClientEvents::new("admin"))?;
+    let mut wanted = rdkafka::TopicPartitionList::new();
+    wanted.add_partition(topic, 0);
+    let committed = consumer.committed_offsets(wanted, TIMEOUT)?;
+    committed.elements().into_iter().try_for_each(|element| Ok(element.error()?))
+}
+
+/// Takes a transactional id that no owner has.
+fn may_begin_transactions(config: &KafkaConfig) -> Result<(), (String, anyhow::Error)> {
+    let id = format!("{}-check", config.app);
+    let mut settings: ClientConfig = client::transactional_producer(config, 0);
+    settings.set("transactional.id", &id);
+    let taken = || -> anyhow::Result<()> {
+        let producer: BaseProducer<ClientEvents> = client::create(&settings, ClientEvents::new("admin"))?;
+        Ok(producer.init_transactions(TIMEOUT)?)
+    };
+    taken().map_err(|error| (id, error))
+}

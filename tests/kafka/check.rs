@@ -1,0 +1,84 @@
+//! `leitong run --check`: what a start would be refused for, before it is one.
+
+use crate::broker::worker::Installation;
+use crate::broker::{Brokers, java};
+use crate::common::Run;
+
+/// A table that every machine has the memory for.
+const SMALL: &str = "[expiry]\ncentroids_max = 1000\n";
+
+fn check(installation: &Installation) -> Run {
+    installation.leitong(&["run", "--check"])
+}
+
+/// The findings that are not `ok`.
+fn findings(run: &Run) -> Vec<&str> {
+    run.stdout.lines().filter(|line| !line.starts_with("ok ")).collect()
+}
+
+#[test]
+fn what_is_right_is_said_and_nothing_begins() {
+    let installation = Installation::new(&crate::broker::bootstrap(), "check", SMALL);
+    let run = check(&installation);
+    assert_eq!(run.status, 0, "{}{}", run.stdout, run.stderr);
+    assert_eq!(findings(&run), [""; 0], "{}", run.stdout);
+    for what in ["settings", "admin port", "brokers", "topics", "rights", "tables", "machine"] {
+        assert!(run.stdout.contains(&format!("ok       {what}")), "{what} in {}", run.stdout);
+    }
+    // It has taken nothing: a worker starts at once.
+    let mut worker = installation.worker(&[]);
+    worker.wait_until_ready(30);
+    assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+}
+
+#[test]
+fn everything_that_is_wrong_is_named_at_once() {
+    let installation = Installation::without_topics(&crate::broker::bootstrap(), "check-wrong", SMALL);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let run = installation.leitong(&["run", "--check", "--admin", &address]);
+    assert_eq!(run.status, 1, "{}{}", run.stdout, run.stderr);
+    let found = findings(&run);
+    assert!(found[0].starts_with("refused  admin port cannot listen on 127.0.0.1:"), "{found:?}");
+    assert_eq!(found.len(), 6, "the port and five topics: {found:?}");
+    assert!(
+        found[1..].iter().all(|line| line.contains("is not there; `leitong topics create`")),
+        "{found:?}"
+    );
+}
+
+/// Adds a rule about a topic of this cluster, whose only principal is anonymous.
+fn rule(bootstrap: &str, topic: &str, operations: &[&str]) {
+    let mut command = java();
+    command.args([
+        "org.apache.kafka.tools.AclCommand",
+        "--bootstrap-server",
+        bootstrap,
+        "--add",
+        "--topic",
+        topic,
+    ]);
+    command.args(["--allow-principal", "User:ANONYMOUS"]);
+    operations.iter().for_each(|operation| _ = command.args(["--operation", operation]));
+    let output = command.output().expect("java starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn rights_that_are_missing_are_named() {
+    // What has no rule is open to all, what has one only to whom it names.
+    let more = "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n\
+                allow.everyone.if.no.acl.found=true\n";
+    let brokers = Brokers::start_with(&[Vec::new()], more);
+    let installation = Installation::new(&brokers.bootstrap(), "check-rights", SMALL);
+    let (verdicts, changelog) = (installation.topic("verdicts"), installation.topic("centroids"));
+    rule(&brokers.bootstrap(), &verdicts, &["Read", "Describe", "DescribeConfigs"]);
+    rule(&brokers.bootstrap(), &changelog, &["Read", "Write", "Describe", "DescribeConfigs"]);
+    let run = check(&installation);
+    assert_eq!(run.status, 1, "{}{}", run.stdout, run.stderr);
+    let expected = [
+        format!("warning  rights     topic {changelog}: lacks Delete, so what has expired stays in it"),
+        format!("refused  rights     topic {verdicts}: lacks [Write]"),
+    ];
+    assert_eq!(findings(&run), expected, "{}", run.stderr);
+}
