@@ -36,6 +36,7 @@ test-prerequisites: prerequisites $(TOOLS)/prometheus/usr/bin/promtool
 	@{ command -v java && command -v mvn; } >/dev/null || $(call install,default-jdk-headless maven,the Kafka tests)
 	@{ command -v node && command -v npm && command -v go && python3 -c 'import ensurepip'; } >/dev/null 2>&1 || \
 	  $(call install,python3-venv nodejs npm golang-go,the consumers' tests)
+	@command -v systemd-analyze >/dev/null || $(call install,systemd,the test of the systemd unit)
 
 # Alerts are tried with Prometheus itself. Debian's package would start a service, so it is only unpacked.
 $(TOOLS)/prometheus/usr/bin/promtool:
