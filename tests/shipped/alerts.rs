@@ -47,7 +47,7 @@ fn every_alert_has_a_runbook_entry_and_every_entry_an_alert() {
         assert_eq!(rule["annotations"]["runbook"], link);
         assert!(["page", "warn"].contains(&rule["labels"]["severity"].as_str().expect("a severity")));
     }
-    for document in ["docs/alerts.md", "docs/kafka.md", "README.md"] {
+    for document in ["docs/alerts.md", "docs/deploying.md", "docs/kafka.md", "README.md"] {
         for series in metrics_in(&read(document)).iter().filter(|series| !series.ends_with('_')) {
             let known = is_exported(series) || ALL.iter().any(|metric| metric.name == series);
             assert!(known, "{document} names {series}, which no worker exports");

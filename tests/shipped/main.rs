@@ -1,4 +1,4 @@
-//! What ships beside the program: image, compose file, alerts, dashboard.
+//! What ships beside the program: image, compose file, systemd unit, Kubernetes, alerts, dashboard.
 
 mod alerts;
 #[path = "../common/mod.rs"]
@@ -8,3 +8,5 @@ mod configuration;
 mod dockerfile;
 mod ignore;
 mod image;
+mod kubernetes;
+mod systemd;

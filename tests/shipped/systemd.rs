@@ -1,0 +1,148 @@
+//! The systemd unit: systemd's own tools take it, it is shut
+//! in, and what it says of the program is true.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use crate::common::{Run, leitong, write};
+use crate::image::{ROOT, read};
+
+const UNIT: &str = "deploy/systemd/leitong@.service";
+/// What `systemd-analyze security` may find, in tenths: it calls 0 to 2 well shut in, and 9.6 a
+/// service without any sandbox.
+const EXPOSURE_MAX: &str = "15";
+
+/// The settings of the unit; those of one name in the order in which they stand.
+fn settings() -> BTreeMap<String, Vec<String>> {
+    let mut settings: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let unit = read(UNIT);
+    for line in unit.lines().filter(|line| !line.starts_with(['#', '[']) && !line.is_empty()) {
+        let (name, value) = line.split_once('=').expect("name=value");
+        settings.entry(name.to_owned()).or_default().push(value.to_owned());
+    }
+    settings
+}
+
+fn setting(name: &str) -> String {
+    let mut values = settings().remove(name).unwrap_or_else(|| panic!("{UNIT} has no {name}"));
+    assert_eq!(values.len(), 1, "{name}");
+    values.remove(0)
+}
+
+fn number(name: &str) -> u64 {
+    setting(name).parse().unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// The unit as it is installed, but for the program's place: systemd looks whether it is there.
+fn installed(folder: &Path, change: impl Fn(&str) -> String) -> PathBuf {
+    let unit = read(UNIT);
+    assert!(unit.contains("/usr/local/bin/leitong "), "{UNIT} runs another program");
+    let unit = unit.replace("/usr/local/bin/leitong ", concat!(env!("CARGO_BIN_EXE_leitong"), " "));
+    write(folder, "leitong@.service", change(&unit))
+}
+
+fn systemd_analyze(arguments: &[&str], unit: &Path) -> Output {
+    let run = Command::new("systemd-analyze").args(arguments).arg(unit).output();
+    run.unwrap_or_else(|error| {
+        panic!(
+            "this test needs `systemd-analyze`: `make test-prerequisites` installs Debian's package `systemd`: {error}"
+        )
+    })
+}
+
+/// What `systemd-analyze verify` says of the unit; it warns
+/// of unknown settings and exits 0.
+fn complaints(unit: &Path) -> String {
+    let run = systemd_analyze(&["verify", "--man=no"], unit);
+    let said = String::from_utf8_lossy(&run.stderr).into_owned();
+    if !run.status.success() {
+        return format!("{}\n{said}", run.status);
+    }
+    said.lines().filter(|line| line.contains("leitong")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn systemd_understands_the_unit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = complaints(&installed(folder.path(), str::to_owned));
+    assert_eq!(said, "");
+    for (right, wrong) in [
+        ("ProtectHome=", "ProtectHose="),
+        ("TimeoutStopSec=", "TimeoutStopSec=soon"),
+        ("/leitong run", "/l run"),
+    ] {
+        let said = complaints(&installed(folder.path(), |unit| unit.replace(right, wrong)));
+        assert_ne!(said, "", "{wrong} went unnoticed, so this test tests nothing");
+    }
+}
+
+#[test]
+fn the_unit_is_shut_in() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let threshold = format!("--threshold={EXPOSURE_MAX}");
+    let check = ["security", "--offline=true", "--no-pager", &threshold];
+    let run = systemd_analyze(&check, &installed(folder.path(), str::to_owned));
+    let said = String::from_utf8_lossy(&run.stdout).into_owned() + &String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success() && said.contains("Overall exposure level"), "{said}");
+    let open = installed(folder.path(), |unit| unit.replace("SystemCallFilter=", "#"));
+    assert!(!systemd_analyze(&check, &open).status.success(), "the limit lets a weaker unit pass");
+}
+
+#[test]
+fn the_unit_waits_until_the_worker_has_stopped() {
+    let stop = read("src/worker/stop.rs");
+    let seconds = stop.split_once("STOP_TIMEOUT: Duration = Duration::from_secs(").expect("the constant").1;
+    let seconds: u64 = seconds.split(')').next().expect("a number").parse().expect("a number");
+    assert!(number("TimeoutStopSec") > seconds, "the worker takes up to {seconds} s to stop");
+}
+
+/// The sum of docs/kafka.md, "Memory and open files", for an installation of a hundred brokers.
+#[test]
+fn the_unit_allows_the_files_that_the_worker_opens() {
+    let (brokers, log_partitions) = (100, 50);
+    let clients = 2 + 1 + 3 * log_partitions;
+    let needed = 64 + clients * 3 * (brokers + 2);
+    assert!(number("LimitNOFILE") >= needed, "{needed} files");
+}
+
+/// The command of the unit with the example's files in place of those below /etc.
+fn start(config: &Path, state: &Path) -> Run {
+    let command = setting("ExecStart");
+    let arguments = command.strip_prefix("/usr/local/bin/leitong ").expect("the program");
+    let arguments = arguments.split(' ').map(|argument| match argument {
+        "/etc/leitong/%i.toml" => config.to_str().expect("UTF-8"),
+        other => other,
+    });
+    assert_eq!(setting("EnvironmentFile"), "-/etc/leitong/%i.env");
+    let environment = read("deploy/systemd/example.env");
+    let environment = environment.lines().filter_map(|line| line.split_once('=')).filter(|(name, _)| {
+        !name.starts_with('#') && *name != "KAFKA_BOOTSTRAP" // Nobody listens on port 1.
+    });
+    let output = leitong()
+        .args(arguments)
+        .args(["--admin", "127.0.0.1:0"])
+        .envs(environment)
+        .env("KAFKA_BOOTSTRAP", "127.0.0.1:1")
+        .env("STATE_DIRECTORY", state)
+        .output();
+    Run::of(output.expect("it starts"))
+}
+
+#[test]
+fn the_example_starts_and_mistakes_are_not_started_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let state = folder.path().join("state");
+    fs::create_dir(&state).expect("a folder");
+    let run = start(&Path::new(ROOT).join("deploy/systemd/example.toml"), &state);
+    assert_eq!(run.status, 1, "{}", run.stderr);
+    assert!(run.stderr.contains("no answer from kafka.bootstrap_servers"), "{}", run.stderr);
+    assert!(!run.stderr.contains('\u{1b}'), "the journal gets no colours: {}", run.stderr);
+
+    // Brokers that are away come back, so the worker starts again; a wrong configuration stays wrong.
+    assert_eq!(setting("Restart"), "always");
+    let wrong = write(folder.path(), "wrong.toml", "[kafka]\nbootstrap = \"broker:9092\"\n");
+    let run = start(&wrong, &state);
+    assert_eq!(setting("RestartPreventExitStatus"), run.status.to_string(), "{}", run.stderr);
+}
