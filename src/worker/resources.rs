@@ -6,6 +6,7 @@
 //! a table may stay far below `expiry.centroids_max`, so nothing is refused.
 
 use std::fs;
+use std::path::Path;
 
 use crate::config::Config;
 
@@ -53,11 +54,21 @@ impl Limits {
             let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?.to_owned();
             Some(number(line.split_whitespace().next()?)? * 1024)
         });
-        // As a container sees it: control groups of version 2, or of version 1.
-        let group = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
-        let group = group.iter().filter_map(|path| number(&file(path)?)).min();
+        let groups = group_limits(&file("/proc/self/cgroup").unwrap_or_default());
+        let group = groups.iter().filter_map(|path| number(&file(path)?)).min();
         Self { open_files, memory_bytes: [machine, group].into_iter().flatten().min() }
     }
+}
+
+/// The files with the memory limits of a process, of which `/proc/self/cgroup` says `groups`: of its
+/// group and those above it (version 2), and as a container of version 1 sees its own.
+fn group_limits(groups: &str) -> Vec<String> {
+    let mut files = vec!["/sys/fs/cgroup/memory/memory.limit_in_bytes".to_owned()];
+    let group = groups.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");
+    for group in Path::new(group).ancestors().filter_map(Path::to_str) {
+        files.push(format!("/sys/fs/cgroup{}/memory.max", group.trim_end_matches('/')));
+    }
+    files
 }
 
 /// What is short, and which setting asks for it.
@@ -129,6 +140,20 @@ mod tests {
         page_partitions: 12,
         log_partitions: 1,
     };
+
+    #[test]
+    fn limits_of_all_groups_above_count() {
+        let files = group_limits("12:cpu:/old\n0::/system.slice/leitong@news.service\n");
+        assert_eq!(
+            files[1..],
+            [
+                "/sys/fs/cgroup/system.slice/leitong@news.service/memory.max",
+                "/sys/fs/cgroup/system.slice/memory.max",
+                "/sys/fs/cgroup/memory.max"
+            ]
+        );
+        assert_eq!(group_limits("").len(), 2, "its own root, in a container");
+    }
 
     #[test]
     fn what_is_short_is_said_with_its_setting() {
