@@ -409,7 +409,7 @@ def short_set(chinese, english, rng, count):
 # Excerpts and merged pages, which are no duplicates as a rule; and what `leitong perturb` makes
 # that nothing above does.
 RELATED = ["excerpt=0.3", "excerpt=0.5", "merged=2", "merged=3"]
-PERTURBED = ["added=0.2", "deleted=0.2", "rewritten=0.1", "sentences-moved=1", "paragraphs-moved=0.5", "furniture=4", "headline", "width", "traditional"]
+PERTURBED = ["added=0.2", "deleted=0.2", "rewritten=0.1", "sentences-moved=1", "paragraphs-moved=0.5", "boilerplate=4", "headline", "width", "traditional"]
 
 
 def perturbed_set(texts, rng, count, changes, label, leitong):
