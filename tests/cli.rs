@@ -247,3 +247,34 @@ fn logs_and_the_last_error_can_be_json() {
     assert!(failed["message"].as_str().expect("a string").contains("/no/such/file"), "{failed}");
     assert!(failed["timestamp"].as_str().expect("a string").ends_with('Z'), "{failed}");
 }
+
+#[test]
+fn doctor_reports_what_a_bug_report_needs_and_no_secret() {
+    let plain = run(["doctor"]);
+    assert_eq!(plain.status, 0, "{}", plain.stderr);
+    let version = format!("leitong {}\n", env!("CARGO_PKG_VERSION"));
+    assert!(plain.stdout.starts_with(&version), "{}", plain.stdout);
+    assert!(plain.stdout.contains(" cores, memory ") && plain.stdout.contains("no configuration file"));
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = "[expiry]\ncentroids_max = 7\n[kafka]\nbootstrap_servers = \"127.0.0.1:1\"\n\
+                  [kafka.properties]\n\"sasl.password\" = \"hunter2\"\n";
+    let config = write(folder.path(), "leitong.toml", config);
+    let offline = run(["doctor".as_ref(), "--offline".as_ref(), "--config".as_ref(), config.as_os_str()]);
+    assert_eq!(offline.status, 0, "{}", offline.stderr);
+    let changed: Vec<&str> = offline.stdout.lines().filter(|line| line.starts_with("  ")).collect();
+    assert_eq!(
+        changed,
+        [
+            "  expiry.centroids_max = 7",
+            "  kafka.bootstrap_servers = \"127.0.0.1:1\"",
+            "  kafka.properties.sasl.password = (not shown)"
+        ]
+    );
+    let asked = run(["doctor".as_ref(), "--config".as_ref(), config.as_os_str()]);
+    assert_eq!(asked.status, 0, "{}", asked.stderr);
+    assert!(asked.stdout.contains("\n  refused  brokers    no answer from"), "{}", asked.stdout);
+    for report in [&offline, &asked] {
+        assert!(!report.stdout.contains("hunter2") && !report.stderr.contains("hunter2"));
+    }
+}

@@ -11,6 +11,7 @@ mod compare;
 mod config;
 mod dedup;
 mod difference;
+mod doctor;
 mod documents;
 mod eval;
 mod extract;
@@ -98,6 +99,8 @@ enum Command {
     Preset(preset::Arguments),
     /// Say what a saved table holds, print its centroids, or check its files
     Table(table::Arguments),
+    /// Print a report to attach to a bug: versions, machine, settings, what brokers say
+    Doctor(doctor::Arguments),
     /// Show or check configurations
     Config(config::Arguments),
     /// Print the completions of a shell
@@ -155,6 +158,7 @@ pub fn main() -> ExitCode {
         Command::Topics(arguments) => topics::run(&arguments),
         Command::Preset(arguments) => preset::run(&arguments),
         Command::Table(arguments) => table::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Config(arguments) => config::run(&arguments),
         Command::Completions(arguments) => shell::completions(&arguments, Cli::command()),
         Command::Man(arguments) => shell::man(&arguments, Cli::command()),

@@ -106,15 +106,19 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A line a finding.
+/// A finding in a line.
+pub(super) fn line(Finding { grade, what, text }: &Finding) -> String {
+    let grade = match grade {
+        Grade::Right => "ok",
+        Grade::Warning => "warning",
+        Grade::Refused => "refused",
+    };
+    format!("{grade:<8} {what:<10} {}", terminal::escape_lines(text))
+}
+
 fn report(findings: &[Finding]) -> anyhow::Result<ExitCode> {
-    for Finding { grade, what, text } in findings {
-        let grade = match grade {
-            Grade::Right => "ok",
-            Grade::Warning => "warning",
-            Grade::Refused => "refused",
-        };
-        documents::print(&format!("{grade:<8} {what:<10} {}\n", terminal::escape_lines(text)))?;
+    for finding in findings {
+        documents::print(&format!("{}\n", line(finding)))?;
     }
     let refused = findings.iter().any(|finding| finding.grade == Grade::Refused);
     Ok(if refused { ExitCode::FAILURE } else { ExitCode::SUCCESS })

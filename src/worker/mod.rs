@@ -23,7 +23,7 @@ pub(crate) mod owner;
 pub(crate) mod ports;
 mod positions;
 pub mod replay;
-mod resources;
+pub(crate) mod resources;
 mod restore;
 pub(crate) mod role;
 pub(crate) mod snapshots;

@@ -36,14 +36,14 @@ pub(super) struct Surroundings {
 
 /// What there is; none where it is unlimited or cannot be read.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Limits {
-    pub(super) open_files: Option<u64>,
-    pub(super) memory_bytes: Option<u64>,
+pub(crate) struct Limits {
+    pub(crate) open_files: Option<u64>,
+    pub(crate) memory_bytes: Option<u64>,
 }
 
 impl Limits {
     /// Those of this process.
-    pub(super) fn read() -> Self {
+    pub(crate) fn read() -> Self {
         let file = |path: &str| fs::read_to_string(path).ok();
         let number = |text: &str| text.trim().parse::<u64>().ok();
         let open_files = file("/proc/self/limits").and_then(|text| {

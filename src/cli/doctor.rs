@@ -1,0 +1,104 @@
+//! `leitong doctor`: one report to attach to a bug.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::Value;
+
+use super::settings::{self, Wrong};
+use super::{documents, run};
+use crate::config::Config;
+use crate::pipeline::cpu::thread_count;
+use crate::pipeline::fingerprint_stage::FingerprintStage;
+use crate::telemetry::terminal;
+use crate::worker::check::check;
+use crate::worker::resources::Limits;
+use crate::worker::{Accepted, Roles};
+
+/// Values of these settings may be secrets: only their names are shown.
+const NOT_SHOWN: [&str; 1] = ["kafka.properties"];
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  leitong doctor --config leitong.toml > report.txt
+  leitong doctor --config leitong.toml --offline")]
+pub(super) struct Arguments {
+    /// Configuration file (see `leitong config example`)
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Ask no brokers
+    #[arg(long)]
+    offline: bool,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let config = settings::config(arguments.config.as_deref(), None, None)?;
+    let mut report = format!("leitong {}\n{}\n", env!("CARGO_PKG_VERSION"), machine());
+    let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;
+    let (detector, hash) = (stage.detector().name(), stage.fingerprint_hash());
+    drop(stage);
+    let _ = writeln!(report, "detector {detector}, fingerprint_hash {hash:016x}");
+    report.push_str(&changed_settings(arguments.config.as_deref(), &config)?);
+    let has_brokers = !config.kafka.bootstrap_servers.trim().is_empty();
+    if has_brokers && !arguments.offline {
+        report.push_str("\nWhat `leitong run --check` says:\n");
+        let roles = Roles { fingerprint: true, cluster: true };
+        for finding in check(&config, roles, Accepted::default()) {
+            let _ = writeln!(report, "  {}", run::line(&finding));
+        }
+    }
+    report.push_str(
+        "\nAdd what you did, what you expected, and the last lines of the log. Names of hosts, topics and files are in \
+         this report; passwords are not.\n",
+    );
+    documents::print(&terminal::escape_lines(&report))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// System, cores and limits, as this process sees them.
+fn machine() -> String {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let Limits { open_files, memory_bytes } = Limits::read();
+    let number = |found: Option<u64>, unit: &str| {
+        found.map_or_else(|| format!("unlimited{unit}"), |found| format!("{found}{unit}"))
+    };
+    format!(
+        "{} {} {}, {} cores, memory {}, open files {}",
+        std::env::consts::OS,
+        release.trim(),
+        std::env::consts::ARCH,
+        thread_count(0),
+        number(memory_bytes.map(|bytes| bytes >> 20), " MiB"),
+        number(open_files, "")
+    )
+}
+
+/// The settings that are not at their defaults, one a line.
+fn changed_settings(file: Option<&Path>, config: &Config) -> anyhow::Result<String> {
+    let Some(file) = file else { return Ok("no configuration file\n".to_owned()) };
+    let mut lines = Vec::new();
+    let (found, default) = (serde_json::to_value(config)?, serde_json::to_value(Config::default())?);
+    differences("", &found, &default, &mut lines);
+    let heading = match lines.is_empty() {
+        true => "all settings at their defaults",
+        false => "not at their defaults:",
+    };
+    Ok(format!("\n{}: {heading}\n{}", file.display(), lines.concat()))
+}
+
+/// Appends a line for each value below `name` that is another one than in `default`.
+fn differences(name: &str, found: &Value, default: &Value, lines: &mut Vec<String>) {
+    if let Value::Object(fields) = found {
+        for (field, value) in fields {
+            let name = if name.is_empty() { field.clone() } else { format!("{name}.{field}") };
+            differences(&name, value, default.get(field).unwrap_or(&Value::Null), lines);
+        }
+    } else if found != default {
+        let secret = NOT_SHOWN.iter().any(|secret| name.starts_with(secret));
+        let value = if secret { "(not shown)".to_owned() } else { found.to_string() };
+        lines.push(format!("  {name} = {value}\n"));
+    }
+}
