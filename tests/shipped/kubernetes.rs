@@ -84,6 +84,18 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
+/// Holds a file against what it is made from, or writes it anew.
+fn is_committed(path: &str, expected: &str) {
+    if std::env::var("LEITONG_GOLDEN").is_ok_and(|value| value == "write") {
+        fs::write(Path::new(ROOT).join(path), expected).expect("written");
+    }
+    assert!(
+        read(path) == expected,
+        "{path} is not what the chart renders; write it anew with \
+         `LEITONG_GOLDEN=write cargo test --test shipped kubernetes::what`"
+    );
+}
+
 #[test]
 fn what_is_committed_is_what_the_chart_renders() {
     let render = |more: &[&str]| tool("helm", &[&["template", "leitong", CHART], more].concat());
@@ -95,25 +107,12 @@ fn what_is_committed_is_what_the_chart_renders() {
         "--show-only",
         &shown("prometheusrule"),
     ];
-    let files = [
-        (format!("{CHART}/files/alerts.yml"), read("deploy/alerts.yml")),
-        ("deploy/kubernetes/base/leitong.yaml".to_owned(), render(&[])),
-        ("deploy/kubernetes/components/monitoring/monitoring.yaml".to_owned(), render(&monitoring)),
-        (
-            "deploy/kubernetes/components/keda/keda.yaml".to_owned(),
-            render(&["--set=keda.enabled=true", "--show-only", &shown("scaledobject")]),
-        ),
-    ];
-    for (path, expected) in files {
-        if std::env::var("LEITONG_GOLDEN").is_ok_and(|value| value == "write") {
-            fs::write(Path::new(ROOT).join(&path), &expected).expect("written");
-        }
-        assert!(
-            read(&path) == expected,
-            "{path} is not what the chart renders; write it anew with \
-             `LEITONG_GOLDEN=write cargo test --test shipped kubernetes`"
-        );
-    }
+    // The chart's own copy first, since it is rendered.
+    is_committed(&format!("{CHART}/files/alerts.yml"), &read("deploy/alerts.yml"));
+    is_committed("deploy/kubernetes/base/leitong.yaml", &render(&[]));
+    is_committed("deploy/kubernetes/components/monitoring/monitoring.yaml", &render(&monitoring));
+    let keda = render(&["--set=keda.enabled=true", "--show-only", &shown("scaledobject")]);
+    is_committed("deploy/kubernetes/components/keda/keda.yaml", &keda);
     let chart = yaml(&format!("{CHART}/Chart.yaml"));
     assert_eq!(chart["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(chart["appVersion"], env!("CARGO_PKG_VERSION"));
