@@ -113,11 +113,11 @@ pub fn position_message(
     table_id: Option<u64>,
     watermarks: &Watermarks,
 ) -> proto::Position {
-    let centroid_count = clusterer.unexpired().0;
+    let (centroid_count, oldest_log_offset) = clusterer.unexpired();
     proto::Position {
         format_version: CHANGELOG_FORMAT_VERSION,
         table_id,
-        oldest_log_offset: clusterer.unexpired().1,
+        oldest_log_offset,
         ..table_message(clusterer, identity, cluster_hash_since, centroid_count, watermarks)
     }
 }

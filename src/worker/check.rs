@@ -13,7 +13,6 @@ use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::producer::{BaseProducer, Producer};
 
 use super::{Accepted, Roles, resources, startup};
-use crate::changelog::Identity;
 use crate::config::Config;
 use crate::kafka::client;
 use crate::kafka::config::KafkaConfig;
@@ -85,12 +84,7 @@ pub fn check(config: &Config, roles: Roles, accepted: Accepted) -> Vec<Finding> 
     if let Some(stage) = stage {
         findings.tables(config, &stage, counts.log_partitions, accepted);
     }
-    let surroundings = resources::Surroundings {
-        roles,
-        brokers: counts.brokers,
-        page_partitions: counts.page_partitions.into(),
-        log_partitions: counts.log_partitions.into(),
-    };
+    let surroundings = resources::Surroundings::new(roles, counts);
     let short = resources::warnings(config, surroundings, resources::Limits::read());
     if short.is_empty() {
         findings.right("machine", "memory and open files are enough for what is configured");
@@ -225,11 +219,8 @@ impl Findings {
 
     /// Whether the tables were made with these settings.
     fn tables(&mut self, config: &Config, stage: &FingerprintStage, log_partitions: u32, accepted: Accepted) {
-        let compared = TopicWatch::new(&config.kafka).and_then(|topics| {
-            let settings = (config, &**stage.detector(), stage.fingerprint_hash());
-            let identity = |partition| Identity::of(settings, (partition, log_partitions), topics.ids());
-            startup::refuse_another(config, identity, log_partitions, accepted)
-        });
+        let compared = TopicWatch::new(&config.kafka)
+            .and_then(|topics| startup::refuse_another(config, stage, &topics, log_partitions, accepted));
         match compared {
             Ok(()) => self.right("tables", "made with these settings, or not there yet"),
             Err(error) => self.refused("tables", format!("{error:#}")),

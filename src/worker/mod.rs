@@ -40,7 +40,6 @@ use std::thread;
 use anyhow::{Context, bail};
 use metrics_exporter_prometheus::PrometheusBuilder;
 
-use crate::changelog::Identity;
 use crate::config::Config;
 use crate::kafka::identity::TopicWatch;
 use crate::kafka::topics::{Counts, Topics};
@@ -100,22 +99,13 @@ pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<(
         );
     }
     let log_partitions = counts.log_partitions;
-    let surroundings = resources::Surroundings {
-        roles,
-        brokers: counts.brokers,
-        page_partitions: counts.page_partitions.into(),
-        log_partitions: log_partitions.into(),
-    };
+    let surroundings = resources::Surroundings::new(roles, counts);
     for warning in resources::warnings(&config, surroundings, resources::Limits::read()) {
         tracing::warn!("{warning}");
     }
     metrics::log_partitions(log_partitions);
     let topics = TopicWatch::new(&config.kafka).context("cannot ask for the ids of topics")?;
-    let identity = |log_partition| {
-        let settings = (&*config, &**stage.detector(), stage.fingerprint_hash());
-        Identity::of(settings, (log_partition, log_partitions), topics.ids())
-    };
-    startup::refuse_another(&config, identity, log_partitions, accepted)?;
+    startup::refuse_another(&config, &stage, &topics, log_partitions, accepted)?;
     tracing::info!(
         app = config.kafka.app,
         fingerprint_hash = format!("{:016x}", stage.fingerprint_hash()),

@@ -9,6 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::config::Config;
+use crate::kafka::topics::Counts;
 
 use super::Roles;
 
@@ -32,6 +33,18 @@ pub(super) struct Surroundings {
     pub(super) brokers: u64,
     pub(super) page_partitions: u64,
     pub(super) log_partitions: u64,
+}
+
+impl Surroundings {
+    /// Of an instance with these roles, by what its topics are.
+    pub(super) fn new(roles: Roles, counts: Counts) -> Self {
+        Self {
+            roles,
+            brokers: counts.brokers,
+            page_partitions: counts.page_partitions.into(),
+            log_partitions: counts.log_partitions.into(),
+        }
+    }
 }
 
 /// What there is; none where it is unlimited or cannot be read.

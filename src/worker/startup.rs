@@ -12,15 +12,18 @@ use super::{Accepted, positions};
 use crate::changelog::Identity;
 use crate::changelog::restore::check_identity;
 use crate::config::Config;
+use crate::kafka::identity::TopicWatch;
+use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::proto::CHANGELOG_FORMAT_VERSION;
 
-/// Refuses settings that do not fit the tables. `identity` is that of any log partition.
+/// Refuses settings that do not fit the tables.
 ///
 /// # Errors
 /// They differ and the difference is not accepted; or no answer.
 pub(super) fn refuse_another(
     config: &Config,
-    identity: impl Fn(u32) -> Identity,
+    stage: &FingerprintStage,
+    topics: &TopicWatch,
     log_partitions: u32,
     accepted: Accepted,
 ) -> anyhow::Result<()> {
@@ -29,7 +32,8 @@ pub(super) fn refuse_another(
         if found.format_version > CHANGELOG_FORMAT_VERSION {
             continue; // its owner says so, and which instance is to be updated
         }
-        let identity = identity(partition);
+        let settings = (config, &**stage.detector(), stage.fingerprint_hash());
+        let identity = Identity::of(settings, (partition, log_partitions), topics.ids());
         check_identity(&found, &identity, accepted.cluster_hash)
             .map_err(|error| anyhow::anyhow!("log partition {partition}: {error}"))?;
         let same_corpus = found.corpus_hash.is_none_or(|hash| hash == identity.corpus_hash);
