@@ -56,7 +56,7 @@ impl Deduplicator {
         let fingerprint_stage = FingerprintStage::new(config.clone())?;
         let detector = fingerprint_stage.detector();
         let settings = TableSettings::of(config, detector, fingerprint_stage.fingerprint_hash());
-        let clusterer = Clusterer::new(Arc::clone(detector), config.expiry.clone(), Position::default());
+        let clusterer = Clusterer::new(Arc::clone(detector), config.cluster_rules(), Position::default());
         Ok(Self {
             cluster_stage: ClusterStage::new(clusterer, Arc::clone(detector), settings.cluster_hash),
             workspace: fingerprint_stage.workspace(),

@@ -151,7 +151,7 @@ fn conclusion(a: &Side, b: &Side, config: &Config, stage: &FingerprintStage) -> 
     for (name, value) in detector.evidence(of_a, of_b) {
         out.push_str(&wrap(&format!("  {name:<22} "), "    ", &clip(&plain(&value), EVIDENCE_COLUMNS)));
     }
-    let mut clusterer = Clusterer::new(Arc::clone(detector), config.expiry.clone(), Position::default());
+    let mut clusterer = Clusterer::new(Arc::clone(detector), config.cluster_rules(), Position::default());
     clusterer.decide(Some(&a.record));
     let verdict = match clusterer.decide(Some(&b.record)) {
         Decision::Joined(centroid) if centroid.exact => {
