@@ -8,7 +8,7 @@ use std::path::Path;
 
 use common::{article, run, run_with_input};
 use jsonschema::Validator;
-use leitong::kafka::verdict_headers;
+use leitong::kafka::{cloud_events, verdict_headers};
 use leitong::proto::FORMAT_VERSION;
 use leitong::record::Reason;
 use leitong::verdict::Kind;
@@ -124,7 +124,10 @@ fn the_asyncapi_document_says_what_messages_have() {
     assert_eq!(channels["verdicts"]["address"], config.topics.verdicts.as_str());
     assert_eq!(channels["deadLetters"]["address"], config.topics.dead_letters.as_str());
     let verdict = &api["components"]["messages"]["verdict"];
-    assert_eq!(names(&verdict["headers"]["properties"]), verdict_headers::NAMES.into_iter().collect());
+    let optional = cloud_events::NAMES;
+    let all = verdict_headers::NAMES.into_iter().chain(optional).collect();
+    assert_eq!(names(&verdict["headers"]["properties"]), all);
+    assert_eq!(verdict["headers"]["properties"]["ce_type"]["enum"], json!([cloud_events::TYPE]));
     let required: BTreeSet<&str> =
         verdict["headers"]["required"].as_array().expect("names").iter().filter_map(Value::as_str).collect();
     assert_eq!(required, verdict_headers::NAMES.into_iter().collect());

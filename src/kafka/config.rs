@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::verdict_headers;
+use super::{cloud_events, verdict_headers};
 use crate::telemetry::config::is_address;
 
 /// The worker, `leitong run`.
@@ -122,6 +122,9 @@ pub struct VerdictsConfig {
     /// What a verdict's key is: the `page-id`, or the `page-key`, the key of the
     /// page's message (the page id where that is missing, or longer than 8 KiB).
     pub key: VerdictKey,
+    /// Each verdict is a CloudEvent (1.0, binary content mode): headers `ce_id`, `ce_source` and so
+    /// on beside the others. The value stays as it is.
+    pub cloud_events: bool,
 }
 
 /// What a verdict's key is.
@@ -272,6 +275,13 @@ impl KafkaConfig {
         if let Some(name) = self.verdicts.headers.iter().find(is_own) {
             faults.push(format!("kafka.verdicts.headers: {name} is set by Leitong; take it out"));
         }
+        let is_event = |name: &&String| cloud_events::NAMES.iter().any(|own| name.eq_ignore_ascii_case(own));
+        if let Some(name) = self.verdicts.headers.iter().find(is_event).filter(|_| self.verdicts.cloud_events)
+        {
+            faults.push(format!(
+                "kafka.verdicts.headers: {name} is set by Leitong where kafka.verdicts.cloud_events = true; take it out"
+            ));
+        }
         let topics = self.topics.all();
         for (at, (key, name)) in topics.iter().enumerate() {
             if !is_name(name) {
@@ -403,7 +413,7 @@ impl Default for VerdictsConfig {
         let headers =
             ["traceparent", "tracestate", "correlation-id", "x-correlation-id", "kafka_correlationId"];
         let headers = headers.map(str::to_owned).to_vec();
-        Self { format: VerdictFormat::Json, headers, key: VerdictKey::PageId }
+        Self { format: VerdictFormat::Json, headers, key: VerdictKey::PageId, cloud_events: false }
     }
 }
 

@@ -12,6 +12,7 @@
 pub mod assignments;
 mod changelog_topic;
 pub mod client;
+pub mod cloud_events;
 pub mod config;
 pub mod dead_letter;
 pub mod events;

@@ -121,7 +121,7 @@ fn framed(
 /// than lines: one message says more than one for each line.
 fn other_format(start: &[u8]) -> Option<&'static str> {
     const BEGINNINGS: [(&[u8], &str); 9] = [
-        (b"PAR1", "Parquet"),
+        (b"PAR1", "Parquet, which goes through Python: see examples/parquet and docs/corpora.md"),
         (b"ARROW1", "Arrow"),
         (b"Obj\x01", "Avro"),
         (b"PK\x03\x04", "a ZIP archive"),

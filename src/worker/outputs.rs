@@ -4,6 +4,7 @@
 use rdkafka::message::{Header, OwnedHeaders};
 
 use crate::changelog::{ChangelogRecord, POSITION_KEY};
+use crate::kafka::cloud_events;
 use crate::kafka::config::KafkaConfig;
 use crate::kafka::config::VerdictFormat;
 use crate::kafka::dead_letter;
@@ -75,6 +76,12 @@ impl Outputs {
                 let values = verdict_headers::values(&verdict, content_type);
                 for (name, value) in verdict_headers::NAMES.into_iter().zip(&values) {
                     headers = headers.insert(Header { key: name, value: Some(value) });
+                }
+                if config.verdicts.cloud_events {
+                    let values = cloud_events::values(&verdict, &config.app);
+                    for (name, value) in cloud_events::NAMES.into_iter().zip(&values) {
+                        headers = headers.insert(Header { key: name, value: Some(value) });
+                    }
                 }
                 let Verdict { page_id, carried, .. } = *verdict;
                 let carried = carried.map(|carried| *carried).unwrap_or_default();

@@ -44,7 +44,7 @@ fn one_worker_gives_the_verdicts_of_dedup_in_log_order() {
 #[test]
 fn headers_and_key_go_from_page_to_verdict() {
     let more = "[kafka.create]\npage_partitions = 1\nverdict_partitions = 1\n\
-                [kafka.verdicts]\nkey = \"page-key\"\nheaders = [\"traceparent\", \"tracestate\", \"tenant\"]";
+                [kafka.verdicts]\ncloud_events = true\nkey = \"page-key\"\nheaders = [\"traceparent\", \"tracestate\", \"tenant\"]";
     let installation = Installation::new(&crate::broker::bootstrap(), "carried", more);
     let header = |name: &str, value: &[u8]| (name.to_owned(), Some(value.to_vec()));
     let trace = header("TraceParent", b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
@@ -80,6 +80,15 @@ fn headers_and_key_go_from_page_to_verdict() {
             header("leitong.page.id", id.as_bytes()),
             header("leitong.format.version", b"1"),
             header("leitong.log", format!("0@{offset}").as_bytes()),
+            header("ce_specversion", b"1.0"),
+            header("ce_type", b"leitong.verdict.v1"),
+            header("ce_source", format!("/leitong/{}", installation.app).as_bytes()),
+            header("ce_id", format!("0@{offset}").as_bytes()),
+            header("ce_subject", id.as_bytes()),
+            header(
+                "ce_time",
+                verdicts[offset as usize].json()["decided_at"].as_str().expect("a time").as_bytes(),
+            ),
         ]
     };
     let carried = [trace, header("tenant", b"\xff\0"), ("tenant".to_owned(), None)];
