@@ -9,8 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use common::IDENTITY;
-use leitong::changelog::{centroid_record, position_message, position_record};
-use leitong::cluster::{Centroid, Clusterer, NewCentroid, Position};
+use leitong::changelog::{canonical_record, centroid_record, position_message, position_record};
+use leitong::cluster::{Canonical, Centroid, Clusterer, NewCanonical, NewCentroid, Position, Rank};
 use leitong::config::Config;
 use leitong::fingerprint::Detector;
 use leitong::log::entry::{Sent, encode};
@@ -125,11 +125,16 @@ fn tables(detector: &Arc<dyn Detector>, fingerprint: &[u8]) {
             url: format!("http://a/{log_offset}").into(),
         };
         clusterer.restore("default", 5, &centroid);
-        let new = NewCentroid { number, corpus: "default".into(), fingerprint_hash: 5, centroid, rank: None };
+        let rank = Some(Rank::from_bytes([number as u8 + 1; 16]));
+        let new = NewCentroid { number, corpus: "default".into(), fingerprint_hash: 5, centroid, rank };
         let record = centroid_record(&new, 9, 3, &**detector);
         add(&record.key, record.value.as_deref());
         values.push((log_offset, record.value.expect("a centroid")));
     }
+    let page = Some(("page-40".into(), "http://b/40".into()));
+    let canonical = Canonical { rank: Rank::from_bytes([9; 16]), page };
+    let record = canonical_record(NewCanonical { number: 1, log_offset: 20, canonical }, 9, 3);
+    add(&record.key, record.value.as_deref());
     let first = position_message(&clusterer, &IDENTITY, 0, Some(8), &watermarks);
     add(b"position", position_record(&first).value.as_deref());
     let second = proto::Position { centroid_count: 2, dead_below: 1, oldest_log_offset: Some(20), ..first };

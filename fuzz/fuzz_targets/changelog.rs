@@ -11,16 +11,19 @@ use std::sync::{Arc, LazyLock};
 
 use common::IDENTITY;
 use leitong::changelog::restore::{Restoration, Restored};
-use leitong::changelog::{POSITION_KEY, centroid_record, position_message, position_record};
-use leitong::cluster::NewCentroid;
-use leitong::config::Config;
+use leitong::changelog::{
+    POSITION_KEY, canonical_record, centroid_record, position_message, position_record,
+};
+use leitong::cluster::{CanonicalConfig, ClusterRules, NewCanonical, NewCentroid, Preference};
 use leitong::fingerprint::Detector;
 use libfuzzer_sys::fuzz_target;
 
 static DETECTOR: LazyLock<Arc<dyn Detector>> = LazyLock::new(common::detector);
 
 fn restoration() -> Restoration {
-    Restoration::new(Arc::clone(&DETECTOR), Config::default().expiry)
+    let canonical = CanonicalConfig { prefer: vec![Preference::Longest], hosts: Vec::new() };
+    let rules = ClusterRules { canonical, ..ClusterRules::default() };
+    Restoration::new(Arc::clone(&DETECTOR), rules)
 }
 
 /// A record's key and value.
@@ -75,9 +78,17 @@ fn check(restored: Restored) {
         clusterer.centroids().map(|(corpus, hash, centroid)| (corpus.to_owned(), hash, centroid)).collect();
     assert_eq!(centroids.len() as u64, count);
     for (number, (corpus, fingerprint_hash, centroid)) in (first..).zip(centroids.clone()) {
-        let new = NewCentroid { number, corpus: corpus.into(), fingerprint_hash, centroid, rank: None };
+        let canonical = clusterer.canonical(number).expect("all are ranked");
+        let log_offset = centroid.log_offset;
+        let rank = Some(canonical.rank);
+        let new = NewCentroid { number, corpus: corpus.into(), fingerprint_hash, centroid, rank };
         let record = centroid_record(&new, position.log_generation, position.log_partition, &**DETECTOR);
         again.take(Some(&record.key), record.value.as_deref()).expect("what is written is read");
+        if canonical.page.is_some() {
+            let new = NewCanonical { number, log_offset, canonical };
+            let record = canonical_record(new, position.log_generation, position.log_partition);
+            again.take(Some(&record.key), record.value.as_deref()).expect("what is written is read");
+        }
     }
     let record = position_record(&message);
     again.take(Some(&record.key), record.value.as_deref()).expect("what is written is read");
@@ -89,4 +100,7 @@ fn check(restored: Restored) {
         .map(|(corpus, hash, centroid)| (corpus.to_owned(), hash, centroid))
         .collect();
     assert_eq!(same, centroids);
+    for number in first..clusterer.founded() {
+        assert_eq!(again.clusterer.canonical(number), clusterer.canonical(number));
+    }
 }
