@@ -332,7 +332,7 @@ impl Clusterer {
         };
         self.table.insert(&record.corpus, record.fingerprint_hash, &centroid, &*self.detector);
         let number = self.table.end() - 1;
-        let rank = self.canonicals.as_mut().map(|canonicals| canonicals.found(record));
+        let rank = self.canonicals.as_mut().map(|canonicals| canonicals.founded(record));
         if let Some(journal) = &mut self.journal {
             let (corpus, fingerprint_hash) = (record.corpus.as_str().into(), record.fingerprint_hash);
             journal.founded.push(NewCentroid { number, corpus, fingerprint_hash, centroid, rank });

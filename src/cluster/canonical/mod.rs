@@ -63,7 +63,7 @@ impl Canonicals {
     }
 
     /// The page of this record founds the next cluster.
-    pub(super) fn found(&mut self, record: &FingerprintRecord) -> Rank {
+    pub(super) fn founded(&mut self, record: &FingerprintRecord) -> Rank {
         let rank = self.ranking.rank(record);
         self.ranks.push_back(rank);
         rank
