@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::BlockError;
-use super::block::{self, Block, GROUP};
+use super::block::{self, Block};
 use super::files::Files;
 use super::run::{self, Run};
 use super::view::View;
@@ -62,7 +62,7 @@ impl Manifest {
     ) -> Result<(), BlockError> {
         for numbers in &self.blocks {
             let block = Block::open(files, self.table_id, *numbers)?;
-            for group in (block.first()..block.end()).step_by(GROUP as usize) {
+            for group in block.groups() {
                 let centroids = (group..).zip(block.group(group)?);
                 for (_, (corpus, hash, centroid)) in centroids.filter(|(number, _)| *number >= self.first) {
                     take(corpus, hash, &centroid);

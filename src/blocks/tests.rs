@@ -101,7 +101,8 @@ impl Detector for Coloured {
 
 /// A small store without threads.
 fn tiny() -> StoreOptions {
-    StoreOptions { block: 32, fan: 2, span_max: 256, readers: 0, portion: 8, waiting_max: 128 }
+    let (portion, waiting_max) = (8, 128);
+    StoreOptions { block: 32, fan: 2, span_max: 256, readers: 0, portion, waiting_max, advice: "" }
 }
 
 /// A page of the tests.
@@ -239,15 +240,19 @@ fn coloured() -> Arc<dyn Detector> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// With any batches, restarts between them, expiry, corpora, and crowds under one key.
+    /// With any batches, restarts between them, expiry, corpora, and crowds under one key; and
+    /// whatever number the first centroid has.
     #[test]
     fn decides_what_the_table_in_memory_decides(
         records in events(900), expiry in expiry(), batch in 1..80_usize, restart_every in 1..9_usize,
+        begin in 0..90_u64,
     ) {
         let detector = coloured();
         let mut memory = in_memory(&detector, &expiry);
         let files: Arc<dyn Files> = Arc::new(SimFolder::default());
         let mut disk = OnDisk::open(Arc::clone(&files), &detector, &expiry, tiny(), &Saved::nothing()).expect("opens");
+        memory.begin_at(begin);
+        disk.clusterer.begin_at(begin);
         let mut scratch = Scratch::default();
         for (number, records) in records.chunks(batch).enumerate() {
             let asked = Asked { top: 8, max_distance: None };

@@ -105,8 +105,14 @@ impl Clusterer {
         expiry: ExpiryConfig,
         position: Position,
     ) -> Self {
-        let table = Tiers::in_memory(Table::new(&*detector, SHARDS, number));
-        Self { table, ..Self::new(detector, expiry, position) }
+        let mut empty = Self::new(detector, expiry, position);
+        empty.begin_at(number);
+        empty
+    }
+
+    /// Has an empty table give its next centroid this `number`.
+    pub fn begin_at(&mut self, number: u64) {
+        self.table.begin_at(Table::new(&*self.detector, SHARDS, number));
     }
 
     /// A table at `position` whose old centroids, from number `first` on, are in `old`. The others,

@@ -43,6 +43,15 @@ impl Tiers {
         Self { young, old: Some(old), first, articles: Articles::default() }
     }
 
+    /// Has an empty table begin with this number; `young` is an empty one that does.
+    pub(super) fn begin_at(&mut self, young: Table) {
+        self.first = young.first();
+        if let Some(old) = &self.old {
+            old.begin_at(self.first);
+        }
+        self.young = young;
+    }
+
     /// Centroids that were not removed.
     pub(super) fn len(&self) -> usize {
         (self.young.end() - self.first) as usize

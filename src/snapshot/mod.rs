@@ -22,10 +22,15 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::blocks::BlockError;
+use crate::blocks::{ADVICE, BlockError};
 pub use file::{TableDir, TableSettings};
 pub use folder::replace;
 pub use inspect::{inspect, verify};
+
+/// What is wrong with blocks of which there is no other copy, and what to do.
+fn with_advice(error: &BlockError) -> String {
+    if error.is_damage() { format!("{error}; {ADVICE}") } else { error.to_string() }
+}
 
 /// Why a table cannot be loaded or saved.
 #[derive(Debug, Error)]
@@ -116,7 +121,7 @@ pub enum SnapshotError {
         path: PathBuf,
     },
     /// The blocks of the table.
-    #[error(transparent)]
+    #[error("{}", with_advice(.0))]
     Blocks(#[from] BlockError),
     /// The table cannot be relied on.
     #[error("the table is left as it was last saved, since what was decided cannot be relied on: {0}")]
