@@ -32,7 +32,7 @@ mod run;
 mod seal;
 mod shared;
 #[cfg(test)]
-mod sim;
+pub(crate) mod sim;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -45,7 +45,7 @@ use thiserror::Error;
 pub use files::{Files, Folder, Input, Output};
 pub use manifest::Manifest;
 pub use reads::Counted;
-pub use store::BlockStore;
+pub use store::{BlockStore, check_keys};
 
 /// How a store works; nothing that is decided depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

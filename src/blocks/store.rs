@@ -67,9 +67,7 @@ impl BlockStore {
         options: StoreOptions,
         manifest: &Manifest,
     ) -> Result<Self, BlockError> {
-        if let By::Hamming { .. } = detector.look_up() {
-            return Err(BlockError::NoKeys { detector: detector.name() });
-        }
+        check_keys(&*detector)?;
         assert!(options.block.is_multiple_of(GROUP) && options.fan > 1, "a block consists of groups");
         let view = manifest.open(&*files)?;
         let folder = files.path("");
@@ -339,6 +337,17 @@ impl Drop for BlockStore {
                 let _ = sealer.join();
             }
         }
+    }
+}
+
+/// Whether old centroids of this detector can be on disk.
+///
+/// # Errors
+/// [`BlockError::NoKeys`].
+pub fn check_keys(detector: &dyn Detector) -> Result<(), BlockError> {
+    match detector.look_up() {
+        By::Hamming { .. } => Err(BlockError::NoKeys { detector: detector.name() }),
+        By::Keys => Ok(()),
     }
 }
 

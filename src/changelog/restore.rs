@@ -87,6 +87,14 @@ pub enum RestoreError {
         /// Where the change would take effect.
         at: u64,
     },
+    /// Old centroids cannot be kept where they are to be, or not be read there.
+    #[error("{why}")]
+    Disk {
+        /// What is wrong, and what to do.
+        why: String,
+        /// It is what is there, and not that there is no room.
+        is_unreadable: bool,
+    },
     /// What the table was begun with is not what the changelog has.
     #[error("the table on disk ends with centroid {number}, and the changelog has another one there")]
     OtherTable {
@@ -368,36 +376,30 @@ impl Restoration {
         self.clusterer.fault()
     }
 
+    /// Has look-ups find all that was taken, and old centroids leave memory.
+    pub fn insert_pending(&mut self) {
+        self.clusterer.insert_pending();
+    }
+
     /// The table as far as it is restored.
     #[must_use]
     pub fn clusterer(&self) -> &Clusterer {
         &self.clusterer
     }
 
-    /// The table of a changelog that is empty, for its owner to begin with; none where it is not.
-    ///
-    /// # Errors
-    /// This, where something was taken.
-    pub fn into_empty(self) -> Result<Clusterer, Box<Self>> {
-        match (&self.position, self.newest) {
-            (None, None) => Ok(self.clusterer),
-            _ => Err(Box::new(self)),
-        }
-    }
-
-    /// The table, at the changelog's end; none where the changelog is empty. `accepted`
+    /// The table, at the changelog's end; an empty one where the changelog is empty. `accepted`
     /// is a cluster hash that may replace the one that the table was made with.
     ///
     /// # Errors
     /// [`RestoreError`], where the table is not whole or belongs to other settings.
-    pub fn finish(
-        self,
-        identity: &Identity,
-        accepted: Option<u64>,
-    ) -> Result<Option<Restored>, RestoreError> {
+    pub fn finish(self, identity: &Identity, accepted: Option<u64>) -> Result<Restored, RestoreError> {
         let Some(saved) = self.position else {
+            let clusterer = self.clusterer;
             return match self.newest {
-                None => Ok(None),
+                None => {
+                    let watermarks = Watermarks::default();
+                    Ok(Restored { clusterer, watermarks, cluster_hash_since: 0, table_id: None })
+                }
                 Some(_) => Err(RestoreError::Damaged("centroids without a position record".to_owned())),
             };
         };
@@ -457,7 +459,7 @@ impl Restoration {
         // Other settings count from here on, where they are accepted.
         clusterer.evict_expired();
         let watermarks = watermarks(&saved);
-        Ok(Some(Restored { clusterer, watermarks, cluster_hash_since, table_id: saved.table_id }))
+        Ok(Restored { clusterer, watermarks, cluster_hash_since, table_id: saved.table_id })
     }
 }
 

@@ -193,7 +193,7 @@ fn place(kept: &Kept, log_offset: u64) -> Option<usize> {
     })
 }
 
-fn restored(kept: &Kept, expiry: &ExpiryConfig, at_place: bool) -> Result<Option<Restored>, RestoreError> {
+fn restored(kept: &Kept, expiry: &ExpiryConfig, at_place: bool) -> Result<Restored, RestoreError> {
     let last = last_position(kept).filter(|last| last.founded.is_some());
     let mut restoration = match &last {
         Some(last) => Restoration::up_to(last, Arc::new(Equal), expiry.clone()),
@@ -240,7 +240,7 @@ fn run(steps: &[Step], mut expiry: ExpiryConfig) -> Result<(Vec<u64>, Kept), Res
             Act::Settings(settings) => (settings.clone(), true),
         };
         expiry = settings;
-        clusterer = restored(&kept, &expiry, at_place)?.expect("a table").clusterer;
+        clusterer = restored(&kept, &expiry, at_place)?.clusterer;
         clusterer.keep_journal();
     }
     Ok((outcomes, kept))
@@ -363,7 +363,7 @@ proptest! {
                 last[at - 1] == Some(at - 1) && (record.value.is_some() || at % 2 == 0)
             });
         }
-        let mut clusterer = restored(&older, &expiry, true).expect("whole").expect("a table").clusterer;
+        let mut clusterer = restored(&older, &expiry, true).expect("whole").clusterer;
         let mut outcomes = Vec::new();
         for step in &more {
             clusterer.keep_journal();
@@ -374,7 +374,7 @@ proptest! {
             let records: Vec<_> = written.chain([position_record(&position)]).collect();
             older.extend(records.into_iter().map(|record| (0, record)));
             if matches!(step.act, Act::Restore(_)) {
-                clusterer = restored(&older, &expiry, true).expect("whole").expect("a table").clusterer;
+                clusterer = restored(&older, &expiry, true).expect("whole").clusterer;
             }
         }
         prop_assert_eq!(outcomes, naive(&all, expiry, false).split_off(steps.len()));

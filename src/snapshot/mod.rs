@@ -1,5 +1,6 @@
 //! A centroid table on disk: carried from one run of `dedup` to the next,
-//! or beside a worker, for its next start ([`changelog_snapshot`]).
+//! or beside a worker, for its next start ([`changelog_snapshot`], or [`changelog_blocks`] where old
+//! centroids are on disk).
 //!
 //! Of `dedup`, one file, `centroids.leitong`: the magic line, then protobuf messages, each behind
 //! its length as a varint: a `Position`, its `centroid_count` many `Centroid`s, oldest first; then
@@ -10,6 +11,7 @@
 //! Of `serve`, two files more: pages that are not yet part of that file ([`journal`]), and the
 //! verdicts that were given last ([`recent`]).
 
+pub mod changelog_blocks;
 pub mod changelog_snapshot;
 mod checksummed;
 mod file;
@@ -117,6 +119,15 @@ pub enum SnapshotError {
     /// Old centroids are in blocks, and the settings say that all are in memory.
     #[error("{}: has its old centroids on disk; set table.on_disk = true", path.display())]
     OnDisk {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is a part of a worker's table.
+    #[error(
+        "{}: belongs to a worker, and the rest of its table is in the changelog; take another folder",
+        path.display()
+    )]
+    OfWorker {
         /// The file.
         path: PathBuf,
     },

@@ -31,17 +31,22 @@ pub(crate) fn detector() -> Arc<dyn Detector> {
     Arc::clone(DETECTOR.get_or_init(|| Arc::new(SimHash::new(&Config::default().simhash))))
 }
 
-/// Few centroids, and some that grow old.
-pub(crate) fn expiry() -> ExpiryConfig {
-    ExpiryConfig { max_age_days: Some(9), centroids_max: 12 }
+/// Few centroids, and some that grow old; more of them on disk, so that there are blocks.
+pub(crate) fn expiry(on_disk: bool) -> ExpiryConfig {
+    ExpiryConfig { max_age_days: Some(9), centroids_max: if on_disk { 45 } else { 12 } }
 }
 
 /// Compares what consumers see with the log and with `pages`, the offsets of each source partition.
-pub(crate) fn check(brokers: &mut Brokers, log_partitions: u32, pages: &[Vec<u64>]) -> Result<(), String> {
+pub(crate) fn check(
+    brokers: &mut Brokers,
+    log_partitions: u32,
+    pages: &[Vec<u64>],
+    expiry: &ExpiryConfig,
+) -> Result<(), String> {
     let seen = outcomes(brokers)?;
     let mut expected = BTreeMap::new();
     for partition in 0..log_partitions {
-        expected.extend(replay(brokers, partition, log_partitions));
+        expected.extend(replay(brokers, partition, log_partitions, expiry));
     }
     for (partition, offsets) in pages.iter().enumerate() {
         for offset in offsets {
@@ -96,7 +101,12 @@ fn stable_fields(kind: &Value, canonical: &Value) -> String {
 }
 
 /// The outcomes of a log, decided one by one.
-fn replay(brokers: &mut Brokers, log_partition: u32, log_partitions: u32) -> BTreeMap<Source, String> {
+fn replay(
+    brokers: &mut Brokers,
+    log_partition: u32,
+    log_partitions: u32,
+    expiry: &ExpiryConfig,
+) -> BTreeMap<Source, String> {
     let identity = Identity {
         log_partition,
         log_partition_count: log_partitions,
@@ -107,7 +117,7 @@ fn replay(brokers: &mut Brokers, log_partition: u32, log_partitions: u32) -> BTr
         topic_ids: TopicIds::default(),
     };
     let position = Position { log_partition, ..Position::default() };
-    let clusterer = Clusterer::new(detector(), expiry(), position);
+    let clusterer = Clusterer::new(detector(), expiry.clone(), position);
     let watermarks = Watermarks::default();
     let restored = Restored { clusterer, watermarks, cluster_hash_since: 0, table_id: None };
     let mut state = LogPartition::new(restored, identity, "log".into(), |clusterer| {
