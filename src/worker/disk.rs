@@ -73,6 +73,12 @@ impl DiskTable {
         }
     }
 
+    /// The centroid of this number, and all younger ones, stand in the changelog at this offset or
+    /// behind it.
+    pub(crate) fn stands_from(&mut self, number: u64, offset: u64) {
+        self.places.push(number, offset);
+    }
+
     /// All of `table` is committed, up to the offset `changelog_next` of the changelog.
     pub(crate) fn committed(
         &mut self,
@@ -81,7 +87,7 @@ impl DiskTable {
         position: impl FnOnce() -> proto::Position,
         now: Instant,
     ) {
-        self.places.push(table.founded(), changelog_next);
+        self.stands_from(table.founded(), changelog_next);
         if self.failed.is_some_and(|failed| now.saturating_duration_since(failed) < FAILED_PAUSE) {
             return;
         }

@@ -208,6 +208,7 @@ impl<W: World> Owner<W> {
         let mut writer = Writer::new(self, producer, &reader, changelog_next, committed);
         if reset {
             let changelog = state.take_changelog();
+            fault(disk.as_ref(), state.clusterer())?;
             writer.write(vec![Outputs { changelog, ..self.outputs(&state, state.next_offset()) }])?;
         }
         reader.begin(state.next_offset())?;

@@ -79,7 +79,7 @@ impl<W: World> ClusterRole<W> {
         let (bounds, table_id) = (changelog.bounds()?, last.table_id);
         let identity = &self.identity(log_partition);
         let topic = &self.config.kafka.topics.centroids;
-        let next_offset = blocks.changelog_offset();
+        let next_offset = blocks.changelog_offset().max(bounds.0);
         let (files, expiry) = (Arc::clone(&folder.files), self.config.expiry.clone());
         let opened = blocks
             .check(&Wanted { topic, identity, bounds, table_id }, last)

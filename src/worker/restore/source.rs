@@ -65,6 +65,9 @@ impl fmt::Display for Source {
 impl TableReplica {
     /// Takes the next record of the changelog; `now` is the time.
     pub(crate) fn take(&mut self, record: &dyn Record, now: Instant) -> Result<(), RestoreError> {
+        if let Some(disk) = &mut self.disk {
+            disk.stands_from(self.restoration.clusterer().founded(), record.offset());
+        }
         self.restoration.take(record.key(), record.value())?;
         self.next_offset = record.offset() + 1;
         let is_position = record.key() == Some(POSITION_KEY);

@@ -13,6 +13,9 @@
 //! ([`Restoration::of_old`](crate::changelog::restore::Restoration::of_old)); a file that does not
 //! fit is not used, and costs time alone. Memory: the indexes, and the articles.
 
+#[cfg(test)]
+mod tests;
+
 use std::io;
 use std::sync::Arc;
 
@@ -146,7 +149,9 @@ impl ChangelogBlocks {
         let differs = |which, found: u64, wanted: u64| {
             Err(Unusable::OtherSettings { which, found: found.to_string(), wanted: wanted.to_string() })
         };
-        wanted.compare(&self.tail.topic, &self.position, self.tail.offset)?;
+        // Brokers may have deleted some of what is in blocks as well: the restore has to meet the
+        // youngest of these, wherever it begins.
+        wanted.compare(&self.tail.topic, &self.position, self.tail.offset.max(wanted.bounds.0))?;
         let (saved, founded) = (&self.position, last.founded.unwrap_or_default());
         if saved.log_generation != last.log_generation {
             return differs("log", saved.log_generation.into(), last.log_generation.into());
