@@ -15,7 +15,7 @@ use rdkafka::producer::Producer;
 
 use crate::broker::topics::{self, Row};
 use crate::broker::worker::Installation;
-use crate::broker::{bootstrap, wait_until};
+use crate::broker::{bootstrap, pause, wait_until};
 use crate::{cpu_seconds, median};
 
 /// Centroids in the tables that are restored, if the environment does not say so.
@@ -145,7 +145,7 @@ pub(crate) fn restore_blocks() {
             worker.resident_bytes() >> 20
         );
         // So that merges end, and what they come to is saved.
-        std::thread::sleep(Duration::from_secs(5));
+        pause(5_000);
         worker.kill();
     }
 }

@@ -89,7 +89,7 @@ pub struct Config {
     pub sentence_ends: SentenceEndsConfig,
     /// How long a cluster's centroid is kept.
     pub expiry: ExpiryConfig,
-    /// Where the centroids of a saved table are.
+    /// Where the centroids of a table are.
     pub table: TableConfig,
     /// Threads and queues.
     pub pipeline: PipelineConfig,

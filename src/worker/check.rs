@@ -59,7 +59,8 @@ pub fn check(config: &Config, roles: Roles, accepted: Accepted) -> Vec<Finding> 
                     findings.refused("settings", error.to_string());
                 }
                 _ => {
-                    findings.right("settings", format!("fingerprint_hash {:016x}", stage.fingerprint_hash()))
+                    let hash = stage.fingerprint_hash();
+                    findings.right("settings", format!("fingerprint_hash {hash:016x}"));
                 }
             }
             Some(stage)
