@@ -160,6 +160,12 @@ impl BlockStore {
         self.shared.view().file_bytes()
     }
 
+    /// Centroids in blocks that have not expired.
+    #[must_use]
+    pub fn centroid_count(&self) -> u64 {
+        self.shared.view().end.saturating_sub(self.shared.first.load(Ordering::Relaxed))
+    }
+
     /// How many blocks there are, and how many runs a look-up asks.
     #[must_use]
     pub fn counts(&self) -> (usize, usize) {

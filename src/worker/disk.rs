@@ -61,7 +61,7 @@ impl DiskTable {
         from: u64,
     ) -> Self {
         let step = (folder.options.block / PLACES_A_BLOCK).max(1);
-        Self {
+        let table = Self {
             partition,
             topic: role.config.kafka.topics.centroids.clone(),
             detector: Arc::clone(&role.detector),
@@ -70,7 +70,9 @@ impl DiskTable {
             files: folder.files,
             places: Places { step, places: VecDeque::from([(0, from)]) },
             failed: None,
-        }
+        };
+        table.measure();
+        table
     }
 
     /// The centroid of this number, and all younger ones, stand in the changelog at this offset or
@@ -128,11 +130,12 @@ impl DiskTable {
         let (places, topic) = (&mut self.places, self.topic.clone());
         let tail = |number| proto::ChangelogTail { topic, offset: places.before(number) };
         changelog_blocks::save(&*self.files, &self.store, table, &*self.detector, position, tail)?;
-        let first = table.founded() - table.centroid_count() as u64;
-        let (sealed, bytes) = (self.store.end().saturating_sub(first), self.store.file_bytes());
-        metrics::disk(self.partition, sealed, bytes);
-        tracing::debug!(partition = self.partition, sealed, bytes, "table on disk: saved");
+        self.measure();
         Ok(())
+    }
+
+    fn measure(&self) {
+        metrics::disk(self.partition, self.store.centroid_count(), self.store.file_bytes());
     }
 
     /// What is wrong with a table that has the fault `why`. Files that cannot be read, or are
@@ -143,6 +146,12 @@ impl DiskTable {
             set_aside(self.partition, &*self.files, &why);
         }
         RestoreError::Disk { why, is_unreadable }
+    }
+}
+
+impl Drop for DiskTable {
+    fn drop(&mut self) {
+        metrics::disk(self.partition, 0, 0);
     }
 }
 

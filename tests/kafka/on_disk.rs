@@ -210,6 +210,17 @@ fn a_standby_keeps_blocks_of_its_own() {
 }
 
 #[test]
+fn a_check_looks_at_the_folder() {
+    let installation = Installation::new(&bootstrap(), "check-folder", &settings("leitong.toml/tables"));
+    let checked = installation.leitong(&["run", "--check"]);
+    assert_eq!(checked.status, 1, "{}", checked.stdout);
+    assert!(checked.stdout.contains("with table.on_disk the tables are there"), "{}", checked.stdout);
+    installation.configure(&settings("tables"));
+    let checked = installation.leitong(&["run", "--check"]);
+    assert_eq!(checked.status, 0, "{}", checked.stdout);
+}
+
+#[test]
 fn killed_at_random_with_blocks() {
     let seed = from_environment("LEITONG_CHAOS_SEED", u64::from(std::process::id()));
     let kills = from_environment("LEITONG_CHAOS_KILLS", 12);

@@ -33,7 +33,7 @@ impl<W: World> ClusterRole<W> {
             Ok(Some(blocks)) => {
                 let Some(last) = self.last_position(changelog, &blocks, stop)? else { return Ok(None) };
                 if last.founded.unwrap_or_default().saturating_sub(last.centroid_count) >= blocks.end() {
-                    tracing::info!(partition = log_partition, "all centroids in blocks have expired");
+                    tracing::debug!(partition = log_partition, "no centroid in blocks counts any more");
                     return Ok(None);
                 }
                 match self.open_blocks(log_partition, changelog, (blocks, &last), folder)? {
