@@ -41,6 +41,8 @@ pub(crate) struct DiskTable {
     partition: u32,
     topic: String,
     detector: Arc<dyn Detector>,
+    /// Of the settings upstream and downstream of the log that make the keys in blocks.
+    hashes: (u64, u64),
     store: Arc<BlockStore>,
     files: Arc<dyn Files>,
     places: Places,
@@ -60,11 +62,13 @@ impl DiskTable {
         store: Arc<BlockStore>,
         from: u64,
     ) -> Self {
+        let identity = role.identity(partition);
         let step = (folder.options.block / PLACES_A_BLOCK).max(1);
         let table = Self {
             partition,
             topic: role.config.kafka.topics.centroids.clone(),
             detector: Arc::clone(&role.detector),
+            hashes: (identity.fingerprint_hash, identity.cluster_hash),
             saved: store.changes(),
             store,
             files: folder.files,
@@ -109,7 +113,14 @@ impl DiskTable {
         if changes == self.saved {
             return;
         }
-        match self.save(table, position()) {
+        let mut position = position();
+        // A table of an older version has no numbers yet.
+        if position.founded != Some(table.founded()) || position.table_id.is_none() {
+            return;
+        }
+        // Whose record it is may have had others.
+        (position.fingerprint_hash, position.cluster_hash) = self.hashes;
+        match self.save(table, position) {
             Ok(()) => self.saved = changes,
             Err(error) => {
                 self.failed = Some(now);
@@ -123,10 +134,6 @@ impl DiskTable {
     }
 
     fn save(&mut self, table: &Clusterer, position: proto::Position) -> std::io::Result<()> {
-        // A table of an older version has no numbers yet.
-        if position.founded != Some(table.founded()) || position.table_id.is_none() {
-            return Ok(());
-        }
         let (places, topic) = (&mut self.places, self.topic.clone());
         let tail = |number| proto::ChangelogTail { topic, offset: places.before(number) };
         changelog_blocks::save(&*self.files, &self.store, table, &*self.detector, position, tail)?;

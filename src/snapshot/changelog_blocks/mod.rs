@@ -51,7 +51,7 @@ pub struct OpenBlocks {
 }
 
 /// Saves which blocks there are, in one step. All of the table is committed, `position` is its
-/// position record, and `tail_from` gives for a number the offset of the changelog from which on all
+/// position record with the hashes of the settings that have made the blocks, and `tail_from` gives for a number the offset of the changelog from which on all
 /// centroids stand that have this number or a greater one.
 ///
 /// # Errors
@@ -153,6 +153,12 @@ impl ChangelogBlocks {
         // youngest of these, wherever it begins.
         wanted.compare(&self.tail.topic, &self.position, self.tail.offset.max(wanted.bounds.0))?;
         let (saved, founded) = (&self.position, last.founded.unwrap_or_default());
+        // Keys are made by the settings of whoever has sealed the block.
+        let (found, ours) = (saved.fingerprint_hash, wanted.identity.fingerprint_hash);
+        if found != ours {
+            let [found, wanted] = [found, ours].map(|hash| format!("{hash:016x}"));
+            return Err(Unusable::OtherSettings { which: "fingerprint_hash", found, wanted });
+        }
         if saved.log_generation != last.log_generation {
             return differs("log", saved.log_generation.into(), last.log_generation.into());
         }

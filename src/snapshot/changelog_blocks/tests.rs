@@ -132,19 +132,25 @@ struct Worker {
 impl Worker {
     /// Begins with the blocks, or if these are of no use with the changelog.
     fn start(folder: SimFolder, kept: &Kept, expiry: &ExpiryConfig) -> Self {
-        match Self::with_blocks(&folder, kept, expiry) {
+        match Self::with_blocks(&folder, kept, expiry, IDENTITY.fingerprint_hash) {
             Ok(Some(worker)) => worker,
             _ => Self::from_changelog(folder, kept, expiry),
         }
     }
 
-    fn with_blocks(folder: &SimFolder, kept: &Kept, expiry: &ExpiryConfig) -> Result<Option<Self>, String> {
+    fn with_blocks(
+        folder: &SimFolder,
+        kept: &Kept,
+        expiry: &ExpiryConfig,
+        settings: u64,
+    ) -> Result<Option<Self>, String> {
         let Some(blocks) = ChangelogBlocks::read(folder).map_err(|why| why.to_string())? else {
             return Ok(None);
         };
         let last = last_position(kept).unwrap_or_default();
         let bounds = (kept.first().map_or(0, |first| first.0), kept.last().map_or(0, |last| last.0 + 1));
-        let wanted = Wanted { topic: TOPIC, identity: &IDENTITY, bounds, table_id: last.table_id };
+        let identity = &Identity { fingerprint_hash: settings, ..IDENTITY };
+        let wanted = Wanted { topic: TOPIC, identity, bounds, table_id: last.table_id };
         blocks.check(&wanted, &last).map_err(|why| why.to_string())?;
         let from = blocks.changelog_offset();
         let files = Arc::new(folder.clone());
@@ -343,7 +349,7 @@ fn blocks_are_taken_up_and_only_the_tail_is_read() {
 fn blocks_of_another_changelog_are_refused() {
     let (folder, kept, expiry) = saved();
     let refused = |kept: &Kept| {
-        let opened = Worker::with_blocks(&folder.after_kill(), kept, &expiry);
+        let opened = Worker::with_blocks(&folder.after_kill(), kept, &expiry, IDENTITY.fingerprint_hash);
         opened.err().expect("refused")
     };
     // Centroids are the same up to number 100; then another one follows.
@@ -374,6 +380,8 @@ fn blocks_of_another_changelog_are_refused() {
     };
     let why = of_position(&|position| position.table_id = Some(8));
     assert!(why.contains("its table is 0000000000000007"), "{why}");
+    let why = Worker::with_blocks(&folder.after_kill(), &kept, &expiry, 9).err().expect("refused");
+    assert!(why.contains("its fingerprint_hash is 0000000000000001"), "{why}");
     let why = of_position(&|position| position.log_generation = 10);
     assert!(why.contains("its log is 9"), "{why}");
 }
