@@ -253,8 +253,7 @@ impl<W: World> Owner<W> {
             fault(disk.as_ref(), state.clusterer())?;
             if parts.is_empty() {
                 writer.idle();
-                // Blocks are written and merged meanwhile.
-                self.save(state, disk, writer);
+                self.idle(state, disk, writer);
             } else {
                 writer.write(parts)?;
                 metrics::centroids(self.partition, state.centroid_count());
@@ -285,6 +284,15 @@ impl<W: World> Owner<W> {
         let committed = Committed { first, count, oldest_log_offset, position_offset };
         self.role.needed.put(self.partition, committed);
         Ok(())
+    }
+
+    /// Goes on with what waits in memory to be written to disk: a table that was just restored has
+    /// more than was written meanwhile.
+    fn idle(&self, state: &mut LogPartition, disk: &mut Option<DiskTable>, writer: &Writer<'_, W>) {
+        if disk.is_some() {
+            state.insert_pending();
+        }
+        self.save(state, disk, writer);
     }
 
     /// Tells the part on disk of a table that all of it is committed.

@@ -112,6 +112,13 @@ impl Standby {
         Ok(true)
     }
 
+    /// There is nothing to read; what waits in memory to be written to disk goes on.
+    fn idle(&self, partition: u32, now: Instant) {
+        if let Some(table) = self.lock().get_mut(&partition).and_then(|slot| slot.table.as_mut()) {
+            table.at_end(now);
+        }
+    }
+
     /// The table has been read to the end: its centroids, the offset it goes on
     /// at, and whether that is the first time; none if there is no table any more.
     fn at_end(&self, partition: u32, now: Instant) -> Option<(usize, u64, bool)> {
@@ -209,7 +216,7 @@ fn try_follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Stop) -> R
                     role.health.settled(partition);
                 }
             }
-            Step::Nothing => {}
+            Step::Nothing => standby.idle(partition, world.now()),
         }
     }
     Ok(())
