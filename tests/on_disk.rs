@@ -127,7 +127,13 @@ fn what_keeps_its_table_in_memory_says_so() {
     let kafka = "[kafka]\nbootstrap_servers = \"localhost:1\"\n[table]\non_disk = true\n";
     let kafka = common::write(bench.folder.path(), "kafka.toml", kafka);
     let worker = run(["run", "--config", text(&kafka)]);
-    assert!(worker.status == 2 && worker.stderr.contains("`leitong run` keeps all"), "{}", worker.stderr);
+    assert!(worker.status == 2 && worker.stderr.contains("needs kafka.snapshots.dir"), "{}", worker.stderr);
+    let checked = run(["config", "check", text(&kafka)]);
+    assert!(
+        checked.status == 2 && checked.stderr.contains("needs kafka.snapshots.dir"),
+        "{}",
+        checked.stderr
+    );
     let output = bench.folder.path().join("verdicts.jsonl");
     let checkpoint =
         ["--table", folder, "--checkpoint", folder, "--config", config, "--output", text(&output)];

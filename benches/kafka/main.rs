@@ -1,5 +1,6 @@
 //! The figures of docs/kafka.md, over a real broker: `make bench-kafka`, or
-//! `cargo bench --bench kafka -- cpu delay owner restore failover losses standby takeover scaling`
+//! `cargo bench --bench kafka -- cpu delay owner restore restore-blocks failover losses standby takeover
+//! scaling`
 //! for some of them.
 //!
 //! The broker runs on the same machine, and takes its share of the cores.
@@ -30,11 +31,12 @@ fn main() {
     }
     let chosen: Vec<String> =
         std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
-    let benches: [(&str, fn()); 9] = [
+    let benches: [(&str, fn()); 10] = [
         ("cpu", cpu::cpu),
         ("delay", delay::delay),
         ("owner", owner::owner),
         ("restore", restore::restore),
+        ("restore-blocks", restore::restore_blocks),
         ("failover", failover::failover),
         ("losses", losses::losses),
         ("standby", losses::standby),

@@ -13,13 +13,18 @@ use leitong::pipeline::fingerprint_stage::FingerprintStage;
 use leitong::proto;
 use rdkafka::producer::Producer;
 
-use crate::broker::bootstrap;
 use crate::broker::topics::{self, Row};
 use crate::broker::worker::Installation;
+use crate::broker::{bootstrap, pause, wait_until};
 use crate::{cpu_seconds, median};
 
-/// Centroids in the tables that are restored.
+/// Centroids in the tables that are restored, if the environment does not say so.
 const CENTROIDS: u64 = 1_000_000;
+
+fn centroids() -> u64 {
+    let count = std::env::var("LEITONG_BENCH_CENTROIDS").ok();
+    count.and_then(|count| count.parse().ok()).unwrap_or(CENTROIDS)
+}
 
 /// An installation whose changelog holds so many centroids, of pages that are in the log no more.
 pub(crate) fn filled(name: &str, more: &str) -> Installation {
@@ -33,7 +38,8 @@ pub(crate) fn filled(name: &str, more: &str) -> Installation {
     let producer = topics::producer(&installation.bootstrap);
     let (log, topic) = (installation.topic("log"), installation.topic("centroids"));
     let mut state = 1_u64;
-    for log_offset in 0..CENTROIDS {
+    let count = centroids();
+    for log_offset in 0..count {
         let mut random = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as u8
@@ -73,11 +79,11 @@ pub(crate) fn filled(name: &str, more: &str) -> Installation {
         app_hash: 0,
         topic_ids: TopicIds::default(),
     };
-    let position = Position { log_generation: 1, next_log_offset: CENTROIDS, ..Position::default() };
+    let position = Position { log_generation: 1, next_log_offset: count, ..Position::default() };
     let expiry = config.expiry.clone();
-    let clusterer = Clusterer::starting_at(CENTROIDS, Arc::clone(detector), expiry, position);
+    let clusterer = Clusterer::starting_at(count, Arc::clone(detector), expiry, position);
     let message = position_message(&clusterer, &identity, 0, Some(1), &Watermarks::default());
-    let message = proto::Position { centroid_count: CENTROIDS, oldest_log_offset: Some(0), ..message };
+    let message = proto::Position { centroid_count: count, oldest_log_offset: Some(0), ..message };
     let record = position_record(&message);
     topics::send(&producer, &topic, &Row { key: Some(record.key), value: record.value, ..Row::default() });
     producer.flush(Duration::from_secs(120)).expect("delivered");
@@ -101,16 +107,46 @@ pub(crate) fn restore() {
         worker.wait_until_ready(600);
         let cpu = cpu_seconds(&worker.pid().to_string()) - before;
         let seconds = worker.metric("leitong_restore_seconds");
-        assert_eq!(worker.metric("leitong_restored_centroids"), CENTROIDS as f64);
-        println!("restore: {CENTROIDS} centroids in {seconds:.2} s, {cpu:.2} s of CPU");
-        rates.push(CENTROIDS as f64 / cpu / 1e6);
+        let count = centroids();
+        assert_eq!(worker.metric("leitong_restored_centroids"), count as f64);
+        println!("restore: {count} centroids in {seconds:.2} s, {cpu:.2} s of CPU");
+        rates.push(count as f64 / cpu / 1e6);
         memory = worker.resident_bytes();
         assert_eq!(worker.terminate(30), 0);
     }
     println!(
         "restore: {:.2} M centroids a second and core; {} bytes resident a centroid, and {} MiB without any\n",
         median(&mut rates),
-        (memory - without) / CENTROIDS,
+        (memory - without) / centroids(),
         without >> 20
     );
+}
+
+/// How soon a table is there whose old centroids are on disk: from the changelog, and from its blocks.
+pub(crate) fn restore_blocks() {
+    let more = "[table]\non_disk = true\n[kafka.snapshots]\ndir = \"tables\"\n";
+    let installation = filled("restore-blocks", more);
+    let count = centroids();
+    for source in ["changelog", "snapshot", "snapshot", "snapshot"] {
+        let mut worker = installation.worker(&["--role", "cluster"]);
+        worker.wait_until_ready(900);
+        assert!(worker.said().contains(&format!("from={source}")), "{}", worker.said());
+        assert_eq!(worker.metric("leitong_restored_centroids"), count as f64);
+        // The last blocks are written and merged beside it.
+        wait_until("the blocks are saved", 300, || {
+            count as f64 - worker.metric("leitong_disk_centroids") < f64::from(1 << 18)
+                || source == "snapshot"
+        });
+        println!(
+            "restore-blocks: {count} centroids from {} in {:.2} s: {} records read, {} on disk, {} MiB resident",
+            if source == "snapshot" { "blocks" } else { "the changelog" },
+            worker.metric("leitong_restore_seconds"),
+            worker.metric("leitong_restored_records"),
+            worker.metric("leitong_disk_centroids"),
+            worker.resident_bytes() >> 20
+        );
+        // So that merges end, and what they come to is saved.
+        pause(5_000);
+        worker.kill();
+    }
 }

@@ -3,7 +3,7 @@
 //! ```text
 //! group 0: hot │ cold │ group 1: hot │ cold │ … │ corpora │ index │ footer
 //! ```
-//! [`GROUP`] centroids stand together. *Hot* is of each its corpus and the part of its fingerprint
+//! Centroids whose numbers divided by [`GROUP`] are equal stand together. *Hot* is of each its corpus and the part of its fingerprint
 //! that look-ups compare; *cold*, compressed, the rest of it, offset and time of founding, digest,
 //! page id and url. The index says where each group begins: 8 bytes a group of memory. A corpus is
 //! a number, which `corpora` gives its name and fingerprint hash; these are in memory as well.
@@ -48,7 +48,7 @@ pub(super) struct BlockWriter {
 }
 
 impl BlockWriter {
-    /// A block that begins with the centroid of number `first`, a multiple of [`GROUP`].
+    /// A block that begins with the centroid of number `first`.
     pub(super) fn create(files: &Arc<dyn Files>, table_id: u64, first: u64) -> Result<Self, BlockError> {
         Ok(Self {
             parts: PartWriter::create(files, &name(first), table_id)?,
@@ -191,7 +191,7 @@ impl Block {
         let index = reader.part(index_at, (index_end - index_at) as usize)?;
         let index: Box<[u64]> =
             index.as_chunks::<8>().0.iter().map(|entry| u64::from_le_bytes(*entry)).collect();
-        if index.len() as u64 != (end - first).div_ceil(GROUP) {
+        if end <= first || index.len() as u64 != end.div_ceil(GROUP) - first / GROUP {
             return Err(reader.damaged(index_at, "its index has another length"));
         }
         Ok(Self { reader, first, end, corpora: corpora.into(), index, groups_end })
@@ -228,8 +228,7 @@ impl Block {
     pub(super) fn hot(&self, number: u64) -> Result<Hot, BlockError> {
         let (at, length) = self.place(number)?;
         let bytes = self.reader.part(at, length)?;
-        let count = (self.end - number / GROUP * GROUP).min(GROUP) as usize;
-        parse_heads(&bytes, count)
+        parse_heads(&bytes, self.group_length(number))
             .map(|heads| Hot { bytes, heads })
             .ok_or_else(|| self.reader.damaged(at, "a group is broken"))
     }
@@ -238,7 +237,7 @@ impl Block {
     pub(super) fn cold(&self, number: u64) -> Result<Vec<Cold>, BlockError> {
         let (at, length) = self.place(number)?;
         let at = at + length as u64;
-        let next = self.index.get(((number - self.first) / GROUP) as usize + 1);
+        let next = self.index.get((number / GROUP - self.first / GROUP) as usize + 1);
         let end = next.map_or(self.groups_end, |next| next >> HOT_BITS);
         let bytes = self.reader.part(at, (end - at) as usize)?;
         let parse = || {
@@ -263,19 +262,35 @@ impl Block {
 
     /// Reads every part; how many bytes.
     pub(super) fn verify(&self) -> Result<u64, BlockError> {
-        for number in (self.first..self.end).step_by(GROUP as usize) {
-            let expected = (self.end - number).min(GROUP) as usize;
-            if self.group(number)?.len() != expected {
+        for number in self.groups() {
+            if self.group(number)?.len() != self.group_length(number) {
                 return Err(self.reader.damaged(self.place(number)?.0, "a group has another length"));
             }
         }
         Ok(self.reader.bytes())
     }
 
+    /// The first number of each group.
+    pub(super) fn groups(&self) -> impl Iterator<Item = u64> + use<> {
+        let first = self.first;
+        (first / GROUP..self.end.div_ceil(GROUP)).map(move |group| (group * GROUP).max(first))
+    }
+
+    /// Where the centroid of this number stands in its group. A block may begin within one.
+    pub(super) fn place_in_group(&self, number: u64) -> usize {
+        (number - (number / GROUP * GROUP).max(self.first)) as usize
+    }
+
+    /// Centroids in the group of this number.
+    fn group_length(&self, number: u64) -> usize {
+        let begin = number / GROUP * GROUP;
+        ((begin + GROUP).min(self.end) - begin.max(self.first)) as usize
+    }
+
     /// Where the hot part of a group begins, and its length with the sum.
     fn place(&self, number: u64) -> Result<(u64, usize), BlockError> {
-        let entry = number.checked_sub(self.first).and_then(|at| self.index.get((at / GROUP) as usize));
-        match entry {
+        let group = (number >= self.first).then(|| (number / GROUP - self.first / GROUP) as usize);
+        match group.and_then(|group| self.index.get(group)) {
             Some(entry) => Ok((entry >> HOT_BITS, (entry & ((1 << HOT_BITS) - 1)) as usize)),
             None => Err(self.reader.damaged(0, "a key names a centroid that is not in its block")),
         }

@@ -41,6 +41,11 @@ pub trait Files: Send + Sync {
     fn names(&self) -> io::Result<Vec<String>>;
     /// What messages call a file.
     fn path(&self, name: &str) -> PathBuf;
+    /// Moves all files out of the way, in place of those that were moved before; where they are.
+    ///
+    /// # Errors
+    /// They may be there or not.
+    fn set_aside(&self) -> io::Result<PathBuf>;
 }
 
 /// A file that is written from its beginning to its end.
@@ -73,7 +78,11 @@ pub trait Input: Send + Sync {
 
 /// A folder of the file system.
 #[derive(Debug)]
-pub struct Folder(PathBuf);
+pub struct Folder {
+    path: PathBuf,
+    /// Held as long as anybody has the folder.
+    _lock: Option<File>,
+}
 
 impl Folder {
     /// The folder at `path`, which is made if it is not there.
@@ -82,37 +91,58 @@ impl Folder {
     /// It cannot be made.
     pub fn open(path: &Path) -> io::Result<Self> {
         fs::create_dir_all(path)?;
-        Ok(Self(path.to_owned()))
+        Ok(Self { path: path.to_owned(), _lock: None })
+    }
+
+    /// The same, with a lock that is let go with the folder.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn open_locked(path: &Path, lock: File) -> io::Result<Self> {
+        Ok(Self { _lock: Some(lock), ..Self::open(path)? })
     }
 }
 
 impl Files for Folder {
     fn create(&self, name: &str) -> io::Result<Box<dyn Output>> {
-        Ok(Box::new(File::create(self.0.join(name))?))
+        Ok(Box::new(File::create(self.path.join(name))?))
     }
 
     fn open(&self, name: &str) -> io::Result<Arc<dyn Input>> {
-        Ok(Arc::new(File::open(self.0.join(name))?))
+        Ok(Arc::new(File::open(self.path.join(name))?))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        fs::rename(self.0.join(from), self.0.join(to))
+        fs::rename(self.path.join(from), self.path.join(to))
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        fs::remove_file(self.0.join(name))
+        fs::remove_file(self.path.join(name))
     }
 
     fn sync(&self) -> io::Result<()> {
-        File::open(&self.0)?.sync_all()
+        File::open(&self.path)?.sync_all()
     }
 
     fn names(&self) -> io::Result<Vec<String>> {
-        fs::read_dir(&self.0)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+        fs::read_dir(&self.path)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+        self.path.join(name)
+    }
+
+    fn set_aside(&self) -> io::Result<PathBuf> {
+        let mut aside = self.path.clone().into_os_string();
+        aside.push("-set-aside");
+        let aside = PathBuf::from(aside);
+        match fs::remove_dir_all(&aside) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        fs::rename(&self.path, &aside)?;
+        fs::create_dir_all(&self.path)?;
+        Ok(aside)
     }
 }
 

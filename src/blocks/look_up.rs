@@ -187,7 +187,7 @@ impl LookUp<'_> {
             let (mut compared, mut numbers) =
                 (Vec::with_capacity(hits.len()), Vec::with_capacity(hits.len()));
             for (_, number) in hits {
-                let found = hot.get((number % GROUP) as usize);
+                let found = hot.get(block.place_in_group(*number));
                 if let Some((corpus, bytes)) = found
                     && block.corpus(corpus) == Some((of.corpus, of.fingerprint_hash))
                 {

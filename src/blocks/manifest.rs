@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::BlockError;
-use super::block::{self, Block, GROUP};
+use super::block::{self, Block};
 use super::files::Files;
 use super::run::{self, Run};
 use super::view::View;
@@ -26,6 +26,19 @@ pub struct Manifest {
 }
 
 impl Manifest {
+    /// Whether its blocks follow one another up to its end, and so do its runs of keys, so that
+    /// every centroid from the first block on is there and is found.
+    #[must_use]
+    pub fn is_dense(&self) -> bool {
+        let follow = |stretches: &[(u64, u64)]| {
+            let begins = stretches.windows(2).all(|pair| pair[0].1 == pair[1].0);
+            begins && stretches.last().is_none_or(|last| last.1 == self.end)
+        };
+        let first = |stretches: &[(u64, u64)]| stretches.first().map_or(self.end, |first| first.0);
+        let has_all = first(&self.blocks) <= self.first.min(self.end);
+        follow(&self.blocks) && follow(&self.runs) && has_all && first(&self.runs) <= first(&self.blocks)
+    }
+
     /// Opens all files that it names.
     pub(super) fn open(&self, files: &dyn Files) -> Result<View, BlockError> {
         let block = |numbers: &(u64, u64)| Block::open(files, self.table_id, *numbers).map(Arc::new);
@@ -62,7 +75,7 @@ impl Manifest {
     ) -> Result<(), BlockError> {
         for numbers in &self.blocks {
             let block = Block::open(files, self.table_id, *numbers)?;
-            for group in (block.first()..block.end()).step_by(GROUP as usize) {
+            for group in block.groups() {
                 let centroids = (group..).zip(block.group(group)?);
                 for (_, (corpus, hash, centroid)) in centroids.filter(|(number, _)| *number >= self.first) {
                     take(corpus, hash, &centroid);

@@ -32,7 +32,7 @@ mod run;
 mod seal;
 mod shared;
 #[cfg(test)]
-mod sim;
+pub(crate) mod sim;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -45,7 +45,7 @@ use thiserror::Error;
 pub use files::{Files, Folder, Input, Output};
 pub use manifest::Manifest;
 pub use reads::Counted;
-pub use store::BlockStore;
+pub use store::{BlockStore, check_keys};
 
 /// How a store works; nothing that is decided depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +63,8 @@ pub struct StoreOptions {
     pub portion: u64,
     /// Centroids that may wait in memory to be written, where the disk is slow or full.
     pub waiting_max: u64,
+    /// What to do about files that cannot be read, or are damaged: the end of the message.
+    pub advice: &'static str,
 }
 
 impl StoreOptions {
@@ -77,9 +79,14 @@ impl StoreOptions {
             readers: 16,
             portion: block.min(128),
             waiting_max: 8 * block,
+            advice: ADVICE,
         }
     }
 }
+
+/// What to do about a damaged table of which there is no other copy.
+pub const ADVICE: &str =
+    "restore the table's folder from one backup, or remove it to begin with an empty table";
 
 /// Why blocks cannot be opened, read or written.
 #[derive(Debug, Error)]
@@ -93,11 +100,7 @@ pub enum BlockError {
         error: std::io::Error,
     },
     /// A file is damaged.
-    #[error(
-        "{}: damaged at byte {at}: {problem}; restore the table's folder from a backup, or remove it to begin with an \
-         empty table",
-        path.display()
-    )]
+    #[error("{}: damaged at byte {at}: {problem}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -117,11 +120,7 @@ pub enum BlockError {
         known: u32,
     },
     /// It belongs to another table.
-    #[error(
-        "{}: belongs to another table ({found:016x}, and this is {wanted:016x}); restore the table's folder from one \
-         backup",
-        path.display()
-    )]
+    #[error("{}: belongs to another table ({found:016x}, and this is {wanted:016x})", path.display())]
     OtherTable {
         /// The file.
         path: PathBuf,
@@ -142,4 +141,16 @@ pub enum BlockError {
         /// Its name.
         detector: &'static str,
     },
+}
+
+impl BlockError {
+    /// Whether the files are not what was written, so that it is no use to try again.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::Damaged { .. } | Self::OtherTable { .. } => true,
+            Self::Io { error, .. } => error.kind() == std::io::ErrorKind::NotFound,
+            Self::TooNew { .. } | Self::Panicked | Self::NoKeys { .. } => false,
+        }
+    }
 }

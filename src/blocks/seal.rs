@@ -41,6 +41,9 @@ impl Sealer {
     /// Takes the centroids from number `first` on. Those that do not come next were on their way
     /// when a write failed, and will come again.
     pub(super) fn take(&mut self, first: u64, centroids: &[Handed]) {
+        if self.open.is_none() {
+            self.next = self.shared.view().end;
+        }
         if first != self.next {
             return;
         }
@@ -85,7 +88,7 @@ impl Sealer {
             let second_of = |number: u64| match second {
                 Some(second) => {
                     let hot = block.hot(number)?;
-                    let compared = hot.get((number % block::GROUP) as usize);
+                    let compared = hot.get(block.place_in_group(number));
                     Ok(compared.map(|(_, compared)| (second.of)(compared)))
                 }
                 None => Ok(None),

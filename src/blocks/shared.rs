@@ -26,6 +26,8 @@ pub(super) struct Shared {
     pub(super) first: AtomicU64,
     /// Set when the store closes: merges end without a result.
     pub(super) stop: AtomicBool,
+    /// How often the view was changed.
+    changes: AtomicU64,
     view: RwLock<Arc<View>>,
     needed: Mutex<Needed>,
     progress: Mutex<Progress>,
@@ -37,8 +39,10 @@ pub(super) struct Shared {
 struct Needed {
     /// Named by the manifest that was saved last.
     saved: BTreeSet<String>,
-    /// Named by the manifest that is being saved.
+    /// Named by the manifests that were to be saved since: one of which nobody heard may be on disk.
     saving: BTreeSet<String>,
+    /// Named by the last one of these.
+    latest: BTreeSet<String>,
     /// Deleted once no manifest names them.
     condemned: BTreeSet<String>,
 }
@@ -60,6 +64,8 @@ pub(super) struct Progress {
     pub(super) end: u64,
     /// Why nothing can be decided any more.
     pub(super) fault: Option<String>,
+    /// It is because of what is on the disk, and not of how much.
+    pub(super) is_unreadable: bool,
 }
 
 impl Shared {
@@ -79,6 +85,7 @@ impl Shared {
             reads: Reads::default(),
             first: AtomicU64::new(manifest.first),
             stop: AtomicBool::new(false),
+            changes: AtomicU64::new(0),
             needed: Mutex::new(Needed { saved: names_of(&view), ..Needed::default() }),
             view: RwLock::new(Arc::new(view)),
             progress: Mutex::new(progress),
@@ -111,8 +118,32 @@ impl Shared {
 
     /// Says that nothing can be decided any more; the first reason stays.
     pub(super) fn fail(&self, error: &BlockError) {
-        self.progress().fault.get_or_insert_with(|| error.to_string());
+        let mut progress = self.progress();
+        if progress.fault.is_none() {
+            let advice = self.options.advice;
+            progress.fault = Some(match error {
+                BlockError::Panicked => error.to_string(),
+                _ => format!("{error}; {advice}"),
+            });
+            progress.is_unreadable = true;
+        }
+        drop(progress);
         self.tell();
+    }
+
+    /// Has a store that holds nothing begin with the centroid of this number.
+    pub(super) fn begin_at(&self, number: u64) {
+        if self.view().blocks.is_empty() {
+            self.change(|view| view.end = number);
+            self.first.store(number, Ordering::Relaxed);
+            let mut progress = self.progress();
+            (progress.next, progress.end) = (number, number);
+        }
+    }
+
+    /// How often blocks and runs have come, gone or become others.
+    pub(super) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Relaxed)
     }
 
     /// Takes in a block that is on disk, and its run.
@@ -216,7 +247,7 @@ impl Shared {
         let Some(second) = self.detector.second_key() else { return Ok(None) };
         let Some(block) = view.block_of(number) else { return Ok(None) };
         let hot = block.hot(number)?;
-        Ok(hot.get((number % block::GROUP) as usize).map(|(_, compared)| (second.of)(compared)))
+        Ok(hot.get(block.place_in_group(number)).map(|(_, compared)| (second.of)(compared)))
     }
 
     /// What a saved table has to say of the blocks, whose files now stay until the next manifest
@@ -224,7 +255,9 @@ impl Shared {
     pub(super) fn manifest(&self) -> Manifest {
         let mut needed = self.needed.lock().unwrap_or_else(PoisonError::into_inner);
         let view = self.view();
-        needed.saving = names_of(&view);
+        needed.latest = names_of(&view);
+        let latest = needed.latest.clone();
+        needed.saving.extend(latest);
         Manifest {
             table_id: self.table_id,
             first: self.first.load(Ordering::Relaxed),
@@ -237,7 +270,8 @@ impl Shared {
     /// The last manifest is on disk: what only the one before it named may go.
     pub(super) fn saved(&self) {
         let mut needed = self.needed.lock().unwrap_or_else(PoisonError::into_inner);
-        needed.saved = std::mem::take(&mut needed.saving);
+        needed.saved = std::mem::take(&mut needed.latest);
+        needed.saving.clear();
         let Needed { saved, condemned, .. } = &mut *needed;
         for name in std::mem::take(condemned) {
             if saved.contains(&name) {
@@ -270,6 +304,7 @@ impl Shared {
         let mut view = View::clone(&present);
         let result = change(&mut view);
         *present = Arc::new(view);
+        self.changes.fetch_add(1, Ordering::Relaxed);
         result
     }
 }

@@ -4,14 +4,18 @@
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use super::files::{Files, Input, Output};
 use crate::random::Random;
 
 /// The folder.
 #[derive(Clone, Default)]
-pub(super) struct SimFolder(Arc<Mutex<State>>);
+pub(crate) struct SimFolder {
+    state: Arc<Mutex<State>>,
+    /// Of whoever has the folder locked.
+    _lock: Option<Arc<()>>,
+}
 
 #[derive(Default)]
 struct State {
@@ -25,6 +29,7 @@ struct State {
     room: Option<u64>,
     read_only: bool,
     fails_reading: bool,
+    lock: Weak<()>,
 }
 
 /// A file, under whatever name.
@@ -44,8 +49,32 @@ struct Opened {
 }
 
 impl SimFolder {
+    fn of(names: BTreeMap<String, SimFile>) -> Self {
+        let state = State { synced_names: names.clone(), names, ..State::default() };
+        Self { state: Arc::new(Mutex::new(state)), _lock: None }
+    }
+
+    /// The folder, locked as long as anybody has it; none where somebody has.
+    pub(crate) fn locked(&self) -> Option<Self> {
+        let mut state = self.state();
+        if state.lock.strong_count() > 0 {
+            return None;
+        }
+        let lock = Arc::new(());
+        state.lock = Arc::downgrade(&lock);
+        Some(Self { state: Arc::clone(&self.state), _lock: Some(lock) })
+    }
+
+    /// The folder as a process leaves it that is killed: all that it has written is there, and
+    /// nothing that it still does has any effect.
+    pub(crate) fn after_kill(&self) -> Self {
+        let mut state = self.state();
+        state.power_until = Some(0);
+        Self::of(state.names.iter().map(|(name, file)| (name.clone(), file.copied())).collect())
+    }
+
     /// The power goes at the operation of this number.
-    pub(super) fn lose_power_at(&self, operation: u64) {
+    pub(crate) fn lose_power_at(&self, operation: u64) {
         self.state().power_until = Some(operation);
     }
 
@@ -69,7 +98,7 @@ impl SimFolder {
 
     /// What is there once the power is back: all that was synced, and of everything else what the
     /// seed says.
-    pub(super) fn after_power_loss(&self, seed: u64) -> Self {
+    pub(crate) fn after_power_loss(&self, seed: u64) -> Self {
         let state = self.state();
         let mut random = Random::of_seed(seed);
         let mut names = BTreeMap::new();
@@ -88,30 +117,30 @@ impl SimFolder {
             contents.synced = contents.bytes.len();
             names.insert(name.clone(), SimFile(Arc::new(Mutex::new(contents))));
         }
-        let state = State { synced_names: names.clone(), names, ..State::default() };
-        Self(Arc::new(Mutex::new(state)))
+        Self::of(names)
     }
 
     /// The contents of a file.
-    pub(super) fn bytes(&self, name: &str) -> Vec<u8> {
+    pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
         self.state().names[name].contents().bytes.clone()
     }
 
     /// Another folder with the same files, one of them with other contents.
-    pub(super) fn with(&self, name: &str, bytes: Vec<u8>) -> Self {
-        let mut names: BTreeMap<String, SimFile> = BTreeMap::new();
-        for (of, file) in &self.state().names {
-            let contents = file.contents().clone();
-            names.insert(of.clone(), SimFile(Arc::new(Mutex::new(contents))));
-        }
+    pub(crate) fn with(&self, name: &str, bytes: Vec<u8>) -> Self {
+        let copied = |(of, file): (&String, &SimFile)| (of.clone(), file.copied());
+        let mut names: BTreeMap<String, SimFile> = self.state().names.iter().map(copied).collect();
         let contents = Contents { synced: bytes.len(), bytes };
         names.insert(name.to_owned(), SimFile(Arc::new(Mutex::new(contents))));
-        let state = State { synced_names: names.clone(), names, ..State::default() };
-        Self(Arc::new(Mutex::new(state)))
+        Self::of(names)
+    }
+
+    /// The names of all files.
+    pub(crate) fn all_names(&self) -> Vec<String> {
+        self.state().names.keys().cloned().collect()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().expect("no test has panicked here")
+        self.state.lock().expect("no test has panicked here")
     }
 
     /// The state, for an operation that writes.
@@ -129,6 +158,10 @@ impl SimFolder {
 }
 
 impl SimFile {
+    fn copied(&self) -> Self {
+        Self(Arc::new(Mutex::new(self.contents().clone())))
+    }
+
     fn contents(&self) -> MutexGuard<'_, Contents> {
         self.0.lock().expect("no test has panicked here")
     }
@@ -180,6 +213,13 @@ impl Files for SimFolder {
 
     fn path(&self, name: &str) -> PathBuf {
         Path::new("sim").join(name)
+    }
+
+    fn set_aside(&self) -> io::Result<PathBuf> {
+        let mut state = self.to_write()?;
+        state.names.clear();
+        state.synced_names.clear();
+        Ok(PathBuf::from("sim-set-aside"))
     }
 }
 

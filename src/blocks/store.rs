@@ -38,7 +38,8 @@ pub struct BlockStore {
     shared: Arc<Shared>,
     pool: Option<ThreadPool>,
     sealing: Sealing,
-    /// The group that was read last: expiry asks for one centroid after the other.
+    /// The group that was read last, and its first number: expiry asks for one centroid after the
+    /// other.
     last_group: Mutex<Option<(u64, Vec<Cold>)>>,
 }
 
@@ -66,9 +67,7 @@ impl BlockStore {
         options: StoreOptions,
         manifest: &Manifest,
     ) -> Result<Self, BlockError> {
-        if let By::Hamming { .. } = detector.look_up() {
-            return Err(BlockError::NoKeys { detector: detector.name() });
-        }
+        check_keys(&*detector)?;
         assert!(options.block.is_multiple_of(GROUP) && options.fan > 1, "a block consists of groups");
         let view = manifest.open(&*files)?;
         let folder = files.path("");
@@ -116,6 +115,39 @@ impl BlockStore {
             .wait(|progress| progress.fault.is_some() || progress.on_their_way == 0 && progress.mergers == 0);
     }
 
+    /// How often blocks and runs have come, gone or become others: a manifest of before is older.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        self.shared.changes()
+    }
+
+    /// Why the last write failed, and how many centroids wait in memory for the next attempt.
+    #[must_use]
+    pub fn waits_because(&self) -> Option<(String, u64)> {
+        let sealed = self.shared.view().end;
+        let progress = self.shared.progress();
+        let (why, _) = progress.failed.as_ref()?;
+        Some((why.clone(), progress.end.saturating_sub(sealed)))
+    }
+
+    /// Whether the [fault](OldCentroids::fault) is that files cannot be read, or are damaged: then
+    /// it is no use to open them again.
+    #[must_use]
+    pub fn is_unreadable(&self) -> bool {
+        self.shared.progress().is_unreadable
+    }
+
+    /// Log offset of the youngest centroid in a block; none where there is no block.
+    ///
+    /// # Errors
+    /// [`BlockError`], where it cannot be read.
+    pub fn newest(&self) -> Result<Option<u64>, BlockError> {
+        let Some(number) = self.shared.view().blocks.last().map(|block| block.end() - 1) else {
+            return Ok(None);
+        };
+        Ok(self.read_founded(number)?.map(|(log_offset, _)| log_offset))
+    }
+
     /// What was read and written since it was opened.
     #[must_use]
     pub fn counted(&self) -> Counted {
@@ -126,6 +158,12 @@ impl BlockStore {
     #[must_use]
     pub fn file_bytes(&self) -> u64 {
         self.shared.view().file_bytes()
+    }
+
+    /// Centroids in blocks that have not expired.
+    #[must_use]
+    pub fn centroid_count(&self) -> u64 {
+        self.shared.view().end.saturating_sub(self.shared.first.load(Ordering::Relaxed))
     }
 
     /// How many blocks there are, and how many runs a look-up asks.
@@ -163,20 +201,22 @@ impl BlockStore {
         let view = self.shared.view();
         let Some(block) = view.block_of(number) else { return Ok(None) };
         let hot = block.hot(number)?;
-        let at = (number % GROUP) as usize;
+        let at = block.place_in_group(number);
         let cold = block.cold(number)?.into_iter().nth(at);
         Ok(cold.zip(hot.get(at)).map(|(cold, (_, compared))| cold.with(compared)))
     }
 
     fn read_founded(&self, number: u64) -> Result<Option<(u64, Option<Timestamp>)>, BlockError> {
-        let (group, at) = (number / GROUP, (number % GROUP) as usize);
         let mut last = self.last_group.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.as_ref().is_none_or(|(known, _)| *known != group) {
+        let is_known =
+            |(first, group): &(u64, Vec<Cold>)| (*first..*first + group.len() as u64).contains(&number);
+        if !last.as_ref().is_some_and(is_known) {
             let view = self.shared.view();
             let Some(block) = view.block_of(number) else { return Ok(None) };
-            *last = Some((group, block.cold(number)?));
+            let first = number - block.place_in_group(number) as u64;
+            *last = Some((first, block.cold(number)?));
         }
-        let cold = last.as_ref().and_then(|(_, group)| group.get(at));
+        let cold = last.as_ref().and_then(|(first, group)| group.get((number - first) as usize));
         Ok(cold.map(|cold| (cold.log_offset, cold.log_time)))
     }
 }
@@ -280,6 +320,10 @@ impl OldCentroids for BlockStore {
         self.shared.drop_before(first);
     }
 
+    fn begin_at(&self, number: u64) {
+        self.shared.begin_at(number);
+    }
+
     fn bytes(&self) -> usize {
         self.shared.view().bytes()
     }
@@ -299,6 +343,17 @@ impl Drop for BlockStore {
                 let _ = sealer.join();
             }
         }
+    }
+}
+
+/// Whether old centroids of this detector can be on disk.
+///
+/// # Errors
+/// [`BlockError::NoKeys`].
+pub fn check_keys(detector: &dyn Detector) -> Result<(), BlockError> {
+    match detector.look_up() {
+        By::Hamming { .. } => Err(BlockError::NoKeys { detector: detector.name() }),
+        By::Keys => Ok(()),
     }
 }
 

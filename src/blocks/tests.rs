@@ -17,8 +17,8 @@ use crate::extract::Document;
 use crate::fingerprint::resources::Resources;
 use crate::fingerprint::{Comparison, Detector, LookUp, SecondKey};
 use crate::random::Random;
-use crate::record::FingerprintRecord;
 use crate::record::timestamp::Timestamp;
+use crate::record::{FingerprintRecord, Outcome};
 use crate::segment::{Lexicons, Segmenter, Terms};
 
 /// Fingerprints are a key, a place on a line of 2,000, and a colour. Near are those of one key and
@@ -101,7 +101,8 @@ impl Detector for Coloured {
 
 /// A small store without threads.
 fn tiny() -> StoreOptions {
-    StoreOptions { block: 32, fan: 2, span_max: 256, readers: 0, portion: 8, waiting_max: 128 }
+    let (portion, waiting_max) = (8, 128);
+    StoreOptions { block: 32, fan: 2, span_max: 256, readers: 0, portion, waiting_max, advice: "" }
 }
 
 /// A page of the tests.
@@ -239,15 +240,19 @@ fn coloured() -> Arc<dyn Detector> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// With any batches, restarts between them, expiry, corpora, and crowds under one key.
+    /// With any batches, restarts between them, expiry, corpora, and crowds under one key; and
+    /// whatever number the first centroid has.
     #[test]
     fn decides_what_the_table_in_memory_decides(
         records in events(900), expiry in expiry(), batch in 1..80_usize, restart_every in 1..9_usize,
+        begin in 0..90_u64,
     ) {
         let detector = coloured();
         let mut memory = in_memory(&detector, &expiry);
         let files: Arc<dyn Files> = Arc::new(SimFolder::default());
         let mut disk = OnDisk::open(Arc::clone(&files), &detector, &expiry, tiny(), &Saved::nothing()).expect("opens");
+        memory.begin_at(begin);
+        disk.clusterer.begin_at(begin);
         let mut scratch = Scratch::default();
         for (number, records) in records.chunks(batch).enumerate() {
             let asked = Asked { top: 8, max_distance: None };
@@ -577,4 +582,31 @@ fn threads_seal_and_merge_beside_the_decisions() {
     let disk = OnDisk::open(files, &detector, &expiry, options, &saved).expect("opens");
     let at_first = OldCentroids::bytes(&*disk.store) as f64 / sealed as f64;
     assert!(at_first < 1.0, "{at_first} bytes a sealed centroid before anything was asked");
+}
+
+/// Many centroids at once: most of them leave memory before they are in its index.
+#[test]
+fn what_is_restored_at_once_is_found() {
+    let detector: Arc<dyn Detector> = Arc::new(SimHash::new(&Config::default().simhash));
+    let (expiry, files) = (ExpiryConfig::default(), Arc::new(SimFolder::default()));
+    let options = StoreOptions { block: 512, portion: 64, waiting_max: 4_096, ..tiny() };
+    let mut disk = OnDisk::open(files, &detector, &expiry, options, &Saved::nothing()).expect("opens");
+    let mut memory = in_memory(&detector, &expiry);
+    for clusterer in [&mut disk.clusterer, &mut memory] {
+        clusterer.begin_at(7);
+        for number in 0..6_000 {
+            let Outcome::Fingerprint(fingerprint) = founding(number).outcome else { continue };
+            let (page_id, url) = (number.to_string().into(), "".into());
+            let (log_offset, text_digest) = (number, u128::from(number));
+            let centroid = Centroid { log_offset, log_time: None, fingerprint, text_digest, page_id, url };
+            clusterer.restore("", 0, &centroid);
+        }
+        clusterer.set_position(Position { next_log_offset: 6_000, ..Position::default() });
+    }
+    assert!(disk.store.end() > 4_000, "{}", disk.store.end());
+    let print = Fingerprints::even(1);
+    let near = |number: usize| FingerprintRecord::numbered(number, Some(print.near(number as u64 * 3, 2)));
+    let records: Vec<FingerprintRecord> = (0..2_000).map(near).collect();
+    assert_eq!(disk.decide(&records), decide(&mut memory, &records));
+    assert_eq!(disk.clusterer.fault(), None);
 }

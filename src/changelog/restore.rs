@@ -86,13 +86,26 @@ pub enum RestoreError {
         /// Where the change would take effect.
         at: u64,
     },
+    /// Old centroids cannot be kept where they are to be, or not be read there.
+    #[error("{why}")]
+    Disk {
+        /// What is wrong, and what to do.
+        why: String,
+        /// It is what is there, and not that there is no room.
+        is_unreadable: bool,
+    },
+    /// What the table was begun with is not what the changelog has.
+    #[error("the table on disk ends with centroid {number}, and the changelog has another one there")]
+    OtherTable {
+        /// Its number.
+        number: u64,
+    },
 }
 
 /// A table that is being restored.
 pub struct Restoration {
     clusterer: Clusterer,
     detector: Arc<dyn Detector>,
-    rules: ClusterRules,
     position: Option<proto::Position>,
     newest: Option<u64>,
     log_generation: Option<u32>,
@@ -102,6 +115,9 @@ pub struct Restoration {
     skip_before: u64,
     /// So many centroids were founded, as the position says that this was begun with.
     founded: u64,
+    /// Number and log offset of the youngest centroid that this was begun with, until it has been
+    /// met in the changelog.
+    joint: Option<(u64, u64)>,
 }
 
 /// A restored table.
@@ -120,18 +136,22 @@ impl Restoration {
     /// Nothing restored yet.
     #[must_use]
     pub fn new(detector: Arc<dyn Detector>, rules: impl Into<ClusterRules>) -> Self {
-        let rules = rules.into();
-        let clusterer = Clusterer::new(Arc::clone(&detector), rules.clone(), Position::default());
+        Self::of_empty(Clusterer::new(Arc::clone(&detector), rules, Position::default()), detector)
+    }
+
+    /// Nothing restored yet into this table, wherever it keeps its centroids.
+    #[must_use]
+    pub fn of_empty(clusterer: Clusterer, detector: Arc<dyn Detector>) -> Self {
         Self {
             clusterer,
             detector,
-            rules,
             position: None,
             newest: None,
             log_generation: None,
             numbered: false,
             skip_before: 0,
             founded: 0,
+            joint: None,
         }
     }
 
@@ -143,37 +163,57 @@ impl Restoration {
         detector: Arc<dyn Detector>,
         rules: impl Into<ClusterRules>,
     ) -> Self {
-        let mut begun = Self::new(detector, rules);
+        Self::new(detector, rules).going_up_to(last)
+    }
+
+    /// The same for a restoration of which nothing was taken yet.
+    #[must_use]
+    pub fn going_up_to(mut self, last: &proto::Position) -> Self {
         if let Some(founded) = last.founded {
-            begun.start_at(founded.min(NUMBER_MAX).saturating_sub(last.centroid_count));
-            begun.skip_before = last.oldest_log_offset.unwrap_or(last.next_log_offset);
-            begun.founded = founded;
+            self.start_at(founded.min(NUMBER_MAX).saturating_sub(last.centroid_count));
+            self.skip_before = last.oldest_log_offset.unwrap_or(last.next_log_offset);
+            self.founded = founded;
         }
-        begun
+        self
+    }
+
+    /// A table whose older centroids are there, of which the youngest was founded at log offset
+    /// `newest`; what the changelog has of them is left out. `last` is the last position that is
+    /// known.
+    #[must_use]
+    pub fn of_old(
+        clusterer: Clusterer,
+        newest: u64,
+        last: &proto::Position,
+        detector: Arc<dyn Detector>,
+    ) -> Self {
+        Self {
+            joint: clusterer.founded().checked_sub(1).map(|number| (number, newest)),
+            log_generation: Some(last.log_generation).filter(|generation| *generation != 0),
+            numbered: true,
+            skip_before: newest + 1,
+            founded: last.founded.unwrap_or_default(),
+            ..Self::of_empty(clusterer, detector)
+        }
     }
 
     fn start_at(&mut self, number: u64) {
-        let (detector, rules) = (Arc::clone(&self.detector), self.rules.clone());
-        self.clusterer = Clusterer::starting_at(number, detector, rules, Position::default());
+        if self.clusterer.founded() != number {
+            self.clusterer.begin_at(number);
+        }
         self.numbered = true;
     }
 
     /// A table that its owner has given back, with all that
     /// it has committed; the records behind that may follow.
     #[must_use]
-    pub fn resume(
-        clusterer: Clusterer,
-        position: proto::Position,
-        detector: Arc<dyn Detector>,
-        rules: ClusterRules,
-    ) -> Self {
+    pub fn resume(clusterer: Clusterer, position: proto::Position, detector: Arc<dyn Detector>) -> Self {
         Self {
-            clusterer,
             newest: position.next_log_offset.checked_sub(1),
             log_generation: Some(position.log_generation).filter(|generation| *generation != 0),
             numbered: true,
             position: Some(position),
-            ..Self::new(detector, rules)
+            ..Self::of_empty(clusterer, detector)
         }
     }
 
@@ -222,14 +262,27 @@ impl Restoration {
         }
         match value {
             None => self.take_tombstone(id.log_offset),
-            Some(_) if id.log_offset < self.skip_before => Ok(()),
+            Some(value) if id.log_offset < self.skip_before => self.skip_centroid(id.log_offset, value),
             Some(value) => self.take_centroid(id.log_offset, value),
         }
     }
 
+    /// What stands before the place where this was begun has expired, or is there; the last one
+    /// of those that are there has to be the same.
+    fn skip_centroid(&mut self, log_offset: u64, value: &[u8]) -> Result<(), RestoreError> {
+        let Some((number, _)) = self.joint.filter(|(_, newest)| *newest == log_offset) else { return Ok(()) };
+        if decoded(value)?.number != Some(number) {
+            return Err(RestoreError::OtherTable { number });
+        }
+        self.joint = None;
+        Ok(())
+    }
+
     fn take_centroid(&mut self, log_offset: u64, value: &[u8]) -> Result<(), RestoreError> {
-        let mut message = proto::Centroid::decode(value)
-            .map_err(|error| RestoreError::Damaged(format!("a centroid is broken: {error}")))?;
+        if let Some((number, _)) = self.joint {
+            return Err(RestoreError::OtherTable { number });
+        }
+        let mut message = decoded(value)?;
         known(message.format_version)?;
         if message.rank.is_some() && message.fingerprint.is_none() {
             return self.take_canonical(&message);
@@ -337,24 +390,44 @@ impl Restoration {
         self.clusterer.centroid_count()
     }
 
-    /// The table, at the changelog's end; none where the changelog is empty. `accepted`
+    /// Why nothing counts of what was restored; none if all is well.
+    #[must_use]
+    pub fn fault(&self) -> Option<String> {
+        self.clusterer.fault()
+    }
+
+    /// Has look-ups find all that was taken, and old centroids leave memory.
+    pub fn insert_pending(&mut self) {
+        self.clusterer.insert_pending();
+    }
+
+    /// The table as far as it is restored.
+    #[must_use]
+    pub fn clusterer(&self) -> &Clusterer {
+        &self.clusterer
+    }
+
+    /// The table, at the changelog's end; an empty one where the changelog is empty. `accepted`
     /// is a cluster hash that may replace the one that the table was made with.
     ///
     /// # Errors
     /// [`RestoreError`], where the table is not whole or belongs to other settings.
-    pub fn finish(
-        self,
-        identity: &Identity,
-        accepted: Option<u64>,
-    ) -> Result<Option<Restored>, RestoreError> {
+    pub fn finish(self, identity: &Identity, accepted: Option<u64>) -> Result<Restored, RestoreError> {
         let Some(saved) = self.position else {
+            let clusterer = self.clusterer;
             return match self.newest {
-                None => Ok(None),
+                None => {
+                    let watermarks = Watermarks::default();
+                    Ok(Restored { clusterer, watermarks, cluster_hash_since: 0, table_id: None })
+                }
                 Some(_) => Err(RestoreError::Damaged("centroids without a position record".to_owned())),
             };
         };
         // First of all: what else does not fit may follow from it.
         topic_ids(&saved).verify(&identity.topic_ids)?;
+        if let Some((number, _)) = self.joint {
+            return Err(RestoreError::OtherTable { number });
+        }
         let mut clusterer = self.clusterer;
         if let Some(founded) = saved.founded {
             // Centroids of a transaction whose position is missing.
@@ -406,7 +479,7 @@ impl Restoration {
         // Other settings count from here on, where they are accepted.
         clusterer.evict_expired();
         let watermarks = watermarks(&saved);
-        Ok(Some(Restored { clusterer, watermarks, cluster_hash_since, table_id: saved.table_id }))
+        Ok(Restored { clusterer, watermarks, cluster_hash_since, table_id: saved.table_id })
     }
 }
 
@@ -435,6 +508,11 @@ pub fn check_identity(
         return Err(RestoreError::ClusterHash { found, wanted, at });
     }
     Ok(())
+}
+
+fn decoded(value: &[u8]) -> Result<proto::Centroid, RestoreError> {
+    proto::Centroid::decode(value)
+        .map_err(|error| RestoreError::Damaged(format!("a centroid is broken: {error}")))
 }
 
 fn other_log() -> RestoreError {

@@ -217,7 +217,7 @@ fn place(kept: &Kept, log_offset: u64) -> Option<usize> {
     })
 }
 
-fn restored(kept: &Kept, rules: &ClusterRules, at_place: bool) -> Result<Option<Restored>, RestoreError> {
+fn restored(kept: &Kept, rules: &ClusterRules, at_place: bool) -> Result<Restored, RestoreError> {
     let last = last_position(kept).filter(|last| last.founded.is_some());
     let mut restoration = match &last {
         Some(last) => Restoration::up_to(last, Arc::new(Equal), rules.clone()),
@@ -267,7 +267,7 @@ fn run(steps: &[Step], expiry: &ExpiryConfig, longest: bool) -> Result<(Vec<Verd
             Act::Settings(settings) => (settings.clone(), true),
         };
         rules.expiry = settings;
-        clusterer = restored(&kept, &rules, at_place)?.expect("a table").clusterer;
+        clusterer = restored(&kept, &rules, at_place)?.clusterer;
         clusterer.keep_journal();
     }
     Ok((outcomes, kept))
@@ -392,7 +392,7 @@ proptest! {
                 last[at - 1] == Some(at - 1) && (record.value.is_some() || at % 2 == 0)
             });
         }
-        let mut clusterer = restored(&older, &expiry.clone().into(), true).expect("whole").expect("a table").clusterer;
+        let mut clusterer = restored(&older, &expiry.clone().into(), true).expect("whole").clusterer;
         let mut outcomes = Vec::new();
         for step in &more {
             clusterer.keep_journal();
@@ -403,7 +403,7 @@ proptest! {
             let records: Vec<_> = written.chain([position_record(&position)]).collect();
             older.extend(records.into_iter().map(|record| (0, record)));
             if matches!(step.act, Act::Restore(_)) {
-                clusterer = restored(&older, &expiry.clone().into(), true).expect("whole").expect("a table").clusterer;
+                clusterer = restored(&older, &expiry.clone().into(), true).expect("whole").clusterer;
             }
         }
         prop_assert_eq!(outcomes, naive(&all, expiry, false, false).split_off(steps.len()));

@@ -67,6 +67,8 @@ fn for_the_worker(file: &Path, config: &Config) -> anyhow::Result<bool> {
     let unfit = detector.is_some();
     if load::line_of_key(&text, "kafka").is_some() {
         faults.splice(0..0, detector);
+        let folder = config.kafka.snapshots.dir.as_deref();
+        faults.extend(config.table.fault_of_worker(folder).map(str::to_owned));
     }
     if faults.is_empty() {
         return Ok(unfit);

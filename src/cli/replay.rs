@@ -44,8 +44,9 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let config = settings::kafka_config(arguments.config.as_deref())?;
-    settings::in_memory(&config, "`leitong replay`")?;
+    let mut config = settings::kafka_config(arguments.config.as_deref())?;
+    // It is off line and has no folder of its own; verdicts are the same.
+    config.table.on_disk = false;
     let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;
     let table = TableSettings::of(&config, stage.detector(), stage.fingerprint_hash());
     let partitions = match arguments.partition {

@@ -76,7 +76,6 @@ pub(super) fn detector_fault(config: &Config) -> Option<String> {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut config = settings::kafka_config(arguments.config.as_deref())?;
-    settings::in_memory(&config, "`leitong run`")?;
     if let Some(fault) = detector_fault(&config) {
         return Err(wrong(fault));
     }
@@ -94,6 +93,10 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Role::Cluster => Roles { fingerprint: false, cluster: true },
         Role::All => Roles { fingerprint: true, cluster: true },
     };
+    let folder = config.kafka.snapshots.dir.as_deref();
+    if let Some(fault) = config.table.fault_of_worker(folder).filter(|_| roles.cluster) {
+        return Err(wrong(fault));
+    }
     let accepted = Accepted {
         cluster_hash: arguments.accept_cluster_hash,
         lost_records: arguments.accept_lost_records,

@@ -60,6 +60,9 @@ struct Info {
     centroids: u64,
     /// Of these, those in blocks on disk (`table.on_disk`).
     on_disk: u64,
+    /// Where the rest of a worker's table is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rest: Option<String>,
     /// Centroids of each corpus.
     corpora: BTreeMap<String, u64>,
     /// Of the oldest centroid's fingerprint; a table has one.
@@ -143,7 +146,9 @@ fn info(folder: &Path) -> anyhow::Result<Info> {
         }
     })?;
     let position = there_is(position, folder)?;
+    let tail = position.blocks.as_ref().and_then(|blocks| blocks.changelog.as_ref());
     Ok(Info {
+        rest: tail.map(|tail| format!("topic {}, from offset {} on", tail.topic, tail.offset)),
         format_version: position.format_version,
         on_disk: position.blocks.as_ref().map_or(0, |blocks| blocks.end.saturating_sub(blocks.first)),
         log_generation: position.log_generation,
@@ -189,6 +194,9 @@ fn text(info: &Info) -> String {
     line("centroids", info.centroids.to_string());
     if info.on_disk > 0 {
         line("  on disk", info.on_disk.to_string());
+    }
+    if let Some(rest) = &info.rest {
+        line("  the rest is in", rest.clone());
     }
     let mut corpora: Vec<_> = info.corpora.iter().collect();
     corpora.sort_by_key(|(_, count)| std::cmp::Reverse(**count));

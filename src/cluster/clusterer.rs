@@ -118,10 +118,17 @@ impl Clusterer {
         rules: impl Into<ClusterRules>,
         position: Position,
     ) -> Self {
-        let rules = rules.into();
-        let table = Tiers::in_memory(Table::new(&*detector, SHARDS, number));
-        let canonicals = Canonicals::starting_at(number, rules.canonical.clone());
-        Self { table, canonicals, ..Self::new(detector, rules, position) }
+        let mut empty = Self::new(detector, rules, position);
+        empty.begin_at(number);
+        empty
+    }
+
+    /// Has an empty table give its next centroid this `number`.
+    pub fn begin_at(&mut self, number: u64) {
+        self.table.begin_at(Table::new(&*self.detector, SHARDS, number));
+        if let Some(canonicals) = &mut self.canonicals {
+            canonicals.begin_at(number);
+        }
     }
 
     /// A table at `position` whose old centroids, from number `first` on, are in `old`. The others,

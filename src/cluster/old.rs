@@ -53,6 +53,9 @@ pub trait OldCentroids: Send + Sync {
     /// No centroid below this number is asked for any more.
     fn drop_before(&self, first: u64);
 
+    /// Where no centroid was handed over yet, the first one has this number.
+    fn begin_at(&self, number: u64);
+
     /// Bytes of memory.
     fn bytes(&self) -> usize;
 

@@ -43,6 +43,15 @@ impl Tiers {
         Self { young, old: Some(old), first, articles: Articles::default() }
     }
 
+    /// Has an empty table begin with this number; `young` is an empty one that does.
+    pub(super) fn begin_at(&mut self, young: Table) {
+        self.first = young.first();
+        if let Some(old) = &self.old {
+            old.begin_at(self.first);
+        }
+        self.young = young;
+    }
+
     /// Centroids that were not removed.
     pub(super) fn len(&self) -> usize {
         (self.young.end() - self.first) as usize
@@ -156,19 +165,22 @@ impl Tiers {
         detector: &dyn Detector,
     ) {
         self.insert(corpus, fingerprint_hash, centroid, detector);
-        let at_once = match &self.old {
-            None => RESTORED_AT_ONCE.max(self.len() / RESTORED_SHARE),
-            // Old ones leave memory whenever the index is brought up to date.
-            Some(_) => RESTORED_AT_ONCE,
-        };
-        if self.young.unsettled() >= at_once {
+        let (unsettled, in_memory) = (self.young.unsettled(), self.young.end() - self.young.first());
+        if unsettled >= RESTORED_AT_ONCE.max(in_memory as usize / RESTORED_SHARE) {
             self.settle(detector);
+        } else if unsettled.is_multiple_of(RESTORED_AT_ONCE) {
+            // What leaves memory before it is in the index need not be entered.
+            self.let_old_leave(detector);
         }
     }
 
     /// Has look-ups find the centroids that were added, and lets old ones leave memory.
     pub(super) fn settle(&mut self, detector: &dyn Detector) {
         self.young.settle(detector);
+        self.let_old_leave(detector);
+    }
+
+    fn let_old_leave(&mut self, detector: &dyn Detector) {
         let Some(old) = &self.old else { return };
         for _ in 0..HANDED_OVER_MAX {
             let Some(numbers) = old.wanted(self.young.end()) else { break };

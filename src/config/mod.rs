@@ -92,7 +92,7 @@ pub struct Config {
     pub expiry: ExpiryConfig,
     /// Which page of a cluster stands for it in verdicts.
     pub canonical: CanonicalConfig,
-    /// Where the centroids of a saved table are.
+    /// Where the centroids of a table are.
     pub table: TableConfig,
     /// Threads and queues.
     pub pipeline: PipelineConfig,

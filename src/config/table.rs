@@ -1,15 +1,19 @@
-//! Settings of where a saved table keeps its centroids.
+//! Settings of where a table keeps its centroids.
+
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where the centroids of a saved table are: `leitong dedup --table`.
+/// Where a table's centroids are: of `leitong run`, and of `leitong dedup --table`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TableConfig {
-    /// Keep all but the newest centroids in the table's folder instead of memory, of which each then
-    /// takes some 20 bytes. Verdicts are the same. For `dedup --table`; `serve` and `run` refuse it,
-    /// and so do detectors without keys (`simhash` with `candidates = "blocks"`).
+    /// Keep all but the newest centroids in files instead of memory, of which each then takes some
+    /// 20 bytes. Verdicts are the same. `dedup` keeps them in the folder of `--table`, `run` in
+    /// `kafka.snapshots.dir`, which has to be on a local disk and survive restarts; a restart then
+    /// opens them and reads what is new. `serve` refuses it, and so do detectors without keys
+    /// (`simhash` with `candidates = "blocks"`).
     pub on_disk: bool,
     /// With `on_disk`, centroids that are written at once, a power of two. The newest ones, in
     /// memory, are some one to two times as many, of some 400 bytes each.
@@ -34,10 +38,18 @@ impl TableConfig {
     pub fn fault_in_memory(&self, what: &str) -> Option<String> {
         self.on_disk.then(|| {
             format!(
-                "table.on_disk = true: {what} keeps all centroids in memory; only `leitong dedup --table` can have \
-                 them on disk yet. Set table.on_disk = false"
+                "table.on_disk = true: {what} keeps all centroids in memory; only `leitong run` and `leitong dedup \
+                 --table` can have them on disk yet. Set table.on_disk = false"
             )
         })
+    }
+
+    /// Why a worker whose folder is `snapshots` does not run with these settings.
+    #[must_use]
+    pub fn fault_of_worker(&self, snapshots: Option<&Path>) -> Option<&'static str> {
+        (self.on_disk && snapshots.is_none()).then_some(
+            "table.on_disk = true: needs kafka.snapshots.dir, a folder on a local disk where the centroids are to be",
+        )
     }
 }
 

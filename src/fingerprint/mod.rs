@@ -56,7 +56,8 @@ pub trait Detector: Send + Sync {
     /// fingerprints; checked where they are read back.
     fn is_fingerprint(&self, bytes: &[u8]) -> bool;
 
-    /// The keys that a centroid is found by.
+    /// The keys that a centroid is found by. They are kept on disk (`table.on_disk`): code that makes
+    /// others of the same settings needs another version of the blocks' format.
     fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>);
 
     /// The keys under which all centroids near this fingerprint are found.

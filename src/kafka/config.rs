@@ -46,7 +46,7 @@ pub struct KafkaConfig {
     pub changelog: ChangelogConfig,
     /// Instances of the cluster role keep tables ready of all log partitions
     /// that others own, so that a partition whose owner is lost need not be
-    /// restored first. Costs each instance the memory of all tables.
+    /// restored first. Costs each instance the memory of all tables, or the disk.
     pub standby: bool,
     /// What `leitong topics create` makes; `check` and `run` compare the topics with it.
     pub create: CreateConfig,
@@ -174,11 +174,11 @@ pub struct TransactionConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SnapshotsConfig {
-    /// Folder that survives a restart; none: the table is read from the
-    /// changelog at every start. Instances of one machine may share it.
+    /// Folder that survives a restart; none: the table is read from the changelog at every start.
+    /// Instances of one machine may share it, but not with `table.on_disk`.
     pub dir: Option<PathBuf>,
-    /// Seconds from one snapshot to the next. Each writes
-    /// the whole table, some 250 bytes a centroid.
+    /// Seconds from one snapshot to the next. Each writes the whole table, some 250 bytes a
+    /// centroid. A table that is on disk (`table.on_disk`) needs none.
     #[schemars(range(min = 1, max = 86_400))]
     pub interval_s: u64,
 }

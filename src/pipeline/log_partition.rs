@@ -20,6 +20,7 @@ use crate::changelog::restore::Restored;
 use crate::changelog::{
     ChangelogRecord, Identity, canonical_record, centroid_record, position_message, position_record,
 };
+use crate::cluster::Clusterer;
 use crate::log::LogPlace;
 use crate::log::entry::{Entry, EntryError};
 use crate::log::watermarks::{Admission, Origin, Watermarks};
@@ -65,7 +66,7 @@ impl LogPartition {
         restored: Restored,
         identity: Identity,
         log_topic: Arc<str>,
-        make_stage: impl FnOnce(crate::cluster::Clusterer) -> ClusterStage,
+        make_stage: impl FnOnce(Clusterer) -> ClusterStage,
     ) -> Self {
         let Restored { mut clusterer, watermarks, cluster_hash_since, table_id } = restored;
         clusterer.keep_journal();
@@ -173,6 +174,17 @@ impl LogPartition {
         self.stage.clusterer().position().next_log_offset
     }
 
+    /// The table.
+    #[must_use]
+    pub fn clusterer(&self) -> &Clusterer {
+        self.stage.clusterer()
+    }
+
+    /// Has look-ups find all of a table that was restored, and old centroids leave memory.
+    pub fn insert_pending(&mut self) {
+        self.stage.clusterer_mut().insert_pending();
+    }
+
     /// Centroids in the table.
     #[must_use]
     pub fn centroid_count(&self) -> usize {
@@ -229,7 +241,7 @@ impl LogPartition {
 mod tests {
     use super::*;
     use crate::changelog::POSITION_KEY;
-    use crate::cluster::{Clusterer, Position};
+    use crate::cluster::Position;
     use crate::config::{Config, ExpiryConfig};
     use crate::detectors::simhash::SimHash;
     use crate::fingerprint::Detector;

@@ -24,7 +24,7 @@ use crate::proto::{self, Blocks, Stretch};
 use crate::record::timestamp::Timestamp;
 
 /// Of a table that has blocks, which older programs do not know.
-const FORMAT_WITH_BLOCKS: u32 = 2;
+pub(super) const FORMAT_WITH_BLOCKS: u32 = 2;
 const MAGIC: &[u8] = b"leitong centroid table\n";
 pub(super) const FILE_NAME: &str = "centroids.leitong";
 const JOURNAL_NAME: &str = "journal.leitong";
@@ -131,6 +131,9 @@ impl TableDir {
     ) -> Result<Option<(Clusterer, Watermarks)>, SnapshotError> {
         let path = self.folder.join(FILE_NAME);
         let Some((mut reader, saved)) = begin(&path)? else { return Ok(None) };
+        if saved.blocks.as_ref().is_some_and(|blocks| blocks.changelog.is_some()) {
+            return Err(SnapshotError::OfWorker { path });
+        }
         if saved.founded > Some(NUMBER_MAX) || saved.dead_below > saved.founded.unwrap_or_default() {
             return Err(reader.damaged("it counts an impossible number of centroids"));
         }
@@ -282,7 +285,15 @@ pub(super) fn begin(path: &Path) -> Result<Option<(Reader<'_>, proto::Position)>
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(at(path)(error)),
     };
-    let mut reader = Reader { inner: ChecksummedReader::new(file), path };
+    read_head(ChecksummedReader::new(file), path).map(Some)
+}
+
+/// A reader that stands behind what the table says of itself, which is given as well.
+pub(super) fn read_head(
+    inner: ChecksummedReader,
+    path: &Path,
+) -> Result<(Reader<'_>, proto::Position), SnapshotError> {
+    let mut reader = Reader { inner, path };
     let mut magic = [0; MAGIC.len()];
     reader.exact(&mut magic)?;
     if magic != MAGIC {
@@ -293,7 +304,7 @@ pub(super) fn begin(path: &Path) -> Result<Option<(Reader<'_>, proto::Position)>
         found if found > FORMAT_WITH_BLOCKS => {
             Err(SnapshotError::TooNew { path: path.to_owned(), found, known: FORMAT_WITH_BLOCKS })
         }
-        _ => Ok(Some((reader, saved))),
+        _ => Ok((reader, saved)),
     }
 }
 
@@ -305,7 +316,6 @@ fn write(
     manifest: Option<&Manifest>,
 ) -> io::Result<()> {
     let mut writer = ChecksummedWriter::create(path)?;
-    writer.all(MAGIC)?;
     let identity = settings.identity(clusterer.position().log_partition);
     let count = clusterer.in_memory_count() as u64;
     let mut position = table_message(clusterer, &identity, 0, count, watermarks);
@@ -313,13 +323,7 @@ fn write(
         position.format_version = FORMAT_WITH_BLOCKS;
         position.blocks = Some(blocks_of(manifest, clusterer, &*settings.detector));
     }
-    writer.all(&position.encode_length_delimited_to_vec())?;
-    if manifest.is_some() {
-        for ArticlePage { corpus, fingerprint_hash, article, number } in clusterer.articles() {
-            let message = proto::Article { corpus: corpus.to_owned(), fingerprint_hash, article, number };
-            writer.all(&message.encode_length_delimited_to_vec())?;
-        }
-    }
+    write_head(&mut writer, &position, clusterer)?;
     let first = clusterer.founded() - count;
     for (number, (corpus, fingerprint_hash, centroid)) in (first..).zip(clusterer.centroids()) {
         let mut message = to_message(corpus, fingerprint_hash, &centroid, &*settings.detector);
@@ -327,6 +331,24 @@ fn write(
         writer.all(&message.encode_length_delimited_to_vec())?;
     }
     writer.finish()
+}
+
+/// What a table says of itself, with the articles if it has blocks: all but the centroids that are
+/// in no block, and the checksum.
+pub(super) fn write_head(
+    writer: &mut ChecksummedWriter,
+    position: &proto::Position,
+    clusterer: &Clusterer,
+) -> io::Result<()> {
+    writer.all(MAGIC)?;
+    writer.all(&position.encode_length_delimited_to_vec())?;
+    if position.blocks.is_some() {
+        for ArticlePage { corpus, fingerprint_hash, article, number } in clusterer.articles() {
+            let message = proto::Article { corpus: corpus.to_owned(), fingerprint_hash, article, number };
+            writer.all(&message.encode_length_delimited_to_vec())?;
+        }
+    }
+    Ok(())
 }
 
 fn manifest_stretches(stretches: &[Stretch]) -> Vec<(u64, u64)> {
@@ -344,7 +366,7 @@ pub(super) fn manifest_of(blocks: &Blocks) -> Manifest {
     }
 }
 
-fn blocks_of(manifest: &Manifest, clusterer: &Clusterer, detector: &dyn Detector) -> Blocks {
+pub(super) fn blocks_of(manifest: &Manifest, clusterer: &Clusterer, detector: &dyn Detector) -> Blocks {
     let stretch = |(first, end): &(u64, u64)| Stretch { first: *first, end: *end };
     Blocks {
         table_id: manifest.table_id,
@@ -355,6 +377,7 @@ fn blocks_of(manifest: &Manifest, clusterer: &Clusterer, detector: &dyn Detector
         first_time_ms: clusterer.first_time().map(Timestamp::as_ms),
         detector: detector.name().to_owned(),
         article_count: clusterer.articles().count() as u64,
+        changelog: None,
     }
 }
 

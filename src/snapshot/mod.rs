@@ -1,5 +1,6 @@
 //! A centroid table on disk: carried from one run of `dedup` to the next,
-//! or beside a worker, for its next start ([`changelog_snapshot`]).
+//! or beside a worker, for its next start ([`changelog_snapshot`], or [`changelog_blocks`] where old
+//! centroids are on disk).
 //!
 //! Of `dedup`, one file, `centroids.leitong`: the magic line, then protobuf messages, each behind
 //! its length as a varint: a `Position`, its `centroid_count` many `Centroid`s, oldest first; then
@@ -10,6 +11,7 @@
 //! Of `serve`, two files more: pages that are not yet part of that file ([`journal`]), and the
 //! verdicts that were given last ([`recent`]).
 
+pub mod changelog_blocks;
 pub mod changelog_snapshot;
 mod checksummed;
 mod file;
@@ -22,10 +24,15 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::blocks::BlockError;
+use crate::blocks::{ADVICE, BlockError};
 pub use file::{TableDir, TableSettings};
 pub use folder::replace;
 pub use inspect::{inspect, verify};
+
+/// What is wrong with blocks of which there is no other copy, and what to do.
+fn with_advice(error: &BlockError) -> String {
+    if error.is_damage() { format!("{error}; {ADVICE}") } else { error.to_string() }
+}
 
 /// Why a table cannot be loaded or saved.
 #[derive(Debug, Error)]
@@ -115,8 +122,17 @@ pub enum SnapshotError {
         /// The file.
         path: PathBuf,
     },
+    /// It is a part of a worker's table.
+    #[error(
+        "{}: belongs to a worker, and the rest of its table is in the changelog; take another folder",
+        path.display()
+    )]
+    OfWorker {
+        /// The file.
+        path: PathBuf,
+    },
     /// The blocks of the table.
-    #[error(transparent)]
+    #[error("{}", with_advice(.0))]
     Blocks(#[from] BlockError),
     /// The table cannot be relied on.
     #[error("the table is left as it was last saved, since what was decided cannot be relied on: {0}")]

@@ -160,7 +160,20 @@ pub const ALL: &[Metric] = &[
         "leitong_snapshots_set_aside_total",
         "counter",
         "",
-        "Snapshots that could not be used; the log says why",
+        "Snapshots, or tables on disk, that could not be used; the log says why",
+    ),
+    metric(
+        "leitong_disk_centroids",
+        "gauge",
+        "partition: of the log",
+        "Centroids that are on disk and not in memory, with `table.on_disk`",
+    ),
+    metric("leitong_disk_bytes", "gauge", "partition: of the log", "Bytes of the table's files on disk"),
+    metric(
+        "leitong_disk_failures_total",
+        "counter",
+        "",
+        "Times that a table on disk could not be written; centroids then wait in memory, up to a limit",
     ),
     metric(
         "leitong_changelog_deletions_total",
@@ -439,6 +452,17 @@ pub fn snapshot(log_partition: u32, as_of: Timestamp, time: Duration) {
     gauge!("leitong_snapshot_timestamp_seconds", "partition" => log_partition.to_string())
         .set(as_of.as_ms() as f64 / 1e3);
     gauge!("leitong_snapshot_seconds", "partition" => log_partition.to_string()).set(time.as_secs_f64());
+}
+
+/// The part of a table that is on disk was saved: centroids that have not expired, and bytes.
+pub fn disk(log_partition: u32, centroids: u64, bytes: u64) {
+    gauge!("leitong_disk_centroids", "partition" => log_partition.to_string()).set(centroids as f64);
+    gauge!("leitong_disk_bytes", "partition" => log_partition.to_string()).set(bytes as f64);
+}
+
+/// A table's blocks cannot be written or saved.
+pub fn disk_failed() {
+    counter!("leitong_disk_failures_total").increment(1);
 }
 
 /// A snapshot cannot be used.

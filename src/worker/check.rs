@@ -13,6 +13,7 @@ use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::producer::{BaseProducer, Producer};
 
 use super::{Accepted, Roles, resources, startup};
+use crate::blocks::check_keys;
 use crate::config::Config;
 use crate::kafka::client;
 use crate::kafka::config::KafkaConfig;
@@ -53,7 +54,15 @@ pub fn check(config: &Config, roles: Roles, accepted: Accepted) -> Vec<Finding> 
     let mut findings = Findings(Vec::new());
     let stage = match FingerprintStage::new(config.clone()) {
         Ok(stage) => {
-            findings.right("settings", format!("fingerprint_hash {:016x}", stage.fingerprint_hash()));
+            match check_keys(&**stage.detector()) {
+                Err(error) if config.table.on_disk && roles.cluster => {
+                    findings.refused("settings", error.to_string());
+                }
+                _ => {
+                    let hash = stage.fingerprint_hash();
+                    findings.right("settings", format!("fingerprint_hash {hash:016x}"));
+                }
+            }
             Some(stage)
         }
         Err(error) => {
@@ -63,7 +72,7 @@ pub fn check(config: &Config, roles: Roles, accepted: Accepted) -> Vec<Finding> 
     };
     findings.admin_port(&config.admin.address);
     if let Some(folder) = config.kafka.snapshots.dir.as_deref().filter(|_| roles.cluster) {
-        findings.snapshots(folder);
+        findings.snapshots(folder, config.table.on_disk);
     }
     let counts = match Topics::new(&config.kafka).and_then(|topics| topics.check()) {
         Ok((differences, counts)) => {
@@ -125,10 +134,17 @@ impl Findings {
         }
     }
 
-    fn snapshots(&mut self, folder: &Path) {
+    fn snapshots(&mut self, folder: &Path, on_disk: bool) {
         let made = std::fs::create_dir_all(folder).and_then(|()| tempfile::tempfile_in(folder));
         match made {
             Ok(_) => self.right("snapshots", format!("{} can be written to", folder.display())),
+            Err(error) if on_disk => self.refused(
+                "snapshots",
+                format!(
+                    "cannot write into {}: {error}; with table.on_disk the tables are there",
+                    folder.display()
+                ),
+            ),
             Err(error) => self.add(
                 Grade::Warning,
                 "snapshots",

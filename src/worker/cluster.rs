@@ -87,7 +87,8 @@ pub fn run(
                 scope.spawn(move || standby::follow(role, partition, stop));
             }
         }
-        if config.kafka.snapshots.dir.is_some() {
+        // The blocks of a table on disk are its snapshot.
+        if config.kafka.snapshots.dir.is_some() && !config.table.on_disk {
             scope.spawn(|| snapshots::run(role, || owners.partitions_at_hand(), stop));
         }
         let interval = Duration::from_secs(config.kafka.changelog.delete_interval_s);

@@ -129,7 +129,8 @@ fn delete<W: World>(
     let stopped = || stop.is_requested();
     let before = match committed.oldest_log_offset {
         Some(oldest) => place::first_since(&changelog, bounds, oldest, stopped)?,
-        None => Some(committed.position_offset),
+        None if committed.count == 0 => Some(committed.position_offset),
+        None => None,
     };
     // A position is always left, whatever the place is.
     let Some(before) = before.map(|before| before.min(committed.position_offset)) else { return Ok(None) };

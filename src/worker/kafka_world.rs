@@ -5,8 +5,11 @@ use std::time::{Duration, Instant};
 
 use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext, ConsumerGroupMetadata};
 
-use super::ports::World;
+use anyhow::Context;
+
+use super::ports::{TableFolder, World};
 use super::stop::Stop;
+use crate::blocks::{Folder, StoreOptions};
 use crate::config::Config;
 use crate::hashed::Seed;
 use crate::kafka::client::ClientError;
@@ -17,6 +20,11 @@ use crate::kafka::topics::Topics;
 use crate::kafka::transactions::KafkaTransactions;
 use crate::log::identity::{Replaced, TopicIds};
 use crate::record::timestamp::Timestamp;
+use crate::snapshot::changelog_snapshot::SnapshotPlace;
+
+/// What to do about a table on disk that cannot be read.
+const DISK_ADVICE: &str =
+    "look after the disk and start this instance again: it restores the table from the changelog";
 
 /// Kafka, as one member of the group of the cluster stage sees it.
 pub(super) struct KafkaWorld<C: ConsumerContext + 'static> {
@@ -74,6 +82,21 @@ impl<C: ConsumerContext + 'static> World for KafkaWorld<C> {
 
     fn delete_changelog(&self, log_partition: u32, before: u64) -> anyhow::Result<()> {
         Topics::new(&self.config.kafka)?.delete_changelog(log_partition, before)
+    }
+
+    fn table_folder(&self, log_partition: u32) -> anyhow::Result<Option<TableFolder>> {
+        let Config { kafka, table, expiry, .. } = &*self.config;
+        let dir = kafka.snapshots.dir.as_deref().context("kafka.snapshots.dir is not set")?;
+        let place = SnapshotPlace::new(dir, &kafka.app, log_partition);
+        let folder = place.table_folder();
+        let named = || folder.display().to_string();
+        let Some(lock) = place.lock().with_context(named)? else { return Ok(None) };
+        let files = Folder::open_locked(&folder, lock).with_context(named)?;
+        let options = StoreOptions {
+            advice: DISK_ADVICE,
+            ..StoreOptions::of_table(table.block_centroids, expiry.centroids_max)
+        };
+        Ok(Some(TableFolder { files: Arc::new(files), options }))
     }
 
     fn random(&self) -> u64 {

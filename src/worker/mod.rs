@@ -8,6 +8,7 @@
 //! Beside them a thread that has brokers delete what has expired of the changelog (deletion.rs)
 //! and, if configured: a thread that makes local snapshots (snapshots.rs), one that follows
 //! the tables of others (standby.rs); an owner's table comes from the nearest of these (restore/).
+//! A table whose old centroids are on disk is its own snapshot (disk.rs).
 //! Threads that talk to brokers are plain threads: those calls block. Each stage runs until the
 //! stop flag is up or something is refused; whatever may pass is tried again.
 
@@ -15,6 +16,7 @@ mod batch;
 pub mod check;
 pub mod cluster;
 pub(crate) mod deletion;
+pub(crate) mod disk;
 mod doubt;
 pub mod fingerprint;
 mod kafka_world;
@@ -40,6 +42,7 @@ use std::thread;
 use anyhow::{Context, bail};
 use metrics_exporter_prometheus::PrometheusBuilder;
 
+use crate::blocks::check_keys;
 use crate::config::Config;
 use crate::kafka::identity::TopicWatch;
 use crate::kafka::topics::{Counts, Topics};
@@ -84,6 +87,9 @@ pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<(
     // a signal before this ends the process as it stands.
     stop::on_signals(&runtime, &stop)?;
     let stage = Arc::new(FingerprintStage::new(config.clone())?);
+    if config.table.on_disk && roles.cluster {
+        check_keys(&**stage.detector())?;
+    }
     let config = Arc::new(config);
     let health = Arc::new(Health::default());
     // Before anybody can ask: not ready until they say so.

@@ -20,6 +20,7 @@ use thiserror::Error;
 
 use super::batch::Batch;
 use super::deletion::Committed;
+use super::disk::{DiskTable, fault};
 use super::ports::World;
 use super::restore::{Restore, Table, TableReplica};
 use super::role::ClusterRole;
@@ -194,7 +195,7 @@ impl<W: World> Owner<W> {
     fn serve(&self, history: &mut History) -> Result<Option<TableReplica>, Trouble> {
         let reader = self.role.world.reader(&self.config().kafka.topics.fingerprints, self.partition)?;
         let producer = self.take_over(&reader)?;
-        let Table { mut state, reset, changelog_next, committed } =
+        let Table { mut state, mut disk, reset, changelog_next, committed } =
             match self.restore(&reader, history.damaged + 1)? {
                 Restore::Table(table) => table,
                 Restore::Stopped(followed) => return Ok(followed.map(|followed| *followed)),
@@ -207,27 +208,28 @@ impl<W: World> Owner<W> {
         let mut writer = Writer::new(self, producer, &reader, changelog_next, committed);
         if reset {
             let changelog = state.take_changelog();
+            fault(disk.as_ref(), state.clusterer())?;
             writer.write(vec![Outputs { changelog, ..self.outputs(&state, state.next_offset()) }])?;
         }
         reader.begin(state.next_offset())?;
-        self.decide_and_write(&reader, &mut state, &mut writer, history)?;
+        self.decide_and_write(&reader, (&mut state, &mut disk), &mut writer, history)?;
         // All that is in the table is committed.
         let Some(next_offset) = writer.changelog_next.filter(|_| self.config().kafka.standby) else {
             return Ok(None);
         };
         let position = state.position();
+        fault(disk.as_ref(), state.clusterer())?;
         let (stage, _) = state.into_parts();
         let detector = Arc::clone(&self.role.detector);
-        let rules = self.config().cluster_rules();
-        let restoration = Restoration::resume(stage.into_clusterer(), position, detector, rules);
-        Ok(Some(TableReplica { restoration, next_offset }))
+        let restoration = Restoration::resume(stage.into_clusterer(), position, detector);
+        Ok(Some(TableReplica { restoration, disk, next_offset }))
     }
 
     /// Works on the log until it is stopped or in trouble.
     fn decide_and_write(
         &self,
         reader: &W::Reader,
-        state: &mut LogPartition,
+        (state, disk): (&mut LogPartition, &mut Option<DiskTable>),
         writer: &mut Writer<'_, W>,
         history: &mut History,
     ) -> Result<(), Trouble> {
@@ -238,18 +240,24 @@ impl<W: World> Owner<W> {
             "log partition: serving"
         );
         let began = self.role.world.now();
+        if disk.is_some() {
+            state.insert_pending();
+        }
         if history.fenced < FENCED_ROUNDS_MAX {
             self.role.health.settled(self.partition);
         }
         while !self.stop.is_requested() {
             self.role.world.verify_table()?;
             let Batch { parts, trouble } = self.batch(reader, state)?;
+            // Before anything goes out that was decided without all centroids.
+            fault(disk.as_ref(), state.clusterer())?;
             if parts.is_empty() {
                 writer.idle();
+                self.idle(state, disk, writer);
             } else {
                 writer.write(parts)?;
                 metrics::centroids(self.partition, state.centroid_count());
-                self.say_what_is_needed(state, writer);
+                self.committed(state, disk, writer)?;
             }
             if let Some(trouble) = trouble {
                 return Err(trouble);
@@ -259,13 +267,39 @@ impl<W: World> Owner<W> {
         Ok(())
     }
 
-    /// For whoever deletes the rest of the changelog. All of the table is committed.
-    fn say_what_is_needed(&self, state: &LogPartition, writer: &Writer<'_, W>) {
-        let Some(next) = writer.changelog_next else { return };
+    /// All of the table is committed: tells its part on disk, and whoever deletes the rest of the
+    /// changelog.
+    fn committed(
+        &self,
+        state: &LogPartition,
+        disk: &mut Option<DiskTable>,
+        writer: &Writer<'_, W>,
+    ) -> Result<(), Trouble> {
+        let Some(next) = writer.changelog_next else { return Ok(()) };
+        self.save(state, disk, writer);
         let (count, oldest_log_offset) = state.unexpired();
+        // What cannot be read is not what nobody needs.
+        fault(disk.as_ref(), state.clusterer())?;
         let (first, position_offset) = (state.founded() - count, next.saturating_sub(1));
         let committed = Committed { first, count, oldest_log_offset, position_offset };
         self.role.needed.put(self.partition, committed);
+        Ok(())
+    }
+
+    /// Goes on with what waits in memory to be written to disk: a table that was just restored has
+    /// more than was written meanwhile.
+    fn idle(&self, state: &mut LogPartition, disk: &mut Option<DiskTable>, writer: &Writer<'_, W>) {
+        if disk.is_some() {
+            state.insert_pending();
+        }
+        self.save(state, disk, writer);
+    }
+
+    /// Tells the part on disk of a table that all of it is committed.
+    fn save(&self, state: &LogPartition, disk: &mut Option<DiskTable>, writer: &Writer<'_, W>) {
+        if let (Some(disk), Some(next)) = (disk, writer.changelog_next) {
+            disk.committed(state.clusterer(), next, || state.position(), self.role.world.now());
+        }
     }
 
     /// An owner that has been at work for a while is the only one.

@@ -5,19 +5,29 @@
 //!             ┌ Reader ............ log, changelog, what a transaction in doubt has left
 //! owner ─► World ┼ TransactionClient . one producer epoch of a transactional id
 //! standby     ├ group ............. the membership that a commit names
+//!             ├ TableFolder ....... a table's part on disk
 //!             └ now, wait ......... time
 //! ```
 //! There are two worlds: [`super::kafka_world`], and the one in `tests/simulation`, which
 //! runs the same owners, standbys and snapshots over simulated brokers in simulated time.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::stop::Stop;
+use crate::blocks::{Files, StoreOptions};
 use crate::kafka::client::ClientError;
 use crate::kafka::open_ranges::OpenRange;
 use crate::kafka::ports::{Reader, TransactionClient};
 use crate::log::identity::{Replaced, TopicIds};
 use crate::record::timestamp::Timestamp;
+
+/// The folder of a partition's table on disk; the lock on it goes with its files.
+pub(crate) struct TableFolder {
+    pub(crate) files: Arc<dyn Files>,
+    /// How blocks are kept in it.
+    pub(crate) options: StoreOptions,
+}
 
 /// Everything outside of the process that an owner needs.
 pub(crate) trait World: Send + Sync + 'static {
@@ -74,6 +84,12 @@ pub(crate) trait World: Send + Sync + 'static {
     /// # Errors
     /// Brokers do not answer, or this is not allowed, or they cannot.
     fn delete_changelog(&self, log_partition: u32, before: u64) -> anyhow::Result<()>;
+
+    /// The folder of `log_partition`'s table, where tables are on disk; none while somebody else has it.
+    ///
+    /// # Errors
+    /// It cannot be made or locked.
+    fn table_folder(&self, log_partition: u32) -> anyhow::Result<Option<TableFolder>>;
 
     /// A random number, for names.
     fn random(&self) -> u64;

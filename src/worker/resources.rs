@@ -15,6 +15,12 @@ use super::Roles;
 
 /// Bytes of a centroid in the table with its index, measured (docs/kafka.md, `restore`).
 const CENTROID_BYTES: u64 = 390;
+/// The same of one that is on disk (docs/table.md).
+const SEALED_BYTES: u64 = 20;
+/// Blocks' worth of centroids that are in memory nevertheless: one that fills, one that is written.
+const BLOCKS_IN_MEMORY: u64 = 2;
+/// Files of a table on disk besides its blocks: runs of keys, and what is being written.
+const RUN_FILES: u64 = 32;
 /// Dictionaries, code, stacks and what an idle worker holds besides, measured.
 const BASE_BYTES: u64 = 350 << 20;
 /// librdkafka's queues of pages, log records and records to be sent: see `pipeline::kafka::client`.
@@ -89,9 +95,10 @@ pub(super) fn warnings(config: &Config, surroundings: Surroundings, limits: Limi
     let files = open_files(config, surroundings);
     let files = limits.open_files.filter(|limit| *limit < files).map(|limit| {
         format!(
-            "open files are limited to {limit}, and up to {files} are needed for connections to {} brokers: raise the limit \
+            "open files are limited to {limit}, and up to {files} are needed for connections to {} brokers{}: raise the limit \
              (`ulimit -n`, LimitNOFILE=, --ulimit nofile=)",
-            surroundings.brokers
+            surroundings.brokers,
+            if config.table.on_disk { " and for tables on disk" } else { "" }
         )
     });
     let (queues, table) = (queue_bytes(config, surroundings), table_bytes(config, surroundings));
@@ -126,7 +133,16 @@ fn open_files(config: &Config, surroundings: Surroundings) -> u64 {
     let fingerprint = if roles.fingerprint { 2 } else { 0 };
     let cluster = if roles.cluster { 4 + 3 * log_partitions + u64::from(config.kafka.standby) } else { 0 };
     // Beside its brokers a client has the one that it began with and its group's coordinator.
-    OWN_FILES + (fingerprint + cluster) * (brokers + 2) * FILES_A_BROKER
+    OWN_FILES + (fingerprint + cluster) * (brokers + 2) * FILES_A_BROKER + table_files(config, surroundings)
+}
+
+/// Files of tables on disk: all of them stay open.
+fn table_files(config: &Config, surroundings: Surroundings) -> u64 {
+    if !config.table.on_disk || !surroundings.roles.cluster {
+        return 0;
+    }
+    let blocks = config.expiry.centroids_max / config.table.block_centroids;
+    (blocks + RUN_FILES) * surroundings.log_partitions
 }
 
 fn queue_bytes(config: &Config, surroundings: Surroundings) -> u64 {
@@ -140,7 +156,13 @@ fn queue_bytes(config: &Config, surroundings: Surroundings) -> u64 {
 fn table_bytes(config: &Config, surroundings: Surroundings) -> u64 {
     // The count bounds each partition's table; an instance may own all of them.
     let tables = if surroundings.roles.cluster { surroundings.log_partitions } else { 0 };
-    config.expiry.centroids_max.saturating_mul(CENTROID_BYTES).saturating_mul(tables)
+    let centroids = config.expiry.centroids_max;
+    let in_memory = match config.table.on_disk {
+        true => centroids.min(BLOCKS_IN_MEMORY * config.table.block_centroids),
+        false => centroids,
+    };
+    let on_disk = (centroids - in_memory).saturating_mul(SEALED_BYTES);
+    in_memory.saturating_mul(CENTROID_BYTES).saturating_add(on_disk).saturating_mul(tables)
 }
 
 #[cfg(test)]
@@ -186,6 +208,16 @@ mod tests {
         let limits = Limits { open_files: None, memory_bytes: Some(256 << 20) };
         assert!(warnings(&config, left, limits)[0].contains("Lower pipeline.queue_bytes = 67108864"));
         assert_eq!(warnings(&config, ALL, Limits::default()), [""; 0], "no limits");
+    }
+
+    #[test]
+    fn tables_on_disk_need_files_in_place_of_memory() {
+        let mut config = Config::default();
+        config.expiry.centroids_max = 500_000_000;
+        config.table.on_disk = true;
+        let limits = Limits { open_files: Some(1024), memory_bytes: Some(16 << 30) };
+        let [files] = &warnings(&config, ALL, limits)[..] else { panic!("one warning") };
+        assert!(files.contains("up to 2138 are needed") && files.contains("tables on disk"), "{files}");
     }
 
     #[test]

@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::ports::World;
 use super::restore::TableReplica;
@@ -100,24 +100,32 @@ impl Standby {
     }
 
     /// Gives the next record of the changelog to the table; false if there is none any more.
-    fn apply(&self, partition: u32, record: &dyn Record) -> Result<bool, RestoreError> {
+    fn apply(&self, partition: u32, record: &dyn Record, now: Instant) -> Result<bool, RestoreError> {
         let mut slots = self.lock();
         let Some(table) = slots.get_mut(&partition).and_then(|slot| slot.table.as_mut()) else {
             return Ok(false);
         };
         // A table that was owned meanwhile may hold more than was read here.
         if record.offset() >= table.next_offset {
-            table.take(record)?;
+            table.take(record, now)?;
         }
         Ok(true)
     }
 
+    /// There is nothing to read; what waits in memory to be written to disk goes on.
+    fn idle(&self, partition: u32, now: Instant) {
+        if let Some(table) = self.lock().get_mut(&partition).and_then(|slot| slot.table.as_mut()) {
+            table.at_end(now);
+        }
+    }
+
     /// The table has been read to the end: its centroids, the offset it goes on
     /// at, and whether that is the first time; none if there is no table any more.
-    fn at_end(&self, partition: u32) -> Option<(usize, u64, bool)> {
+    fn at_end(&self, partition: u32, now: Instant) -> Option<(usize, u64, bool)> {
         let mut slots = self.lock();
         let slot = slots.get_mut(&partition)?;
-        let table = slot.table.as_ref()?;
+        let table = slot.table.as_mut()?;
+        table.at_end(now);
         let first = !std::mem::replace(&mut slot.ready, true);
         Some((table.restoration.centroid_count(), table.next_offset, first))
     }
@@ -175,7 +183,7 @@ fn try_follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Stop) -> R
         // From the snapshot, or from the beginning.
         None => match role.at_snapshot(partition, &changelog, enough)? {
             Some(table) => table,
-            None => role.at_beginning(&changelog, enough)?,
+            None => role.at_beginning(partition, &changelog, enough)?,
         },
     };
     let next_offset = table.next_offset;
@@ -192,13 +200,14 @@ fn try_follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Stop) -> R
     changelog.begin(next_offset)?;
     while !enough() {
         match changelog.next(Duration::from_millis(100))? {
-            Step::Record(record) => match standby.apply(partition, &record) {
+            Step::Record(record) => match standby.apply(partition, &record, world.now()) {
                 Ok(true) => {}
                 Ok(false) => return Ok(()),
                 Err(error) => return Err(Ended::Unfit(error.to_string())),
             },
             Step::End => {
-                let Some((centroids, changelog_offset, first)) = standby.at_end(partition) else {
+                let Some((centroids, changelog_offset, first)) = standby.at_end(partition, world.now())
+                else {
                     return Ok(());
                 };
                 metrics::standby(partition, centroids);
@@ -207,7 +216,7 @@ fn try_follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Stop) -> R
                     role.health.settled(partition);
                 }
             }
-            Step::Nothing => {}
+            Step::Nothing => standby.idle(partition, world.now()),
         }
     }
     Ok(())

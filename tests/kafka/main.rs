@@ -20,6 +20,7 @@ mod hashes;
 mod lost;
 mod memory;
 mod network;
+mod on_disk;
 mod operator;
 mod poison;
 mod presets;

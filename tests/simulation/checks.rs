@@ -31,20 +31,25 @@ pub(crate) fn detector() -> Arc<dyn Detector> {
     Arc::clone(DETECTOR.get_or_init(|| Arc::new(SimHash::new(&Config::default().simhash))))
 }
 
-/// Few centroids, and some that grow old; pages take the place of canonical ones.
-pub(crate) fn rules() -> ClusterRules {
-    ClusterRules {
-        expiry: ExpiryConfig { max_age_days: Some(9), centroids_max: 12 },
-        canonical: CanonicalConfig { prefer: vec![Preference::Longest], hosts: Vec::new() },
-    }
+/// Few centroids, and some that grow old; pages take the place of canonical ones. More of them on
+/// disk, so that there are blocks, and there founders stand for their clusters.
+pub(crate) fn rules(on_disk: bool) -> ClusterRules {
+    let expiry = ExpiryConfig { max_age_days: Some(9), centroids_max: if on_disk { 45 } else { 12 } };
+    let prefer = if on_disk { Vec::new() } else { vec![Preference::Longest] };
+    ClusterRules { expiry, canonical: CanonicalConfig { prefer, hosts: Vec::new() } }
 }
 
 /// Compares what consumers see with the log and with `pages`, the offsets of each source partition.
-pub(crate) fn check(brokers: &mut Brokers, log_partitions: u32, pages: &[Vec<u64>]) -> Result<(), String> {
+pub(crate) fn check(
+    brokers: &mut Brokers,
+    log_partitions: u32,
+    pages: &[Vec<u64>],
+    rules: &ClusterRules,
+) -> Result<(), String> {
     let seen = outcomes(brokers)?;
     let mut expected = BTreeMap::new();
     for partition in 0..log_partitions {
-        expected.extend(replay(brokers, partition, log_partitions));
+        expected.extend(replay(brokers, partition, log_partitions, rules));
     }
     for (partition, offsets) in pages.iter().enumerate() {
         for offset in offsets {
@@ -99,7 +104,12 @@ fn stable_fields(kind: &Value, canonical: &Value) -> String {
 }
 
 /// The outcomes of a log, decided one by one.
-fn replay(brokers: &mut Brokers, log_partition: u32, log_partitions: u32) -> BTreeMap<Source, String> {
+fn replay(
+    brokers: &mut Brokers,
+    log_partition: u32,
+    log_partitions: u32,
+    rules: &ClusterRules,
+) -> BTreeMap<Source, String> {
     let identity = Identity {
         log_partition,
         log_partition_count: log_partitions,
@@ -110,7 +120,7 @@ fn replay(brokers: &mut Brokers, log_partition: u32, log_partitions: u32) -> BTr
         topic_ids: TopicIds::default(),
     };
     let position = Position { log_partition, ..Position::default() };
-    let clusterer = Clusterer::new(detector(), rules(), position);
+    let clusterer = Clusterer::new(detector(), rules.clone(), position);
     let watermarks = Watermarks::default();
     let restored = Restored { clusterer, watermarks, cluster_hash_since: 0, table_id: None };
     let mut state = LogPartition::new(restored, identity, "log".into(), |clusterer| {

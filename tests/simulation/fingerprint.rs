@@ -16,6 +16,8 @@ use super::{Mistake, Rng, Time};
 pub(crate) struct Pages {
     /// Offsets of the pages of each source partition, which have gaps.
     pub(crate) pages: Vec<Vec<u64>>,
+    /// How many texts they have.
+    pub(crate) texts: u64,
     pub(crate) committed: BTreeMap<usize, u64>,
 }
 
@@ -86,7 +88,7 @@ impl Worker {
         // Crawlers' clocks differ, so timestamps rise and fall.
         let timestamp_ms = Some((offset * 10 + offset * 7 % 31) as i64);
         let sent = Sent { previous_offset, timestamp_ms, topic_id: None };
-        let bytes = entry::encode(record(partition, offset), sent, "simhash");
+        let bytes = entry::encode(record(partition, offset, pages.texts), sent, "simhash");
         self.in_flight[log_partition].push_back((bytes, ticket));
         if mistake == Some(Mistake::PageOffsetsBeforeDeliveries) {
             pages.committed.insert(partition, offset + 1);
@@ -159,7 +161,7 @@ pub(crate) fn log_partition_of(partition: usize, offset: u64, log_partitions: us
 }
 
 /// The record of a page: of one of some texts, or of something that is no page.
-pub(crate) fn record(partition: usize, offset: u64) -> LogRecord {
+pub(crate) fn record(partition: usize, offset: u64, texts: u64) -> LogRecord {
     let source = Place::Message { topic: "pages".into(), partition: partition as u32, offset, epoch: 0 };
     let number = partition as u64 * 1_000_003 + offset * 7919;
     if number % 11 == 5 {
@@ -172,7 +174,7 @@ pub(crate) fn record(partition: usize, offset: u64) -> LogRecord {
             received: None,
         }));
     }
-    let text = number % 23;
+    let text = number % texts;
     let mut rng = Rng::new(text + 1);
     let mut fingerprint: Vec<u8> = (0..FINGERPRINT_BYTES).map(|_| rng.below(256) as u8).collect();
     // Terms of the sketch: enough for any demand.

@@ -69,6 +69,8 @@ pub(crate) struct Run {
     mistake: Option<Mistake>,
     standby: bool,
     snapshots: bool,
+    /// Old centroids are on disk.
+    on_disk: bool,
     records_max: usize,
     folder: tempfile::TempDir,
     actors: BTreeMap<u64, Actor>,
@@ -105,6 +107,8 @@ pub(crate) fn run(seed: u64, seconds: u64, mistake: Option<Mistake>, traced: boo
 impl Run {
     fn new(seed: u64, mistake: Option<Mistake>, traced: bool) -> Self {
         let mut rng = Rng::new(seed);
+        // Not drawn, so that all else of a seed is as it was before tables were on disk.
+        let on_disk = seed % 4 == 3;
         let faults = Faults { one_in: [0, 15, 40, 100][rng.index(4)] };
         let mut shared = Shared {
             now: 0,
@@ -115,6 +119,7 @@ impl Run {
             late: Vec::new(),
             late_deletions: Vec::new(),
             faults,
+            disks: BTreeMap::new(),
             trace: Vec::new(),
             traced,
         };
@@ -128,6 +133,7 @@ impl Run {
             mistake,
             standby: rng.once_in(2),
             snapshots: rng.once_in(3),
+            on_disk,
             records_max: 1 + rng.index(60),
             rng,
             folder: folder.expect("a folder"),
@@ -136,7 +142,11 @@ impl Run {
             instances: BTreeMap::new(),
             moves: Vec::new(),
             informed: Vec::new(),
-            pages: Pages { pages: vec![Vec::new(); SOURCE_PARTITIONS], committed: BTreeMap::new() },
+            pages: Pages {
+                pages: vec![Vec::new(); SOURCE_PARTITIONS],
+                texts: if on_disk { 97 } else { 23 },
+                committed: BTreeMap::new(),
+            },
             workers: Vec::new(),
             source_owners: vec![None; SOURCE_PARTITIONS],
             leftovers: Vec::new(),
@@ -159,11 +169,15 @@ impl Run {
             self.step();
             if self.now() >= self.next_event {
                 self.event();
+                if self.on_disk && self.rng.once_in(200) {
+                    self.restart_halted();
+                }
                 self.next_event = self.now() + self.rng.below(12 * MS);
             }
         }
         self.heal();
         let end = self.now() + DRAIN_MAX;
+        let mut kills_left = 12;
         while !self.is_drained() {
             if self.now() > end {
                 let reasons: Vec<_> =
@@ -175,8 +189,18 @@ impl Run {
                 ));
             }
             self.step();
+            if self.on_disk && self.rng.once_in(200) {
+                self.restart_halted();
+                // Where nothing else goes wrong blocks fill, and are taken up by the next process.
+                if kills_left > 0 && self.rng.once_in(3) {
+                    kills_left -= 1;
+                    self.kill_any();
+                    self.start_process();
+                }
+            }
         }
-        checks::check(&mut self.lock().brokers, LOG_PARTITIONS, &self.pages.pages)
+        let rules = checks::rules(self.on_disk);
+        checks::check(&mut self.lock().brokers, LOG_PARTITIONS, &self.pages.pages, &rules)
     }
 
     /// The next actor goes on, or time goes by until the next event.
@@ -240,18 +264,26 @@ impl Run {
             shared.processes.push(Process { alive: true, frozen_until: 0 });
             shared.processes.len() - 1
         };
-        let ClusterRules { expiry, canonical } = checks::rules();
+        let ClusterRules { expiry, canonical } = checks::rules(self.on_disk);
         let mut config = Config { expiry, canonical, ..Config::default() };
+        config.table.on_disk = self.on_disk;
         config.kafka.standby = self.standby;
         config.kafka.transaction.records_max = self.records_max;
         config.kafka.transaction.linger_ms = 5;
         if self.snapshots {
-            let machine = process % PROCESSES_MAX;
-            config.kafka.snapshots.dir = Some(self.folder.path().join(machine.to_string()));
+            let folder = process % PROCESSES_MAX;
+            config.kafka.snapshots.dir = Some(self.folder.path().join(folder.to_string()));
             config.kafka.snapshots.interval_s = 5;
         }
-        let world =
-            SimWorld { shared: Arc::clone(&self.shared), process, start: self.start, mistake: self.mistake };
+        let taken: Vec<usize> = self.instances.values().map(|instance| instance.role.world.machine).collect();
+        let machine = (0..).find(|machine| !taken.contains(machine)).expect("there are enough machines");
+        let world = SimWorld {
+            shared: Arc::clone(&self.shared),
+            process,
+            machine,
+            start: self.start,
+            mistake: self.mistake,
+        };
         let settings = RoleSettings {
             config: Arc::new(config),
             detector: checks::detector(),
@@ -268,7 +300,7 @@ impl Run {
                 self.spawn(move || standby::follow(&role, partition, &stop));
             }
         }
-        if self.snapshots {
+        if self.snapshots && !self.on_disk {
             let (role, stop) = (Arc::clone(&role), stop.clone());
             self.spawn(move || snapshots::run(&*role, || (0..LOG_PARTITIONS).collect(), &stop));
         }
@@ -280,11 +312,20 @@ impl Run {
         self.instances.insert(process, instance);
     }
 
+    /// Kills one of the processes, if there is one.
+    fn kill_any(&mut self) {
+        let alive: Vec<usize> = self.instances.keys().copied().collect();
+        if let Some(&process) = alive.get(self.rng.index(alive.len())) {
+            self.kill(process);
+        }
+    }
+
     /// `kill -9`.
     fn kill(&mut self, process: usize) {
         self.lock().processes[process].alive = false;
         self.lock().trace(|| format!("process {process} is killed"));
         let Some(instance) = self.instances.remove(&process) else { return };
+        self.leave_disks(instance.role.world.machine);
         // So that its code comes to an end; nothing that it does has any effect.
         instance.stop.request();
         instance.stops.iter().for_each(Stop::request);
@@ -292,6 +333,58 @@ impl Run {
         for assigned in &mut shared.brokers.assigned {
             if *assigned == Some(process) {
                 *assigned = None;
+            }
+        }
+    }
+
+    /// What a process that is killed leaves on its machine's disk: all that it has written, or what
+    /// a loss of power leaves of it, and now and then a bit that is another one.
+    fn leave_disks(&mut self, machine: usize) {
+        let mut disks: Vec<_> = {
+            let shared = self.lock();
+            shared
+                .disks
+                .iter()
+                .filter(|(of, _)| of.0 == machine)
+                .map(|(of, disk)| (*of, disk.clone()))
+                .collect()
+        };
+        for (_, disk) in &mut disks {
+            let power_is_lost = self.rng.once_in(2);
+            let after_power_loss = disk.after_power_loss(self.rng.below(u64::MAX));
+            let left = disk.after_kill();
+            *disk = if power_is_lost { after_power_loss } else { left };
+            let names = disk.all_names();
+            if self.rng.once_in(5) && !names.is_empty() {
+                let name = &names[self.rng.index(names.len())];
+                let mut bytes = disk.bytes(name);
+                if !bytes.is_empty() {
+                    let at = self.rng.index(bytes.len());
+                    bytes[at] ^= 1 << self.rng.index(8);
+                    *disk = disk.with(name, bytes);
+                }
+            }
+        }
+        self.lock().disks.extend(disks);
+    }
+
+    /// An operator looks after processes whose tables on disk cannot be read: starts them again.
+    fn restart_halted(&mut self) {
+        let is_halted = |instance: &Instance| {
+            instance
+                .health
+                .not_ready()
+                .iter()
+                .any(|why| why.contains("nothing was decided that could be wrong"))
+        };
+        let halted = self.instances.iter().filter(|(_, instance)| is_halted(instance));
+        for process in halted.map(|(process, _)| *process).collect::<Vec<_>>() {
+            self.kill(process);
+            self.start_process();
+        }
+        for partition in 0..LOG_PARTITIONS {
+            if self.lock().brokers.assigned[partition as usize].is_none() {
+                self.revoke(partition, true);
             }
         }
     }
@@ -371,17 +464,16 @@ impl Run {
                 let in_peace = self.rng.once_in(2);
                 self.revoke(partition, in_peace);
             }
-            976..980 => {
-                let alive: Vec<usize> = self.instances.keys().copied().collect();
-                if let Some(&process) = alive.get(self.rng.index(alive.len())) {
-                    self.kill(process);
-                }
+            // Blocks are to fill now and then, so tables on disk are killed less often.
+            976..980 if !self.on_disk || self.rng.once_in(6) => {
+                self.kill_any();
             }
             980..986 => {
                 if self.instances.len() < PROCESSES_MAX {
                     self.start_process();
                 }
             }
+            976..980 => {}
             986..989 => {
                 let frozen_until = now + self.rng.below(20 * SECOND);
                 let alive: Vec<usize> = self.instances.keys().copied().collect();

@@ -1,5 +1,6 @@
 //! The simulation as a process sees it: the ports of the product's owners.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -10,13 +11,15 @@ use super::client::SimClient;
 use super::faults::{Fault, Faults};
 use super::reader::{self, SimReader};
 use super::{MS, Mistake, Rng, Time};
+use crate::blocks::StoreOptions;
+use crate::blocks::sim::SimFolder;
 use crate::changelog::POSITION_KEY;
 use crate::kafka::client::ClientError;
 use crate::kafka::open_ranges::OpenRange;
 use crate::kafka::ports::{Reader as _, Record, Step};
 use crate::log::identity::{Replaced, TopicIds};
 use crate::record::timestamp::Timestamp;
-use crate::worker::ports::World;
+use crate::worker::ports::{TableFolder, World};
 use crate::worker::stop::Stop;
 
 /// When the simulated clocks begin.
@@ -53,6 +56,8 @@ pub(crate) struct Shared {
     pub(crate) late: Vec<Late>,
     pub(crate) late_deletions: Vec<LateDeletion>,
     pub(crate) faults: Faults,
+    /// The folders of tables on disk, by machine and partition of the log.
+    pub(crate) disks: BTreeMap<(usize, u32), SimFolder>,
     /// One line a request, for comparing runs and for reading a failure.
     pub(crate) trace: Vec<String>,
     pub(crate) traced: bool,
@@ -72,6 +77,8 @@ impl Shared {
 pub(crate) struct SimWorld {
     pub(crate) shared: Arc<Mutex<Shared>>,
     pub(crate) process: usize,
+    /// Whose disk it has; no other process has it meanwhile.
+    pub(crate) machine: usize,
     /// The instant at which the simulation began.
     pub(crate) start: Instant,
     /// Built into its ports.
@@ -206,6 +213,21 @@ impl World for SimWorld {
             Fault::LostAnswer => bail!("no answer"),
             _ => done.map_err(anyhow::Error::msg),
         }
+    }
+
+    fn table_folder(&self, log_partition: u32) -> anyhow::Result<Option<TableFolder>> {
+        let mut shared = self.lock();
+        if !shared.processes[self.process].alive {
+            bail!("this process is dead");
+        }
+        let machine = self.machine;
+        let folder = shared.disks.entry((machine, log_partition)).or_default().locked();
+        let files = folder.as_ref().map(SimFolder::all_names);
+        shared.trace(|| format!("machine {machine}: table of log {log_partition} is opened: {files:?}"));
+        let (portion, waiting_max) = (4, 128);
+        let options =
+            StoreOptions { block: 32, fan: 2, span_max: 128, readers: 0, portion, waiting_max, advice: "" };
+        Ok(folder.map(|files| TableFolder { files: Arc::new(files), options }))
     }
 
     fn random(&self) -> u64 {

@@ -62,6 +62,12 @@ impl Canonicals {
         })
     }
 
+    /// Has the first centroid the number `first`, where there is none yet.
+    pub(super) fn begin_at(&mut self, first: u64) {
+        debug_assert!(self.ranks.is_empty(), "nothing is numbered anew");
+        self.first = first;
+    }
+
     /// The page of this record founds the next cluster.
     pub(super) fn founded(&mut self, record: &FingerprintRecord) -> Rank {
         let rank = self.ranking.rank(record);

@@ -17,6 +17,7 @@ use std::io;
 
 use thiserror::Error;
 
+use crate::blocks::BlockError;
 use crate::proto::CHANGELOG_FORMAT_VERSION;
 pub use place::{SnapshotPlace, SnapshotWriter};
 pub use read::{ChangelogSnapshot, Wanted};
@@ -48,6 +49,9 @@ pub enum Unusable {
         /// Ours.
         wanted: String,
     },
+    /// Of its blocks.
+    #[error("{0}")]
+    Blocks(#[from] BlockError),
     /// The changelog is another one.
     #[error("it goes on at offset {offset} of the changelog, which begins at {start} and ends at {end}")]
     OtherChangelog {

@@ -33,6 +33,12 @@ impl SnapshotPlace {
         self.with("snapshot")
     }
 
+    /// The folder of the table, where tables are on disk.
+    #[must_use]
+    pub fn table_folder(&self) -> PathBuf {
+        self.with("table")
+    }
+
     fn with(&self, extension: &str) -> PathBuf {
         self.folder.join(format!("{}.{extension}", self.name))
     }

@@ -28,6 +28,45 @@ pub struct Wanted<'a> {
     pub table_id: Option<u64>,
 }
 
+impl Wanted<'_> {
+    /// Whether a copy that has the changelog `topic` up to `offset`, and the table at `position`, is
+    /// of this table and these settings, and what is behind it is still there.
+    pub(in crate::snapshot) fn compare(
+        &self,
+        topic: &str,
+        position: &proto::Position,
+        offset: u64,
+    ) -> Result<(), Unusable> {
+        let identity = self.identity;
+        let hex = |hash: u64| format!("{hash:016x}");
+        let pairs = [
+            ("changelog", topic.to_owned(), self.topic.to_owned()),
+            ("log partition", position.log_partition.to_string(), identity.log_partition.to_string()),
+            (
+                "number of log partitions",
+                position.log_partition_count.to_string(),
+                identity.log_partition_count.to_string(),
+            ),
+            ("cluster_hash", hex(position.cluster_hash), hex(identity.cluster_hash)),
+            ("table", hex(position.table_id.unwrap_or(0)), hex(self.table_id.unwrap_or(0))),
+        ];
+        for (which, found, wanted) in pairs {
+            if found != wanted {
+                return Err(Unusable::OtherSettings { which, found, wanted });
+            }
+        }
+        if let Err(replaced) = topic_ids(position).verify(&identity.topic_ids) {
+            let (found, wanted) = (replaced.known.to_string(), replaced.found.to_string());
+            return Err(Unusable::OtherSettings { which: "id of log or changelog", found, wanted });
+        }
+        let (start, end) = self.bounds;
+        if offset < start || offset > end {
+            return Err(Unusable::OtherChangelog { offset, start, end });
+        }
+        Ok(())
+    }
+}
+
 /// A snapshot that is being read.
 pub struct ChangelogSnapshot {
     file: ChecksummedReader,
@@ -95,33 +134,7 @@ impl ChangelogSnapshot {
     /// # Errors
     /// [`Unusable`].
     pub fn check(&self, wanted: &Wanted<'_>) -> Result<(), Unusable> {
-        let (footer, position, identity) = (&self.footer, &self.position, wanted.identity);
-        let hex = |hash: u64| format!("{hash:016x}");
-        let pairs = [
-            ("changelog", footer.changelog_topic.clone(), wanted.topic.to_owned()),
-            ("log partition", position.log_partition.to_string(), identity.log_partition.to_string()),
-            (
-                "number of log partitions",
-                position.log_partition_count.to_string(),
-                identity.log_partition_count.to_string(),
-            ),
-            ("cluster_hash", hex(position.cluster_hash), hex(identity.cluster_hash)),
-            ("table", hex(position.table_id.unwrap_or(0)), hex(wanted.table_id.unwrap_or(0))),
-        ];
-        for (which, found, wanted) in pairs {
-            if found != wanted {
-                return Err(Unusable::OtherSettings { which, found, wanted });
-            }
-        }
-        if let Err(replaced) = topic_ids(position).verify(&identity.topic_ids) {
-            let (found, wanted) = (replaced.known.to_string(), replaced.found.to_string());
-            return Err(Unusable::OtherSettings { which: "id of log or changelog", found, wanted });
-        }
-        let ((start, end), offset) = (wanted.bounds, footer.changelog_offset);
-        if offset < start || offset > end {
-            return Err(Unusable::OtherChangelog { offset, start, end });
-        }
-        Ok(())
+        wanted.compare(&self.footer.changelog_topic, &self.position, self.footer.changelog_offset)
     }
 
     /// Gives the log offset and value of each unexpired centroid to `take`,

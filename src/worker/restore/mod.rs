@@ -6,6 +6,7 @@
 //! Invariants: what is damaged or does not fit is never
 //! taken for a table; nothing is begun anew by itself.
 
+mod blocks;
 pub(crate) mod place;
 mod resume;
 mod source;
@@ -13,13 +14,12 @@ mod source;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::disk::{DiskTable, fault};
 use super::owner::{Owner, Trouble};
 use super::ports::World;
-use crate::changelog::restore::{RestoreError, Restored};
+use crate::changelog::restore::RestoreError;
 use crate::changelog::topic_ids;
-use crate::cluster::{Clusterer, Position};
 use crate::kafka::ports::{Reader, Record};
-use crate::log::watermarks::Watermarks;
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::pipeline::log_partition::LogPartition;
 use crate::telemetry::metrics;
@@ -55,6 +55,8 @@ pub(super) enum Restore {
 /// A restored table.
 pub(super) struct Table {
     pub(super) state: Box<LogPartition>,
+    /// Its part on disk, if it has one.
+    pub(super) disk: Option<DiskTable>,
     /// Where it stands has to be written down first.
     pub(super) reset: bool,
     /// The first offset of the changelog that is not part of it; none where nothing is.
@@ -87,7 +89,9 @@ impl<W: World> Owner<W> {
                 Source::Snapshot => {
                     self.role.at_snapshot(self.partition, &changelog, || self.stop.is_requested())?
                 }
-                Source::Changelog => Some(self.role.at_beginning(&changelog, || self.stop.is_requested())?),
+                Source::Changelog => {
+                    Some(self.role.at_beginning(self.partition, &changelog, || self.stop.is_requested())?)
+                }
             };
             if self.stop.is_requested() {
                 return Ok(Restore::Stopped(start.filter(|_| source == Source::Standby).map(Box::new)));
@@ -96,8 +100,17 @@ impl<W: World> Owner<W> {
             let restore = match self.read_on(&mut start, source, &changelog, began) {
                 ReadOn::Stopped => return Ok(Restore::Stopped(Some(Box::new(start)))),
                 ReadOn::Whole => self.compare(start, log, &changelog, source, attempt)?,
-                ReadOn::Unfit(error) if source == Source::Changelog => self.unfit(error, attempt)?,
-                ReadOn::Unfit(error) => Restore::Damaged(error),
+                ReadOn::Unfit(error) => {
+                    // Whoever comes next may need its folder.
+                    drop(start);
+                    match error {
+                        error if source == Source::Changelog => self.unfit(error, attempt)?,
+                        error @ RestoreError::Disk { is_unreadable: false, .. } => {
+                            self.unfit(error, attempt)?
+                        }
+                        error => Restore::Damaged(error),
+                    }
+                }
             };
             match restore {
                 // It was behind, and brokers have deleted records since, or it never fitted.
@@ -111,7 +124,10 @@ impl<W: World> Owner<W> {
     /// A short cut that does not fit is not tried again.
     fn drop_short_cut(&self, source: Source, error: &RestoreError) {
         if source == Source::Snapshot {
-            self.role.set_aside(self.partition, error);
+            // What cannot be read was set aside when that was found.
+            if !matches!(error, RestoreError::Disk { .. }) {
+                self.role.set_aside(self.partition, error);
+            }
         } else {
             tracing::warn!(
                 partition = self.partition,
@@ -136,7 +152,7 @@ impl<W: World> Owner<W> {
                 table.next_offset,
                 || self.stop.is_requested(),
                 |record: &dyn Record| -> Result<(), ReadError> {
-                    table.take(record)?;
+                    table.take(record, self.role.world.now())?;
                     records += 1;
                     if records.is_multiple_of(PROGRESS_RECORDS) {
                         let centroids = table.restoration.centroid_count() as u64;
@@ -165,6 +181,9 @@ impl<W: World> Owner<W> {
                     }
                 }
             }
+        }
+        if let Err(error) = table.check() {
+            return ReadOn::Unfit(error);
         }
         let centroids = table.restoration.centroid_count() as u64;
         metrics::restored(self.partition, centroids, records, elapsed());
@@ -221,22 +240,20 @@ impl<W: World> Owner<W> {
         log_end: u64,
         attempt: u32,
     ) -> Result<Restore, Trouble> {
-        let TableReplica { restoration, next_offset: changelog_next } = table;
+        let TableReplica { restoration, disk, next_offset: changelog_next } = table;
         let identity = self.role.identity(self.partition);
         let corpus_hash = restoration.position().and_then(|position| position.corpus_hash);
         let topic_ids = restoration.position().map(topic_ids);
-        let restored = match restoration.finish(&identity, self.role.accepted.cluster_hash) {
+        let position = restoration.position().map(|position| position.next_log_offset);
+        let mut restored = match restoration.finish(&identity, self.role.accepted.cluster_hash) {
             Ok(restored) => restored,
             Err(error) => return self.unfit_from(source, error, attempt),
         };
-        let position = restored.as_ref().map(|restored| restored.clusterer.position().next_log_offset);
+        fault(disk.as_ref(), &restored.clusterer)?;
         let (config, detector) = (self.config(), &self.role.detector);
-        let mut restored = restored.unwrap_or_else(|| {
-            let position = Position { log_partition: self.partition, ..Position::default() };
-            let clusterer = Clusterer::new(Arc::clone(detector), config.cluster_rules(), position);
-            let watermarks = Watermarks::default();
-            Restored { clusterer, watermarks, cluster_hash_since: next, table_id: None }
-        });
+        if position.is_none() {
+            restored.cluster_hash_since = next;
+        }
         restored.table_id.get_or_insert_with(|| self.role.world.random());
         let topic = config.kafka.topics.fingerprints.as_str().into();
         let mut state = LogPartition::new(restored, identity, topic, |clusterer| {
@@ -253,14 +270,19 @@ impl<W: World> Owner<W> {
         let ids_known = topic_ids.is_some_and(|ids| ids.or(identity.topic_ids) != ids);
         let reset = skipped || corpus_changed || ids_known || (position.is_some() && committed.is_none());
         let changelog_next = position.map(|_| changelog_next);
-        Ok(Restore::Table(Table { state: Box::new(state), reset, changelog_next, committed }))
+        Ok(Restore::Table(Table { state: Box::new(state), disk, reset, changelog_next, committed }))
     }
 
     /// What to do about a table of `source` that is not what it
     /// must be: the last one decides, all others are short cuts.
     fn unfit_from(&self, source: Source, error: RestoreError, attempt: u32) -> Result<Restore, Trouble> {
         match error {
-            RestoreError::Damaged(_) | RestoreError::Hole { .. } if source != Source::Changelog => {
+            RestoreError::Damaged(_)
+            | RestoreError::Hole { .. }
+            | RestoreError::OtherTable { .. }
+            | RestoreError::Disk { is_unreadable: true, .. }
+                if source != Source::Changelog =>
+            {
                 Ok(Restore::Damaged(error))
             }
             error => self.unfit(error, attempt),

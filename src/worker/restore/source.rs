@@ -10,20 +10,28 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
+use crate::changelog::POSITION_KEY;
 use crate::changelog::restore::{Restoration, RestoreError};
 use crate::kafka::ports::{Reader, Record};
 use crate::proto;
 use crate::snapshot::changelog_snapshot::{ChangelogSnapshot, SnapshotPlace, Unusable, Wanted};
 use crate::telemetry::metrics;
+use crate::worker::disk::{self, DiskTable};
 use crate::worker::ports::World;
 use crate::worker::positions;
 use crate::worker::restore::place;
 use crate::worker::role::ClusterRole;
 
+/// Records after which a table on disk is asked whether all is well.
+const LOOKED_AT_EVERY: u64 = 1024;
+
 /// A table as far as the changelog was read.
 pub(crate) struct TableReplica {
     pub(crate) restoration: Restoration,
+    /// Its part on disk, if it has one.
+    pub(crate) disk: Option<DiskTable>,
     /// The first offset of the changelog that is not part of it.
     pub(crate) next_offset: u64,
 }
@@ -55,11 +63,44 @@ impl fmt::Display for Source {
 }
 
 impl TableReplica {
-    /// Takes the next record of the changelog.
-    pub(crate) fn take(&mut self, record: &dyn Record) -> Result<(), RestoreError> {
+    /// Takes the next record of the changelog; `now` is the time.
+    pub(crate) fn take(&mut self, record: &dyn Record, now: Instant) -> Result<(), RestoreError> {
+        if let Some(disk) = &mut self.disk {
+            disk.stands_from(self.restoration.clusterer().founded(), record.offset());
+        }
         self.restoration.take(record.key(), record.value())?;
         self.next_offset = record.offset() + 1;
+        let is_position = record.key() == Some(POSITION_KEY);
+        if is_position || self.next_offset.is_multiple_of(LOOKED_AT_EVERY) {
+            self.check()?;
+        }
+        if is_position {
+            self.at_position(now);
+        }
         Ok(())
+    }
+
+    /// The changelog has been read to its end, for now.
+    pub(crate) fn at_end(&mut self, now: Instant) {
+        if self.disk.is_some() {
+            self.restoration.insert_pending();
+            self.at_position(now);
+        }
+    }
+
+    fn at_position(&mut self, now: Instant) {
+        if let (Some(disk), Some(position)) = (&mut self.disk, self.restoration.position()) {
+            disk.committed(self.restoration.clusterer(), self.next_offset, || position.clone(), now);
+        }
+    }
+
+    /// Whether all that was taken is in the table.
+    pub(crate) fn check(&self) -> Result<(), RestoreError> {
+        let Some(why) = self.restoration.fault() else { return Ok(()) };
+        Err(match &self.disk {
+            Some(disk) => disk.unfit(why),
+            None => RestoreError::Disk { why, is_unreadable: true },
+        })
     }
 }
 
@@ -84,16 +125,18 @@ impl<W: World> ClusterRole<W> {
     /// before it, brokers delete now and then, if they can.
     pub(crate) fn at_beginning(
         &self,
+        log_partition: u32,
         changelog: &W::Reader,
         stop: impl Fn() -> bool,
     ) -> anyhow::Result<TableReplica> {
-        let (detector, rules) = (Arc::clone(&self.detector), self.config.cluster_rules());
-        let (last, next_offset) = beginning(changelog, stop)?;
+        let (last, next_offset) = beginning(changelog, &stop)?;
+        let (clusterer, disk) = self.empty_table(log_partition, next_offset, stop)?;
+        let restoration = Restoration::of_empty(clusterer, Arc::clone(&self.detector));
         let restoration = match last {
-            Some(last) => Restoration::up_to(&last, detector, rules),
-            None => Restoration::new(detector, rules),
+            Some(last) => restoration.going_up_to(&last),
+            None => restoration,
         };
-        Ok(TableReplica { restoration, next_offset })
+        Ok(TableReplica { restoration, disk, next_offset })
     }
 
     /// Where the snapshots of `log_partition` are; none where there are to be none.
@@ -142,12 +185,15 @@ impl<W: World> ClusterRole<W> {
         changelog: &W::Reader,
         stop: impl Fn() -> bool,
     ) -> anyhow::Result<Option<TableReplica>> {
+        if self.config.table.on_disk {
+            return self.at_blocks(log_partition, changelog, stop);
+        }
         let Some(snapshot) = self.snapshot(log_partition, changelog)? else { return Ok(None) };
         let next_offset = snapshot.changelog_offset();
         let position = snapshot.position().clone();
         let (detector, rules) = (Arc::clone(&self.detector), self.config.cluster_rules());
-        let mut followed =
-            TableReplica { next_offset, restoration: Restoration::up_to(&position, detector, rules) };
+        let restoration = Restoration::up_to(&position, detector, rules);
+        let mut followed = TableReplica { next_offset, restoration, disk: None };
         let read = snapshot.read(|log_offset, value| {
             let taken = followed.restoration.apply_snapshot(&position, log_offset, value);
             taken.map_err(|error| Unusable::Damaged(error.to_string()))?;
@@ -175,6 +221,14 @@ impl<W: World> ClusterRole<W> {
 
     /// Puts a snapshot that is of no use out of the way.
     pub(crate) fn set_aside(&self, log_partition: u32, why: &dyn fmt::Display) {
+        if self.config.table.on_disk {
+            match self.table_folder(log_partition, || false) {
+                Ok(folder) => disk::set_aside(log_partition, &*folder.files, why),
+                // Whoever begins anew in the folder takes away what is there.
+                Err(error) => tracing::warn!(partition = log_partition, "{error:#}; not set aside: {why}"),
+            }
+            return;
+        }
         let Some(place) = self.snapshot_place(log_partition) else { return };
         metrics::snapshot_set_aside();
         let snapshot = place.path();

@@ -1,0 +1,288 @@
+//! A table of which old centroids are on disk, as whoever has the table keeps it: an owner, a
+//! standby, a restore.
+//!
+//! ```text
+//! records of the changelog, or committed transactions ─► places of numbers in the changelog
+//! blocks that have changed, once all of the table is committed ─► the file that names them
+//! ```
+//! Invariants: only one has the folder of a partition, by a lock that goes with its files; what is
+//! saved names committed centroids alone. Saving takes milliseconds, and comes with every block that
+//! is sealed, merged or dropped. Memory: some hundred numbers.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+
+use super::owner::Trouble;
+use super::ports::{TableFolder, World};
+use super::role::ClusterRole;
+use crate::blocks::{BlockStore, Files, Manifest};
+use crate::changelog::restore::RestoreError;
+use crate::cluster::{Clusterer, OldCentroids, Position};
+use crate::fingerprint::Detector;
+use crate::proto;
+use crate::snapshot::changelog_blocks;
+use crate::telemetry::metrics;
+
+/// How long a former owner in this process is waited for.
+const LET_GO_TIMEOUT: Duration = Duration::from_secs(2);
+/// How often to look.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// How long to wait before a save that failed is tried again, and how often failures are repeated.
+const FAILED_PAUSE: Duration = Duration::from_secs(60);
+/// Places that are kept of each block.
+const PLACES_A_BLOCK: u64 = 32;
+
+/// The part of a table that is on disk.
+pub(crate) struct DiskTable {
+    partition: u32,
+    topic: String,
+    detector: Arc<dyn Detector>,
+    /// Of the settings upstream and downstream of the log that make the keys in blocks.
+    hashes: (u64, u64),
+    store: Arc<BlockStore>,
+    files: Arc<dyn Files>,
+    places: Places,
+    /// Changes of the blocks that are saved.
+    saved: u64,
+    /// When something failed last.
+    failed: Option<Instant>,
+}
+
+impl DiskTable {
+    /// Of blocks that are open. From the offset `from` of the changelog on stand all centroids that
+    /// are in none of them, and the youngest one that is.
+    pub(crate) fn new<W: World>(
+        role: &ClusterRole<W>,
+        partition: u32,
+        folder: TableFolder,
+        store: Arc<BlockStore>,
+        from: u64,
+    ) -> Self {
+        let identity = role.identity(partition);
+        let step = (folder.options.block / PLACES_A_BLOCK).max(1);
+        let table = Self {
+            partition,
+            topic: role.config.kafka.topics.centroids.clone(),
+            detector: Arc::clone(&role.detector),
+            hashes: (identity.fingerprint_hash, identity.cluster_hash),
+            saved: store.changes(),
+            store,
+            files: folder.files,
+            places: Places { step, places: VecDeque::from([(0, from)]) },
+            failed: None,
+        };
+        table.measure();
+        table
+    }
+
+    /// The centroid of this number, and all younger ones, stand in the changelog at this offset or
+    /// behind it.
+    pub(crate) fn stands_from(&mut self, number: u64, offset: u64) {
+        self.places.push(number, offset);
+    }
+
+    /// All of `table` is committed, up to the offset `changelog_next` of the changelog.
+    pub(crate) fn committed(
+        &mut self,
+        table: &Clusterer,
+        changelog_next: u64,
+        position: impl FnOnce() -> proto::Position,
+        now: Instant,
+    ) {
+        self.stands_from(table.founded(), changelog_next);
+        if self.failed.is_some_and(|failed| now.saturating_duration_since(failed) < FAILED_PAUSE) {
+            return;
+        }
+        self.failed = None;
+        let partition = self.partition;
+        if let Some((why, waiting)) = self.store.waits_because() {
+            self.failed = Some(now);
+            metrics::disk_failed();
+            tracing::error!(
+                partition,
+                waiting,
+                "table on disk: cannot be written, and centroids wait in memory: {why}"
+            );
+            return;
+        }
+        let changes = self.store.changes();
+        if changes == self.saved {
+            return;
+        }
+        let mut position = position();
+        // A table of an older version has no numbers yet.
+        if position.founded != Some(table.founded()) || position.table_id.is_none() {
+            return;
+        }
+        // Whose record it is may have had others.
+        (position.fingerprint_hash, position.cluster_hash) = self.hashes;
+        match self.save(table, position) {
+            Ok(()) => self.saved = changes,
+            Err(error) => {
+                self.failed = Some(now);
+                metrics::disk_failed();
+                tracing::error!(
+                    partition,
+                    "table on disk: a restart would read more, since what there is cannot be saved: {error}"
+                );
+            }
+        }
+    }
+
+    fn save(&mut self, table: &Clusterer, position: proto::Position) -> std::io::Result<()> {
+        let (places, topic) = (&mut self.places, self.topic.clone());
+        let tail = |number| proto::ChangelogTail { topic, offset: places.before(number) };
+        changelog_blocks::save(&*self.files, &self.store, table, &*self.detector, position, tail)?;
+        self.measure();
+        Ok(())
+    }
+
+    fn measure(&self) {
+        metrics::disk(self.partition, self.store.centroid_count(), self.store.file_bytes());
+    }
+
+    /// What is wrong with a table that has the fault `why`. Files that cannot be read, or are
+    /// damaged, are put out of the way, so that the next start does not take them.
+    pub(crate) fn unfit(&self, why: String) -> RestoreError {
+        let is_unreadable = self.store.is_unreadable();
+        if is_unreadable {
+            set_aside(self.partition, &*self.files, &why);
+        }
+        RestoreError::Disk { why, is_unreadable }
+    }
+}
+
+impl Drop for DiskTable {
+    fn drop(&mut self) {
+        metrics::disk(self.partition, 0, 0);
+    }
+}
+
+/// What an owner is in whose table has a fault.
+pub(super) fn fault(disk: Option<&DiskTable>, table: &Clusterer) -> Result<(), Trouble> {
+    match table.fault() {
+        None => Ok(()),
+        Some(why) => {
+            let why = disk.map_or(why.clone(), |disk| disk.unfit(why).to_string());
+            Err(Trouble::Halted(format!("nothing was decided that could be wrong: {why}")))
+        }
+    }
+}
+
+/// Moves the files of a table out of the way, which is then restored from the changelog.
+pub(super) fn set_aside(partition: u32, files: &dyn Files, why: &dyn fmt::Display) {
+    metrics::snapshot_set_aside();
+    let folder = files.path("");
+    let folder = folder.display();
+    match files.set_aside() {
+        Ok(aside) => tracing::warn!(
+            partition,
+            "table {folder} is not used and set aside as {}, the table is restored from the changelog: {why}",
+            aside.display()
+        ),
+        Err(error) => tracing::warn!(
+            partition,
+            "table {folder} is not used, the table is restored from the changelog: {why} (and it cannot be set aside: \
+             {error})"
+        ),
+    }
+}
+
+impl<W: World> ClusterRole<W> {
+    /// The folder of a partition's table, once nobody else has it.
+    pub(super) fn table_folder(
+        &self,
+        partition: u32,
+        stop: impl Fn() -> bool,
+    ) -> anyhow::Result<TableFolder> {
+        let began = self.world.now();
+        while !stop() {
+            let folder = self.world.table_folder(partition).context("cannot open the table's folder")?;
+            if let Some(folder) = folder {
+                return Ok(folder);
+            }
+            if self.world.now().duration_since(began) > LET_GO_TIMEOUT {
+                bail!(
+                    "the table's folder is in use: by a former owner that has not ended yet, or by another instance, \
+                     which then needs a kafka.snapshots.dir of its own"
+                );
+            }
+            self.world.wait(&self.stop, LOOK_AGAIN);
+        }
+        bail!("stopped")
+    }
+
+    /// An empty table for a partition; with its part on disk, where it has one. `from` is where in
+    /// the changelog it begins.
+    pub(super) fn empty_table(
+        &self,
+        partition: u32,
+        from: u64,
+        stop: impl Fn() -> bool,
+    ) -> anyhow::Result<(Clusterer, Option<DiskTable>)> {
+        let (detector, rules) = (Arc::clone(&self.detector), self.config.cluster_rules());
+        let position = Position { log_partition: partition, ..Position::default() };
+        if !self.config.table.on_disk {
+            return Ok((Clusterer::new(detector, rules, position), None));
+        }
+        let folder = self.table_folder(partition, stop)?;
+        changelog_blocks::forget(&*folder.files).context("cannot begin a table on disk anew")?;
+        let manifest = Manifest { table_id: self.world.random(), ..Manifest::default() };
+        let files = Arc::clone(&folder.files);
+        let store = BlockStore::open(files, Arc::clone(&detector), folder.options, &manifest);
+        let store = Arc::new(store.context("cannot begin a table on disk")?);
+        let old = (Arc::clone(&store) as Arc<dyn OldCentroids>, 0);
+        let clusterer = Clusterer::with_old(detector, rules.expiry, position, None, old);
+        Ok((clusterer, Some(DiskTable::new(self, partition, folder, store, from))))
+    }
+}
+
+/// Where in the changelog centroids stand: some numbers, each with an offset from which on this one
+/// and all younger ones do.
+struct Places {
+    /// How far apart the numbers are, at least.
+    step: u64,
+    places: VecDeque<(u64, u64)>,
+}
+
+impl Places {
+    fn push(&mut self, number: u64, offset: u64) {
+        if self.places.back().is_none_or(|(last, _)| number >= last + self.step) {
+            self.places.push_back((number, offset));
+        }
+    }
+
+    /// The last offset that is known from which on `number` and all younger ones stand; those before
+    /// it are not asked for any more.
+    fn before(&mut self, number: u64) -> u64 {
+        while self.places.get(1).is_some_and(|(next, _)| *next <= number) {
+            self.places.pop_front();
+        }
+        self.places.front().map_or(0, |(_, offset)| *offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_never_behind_what_is_asked_for() {
+        let mut places = Places { step: 10, places: VecDeque::from([(0, 500)]) };
+        for number in 100..200 {
+            places.push(number, 1_000 + number * 2);
+        }
+        assert_eq!(places.places.len(), 11, "a few of them are kept");
+        assert_eq!(places.before(99), 500);
+        assert_eq!(places.before(100), 1_200);
+        assert_eq!(places.before(119), 1_220);
+        // A save that failed may be followed by one of the same blocks.
+        assert_eq!(places.before(119), 1_220);
+        assert_eq!(places.before(5_000), 1_380);
+        assert_eq!(places.places.len(), 1);
+    }
+}

@@ -1,0 +1,93 @@
+//! A restore that begins with the blocks of a table on disk: the snapshot that it always has.
+//!
+//! Indexes are opened, and the changelog is read from the place on that the blocks' file names, some
+//! thousands of centroids before those that are in no block.
+
+use std::sync::Arc;
+
+use super::TableReplica;
+use crate::changelog::restore::Restoration;
+use crate::kafka::ports::Reader;
+use crate::proto;
+use crate::snapshot::changelog_blocks::{ChangelogBlocks, OpenBlocks};
+use crate::snapshot::changelog_snapshot::{Unusable, Wanted};
+use crate::worker::disk::{DiskTable, set_aside};
+use crate::worker::ports::{TableFolder, World};
+use crate::worker::positions;
+use crate::worker::restore::{LOOK_AGAIN, STALE_LEADER};
+use crate::worker::role::ClusterRole;
+
+impl<W: World> ClusterRole<W> {
+    /// The table in the blocks of `log_partition`, if there are some that fit; those that do not
+    /// are set aside.
+    pub(super) fn at_blocks(
+        &self,
+        log_partition: u32,
+        changelog: &W::Reader,
+        stop: impl Fn() -> bool,
+    ) -> anyhow::Result<Option<TableReplica>> {
+        let folder = self.table_folder(log_partition, &stop)?;
+        let files = Arc::clone(&folder.files);
+        let unusable = match ChangelogBlocks::read(&*files) {
+            Ok(None) => return Ok(None),
+            Ok(Some(blocks)) => {
+                let Some(last) = self.last_position(changelog, &blocks, stop)? else { return Ok(None) };
+                if last.founded.unwrap_or_default().saturating_sub(last.centroid_count) >= blocks.end() {
+                    tracing::debug!(partition = log_partition, "no centroid in blocks counts any more");
+                    return Ok(None);
+                }
+                match self.open_blocks(log_partition, changelog, (blocks, &last), folder)? {
+                    Ok(table) => return Ok(Some(table)),
+                    Err(unusable) => unusable,
+                }
+            }
+            Err(unusable) => unusable,
+        };
+        set_aside(log_partition, &*files, &unusable);
+        Ok(None)
+    }
+
+    /// The last position in the changelog. A new leader may not know yet of all that was committed:
+    /// waits some time until it has as much as the blocks; none if `stop` says so meanwhile.
+    fn last_position(
+        &self,
+        changelog: &W::Reader,
+        blocks: &ChangelogBlocks,
+        stop: impl Fn() -> bool,
+    ) -> anyhow::Result<Option<proto::Position>> {
+        let began = self.world.now();
+        while !stop() {
+            let last = positions::last_of(changelog)?;
+            let (_, end) = changelog.bounds()?;
+            let is_behind = last.as_ref().and_then(|last| last.founded) < Some(blocks.founded())
+                || end < blocks.changelog_offset();
+            if !is_behind || self.world.now().duration_since(began) > STALE_LEADER {
+                return Ok(Some(last.unwrap_or_default()));
+            }
+            self.world.wait(&self.stop, LOOK_AGAIN);
+        }
+        Ok(None)
+    }
+
+    fn open_blocks(
+        &self,
+        log_partition: u32,
+        changelog: &W::Reader,
+        (blocks, last): (ChangelogBlocks, &proto::Position),
+        folder: TableFolder,
+    ) -> anyhow::Result<Result<TableReplica, Unusable>> {
+        let (bounds, table_id) = (changelog.bounds()?, last.table_id);
+        let identity = &self.identity(log_partition);
+        let topic = &self.config.kafka.topics.centroids;
+        let next_offset = blocks.changelog_offset().max(bounds.0);
+        let (files, expiry) = (Arc::clone(&folder.files), self.config.expiry.clone());
+        let opened = blocks
+            .check(&Wanted { topic, identity, bounds, table_id }, last)
+            .and_then(|()| blocks.open(files, &self.detector, expiry, folder.options));
+        Ok(opened.map(|OpenBlocks { clusterer, store, newest }| TableReplica {
+            restoration: Restoration::of_old(clusterer, newest, last, Arc::clone(&self.detector)),
+            disk: Some(DiskTable::new(self, log_partition, folder, store, next_offset)),
+            next_offset,
+        }))
+    }
+}

@@ -1,0 +1,264 @@
+//! Tables whose old centroids are on disk: verdicts are those of a table in memory, as `leitong
+//! replay` gives them, and a restart opens the blocks and reads the changelog's tail.
+//!
+//! `LEITONG_CHAOS_SEED` repeats the kills, `LEITONG_CHAOS_KILLS` makes them more.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::broker::topics::{self, Row};
+use crate::broker::worker::{Installation, MISSED_SOON, Worker};
+use crate::broker::{bootstrap, pause, wait_until};
+use crate::common::{article, leitong};
+use crate::dice::{Rng, from_environment};
+
+/// Small blocks and transactions, expiry by count, and kills that are noticed soon.
+fn settings(folder: &str) -> String {
+    format!(
+        "[table]\non_disk = true\nblock_centroids = 32\n[expiry]\ncentroids_max = 150\n[kafka.transaction]\n\
+         records_max = 10\nlinger_ms = 0\n[kafka.snapshots]\ndir = \"{folder}\"\n[kafka.create]\npage_partitions = 1\n\
+         {MISSED_SOON}"
+    )
+}
+
+fn pages(from: usize, to: usize) -> Vec<Row> {
+    (from..to).map(|i| Row::page(0, &format!("p{i}"), &article(i * 7 % 400, 25))).collect()
+}
+
+fn folder(installation: &Installation, name: &str) -> PathBuf {
+    installation.folder.path().join(name).join(format!("{}-0.table", installation.app))
+}
+
+/// The names of the files in `folder` that are blocks of centroids.
+fn blocks(folder: &Path) -> Vec<PathBuf> {
+    let names = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_block = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("centroids-") && name.ends_with(".block")
+    };
+    let mut blocks: Vec<PathBuf> = names.filter(is_block).collect();
+    blocks.sort();
+    blocks
+}
+
+/// A worker that is ready, with its table from `source`.
+#[track_caller]
+fn restored(installation: &Installation, source: &str, arguments: &[&str]) -> Worker {
+    let worker = installation.worker(arguments);
+    worker.wait_until_ready(60);
+    let said = worker.said();
+    assert!(said.contains(&format!("from={source}")), "{said}");
+    worker
+}
+
+fn flip(path: &Path, at: impl FnOnce(usize) -> usize) {
+    let mut bytes = fs::read(path).expect("a file");
+    let at = at(bytes.len());
+    bytes[at] ^= 0x10;
+    fs::write(path, bytes).expect("written");
+}
+
+#[test]
+fn a_restart_opens_the_blocks_and_reads_the_tail() {
+    let installation = Installation::new(&bootstrap(), "on-disk", &settings("tables"));
+    let rows = pages(0, 900);
+    let mut worker = installation.worker(&[]);
+    installation.feed(&rows[..600], 600);
+    let folder = folder(&installation, "tables");
+    wait_until("blocks are saved", 30, || worker.metric("leitong_disk_centroids") > 90.0);
+    assert!(blocks(&folder).len() >= 4, "{:?}", blocks(&folder));
+    // Another instance does not get the folder.
+    let mut other = installation.worker(&["--role", "cluster"]);
+    worker.kill();
+    other.wait_until_ready(60);
+    assert!(other.said().contains("from=snapshot"), "{}", other.said());
+
+    let records = topics::read_all(&installation.bootstrap, &installation.topic("centroids")).len() as f64;
+    assert_eq!(other.metric("leitong_restored_centroids"), 150.0);
+    let tail = other.metric("leitong_restored_records");
+    assert!(tail < 200.0 && records > 500.0, "{tail} of {records}");
+    assert_eq!(other.terminate(30), 0);
+    let mut worker = restored(&installation, "snapshot", &[]);
+    installation.feed(&rows[600..], 900);
+    assert_eq!(worker.metric("leitong_snapshots_set_aside_total"), 0.0);
+    assert_eq!(worker.terminate(30), 0);
+    let info = leitong().args(["table", "info"]).arg(&folder).output().expect("it starts");
+    let info = String::from_utf8_lossy(&info.stdout).into_owned();
+    assert!(info.contains("the rest is in") && info.contains("simhash"), "{info}");
+    let verified = leitong().args(["table", "verify"]).arg(&folder).output().expect("it starts");
+    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
+    installation.assert_exactly_once(&rows);
+}
+
+#[test]
+fn what_does_not_fit_is_set_aside_and_restored_from_the_changelog() {
+    let installation = Installation::new(&bootstrap(), "set-aside", &settings("tables"));
+    let rows = pages(0, 400);
+    let mut worker = installation.worker(&[]);
+    let feed = |worker: &Worker, from: usize, to: usize| {
+        installation.feed(&rows[from..to], to);
+        wait_until("blocks are saved", 30, || worker.metric("leitong_disk_centroids") > 90.0);
+    };
+    feed(&worker, 0, 300);
+    assert_eq!(worker.terminate(30), 0);
+    let tables = folder(&installation, "tables");
+    let name = |path: PathBuf| path.file_name().expect("a name").to_owned();
+    let restart = |why: &str| {
+        let mut worker = restored(&installation, "changelog", &["--role", "cluster"]);
+        let said = worker.said();
+        assert!(said.contains("set aside") && said.contains(why), "{why:?}: {said}");
+        assert_eq!(worker.metric("leitong_restored_centroids"), 150.0);
+        assert_eq!(worker.metric("leitong_snapshots_set_aside_total"), 1.0);
+        assert!(tables.with_extension("table-set-aside").exists());
+        wait_until("the next table is saved", 30, || worker.metric("leitong_disk_centroids") > 90.0);
+        assert_eq!(worker.terminate(30), 0);
+        let mut worker = restored(&installation, "snapshot", &["--role", "cluster"]);
+        assert_eq!(worker.terminate(30), 0);
+    };
+    flip(&tables.join("centroids.leitong"), |length| length / 2);
+    restart("");
+    let newest = |tables: &Path| blocks(tables).pop().expect("blocks");
+    flip(&newest(&tables), |length| length - 20);
+    restart("damaged at byte");
+    fs::remove_file(newest(&tables)).expect("removed");
+    restart("centroids-");
+
+    // A folder of another table.
+    let foreign = Installation::new(&bootstrap(), "foreign", &settings("tables"));
+    let mut worker = foreign.worker(&[]);
+    foreign.feed(&rows[..300], 300);
+    wait_until("blocks are saved", 30, || worker.metric("leitong_disk_centroids") > 90.0);
+    assert_eq!(worker.terminate(30), 0);
+    fs::remove_dir_all(&tables).expect("removed");
+    fs::rename(folder(&foreign, "tables"), &tables).expect("moved");
+    restart("belongs to another configuration");
+    // Only a block of another table.
+    let block = newest(&tables);
+    let of_foreign = tables.with_extension("table-set-aside").join(name(block.clone()));
+    let of_foreign =
+        if of_foreign.exists() { of_foreign } else { newest(of_foreign.parent().expect("a folder")) };
+    fs::copy(of_foreign, &block).expect("copied");
+    restart("centroids-");
+
+    let mut worker = installation.worker(&[]);
+    installation.feed(&rows[300..], 400);
+    assert_eq!(worker.terminate(30), 0);
+    installation.assert_exactly_once(&rows);
+}
+
+#[test]
+fn what_cannot_be_read_halts_before_anything_is_published() {
+    let installation = Installation::new(&bootstrap(), "unreadable", &settings("tables"));
+    let rows = pages(0, 500);
+    let mut worker = installation.worker(&[]);
+    installation.feed(&rows[..300], 300);
+    let tables = folder(&installation, "tables");
+    wait_until("blocks are saved", 30, || worker.metric("leitong_disk_centroids") > 90.0);
+    assert_eq!(worker.terminate(30), 0);
+    // All that a look-up reads, and nothing that is read when a table is opened.
+    for path in blocks(&tables) {
+        let mut bytes = fs::read(&path).expect("a block");
+        bytes[..400].fill(0x55);
+        fs::write(&path, bytes).expect("written");
+    }
+    let mut worker = restored(&installation, "snapshot", &[]);
+    let verdicts = installation.verdicts().len();
+    installation.produce(&rows[300..]);
+    worker.wait_for_log("log partition halted", 60);
+    let said = worker.said();
+    assert!(
+        said.contains("damaged at byte") && said.contains("restores the table from the changelog"),
+        "{said}"
+    );
+    assert_eq!(worker.metric("leitong_partition_halted"), 1.0);
+    let published = installation.verdicts().len();
+    assert!(published < rows.len(), "{published} of {}, {verdicts} before", rows.len());
+    assert_eq!(worker.terminate(30), 0);
+    // An operator starts it again.
+    let mut worker = restored(&installation, "changelog", &[]);
+    installation.wait_for_verdicts(rows.len(), 60);
+    assert_eq!(worker.terminate(30), 0);
+    installation.assert_exactly_once(&rows);
+}
+
+#[test]
+fn a_standby_keeps_blocks_of_its_own() {
+    let installation = Installation::new(&bootstrap(), "blocks-standby", &settings("first"));
+    installation.keep_standbys();
+    let rows = pages(0, 900);
+    let mut first = installation.worker(&["--role", "all"]);
+    first.wait_until_ready(60);
+    installation.configure(&settings("second"));
+    installation.keep_standbys();
+    let mut second = installation.worker(&["--role", "all"]);
+    second.wait_until_ready(60);
+    installation.feed(&rows[..500], 500);
+    wait_until("the standby has followed", 30, || second.metric("leitong_standby_centroids") == 150.0);
+    wait_until("it has blocks of its own", 30, || blocks(&folder(&installation, "second")).len() >= 4);
+    first.kill();
+    installation.feed(&rows[500..600], 600);
+    assert!(second.said().contains("from=standby"), "{}", second.said());
+    // A third instance with the folder of the first one, which it left when it was killed.
+    installation.configure(&settings("first"));
+    installation.keep_standbys();
+    let mut third = installation.worker(&["--role", "all"]);
+    third.wait_until_ready(60);
+    installation.feed(&rows[600..800], 800);
+    assert_eq!(second.terminate(30), 0);
+    installation.feed(&rows[800..], 900);
+    let said = third.said();
+    assert!(said.contains("from=standby") && !said.contains("set aside"), "{said}");
+    assert_eq!(third.terminate(30), 0);
+    installation.assert_exactly_once(&rows);
+}
+
+#[test]
+fn a_check_looks_at_the_folder() {
+    let installation = Installation::new(&bootstrap(), "check-folder", &settings("leitong.toml/tables"));
+    let checked = installation.leitong(&["run", "--check"]);
+    assert_eq!(checked.status, 1, "{}", checked.stdout);
+    assert!(checked.stdout.contains("with table.on_disk the tables are there"), "{}", checked.stdout);
+    installation.configure(&settings("tables"));
+    let checked = installation.leitong(&["run", "--check"]);
+    assert_eq!(checked.status, 0, "{}", checked.stdout);
+}
+
+#[test]
+fn killed_at_random_with_blocks() {
+    let seed = from_environment("LEITONG_CHAOS_SEED", u64::from(std::process::id()));
+    let kills = from_environment("LEITONG_CHAOS_KILLS", 12);
+    println!("LEITONG_CHAOS_SEED={seed} LEITONG_CHAOS_KILLS={kills}");
+    let mut dice = Rng(seed);
+    let installation = Installation::new(&bootstrap(), "blocks-crash", &settings("tables"));
+    let rows = pages(0, 6000);
+    let (servers, topic) = (installation.bootstrap.clone(), installation.topic("pages"));
+    let crawler = {
+        let rows = rows.clone();
+        std::thread::spawn(move || {
+            let producer = topics::producer(&servers);
+            for row in &rows {
+                topics::send(&producer, &topic, row);
+                pause(5);
+            }
+            let time = std::time::Duration::from_secs(60);
+            rdkafka::producer::Producer::flush(&producer, time).expect("delivered");
+        })
+    };
+    let mut worker = installation.worker(&[]);
+    let mut taken_up = 0;
+    for _ in 0..kills {
+        worker.wait_until_ready(60);
+        pause(dice.roll(3000));
+        let said = worker.said();
+        assert!(!said.contains("set aside") && !said.contains("halted"), "{said}");
+        taken_up += usize::from(said.contains("from=snapshot"));
+        worker.kill();
+        worker = installation.worker(&[]);
+    }
+    crawler.join().expect("all pages are written");
+    installation.wait_for_verdicts(rows.len(), 180);
+    assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+    println!("{taken_up} of {kills} restarts began with blocks");
+    assert!(taken_up > kills as usize / 2, "{taken_up} of {kills}");
+    installation.assert_exactly_once(&rows);
+}
