@@ -17,6 +17,7 @@ mod eval;
 mod extract;
 mod idf;
 mod kept;
+mod open;
 mod perturb;
 mod preset;
 mod progress;
