@@ -14,13 +14,12 @@ use super::settings::{self, Wrong, wrong};
 use crate::config::Config;
 use crate::console::comparison::{Compared, Comparer, Comparison, Decided, Opinion, Related, Side};
 use crate::console::evidence::plain;
+use crate::console::pages;
 use crate::console::render::file_of_comparison;
 use crate::console::render::language::Language;
 use crate::page::Page;
-use crate::pipeline::page_reader::PageReader;
 use crate::record::Outcome;
 use crate::segment::Terms;
-use crate::source::Source;
 use crate::telemetry::terminal;
 
 /// Terms that are shown of each page.
@@ -236,18 +235,8 @@ fn load(name: &str, config: &Config) -> anyhow::Result<Page> {
 
 /// The page `id` of a file of pages.
 fn find(path: &Path, id: &str, config: &Config) -> anyhow::Result<Page> {
-    let mut source = documents::source(&[path.to_owned()], config)?;
-    let reader = PageReader::new(config, false).map_err(Wrong::from)?;
-    let mut more = true;
-    while more {
-        let mut batch = Vec::new();
-        more = source.read_batch(&mut batch, 1 << 20)?;
-        let pages = batch.into_iter().filter_map(|record| reader.page(record.payload));
-        if let Some(page) = pages.into_iter().find(|page| page.id == id) {
-            return Ok(page);
-        }
-    }
-    Err(wrong(format_args!("{}: no page with the id {id:?}", path.display())))
+    let found = pages::find(&[path.to_owned()], config, |page| page.id == id)?;
+    found.ok_or_else(|| wrong(format_args!("{}: no page with the id {id:?}", path.display())))
 }
 
 /// `31 words, 30 concepts, …`.

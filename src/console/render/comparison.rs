@@ -191,12 +191,12 @@ fn main_text(side: &Side, language: Language) -> Markup {
     let paragraphs = side.paragraphs();
     let dropped = side.blocks.len() - paragraphs;
     html! {
-        @match (&side.refusal, side.record.text) {
+        @match (&side.refusal, side.record.text.map_or(0, |text| text.chars)) {
             (Some(refusal), _) => (quoted(refusal)),
-            (None, text) => {
+            (None, chars) => {
                 (language.say(
-                    format!("{} characters in {paragraphs} paragraphs; {dropped} blocks dropped", text.map_or(0, |text| text.chars)),
-                    format!("{paragraphs} 段，{} 字；舍弃 {dropped} 块", text.map_or(0, |text| text.chars)),
+                    format!("{chars} characters; paragraphs kept: {paragraphs}, blocks dropped: {dropped}"),
+                    format!("{chars} 字；保留 {paragraphs} 段，舍弃 {dropped} 块"),
                 ))
             }
         }

@@ -10,6 +10,7 @@ pub mod comparison;
 pub mod language;
 pub mod layout;
 pub mod opinion;
+pub mod start;
 #[cfg(test)]
 mod tests;
 mod texts;

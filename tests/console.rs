@@ -1,0 +1,209 @@
+//! `leitong console` as browsers and others ask it: the real program, over HTTP.
+
+mod common;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use common::leitong;
+
+/// A console, which is killed when this is dropped.
+struct Console {
+    child: Child,
+    address: String,
+}
+
+impl Console {
+    #[track_caller]
+    fn start(more: &[&str]) -> Self {
+        let mut child = leitong()
+            .args(["console", "--address", "127.0.0.1:0"])
+            .args(more)
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let mut stderr = BufReader::new(child.stderr.take().expect("standard error"));
+        let mut said = String::new();
+        let address = loop {
+            let mut line = String::new();
+            assert!(stderr.read_line(&mut line).expect("UTF-8") > 0, "it does not start: {said}");
+            if let Some((_, address)) = line.trim().split_once("serving http://") {
+                break address.to_owned();
+            }
+            said += &line;
+        };
+        std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
+        Self { child, address }
+    }
+
+    /// Sends these bytes; the head and the body of the answer.
+    #[track_caller]
+    fn send(&self, bytes: &[u8]) -> (String, String) {
+        let mut stream = TcpStream::connect(&self.address).expect("the port is open");
+        stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
+        // It may be answered and closed before all of it is taken.
+        let _ = stream.write_all(bytes);
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        let answer = String::from_utf8(answer).expect("UTF-8");
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+        (head.to_owned(), body.to_owned())
+    }
+
+    #[track_caller]
+    fn ask(&self, request: &str, headers: &str, body: &[u8]) -> (String, String) {
+        let (address, length) = (&self.address, body.len());
+        let host = if headers.contains("Host:") { String::new() } else { format!("Host: {address}\r\n") };
+        let head = format!(
+            "{request} HTTP/1.1\r\n{host}Connection: close\r\n{headers}Content-Length: {length}\r\n\r\n"
+        );
+        self.send(&[head.as_bytes(), body].concat())
+    }
+
+    #[track_caller]
+    fn get(&self, path: &str) -> (String, String) {
+        self.ask(&format!("GET {path}"), "", b"")
+    }
+
+    #[track_caller]
+    fn compare(&self, fields: &[(&str, Option<&str>, &[u8])]) -> (String, String) {
+        let headers = "Content-Type: multipart/form-data; boundary=xyz\r\n";
+        self.ask("POST /compare", headers, &form(fields))
+    }
+}
+
+impl Drop for Console {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A form: names, names of files, values.
+fn form(fields: &[(&str, Option<&str>, &[u8])]) -> Vec<u8> {
+    let mut body = Vec::new();
+    for (name, file, value) in fields {
+        let file = file.map_or(String::new(), |file| format!("; filename=\"{file}\""));
+        let head = format!("--xyz\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n\r\n");
+        body.extend_from_slice(&[head.as_bytes(), value, b"\r\n"].concat());
+    }
+    body.extend_from_slice(b"--xyz--\r\n");
+    body
+}
+
+const PAGE: &str = "<title>Quay</title><nav>Home</nav><p>Ships come in at noon, when the tide is high and the whole \
+                    village stands on the quay to see what they have brought along this time.</p>";
+
+#[test]
+fn pages_are_compared_as_they_are_pasted_uploaded_or_named() {
+    let console = Console::start(&["--pages", "examples/pages.jsonl"]);
+    let (head, body) = console.get("/");
+    assert!(head.starts_with("HTTP/1.1 200") && body.contains("name=\"a_id\""), "{head}\n{body}");
+    let (_, body) = console.ask("GET /", "Accept-Language: zh-TW,zh;q=0.9,en;q=0.1\r\n", b"");
+    assert!(body.contains("<html lang=\"zh-CN\">") && body.contains("href=\"/?lang=en\""), "{body}");
+    let (head, body) = console.compare(&[
+        ("lang", None, b"en"),
+        ("a_text", None, PAGE.as_bytes()),
+        ("b_file", Some("q<uay>.html"), PAGE.replace("noon", "dusk").as_bytes()),
+    ]);
+    assert!(head.starts_with("HTTP/1.1 200") && body.contains("Related, not duplicates"), "{head}\n{body}");
+    assert!(
+        body.contains("q&lt;uay&gt;.html") && body.contains("<span class=\"only\">noon</span>"),
+        "{body}"
+    );
+    let (_, body) = console.get("/compare?a=zh-pc&b=https://office-tw.test/posts/old-pc-slow&lang=zh");
+    assert!(body.contains("近似重复") && body.contains("href=\"/compare?a=zh-pc&amp;b="), "{body}");
+    let (head, body) = console.get("/compare?a=%3Cscript%3E&b=zh-pc");
+    assert!(head.starts_with("HTTP/1.1 404") && body.contains("&lt;script&gt;"), "{head}\n{body}");
+    assert!(!body.contains("<script>"), "{body}");
+}
+
+#[test]
+fn every_answer_says_what_a_browser_may_do_with_it() {
+    let console = Console::start(&[]);
+    for (path, status, kind) in [
+        ("/", "200", "text/html"),
+        ("/style.css", "200", "text/css"),
+        ("/live.js", "200", "text/javascript"),
+        ("/compare", "400", "text/html"),
+        ("/../etc/passwd", "404", "text/html"),
+        ("/%00%ff?lang=%ff&a=%", "404", "text/html"),
+    ] {
+        let (head, _) = console.get(path);
+        let head = head.to_ascii_lowercase();
+        assert!(head.starts_with(&format!("http/1.1 {status}")), "{path}: {head}");
+        for line in [
+            &format!("content-type: {kind}; charset=utf-8"),
+            "content-security-policy: default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
+             img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+            "x-content-type-options: nosniff",
+            "referrer-policy: no-referrer",
+            "x-frame-options: deny",
+            "cross-origin-resource-policy: same-origin",
+        ] {
+            assert!(head.contains(line), "{path}: no {line:?} in {head}");
+        }
+        assert!(!head.contains("access-control") && !head.contains("unsafe"), "{path}: {head}");
+    }
+}
+
+/// A site that points its name at this machine, or sends its own form here, learns nothing.
+#[test]
+fn other_sites_are_refused() {
+    let console = Console::start(&[]);
+    let fields = form(&[("a_text", None, PAGE.as_bytes()), ("b_text", None, PAGE.as_bytes())]);
+    let kind = "Content-Type: multipart/form-data; boundary=xyz\r\n";
+    for (request, headers) in [
+        ("GET /", "Host: evil.example\r\n".to_owned()),
+        ("GET /", "Host: localhost.evil.example:8643\r\n".to_owned()),
+        ("POST /compare", format!("{kind}Origin: http://evil.example\r\n")),
+        ("POST /compare", format!("{kind}Origin: null\r\n")),
+    ] {
+        let (head, body) = console.ask(request, &headers, &fields);
+        assert!(head.starts_with("HTTP/1.1 403") && !body.contains('<'), "{headers}: {head}");
+    }
+    let own = format!("{kind}Origin: http://{}\r\nSec-Fetch-Site: same-origin\r\n", console.address);
+    assert!(console.ask("POST /compare", &own, &fields).0.starts_with("HTTP/1.1 200"));
+    for request in ["DELETE /", "PUT /compare", "POST /", "OPTIONS /compare"] {
+        assert!(console.ask(request, "", b"").0.starts_with("HTTP/1.1 405"), "{request}");
+    }
+}
+
+#[test]
+fn broken_and_overlong_forms_are_refused_and_hostile_pages_are_text() {
+    let console = Console::start(&[]);
+    let kind = "Content-Type: multipart/form-data; boundary=xyz\r\n";
+    for (headers, body) in [
+        ("Content-Type: text/plain\r\n", &b"x"[..]),
+        (kind, b""),
+        (kind, b"--xyz"),
+        (kind, b"--xyz\r\n\r\n\r\n--xyz--"),
+        (kind, b"--xyz--\r\n"),
+    ] {
+        let (head, _) = console.ask("POST /compare", headers, body);
+        assert!(head.starts_with("HTTP/1.1 400"), "{body:?}: {head}");
+    }
+    let head = format!(
+        "POST /compare HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{kind}Content-Length: 99999999\r\n\r\n",
+        console.address
+    );
+    let (head, _) = console.send(head.as_bytes());
+    assert!(head.starts_with("HTTP/1.1 413"), "{head}");
+    let hostile = format!("<title></title>&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;{PAGE}");
+    let noise: Vec<u8> = (0..60_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let (head, body) = console.compare(&[
+        ("a_text", None, hostile.as_bytes()),
+        ("a_url", None, b"javascript:alert(1)//\"><script>"),
+        ("b_file", Some("x"), &noise),
+    ]);
+    assert!(head.starts_with("HTTP/1.1 200") && !body.contains("<script>"), "{head}\n{body}");
+    assert!(body.contains("UNDECIDABLE"), "{body}");
+}
+
+#[test]
+fn others_are_kept_out() {
+    let run = common::run(["console", "--address", "0.0.0.0:0"]);
+    assert!(run.status == 1 && run.stderr.contains("others would reach it"), "{}", run.stderr);
+}
