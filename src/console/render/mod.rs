@@ -9,6 +9,7 @@ pub mod cells;
 pub mod comparison;
 pub mod language;
 pub mod layout;
+pub mod live;
 pub mod opinion;
 pub mod start;
 #[cfg(test)]
