@@ -1,6 +1,8 @@
 //! `leitong console` as browsers and others ask it: the real program, over HTTP.
 
 mod common;
+#[path = "common/serve.rs"]
+mod serve;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -200,6 +202,78 @@ fn broken_and_overlong_forms_are_refused_and_hostile_pages_are_text() {
     ]);
     assert!(head.starts_with("HTTP/1.1 200") && !body.contains("<script>"), "{head}\n{body}");
     assert!(body.contains("UNDECIDABLE"), "{body}");
+}
+
+/// What strangers wrote into ids, urls and evidence is text.
+#[test]
+fn pages_and_clusters_of_a_saved_table_are_looked_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let table = folder.path().join("table");
+    let pages = "examples/pages.jsonl";
+    let verdicts = folder.path().join("verdicts.jsonl");
+    let [table, verdicts] = [&table, &verdicts].map(|path| path.to_str().expect("UTF-8"));
+    let hostile = serde_json::json!({
+        "id": "<img src=x onerror=alert(1)>", "url": "https://x.example/\"><script>alert(1)</script>",
+        "text": common::article(3, 9),
+    });
+    let copy =
+        serde_json::json!({ "id": "copy", "url": "javascript:alert(1)", "text": common::article(3, 9) });
+    let more = common::write(folder.path(), "more.jsonl", format!("{hostile}\n{copy}\n"));
+    let more = more.to_str().expect("UTF-8");
+    let run = common::run(["dedup", "--table", table, "--output", verdicts, pages, more]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let console = Console::start(&["--table", table, "--verdicts", verdicts, "--pages", pages]);
+    let (head, body) = console.get("/page?q=en-rowing-reprint");
+    assert!(head.starts_with("HTTP/1.1 200") && body.contains(">NEAR_DUPLICATE<"), "{head}\n{body}");
+    assert!(body.contains("sketch matches") && body.contains("6 differ"), "{body}");
+    assert!(body.contains("/compare?a=en-rowing&amp;b=en-rowing-reprint&amp;lang=en"), "{body}");
+    let (_, by_url) = console.get("/page?q=https://schools-and-clubs.test/news/river-cup&lang=zh");
+    assert!(by_url.contains("en-rowing-reprint") && by_url.contains("所属的簇"), "{by_url}");
+    let (_, body) = console.get("/page?q=en-rowing");
+    assert!(body.contains(">UNIQUE<") && body.contains("Duplicates that are known: 1"), "{body}");
+    let id =
+        body.split("<code class=\"note\">").nth(1).and_then(|rest| rest.get(..32)).expect("an id").to_owned();
+    let (_, body) = console.get(&format!("/page?q={id}"));
+    assert!(body.contains("canonical page") && body.contains("en-rowing-reprint"), "{body}");
+    for asked in ["copy", "%3Cimg%20src=x%20onerror=alert(1)%3E"] {
+        let (_, body) = console.get(&format!("/page?q={asked}"));
+        assert!(body.contains("&lt;img src=x onerror=alert(1)&gt;"), "{body}");
+        assert!(
+            !body.contains("<img") && !body.contains("<script>") && !body.contains("href=\"java"),
+            "{body}"
+        );
+    }
+    assert!(console.get("/page?q=nothing").1.contains("no such page"));
+    assert!(console.get("/page").1.contains("type=\"search\""));
+    let missing = common::run(["console", "--table", folder.path().join("none").to_str().expect("UTF-8")]);
+    assert!(
+        missing.status == 1 && missing.stderr.contains("there is no saved table yet"),
+        "{}",
+        missing.stderr
+    );
+}
+
+/// A look-up takes nothing away from who stores pages.
+#[test]
+fn a_table_is_read_while_serve_has_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let table = folder.path().to_str().expect("UTF-8");
+    let server = serve::Server::start(folder.path(), &[]);
+    let page = |id: &str| serde_json::json!({ "id": id, "url": "https://a.example/", "text": common::article(1, 9) });
+    for id in ["first", "second"] {
+        assert_eq!(server.connect().store(&page(id)).status, 200);
+    }
+    server.stop();
+    let server = serve::Server::start(folder.path(), &[]);
+    assert_eq!(server.connect().store(&page("third")).status, 200);
+    let console = Console::start(&["--table", table]);
+    let (_, body) = console.get("/page?q=second");
+    assert!(body.contains(">EXACT_DUPLICATE<") && body.contains("Duplicates that are known: 1"), "{body}");
+    assert!(body.contains("Beside it is a journal of"), "{body}");
+    assert!(console.get("/page?q=third").1.contains("no such page"), "it came since");
+    assert_eq!(server.connect().store(&page("fourth")).status, 200);
+    server.stop();
+    assert!(console.get("/page?q=third").1.contains(">EXACT_DUPLICATE<"));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::documents;
 use super::settings::{self, Wrong};
 use crate::console::comparison::Comparer;
+use crate::console::saved::{Saved, Wanted};
 use crate::console::server::ConsolePort;
 use crate::console::site::Site;
 use crate::telemetry::terminal;
@@ -19,8 +20,15 @@ use crate::telemetry::terminal;
 #[command(after_help = "\
 Examples:
   leitong console                          # compare what you paste or upload
-  leitong console --pages pages.jsonl.gz   # and pages of this file, by id or url")]
+  leitong console --pages pages.jsonl.gz   # and pages of this file, by id or url
+  leitong console --table state --verdicts verdicts.jsonl --pages pages.jsonl.gz")]
 pub(super) struct Arguments {
+    /// Folder of a saved table, in which pages and clusters are looked up; another run may use it
+    #[arg(long, value_name = "DIR")]
+    table: Option<PathBuf>,
+    /// Files of verdicts as `dedup` writes them, for the members of clusters; `serve` keeps its own
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "table")]
+    verdicts: Vec<PathBuf>,
     /// Files of pages, as for `dedup`, in which ids and urls are looked for
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pages: Vec<PathBuf>,
@@ -38,9 +46,13 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let config = settings::config(arguments.config.as_deref(), arguments.detector.as_deref(), None)?;
     // A mistyped name is told now, not when somebody asks.
-    drop(documents::open(&arguments.pages)?);
+    drop(documents::open(&[&arguments.pages[..], &arguments.verdicts].concat())?);
+    let saved = arguments.table.clone().map(|table| Saved { table, verdicts: arguments.verdicts.clone() });
+    if let Some(saved) = &saved {
+        saved.look_up(Wanted::Page(""))?;
+    }
     let comparer = Comparer::new(config).map_err(Wrong::from)?;
-    let site = Site::new(comparer, arguments.pages.clone());
+    let site = Site::new(comparer, arguments.pages.clone(), saved);
     let runtime =
         Builder::new_multi_thread().worker_threads(1).enable_all().build().context("cannot start threads")?;
     runtime.block_on(async {

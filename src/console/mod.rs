@@ -4,6 +4,7 @@
 //! two pages ─► comparison ─► render ─► HTML ─► a file, or
 //!              marks, alignment              site, server: `leitong console`
 //!
+//! a table ─► saved ─► render ─► HTML ─► site, server
 //! metrics ─► exposition ─► live ─► render ─► HTML ─► admin: the worker's port
 //! ```
 //! [`render`] is pure: data → HTML, with all that pages say escaped. Everything here only reads.
@@ -19,5 +20,6 @@ pub mod live;
 pub mod marks;
 pub mod pages;
 pub mod render;
+pub mod saved;
 pub mod server;
 pub mod site;

@@ -11,7 +11,9 @@ use super::pages;
 use super::render::comparison as rendered;
 use super::render::language::Language;
 use super::render::layout::{self, Delivery, Frame};
+use super::render::saved::{self as looked_up, Links};
 use super::render::start::{self, Offers};
+use super::saved::{Saved, Wanted};
 use crate::page::{Body, Hints, Page};
 
 /// All that the console shows.
@@ -19,6 +21,8 @@ pub struct Site {
     comparer: Comparer,
     /// Files in which pages are looked for.
     pages: Vec<PathBuf>,
+    /// A table, and verdicts.
+    saved: Option<Saved>,
 }
 
 /// A request without its socket.
@@ -47,8 +51,8 @@ impl Refused {
 impl Site {
     /// Over these files.
     #[must_use]
-    pub fn new(comparer: Comparer, pages: Vec<PathBuf>) -> Self {
-        Self { comparer, pages }
+    pub fn new(comparer: Comparer, pages: Vec<PathBuf>, saved: Option<Saved>) -> Self {
+        Self { comparer, pages, saved }
     }
 
     /// Bytes that a form may have: two pages, and what stands round them.
@@ -69,6 +73,7 @@ impl Site {
         let made = match asked.path {
             "/" => Ok(self.form(asked, language)),
             "/compare" => self.compare_named(asked, language),
+            "/page" => self.look_up(asked, language),
             _ => Err(Refused::new(
                 StatusCode::NOT_FOUND,
                 "There is no such page",
@@ -111,6 +116,36 @@ impl Site {
         let other = asked.query.in_language("/", language.other());
         let body = start::compare_form("/compare", offers, language);
         Answer::page(StatusCode::OK, layout::page(&self.frame(title, "/", &other, language).frame(), &body))
+    }
+
+    /// `/page?q=…`: a page of the table by its id or url, or a cluster by its id.
+    fn look_up(&self, asked: &Asked<'_>, language: Language) -> Result<Answer, Refused> {
+        let Some(saved) = &self.saved else {
+            let detail = "start the console with --table DIR to look pages up in a saved table".to_owned();
+            return Err(Refused::new(StatusCode::NOT_FOUND, "There is no table", "没有表", detail));
+        };
+        let wanted = asked.query.get("q").unwrap_or_default();
+        let body = if wanted.is_empty() {
+            looked_up::search("", language)
+        } else {
+            let cluster = Wanted::cluster(wanted);
+            let found = saved.look_up(cluster.unwrap_or(Wanted::Page(wanted))).map_err(|error| {
+                let detail = format!("{error:#}");
+                Refused::new(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "The table cannot be read",
+                    "无法读取表",
+                    detail,
+                )
+            })?;
+            looked_up::found(wanted, &found, Links { language, compare: !self.pages.is_empty() })
+        };
+        let title = language.say("Look up a page", "查找页面");
+        let other = asked.query.in_language("/page", language.other());
+        Ok(Answer::page(
+            StatusCode::OK,
+            layout::page(&self.frame(title, "/page", &other, language).frame(), &body),
+        ))
     }
 
     /// `/compare?a=…&b=…`: two pages by their ids or urls.
@@ -208,7 +243,11 @@ impl Site {
     fn frame<'a>(&self, title: &'a str, here: &str, other: &'a str, language: Language) -> OwnedFrame<'a> {
         let compare = language.say("Compare", "比较");
         let link = |path: &str, text| (format!("{path}?lang={}", language.name()), text, path == here);
-        OwnedFrame { title, other, language, links: vec![link("/", compare)] }
+        let mut links = vec![link("/", compare)];
+        if self.saved.is_some() {
+            links.push(link("/page", language.say("Look up", "查找")));
+        }
+        OwnedFrame { title, other, language, links }
     }
 }
 

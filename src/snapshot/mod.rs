@@ -25,7 +25,7 @@ use thiserror::Error;
 use crate::blocks::BlockError;
 pub use file::{TableDir, TableSettings};
 pub use folder::replace;
-pub use inspect::{inspect, verify};
+pub use inspect::{BesideTable, beside, inspect, verify};
 
 /// Why a table cannot be loaded or saved.
 #[derive(Debug, Error)]

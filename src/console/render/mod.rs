@@ -11,6 +11,7 @@ pub mod language;
 pub mod layout;
 pub mod live;
 pub mod opinion;
+pub mod saved;
 pub mod start;
 #[cfg(test)]
 mod tests;
