@@ -43,9 +43,13 @@ impl AdminConsole {
 
     /// Keeps the counters of this moment; to be called every [`MOMENT_S`] seconds.
     pub fn tick(&self) {
+        self.tick_at(self.started.elapsed().as_secs_f64());
+    }
+
+    /// Keeps the counters as those of this time, in seconds.
+    pub fn tick_at(&self, seconds: f64) {
         let metrics = Metrics::read(&self.metrics.render());
-        let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
-        history.add(self.started.elapsed().as_secs_f64(), &metrics);
+        self.history.lock().unwrap_or_else(PoisonError::into_inner).add(seconds, &metrics);
     }
 
     /// Answers a `GET`, where the address is one of the console's.

@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthChar;
 
 /// Tokens of a text that are compared: some thirty pages of
 /// a book. Two unlike texts of that length take 0.1 s.
-const TOKENS_MAX: usize = 10_000;
+pub const TOKENS_MAX: usize = 10_000;
 /// Common tokens between two changes that belong to one passage all the same: a comma, or a word.
 const JOINED_TOKENS: usize = 2;
 

@@ -198,7 +198,7 @@ impl Comparer {
     /// Says all that is to be said of two pages.
     #[must_use]
     pub fn compare(&self, sides: [Side; 2]) -> Comparison {
-        let Marked { pieces, shared, cut } = marked(&sides);
+        let Marked { pieces, shared, cut } = marked(&sides, self.stage.segmenter());
         Comparison {
             pieces,
             shared,
@@ -327,6 +327,15 @@ mod tests {
         let comparison =
             comparer.compare([simplified, traditional].map(|says| comparer.side(String::new(), text(says))));
         assert_eq!(shown(&comparison, 1), [format!("[{traditional}]")]);
+        // A word of another length is the one difference, and not the whole paragraph.
+        let [desktop, longer] =
+            [simplified.replace("旧电脑", "台式机"), traditional.replace("舊電腦", "桌上型電腦")];
+        let sides = [desktop, longer].map(|says| comparer.side(String::new(), text(&says)));
+        let shown_longer = &shown(&comparer.compare(sides), 1)[0];
+        assert!(
+            shown_longer.starts_with("[辦公室的] 桌上型電腦 [變慢了，先別急著換新機。"),
+            "{shown_longer}"
+        );
         let sides = [text(simplified), Page { status: Some(404), ..text(simplified) }];
         let comparison = comparer.compare(sides.map(|page| comparer.side(String::new(), page)));
         assert_eq!(shown(&comparison, 0), [simplified]);

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::alignment::{Alignment, tokens};
+use super::alignment::{Alignment, TOKENS_MAX, tokens};
 use super::comparison::Side;
 use crate::extract::PageBlock;
+use crate::segment::Segmenter;
 
 /// A stretch of a block, and whether the other page has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,8 +43,8 @@ struct Token<'a> {
 }
 
 /// Aligns the main texts as detectors read them, and marks them as they stand on the pages.
-pub(super) fn marked(sides: &[Side; 2]) -> Marked {
-    let found = [main_text(&sides[0]), main_text(&sides[1])];
+pub(super) fn marked(sides: &[Side; 2], segmenter: &Segmenter) -> Marked {
+    let found = [main_text(&sides[0], segmenter), main_text(&sides[1], segmenter)];
     let keys =
         [&found[0], &found[1]].map(|tokens| tokens.iter().map(|token| &*token.key).collect::<Vec<_>>());
     let alignment = Alignment::of(&keys[0], &keys[1]);
@@ -63,20 +64,24 @@ pub(super) fn marked(sides: &[Side; 2]) -> Marked {
 
 /// The tokens of a page's main text, with what detectors make of each, so that the scripts of
 /// Chinese and full-width letters make no difference. Where a paragraph has other tokens once it
-/// is normalised, its own are taken in small letters.
-fn main_text(side: &Side) -> Vec<Token<'_>> {
-    let mut found = Vec::new();
+/// is normalised, since a word has another length in the other script, each is normalised alone.
+fn main_text<'a>(side: &'a Side, segmenter: &Segmenter) -> Vec<Token<'a>> {
+    let mut found: Vec<Token<'_>> = Vec::new();
     let kept = side.blocks.iter().enumerate().filter(|(_, block)| block.kept);
     for (number, (block, kept)) in kept.enumerate() {
+        // What is not compared need not be normalised.
+        if found.len() > TOKENS_MAX {
+            break;
+        }
         let stands = tokens(&kept.text);
         let paragraph = side.terms.paragraphs().get(number);
         let normal = paragraph.map_or("", |paragraph| &side.terms.text()[paragraph.text.clone()]);
         let normals = tokens(normal);
         let fits = normals.len() == stands.len();
-        for (at, text) in stands.into_iter().enumerate() {
+        for (at, text) in stands.into_iter().take(TOKENS_MAX + 1).enumerate() {
             let key = match fits {
                 true => normal[normals[at].clone()].into(),
-                false => kept.text[text.clone()].to_lowercase().into(),
+                false => segmenter.normalized(&kept.text[text.clone()]).into(),
             };
             found.push(Token { block, text, key });
         }

@@ -31,10 +31,12 @@ pub struct Pages {
 /// What is counted of one verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tallied {
-    corpus: String,
-    host: String,
+    /// Its corpus.
+    pub corpus: String,
+    /// The host of its url; empty where there is none.
+    pub host: String,
     /// The id of the cluster that a duplicate joined, and its canonical url.
-    joined: Option<(String, String)>,
+    pub joined: Option<(String, String)>,
 }
 
 impl Tallied {

@@ -159,7 +159,7 @@ fn figures(comparison: &Comparison, language: Language) -> Markup {
             }),
         ),
         (language.say("main text", "正文"), of_each(&|side| main_text(side, language))),
-        (language.say("fingerprint", "指纹"), of_each(&|side| fingerprint(side, comparison))),
+        (language.say("fingerprint", "指纹"), of_each(&|side| fingerprint(side, comparison, language))),
     ];
     html! {
         section aria-labelledby="pages" {
@@ -204,14 +204,14 @@ fn main_text(side: &Side, language: Language) -> Markup {
     }
 }
 
-fn fingerprint(side: &Side, comparison: &Comparison) -> Markup {
+fn fingerprint(side: &Side, comparison: &Comparison, language: Language) -> Markup {
     match &side.record.outcome {
         Outcome::Fingerprint(fingerprint) => {
             let hex = fingerprint.iter().take(8).fold(String::new(), |mut hex, byte| {
                 let _ = write!(hex, "{byte:02x}");
                 hex
             });
-            html! { code { (hex) } " (" (comparison.detector) ", " (fingerprint.len()) " bytes)" }
+            html! { code { (hex) } " (" (comparison.detector) ", " (fingerprint.len()) (language.say("\u{a0}bytes", "\u{a0}字节")) ")" }
         }
         Outcome::Undecidable(reason) => html! { "– (" (reason.as_str()) ")" },
     }

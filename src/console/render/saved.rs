@@ -196,7 +196,7 @@ fn canonical_page(canonical: &Canonical, links: Links) -> Markup {
             dt { (language.say("founded at", "建立于")) }
             dd { (founded_at.map_or("–".to_owned(), |time| time.to_string())) }
             dt { (language.say("fingerprint", "指纹")) }
-            dd { code { (hex) } " (" (shown(detector)) ", " (fingerprint.len()) " bytes)" }
+            dd { code { (hex) } " (" (shown(detector)) ", " (fingerprint.len()) (language.say("\u{a0}bytes", "\u{a0}字节")) ")" }
         }
     }
 }
