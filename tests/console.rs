@@ -141,7 +141,7 @@ fn every_answer_says_what_a_browser_may_do_with_it() {
             "content-security-policy: default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
              img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
             "x-content-type-options: nosniff",
-            "referrer-policy: no-referrer",
+            "referrer-policy: same-origin",
             "x-frame-options: deny",
             "cross-origin-resource-policy: same-origin",
         ] {

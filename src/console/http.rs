@@ -66,7 +66,8 @@ impl Answer {
             (CONTENT_SECURITY_POLICY, POLICY),
             (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
             (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
-            (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+            // Not `no-referrer`: with that browsers hide from us that a form is our own.
+            (REFERRER_POLICY, HeaderValue::from_static("same-origin")),
             (CACHE_CONTROL, HeaderValue::from_static(cache)),
             (VARY, HeaderValue::from_static("Accept-Language")),
             (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
@@ -90,13 +91,14 @@ pub fn refusal(headers: &HeaderMap, is_loopback: bool) -> Option<&'static str> {
     if is_loopback && !is_this_machine(host) {
         return Some("ask by the address of this machine, as in http://127.0.0.1: this name is not its own");
     }
-    let origin = headers.get(ORIGIN).map(|origin| origin.to_str().unwrap_or("null"));
+    let header = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or_default());
     let is_own = |origin: &str| origin.split_once("://").is_some_and(|(_, from)| from == host);
-    let site = headers.get("sec-fetch-site").and_then(|site| site.to_str().ok());
-    if origin.is_some_and(|origin| !is_own(origin)) || site == Some("cross-site") && origin.is_some() {
-        return Some("this was sent by the page of another site");
-    }
-    None
+    // A link of another site may lead here, and has no origin: what it opens that site cannot read.
+    let is_from_elsewhere = match (header(ORIGIN), header(HeaderName::from_static("sec-fetch-site"))) {
+        (None, _) | (Some(_), Some("same-origin")) => false,
+        (Some(origin), _) => !is_own(origin),
+    };
+    is_from_elsewhere.then_some("this was sent by the page of another site")
 }
 
 fn is_this_machine(host: &str) -> bool {
@@ -183,8 +185,17 @@ mod tests {
             assert!(refusal(&asked(host, &[]), true).is_some() || host == "[::1", "{host}");
         }
         assert_eq!(refusal(&asked("worker-0.leitong", &[]), false), None);
-        let own = [("origin", "http://127.0.0.1:8643"), ("sec-fetch-site", "same-origin")];
-        assert_eq!(refusal(&asked("127.0.0.1:8643", &own), true), None);
+        for own in [
+            &[("origin", "http://127.0.0.1:8643")][..],
+            &[("origin", "null"), ("sec-fetch-site", "same-origin")],
+            &[("sec-fetch-site", "cross-site")],
+        ] {
+            assert_eq!(refusal(&asked("127.0.0.1:8643", own), true), None, "{own:?}");
+        }
+        for site in ["cross-site", "same-site", "none"] {
+            let others = [("origin", "null"), ("sec-fetch-site", site)];
+            assert!(refusal(&asked("127.0.0.1:8643", &others), true).is_some(), "{site}");
+        }
         for origin in
             ["http://evil.example", "null", "http://127.0.0.1:8644", "http://127.0.0.1:8643.evil.example"]
         {

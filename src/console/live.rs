@@ -167,7 +167,9 @@ impl Live {
         let Beside { dead, not_ready, history, tally, now } = beside;
         let counts = |name: &str, label: &str| -> Vec<Count> {
             let by = metrics.by(name, label);
-            by.into_iter().map(|(name, value)| (name, whole(value))).collect()
+            let mut counts: Vec<Count> = by.into_iter().map(|(name, value)| (name, whole(value))).collect();
+            counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+            counts
         };
         let started = metrics.value("leitong_start_timestamp_seconds");
         let delays = metrics.value("leitong_verdict_delay_seconds_count").filter(|count| *count > 0.0);

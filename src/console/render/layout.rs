@@ -57,10 +57,12 @@ pub fn page(frame: &Frame<'_>, body: &Markup) -> String {
         html lang=(language.tag()) {
             head {
                 meta charset="utf-8";
-                @if served.is_none() { meta http-equiv="Content-Security-Policy" content=(file_policy()); }
+                @if served.is_none() {
+                    meta http-equiv="Content-Security-Policy" content=(file_policy());
+                    meta name="referrer" content="no-referrer";
+                }
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                meta name="referrer" content="no-referrer";
                 title { (shown(frame.title)) " · Leitong" }
                 link rel="icon" href=(ICON);
                 @match served {

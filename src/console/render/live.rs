@@ -26,18 +26,8 @@ pub fn body(live: &Live, language: Language) -> Markup {
             }
             (tables(live, language))
             div.columns {
-                (counts(
-                    "dead-letters",
-                    language.say("Dead letters by cause", "死信（按原因）"),
-                    language.say("none so far", "尚无"),
-                    &live.dead_letters,
-                ))
-                (counts(
-                    "undecidable",
-                    language.say("Undecidable pages by reason", "无法判定的页面（按原因）"),
-                    language.say("none so far", "尚无"),
-                    &live.undecidable,
-                ))
+                (dead_letters(live, language))
+                (undecidable(live, language))
             }
             div.columns {
                 (named("corpora", language.say("Duplicates by corpus", "各语料库的重复率"), &live.corpora, language))
@@ -91,7 +81,7 @@ fn figures(live: &Live, language: Language) -> Markup {
         (language.say("verdicts a second", "判定/秒"), rate(live.verdicts_per_second)),
         (language.say("duplicates", "重复率"), share(duplicates, verdicts)),
         (language.say("records that wait", "待处理记录"), grouped(live.lag_records())),
-        (language.say("from page to verdict", "从页面到判定"), delay),
+        (language.say("mean delay", "平均延迟"), delay),
         (language.say("dead letters", "死信"), grouped(dead_letters)),
     ];
     html! {
@@ -240,10 +230,29 @@ fn tables(live: &Live, language: Language) -> Markup {
     table("tables", language.say("Tables: restore and standby", "质心表：恢复与热备"), &head, &rows, none)
 }
 
-fn counts(id: &str, title: &str, none: &str, counts: &[Count]) -> Markup {
+fn dead_letters(live: &Live, language: Language) -> Markup {
+    table(
+        "dead-letters",
+        language.say("Dead letters by cause", "死信（按原因）"),
+        &[language.say("cause", "原因"), language.say("records", "记录数")],
+        &rows(&live.dead_letters),
+        language.say("None so far.", "尚无。"),
+    )
+}
+
+fn undecidable(live: &Live, language: Language) -> Markup {
+    table(
+        "undecidable",
+        language.say("Undecidable pages by reason", "无法判定的页面（按原因）"),
+        &[language.say("reason", "原因"), language.say("pages", "页面")],
+        &rows(&live.undecidable),
+        language.say("None so far.", "尚无。"),
+    )
+}
+
+fn rows(counts: &[Count]) -> Vec<Vec<Markup>> {
     let row = |(name, count): &Count| vec![html! { (shown(name)) }, html! { (grouped(*count)) }];
-    let rows: Vec<_> = counts.iter().map(row).collect();
-    table(id, title, &["", ""], &rows, none)
+    counts.iter().map(row).collect()
 }
 
 fn named(id: &str, title: &str, names: &[Named], language: Language) -> Markup {
