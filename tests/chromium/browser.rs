@@ -47,19 +47,19 @@ impl Browser {
         let from = BufReader::new(child.stdout.take().expect("a pipe"));
         let mut browser =
             Self { child, to, from, session: None, last_id: 0, events: Vec::new(), _profile: profile };
-        let target = browser.ask("Target.createTarget", json!({ "url": "about:blank" }));
+        let target = browser.ask("Target.createTarget", &json!({ "url": "about:blank" }));
         let attach = json!({ "targetId": target["targetId"], "flatten": true });
-        let attached = browser.ask("Target.attachToTarget", attach);
+        let attached = browser.ask("Target.attachToTarget", &attach);
         browser.session = attached["sessionId"].as_str().map(str::to_owned);
         for domain in ["Page", "Runtime", "Log", "Network"] {
-            browser.ask(&format!("{domain}.enable"), json!({}));
+            browser.ask(&format!("{domain}.enable"), &json!({}));
         }
         browser
     }
 
     /// Asks for something, and waits for the answer.
     #[track_caller]
-    pub(crate) fn ask(&mut self, method: &str, parameters: Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, parameters: &Value) -> Value {
         self.last_id += 1;
         let id = self.last_id;
         let mut message = json!({ "id": id, "method": method, "params": parameters });
@@ -102,16 +102,16 @@ impl Browser {
     pub(crate) fn window(&mut self, (width, height): (u32, u32), dark: bool) {
         let metrics =
             json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500 });
-        self.ask("Emulation.setDeviceMetricsOverride", metrics);
+        self.ask("Emulation.setDeviceMetricsOverride", &metrics);
         let scheme = json!({ "name": "prefers-color-scheme", "value": if dark { "dark" } else { "light" } });
-        self.ask("Emulation.setEmulatedMedia", json!({ "features": [scheme] }));
+        self.ask("Emulation.setEmulatedMedia", &json!({ "features": [scheme] }));
     }
 
     /// Opens a page, and waits until it is loaded.
     #[track_caller]
     pub(crate) fn open(&mut self, address: &str) {
         self.events.clear();
-        let opened = self.ask("Page.navigate", json!({ "url": address }));
+        let opened = self.ask("Page.navigate", &json!({ "url": address }));
         assert!(opened["errorText"].is_null(), "{address}: {opened}");
         self.wait_for("Page.loadEventFired");
     }
@@ -128,7 +128,7 @@ impl Browser {
     #[track_caller]
     pub(crate) fn run(&mut self, script: &str) -> Value {
         let parameters = json!({ "expression": script, "returnByValue": true, "awaitPromise": true });
-        let done = self.ask("Runtime.evaluate", parameters);
+        let done = self.ask("Runtime.evaluate", &parameters);
         assert!(done["exceptionDetails"].is_null(), "{script}: {done}");
         done["result"]["value"].clone()
     }
@@ -139,7 +139,7 @@ impl Browser {
             let text = if key == "Enter" { "\r" } else { "" };
             let key =
                 json!({ "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code, "text": text });
-            self.ask("Input.dispatchKeyEvent", key);
+            self.ask("Input.dispatchKeyEvent", &key);
         }
     }
 
@@ -168,7 +168,7 @@ impl Browser {
 
     /// A picture of what is in the window, as PNG.
     pub(crate) fn picture(&mut self) -> Vec<u8> {
-        let picture = self.ask("Page.captureScreenshot", json!({ "format": "png" }));
+        let picture = self.ask("Page.captureScreenshot", &json!({ "format": "png" }));
         STANDARD.decode(picture["data"].as_str().expect("a picture")).expect("Base64")
     }
 }

@@ -239,7 +239,7 @@ fn a_worker_is_shown_as_it_is_now() {
     picture(&mut browser, "console-worker.png");
     // The script puts what is new in place, and stays within the page's policy.
     metrics::with_local_recorder(&recorder, || {
-        metrics::counter!("leitong_dead_letters_total", "cause" => HOSTILE).increment(9)
+        metrics::counter!("leitong_dead_letters_total", "cause" => HOSTILE).increment(9);
     });
     let name = |name: &str| name.to_owned();
     let joined = Some((name(HOSTILE), name(HOSTILE)));
