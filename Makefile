@@ -35,7 +35,7 @@ prerequisites:
 test-prerequisites: prerequisites $(TOOLS)/prometheus/usr/bin/promtool
 	@{ command -v java && command -v mvn; } >/dev/null || $(call install,default-jdk-headless maven,the Kafka tests)
 	@{ command -v node && command -v npm && command -v go && python3 -c 'import ensurepip'; } >/dev/null 2>&1 || \
-	  $(call install,python3-venv nodejs npm golang-go,the consumers' tests)
+	  $(call install,python3-venv nodejs npm golang-go,the tests of the consumers and of the Python package)
 	@command -v "$${LEITONG_CHROMIUM:-chromium}" >/dev/null || $(call install,chromium,the console's test)
 	@command -v systemd-analyze >/dev/null || $(call install,systemd,the test of the systemd unit)
 	@$(MAKE) --silent --no-print-directory $(KUBERNETES)/helm $(KUBERNETES)/v1.30.json $(OPERATORS)
@@ -137,7 +137,7 @@ unit:
 .PHONY: brokers
 brokers: test-prerequisites
 	cargo test --locked --no-run --test kafka
-	{ sleep 10; exec nice -n 19 make --no-print-directory golden simulation fuzz; } > target/beside-brokers.log 2>&1 & \
+	{ sleep 10; exec nice -n 19 make --no-print-directory golden simulation python fuzz; } > target/beside-brokers.log 2>&1 & \
 	beside=$$!; trap 'kill $$beside 2>/dev/null || true' EXIT; \
 	RUST_TEST_THREADS=4 cargo test --locked --test kafka; \
 	wait $$beside || { tail -n 100 target/beside-brokers.log; exit 1; }; \
@@ -173,6 +173,11 @@ simulation: optimised
 .PHONY: simulate
 simulate: prerequisites ## Run the owners over simulated brokers for SECONDS (60 by default), with fresh seeds
 	LEITONG_SIMULATE_SECONDS=$(or $(SECONDS),60) $(SIMULATION) simulation::tests::exactly_one_outcome_whatever_happens
+
+# The wheel is built, installed and tried in an environment of its own.
+.PHONY: python
+python: test-prerequisites ## Build the Python package and run its tests
+	python/test.sh
 
 # Guided by coverage, on stable Rust; `fuzz/run.sh 3600` fuzzes for as long as one likes.
 .PHONY: fuzz

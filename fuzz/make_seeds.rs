@@ -125,7 +125,7 @@ fn tables(detector: &Arc<dyn Detector>, fingerprint: &[u8]) {
             url: format!("http://a/{log_offset}").into(),
         };
         clusterer.restore("default", 5, &centroid);
-        let new = NewCentroid { number, corpus: "default".into(), fingerprint_hash: 5, centroid };
+        let new = NewCentroid { number, corpus: "default".into(), fingerprint_hash: 5, centroid, rank: None };
         let record = centroid_record(&new, 9, 3, &**detector);
         add(&record.key, record.value.as_deref());
         values.push((log_offset, record.value.expect("a centroid")));
@@ -139,7 +139,7 @@ fn tables(detector: &Arc<dyn Detector>, fingerprint: &[u8]) {
     let folder = tempfile::tempdir().expect("a folder");
     let settings = TableSettings {
         detector: Arc::clone(detector),
-        expiry: Config::default().expiry,
+        rules: Config::default().cluster_rules(),
         fingerprint_hash: 5,
         cluster_hash: 6,
         on_disk: None,

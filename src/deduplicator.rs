@@ -8,6 +8,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use crate::cluster::{Clusterer, Position};
 use crate::config::Config;
 use crate::config::load::ConfigError;
@@ -56,7 +58,7 @@ impl Deduplicator {
         let fingerprint_stage = FingerprintStage::new(config.clone())?;
         let detector = fingerprint_stage.detector();
         let settings = TableSettings::of(config, detector, fingerprint_stage.fingerprint_hash());
-        let clusterer = Clusterer::new(Arc::clone(detector), config.expiry.clone(), Position::default());
+        let clusterer = Clusterer::new(Arc::clone(detector), config.cluster_rules(), Position::default());
         Ok(Self {
             cluster_stage: ClusterStage::new(clusterer, Arc::clone(detector), settings.cluster_hash),
             workspace: fingerprint_stage.workspace(),
@@ -70,13 +72,27 @@ impl Deduplicator {
     /// to founds one, and later pages are compared with it.
     pub fn decide(&mut self, page: Page) -> Verdict {
         self.pages += 1;
-        let place = Place::Line { input: "-".into(), line: self.pages };
-        let fingerprinted = self.fingerprint_stage.process_page(place, page, &mut self.workspace);
+        let fingerprinted = self.fingerprint_stage.process_page(place(self.pages), page, &mut self.workspace);
         let Ok(record) = fingerprinted.record else { unreachable!("a page is not passed over") };
-        match self.cluster_stage.conclude(record, Timestamp::now()) {
-            Conclusion::Verdict(verdict) => *verdict,
-            Conclusion::DeadLetter(_) => unreachable!("a page has a verdict"),
-        }
+        verdict(self.cluster_stage.conclude(record, Timestamp::now()))
+    }
+
+    /// The verdicts on `pages`, in their order: those that [`Self::decide`] would give on one after
+    /// the other. Texts are read and centroids are looked up on all cores; memory holds all pages.
+    pub fn decide_batch(&mut self, pages: Vec<Page>) -> Vec<Verdict> {
+        let stage = &self.fingerprint_stage;
+        let numbered: Vec<(u64, Page)> = (self.pages + 1..).zip(pages).collect();
+        self.pages += numbered.len() as u64;
+        let records = numbered.into_par_iter().map_init(
+            || stage.workspace(),
+            |workspace, (line, page)| {
+                let fingerprinted = stage.process_page(place(line), page, workspace);
+                let Ok(record) = fingerprinted.record else { unreachable!("a page is not passed over") };
+                record
+            },
+        );
+        let conclusions = self.cluster_stage.conclude_batch(records.collect(), Timestamp::now());
+        conclusions.into_iter().map(verdict).collect()
     }
 
     /// The verdicts on `pages`, in their order, each when it is asked for.
@@ -97,6 +113,18 @@ impl Deduplicator {
     #[must_use]
     pub fn detector(&self) -> &dyn Detector {
         &**self.fingerprint_stage.detector()
+    }
+}
+
+/// Where a page came in: which one it was, from 1.
+fn place(line: u64) -> Place {
+    Place::Line { input: "-".into(), line }
+}
+
+fn verdict(conclusion: Conclusion) -> Verdict {
+    match conclusion {
+        Conclusion::Verdict(verdict) => *verdict,
+        Conclusion::DeadLetter(_) => unreachable!("a page has a verdict"),
     }
 }
 

@@ -7,3 +7,6 @@ pub const FORMAT_VERSION: u32 = 1;
 /// The same of the changelog and of its snapshots. Since 2 centroids have numbers, and nothing
 /// deletes them but their age: an older reader would take all that ever were for the table.
 pub const CHANGELOG_FORMAT_VERSION: u32 = 2;
+/// The same of what names pages that stand for clusters in place of those that founded them: an
+/// older reader would not know whom verdicts are to name.
+pub const CHANGELOG_CANONICAL_FORMAT_VERSION: u32 = 3;

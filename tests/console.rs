@@ -253,6 +253,33 @@ fn pages_and_clusters_of_a_saved_table_are_looked_up() {
     );
 }
 
+/// A page that came later may stand for the cluster (`canonical.prefer`).
+#[test]
+fn the_page_that_stands_for_a_cluster_is_named_with_its_founder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = |id: &str, url: &str| {
+        format!("{}\n", serde_json::json!({ "id": id, "url": url, "text": common::article(5, 9) }))
+    };
+    let pages = page("founder", "http://m.example/1") + &page("better", "https://www.example/1");
+    let pages = common::write(folder.path(), "pages.jsonl", pages);
+    let config = common::write(folder.path(), "c.toml", "[canonical]\nprefer = [\"https\"]\n");
+    let [table, verdicts] = ["table", "verdicts.jsonl"].map(|name| folder.path().join(name));
+    let [pages, config, table, verdicts] =
+        [&pages, &config, &table, &verdicts].map(|path| path.to_str().expect("UTF-8"));
+    let run = common::run(["dedup", "--config", config, "--table", table, "--output", verdicts, pages]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let console = Console::start(&["--table", table, "--verdicts", verdicts]);
+    let (_, body) = console.get("/page?q=better");
+    assert!(body.contains("takes the place of founder as the canonical page"), "{body}");
+    assert!(body.contains("<dt>founded by</dt><dd><a href=\"/page?q=founder&amp;lang=en\">"), "{body}");
+    // Without verdicts, the table knows both names.
+    let console = Console::start(&["--table", table]);
+    for asked in ["better", "founder", "https://www.example/1", "http://m.example/1"] {
+        let (_, body) = console.get(&format!("/page?q={asked}"));
+        assert!(body.contains("https://www.example/1") && body.contains("founded by"), "{asked}: {body}");
+    }
+}
+
 /// A look-up takes nothing away from who stores pages.
 #[test]
 fn a_table_is_read_while_serve_has_it() {

@@ -31,7 +31,7 @@ fn every_sample_page_gets_its_verdict() {
 fn a_verdict_says_what_the_contract_promises() {
     let verdicts = run(["dedup", "examples/pages.jsonl"]).verdicts();
     let pages: HashMap<_, _> = sample_pages().into_iter().map(|p| (p["id"].clone(), p)).collect();
-    const FIELDS: [&str; 30] = [
+    const FIELDS: [&str; 32] = [
         "page_id",
         "url",
         "corpus",
@@ -49,6 +49,8 @@ fn a_verdict_says_what_the_contract_promises() {
         "canonical_share",
         "related_page_id",
         "related_url",
+        "replaces_page_id",
+        "replaces_url",
         "fingerprint",
         "text_digest",
         "text_chars",

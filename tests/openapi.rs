@@ -176,7 +176,7 @@ impl Limited {
         let token: PathBuf = write(folder, "token", format!("{TOKEN}\n"));
         let config = format!(
             "[api]\ntoken_file = {token:?}\nbody_bytes_max = 65536\nbatch_pages_max = 5\nbody_timeout_ms = 400\n\
-             [input.filter]\nstatuses = [\"200\"]\n"
+             [input.filter]\nstatuses = [\"200\"]\n[canonical]\nprefer = [\"longest\"]\n"
         );
         let server = server(folder, "limited", &config);
         let client = server.connect();

@@ -54,6 +54,7 @@ pub(crate) fn filled(name: &str, more: &str) -> Installation {
             corpus: "default".into(),
             fingerprint_hash: stage.fingerprint_hash(),
             centroid,
+            rank: None,
         };
         let record = centroid_record(&new, 1, 0, &**detector);
         topics::send(&producer, &log, &Row { value: Some(vec![0]), ..Row::default() });

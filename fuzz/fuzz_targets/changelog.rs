@@ -75,7 +75,7 @@ fn check(restored: Restored) {
         clusterer.centroids().map(|(corpus, hash, centroid)| (corpus.to_owned(), hash, centroid)).collect();
     assert_eq!(centroids.len() as u64, count);
     for (number, (corpus, fingerprint_hash, centroid)) in (first..).zip(centroids.clone()) {
-        let new = NewCentroid { number, corpus: corpus.into(), fingerprint_hash, centroid };
+        let new = NewCentroid { number, corpus: corpus.into(), fingerprint_hash, centroid, rank: None };
         let record = centroid_record(&new, position.log_generation, position.log_partition, &**DETECTOR);
         again.take(Some(&record.key), record.value.as_deref()).expect("what is written is read");
     }

@@ -32,7 +32,7 @@ fuzz_target!(|data: &[u8]| {
 fn table(bytes: &[u8]) {
     let settings = TableSettings {
         detector: Arc::clone(&DETECTOR),
-        expiry: Config::default().expiry,
+        rules: Config::default().cluster_rules(),
         fingerprint_hash: 5,
         cluster_hash: 6,
         on_disk: None,

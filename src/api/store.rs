@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::committer::Committer;
 use super::recent::{Named, Recent};
-use crate::cluster::{Clusterer, Position};
+use crate::cluster::Position;
 use crate::config::Config;
 use crate::hashed::Seed;
 use crate::log::entry::page_from_message;
@@ -45,12 +45,7 @@ impl Store {
         settings: TableSettings,
         config: &Config,
     ) -> Result<(Arc<Self>, Committer, Found), SnapshotError> {
-        let clusterer = match folder.load(&settings)? {
-            Some(clusterer) => clusterer,
-            None => {
-                Clusterer::new(Arc::clone(&settings.detector), settings.expiry.clone(), Position::default())
-            }
-        };
+        let clusterer = folder.load_or_begin(&settings)?;
         let store = Self {
             table: RwLock::new(ClusterStage::new(
                 clusterer,

@@ -54,7 +54,7 @@ pub fn measure(
     segmenter: &Segmenter,
 ) -> StageFigures {
     let detector = fingerprint_stage.detector();
-    let clusterer = Clusterer::new(detector.clone(), config.expiry.clone(), Position::default());
+    let clusterer = Clusterer::new(detector.clone(), config.cluster_rules(), Position::default());
     let mut cluster_stage = ClusterStage::new(clusterer, detector.clone(), 0);
     let mut bench = PageBench {
         fingerprint_stage,

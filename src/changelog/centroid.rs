@@ -1,6 +1,6 @@
 //! [`Centroid`] ↔ its protobuf message.
 
-use crate::cluster::Centroid;
+use crate::cluster::{Canonical, Centroid, Rank};
 use crate::fingerprint::Detector;
 use crate::proto::{self, FORMAT_VERSION};
 use crate::record::timestamp::Timestamp;
@@ -36,7 +36,29 @@ pub(crate) fn message_of(
         page_id: centroid.page_id.to_string(),
         url: centroid.url.to_string(),
         number: None,
+        rank: None,
+        canonical_page_id: None,
+        canonical_url: None,
     }
+}
+
+/// Has the message say what stands for the centroid's cluster.
+pub(crate) fn set_canonical(message: &mut proto::Centroid, canonical: Option<Canonical>) {
+    let Some(Canonical { rank, page }) = canonical else { return };
+    message.rank = Some(rank.to_bytes().to_vec().into());
+    (message.canonical_page_id, message.canonical_url) =
+        page.map(|(page_id, url)| (page_id.into(), url.into())).unzip();
+}
+
+/// What a message says of who stands for the centroid's cluster, or what is wrong with it.
+pub(crate) fn canonical_of(message: &proto::Centroid) -> Result<Canonical, String> {
+    let proto::Centroid { rank, canonical_page_id, canonical_url, .. } = message;
+    let rank = rank.as_ref().map(|rank| rank.as_ref().try_into().map(Rank::from_bytes)).transpose();
+    let rank =
+        rank.map_err(|_| format!("centroid {} has a rank of other than 16 bytes", message.log_offset))?;
+    let page = canonical_page_id.as_deref().zip(canonical_url.as_deref());
+    let page = page.map(|(page_id, url)| (page_id.into(), url.into()));
+    Ok(Canonical { rank: rank.unwrap_or_default(), page })
 }
 
 /// The centroid of a message, or what is wrong with it. Takes its

@@ -1,5 +1,6 @@
 //! The changelog of a centroid table, a queue: every centroid by its cluster id, each once, in order
-//! of founding, and the position record, which says how far the log is part of it all.
+//! of founding; which pages have taken the place of canonical pages; and the position record, which
+//! says how far the log is part of it all.
 //!
 //! In: [new centroids](NewCentroid) and a position, or the records of a topic partition. Out: the
 //! records of one transaction, or a table ([`restore`]). Pure: no broker.
@@ -17,22 +18,32 @@ mod tests;
 use prost::Message;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::cluster::{Bounds, ClusterId, Clusterer, NewCentroid};
+use crate::cluster::{Bounds, Canonical, ClusterId, Clusterer, NewCanonical, NewCentroid};
 use crate::config::Config;
 use crate::config::hash::{cluster_hash, corpus_hash};
 use crate::fingerprint::Detector;
 use crate::log::identity::{TopicId, TopicIds};
 use crate::log::watermarks::Watermarks;
-use crate::proto::{self, CHANGELOG_FORMAT_VERSION, FORMAT_VERSION};
+use crate::proto::{self, CHANGELOG_CANONICAL_FORMAT_VERSION, CHANGELOG_FORMAT_VERSION, FORMAT_VERSION};
 use crate::record::timestamp::Timestamp;
 
-/// Key of the position record; all other keys are cluster ids of 16 bytes.
+/// Key of the position record; all other keys begin with a cluster id of 16 bytes.
 pub const POSITION_KEY: &[u8] = b"position";
+/// What follows the cluster id in the key of a record that says which page stands for the cluster
+/// from there on; nothing follows it in that of a centroid.
+const CANONICAL_SUFFIX: &[u8] = b"/canonical";
+
+/// The cluster of a record that is no position, by its key.
+#[must_use]
+pub fn cluster_of(key: &[u8]) -> Option<ClusterId> {
+    let id = key.strip_suffix(CANONICAL_SUFFIX).unwrap_or(key);
+    id.try_into().ok().map(ClusterId::from_bytes)
+}
 
 /// A record of the changelog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangelogRecord {
-    /// [`POSITION_KEY`] or a cluster id.
+    /// [`POSITION_KEY`], or a cluster id with what may follow it.
     pub key: Vec<u8>,
     /// None is a tombstone, which nobody writes any more.
     pub value: Option<Vec<u8>>,
@@ -88,14 +99,33 @@ pub fn centroid_record(
     log_partition: u32,
     detector: &dyn Detector,
 ) -> ChangelogRecord {
-    let NewCentroid { number, corpus, fingerprint_hash, centroid } = founded;
-    let message = proto::Centroid {
-        format_version: CHANGELOG_FORMAT_VERSION,
+    let NewCentroid { number, corpus, fingerprint_hash, centroid, rank } = founded;
+    let mut message = proto::Centroid {
+        format_version: match rank {
+            Some(_) => CHANGELOG_CANONICAL_FORMAT_VERSION,
+            None => CHANGELOG_FORMAT_VERSION,
+        },
         number: Some(*number),
         ..centroid::to_message(corpus, *fingerprint_hash, centroid, detector)
     };
+    centroid::set_canonical(&mut message, rank.map(|rank| Canonical { rank, page: None }));
     let key = ClusterId { log_generation, log_partition, log_offset: centroid.log_offset };
     ChangelogRecord { key: key.to_bytes().to_vec(), value: Some(message.encode_to_vec()) }
+}
+
+/// The record that says which page stands for a cluster from there on.
+#[must_use]
+pub fn canonical_record(new: NewCanonical, log_generation: u32, log_partition: u32) -> ChangelogRecord {
+    let NewCanonical { number, log_offset, canonical } = new;
+    let mut message = proto::Centroid {
+        format_version: CHANGELOG_CANONICAL_FORMAT_VERSION,
+        log_offset,
+        number: Some(number),
+        ..proto::Centroid::default()
+    };
+    centroid::set_canonical(&mut message, Some(canonical));
+    let id = ClusterId { log_generation, log_partition, log_offset }.to_bytes();
+    ChangelogRecord { key: [&id, CANONICAL_SUFFIX].concat(), value: Some(message.encode_to_vec()) }
 }
 
 /// The position record.

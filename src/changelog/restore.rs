@@ -10,13 +10,12 @@ use prost::Message;
 use thiserror::Error;
 
 use super::centroid;
-use super::{Identity, POSITION_KEY, bounds, topic_ids};
-use crate::cluster::ExpiryConfig;
-use crate::cluster::{ClusterId, Clusterer, Position};
+use super::{Identity, POSITION_KEY, bounds, cluster_of, topic_ids};
+use crate::cluster::{ClusterId, ClusterRules, Clusterer, Position};
 use crate::fingerprint::Detector;
 use crate::log::identity::{Replaced, TopicId};
 use crate::log::watermarks::{Watermark, Watermarks};
-use crate::proto::{self, CHANGELOG_FORMAT_VERSION};
+use crate::proto::{self, CHANGELOG_CANONICAL_FORMAT_VERSION};
 use crate::record::timestamp::Timestamp;
 
 /// Far above any number that a centroid will ever have, so that counting on from a damaged one is safe.
@@ -27,7 +26,7 @@ pub(crate) const NUMBER_MAX: u64 = 1 << 62;
 pub enum RestoreError {
     /// Written by a newer Leitong.
     #[error(
-        "the changelog holds format version {found}, newer than {CHANGELOG_FORMAT_VERSION}, which this version of \
+        "the changelog holds format version {found}, newer than {CHANGELOG_CANONICAL_FORMAT_VERSION}, which this version of \
          Leitong knows; update this instance"
     )]
     TooNew {
@@ -93,7 +92,7 @@ pub enum RestoreError {
 pub struct Restoration {
     clusterer: Clusterer,
     detector: Arc<dyn Detector>,
-    expiry: ExpiryConfig,
+    rules: ClusterRules,
     position: Option<proto::Position>,
     newest: Option<u64>,
     log_generation: Option<u32>,
@@ -120,12 +119,13 @@ pub struct Restored {
 impl Restoration {
     /// Nothing restored yet.
     #[must_use]
-    pub fn new(detector: Arc<dyn Detector>, expiry: ExpiryConfig) -> Self {
-        let clusterer = Clusterer::new(Arc::clone(&detector), expiry.clone(), Position::default());
+    pub fn new(detector: Arc<dyn Detector>, rules: impl Into<ClusterRules>) -> Self {
+        let rules = rules.into();
+        let clusterer = Clusterer::new(Arc::clone(&detector), rules.clone(), Position::default());
         Self {
             clusterer,
             detector,
-            expiry,
+            rules,
             position: None,
             newest: None,
             log_generation: None,
@@ -138,8 +138,12 @@ impl Restoration {
     /// Nothing restored yet of a table of which `last` is a position, the last one that is known:
     /// what had expired there is left out.
     #[must_use]
-    pub fn up_to(last: &proto::Position, detector: Arc<dyn Detector>, expiry: ExpiryConfig) -> Self {
-        let mut begun = Self::new(detector, expiry);
+    pub fn up_to(
+        last: &proto::Position,
+        detector: Arc<dyn Detector>,
+        rules: impl Into<ClusterRules>,
+    ) -> Self {
+        let mut begun = Self::new(detector, rules);
         if let Some(founded) = last.founded {
             begun.start_at(founded.min(NUMBER_MAX).saturating_sub(last.centroid_count));
             begun.skip_before = last.oldest_log_offset.unwrap_or(last.next_log_offset);
@@ -149,8 +153,8 @@ impl Restoration {
     }
 
     fn start_at(&mut self, number: u64) {
-        let (detector, expiry) = (Arc::clone(&self.detector), self.expiry.clone());
-        self.clusterer = Clusterer::starting_at(number, detector, expiry, Position::default());
+        let (detector, rules) = (Arc::clone(&self.detector), self.rules.clone());
+        self.clusterer = Clusterer::starting_at(number, detector, rules, Position::default());
         self.numbered = true;
     }
 
@@ -161,7 +165,7 @@ impl Restoration {
         clusterer: Clusterer,
         position: proto::Position,
         detector: Arc<dyn Detector>,
-        expiry: ExpiryConfig,
+        rules: ClusterRules,
     ) -> Self {
         Self {
             clusterer,
@@ -169,7 +173,7 @@ impl Restoration {
             log_generation: Some(position.log_generation).filter(|generation| *generation != 0),
             numbered: true,
             position: Some(position),
-            ..Self::new(detector, expiry)
+            ..Self::new(detector, rules)
         }
     }
 
@@ -209,8 +213,7 @@ impl Restoration {
                 .map_err(|error| RestoreError::Damaged(format!("a position record is broken: {error}")))?;
             return self.take_position(position);
         }
-        let id = key.try_into().map(ClusterId::from_bytes);
-        let id = id.map_err(|_| {
+        let id = cluster_of(key).ok_or_else(|| {
             let begin = key[..key.len().min(20)].escape_ascii();
             RestoreError::Damaged(format!("a key of {} bytes, \"{begin}\"", key.len()))
         })?;
@@ -228,6 +231,9 @@ impl Restoration {
         let mut message = proto::Centroid::decode(value)
             .map_err(|error| RestoreError::Damaged(format!("a centroid is broken: {error}")))?;
         known(message.format_version)?;
+        if message.rank.is_some() && message.fingerprint.is_none() {
+            return self.take_canonical(&message);
+        }
         let centroid =
             centroid::from_message(&mut message, &*self.detector).map_err(RestoreError::Damaged)?;
         if message.number > Some(NUMBER_MAX) {
@@ -249,7 +255,22 @@ impl Restoration {
         }
         self.newest = Some(log_offset);
         self.clusterer.restore(&message.corpus, message.fingerprint_hash, &centroid);
+        let canonical = centroid::canonical_of(&message).map_err(RestoreError::Damaged)?;
+        self.clusterer.restore_canonical(self.clusterer.founded() - 1, canonical);
         Ok(())
+    }
+
+    /// From here on, another page stands for the cluster of a centroid that came before.
+    fn take_canonical(&mut self, message: &proto::Centroid) -> Result<(), RestoreError> {
+        let canonical = centroid::canonical_of(message).map_err(RestoreError::Damaged)?;
+        let at = message.log_offset;
+        match message.number {
+            Some(number) if number < self.clusterer.founded() => {
+                self.clusterer.restore_canonical(number, canonical);
+                Ok(())
+            }
+            _ => Err(RestoreError::Damaged(format!("a page stands for centroid {at}, which is not there"))),
+        }
     }
 
     /// A tombstone that an older version wrote takes the oldest centroid, or one that is compacted
@@ -441,7 +462,7 @@ pub fn watermarks(position: &proto::Position) -> Watermarks {
 fn known(format_version: u32) -> Result<(), RestoreError> {
     match format_version {
         0 => Err(RestoreError::Damaged("a record without a format version".to_owned())),
-        found if found > CHANGELOG_FORMAT_VERSION => Err(RestoreError::TooNew { found }),
+        found if found > CHANGELOG_CANONICAL_FORMAT_VERSION => Err(RestoreError::TooNew { found }),
         _ => Ok(()),
     }
 }

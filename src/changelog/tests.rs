@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::restore::{Restoration, RestoreError, Restored};
 use super::*;
-use crate::cluster::{Decision, ExpiryConfig, Position};
+use crate::cluster::{CanonicalConfig, ClusterRules, Decision, ExpiryConfig, Position, Preference};
 use crate::fingerprint::Comparison;
 use crate::record::{FingerprintRecord, Outcome, Place, TextDigest};
 use crate::segment::Terms;
@@ -76,6 +76,8 @@ impl Detector for Equal {
 struct Step {
     corpus: u8,
     text: u8,
+    /// Characters of its text, and its page id.
+    chars: u32,
     day: i64,
     act: Act,
 }
@@ -103,14 +105,15 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => any::<bool>().prop_map(Act::Restore),
         1 => expiry().prop_map(Act::Settings),
     ];
-    let step = (0..2_u8, 0..25_u8, 0..60_i64, act);
-    prop::collection::vec(step.prop_map(|(corpus, text, day, act)| Step { corpus, text, day, act }), 1..150)
+    let step = (0..2_u8, 0..25_u8, 90..100_u32, 0..60_i64, act);
+    let step = step.prop_map(|(corpus, text, chars, day, act)| Step { corpus, text, chars, day, act });
+    prop::collection::vec(step, 1..150)
 }
 
 fn record(step: &Step) -> FingerprintRecord {
     FingerprintRecord {
         source: Place::Line { input: "test".into(), line: 1 },
-        page_id: "page".to_owned(),
+        page_id: step.chars.to_string(),
         url: "http://a/".to_owned(),
         corpus: step.corpus.to_string(),
         fingerprint_hash: 1,
@@ -119,24 +122,39 @@ fn record(step: &Step) -> FingerprintRecord {
         passthrough: None,
         carried: None,
         credits: None,
-        text: Some(TextDigest { digest: 0, chars: 100 }),
+        text: Some(TextDigest { digest: 0, chars: step.chars }),
         outcome: Outcome::Fingerprint([step.text].into()),
     }
 }
 
-/// Where in the log the centroid was founded that a page joins or founds.
-fn outcome(decision: &Decision) -> u64 {
+/// Where in the log the centroid was founded that a page joins or founds; of one that joins the
+/// page that stands for the cluster, and the one whose place it takes.
+type Verdict = (u64, Option<String>, Option<String>);
+
+fn outcome(decision: &Decision) -> Verdict {
     match decision {
-        Decision::Founded(id, _) => id.log_offset,
-        Decision::Joined(page) => page.cluster_id.log_offset,
-        Decision::Undecidable => u64::MAX,
+        Decision::Founded(id, _) => (id.log_offset, None, None),
+        Decision::Joined(page) => {
+            let replaced = page.replaces.clone().map(|(page_id, _)| page_id);
+            (page.cluster_id.log_offset, Some(page.page_id.clone()), replaced)
+        }
+        Decision::Undecidable => (u64::MAX, None, None),
     }
+}
+
+/// The longest page stands for a cluster, or the one that founded it.
+fn rules(expiry: &ExpiryConfig, longest: bool) -> ClusterRules {
+    let prefer = if longest { vec![Preference::Longest] } else { Vec::new() };
+    let canonical = CanonicalConfig { prefer, hosts: Vec::new() };
+    ClusterRules { expiry: expiry.clone(), canonical }
 }
 
 /// The definition: all centroids that ever were, in order of founding, and two bounds; those may
 /// fall where `falls`, as they must not.
 struct Naive {
-    founded: Vec<(u64, u8, u8, i64)>,
+    /// Log offset, corpus, text, day, and the page that stands for the cluster.
+    founded: Vec<(u64, u8, u8, i64, u32)>,
+    longest: bool,
     dead_below: usize,
     dead_before: i64,
     day: i64,
@@ -144,8 +162,8 @@ struct Naive {
 }
 
 impl Naive {
-    fn new(falls: bool) -> Self {
-        Self { founded: Vec::new(), dead_below: 0, dead_before: i64::MIN, day: i64::MIN, falls }
+    fn new(longest: bool, falls: bool) -> Self {
+        Self { founded: Vec::new(), longest, dead_below: 0, dead_before: i64::MIN, day: i64::MIN, falls }
     }
 
     fn raise(&mut self, expiry: &ExpiryConfig) {
@@ -159,17 +177,23 @@ impl Naive {
         }
     }
 
-    fn decide(&mut self, log_offset: u64, step: &Step, expiry: &ExpiryConfig) -> u64 {
+    fn decide(&mut self, log_offset: u64, step: &Step, expiry: &ExpiryConfig) -> Verdict {
         self.day = self.day.max(step.day);
         self.raise(expiry);
-        let unexpired = self.founded[self.dead_below..].iter().filter(|(.., day)| *day >= self.dead_before);
-        let mut near = unexpired.filter(|(_, corpus, text, _)| (*corpus, *text) == (step.corpus, step.text));
-        if let Some((founded, ..)) = near.next() {
-            return *founded;
+        let before = self.dead_before;
+        let mut unexpired = self.founded[self.dead_below..].iter_mut().filter(|(.., day, _)| *day >= before);
+        let near = unexpired.find(|(_, corpus, text, ..)| (*corpus, *text) == (step.corpus, step.text));
+        if let Some((founded, .., canonical)) = near {
+            let former = *canonical;
+            if self.longest {
+                *canonical = former.max(step.chars);
+            }
+            let replaced = (*canonical != former).then(|| former.to_string());
+            return (*founded, Some(canonical.to_string()), replaced);
         }
-        self.founded.push((log_offset, step.corpus, step.text, self.day));
+        self.founded.push((log_offset, step.corpus, step.text, self.day, step.chars));
         self.raise(expiry);
-        log_offset
+        (log_offset, None, None)
     }
 }
 
@@ -193,11 +217,11 @@ fn place(kept: &Kept, log_offset: u64) -> Option<usize> {
     })
 }
 
-fn restored(kept: &Kept, expiry: &ExpiryConfig, at_place: bool) -> Result<Option<Restored>, RestoreError> {
+fn restored(kept: &Kept, rules: &ClusterRules, at_place: bool) -> Result<Option<Restored>, RestoreError> {
     let last = last_position(kept).filter(|last| last.founded.is_some());
     let mut restoration = match &last {
-        Some(last) => Restoration::up_to(last, Arc::new(Equal), expiry.clone()),
-        None => Restoration::new(Arc::new(Equal), expiry.clone()),
+        Some(last) => Restoration::up_to(last, Arc::new(Equal), rules.clone()),
+        None => Restoration::new(Arc::new(Equal), rules.clone()),
     };
     let oldest = last.and_then(|last| last.oldest_log_offset).filter(|_| at_place);
     let from = oldest.and_then(|oldest| place(kept, oldest)).unwrap_or(0);
@@ -209,8 +233,9 @@ fn restored(kept: &Kept, expiry: &ExpiryConfig, at_place: bool) -> Result<Option
 }
 
 /// The outcomes of a worker whose owners change, with its changelog.
-fn run(steps: &[Step], mut expiry: ExpiryConfig) -> Result<(Vec<u64>, Kept), RestoreError> {
-    let mut clusterer = Clusterer::new(Arc::new(Equal), expiry.clone(), Position::default());
+fn run(steps: &[Step], expiry: &ExpiryConfig, longest: bool) -> Result<(Vec<Verdict>, Kept), RestoreError> {
+    let mut rules = rules(expiry, longest);
+    let mut clusterer = Clusterer::new(Arc::new(Equal), rules.clone(), Position::default());
     clusterer.name_log(9);
     clusterer.keep_journal();
     let (mut kept, mut outcomes, mut next) = (Kept::new(), Vec::new(), 0);
@@ -218,7 +243,9 @@ fn run(steps: &[Step], mut expiry: ExpiryConfig) -> Result<(Vec<u64>, Kept), Res
         outcomes.push(outcome(&clusterer.decide(Some(&record(step)))));
         let new = clusterer.take_new();
         let position = position_message(&clusterer, &IDENTITY, 0, Some(7), &Watermarks::default());
+        let canonicals = clusterer.take_new_canonicals();
         let written = new.iter().map(|new| centroid_record(new, 9, 0, &Equal));
+        let written = written.chain(canonicals.into_iter().map(|new| canonical_record(new, 9, 0)));
         for record in written.chain([position_record(&position)]) {
             kept.push((next, record));
             next += 1;
@@ -236,18 +263,18 @@ fn run(steps: &[Step], mut expiry: ExpiryConfig) -> Result<(Vec<u64>, Kept), Res
                 }
                 continue;
             }
-            Act::Restore(at_place) => (expiry.clone(), *at_place),
+            Act::Restore(at_place) => (rules.expiry.clone(), *at_place),
             Act::Settings(settings) => (settings.clone(), true),
         };
-        expiry = settings;
-        clusterer = restored(&kept, &expiry, at_place)?.expect("a table").clusterer;
+        rules.expiry = settings;
+        clusterer = restored(&kept, &rules, at_place)?.expect("a table").clusterer;
         clusterer.keep_journal();
     }
     Ok((outcomes, kept))
 }
 
-fn naive(steps: &[Step], mut expiry: ExpiryConfig, falls: bool) -> Vec<u64> {
-    let mut naive = Naive::new(falls);
+fn naive(steps: &[Step], mut expiry: ExpiryConfig, longest: bool, falls: bool) -> Vec<Verdict> {
+    let mut naive = Naive::new(longest, falls);
     let mut outcomes = Vec::new();
     for (offset, step) in (0..).zip(steps) {
         outcomes.push(naive.decide(offset, step, &expiry));
@@ -261,11 +288,13 @@ fn naive(steps: &[Step], mut expiry: ExpiryConfig, falls: bool) -> Vec<u64> {
 
 proptest! {
     #[test]
-    fn what_was_deleted_when_changes_nothing(steps in steps(), expiry in expiry()) {
-        let (outcomes, kept) = run(&steps, expiry.clone()).expect("all that counts is there");
-        prop_assert_eq!(outcomes, naive(&steps, expiry, false));
+    fn what_was_deleted_when_changes_nothing(
+        steps in steps(), expiry in expiry(), longest in any::<bool>(),
+    ) {
+        let (outcomes, kept) = run(&steps, &expiry, longest).expect("all that counts is there");
+        prop_assert_eq!(outcomes, naive(&steps, expiry, longest, false));
         // Numbers are dense, whatever was deleted.
-        let numbers = kept.iter().filter(|(_, record)| record.key != POSITION_KEY).map(|(_, record)| {
+        let numbers = kept.iter().filter(|(_, record)| record.key.len() == 16).map(|(_, record)| {
             let value = record.value.as_deref().expect("no tombstones");
             proto::Centroid::decode(value).expect("a centroid").number.expect("a number")
         });
@@ -277,7 +306,7 @@ proptest! {
     fn no_unexpired_centroid_goes_missing_unnoticed(
         steps in steps(), expiry in expiry(), lost in any::<prop::sample::Index>(),
     ) {
-        let (_, kept) = run(&steps, expiry.clone()).expect("all that counts is there");
+        let (_, kept) = run(&steps, &expiry, false).expect("all that counts is there");
         let oldest = last_position(&kept).expect("a position").oldest_log_offset;
         let unexpired = oldest.and_then(|oldest| place(&kept, oldest));
         let unexpired: Vec<usize> = (unexpired.unwrap_or(kept.len())..kept.len())
@@ -288,7 +317,7 @@ proptest! {
         let at = unexpired[lost.index(unexpired.len())];
         let without = |range: std::ops::Range<usize>| {
             let left = kept.iter().enumerate().filter(|(at, _)| !range.contains(at));
-            restored(&left.map(|(_, record)| record.clone()).collect(), &expiry, true)
+            restored(&left.map(|(_, record)| record.clone()).collect(), &expiry.clone().into(), true)
         };
         for range in [at..at + 1, 0..at + 1] {
             let refused = without(range).err();
@@ -304,7 +333,7 @@ fn bounds_that_fall_are_found() {
     let cases = (steps(), expiry());
     let differ = (0..200).filter(|_| {
         let (steps, expiry) = cases.new_tree(&mut runner).expect("a case").current();
-        naive(&steps, expiry.clone(), false) != naive(&steps, expiry, true)
+        naive(&steps, expiry.clone(), false, false) != naive(&steps, expiry, false, true)
     });
     let differ = differ.count();
     assert!(differ > 10, "{differ} of 200");
@@ -350,7 +379,7 @@ proptest! {
         };
         let (steps, more) = (plain(&steps), plain(&more));
         let all = [steps.clone(), more.clone()].concat();
-        let (_, kept) = run(&steps, expiry.clone()).expect("all that counts is there");
+        let (_, kept) = run(&steps, &expiry, false).expect("all that counts is there");
         let mut older = of_older_version(&kept);
         if compacted {
             let last: Vec<Option<usize>> = older
@@ -363,7 +392,7 @@ proptest! {
                 last[at - 1] == Some(at - 1) && (record.value.is_some() || at % 2 == 0)
             });
         }
-        let mut clusterer = restored(&older, &expiry, true).expect("whole").expect("a table").clusterer;
+        let mut clusterer = restored(&older, &expiry.clone().into(), true).expect("whole").expect("a table").clusterer;
         let mut outcomes = Vec::new();
         for step in &more {
             clusterer.keep_journal();
@@ -374,9 +403,9 @@ proptest! {
             let records: Vec<_> = written.chain([position_record(&position)]).collect();
             older.extend(records.into_iter().map(|record| (0, record)));
             if matches!(step.act, Act::Restore(_)) {
-                clusterer = restored(&older, &expiry, true).expect("whole").expect("a table").clusterer;
+                clusterer = restored(&older, &expiry.clone().into(), true).expect("whole").expect("a table").clusterer;
             }
         }
-        prop_assert_eq!(outcomes, naive(&all, expiry, false).split_off(steps.len()));
+        prop_assert_eq!(outcomes, naive(&all, expiry, false, false).split_off(steps.len()));
     }
 }

@@ -86,7 +86,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let clusterer = match (&checkpoints, checkpoint, &table_dir) {
         (Some(folder), Some(checkpoint), _) => folder.table(checkpoint, &table)?,
         (_, _, Some(dir)) => dir.load_or_begin(&table)?,
-        _ => Clusterer::new(Arc::clone(detector), config.expiry.clone(), Position::default()),
+        _ => Clusterer::new(Arc::clone(detector), config.cluster_rules(), Position::default()),
     };
     let begun_at = checkpoint.map_or(clusterer.position().next_log_offset, |checkpoint| checkpoint.begun_at);
     let cluster_stage = ClusterStage::new(clusterer, Arc::clone(detector), table.cluster_hash);

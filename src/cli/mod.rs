@@ -32,6 +32,7 @@ mod table;
 mod topics;
 mod tune;
 
+use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
@@ -140,7 +141,20 @@ fn log_to_standard_error(format: LogFormat) {
 /// Runs the program with the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    execute(Cli::try_parse())
+}
+
+/// Runs the program with these arguments, of which the first is its name, within another process;
+/// gives its exit status. At most once a process, since it sets up what is logged.
+#[must_use]
+pub fn main_with(arguments: Vec<OsString>) -> u8 {
+    let status = execute(Cli::try_parse_from(arguments));
+    // The standard library does not say what number an exit code has.
+    (0..=u8::MAX).find(|number| ExitCode::from(*number) == status).unwrap_or(1)
+}
+
+fn execute(cli: Result<Cli, clap::Error>) -> ExitCode {
+    let cli = match cli {
         Ok(cli) => cli,
         Err(refused_or_help) => return say(&refused_or_help),
     };

@@ -98,6 +98,9 @@ struct Centroid<'a> {
     cluster_id: ClusterId,
     page_id: &'a str,
     url: &'a str,
+    /// The page that stands for the cluster.
+    canonical_page_id: &'a str,
+    canonical_url: &'a str,
     corpus: &'a str,
     log_offset: u64,
     log_time: Option<Timestamp>,
@@ -236,6 +239,8 @@ fn exported<'a>(position: &proto::Position, centroid: &'a proto::Centroid) -> Ce
         },
         page_id: &centroid.page_id,
         url: &centroid.url,
+        canonical_page_id: centroid.canonical_page_id.as_ref().unwrap_or(&centroid.page_id),
+        canonical_url: centroid.canonical_url.as_ref().unwrap_or(&centroid.url),
         corpus: &centroid.corpus,
         log_offset: centroid.log_offset,
         log_time: centroid.log_time_ms.and_then(Timestamp::from_ms),

@@ -5,11 +5,11 @@ mod preview;
 use std::sync::Arc;
 
 use super::articles::ArticlePage;
+use super::canonical::{Canonical, Canonicals, NewCanonical, Rank};
 use super::old::OldCentroids;
 use super::table::{Centroid, Near, Nearest, Query, Scratch, Table, TableBytes, is_in_full};
 use super::tiers::Tiers;
-use super::{Bounds, ExpiryConfig};
-use super::{CanonicalPage, ClusterId, Decision};
+use super::{Bounds, CanonicalPage, ClusterId, ClusterRules, Decision, ExpiryConfig};
 use crate::fingerprint::Detector;
 use crate::record::timestamp::Timestamp;
 use crate::record::{FingerprintRecord, Outcome};
@@ -45,6 +45,8 @@ pub struct Clusterer {
     bounds: Bounds,
     position: Position,
     table: Tiers,
+    /// Which pages stand for the clusters; none where those do that founded them.
+    canonicals: Option<Canonicals>,
     scratch: Scratch,
     /// Number of the oldest centroid that has not expired,
     /// and when it was founded if that is known.
@@ -52,7 +54,14 @@ pub struct Clusterer {
     /// The first log time. Centroids from before any record had a time count from then on.
     first_time: Option<Timestamp>,
     /// What was founded since it was last asked for; none where nobody asks.
-    journal: Option<Vec<NewCentroid>>,
+    journal: Option<Journal>,
+}
+
+/// What the table's changelog is to learn.
+#[derive(Default)]
+struct Journal {
+    founded: Vec<NewCentroid>,
+    canonical: Vec<NewCanonical>,
 }
 
 /// A centroid that was founded.
@@ -66,23 +75,26 @@ pub struct NewCentroid {
     pub fingerprint_hash: u64,
     /// The centroid itself.
     pub centroid: Centroid,
+    /// What is said for its page to stand for the cluster; none where nobody asks.
+    pub rank: Option<Rank>,
 }
 
 impl Clusterer {
     /// An empty table at `position`, with [`SHARDS`] shards.
     #[must_use]
-    pub fn new(detector: Arc<dyn Detector>, expiry: ExpiryConfig, position: Position) -> Self {
-        Self::with_shards(detector, expiry, position, SHARDS)
+    pub fn new(detector: Arc<dyn Detector>, rules: impl Into<ClusterRules>, position: Position) -> Self {
+        Self::with_shards(detector, rules, position, SHARDS)
     }
 
     /// An empty table at `position`. Decisions do not depend on the number of shards.
     #[must_use]
     pub fn with_shards(
         detector: Arc<dyn Detector>,
-        expiry: ExpiryConfig,
+        rules: impl Into<ClusterRules>,
         position: Position,
         shards: usize,
     ) -> Self {
+        let ClusterRules { expiry, canonical } = rules.into();
         let table = Tiers::in_memory(Table::new(&*detector, shards, 0));
         Self {
             detector,
@@ -90,6 +102,7 @@ impl Clusterer {
             bounds: Bounds::default(),
             position,
             table,
+            canonicals: Canonicals::starting_at(0, canonical),
             scratch: Scratch::default(),
             alive: (0, None),
             first_time: None,
@@ -102,16 +115,18 @@ impl Clusterer {
     pub fn starting_at(
         number: u64,
         detector: Arc<dyn Detector>,
-        expiry: ExpiryConfig,
+        rules: impl Into<ClusterRules>,
         position: Position,
     ) -> Self {
+        let rules = rules.into();
         let table = Tiers::in_memory(Table::new(&*detector, SHARDS, number));
-        Self { table, ..Self::new(detector, expiry, position) }
+        let canonicals = Canonicals::starting_at(number, rules.canonical.clone());
+        Self { table, canonicals, ..Self::new(detector, rules, position) }
     }
 
     /// A table at `position` whose old centroids, from number `first` on, are in `old`. The others,
     /// if there are any, are [restored](Self::restore) behind them. `first_time`: what
-    /// [`Self::first_time`] was when it was saved.
+    /// [`Self::first_time`] was when it was saved. Founders stand for their clusters.
     #[must_use]
     pub fn with_old(
         detector: Arc<dyn Detector>,
@@ -157,7 +172,12 @@ impl Clusterer {
 
     /// What was founded since the last call.
     pub fn take_new(&mut self) -> Vec<NewCentroid> {
-        self.journal.as_mut().map(std::mem::take).unwrap_or_default()
+        self.journal.as_mut().map(|journal| std::mem::take(&mut journal.founded)).unwrap_or_default()
+    }
+
+    /// Which pages have taken the place of a canonical page since the last call.
+    pub fn take_new_canonicals(&mut self) -> Vec<NewCanonical> {
+        self.journal.as_mut().map(|journal| std::mem::take(&mut journal.canonical)).unwrap_or_default()
     }
 
     /// Centroids founded so far, in all corpora: the number of the next one.
@@ -215,7 +235,8 @@ impl Clusterer {
     /// Memory that the table takes.
     #[must_use]
     pub fn bytes(&self) -> TableBytes {
-        self.table.bytes()
+        let TableBytes { hot, cold } = self.table.bytes();
+        TableBytes { hot, cold: cold + self.canonicals.as_ref().map_or(0, Canonicals::bytes) }
     }
 
     /// Names a log that has no name yet, so that its clusters are told from those of another log.
@@ -293,12 +314,11 @@ impl Clusterer {
         let recent = self.table.find_recent(query, &*self.detector);
         let unexpired = Unexpired { table: &self.table, detector: &*self.detector, first: self.alive.0 };
         let nearest = unexpired.nearest(query, found, recent, &mut self.scratch);
-        let nearest =
-            nearest.map(|found| (self.canonical_page(found.0, found.1, text.digest), found.1.related));
         let related = match nearest {
-            Some((page, false)) => return Decision::Joined(page),
-            related => related.map(|(page, _)| page),
+            Some((centroid, near)) if !near.related => return self.join(record, centroid, near),
+            related => related,
         };
+        let related = related.map(|(centroid, near)| self.canonical_page(centroid, near, text.digest));
         let unexpired = Unexpired { table: &self.table, detector: &*self.detector, first: self.alive.0 };
         let part = unexpired.part(query, &mut self.scratch);
         let part = part.map(|(centroid, near)| self.canonical_page(centroid, near, text.digest));
@@ -311,10 +331,11 @@ impl Clusterer {
             url: record.url.as_str().into(),
         };
         self.table.insert(&record.corpus, record.fingerprint_hash, &centroid, &*self.detector);
+        let number = self.table.end() - 1;
+        let rank = self.canonicals.as_mut().map(|canonicals| canonicals.found(record));
         if let Some(journal) = &mut self.journal {
             let (corpus, fingerprint_hash) = (record.corpus.as_str().into(), record.fingerprint_hash);
-            let number = self.table.end() - 1;
-            journal.push(NewCentroid { number, corpus, fingerprint_hash, centroid });
+            journal.founded.push(NewCentroid { number, corpus, fingerprint_hash, centroid, rank });
         }
         // The new centroid counts from the next decision
         // on; letting the surplus go now bounds the memory.
@@ -323,21 +344,82 @@ impl Clusterer {
         Decision::Founded(self.cluster_id(log_offset), part.or(related))
     }
 
+    /// The page of this record joins the cluster of a centroid that it is near to; and takes the
+    /// place of the page that stands for it, if it is preferred to that.
+    fn join(&mut self, record: &FingerprintRecord, centroid: Centroid, near: Near) -> Decision {
+        let log_offset = centroid.log_offset;
+        let (page, rank) = self.joined(record, centroid, near);
+        if let (Some(rank), Some(canonicals)) = (rank, &mut self.canonicals) {
+            let own = (page.page_id.as_str().into(), page.url.as_str().into());
+            let canonical = Canonical { rank, page: Some(own) };
+            if let Some(journal) = &mut self.journal {
+                let new = NewCanonical { number: near.number, log_offset, canonical: canonical.clone() };
+                journal.canonical.push(new);
+            }
+            canonicals.set(near.number, canonical);
+        }
+        Decision::Joined(page)
+    }
+
+    /// What is said of a page that joins, and its rank if it is preferred to what stands for the
+    /// cluster.
+    fn joined(
+        &self,
+        record: &FingerprintRecord,
+        centroid: Centroid,
+        near: Near,
+    ) -> (CanonicalPage, Option<Rank>) {
+        let text_digest = record.text.map_or(0, |text| text.digest);
+        let mut page = self.canonical_page(centroid, near, text_digest);
+        let canonicals = self.canonicals.as_ref();
+        let rank = canonicals.and_then(|canonicals| canonicals.preferred(near.number, record));
+        if rank.is_some() {
+            let own = (record.page_id.clone(), record.url.clone());
+            let former = (page.page_id, page.url);
+            // The same page, read once more, takes nobody's place.
+            page.replaces = (former != own).then_some(former);
+            (page.page_id, page.url) = own;
+        }
+        (page, rank)
+    }
+
     /// What a verdict says of a centroid that is near a text of this digest.
     fn canonical_page(&self, centroid: Centroid, near: Near, text_digest: u128) -> CanonicalPage {
+        let stands = self.canonicals.as_ref().and_then(|canonicals| canonicals.page(near.number));
+        let (page_id, url) = match stands {
+            Some((page_id, url)) => (page_id.to_owned(), url.to_owned()),
+            None => (centroid.page_id.into(), centroid.url.into()),
+        };
         CanonicalPage {
             cluster_id: self.cluster_id(centroid.log_offset),
             exact: centroid.text_digest == text_digest,
-            page_id: centroid.page_id.into(),
-            url: centroid.url.into(),
+            page_id,
+            url,
+            replaces: None,
             fingerprint: centroid.fingerprint,
             distance: near.distance,
+        }
+    }
+
+    /// What stands for the cluster of the centroid of this number; none where that is always the
+    /// page that founded it, or the centroid has expired.
+    #[must_use]
+    pub fn canonical(&self, number: u64) -> Option<Canonical> {
+        self.canonicals.as_ref()?.get(number)
+    }
+
+    /// Takes what a saved table says of who stands for the cluster of the centroid of this number,
+    /// which has been [restored](Self::restore).
+    pub fn restore_canonical(&mut self, number: u64, canonical: Canonical) {
+        if let Some(canonicals) = &mut self.canonicals {
+            canonicals.set(number, canonical);
         }
     }
 
     /// Puts back a centroid of a saved table; centroids come oldest first.
     pub fn restore(&mut self, corpus: &str, fingerprint_hash: u64, centroid: &Centroid) {
         self.table.restore(corpus, fingerprint_hash, centroid, &*self.detector);
+        self.restore_canonical(self.founded() - 1, Canonical::default());
     }
 
     /// All centroids that are in memory alone, which are all where no old ones are elsewhere, in
@@ -375,14 +457,21 @@ impl Clusterer {
     /// Takes the centroids below this number out.
     pub fn forget_below(&mut self, number: u64) {
         let number = number.min(self.founded());
-        (self.table.first()..number).for_each(|_| self.table.remove_oldest(&*self.detector));
+        (self.table.first()..number).for_each(|_| self.remove_oldest());
+    }
+
+    fn remove_oldest(&mut self) {
+        self.table.remove_oldest(&*self.detector);
+        if let Some(canonicals) = &mut self.canonicals {
+            canonicals.forget_below(self.table.first());
+        }
     }
 
     /// Takes the oldest centroid out if it was founded at `log_offset`; false if it was not.
     pub fn forget_oldest(&mut self, log_offset: u64) -> bool {
         let is_oldest = self.oldest_log_offset() == Some(log_offset);
         if is_oldest {
-            self.table.remove_oldest(&*self.detector);
+            self.remove_oldest();
         }
         is_oldest
     }

@@ -16,6 +16,7 @@
 //! log; the look-up finds every near centroid; memory is bounded by `expiry.centroids_max`.
 
 mod articles;
+mod canonical;
 mod clusterer;
 mod expiry;
 mod index;
@@ -24,6 +25,7 @@ mod old;
 mod one_key_tests;
 #[cfg(test)]
 mod part_tests;
+mod rules;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -34,10 +36,12 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 pub use articles::ArticlePage;
+pub use canonical::{Canonical, CanonicalConfig, NewCanonical, Preference, Rank};
 pub use clusterer::{Asked, Clusterer, NewCentroid, Position, Preview};
 pub use expiry::{Bounds, ExpiryConfig};
 pub(crate) use index::HITS_MAX;
 pub use old::{Handed, OldCentroids};
+pub use rules::ClusterRules;
 pub use table::{Centroid, Near, Nearest, Query, Scratch, TableBytes};
 pub(crate) use table::{Purpose, is_in_full};
 
@@ -53,20 +57,24 @@ pub enum Decision {
     Undecidable,
 }
 
-/// What a verdict says of the centroid that a page joins, or is related to.
+/// What a verdict says of the cluster that a page joins, or is related to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CanonicalPage {
     /// The cluster.
     pub cluster_id: ClusterId,
-    /// The centroid's page id.
+    /// The id of the page that stands for it: the page that founded it, or one that has taken its
+    /// place, as the page at hand may have.
     pub page_id: String,
-    /// The centroid's url.
+    /// Its url.
     pub url: String,
+    /// Page id and url of the page that stood for the cluster until now, if the page at hand takes
+    /// its place.
+    pub replaces: Option<(String, String)>,
     /// The centroid's fingerprint.
     pub fingerprint: Box<[u8]>,
     /// From the page, in the detector's unit.
     pub distance: u32,
-    /// The text digests are equal.
+    /// The text digests of page and centroid are equal.
     pub exact: bool,
 }
 

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
-use super::{Asked, Centroid, ClusterId, Clusterer, Decision, Position, Scratch, TableBytes};
+use super::{
+    Asked, CanonicalConfig, Centroid, ClusterId, ClusterRules, Clusterer, Decision, Position, Preference,
+    Scratch, TableBytes,
+};
 use crate::bench::fingerprints::Fingerprints;
 use crate::config::{Candidates, Config, Confirm, ExpiryConfig};
 use crate::detectors::simhash::SimHash;
@@ -70,6 +73,8 @@ struct Event {
     corpus: u8,
     settings: u64,
     fingerprint: Option<u8>,
+    /// Characters of its text, and its page id.
+    chars: u32,
     day: Option<i64>,
 }
 
@@ -78,7 +83,7 @@ impl Event {
         let log_time = self.day.and_then(|day| Timestamp::from_ms(day * 24 * 60 * 60 * 1000));
         FingerprintRecord {
             source: Place::Line { input: "test".into(), line: 1 },
-            page_id: "page".to_owned(),
+            page_id: self.chars.to_string(),
             url: "http://a/".to_owned(),
             corpus: self.corpus.to_string(),
             fingerprint_hash: self.settings,
@@ -87,7 +92,7 @@ impl Event {
             passthrough: None,
             carried: None,
             credits: None,
-            text: Some(TextDigest { digest: self.fingerprint.map_or(0, u128::from), chars: 100 }),
+            text: Some(TextDigest { digest: self.fingerprint.map_or(0, u128::from), chars: self.chars }),
             outcome: match self.fingerprint {
                 Some(fingerprint) => Outcome::Fingerprint([fingerprint].into()),
                 None => Outcome::Undecidable(Reason::NoText),
@@ -97,10 +102,15 @@ impl Event {
 }
 
 fn events() -> impl Strategy<Value = Vec<Event>> {
-    let event =
-        (0..2_u8, 0..2_u64, prop::option::weighted(0.9, 0..60_u8), prop::option::weighted(0.7, 0..40_i64));
-    let event =
-        event.prop_map(|(corpus, settings, fingerprint, day)| Event { corpus, settings, fingerprint, day });
+    let fingerprint = prop::option::weighted(0.9, 0..60_u8);
+    let event = (0..2_u8, 0..2_u64, fingerprint, 90..110_u32, prop::option::weighted(0.7, 0..40_i64));
+    let event = event.prop_map(|(corpus, settings, fingerprint, chars, day)| Event {
+        corpus,
+        settings,
+        fingerprint,
+        chars,
+        day,
+    });
     prop::collection::vec(event, 0..150)
 }
 
@@ -141,8 +151,25 @@ fn naive(events: &[Event], expiry: &ExpiryConfig) -> Vec<Option<(u64, u32, bool)
     decisions
 }
 
+/// Who stands for a cluster in the naive way: the longest of its pages so far.
+fn naive_canonicals(events: &[Event], decisions: &[Option<(u64, u32, bool)>]) -> Vec<Option<u32>> {
+    let mut longest: BTreeMap<u64, u32> = BTreeMap::new();
+    let canonical = |(event, decision): (&Event, &Option<(u64, u32, bool)>)| {
+        let best = longest.entry(decision.as_ref()?.0).or_default();
+        *best = event.chars.max(*best);
+        Some(*best)
+    };
+    events.iter().zip(decisions).map(canonical).collect()
+}
+
 fn clusterer(expiry: &ExpiryConfig) -> Clusterer {
-    Clusterer::new(Arc::new(OnALine), expiry.clone(), Position::default())
+    Clusterer::new(Arc::new(OnALine), longest(expiry), Position::default())
+}
+
+/// The longest page stands for a cluster.
+fn longest(expiry: &ExpiryConfig) -> ClusterRules {
+    let canonical = CanonicalConfig { prefer: vec![Preference::Longest], hosts: Vec::new() };
+    ClusterRules { expiry: expiry.clone(), canonical }
 }
 
 fn decided(clusterer: &mut Clusterer, events: &[Event]) -> Vec<Option<(u64, u32, bool)>> {
@@ -151,9 +178,11 @@ fn decided(clusterer: &mut Clusterer, events: &[Event]) -> Vec<Option<(u64, u32,
 
 /// The same table, saved and loaded.
 fn restored(first: &Clusterer, expiry: &ExpiryConfig) -> Clusterer {
-    let mut second = Clusterer::new(Arc::new(OnALine), expiry.clone(), first.position());
-    for (corpus, fingerprint_hash, centroid) in first.centroids() {
+    let mut second = Clusterer::new(Arc::new(OnALine), longest(expiry), first.position());
+    let start = first.founded() - first.centroid_count() as u64;
+    for (number, (corpus, fingerprint_hash, centroid)) in (start..).zip(first.centroids()) {
         second.restore(corpus, fingerprint_hash, &centroid);
+        second.restore_canonical(number - start, first.canonical(number).expect("ranked"));
     }
     second
 }
@@ -198,10 +227,14 @@ proptest! {
             let decision = decider.decide(Some(&record));
             prop_assert_eq!(&preview.decision, &decision);
             if let Decision::Joined(page) = &decision {
-                prop_assert_eq!(&preview.nearest[0], &(page.clone(), false));
+                let (nearest, related) = preview.nearest[0].clone();
+                let stands = page.replaces.clone().unwrap_or((page.page_id.clone(), page.url.clone()));
+                prop_assert_eq!((nearest.page_id, nearest.cluster_id), (stands.0, page.cluster_id));
+                prop_assert_eq!((nearest.distance, related), (page.distance, false));
                 let id = page.cluster_id;
                 let centroid = decider.centroid(id, &mut scratch).expect("it is there");
                 prop_assert_eq!(centroid.log_offset, id.log_offset);
+                prop_assert_eq!(&*centroid.page_id, &page.page_id);
                 prop_assert_eq!(page.distance == 0, again.decision == decision);
             }
         }
@@ -218,15 +251,21 @@ proptest! {
     ) {
         let records: Vec<FingerprintRecord> = events.iter().map(Event::record).collect();
         let mut clusterer =
-            Clusterer::with_shards(Arc::new(OnALine), expiry.clone(), Position::default(), shards);
+            Clusterer::with_shards(Arc::new(OnALine), longest(&expiry), Position::default(), shards);
         let mut decisions = Vec::new();
         let records: Vec<_> = (0..).zip(records.iter().map(Some)).collect();
         for batch in records.chunks(size) {
             decisions.extend(clusterer.decide_batch(batch));
             prop_assert!(clusterer.centroid_count() as u64 <= expiry.centroids_max);
         }
-        let decisions: Vec<_> = decisions.iter().map(outcome).collect();
-        prop_assert_eq!(decisions, naive(&events, &expiry));
+        let outcomes: Vec<_> = decisions.iter().map(outcome).collect();
+        prop_assert_eq!(&outcomes, &naive(&events, &expiry));
+        let canonicals = naive_canonicals(&events, &outcomes);
+        for ((decision, event), canonical) in decisions.iter().zip(&events).zip(canonicals) {
+            let Decision::Joined(page) = decision else { continue };
+            prop_assert_eq!(page.page_id.parse().ok(), canonical);
+            prop_assert!(page.replaces.is_none() || page.page_id == event.chars.to_string());
+        }
     }
 
     /// A table that is taken down and put up again anywhere goes on as if nothing had happened.
@@ -236,6 +275,12 @@ proptest! {
         let mut first = clusterer(&expiry);
         let mut decisions = decided(&mut first, before);
         let mut second = restored(&first, &expiry);
+        let stand = |table: &Clusterer| -> Vec<_> {
+            let ids = (0..before.len() as u64).map(|at| ClusterId { log_generation: 0, log_partition: 0, log_offset: at });
+            let mut scratch = Scratch::default();
+            ids.map(|id| Some(table.centroid(id, &mut scratch)?.page_id)).collect()
+        };
+        prop_assert_eq!(stand(&second), stand(&first));
         let centroids: Vec<(String, u64, Centroid)> =
             first.centroids().map(|(corpus, hash, centroid)| (corpus.to_owned(), hash, centroid)).collect();
         prop_assert_eq!(centroids.len(), first.centroid_count());
@@ -249,7 +294,7 @@ proptest! {
 fn what_cannot_be_read_takes_an_offset_and_nothing_else() {
     let mut clusterer = clusterer(&ExpiryConfig::default());
     assert_eq!(clusterer.decide(None), Decision::Undecidable);
-    let event = Event { corpus: 0, settings: 0, fingerprint: Some(9), day: None };
+    let event = Event { corpus: 0, settings: 0, fingerprint: Some(9), chars: 100, day: None };
     let id = ClusterId { log_generation: 0, log_partition: 0, log_offset: 1 };
     assert_eq!(clusterer.decide(Some(&event.record())), Decision::Founded(id, None));
     assert_eq!(id.to_string(), "00000000000000000000000000000001");
@@ -260,7 +305,7 @@ fn memory_of_other_corpora_is_given_back() {
     let mut clusterer = clusterer(&ExpiryConfig { max_age_days: None, centroids_max: 2 });
     let mut seen = BTreeMap::new();
     for corpus in 0..100 {
-        let event = Event { corpus, settings: 0, fingerprint: Some(1), day: None };
+        let event = Event { corpus, settings: 0, fingerprint: Some(1), chars: 100, day: None };
         *seen.entry(matches!(clusterer.decide(Some(&event.record())), Decision::Founded(..))).or_insert(0) +=
             1;
     }
@@ -272,7 +317,13 @@ fn memory_of_other_corpora_is_given_back() {
 /// Fingerprints of the default detector that are near none of the others.
 fn founding(number: u64) -> FingerprintRecord {
     let print = Fingerprints::even(1).get(number);
-    let event = Event { corpus: 0, settings: 0, fingerprint: Some(0), day: Some((number / 1_000) as i64) };
+    let event = Event {
+        corpus: 0,
+        settings: 0,
+        fingerprint: Some(0),
+        chars: 100,
+        day: Some((number / 1_000) as i64),
+    };
     let mut record = event.record();
     record.outcome = Outcome::Fingerprint(print);
     record.page_id = format!("{number:032x}");

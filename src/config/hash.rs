@@ -48,11 +48,16 @@ pub fn fingerprint_hash(
 /// Of everything downstream of the log that can change a decision.
 #[must_use]
 pub fn cluster_hash(config: &Config, detector: &dyn Detector) -> u64 {
-    hash(&json!({
+    let mut settings = json!({
         "detector": detector.name(),
         "near": detector.near_settings(),
         "expiry": config.expiry,
-    }))
+    });
+    // Left out where founders stand for their clusters, as they did in all older tables.
+    if let (false, Some(settings)) = (config.canonical.is_first(), settings.as_object_mut()) {
+        settings.insert("canonical".into(), json!(config.canonical));
+    }
+    hash(&settings)
 }
 
 /// Of what says which corpus a page belongs to, and so which partition of the log it goes to.

@@ -16,7 +16,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::env::substitute;
-use super::{Config, PipelineConfig};
+use super::{CanonicalConfig, Config, PipelineConfig};
+use crate::cluster::Preference;
 use crate::config::detectors::DETECTORS;
 use crate::fingerprint::resources::{ConceptFile, ResourceError, Resources};
 use crate::fingerprint::secret::Secret;
@@ -227,9 +228,31 @@ fn faults(config: &Config) -> impl Iterator<Item = String> {
     let input = Mapping::new(&config.input).err().unwrap_or_default();
     let own = unknown_detector.into_iter().chain(input).chain(small_queue).chain(config.paragraph.faults());
     own.chain(config.kafka.faults())
+        .chain(config.canonical.faults())
+        .chain(canonical_fault(config))
         .chain(config.table.fault())
         .chain(config.admin.fault())
         .chain(config.api.fault())
+}
+
+/// What the rules for canonical pages ask of other settings.
+fn canonical_fault(config: &Config) -> Option<String> {
+    let CanonicalConfig { prefer, .. } = &config.canonical;
+    let reads_credits =
+        |preference: &&Preference| matches!(preference, Preference::CanonicalLink | Preference::Published);
+    if config.table.on_disk && !prefer.is_empty() {
+        return Some(
+            "canonical.prefer: not with table.on_disk = true, where founders stand for their clusters; keep the table in \
+             memory, or leave canonical.prefer out"
+                .to_owned(),
+        );
+    }
+    prefer.iter().find(reads_credits).filter(|_| !config.extract.credits).map(|preference| {
+        format!(
+            "canonical.prefer: \"{preference}\" needs what pages say of themselves; set extract.credits = true, or leave \
+             it out"
+        )
+    })
 }
 
 /// The key that a message is about: it begins with it.
@@ -518,7 +541,7 @@ mod tests {
                 "leitong.toml: line 13: segment.stop_word_languages = \"zh\": must be a list of strings",
                 "leitong.toml: line 14: nonsense: no such key; there is detector, input, page, corpus, extract, segment, idf, fingerprint, simhash, paragraph, \
                  agglomerate-term, concept-network, word-network, shingle, i-match, tf-idf, punctuation, sentence-ends, \
-                 expiry, table, pipeline, kafka, admin, api",
+                 expiry, canonical, table, pipeline, kafka, admin, api",
             ]
         );
     }

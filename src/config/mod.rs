@@ -16,7 +16,8 @@ pub mod table;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use crate::cluster::ExpiryConfig;
+use crate::cluster::ClusterRules;
+pub use crate::cluster::{CanonicalConfig, ExpiryConfig};
 pub use crate::detectors::agglomerate_term::AgglomerateTermConfig;
 pub use crate::detectors::i_match::IMatchConfig;
 pub use crate::detectors::network::{ConceptNetworkConfig, WordNetworkConfig};
@@ -89,6 +90,8 @@ pub struct Config {
     pub sentence_ends: SentenceEndsConfig,
     /// How long a cluster's centroid is kept.
     pub expiry: ExpiryConfig,
+    /// Which page of a cluster stands for it in verdicts.
+    pub canonical: CanonicalConfig,
     /// Where the centroids of a saved table are.
     pub table: TableConfig,
     /// Threads and queues.
@@ -99,6 +102,14 @@ pub struct Config {
     pub admin: AdminConfig,
     /// The HTTP API of `leitong serve`.
     pub api: ApiConfig,
+}
+
+impl Config {
+    /// What is in force downstream of the log, beside the detector.
+    #[must_use]
+    pub fn cluster_rules(&self) -> ClusterRules {
+        ClusterRules { expiry: self.expiry.clone(), canonical: self.canonical.clone() }
+    }
 }
 
 /// The most threads that may be asked for.
@@ -142,6 +153,7 @@ impl Default for Config {
             punctuation: PunctuationConfig::default(),
             sentence_ends: SentenceEndsConfig::default(),
             expiry: ExpiryConfig::default(),
+            canonical: CanonicalConfig::default(),
             table: TableConfig::default(),
             pipeline: PipelineConfig::default(),
             kafka: KafkaConfig::default(),

@@ -247,7 +247,7 @@ impl Comparer {
             return Decided::Undecidable;
         }
         let detector = Arc::clone(self.detector());
-        let mut clusterer = Clusterer::new(detector, self.config.expiry.clone(), Position::default());
+        let mut clusterer = Clusterer::new(detector, self.config.cluster_rules(), Position::default());
         clusterer.decide(Some(&a.record));
         match clusterer.decide(Some(&b.record)) {
             Decision::Joined(centroid) if centroid.exact => Decided::Exact,

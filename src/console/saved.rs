@@ -50,22 +50,24 @@ impl Wanted<'_> {
     }
 }
 
-/// The page that founded a cluster.
+/// A cluster of the table, and the page that stands for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Canonical {
     /// The cluster.
     pub cluster_id: String,
-    /// Its id.
+    /// The id of the page that stands for it.
     pub page_id: String,
     /// Its url.
     pub url: String,
-    /// Its corpus.
+    /// The id of the page that founded the cluster, where that is another one.
+    pub founder: Option<String>,
+    /// Their corpus.
     pub corpus: String,
     /// When it came.
     pub founded_at: Option<Timestamp>,
-    /// The detector of its fingerprint.
+    /// The detector of the fingerprint.
     pub detector: String,
-    /// Its fingerprint.
+    /// The fingerprint of the page that founded it, which later pages are compared with.
     pub fingerprint: Vec<u8>,
 }
 
@@ -145,7 +147,7 @@ impl Saved {
             let id = cluster_id(position, centroid).to_string();
             let is_it = match (&found.cluster_id, wanted) {
                 (Some(cluster), _) => *cluster == id,
-                (None, Wanted::Page(page)) => centroid.page_id == page || centroid.url == page,
+                (None, Wanted::Page(page)) => names(centroid).any(|name| name == page),
                 (None, Wanted::Cluster(_)) => false,
             };
             if is_it {
@@ -198,12 +200,22 @@ fn cluster_id(position: &proto::Position, centroid: &proto::Centroid) -> Cluster
     }
 }
 
+/// The ids and urls of the page that founded a cluster and of the one that stands for it.
+fn names(centroid: &proto::Centroid) -> impl Iterator<Item = &str> {
+    let stands = [&centroid.canonical_page_id, &centroid.canonical_url];
+    let stands = stands.into_iter().filter_map(Option::as_deref);
+    [&*centroid.page_id, &*centroid.url].into_iter().chain(stands)
+}
+
 fn canonical(cluster_id: String, centroid: &proto::Centroid) -> Canonical {
     let fingerprint = centroid.fingerprint.clone().unwrap_or_default();
+    let (founder, url) = (&centroid.page_id, &centroid.url);
+    let page_id = centroid.canonical_page_id.as_ref().unwrap_or(founder);
     Canonical {
         cluster_id,
-        page_id: centroid.page_id.clone(),
-        url: centroid.url.clone(),
+        page_id: page_id.clone(),
+        url: centroid.canonical_url.as_ref().unwrap_or(url).clone(),
+        founder: Some(founder.clone()).filter(|founder| founder != page_id),
         corpus: centroid.corpus.clone(),
         founded_at: centroid.log_time_ms.and_then(Timestamp::from_ms),
         detector: fingerprint.detector,

@@ -5,6 +5,7 @@
 //! linear in the string, since where one tag does not end, none after it does.
 
 use crate::extract::parse::entities;
+use crate::extract::write::single_spaced;
 use crate::extract::{Paragraph, ParagraphKind};
 
 /// The paragraphs of `source`, a JSON string without its quotes.
@@ -33,7 +34,7 @@ pub(super) fn paragraphs(source: &str) -> Vec<Paragraph> {
     let lines = plain.lines().map(|line| {
         let mut decoded = String::with_capacity(line.len());
         entities::decode_into(line, &mut decoded);
-        decoded.split_whitespace().collect::<Vec<_>>().join(" ")
+        single_spaced(&decoded)
     });
     let lines = lines.filter(|line| !line.is_empty());
     lines.map(|line| Paragraph::new(ParagraphKind::Paragraph, line)).collect()

@@ -6,7 +6,7 @@
 
 use crate::extract::parse::entities;
 use crate::extract::parse::tree::{Segment, Tree};
-use crate::extract::write::text_of;
+use crate::extract::write::{single_spaced, text_of};
 
 /// Headings that are compared with the title.
 const HEADINGS_MAX: usize = 8;
@@ -50,7 +50,7 @@ pub(super) fn raw(html: &str, segment: Option<Segment>) -> Option<String> {
     let segment = segment?;
     let mut text = String::new();
     entities::decode_into(html.get(segment.start as usize..segment.end as usize)?, &mut text);
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = single_spaced(&text);
     (!text.is_empty()).then_some(text)
 }
 

@@ -121,7 +121,13 @@ fn is_blank(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\0' | '\u{200b}' | '\u{feff}')
 }
 
-/// Each run of white space becomes one space, or nothing at the ends.
+/// `text` with one space between its words, and nothing at the ends.
+pub(super) fn single_spaced(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Each run of white space and of characters that are not seen becomes one space, or nothing at the
+/// ends or between Chinese characters. Allocates only where something changes.
 fn collapse(text: String) -> String {
     let text = match text.trim_matches(is_blank) {
         trimmed if trimmed.len() == text.len() => text,

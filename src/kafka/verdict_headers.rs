@@ -12,6 +12,8 @@ pub const CONTENT_TYPE: &str = "content-type";
 pub const KIND: &str = "leitong.kind";
 /// Whether the canonical page is the page itself, or an earlier crawl of it: `true` or `false`.
 pub const SAME_URL: &str = "leitong.same.url";
+/// Whether the page takes the place of the canonical page of its cluster: `true` or `false`.
+pub const REPLACES: &str = "leitong.replaces";
 /// The corpus.
 pub const CORPUS: &str = "leitong.corpus";
 /// The page id.
@@ -21,16 +23,17 @@ pub const VERSION: &str = "leitong.format.version";
 
 /// All of them, in the order in which they are written; no
 /// header of a page's message is carried over any of these.
-pub const NAMES: [&str; 7] = [CONTENT_TYPE, KIND, SAME_URL, CORPUS, PAGE_ID, VERSION, LOG_ORIGIN];
+pub const NAMES: [&str; 8] = [CONTENT_TYPE, KIND, SAME_URL, REPLACES, CORPUS, PAGE_ID, VERSION, LOG_ORIGIN];
 
 /// The values for a verdict, in the order of [`NAMES`].
 #[must_use]
-pub fn values(verdict: &Verdict, content_type: &str) -> [String; 7] {
+pub fn values(verdict: &Verdict, content_type: &str) -> [String; 8] {
     let origin = LogOrigin { partition: verdict.log_partition, offset: verdict.log_offset };
     [
         content_type.to_owned(),
         verdict.kind.as_str().to_owned(),
         verdict.same_url.to_string(),
+        verdict.replaces_page_id.is_some().to_string(),
         verdict.corpus.clone(),
         verdict.page_id.clone(),
         FORMAT_VERSION.to_string(),

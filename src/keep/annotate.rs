@@ -35,7 +35,7 @@ impl Annotation<'_> {
     fn added_to_json(&self, line: &[u8]) -> Option<Vec<u8>> {
         let added = serde_json::to_vec(self).ok()?;
         if memchr::memmem::find(line, b"leitong_").is_some() {
-            return self.replaced_in_json(line);
+            return replaced_in_json(line, &added);
         }
         let end = line.trim_ascii_end().strip_suffix(b"}")?.trim_ascii_end();
         let is_empty = end.ends_with(b"{") && end.trim_ascii_start().len() == 1;
@@ -43,20 +43,6 @@ impl Annotation<'_> {
         annotated.extend_from_slice(end);
         annotated.extend_from_slice(if is_empty { b"" } else { b"," });
         annotated.extend_from_slice(&added[1..]);
-        Some(annotated)
-    }
-
-    /// The slow way: all fields are looked at.
-    fn replaced_in_json(&self, line: &[u8]) -> Option<Vec<u8>> {
-        let Others(others) = serde_json::from_slice(line).ok()?;
-        let mut annotated = vec![b'{'];
-        for (name, value) in others {
-            serde_json::to_writer(&mut annotated, &name).ok()?;
-            annotated.push(b':');
-            annotated.extend_from_slice(value.get().as_bytes());
-            annotated.push(b',');
-        }
-        annotated.extend_from_slice(&serde_json::to_vec(self).ok()?[1..]);
         Some(annotated)
     }
 
@@ -80,6 +66,21 @@ impl Annotation<'_> {
         record.splice(at..at, lines.into_bytes());
         record
     }
+}
+
+/// The slow way: all fields are looked at. `added` is the object whose fields replace those of an
+/// earlier run.
+fn replaced_in_json(line: &[u8], added: &[u8]) -> Option<Vec<u8>> {
+    let Others(others) = serde_json::from_slice(line).ok()?;
+    let mut annotated = vec![b'{'];
+    for (name, value) in others {
+        serde_json::to_writer(&mut annotated, &name).ok()?;
+        annotated.push(b':');
+        annotated.extend_from_slice(value.get().as_bytes());
+        annotated.push(b',');
+    }
+    annotated.extend_from_slice(&added[1..]);
+    Some(annotated)
 }
 
 /// `value` with characters that would end its line written as in urls.

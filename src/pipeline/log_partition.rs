@@ -17,7 +17,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::cluster_stage::ClusterStage;
 use crate::changelog::restore::Restored;
-use crate::changelog::{ChangelogRecord, Identity, centroid_record, position_message, position_record};
+use crate::changelog::{
+    ChangelogRecord, Identity, canonical_record, centroid_record, position_message, position_record,
+};
 use crate::log::LogPlace;
 use crate::log::entry::{Entry, EntryError};
 use crate::log::watermarks::{Admission, Origin, Watermarks};
@@ -189,8 +191,8 @@ impl LogPartition {
         self.stage.clusterer().unexpired()
     }
 
-    /// The changelog's part of a transaction: what was
-    /// founded since the last call, and the position.
+    /// The changelog's part of a transaction: what was founded since the last call, which pages have
+    /// taken the place of canonical ones, and the position.
     pub fn take_changelog(&mut self) -> Vec<ChangelogRecord> {
         let position = self.stage.clusterer().position();
         let founded = self.stage.clusterer_mut().take_new();
@@ -199,6 +201,12 @@ impl LogPartition {
             .iter()
             .map(|new| centroid_record(new, position.log_generation, position.log_partition, detector))
             .collect();
+        let canonicals = self.stage.clusterer_mut().take_new_canonicals();
+        records.extend(
+            canonicals
+                .into_iter()
+                .map(|new| canonical_record(new, position.log_generation, position.log_partition)),
+        );
         records.push(position_record(&self.position()));
         records
     }

@@ -10,11 +10,10 @@ use prost::Message;
 use super::checksummed::{ChecksummedReader, ChecksummedWriter};
 use super::{SnapshotError, folder, recent};
 use crate::blocks::{BlockStore, Folder, Manifest, StoreOptions};
-use crate::changelog::centroid::{from_message, to_message};
+use crate::changelog::centroid::{canonical_of, from_message, set_canonical, to_message};
 use crate::changelog::restore::{NUMBER_MAX, watermarks};
 use crate::changelog::{Identity, bounds, table_message};
-use crate::cluster::ExpiryConfig;
-use crate::cluster::{ArticlePage, Clusterer, OldCentroids, Position};
+use crate::cluster::{ArticlePage, ClusterRules, Clusterer, OldCentroids, Position};
 use crate::config::Config;
 use crate::config::hash::cluster_hash;
 use crate::fingerprint::Detector;
@@ -38,8 +37,8 @@ const MESSAGE_BYTES_MAX: u64 = 1 << 20;
 pub struct TableSettings {
     /// The detector whose fingerprints it holds.
     pub detector: Arc<dyn Detector>,
-    /// How long its centroids are kept.
-    pub expiry: ExpiryConfig,
+    /// How long its centroids are kept, and which pages stand for their clusters.
+    pub rules: ClusterRules,
     /// Of the settings upstream of the log.
     pub fingerprint_hash: u64,
     /// Of the settings downstream of the log.
@@ -55,7 +54,7 @@ impl TableSettings {
     pub fn of(config: &Config, detector: &Arc<dyn Detector>, fingerprint_hash: u64) -> Self {
         Self {
             detector: Arc::clone(detector),
-            expiry: config.expiry.clone(),
+            rules: config.cluster_rules(),
             fingerprint_hash,
             cluster_hash: cluster_hash(config, &**detector),
             on_disk: config
@@ -156,6 +155,8 @@ impl TableDir {
             let mut message: proto::Centroid = reader.message()?;
             let centroid = from_message(&mut message, &*settings.detector).map_err(|e| reader.damaged(&e))?;
             clusterer.restore(&message.corpus, message.fingerprint_hash, &centroid);
+            let canonical = canonical_of(&message).map_err(|problem| reader.damaged(&problem))?;
+            clusterer.restore_canonical(clusterer.founded() - 1, canonical);
         }
         reader.check_hash()?;
         let mut bounds = bounds(&saved);
@@ -187,11 +188,11 @@ impl TableDir {
     ) -> Result<Clusterer, SnapshotError> {
         let blocks = saved.and_then(|saved| saved.blocks.as_ref());
         let first = saved.map_or(0, |saved| saved.founded.unwrap_or(0).saturating_sub(saved.centroid_count));
-        let (detector, expiry) = (Arc::clone(&settings.detector), settings.expiry.clone());
+        let (detector, rules) = (Arc::clone(&settings.detector), settings.rules.clone());
         let Some(options) = settings.on_disk else {
             return match blocks {
                 Some(_) => Err(SnapshotError::OnDisk { path: path.to_owned() }),
-                None => Ok(Clusterer::starting_at(first, detector, expiry, position)),
+                None => Ok(Clusterer::starting_at(first, detector, rules, position)),
             };
         };
         let manifest = match blocks {
@@ -204,7 +205,7 @@ impl TableDir {
         // A table that is loaded again, by whoever has given the first one up, has a store of its own.
         let _ = self.blocks.set(store);
         let first_time = blocks.and_then(|blocks| blocks.first_time_ms).and_then(Timestamp::from_ms);
-        Ok(Clusterer::with_old(detector, expiry, position, first_time, old))
+        Ok(Clusterer::with_old(detector, rules.expiry, position, first_time, old))
     }
 
     /// The blocks of the table that was loaded or begun, if it has some.
@@ -319,8 +320,10 @@ fn write(
             writer.all(&message.encode_length_delimited_to_vec())?;
         }
     }
-    for (corpus, fingerprint_hash, centroid) in clusterer.centroids() {
-        let message = to_message(corpus, fingerprint_hash, &centroid, &*settings.detector);
+    let first = clusterer.founded() - count;
+    for (number, (corpus, fingerprint_hash, centroid)) in (first..).zip(clusterer.centroids()) {
+        let mut message = to_message(corpus, fingerprint_hash, &centroid, &*settings.detector);
+        set_canonical(&mut message, clusterer.canonical(number));
         writer.all(&message.encode_length_delimited_to_vec())?;
     }
     writer.finish()

@@ -59,6 +59,8 @@ impl Judge<'_> {
             canonical_share: None,
             related_page_id: None,
             related_url: None,
+            replaces_page_id: None,
+            replaces_url: None,
             fingerprint: fingerprint.map(|fingerprint| self.detector.display(fingerprint)),
             text_digest: record.text.map(|text| format!("{:032x}", text.digest)),
             text_chars: record.text.map(|text| text.chars),
@@ -99,6 +101,7 @@ impl Judge<'_> {
                 verdict.same_url = centroid.page_id == verdict.page_id || centroid.url == verdict.url;
                 verdict.canonical_page_id = Some(centroid.page_id);
                 verdict.canonical_url = Some(centroid.url);
+                (verdict.replaces_page_id, verdict.replaces_url) = centroid.replaces.unzip();
                 verdict.distance = Some(Number(self.detector.distance(centroid.distance)));
                 if let Outcome::Fingerprint(fingerprint) = &record.outcome {
                     let similarity = self.detector.similarity(fingerprint, &centroid.fingerprint);

@@ -49,6 +49,8 @@ impl Verdict {
             canonical_share: self.canonical_share.map(|number| number.0),
             related_page_id: self.related_page_id.clone(),
             related_url: self.related_url.clone(),
+            replaces_page_id: self.replaces_page_id.clone(),
+            replaces_url: self.replaces_url.clone(),
             credits: self.credits.as_deref().cloned().map(credits_message),
             evidence_json: json(self.evidence.as_ref().and_then(|e| serde_json::to_string(e).ok())),
             passthrough_json: json(self.passthrough.as_ref().map(|json| json.get().to_owned())),

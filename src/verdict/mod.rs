@@ -65,7 +65,8 @@ pub struct Verdict {
     pub reason: Option<Reason>,
     /// The cluster that the page founds or joins.
     pub cluster_id: Option<ClusterId>,
-    /// The page that founded the cluster; the page itself for [`Kind::Unique`].
+    /// The page that stands for the cluster: the page that founded it, unless `canonical.prefer` has
+    /// had another one take its place; the page itself for [`Kind::Unique`].
     pub canonical_page_id: Option<String>,
     /// Its url.
     pub canonical_url: Option<String>,
@@ -89,6 +90,11 @@ pub struct Verdict {
     pub related_page_id: Option<String>,
     /// Its url.
     pub related_url: Option<String>,
+    /// Of a page that takes the place of the canonical page of its cluster: the page that was
+    /// canonical until now. What was said of it as such is said of this page from here on.
+    pub replaces_page_id: Option<String>,
+    /// Its url.
+    pub replaces_url: Option<String>,
     /// The fingerprint's main part, in hex.
     pub fingerprint: Option<String>,
     /// XXH3-128 of the main text without white space, in hex.

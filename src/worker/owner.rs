@@ -218,8 +218,8 @@ impl<W: World> Owner<W> {
         let position = state.position();
         let (stage, _) = state.into_parts();
         let detector = Arc::clone(&self.role.detector);
-        let expiry = self.config().expiry.clone();
-        let restoration = Restoration::resume(stage.into_clusterer(), position, detector, expiry);
+        let rules = self.config().cluster_rules();
+        let restoration = Restoration::resume(stage.into_clusterer(), position, detector, rules);
         Ok(Some(TableReplica { restoration, next_offset }))
     }
 

@@ -75,7 +75,7 @@ impl Start {
     pub fn empty(settings: &TableSettings, log_partition: u32) -> Self {
         let position = Position { log_partition, ..Position::default() };
         let detector = Arc::clone(&settings.detector);
-        let clusterer = Clusterer::new(detector, settings.expiry.clone(), position);
+        let clusterer = Clusterer::new(detector, settings.rules.clone(), position);
         Self { clusterer, watermarks: Watermarks::default(), loaded: false }
     }
 }

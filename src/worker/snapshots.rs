@@ -18,8 +18,7 @@ use super::ports::World;
 use super::restore::beginning;
 use super::role::ClusterRole;
 use super::stop::Stop;
-use crate::changelog::POSITION_KEY;
-use crate::cluster::ClusterId;
+use crate::changelog::{POSITION_KEY, cluster_of};
 use crate::kafka::ports::{Reader, Record};
 use crate::proto;
 use crate::snapshot::changelog_snapshot::{ChangelogSnapshot, SnapshotPlace, SnapshotWriter, Unusable};
@@ -133,7 +132,7 @@ impl Next {
             self.whole = true;
             return Ok(());
         }
-        let id = ClusterId::from_bytes(key.try_into().context("a key that is no cluster id")?);
+        let id = cluster_of(key).context("a key without a cluster id")?;
         self.whole = false;
         if let Some(value) = record.value() {
             self.file.add(id.log_offset, value)?;

@@ -136,9 +136,13 @@ fn free_address() -> String {
     listener.local_addr().expect("an address").to_string()
 }
 
+/// Asks for a batch of each partition every three seconds at most, however fast the worker is otherwise.
+const SLOW: &str = "\"fetch.queue.backoff.ms\" = 3000\n\"queued.min.messages\" = 1\n\
+    \"queued.max.messages.kbytes\" = 1\n\"max.partition.fetch.bytes\" = 1000\n";
+
 #[test]
 fn alerts_fire_where_a_worker_is_broken() {
-    let slow = format!("{OFTEN}[pipeline]\nthreads = 1\nqueue_pages = 256\n");
+    let slow = format!("{OFTEN}{SLOW}");
     let installation = Installation::new(&bootstrap(), "alerts", &slow);
     let address = free_address();
     let mut worker = installation.worker(&["--admin", &address]);
@@ -152,13 +156,13 @@ fn alerts_fire_where_a_worker_is_broken() {
     installation.produce(&vec![broken; 30]);
     prometheus.wait_for("LeitongDeadLetters");
 
-    // One thread does not keep up with what is written.
+    // It does not keep up with what is written.
     let mut written = 60;
     let fires =
         |name: &str| prometheus.firing().is_some_and(|firing| firing.iter().any(|found| found == name));
     let mut more = 14_000;
     while written < 60_000 && !fires("LeitongLagGrows") {
-        installation.produce(&pages(written, more, 60));
+        installation.produce(&pages(written, more, 20));
         written += more;
         more = 1_000;
         pause(300);
@@ -166,6 +170,7 @@ fn alerts_fire_where_a_worker_is_broken() {
     prometheus.wait_for("LeitongLagGrows");
 
     worker.kill();
+    installation.configure(OFTEN);
     prometheus.wait_for("LeitongWorkerDown");
     prometheus.wait_for("LeitongNoOwner");
     prometheus.wait_for("LeitongNoReader");

@@ -7,6 +7,7 @@
 mod admin;
 mod alerts;
 mod broker;
+mod canonical;
 mod check;
 #[path = "../common/mod.rs"]
 mod common;

@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::brokers::{Brokers, Status, Topic};
 use crate::changelog::Identity;
 use crate::changelog::restore::Restored;
-use crate::cluster::{Clusterer, Position};
-use crate::config::{Config, ExpiryConfig};
+use crate::cluster::{CanonicalConfig, ClusterRules, Clusterer, ExpiryConfig, Position, Preference};
+use crate::config::Config;
 use crate::detectors::simhash::SimHash;
 use crate::fingerprint::Detector;
 use crate::log::LogPlace;
@@ -31,9 +31,12 @@ pub(crate) fn detector() -> Arc<dyn Detector> {
     Arc::clone(DETECTOR.get_or_init(|| Arc::new(SimHash::new(&Config::default().simhash))))
 }
 
-/// Few centroids, and some that grow old.
-pub(crate) fn expiry() -> ExpiryConfig {
-    ExpiryConfig { max_age_days: Some(9), centroids_max: 12 }
+/// Few centroids, and some that grow old; pages take the place of canonical ones.
+pub(crate) fn rules() -> ClusterRules {
+    ClusterRules {
+        expiry: ExpiryConfig { max_age_days: Some(9), centroids_max: 12 },
+        canonical: CanonicalConfig { prefer: vec![Preference::Longest], hosts: Vec::new() },
+    }
 }
 
 /// Compares what consumers see with the log and with `pages`, the offsets of each source partition.
@@ -107,7 +110,7 @@ fn replay(brokers: &mut Brokers, log_partition: u32, log_partitions: u32) -> BTr
         topic_ids: TopicIds::default(),
     };
     let position = Position { log_partition, ..Position::default() };
-    let clusterer = Clusterer::new(detector(), expiry(), position);
+    let clusterer = Clusterer::new(detector(), rules(), position);
     let watermarks = Watermarks::default();
     let restored = Restored { clusterer, watermarks, cluster_hash_since: 0, table_id: None };
     let mut state = LogPartition::new(restored, identity, "log".into(), |clusterer| {

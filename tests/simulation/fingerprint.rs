@@ -189,7 +189,7 @@ pub(crate) fn record(partition: usize, offset: u64) -> LogRecord {
         passthrough: None,
         carried: None,
         credits: None,
-        text: Some(TextDigest { digest: u128::from(text), chars: 100 }),
+        text: Some(TextDigest { digest: u128::from(text), chars: 100 + (offset * 7 % 13) as u32 }),
         outcome: Outcome::Fingerprint(fingerprint.into()),
     }))
 }

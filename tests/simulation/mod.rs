@@ -82,6 +82,8 @@ pub(crate) enum Mistake {
     ForgetsWatermarks,
     /// A restore leaves out a centroid.
     LosesCentroid,
+    /// A restore leaves out which pages have taken the place of canonical ones.
+    ForgetsCanonicalPages,
     /// Log time is not restored.
     ForgetsLogTime,
     /// Brokers delete one centroid more than they are asked to.

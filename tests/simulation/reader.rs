@@ -208,10 +208,14 @@ impl SimReader {
         u64::from(self.read.get() > 3)
     }
 
-    fn skips(&self) -> bool {
+    fn skips(&self, record: &OwnedMessage) -> bool {
         match self.world.mistake {
             Some(Mistake::ReaderSkipsRecord) => self.topic == Topic::Log && self.read.get() == 2,
             Some(Mistake::LosesCentroid) => self.topic == Topic::Centroids && self.read.get() == 3,
+            Some(Mistake::ForgetsCanonicalPages) => {
+                self.topic == Topic::Centroids
+                    && Message::key(record).is_some_and(|key| key.ends_with(b"/canonical"))
+            }
             _ => false,
         }
     }
@@ -231,7 +235,7 @@ impl Reader for SimReader {
             let (message, end) = self.take()?;
             if let Some(message) = message {
                 self.read.set(self.read.get() + 1);
-                if self.skips() {
+                if self.skips(&message) {
                     continue;
                 }
                 self.said_end.set(None);

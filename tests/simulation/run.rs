@@ -13,6 +13,7 @@ use super::faults::Faults;
 use super::fingerprint::{self, Pages, Worker};
 use super::world::{LateDeletion, Process, Shared, SimWorld};
 use super::{MS, Mistake, Rng, SECOND, Time, checks};
+use crate::cluster::ClusterRules;
 use crate::config::Config;
 use crate::telemetry::health::Health;
 use crate::worker::Accepted;
@@ -239,7 +240,8 @@ impl Run {
             shared.processes.push(Process { alive: true, frozen_until: 0 });
             shared.processes.len() - 1
         };
-        let mut config = Config { expiry: checks::expiry(), ..Config::default() };
+        let ClusterRules { expiry, canonical } = checks::rules();
+        let mut config = Config { expiry, canonical, ..Config::default() };
         config.kafka.standby = self.standby;
         config.kafka.transaction.records_max = self.records_max;
         config.kafka.transaction.linger_ms = 5;

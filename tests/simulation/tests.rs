@@ -86,7 +86,7 @@ fn a_seed_gives_the_same_run_to_the_byte() {
 #[test]
 #[ignore = "slow without optimisation: `make simulation` runs it"]
 fn mistakes_are_found() {
-    const ALL: [Mistake; 24] = [
+    const ALL: [Mistake; 25] = [
         Mistake::FencesNobody,
         Mistake::ReadsBeforeFencing,
         Mistake::OffsetBeforeDeliveries,
@@ -94,6 +94,7 @@ fn mistakes_are_found() {
         Mistake::CommitBeforeChangelog,
         Mistake::ForgetsWatermarks,
         Mistake::LosesCentroid,
+        Mistake::ForgetsCanonicalPages,
         Mistake::ForgetsLogTime,
         Mistake::DeletesUnexpired,
         Mistake::NumbersOffByOne,

@@ -56,7 +56,7 @@ impl Clusterer {
         let decision = match unexpired.nearest(query, (&near_enough, more), Vec::new(), scratch) {
             // What was looked up again has not been held to the threshold.
             Some((centroid, near)) if !near.related && self.is_near_enough(near, asked) => {
-                Decision::Joined(self.canonical_page(centroid, near, text.digest))
+                Decision::Joined(self.joined(record, centroid, near).0)
             }
             other => {
                 let part = unexpired.part(query, scratch);
@@ -87,7 +87,8 @@ impl Clusterer {
         self.alive_at(bounds, first_time).0
     }
 
-    /// The centroid of the cluster of this id, if it has not expired.
+    /// The centroid of the cluster of this id, if it has not expired; with page id and url of the
+    /// page that stands for the cluster.
     #[must_use]
     pub fn centroid(&self, id: ClusterId, scratch: &mut Scratch) -> Option<Centroid> {
         if id != self.cluster_id(id.log_offset) {
@@ -100,7 +101,10 @@ impl Clusterer {
             let (log_offset, _) = self.table.founded(middle)?;
             if log_offset < id.log_offset { low = middle + 1 } else { high = middle }
         }
-        let centroid = self.table.centroid(low, scratch)?;
+        let mut centroid = self.table.centroid(low, scratch)?;
+        if let Some((page_id, url)) = self.canonicals.as_ref().and_then(|canonicals| canonicals.page(low)) {
+            (centroid.page_id, centroid.url) = (page_id.into(), url.into());
+        }
         let unexpired = low >= self.alive_at(self.bounds, self.first_time).0;
         (unexpired && centroid.log_offset == id.log_offset).then_some(centroid)
     }

@@ -105,6 +105,12 @@ fn said(verdict: &Value, language: Language) -> String {
     if let Some(reason) = verdict["reason"].as_str() {
         said.push(language.say(format!("reason {reason}"), format!("原因 {reason}")));
     }
+    if let Some(replaced) = verdict["replaces_page_id"].as_str() {
+        said.push(language.say(
+            format!("takes the place of {replaced} as the canonical page"),
+            format!("取代 {replaced} 成为代表页面"),
+        ));
+    }
     if let Some(relation) = verdict["relation"].as_str() {
         said.push(relation.to_owned());
     }
@@ -156,8 +162,8 @@ fn bits(verdict: &Value, canonical: &Canonical, language: Language) -> Markup {
     let bits = cells::bits([a, b]);
     let differ = cells::differing(&bits);
     let says = language.say(
-        format!("The page's 64 bits above those of the canonical page: {differ} differ."),
-        format!("上为此页的 64 位，下为代表页面：{differ} 位不同。"),
+        format!("The page's 64 bits above those that its cluster was founded with: {differ} differ."),
+        format!("上为此页的 64 位，下为建簇时的指纹：{differ} 位不同。"),
     );
     html! { figure.fingerprint { figcaption { (says) } (cells::grid(&bits, &says)) } }
 }
@@ -183,7 +189,7 @@ fn cluster(id: &str, found: &Found, links: Links) -> Markup {
 
 fn canonical_page(canonical: &Canonical, links: Links) -> Markup {
     let language = links.language;
-    let Canonical { page_id, url, corpus, founded_at, detector, fingerprint, .. } = canonical;
+    let Canonical { page_id, url, founder, corpus, founded_at, detector, fingerprint, .. } = canonical;
     let hex: String = fingerprint.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     html! {
         dl.panel.canonical {
@@ -191,6 +197,10 @@ fn canonical_page(canonical: &Canonical, links: Links) -> Markup {
             dd { (links.page(page_id)) }
             dt { (language.say("url", "网址")) }
             dd { (quoted(url)) }
+            @if let Some(founder) = founder {
+                dt { (language.say("founded by", "建立者")) }
+                dd { (links.page(founder)) }
+            }
             dt { (language.say("corpus", "语料库")) }
             dd { (quoted(corpus)) }
             dt { (language.say("founded at", "建立于")) }

@@ -12,6 +12,7 @@ use super::{Known, author, link, published};
 use crate::extract::parse::entities;
 use crate::extract::parse::tree::{Segment, Tree};
 use crate::extract::title;
+use crate::extract::write::single_spaced;
 use crate::limits::SITE_NAME_BYTES_MAX;
 use crate::record::PublicationTime;
 
@@ -85,7 +86,7 @@ impl Markup<'_> {
                 break;
             }
         }
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = single_spaced(&text);
         (!text.is_empty()).then_some(text)
     }
 

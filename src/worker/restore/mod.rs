@@ -233,7 +233,7 @@ impl<W: World> Owner<W> {
         let (config, detector) = (self.config(), &self.role.detector);
         let mut restored = restored.unwrap_or_else(|| {
             let position = Position { log_partition: self.partition, ..Position::default() };
-            let clusterer = Clusterer::new(Arc::clone(detector), config.expiry.clone(), position);
+            let clusterer = Clusterer::new(Arc::clone(detector), config.cluster_rules(), position);
             let watermarks = Watermarks::default();
             Restored { clusterer, watermarks, cluster_hash_since: next, table_id: None }
         });

@@ -87,11 +87,11 @@ impl<W: World> ClusterRole<W> {
         changelog: &W::Reader,
         stop: impl Fn() -> bool,
     ) -> anyhow::Result<TableReplica> {
-        let (detector, expiry) = (Arc::clone(&self.detector), self.config.expiry.clone());
+        let (detector, rules) = (Arc::clone(&self.detector), self.config.cluster_rules());
         let (last, next_offset) = beginning(changelog, stop)?;
         let restoration = match last {
-            Some(last) => Restoration::up_to(&last, detector, expiry),
-            None => Restoration::new(detector, expiry),
+            Some(last) => Restoration::up_to(&last, detector, rules),
+            None => Restoration::new(detector, rules),
         };
         Ok(TableReplica { restoration, next_offset })
     }
@@ -145,9 +145,9 @@ impl<W: World> ClusterRole<W> {
         let Some(snapshot) = self.snapshot(log_partition, changelog)? else { return Ok(None) };
         let next_offset = snapshot.changelog_offset();
         let position = snapshot.position().clone();
-        let (detector, expiry) = (Arc::clone(&self.detector), self.config.expiry.clone());
+        let (detector, rules) = (Arc::clone(&self.detector), self.config.cluster_rules());
         let mut followed =
-            TableReplica { next_offset, restoration: Restoration::up_to(&position, detector, expiry) };
+            TableReplica { next_offset, restoration: Restoration::up_to(&position, detector, rules) };
         let read = snapshot.read(|log_offset, value| {
             let taken = followed.restoration.apply_snapshot(&position, log_offset, value);
             taken.map_err(|error| Unusable::Damaged(error.to_string()))?;

@@ -187,7 +187,7 @@ impl Installation {
         let replay = self.replay(&["--dead-letters", "/dev/null"]);
         assert_eq!(replay.status, 0, "{}", replay.stderr);
         let [published, replayed] =
-            [verdicts.clone(), replay.verdicts()].map(|verdicts| by_centre(&verdicts));
+            [verdicts.clone(), replay.verdicts()].map(|verdicts| checked_by_cluster(&verdicts));
         common::assert_same("verdict topic and replay", &published, &replayed);
         verdicts
     }
@@ -205,13 +205,18 @@ fn tally(verdicts: &[serde_json::Value], letters: &[Row], rows: &[Row]) -> Tally
     Tally { twice, lost }
 }
 
-/// The stable_fields of verdicts. Clusters are compared by their canonical
-/// pages, so of the ids it must only hold that each has one canonical page.
-fn by_centre(verdicts: &[serde_json::Value]) -> Vec<serde_json::Value> {
-    let mut centroids = std::collections::HashMap::new();
-    for verdict in verdicts.iter().filter(|verdict| !verdict["cluster_id"].is_null()) {
-        let centroid = centroids.entry(&verdict["cluster_id"]).or_insert(&verdict["canonical_page_id"]);
-        assert_eq!(*centroid, &verdict["canonical_page_id"], "a cluster has one centroid");
+/// The fields of verdicts that are the same whenever a log is read. Ids of clusters are not among
+/// them; so of these it must hold that each has one canonical page, in the order of the log, until a
+/// verdict says that its page takes the place of that one.
+fn checked_by_cluster(verdicts: &[serde_json::Value]) -> Vec<serde_json::Value> {
+    let mut in_order: Vec<_> = verdicts.iter().filter(|verdict| !verdict["cluster_id"].is_null()).collect();
+    in_order.sort_by_key(|verdict| (verdict["log_partition"].as_u64(), verdict["log_offset"].as_u64()));
+    let mut canonical = std::collections::HashMap::new();
+    for verdict in in_order {
+        let (named, replaces) = (&verdict["canonical_page_id"], &verdict["replaces_page_id"]);
+        let Some(former) = canonical.insert(&verdict["cluster_id"], named) else { continue };
+        let stands = if replaces.is_null() { named } else { replaces };
+        assert_eq!(stands, former, "a cluster has one canonical page: {verdict}");
     }
     verdicts.iter().map(common::stable_fields).collect()
 }

@@ -1,0 +1,84 @@
+"""Leitong (雷同): is this page new, or a near-duplicate of an earlier one?
+
+    >>> import leitong
+    >>> deduplicator = leitong.Deduplicator()
+    >>> verdict = deduplicator.decide("A text of sixty letters or more, since shorter ones cannot be told apart.")
+    >>> verdict.kind
+    'UNIQUE'
+
+Pages are texts, or dicts with "text" or "html" and what else is known of them. Verdicts and
+fingerprints are those of the program `leitong`, which comes with this package.
+"""
+
+from __future__ import annotations
+
+import itertools
+import signal
+import sys
+
+from ._native import Deduplicator as _Deduplicator
+from ._native import Document, Fingerprinter, Table, Verdict, extract
+from ._native import run as _run
+
+__all__ = ["Deduplicator", "Document", "Fingerprinter", "Table", "Verdict", "extract", "fingerprint"]
+
+
+class Deduplicator(_Deduplicator):
+    """Decides of page after page whether it is new or a near-duplicate of an earlier one.
+
+    `config` is the path of a leitong.toml, `toml` the text of one.
+    """
+
+    def decide_batch(self, pages):
+        """The verdicts on many pages, in their order; their texts are read on all cores.
+
+        Takes anything that can be iterated, and Arrow arrays and tables.
+        """
+        return super().decide_batch(_listed(pages))
+
+    def verdicts(self, pages, batch_size=1000):
+        """Yields the verdict on each page, as many at a time as a batch has; memory holds one batch."""
+        for batch in _batches(pages, batch_size):
+            yield from super().decide_batch(batch)
+
+    def unique(self, pages, batch_size=1000):
+        """Yields the pages that are no duplicate of an earlier one, as they came."""
+        for batch in _batches(pages, batch_size):
+            for page, verdict in zip(batch, super().decide_batch(batch)):
+                if not verdict.is_duplicate:
+                    yield page
+
+
+def fingerprint(page):
+    """The fingerprint of a page, with the default settings; None where there is nothing to compare."""
+    global _default
+    if _default is None:
+        _default = Fingerprinter()
+    return _default.fingerprint(page)
+
+
+_default = None
+
+
+def _listed(pages):
+    # Arrow's arrays and tables give texts and dicts of their own.
+    return pages.to_pylist() if hasattr(pages, "to_pylist") else pages
+
+
+def _batches(pages, size):
+    if size < 1:
+        raise ValueError(f"batch_size = {size}: must be 1 or more")
+    if hasattr(pages, "to_batches"):  # an Arrow table or dataset
+        for batch in pages.to_batches(max_chunksize=size) if hasattr(pages, "to_pylist") else pages.to_batches():
+            yield from _batches(batch.to_pylist(), size)
+        return
+    pages = iter(_listed(pages))
+    while batch := list(itertools.islice(pages, size)):
+        yield batch
+
+
+def main():
+    """The command `leitong`."""
+    # Ctrl-C ends the program as it would without Python around it.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    sys.exit(_run(sys.argv))

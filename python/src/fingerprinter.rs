@@ -1,0 +1,101 @@
+//! Pages → fingerprints, for whoever clusters elsewhere.
+
+use std::path::PathBuf;
+
+use leitong::Page;
+use leitong::pipeline::fingerprint_stage::FingerprintStage;
+use leitong::record::{LogRecord, Outcome, Place};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use rayon::prelude::*;
+
+use crate::page::Pages;
+use crate::settings::{settings, value_error};
+
+/// Makes fingerprints of pages and compares them. They are the same in every process with the same
+/// settings, so a map step on many machines can make them.
+#[pyclass(frozen, module = "leitong")]
+pub(crate) struct Fingerprinter {
+    stage: FingerprintStage,
+    bytes_max: usize,
+}
+
+#[pymethods]
+impl Fingerprinter {
+    #[new]
+    #[pyo3(signature = (config = None, *, toml = None))]
+    fn new(config: Option<PathBuf>, toml: Option<&str>) -> PyResult<Self> {
+        let config = settings(config, toml)?;
+        let bytes_max = config.page.bytes_max;
+        Ok(Self { stage: FingerprintStage::new(config).map_err(value_error)?, bytes_max })
+    }
+
+    /// The fingerprint of a page (a str, or a dict as for `Deduplicator`); None where there is
+    /// nothing to compare.
+    fn fingerprint<'py>(
+        &self,
+        py: Python<'py>,
+        page: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let page = Pages::new(self.bytes_max).page(page)?;
+        let made = py.detach(|| self.make(page, &mut self.stage.workspace()));
+        Ok(made.map(|fingerprint| PyBytes::new(py, &fingerprint)))
+    }
+
+    /// Those of many pages, made on all cores.
+    fn fingerprints<'py>(
+        &self,
+        py: Python<'py>,
+        pages: &Bound<'py, PyAny>,
+    ) -> PyResult<Vec<Option<Bound<'py, PyBytes>>>> {
+        let made = Pages::new(self.bytes_max);
+        let pages: Vec<Page> = pages.try_iter()?.map(|page| made.page(&page?)).collect::<PyResult<_>>()?;
+        let fingerprints: Vec<_> = py.detach(|| {
+            let each = pages
+                .into_par_iter()
+                .map_init(|| self.stage.workspace(), |workspace, page| self.make(page, workspace));
+            each.collect()
+        });
+        Ok(fingerprints.into_iter().map(|made| made.map(|bytes| PyBytes::new(py, &bytes))).collect())
+    }
+
+    /// How far two fingerprints are apart, how alike they are (0 to 1), and whether their pages are
+    /// near-duplicates.
+    fn compare(&self, a: &[u8], b: &[u8]) -> PyResult<(f64, f64, bool)> {
+        let detector = self.stage.detector();
+        for (which, bytes) in [("first", a), ("second", b)] {
+            if !detector.is_fingerprint(bytes) {
+                return Err(PyValueError::new_err(format!(
+                    "the {which} one is no fingerprint of the detector {}",
+                    detector.name()
+                )));
+            }
+        }
+        let compared = detector.compare(a, b);
+        Ok((detector.distance(compared.distance), detector.similarity(a, b), compared.near))
+    }
+
+    /// Of all settings that can change a fingerprint, in hex: those of different values never meet.
+    #[getter]
+    fn fingerprint_hash(&self) -> String {
+        format!("{:016x}", self.stage.fingerprint_hash())
+    }
+}
+
+impl Fingerprinter {
+    fn make(
+        &self,
+        page: Page,
+        workspace: &mut leitong::pipeline::fingerprint_stage::Workspace,
+    ) -> Option<Box<[u8]>> {
+        let place = Place::Line { input: "python".into(), line: 1 };
+        match self.stage.process_page(place, page, workspace).record {
+            Ok(LogRecord::Page(record)) => match record.outcome {
+                Outcome::Fingerprint(fingerprint) => Some(fingerprint),
+                Outcome::Undecidable(_) => None,
+            },
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The Python package `leitong`: the library's façade, and the program itself.
+//!
+//! In: Python texts, bytes, dicts. Out: documents, fingerprints, verdicts, the same as the program
+//! gives (`python/tests`). What takes time runs without the interpreter's lock.
+
+mod command;
+mod deduplicator;
+mod document;
+mod fingerprinter;
+mod page;
+mod settings;
+mod table;
+mod verdict;
+
+use pyo3::prelude::*;
+
+/// What `leitong/__init__.py` gives on.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::command::run;
+    #[pymodule_export]
+    use super::deduplicator::Deduplicator;
+    #[pymodule_export]
+    use super::document::{Document, extract};
+    #[pymodule_export]
+    use super::fingerprinter::Fingerprinter;
+    #[pymodule_export]
+    use super::table::Table;
+    #[pymodule_export]
+    use super::verdict::Verdict;
+}

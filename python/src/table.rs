@@ -1,0 +1,81 @@
+//! A folder that keeps what a `Deduplicator` knows.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::deduplicator::Deduplicator;
+
+/// Table(folder)
+/// --
+///
+/// A folder that keeps the table of a Deduplicator; `leitong dedup --table` reads and writes the
+/// same. It is locked until `close()`, or the end of `with`.
+#[pyclass(frozen, module = "leitong")]
+pub(crate) struct Table {
+    inner: Mutex<Option<leitong::Table>>,
+}
+
+#[pymethods]
+impl Table {
+    #[new]
+    fn new(folder: PathBuf) -> PyResult<Self> {
+        let table = leitong::Table::open(&folder).map_err(|error| refused(&error))?;
+        Ok(Self { inner: Mutex::new(Some(table)) })
+    }
+
+    /// Loads the saved table in place of what the deduplicator has; False where none was saved.
+    fn load(&self, py: Python<'_>, deduplicator: &Bound<'_, Deduplicator>) -> PyResult<bool> {
+        let deduplicator = deduplicator.get();
+        self.opened(py, |table| table.load(&mut deduplicator.inner()))
+    }
+
+    /// Saves the deduplicator's table, in one step: a crash leaves the old file or the new one.
+    fn save(&self, py: Python<'_>, deduplicator: &Bound<'_, Deduplicator>) -> PyResult<()> {
+        let deduplicator = deduplicator.get();
+        self.opened(py, |table| table.save(&deduplicator.inner()))
+    }
+
+    /// Unlocks the folder.
+    fn close(&self) {
+        self.held().take();
+    }
+
+    fn __enter__(table: Py<Self>) -> Py<Self> {
+        table
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, _exception: &Bound<'_, pyo3::types::PyTuple>) {
+        self.close();
+    }
+}
+
+impl Table {
+    fn held(&self) -> std::sync::MutexGuard<'_, Option<leitong::Table>> {
+        self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn opened<T: Send>(
+        &self,
+        py: Python<'_>,
+        act: impl FnOnce(&leitong::Table) -> Result<T, leitong::SnapshotError> + Send,
+    ) -> PyResult<T> {
+        py.detach(|| match &*self.held() {
+            Some(table) => act(table).map_err(|error| refused(&error)),
+            None => Err(PyValueError::new_err("the table is closed")),
+        })
+    }
+}
+
+/// OSError where the folder or a file cannot be had, ValueError where it does not fit.
+fn refused(error: &leitong::SnapshotError) -> PyErr {
+    match error {
+        leitong::SnapshotError::Io { .. } | leitong::SnapshotError::Locked { .. } => {
+            PyOSError::new_err(error.to_string())
+        }
+        error => PyValueError::new_err(error.to_string()),
+    }
+}
