@@ -145,13 +145,25 @@ fn a_page_has_no_script_no_inline_style_and_nothing_from_elsewhere() {
 }
 
 #[test]
+fn an_endless_block_is_shown_as_far_as_it_goes() {
+    let mut comparison = comparison("plain text");
+    let (block, end) = (comparison.sides[0].blocks[0].clone(), 2_999_997);
+    comparison.sides[0].blocks = vec![PageBlock { text: "好".repeat(end / 3), ..block }];
+    let piece = |text, mark| Piece { text, mark };
+    comparison.pieces[0] = vec![vec![piece(0..299_997, Mark::Shared(0)), piece(299_997..end, Mark::Only)]];
+    let page = file_of_comparison(&comparison, Language::English);
+    assert!(page.contains("1 more blocks are not shown, or not to their end."), "{}", page.len());
+    assert!(page.matches('好').count() == 100_000 && page.len() < 400_000, "{}", page.len());
+}
+
+#[test]
 fn large_pages_are_shown_in_part() {
     let mut comparison = comparison("plain text");
     let block = comparison.sides[0].blocks[0].clone();
     comparison.sides[0].blocks = vec![PageBlock { text: "x".repeat(10_000), ..block }; 5_000];
     comparison.pieces[0] = vec![Vec::new(); 5_000];
     let page = file_of_comparison(&comparison, Language::English);
-    assert!(page.contains("4970 more blocks are not shown.") && page.len() < 500_000, "{}", page.len());
+    assert!(page.contains("4970 more blocks are not shown") && page.len() < 500_000, "{}", page.len());
 }
 
 /// A worker whose names are all `says`.

@@ -50,7 +50,11 @@ fn text_of(side: &Side, pieces: &[Vec<Piece>], number: usize, language: Language
         bytes <= TEXT_BYTES_MAX
     };
     let count = side.blocks.iter().take(BLOCKS_MAX).take_while(fits).count();
-    let blocks: Vec<(&PageBlock, &Vec<Piece>)> = side.blocks.iter().zip(pieces).take(count).collect();
+    // A page of one endless block is shown as far as it goes.
+    let cut = side.blocks.first().filter(|_| count == 0).map(|block| beginning(block, &pieces[0]));
+    let cut_block = cut.iter().map(|(block, pieces)| (block, pieces));
+    let blocks: Vec<(&PageBlock, &Vec<Piece>)> =
+        side.blocks.iter().zip(pieces).take(count).chain(cut_block).collect();
     // What was dropped in a row, and stands in one region, is one group.
     let groups = blocks.chunk_by(|(a, _), (b, _)| !a.kept && !b.kept && a.region == b.region);
     let mut linked = None;
@@ -64,13 +68,22 @@ fn text_of(side: &Side, pieces: &[Vec<Piece>], number: usize, language: Language
         @if count < side.blocks.len() {
             p.note {
                 (language.say(
-                    format!("{} more blocks are not shown.", side.blocks.len() - count),
-                    format!("另有 {} 块未显示。", side.blocks.len() - count),
+                    format!("{} more blocks are not shown, or not to their end.", side.blocks.len() - count),
+                    format!("另有 {} 块未显示或未显示完。", side.blocks.len() - count),
                 ))
             }
         }
         @if side.blocks.is_empty() { p.note { (language.say("No text.", "没有文本。")) } }
     }
+}
+
+/// The beginning of a block, with its pieces.
+fn beginning(block: &PageBlock, pieces: &[Piece]) -> (PageBlock, Vec<Piece>) {
+    let end = block.text.floor_char_boundary(TEXT_BYTES_MAX);
+    let text = block.text[..end].to_owned();
+    let cut = |piece: &Piece| Piece { text: piece.text.start..piece.text.end.min(end), ..piece.clone() };
+    let pieces = pieces.iter().filter(|piece| piece.text.start < end).map(cut).collect();
+    (PageBlock { text, ..block.clone() }, pieces)
 }
 
 fn dropped(group: &[(&PageBlock, &Vec<Piece>)], language: Language) -> Markup {
