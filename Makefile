@@ -36,6 +36,7 @@ test-prerequisites: prerequisites $(TOOLS)/prometheus/usr/bin/promtool
 	@{ command -v java && command -v mvn; } >/dev/null || $(call install,default-jdk-headless maven,the Kafka tests)
 	@{ command -v node && command -v npm && command -v go && python3 -c 'import ensurepip'; } >/dev/null 2>&1 || \
 	  $(call install,python3-venv nodejs npm golang-go,the tests of the consumers and of the Python package)
+	@command -v "$${LEITONG_CHROMIUM:-chromium}" >/dev/null || $(call install,chromium,the console's test)
 	@command -v systemd-analyze >/dev/null || $(call install,systemd,the test of the systemd unit)
 	@$(MAKE) --silent --no-print-directory $(KUBERNETES)/helm $(KUBERNETES)/v1.30.json $(OPERATORS)
 
@@ -128,7 +129,7 @@ lint:
 
 .PHONY: unit
 unit:
-	cargo test --locked --lib --bins --examples $(WITHOUT_BROKER) --test shipped
+	cargo test --locked --lib --bins --examples $(WITHOUT_BROKER) --test shipped --test chromium
 	cargo test --locked --doc
 
 # The tests against brokers wait most of their time: four at once take half as long as two, and what only computes is
@@ -204,6 +205,10 @@ $(TOOLS)/bin/cargo-deny:
 docs: ## Regenerate the pages that come from the program
 	cargo run --quiet -- config docs > docs/configuration.md
 	cargo run --quiet -- config metrics > docs/metrics.md
+
+.PHONY: screenshots
+screenshots: ## Take the pictures of docs/console.md anew
+	LEITONG_SCREENSHOTS=write cargo test --locked --test chromium
 
 .PHONY: quality
 quality: build ## Measure quality on the labelled pages of LEITONG_DATA, and write docs/quality.md

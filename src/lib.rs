@@ -106,6 +106,9 @@ pub mod checkpoint;
 pub mod api;
 
 #[doc(hidden)]
+pub mod console;
+
+#[doc(hidden)]
 pub mod worker;
 
 mod deduplicator;

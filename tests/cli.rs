@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{article, run, run_with_input, write};
+use common::{Run, article, leitong, run, run_with_input, write};
 use serde_json::Value;
 
 #[test]
@@ -80,6 +80,49 @@ fn config_example_passes_config_check() {
     let check = run(["config".as_ref(), "check".as_ref(), file.as_os_str()]);
     assert_eq!(check.status, 0, "{}", check.stderr);
     assert!(check.stdout.contains("right; detector simhash"), "{}", check.stdout);
+}
+
+/// A page that is to be read without a network, on any machine, and by strangers.
+#[test]
+fn a_comparison_is_written_as_one_page_without_script() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let hostile = "<article><p>Ships come in at noon, when the tide is high &lt;script&gt;alert(1)&lt;/script&gt; and \
+                   the village stands on the quay to see what they have brought this time.</p></article>";
+    let a = write(folder.path(), "a\"><script>.html", hostile);
+    let b = write(
+        folder.path(),
+        "b.txt",
+        "The committee met on Tuesday to talk about the budget of the library, and \
+                   could not agree whether the roof or the heating should be mended before winter. ",
+    );
+    let html = folder.path().join("c.html");
+    let (compare, option) = ("compare".as_ref(), "--html".as_ref());
+    let written = run([
+        compare,
+        option,
+        html.as_os_str(),
+        "--language".as_ref(),
+        "zh".as_ref(),
+        a.as_os_str(),
+        b.as_os_str(),
+    ]);
+    assert!(written.status == 0 && written.stdout.is_empty(), "{}", written.stderr);
+    let page = std::fs::read_to_string(&html).expect("a page");
+    assert!(page.contains("<html lang=\"zh-CN\">") && page.contains("两篇不同的文本"), "{page}");
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;") && !page.contains("<script"), "{page}");
+    // Without a browser the path is what there is.
+    let opened = Run::of(
+        leitong()
+            .args(["compare".as_ref(), "--open".as_ref(), a.as_os_str(), a.as_os_str()])
+            .env("PATH", "")
+            .env("TMPDIR", folder.path())
+            .env("LC_ALL", "C.UTF-8")
+            .output()
+            .expect("the program starts"),
+    );
+    let path = opened.stdout.trim();
+    assert!(opened.status == 0 && path.ends_with(".html"), "{}", opened.stderr);
+    assert!(std::fs::read_to_string(path).expect("a page").contains("The same text"));
 }
 
 #[test]

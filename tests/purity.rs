@@ -7,7 +7,7 @@ mod sources;
 use sources::{code, rust_files};
 
 /// Modules that only compute.
-const PURE: [&str; 11] = [
+const PURE: [&str; 12] = [
     "record",
     "page",
     "decode",
@@ -19,10 +19,11 @@ const PURE: [&str; 11] = [
     "cluster",
     "verdict",
     "changelog",
+    "console/render",
 ];
 /// Modules that may touch tokio or rdkafka.
-const EDGES: [&str; 9] =
-    ["source", "sink", "kafka", "pipeline", "api", "worker", "telemetry", "cli", "main.rs"];
+const EDGES: [&str; 10] =
+    ["source", "sink", "kafka", "pipeline", "api", "console", "worker", "telemetry", "cli", "main.rs"];
 
 fn offences(folders: &[&str], forbidden: &[&str]) -> Vec<String> {
     let source = sources::folder();
@@ -63,6 +64,16 @@ fn text_and_clustering_only_compute() {
     // The one clock there is: whoever needs the time asks for it at the edge.
     offences.retain(|offence| !offence.contains("record/timestamp.rs uses SystemTime::now"));
     assert!(offences.is_empty(), "{}", offences.join("\n"));
+}
+
+/// All else that the console shows is escaped by `maud`.
+#[test]
+fn what_is_not_escaped_is_the_style_alone() {
+    let offences = offences(&[""], &["PreEscaped("]);
+    let style =
+        std::fs::read_to_string(sources::folder().join("console/render/layout.rs")).expect("a source");
+    assert!(offences.len() == 1 && style.matches("PreEscaped(").count() == 1, "{}", offences.join("\n"));
+    assert!(style.contains("style { (PreEscaped(STYLE)) }"));
 }
 
 #[test]

@@ -3,29 +3,24 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use anyhow::bail;
 use clap::Args;
-use serde_json::Value;
 
 use super::difference::{Difference, cell, clip, wrap};
 use super::documents;
 use super::extract::html_page;
+use super::open;
 use super::settings::{self, Wrong, wrong};
-use crate::cluster::{Clusterer, Decision, Position};
-use crate::config::detectors::DETECTORS;
-use crate::config::{Config, load};
-use crate::extract::Wall;
+use crate::config::Config;
+use crate::console::comparison::{Compared, Comparer, Comparison, Decided, Opinion, Related, Side};
+use crate::console::evidence::plain;
+use crate::console::pages;
+use crate::console::render::file_of_comparison;
+use crate::console::render::language::Language;
 use crate::page::Page;
-use crate::pipeline::document::{self, Charset};
-use crate::pipeline::fingerprint_stage::FingerprintStage;
-use crate::pipeline::page_reader::PageReader;
-use crate::record::{FingerprintRecord, LogRecord, Outcome, Place};
+use crate::record::Outcome;
 use crate::segment::Terms;
-use crate::source::Source;
 use crate::telemetry::terminal;
-use crate::work::Work;
 
 /// Terms that are shown of each page.
 const TOP_TERMS: usize = 12;
@@ -33,12 +28,25 @@ const TOP_TERMS: usize = 12;
 const CELL: usize = 33;
 /// Passages that are shown of each page.
 const PASSAGES: usize = 10;
-/// Items that are shown of a list, and columns of one piece of evidence.
-const ITEMS: usize = 8;
+/// Columns of one piece of evidence.
 const EVIDENCE_COLUMNS: usize = 200;
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  leitong compare a.html b.html
+  leitong compare --open 'pages.jsonl#a17' 'pages.jsonl#b3'
+  leitong compare --html why.html a.html b.html")]
 pub(super) struct Arguments {
+    /// Shows both pages side by side in the browser: what extraction kept, what they share
+    #[arg(long)]
+    open: bool,
+    /// Writes the same as one HTML file, without script and resources from elsewhere
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Language of that page [default: that of the environment]
+    #[arg(long, value_name = "en|zh", value_parser = language)]
+    language: Option<Language>,
     /// Detector that compares, in place of the configured one
     #[arg(long, value_name = "NAME")]
     detector: Option<String>,
@@ -51,30 +59,66 @@ pub(super) struct Arguments {
     b: String,
 }
 
-/// One of the two pages, with what the flow makes of it.
-struct Side {
-    name: String,
-    charset: Option<Charset>,
-    title: Option<String>,
-    paragraphs: usize,
-    terms: Terms,
-    record: Box<FingerprintRecord>,
-    refusal: Option<String>,
-    wall: Option<Wall>,
+/// `en` or `zh`.
+fn language(name: &str) -> Result<Language, String> {
+    Language::ALL
+        .into_iter()
+        .find(|language| language.name() == name)
+        .ok_or_else(|| "there is en and zh".to_owned())
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let config = settings::config(arguments.config.as_deref(), arguments.detector.as_deref(), None)?;
-    let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;
-    let a = side(&arguments.a, &config, &stage)?;
-    let b = side(&arguments.b, &config, &stage)?;
+    let comparer = Comparer::new(config).map_err(Wrong::from)?;
+    let side = |name: &String| -> anyhow::Result<Side> {
+        Ok(comparer.side(name.clone(), load(name, comparer.config())?))
+    };
+    let sides = [side(&arguments.a)?, side(&arguments.b)?];
+    if arguments.open || arguments.html.is_some() {
+        return page(arguments, &comparer.compare(sides));
+    }
+    let mut out = text(&sides, &comparer);
+    if arguments.detector.is_none() {
+        out.push_str(&every_detector(&comparer.opinions(&sides)));
+    }
+    documents::print(&terminal::escape_lines(&out))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the comparison as a page, and opens it where that was asked for.
+fn page(arguments: &Arguments, comparison: &Comparison) -> anyhow::Result<ExitCode> {
+    let language = arguments.language.unwrap_or_else(|| Language::of_environment(&environment()));
+    let page = file_of_comparison(comparison, language);
+    if let Some(path) = &arguments.html {
+        documents::write(path, &page)?;
+    }
+    if arguments.open {
+        let path = match &arguments.html {
+            Some(path) => path.clone(),
+            None => open::temporary(&page)?,
+        };
+        open::open(&path)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the environment says of the language of its user.
+fn environment() -> String {
+    let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    ["LC_ALL", "LC_MESSAGES", "LANG"].iter().find_map(set).unwrap_or_default()
+}
+
+/// The comparison in lines that fit a terminal.
+fn text(sides: &[Side; 2], comparer: &Comparer) -> String {
+    let [a, b] = sides;
+    let detector = comparer.detector();
     let mut out = String::new();
     out.push_str(&wrap("A ", "  ", &a.name));
     out.push_str(&wrap("B ", "  ", &b.name));
     let _ = writeln!(out, "\n{:<12} {} B", "", cell("A", CELL));
     let mut row = |what: &str, of: &dyn Fn(&Side) -> String| {
         // What pages hold must not break the lines of this table.
-        let (a, b) = (of(&a), of(&b));
+        let (a, b) = (of(a), of(b));
         let (a, b) = (cell(&terminal::escape(&a), CELL), cell(&terminal::escape(&b), CELL));
         let _ = writeln!(out, "{}", format!("{what:<12} {a} {b}").trim_end());
     };
@@ -85,7 +129,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         })
     });
     row("main text", &|side| match side.record.text {
-        Some(text) => format!("{} characters, {} paragraphs", text.chars, side.paragraphs),
+        Some(text) => format!("{} characters, {} paragraphs", text.chars, side.paragraphs()),
         None => side.refusal.clone().unwrap_or_else(|| "none".to_owned()),
     });
     if a.wall.or(b.wall).is_some() {
@@ -96,11 +140,11 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     });
     row("terms", &|side| format!("{}, {} distinct", side.terms.terms().len(), side.terms.distinct().len()));
     row("fingerprint", &|side| match &side.record.outcome {
-        Outcome::Fingerprint(fingerprint) => stage.detector().display(fingerprint),
+        Outcome::Fingerprint(fingerprint) => detector.display(fingerprint),
         Outcome::Undecidable(reason) => format!("none ({})", reason.as_str()),
     });
-    if !stage.detector().counts(&a.terms).is_empty() {
-        row("made of", &|side| counts(&stage.detector().counts(&side.terms)));
+    if !detector.counts(&a.terms).is_empty() {
+        row("made of", &|side| counts(&detector.counts(&side.terms)));
     }
     out.push('\n');
     for (name, terms) in [
@@ -115,19 +159,14 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     out.push_str("As detectors read them, in one script and in small letters:\n");
     out.push_str(&Difference::of(a.terms.text(), b.terms.text()).show(["A", "B"], PASSAGES));
     out.push('\n');
-    out.push_str(&conclusion(&a, &b, &config, &stage));
-    if arguments.detector.is_none() {
-        out.push_str(&every_detector(&a, &b, &config)?);
-    }
-    documents::print(&terminal::escape_lines(&out))?;
-    Ok(ExitCode::SUCCESS)
+    out.push_str(&conclusion(sides, comparer));
+    out
 }
 
-/// Sends both pages through the clustering, A first, and words what comes of B.
-fn conclusion(a: &Side, b: &Side, config: &Config, stage: &FingerprintStage) -> String {
-    let detector = stage.detector();
-    let (Outcome::Fingerprint(of_a), Outcome::Fingerprint(of_b)) = (&a.record.outcome, &b.record.outcome)
-    else {
+/// What the configured detector says, and the verdict on B.
+fn conclusion(sides: &[Side; 2], comparer: &Comparer) -> String {
+    let detector = comparer.detector();
+    let (Some(of_a), Some(of_b)) = (sides[0].fingerprint(), sides[1].fingerprint()) else {
         return "verdict: UNDECIDABLE, since a page without a fingerprint is compared with nothing\n"
             .to_owned();
     };
@@ -138,8 +177,7 @@ fn conclusion(a: &Side, b: &Side, config: &Config, stage: &FingerprintStage) -> 
         detector.distance(comparison.distance),
         detector.similarity(of_a, of_b)
     );
-    let relation = detector.relation(of_b, of_a, comparison.near);
-    if let (Some(shares), Some(relation)) = (detector.shares(of_b, of_a), relation) {
+    if let Some(Related { relation, shares }) = comparer.related(sides) {
         let percent = |share: u32| format!("{:.0} %", f64::from(share) / 100.0);
         out.push_str(&format!(
             "  B to A: {}; {} of B stands in A, and {} of A in B\n",
@@ -148,79 +186,40 @@ fn conclusion(a: &Side, b: &Side, config: &Config, stage: &FingerprintStage) -> 
             percent(shares.of_b)
         ));
     }
-    for (name, value) in detector.evidence(of_a, of_b) {
+    for (name, value) in detector.evidence(of_b, of_a) {
         out.push_str(&wrap(&format!("  {name:<22} "), "    ", &clip(&plain(&value), EVIDENCE_COLUMNS)));
     }
-    let mut clusterer = Clusterer::new(Arc::clone(detector), config.cluster_rules(), Position::default());
-    clusterer.decide(Some(&a.record));
-    let verdict = match clusterer.decide(Some(&b.record)) {
-        Decision::Joined(centroid) if centroid.exact => {
-            "EXACT_DUPLICATE: the texts are equal but for white space"
-        }
-        Decision::Joined(_) => "NEAR_DUPLICATE: B joins A's cluster",
-        Decision::Founded(_, Some(_)) => "UNIQUE: B is not near A, but related",
-        _ if a.record.corpus != b.record.corpus => "UNIQUE: A and B are of different corpora, and never meet",
-        _ => "UNIQUE: B is not near A",
+    let verdict = match comparer.decided(sides) {
+        Decided::Undecidable => "UNDECIDABLE: a page without a fingerprint is compared with nothing",
+        Decided::Exact => "EXACT_DUPLICATE: the texts are equal but for white space",
+        Decided::Near => "NEAR_DUPLICATE: B joins A's cluster",
+        Decided::Related => "UNIQUE: B is not near A, but related",
+        Decided::OtherCorpora => "UNIQUE: A and B are of different corpora, and never meet",
+        Decided::Unique => "UNIQUE: B is not near A",
     };
     let _ = writeln!(out, "verdict if A came first: {verdict}");
     out
 }
 
 /// What each detector sees.
-fn every_detector(a: &Side, b: &Side, config: &Config) -> anyhow::Result<String> {
-    let resources = load::resources(config).map_err(Wrong::from)?;
+fn every_detector(opinions: &[Opinion]) -> String {
     let mut out = String::from("\nevery detector:\n");
-    for (name, build) in DETECTORS {
-        let detector = build(config, &resources).map_err(wrong)?;
-        let (Some(of_a), Some(of_b)) = (detector.fingerprint(&a.terms), detector.fingerprint(&b.terms))
-        else {
+    for Opinion { name, compared } in opinions {
+        let Some(Compared { near, distance, similarity, evidence, .. }) = compared else {
             let _ = writeln!(out, "  {name:<17} no fingerprint: too little text");
             continue;
         };
-        let comparison = detector.compare(&of_a, &of_b);
-        let _ = writeln!(
-            out,
-            "  {name:<17} {:<9} distance {}, similarity {}",
-            if comparison.near { "near" } else { "not near" },
-            detector.distance(comparison.distance),
-            detector.similarity(&of_a, &of_b)
-        );
-        for (name, value) in detector.evidence(&of_a, &of_b) {
+        let near = if *near { "near" } else { "not near" };
+        let _ = writeln!(out, "  {name:<17} {near:<9} distance {distance}, similarity {similarity}");
+        for (name, value) in evidence {
             out.push_str(&wrap(
                 &format!("      {}: ", name.replace('_', " ")),
                 "        ",
-                &clip(&plain(&value), EVIDENCE_COLUMNS),
+                &clip(&plain(value), EVIDENCE_COLUMNS),
             ));
         }
     }
-    Ok(out)
-}
-
-fn side(name: &str, config: &Config, stage: &FingerprintStage) -> anyhow::Result<Side> {
-    let page = load(name, config)?;
-    let mut workspace = stage.workspace();
-    let reading = document::read(&page, workspace.extractor(), &mut Work::up_to(config.page.work_max));
-    let (charset, title, paragraphs, wall, refusal) = match &reading {
-        Ok(reading) => {
-            let document = &reading.document;
-            (reading.charset, document.title.clone(), document.paragraphs.len(), document.wall, None)
-        }
-        Err(refusal) => (None, None, 0, None, Some(refusal.message.clone())),
-    };
-    let place = Place::Line { input: name.into(), line: 1 };
-    let Ok(LogRecord::Page(record)) = stage.process_page(place, page, &mut workspace).record else {
-        bail!("{name}: no page");
-    };
-    Ok(Side {
-        name: name.to_owned(),
-        charset,
-        title,
-        paragraphs,
-        terms: workspace.into_terms(),
-        record,
-        refusal,
-        wall,
-    })
+    out
 }
 
 /// The page that an argument names.
@@ -236,18 +235,8 @@ fn load(name: &str, config: &Config) -> anyhow::Result<Page> {
 
 /// The page `id` of a file of pages.
 fn find(path: &Path, id: &str, config: &Config) -> anyhow::Result<Page> {
-    let mut source = documents::source(&[path.to_owned()], config)?;
-    let reader = PageReader::new(config, false).map_err(Wrong::from)?;
-    let mut more = true;
-    while more {
-        let mut batch = Vec::new();
-        more = source.read_batch(&mut batch, 1 << 20)?;
-        let pages = batch.into_iter().filter_map(|record| reader.page(record.payload));
-        if let Some(page) = pages.into_iter().find(|page| page.id == id) {
-            return Ok(page);
-        }
-    }
-    Err(wrong(format_args!("{}: no page with the id {id:?}", path.display())))
+    let found = pages::find(&[path.to_owned()], config, |page| page.id == id)?;
+    found.ok_or_else(|| wrong(format_args!("{}: no page with the id {id:?}", path.display())))
 }
 
 /// `31 words, 30 concepts, …`.
@@ -269,30 +258,5 @@ fn top_terms(terms: &Terms, others: Option<&Terms>) -> String {
         (true, _) => "–".to_owned(),
         (false, 0) => shown.join(", "),
         (false, more) => format!("{}, … {more} more", shown.join(", ")),
-    }
-}
-
-/// A piece of evidence without JSON's brackets and quotes.
-fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        // A list in a list belongs together: a term with what it counts in either page.
-        Value::Array(items) => {
-            let item = |item: &Value| match item {
-                Value::Array(parts) => parts.iter().map(plain).collect::<Vec<_>>().join(" "),
-                other => plain(other),
-            };
-            let more = items.len().saturating_sub(ITEMS);
-            let mut shown: Vec<String> = items.iter().take(ITEMS).map(item).collect();
-            shown.extend((more > 0).then(|| format!("{more} more")));
-            if shown.is_empty() { "none".to_owned() } else { shown.join(", ") }
-        }
-        Value::Object(fields) => {
-            let field =
-                |(name, value): (&String, &Value)| format!("{} {}", name.replace('_', " "), plain(value));
-            fields.iter().map(field).collect::<Vec<_>>().join(", ")
-        }
-        Value::Null => "–".to_owned(),
-        other => other.to_string(),
     }
 }

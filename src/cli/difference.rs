@@ -1,21 +1,15 @@
 //! What differs between two texts, for people: the passages that only one of them has.
 //!
-//! Text → tokens (words, or single characters where a script has no spaces) → what both have in the
-//! same order (Myers) → changes, joined where next to nothing is between them → passages. White
-//! space never counts. Time: length times difference, of at most [`TOKENS_MAX`] tokens a text.
+//! Two texts → [`Alignment`] of their tokens → passages, in lines that fit a terminal.
 
 use std::fmt::Write;
 
-use similar::{Algorithm, DiffTag, capture_diff_slices};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::console::alignment::{Alignment, tokens};
 
 /// Columns of a terminal that every line fits.
 pub(super) const COLUMNS: usize = 80;
-/// Tokens of a text that are compared: some thirty pages of
-/// a book. Two unlike texts of that length take 0.1 s.
-const TOKENS_MAX: usize = 10_000;
-/// Common tokens between two changes that belong to one passage all the same: a comma, or a word.
-const JOINED_TOKENS: usize = 2;
 /// Columns that are shown of one passage.
 const PASSAGE_COLUMNS: usize = 150;
 
@@ -32,45 +26,21 @@ pub(super) struct Difference {
 impl Difference {
     /// Compares two texts.
     pub(super) fn of(a: &str, b: &str) -> Self {
-        let (mut of_a, mut of_b) = (tokens(a), tokens(b));
-        let cut = of_a.len().max(of_b.len()) > TOKENS_MAX;
-        of_a.truncate(TOKENS_MAX);
-        of_b.truncate(TOKENS_MAX);
-        let words = |text, tokens: &[(usize, usize)]| -> Vec<String> {
-            let text: &str = text;
-            tokens.iter().map(|(from, to)| text[*from..*to].to_owned()).collect()
-        };
+        let (of_a, of_b) = (tokens(a), tokens(b));
+        let words_a: Vec<&str> = of_a.iter().map(|token| &a[token.clone()]).collect();
+        let words_b: Vec<&str> = of_b.iter().map(|token| &b[token.clone()]).collect();
+        let Alignment { changes, shared, cut, .. } = Alignment::of(&words_a, &words_b);
         let mut only = [Vec::new(), Vec::new()];
-        let mut shared = 0;
-        // Token ranges of the change at hand, in both texts.
-        let mut change: Option<[std::ops::Range<usize>; 2]> = None;
-        let mut end = |change: &mut Option<[std::ops::Range<usize>; 2]>| {
-            for (side, (range, (text, tokens))) in
-                change.take().into_iter().flatten().zip([(a, &of_a), (b, &of_b)]).enumerate()
+        for change in changes {
+            for (passages, (range, (text, tokens))) in
+                only.iter_mut().zip(change.into_iter().zip([(a, &of_a), (b, &of_b)]))
             {
-                if let (Some(first), Some(last)) = (tokens.get(range.start), tokens[range].last()) {
-                    only[side].push(text[first.0..last.1].split_whitespace().collect::<Vec<_>>().join(" "));
+                if let [first, ..] = &tokens[range.clone()] {
+                    let passage = &text[first.start..tokens[range.end - 1].end];
+                    passages.push(passage.split_whitespace().collect::<Vec<_>>().join(" "));
                 }
             }
-        };
-        let operations = capture_diff_slices(Algorithm::Myers, &words(a, &of_a), &words(b, &of_b));
-        let last = operations.len();
-        for (at, operation) in (1..).zip(operations) {
-            let (old, new) = (operation.old_range(), operation.new_range());
-            if operation.tag() == DiffTag::Equal {
-                shared += old.len();
-                if old.len() > JOINED_TOKENS || at == last {
-                    end(&mut change);
-                }
-                continue;
-            }
-            change = Some(match change.take() {
-                Some([of_a, of_b]) => [of_a.start..old.end, of_b.start..new.end],
-                None => [old, new],
-            });
         }
-        end(&mut change);
-        let shared = (2 * shared) as f64 / (of_a.len() + of_b.len()).max(1) as f64;
         Self { only, shared, cut }
     }
 
@@ -98,23 +68,6 @@ impl Difference {
         }
         out
     }
-}
-
-/// Where the tokens of a text stand, in bytes.
-fn tokens(text: &str) -> Vec<(usize, usize)> {
-    let mut found: Vec<(usize, usize)> = Vec::new();
-    let mut in_word = false;
-    for (at, c) in text.char_indices() {
-        let end = at + c.len_utf8();
-        let goes_on = c.is_alphanumeric() && c.width() != Some(2);
-        match found.last_mut().filter(|_| in_word && goes_on) {
-            Some(word) => word.1 = end,
-            None if c.is_whitespace() => {}
-            None => found.push((at, end)),
-        }
-        in_word = goes_on;
-    }
-    found
 }
 
 /// At most so many columns, with the middle left out.

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::documents;
 use super::settings::{self, Wrong, wrong};
 use crate::config::Config;
+use crate::console::pages::is_text_file;
 use crate::extract::{Document, Extractor, Paragraph, ParagraphKind};
 use crate::page::mapping::Taken;
 use crate::page::{Hints, Page};
@@ -170,8 +171,7 @@ pub(super) fn html_page(path: &Path, config: &Config) -> anyhow::Result<Page> {
     }
     let url = path.to_string_lossy().into_owned();
     // A text file is told by its name, as a server would tell it.
-    let is_text = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("txt"));
-    let content_type = is_text.then(|| "text/plain".to_owned());
+    let content_type = is_text_file(&url).then(|| "text/plain".to_owned());
     let hints = Hints { charset: None, content_type };
     Ok(Page { hints, ..Page::bytes(url, bytes) })
 }

@@ -9,6 +9,7 @@ mod bench;
 mod boilerplate;
 mod compare;
 mod config;
+mod console;
 mod dedup;
 mod difference;
 mod doctor;
@@ -17,6 +18,7 @@ mod eval;
 mod extract;
 mod idf;
 mod kept;
+mod open;
 mod perturb;
 mod preset;
 mod progress;
@@ -76,6 +78,8 @@ enum Command {
     Extract(extract::Arguments),
     /// Show why two pages are alike, or why they are not
     Compare(compare::Arguments),
+    /// Compare pages in the browser: what is kept of each, what they share, what detectors say
+    Console(console::Arguments),
     /// Measure how well detectors do on some pages, with labels or without
     Eval(eval::Arguments),
     /// Make near-duplicates of some pages: copies that are changed in ways that occur, by a seed
@@ -160,6 +164,7 @@ fn execute(cli: Result<Cli, clap::Error>) -> ExitCode {
         Command::Dedup(arguments) => dedup::run(&arguments),
         Command::Extract(arguments) => extract::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::Console(arguments) => console::run(&arguments),
         Command::Eval(arguments) => eval::run(&arguments),
         Command::Perturb(arguments) => perturb::run(&arguments),
         Command::Tune(arguments) => tune::run(&arguments),

@@ -166,6 +166,19 @@ pub enum ParagraphKind {
     Code,
 }
 
+/// A block of a page, of its main text or not: for people who ask what became of a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageBlock {
+    /// What it is on the page.
+    pub kind: ParagraphKind,
+    /// Its text, as [`Paragraph::text`].
+    pub text: String,
+    /// It is part of the main text.
+    pub kept: bool,
+    /// The element round it that says what stands there: `nav`, `footer`, …
+    pub region: Option<&'static str>,
+}
+
 impl Paragraph {
     /// A paragraph that stands nowhere in particular.
     #[must_use]
@@ -256,6 +269,12 @@ impl Extractor {
         }
         document.title = title::of(html, &self.tree);
         Ok(document)
+    }
+
+    /// All blocks of the last page that was extracted, `html`, in its order.
+    #[must_use]
+    pub fn blocks(&self, html: &str) -> Vec<PageBlock> {
+        write::blocks(html, &self.tree, self.selection.blocks())
     }
 
     /// What the page says of its source and of itself. `html` and `document` are those of the last

@@ -7,7 +7,7 @@
 use crate::extract::parse::entities;
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::{Block, Segment, Tree, block_flag};
-use crate::extract::{Document, Paragraph, ParagraphKind, Place};
+use crate::extract::{Document, PageBlock, Paragraph, ParagraphKind, Place};
 
 /// Nodes above a block that can tell its kind; deeper lists
 /// and quotes are rare, and the walk must end.
@@ -33,6 +33,36 @@ pub(super) fn write(html: &str, tree: &Tree, chosen: &[u32]) -> Document {
         paragraphs.push(Paragraph { kind, text, place: Place { heading, list_level } });
     }
     Document { paragraphs, ..Document::default() }
+}
+
+/// All blocks of the page, and which of them are `chosen`, whose numbers ascend.
+pub(super) fn blocks(html: &str, tree: &Tree, chosen: &[u32]) -> Vec<PageBlock> {
+    let mut chosen = chosen.iter().map(|block| *block as usize).peekable();
+    let mut blocks = Vec::with_capacity(tree.blocks.len());
+    for (number, block) in tree.blocks.iter().enumerate() {
+        let kept = chosen.next_if_eq(&number).is_some();
+        let (kind, _) = kind_of(tree, block);
+        let text = text_of(html, tree, block, kind == ParagraphKind::Code);
+        if !text.is_empty() {
+            blocks.push(PageBlock { kind, text, kept, region: region_of(tree, block) });
+        }
+    }
+    blocks
+}
+
+/// The innermost element round a block whose name says what stands in it.
+fn region_of(tree: &Tree, block: &Block) -> Option<&'static str> {
+    let named = |node: u32| match tree.nodes[node as usize].tag {
+        Tag::Nav => Some("nav"),
+        Tag::Header => Some("header"),
+        Tag::Footer => Some("footer"),
+        Tag::Aside => Some("aside"),
+        Tag::Form => Some("form"),
+        Tag::Menu => Some("menu"),
+        Tag::Dialog => Some("dialog"),
+        _ => None,
+    };
+    tree.ancestors(block.node).take(ANCESTORS_MAX).find_map(named)
 }
 
 /// A block's kind, and the lists round it.

@@ -4,7 +4,9 @@
 use std::borrow::Cow;
 
 use crate::decode::{self, DecodeError, Decoded};
-use crate::extract::{Document, ExtractConfig, ExtractError, Extractor, Known, PageKind};
+use crate::extract::{
+    Document, ExtractConfig, ExtractError, Extractor, Known, PageBlock, PageKind, Paragraph,
+};
 use crate::page::address::Address;
 use crate::page::{Body, Page};
 use crate::record::Reason;
@@ -51,6 +53,41 @@ pub struct Refusal {
 /// # Errors
 /// [`Refusal`], where there is no main text to be had.
 pub fn read(page: &Page, extractor: &mut Extractor, work: &mut Work) -> Result<Reading, Refusal> {
+    read_and_look(page, extractor, work, |_, _| {})
+}
+
+/// The same, and all blocks of the page: those with `kept` are the document's paragraphs.
+///
+/// # Errors
+/// As of [`read`].
+pub fn read_blocks(
+    page: &Page,
+    extractor: &mut Extractor,
+    work: &mut Work,
+) -> Result<(Reading, Vec<PageBlock>), Refusal> {
+    let mut blocks = Vec::new();
+    let reading = read_and_look(page, extractor, work, |extractor, html| blocks = extractor.blocks(html))?;
+    let paragraphs = &reading.document.paragraphs;
+    let kept = blocks.iter().filter(|block| block.kept).map(|block| &block.text);
+    if !kept.eq(paragraphs.iter().map(|paragraph| &paragraph.text)) {
+        // Plain text has no blocks, and linked data stands in none of them.
+        blocks.iter_mut().for_each(|block| block.kept = false);
+        let block = |paragraph: &Paragraph| {
+            let Paragraph { kind, text, .. } = paragraph.clone();
+            PageBlock { kind, text, kept: true, region: None }
+        };
+        blocks.splice(..0, paragraphs.iter().map(block));
+    }
+    Ok((reading, blocks))
+}
+
+/// Reads `page`; `look` sees the extractor and the HTML, where there is some, right after extraction.
+fn read_and_look(
+    page: &Page,
+    extractor: &mut Extractor,
+    work: &mut Work,
+    look: impl FnOnce(&Extractor, &str),
+) -> Result<Reading, Refusal> {
     if let Some(status) = page.status.filter(|status| !(200..300).contains(status)) {
         return Err(Refusal::new(Reason::HttpStatus, format!("the HTTP status is {status}")));
     }
@@ -85,6 +122,7 @@ pub fn read(page: &Page, extractor: &mut Extractor, work: &mut Work) -> Result<R
         return Err(Refusal::empty());
     }
     let mut document = extractor.extract_within(&html, work)?;
+    look(extractor, &html);
     if page.title.is_some() {
         document.title.clone_from(&page.title);
     }

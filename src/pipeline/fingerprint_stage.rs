@@ -123,6 +123,12 @@ impl FingerprintStage {
         &self.reader
     }
 
+    /// What cuts documents into terms.
+    #[must_use]
+    pub fn segmenter(&self) -> &Segmenter {
+        &self.segmenter
+    }
+
     /// The detector.
     #[must_use]
     pub fn detector(&self) -> &Arc<dyn Detector> {

@@ -206,6 +206,15 @@ impl Segmenter {
         Ok(Self { script, words, stop_words })
     }
 
+    /// `text`, of bounded length, as terms see it: in one script, one width and small letters.
+    #[must_use]
+    pub fn normalized(&self, text: &str) -> String {
+        let mut normalized = String::new();
+        // Without a bound it cannot fail.
+        let _ = normalize_paragraph(text, self.script.as_ref(), &mut normalized, &mut Work::unbounded());
+        normalized
+    }
+
     /// Cuts `document` into `terms`, whose former contents go, whatever it costs.
     pub fn segment(&self, document: &Document, terms: &mut Terms) {
         // Without a bound it cannot fail.

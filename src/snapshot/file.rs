@@ -27,8 +27,8 @@ use crate::record::timestamp::Timestamp;
 pub(super) const FORMAT_WITH_BLOCKS: u32 = 2;
 const MAGIC: &[u8] = b"leitong centroid table\n";
 pub(super) const FILE_NAME: &str = "centroids.leitong";
-const JOURNAL_NAME: &str = "journal.leitong";
-const RECENT_NAME: &str = "verdicts.leitong";
+pub(super) const JOURNAL_NAME: &str = "journal.leitong";
+pub(super) const RECENT_NAME: &str = "verdicts.leitong";
 /// Bytes of one message: far above any centroid, so that a
 /// damaged length does not ask for the whole memory.
 const MESSAGE_BYTES_MAX: u64 = 1 << 20;

@@ -1,9 +1,10 @@
 //! What a saved table holds, and whether it is whole, without the settings that it was made with.
 
 use std::path::Path;
+use std::time::SystemTime;
 
-use super::SnapshotError;
-use super::file::{FILE_NAME, at, begin, manifest_of};
+use super::file::{FILE_NAME, JOURNAL_NAME, RECENT_NAME, at, begin, manifest_of};
+use super::{SnapshotError, recent};
 use crate::blocks::Folder;
 use crate::changelog::centroid::message_of;
 use crate::proto;
@@ -37,6 +38,30 @@ pub fn inspect(
     }
     reader.check_hash()?;
     Ok(Some(saved))
+}
+
+/// What stands beside the table in `folder`, for whoever only looks.
+#[derive(Debug, Clone, Default)]
+pub struct BesideTable {
+    /// The verdicts that `serve` gave last, as JSON, oldest first, as of its last save.
+    pub verdicts: Vec<Box<[u8]>>,
+    /// When the table was saved.
+    pub saved_at: Option<SystemTime>,
+    /// Bytes of the journal: pages that the saved table lacks.
+    pub journal_bytes: u64,
+}
+
+/// Reads what stands beside the table in `folder`, while another run may have it.
+///
+/// # Errors
+/// [`SnapshotError`], where the verdicts cannot be read or are damaged.
+pub fn beside(folder: &Path) -> Result<BesideTable, SnapshotError> {
+    let metadata = |name: &str| std::fs::metadata(folder.join(name)).ok();
+    Ok(BesideTable {
+        verdicts: recent::load(&folder.join(RECENT_NAME))?.unwrap_or_default(),
+        saved_at: metadata(FILE_NAME).and_then(|file| file.modified().ok()),
+        journal_bytes: metadata(JOURNAL_NAME).map_or(0, |file| file.len()),
+    })
 }
 
 /// Checks every checksum of the table in `folder`, and calls `each` with the name of each of its

@@ -27,7 +27,7 @@ use thiserror::Error;
 use crate::blocks::{ADVICE, BlockError};
 pub use file::{TableDir, TableSettings};
 pub use folder::replace;
-pub use inspect::{inspect, verify};
+pub use inspect::{BesideTable, beside, inspect, verify};
 
 /// What is wrong with blocks of which there is no other copy, and what to do.
 fn with_advice(error: &BlockError) -> String {

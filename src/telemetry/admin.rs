@@ -1,5 +1,6 @@
-//! The admin port: `GET /livez`, `/readyz` and `/metrics`. No authentication,
-//! so it listens on the loopback interface unless told otherwise.
+//! The admin port: `GET /livez`, `/readyz` and `/metrics`, and what else it is
+//! given to serve. No authentication, so it listens on the loopback interface
+//! unless told otherwise.
 //!
 //! A probe is answered whatever else is connected: where there are
 //! [`CONNECTIONS_MAX`] connections, a new one takes the place of the oldest,
@@ -15,6 +16,7 @@ use anyhow::Context;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::CONTENT_TYPE;
+use hyper::http::request::Parts;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -31,6 +33,9 @@ const CONNECTIONS_MAX: usize = 32;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a client may take to say it and to read the answer.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// What is served beside probes and metrics: answers those of its addresses.
+pub type Beside = Arc<dyn Fn(&Parts) -> Option<Response<Full<Bytes>>> + Send + Sync>;
 
 /// The port, taken and not yet served.
 pub struct AdminPort {
@@ -58,7 +63,7 @@ impl AdminPort {
     }
 
     /// Serves it, permanently.
-    pub async fn serve(self, health: Arc<Health>, metrics: PrometheusHandle) {
+    pub async fn serve(self, health: Arc<Health>, metrics: PrometheusHandle, beside: Option<Beside>) {
         let mut connections: VecDeque<AbortHandle> = VecDeque::with_capacity(CONNECTIONS_MAX);
         loop {
             let stream = match self.listener.accept().await {
@@ -75,10 +80,10 @@ impl AdminPort {
             {
                 oldest.abort();
             }
-            let (health, metrics) = (Arc::clone(&health), metrics.clone());
+            let (health, metrics, beside) = (Arc::clone(&health), metrics.clone(), beside.clone());
             let connection = tokio::spawn(async move {
                 let answer = service_fn(move |request: Request<Incoming>| {
-                    let response = respond(&request, &health, &metrics);
+                    let response = respond(&request.into_parts().0, &health, &metrics, beside.as_ref());
                     async move { Ok::<_, Infallible>(response) }
                 });
                 let mut http = http1::Builder::new();
@@ -93,14 +98,18 @@ impl AdminPort {
 }
 
 fn respond(
-    request: &Request<Incoming>,
+    request: &Parts,
     health: &Health,
     metrics: &PrometheusHandle,
+    beside: Option<&Beside>,
 ) -> Response<Full<Bytes>> {
-    if request.method() != Method::GET && request.method() != Method::HEAD {
+    if request.method != Method::GET && request.method != Method::HEAD {
         return text(StatusCode::METHOD_NOT_ALLOWED, "GET only\n".to_owned());
     }
-    match request.uri().path() {
+    if let Some(answer) = beside.and_then(|beside| beside(request)) {
+        return answer;
+    }
+    match request.uri.path() {
         "/livez" => probe(&health.dead()),
         "/readyz" => probe(&health.not_ready()),
         "/metrics" => text(StatusCode::OK, metrics.render()),
@@ -156,7 +165,7 @@ mod tests {
         let port = runtime.block_on(AdminPort::bind("127.0.0.1:0")).expect("a port");
         let address = port.address();
         let metrics = PrometheusBuilder::new().build_recorder().handle();
-        runtime.spawn(port.serve(Arc::default(), metrics));
+        runtime.spawn(port.serve(Arc::default(), metrics, None));
         let mut slow = Vec::new();
         for number in 0..200 {
             let mut stream = TcpStream::connect(address).expect("the port is open");

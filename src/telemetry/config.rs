@@ -11,6 +11,10 @@ pub struct AdminConfig {
     /// Port 0 takes a free one; an empty text serves nothing. There is no
     /// authentication, so it is the loopback interface unless told otherwise.
     pub address: String,
+    /// Serves a page for people at `/console/` of the same port, read only: throughput, lag, tables,
+    /// dead letters, duplicates by corpus and host (docs/console.md). It names hosts and urls of
+    /// pages, which the metrics do not.
+    pub console: bool,
 }
 
 impl AdminConfig {
@@ -29,7 +33,7 @@ impl AdminConfig {
 
 impl Default for AdminConfig {
     fn default() -> Self {
-        Self { address: "127.0.0.1:9464".to_owned() }
+        Self { address: "127.0.0.1:9464".to_owned(), console: false }
     }
 }
 

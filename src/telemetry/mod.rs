@@ -1,5 +1,5 @@
 //! What an operator sees of a run: [`counts`], a progress bar and a summary of a
-//! run over files; [`metrics`], [`health`] and the [`admin`] port of the worker.
+//! run over files; [`metrics`], [`health`], [`tally`] and the [`admin`] port of the worker.
 
 pub mod admin;
 pub mod config;
@@ -7,4 +7,5 @@ pub mod counts;
 pub mod health;
 pub mod markup;
 pub mod metrics;
+pub mod tally;
 pub mod terminal;

@@ -38,16 +38,20 @@ mod writer;
 
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use metrics_exporter_prometheus::PrometheusBuilder;
 
 use crate::blocks::check_keys;
 use crate::config::Config;
+use crate::console::admin::AdminConsole;
+use crate::console::live::MOMENT_S;
 use crate::kafka::identity::TopicWatch;
 use crate::kafka::topics::{Counts, Topics};
 use crate::pipeline::fingerprint_stage::FingerprintStage;
-use crate::telemetry::admin::AdminPort;
+use crate::telemetry::admin::{AdminPort, Beside};
+use crate::telemetry::config::AdminConfig;
 use crate::telemetry::health::Health;
 use crate::telemetry::metrics;
 use stop::Stop;
@@ -95,7 +99,7 @@ pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<(
     // Before anybody can ask: not ready until they say so.
     let watch_fingerprint = roles.fingerprint.then(|| health.add("fingerprint"));
     let watch_cluster = roles.cluster.then(|| health.add("cluster"));
-    serve_admin_port(&runtime, &config.admin.address, &health)?;
+    serve_admin_port(&runtime, &config.admin, &health)?;
 
     let counts = checked_topics(&config)?;
     if counts.compacted_changelog {
@@ -150,24 +154,36 @@ fn stop_after(stop: &Stop, stage: impl FnOnce() -> anyhow::Result<()>) -> anyhow
 
 fn serve_admin_port(
     runtime: &tokio::runtime::Runtime,
-    address: &str,
+    config: &AdminConfig,
     health: &Arc<Health>,
 ) -> anyhow::Result<()> {
     let recorder = PrometheusBuilder::new().set_buckets(metrics::SECONDS)?.install_recorder()?;
     metrics::describe();
     metrics::begin();
     let upkeep = recorder.clone();
+    let mut console = None;
+    if !config.address.is_empty() {
+        let port = runtime.block_on(AdminPort::bind(&config.address))?;
+        let address = port.address();
+        tracing::info!("admin port: http://{address}");
+        console = config.console.then(|| {
+            let is_loopback = address.ip().is_loopback();
+            tracing::info!("console: http://{address}/console/");
+            Arc::new(AdminConsole::begin(Arc::clone(health), recorder.clone(), is_loopback))
+        });
+        let beside =
+            console.clone().map(|console| Arc::new(move |request: &_| console.answer(request)) as Beside);
+        runtime.spawn(port.serve(Arc::clone(health), recorder, beside));
+    }
     runtime.spawn(async move {
         loop {
-            tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+            tokio::time::sleep(Duration::from_secs(MOMENT_S.into())).await;
             upkeep.run_upkeep();
+            if let Some(console) = &console {
+                console.tick();
+            }
         }
     });
-    if !address.is_empty() {
-        let port = runtime.block_on(AdminPort::bind(address))?;
-        tracing::info!("admin port: http://{}", port.address());
-        runtime.spawn(port.serve(Arc::clone(health), recorder));
-    }
     Ok(())
 }
 

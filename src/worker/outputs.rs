@@ -12,6 +12,7 @@ use crate::kafka::log_origin::LogOrigin;
 use crate::kafka::verdict_headers;
 use crate::record::timestamp::Timestamp;
 use crate::telemetry::metrics::Outcome;
+use crate::telemetry::tally::Tallied;
 use crate::verdict::Conclusion;
 use crate::verdict::Verdict;
 
@@ -24,6 +25,8 @@ pub(crate) struct Outputs {
     pub(crate) changelog: Vec<ChangelogRecord>,
     /// For the counts, once it is committed.
     pub(crate) outcomes: Vec<(Outcome, Option<Timestamp>)>,
+    /// For the console, once it is committed.
+    pub(crate) tallied: Vec<Tallied>,
     /// The offset that the group commits with it.
     pub(crate) next_log_offset: u64,
     /// Offset in the log before it.
@@ -66,6 +69,7 @@ impl Outputs {
         config: &KafkaConfig,
     ) -> serde_json::Result<()> {
         let outcome = Outcome::of(&conclusion);
+        self.tallied.extend(Tallied::of(&conclusion));
         let record = match conclusion {
             Conclusion::Verdict(verdict) => {
                 let (value, content_type) = match config.verdicts.format {

@@ -18,7 +18,7 @@ use super::owner::{Owner, Trouble};
 use super::ports::World;
 use super::transaction::{TransactionError, TransactionalProducer};
 use crate::kafka::ports::{Reader, RequestError};
-use crate::telemetry::metrics;
+use crate::telemetry::{metrics, tally};
 use crate::worker::outputs::Outputs;
 
 /// A transaction that takes longer is too large: a fifth of the default time-out.
@@ -188,6 +188,7 @@ impl<'a, W: World> Writer<'a, W> {
 
     fn count(&self, outputs: &Outputs) {
         let now = self.owner.role.world.timestamp();
+        tally::committed(&outputs.tallied);
         for (outcome, log_time) in &outputs.outcomes {
             metrics::committed(outcome);
             if let Some(log_time) = log_time {

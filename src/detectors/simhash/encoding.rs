@@ -44,6 +44,14 @@ pub fn simhash_of(fingerprint: &[u8]) -> u64 {
     u64::from_be_bytes(*fingerprint.first_chunk().expect("8 bytes at least"))
 }
 
+/// The 64 values of a fingerprint's sketch, each from 0 to 15, for people to look at.
+///
+/// # Panics
+/// If these are not the bytes of a fingerprint.
+pub fn sketch_of(fingerprint: &[u8]) -> impl Iterator<Item = u8> {
+    SketchView::of(fingerprint).values.iter().flat_map(|byte| [byte & 0xf, byte >> 4])
+}
+
 /// What a fingerprint holds to confirm candidates.
 pub(super) struct SketchView<'a> {
     pub(super) size: u32,

@@ -53,7 +53,7 @@ use crate::segment::Terms;
 pub(crate) use addresses::ADDRESS_BYTES;
 pub use config::{Candidates, Confirm, Duplicates, NearConfig, SimHashConfig};
 use encoding::{BAND_BYTES, FINGERPRINT_BYTES, Parts, SketchView};
-pub use encoding::{encode, simhash_of};
+pub use encoding::{encode, simhash_of, sketch_of};
 
 /// Part of the fingerprint hash: raised whenever the same
 /// terms may give another fingerprint than before.

@@ -65,7 +65,7 @@ impl Installation {
         let text = format!(
             "[kafka]\nbootstrap_servers = \"{}\"\napp = \"{app}\"\n[kafka.topics]\npages = \"{app}.pages\"\n\
              fingerprints = \"{app}.log\"\nverdicts = \"{app}.verdicts\"\ncentroids = \"{app}.centroids\"\n\
-             dead_letters = \"{app}.dead\"\n[admin]\naddress = \"127.0.0.1:0\"\n{create}{more}\n",
+             dead_letters = \"{app}.dead\"\n[admin]\naddress = \"127.0.0.1:0\"\nconsole = true\n{create}{more}\n",
             self.workers_bootstrap
         );
         std::fs::write(self.config(), text).expect("written");
@@ -288,9 +288,9 @@ impl Worker {
     pub(crate) fn get(&self, path: &str) -> Option<(u16, String)> {
         let log = self.said();
         let address = log.split("admin port: http://").nth(1)?.split_whitespace().next()?.to_owned();
-        let mut stream = TcpStream::connect(address).ok()?;
+        let mut stream = TcpStream::connect(&address).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n").ok()?;
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").ok()?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).ok()?;
         let status = answer.split(' ').nth(1)?.parse().ok()?;

@@ -1,0 +1,168 @@
+//! The console of a running worker, on its admin port: one page, read only.
+//!
+//! Cost of an answer: that of `/metrics`, and a few hundred lines of HTML.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::http::request::Parts;
+use hyper::{Response, StatusCode};
+use metrics_exporter_prometheus::PrometheusHandle;
+
+use super::exposition::Metrics;
+use super::http::{self, Answer, Query};
+use super::live::{Beside, History, Live, MOMENT_S};
+use super::render::layout::{self, Delivery, Frame};
+use super::render::live as rendered;
+use crate::record::timestamp::Timestamp;
+use crate::telemetry::health::Health;
+use crate::telemetry::tally;
+
+/// Where it stands on the port.
+const BASE: &str = "/console/";
+
+/// What it shows, and to whom.
+pub struct AdminConsole {
+    health: Arc<Health>,
+    metrics: PrometheusHandle,
+    history: Mutex<History>,
+    started: Instant,
+    /// Only this machine reaches the port.
+    is_loopback: bool,
+}
+
+impl AdminConsole {
+    /// Of this process, which counts its pages from now on.
+    #[must_use]
+    pub fn begin(health: Arc<Health>, metrics: PrometheusHandle, is_loopback: bool) -> Self {
+        tally::begin();
+        Self { health, metrics, history: Mutex::default(), started: Instant::now(), is_loopback }
+    }
+
+    /// Keeps the counters of this moment; to be called every [`MOMENT_S`] seconds.
+    pub fn tick(&self) {
+        self.tick_at(self.started.elapsed().as_secs_f64());
+    }
+
+    /// Keeps the counters as those of this time, in seconds.
+    pub fn tick_at(&self, seconds: f64) {
+        let metrics = Metrics::read(&self.metrics.render());
+        self.history.lock().unwrap_or_else(PoisonError::into_inner).add(seconds, &metrics);
+    }
+
+    /// Answers a `GET`, where the address is one of the console's.
+    #[must_use]
+    pub fn answer(&self, request: &Parts) -> Option<Response<Full<Bytes>>> {
+        let path = request.uri.path();
+        let rest = if path == "/console" { "" } else { path.strip_prefix(BASE)? };
+        if let Some(why) = http::refusal(&request.headers, self.is_loopback) {
+            let body = format!("{why}\n");
+            let answer =
+                Answer { status: StatusCode::FORBIDDEN, content_type: "text/plain; charset=utf-8", body };
+            return Some(answer.into_response());
+        }
+        let answer = match rest {
+            "" => self.page(request),
+            "state.json" => Answer {
+                status: StatusCode::OK,
+                content_type: "application/json",
+                body: serde_json::to_string(&self.live()).unwrap_or_default(),
+            },
+            "style.css" => Answer::style(),
+            "live.js" => Answer::script(),
+            _ => return None,
+        };
+        Some(answer.into_response())
+    }
+
+    fn page(&self, request: &Parts) -> Answer {
+        let query = Query::of(&request.uri);
+        let language = query.language().unwrap_or_else(|| http::accepted_language(&request.headers));
+        let other = query.in_language(BASE, language.other());
+        let frame = Frame {
+            language,
+            title: language.say("Worker", "工作进程"),
+            delivery: Delivery::Served(BASE),
+            links: &[],
+            other_language: Some(&other),
+            refresh_s: Some(2 * MOMENT_S),
+        };
+        Answer::page(StatusCode::OK, layout::page(&frame, &rendered::body(&self.live(), language)))
+    }
+
+    fn live(&self) -> Live {
+        let metrics = Metrics::read(&self.metrics.render());
+        let beside = Beside {
+            dead: self.health.dead(),
+            not_ready: self.health.not_ready(),
+            history: &self.history.lock().unwrap_or_else(PoisonError::into_inner),
+            tally: &tally::so_far(),
+            now: Timestamp::now().as_ms() as f64 / 1e3,
+        };
+        Live::of(&metrics, beside)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{SocketAddr, TcpStream};
+
+    use metrics_exporter_prometheus::PrometheusBuilder;
+
+    use super::*;
+    use crate::telemetry::admin::AdminPort;
+
+    fn ask(address: SocketAddr, path: &str, host: &str) -> (String, String) {
+        let mut stream = TcpStream::connect(address).expect("the port is open");
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nAccept-Language: zh\r\n\r\n");
+        stream.write_all(request.as_bytes()).expect("written");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+        (head.to_owned(), body.to_owned())
+    }
+
+    #[test]
+    fn the_admin_port_shows_a_page_for_people_and_all_else_is_as_it_was() {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let port = runtime.block_on(AdminPort::bind("127.0.0.1:0")).expect("a port");
+        let address = port.address();
+        let recorder = PrometheusBuilder::new().build_recorder();
+        metrics::with_local_recorder(&recorder, || {
+            metrics::gauge!("leitong_lag_records", "topic" => "<b>pages", "partition" => "3").set(12_345.0);
+        });
+        let health = Arc::new(Health::default());
+        health.add("cluster").wait_for(0, "restoring <script>".to_owned());
+        let console = Arc::new(AdminConsole::begin(Arc::clone(&health), recorder.handle(), true));
+        console.tick();
+        let beside = Arc::new(move |request: &_| console.answer(request));
+        runtime.spawn(port.serve(health, recorder.handle(), Some(beside)));
+        for path in ["/console", "/console/", "/console/?lang=zh"] {
+            let (head, body) = ask(address, path, "localhost");
+            assert!(head.starts_with("HTTP/1.1 200") && head.contains("default-src 'none'"), "{head}");
+            assert!(
+                body.contains("12,345") && body.contains("&lt;b&gt;pages") && body.contains("未就绪"),
+                "{body}"
+            );
+            assert!(body.contains("restoring &lt;script&gt;") && !body.contains("<b>pages"), "{body}");
+            assert!(body.contains("<script src=\"/console/live.js\" defer></script>"), "{body}");
+        }
+        let (head, body) = ask(address, "/console/state.json", "127.0.0.1");
+        assert!(head.contains("application/json"), "{head}");
+        let state: serde_json::Value = serde_json::from_str(&body).expect("JSON");
+        assert_eq!(state["lag"][0]["records"], 12_345);
+        assert!(ask(address, "/console/", "evil.example").0.starts_with("HTTP/1.1 403"));
+        assert!(ask(address, "/console/else", "localhost").0.starts_with("HTTP/1.1 404"));
+        assert!(ask(address, "/console/style.css", "localhost").0.contains("text/css"));
+        // Probes and scrapes come by any name, as before.
+        assert!(ask(address, "/metrics", "worker-0.example").1.contains("leitong_lag_records"));
+        assert!(ask(address, "/readyz", "worker-0.example").0.starts_with("HTTP/1.1 503"));
+    }
+}

@@ -1,0 +1,345 @@
+//! Two pages → all that can be said of them: what extraction kept, which passages they share, what
+//! each detector thinks, and what the verdict would be.
+//!
+//! Pure but for the dictionaries that [`Comparer::new`] loads. Cost: two pages through the
+//! [fingerprint stage](FingerprintStage), bounded by `page.work_max`, and their
+//! [alignment](super::alignment).
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::marks::{Marked, Piece, marked};
+use crate::cluster::{Clusterer, Decision, Position};
+use crate::config::Config;
+use crate::config::detectors::DETECTORS;
+use crate::config::load::{self, ConfigError};
+use crate::extract::{PageBlock, Wall};
+use crate::fingerprint::relation::Relation;
+use crate::fingerprint::{Detector, Shares};
+use crate::page::Page;
+use crate::pipeline::document::{self, Charset};
+use crate::pipeline::fingerprint_stage::FingerprintStage;
+use crate::record::{FingerprintRecord, LogRecord, Outcome, Place};
+use crate::segment::Terms;
+use crate::work::Work;
+
+/// Compares pages, with dictionaries and detectors that are loaded once.
+pub struct Comparer {
+    config: Config,
+    stage: FingerprintStage,
+    detectors: Vec<Box<dyn Detector>>,
+}
+
+/// One of the two pages, with what the flow makes of it.
+pub struct Side {
+    /// What it is called: a file, an id, "pasted".
+    pub name: String,
+    /// How its bytes became text; none where it came decoded.
+    pub charset: Option<Charset>,
+    /// Its title.
+    pub title: Option<String>,
+    /// All its blocks, those of its main text with `kept`.
+    pub blocks: Vec<PageBlock>,
+    /// The terms of its main text.
+    pub terms: Terms,
+    /// What the log has of it.
+    pub record: Box<FingerprintRecord>,
+    /// Why there is no main text to be had.
+    pub refusal: Option<String>,
+    /// What it shows in place of content.
+    pub wall: Option<Wall>,
+}
+
+impl Side {
+    /// Its fingerprint by the configured detector.
+    #[must_use]
+    pub fn fingerprint(&self) -> Option<&[u8]> {
+        match &self.record.outcome {
+            Outcome::Fingerprint(fingerprint) => Some(fingerprint),
+            Outcome::Undecidable(_) => None,
+        }
+    }
+
+    /// Paragraphs of its main text.
+    #[must_use]
+    pub fn paragraphs(&self) -> usize {
+        self.blocks.iter().filter(|block| block.kept).count()
+    }
+}
+
+/// What the verdict on the second page would be, had the first one come before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decided {
+    /// A page without a fingerprint is compared with nothing.
+    Undecidable,
+    /// One text but for white space.
+    Exact,
+    /// The second joins the cluster of the first.
+    Near,
+    /// No duplicate, and yet with passages in common.
+    Related,
+    /// They never meet.
+    OtherCorpora,
+    /// Two texts.
+    Unique,
+}
+
+/// What one detector says of two pages.
+pub struct Opinion {
+    /// The detector.
+    pub name: &'static str,
+    /// What it says; none where there is too little text for it.
+    pub compared: Option<Compared>,
+}
+
+/// Two fingerprints of one detector, compared.
+pub struct Compared {
+    /// Of the first page, and of the second.
+    pub fingerprints: [Box<[u8]>; 2],
+    /// Near enough to be one text.
+    pub near: bool,
+    /// As verdicts show it.
+    pub distance: f64,
+    /// From 0 to 1, as verdicts show it.
+    pub similarity: f64,
+    /// As verdicts show it.
+    pub evidence: Map<String, Value>,
+}
+
+/// How the texts relate, as the configured detector sees it: of the second page to the first.
+#[derive(Debug, Clone, Copy)]
+pub struct Related {
+    /// In a word.
+    pub relation: Relation,
+    /// Of the second page in the first, and the reverse.
+    pub shares: Shares,
+}
+
+/// All that is to be said of two pages.
+pub struct Comparison {
+    /// The pages, the first one taken to have come first.
+    pub sides: [Side; 2],
+    /// Of each block of each page the pieces; empty for what extraction dropped.
+    pub pieces: [Vec<Vec<Piece>>; 2],
+    /// Share of the words that both have in the same order.
+    pub shared: f64,
+    /// Only the beginnings of the texts were compared word by word.
+    pub cut: bool,
+    /// The configured detector.
+    pub detector: &'static str,
+    /// How they relate, where the detector tells.
+    pub related: Option<Related>,
+    /// The verdict.
+    pub decided: Decided,
+    /// Of every detector.
+    pub opinions: Vec<Opinion>,
+}
+
+impl Comparer {
+    /// Loads dictionaries and builds all detectors.
+    ///
+    /// # Errors
+    /// [`ConfigError`], where a file or a setting cannot be used.
+    pub fn new(config: Config) -> Result<Self, ConfigError> {
+        let resources = load::resources(&config)?;
+        let build = |(_, build): &(_, crate::config::detectors::Build)| build(&config, &resources);
+        let detectors = DETECTORS.iter().map(build).collect::<Result<_, _>>()?;
+        Ok(Self { stage: FingerprintStage::new(config.clone())?, config, detectors })
+    }
+
+    /// The settings.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The configured detector.
+    #[must_use]
+    pub fn detector(&self) -> &Arc<dyn Detector> {
+        self.stage.detector()
+    }
+
+    /// Reads a page, which is to be called `name`.
+    #[must_use]
+    pub fn side(&self, name: String, page: Page) -> Side {
+        let mut workspace = self.stage.workspace();
+        let mut work = Work::up_to(self.config.page.work_max);
+        let read = document::read_blocks(&page, workspace.extractor(), &mut work);
+        let place = Place::Line { input: name.as_str().into(), line: 1 };
+        let Ok(LogRecord::Page(record)) = self.stage.process_page(place, page, &mut workspace).record else {
+            unreachable!("a page is not passed over")
+        };
+        let terms = workspace.into_terms();
+        match read {
+            Ok((reading, blocks)) => Side {
+                name,
+                charset: reading.charset,
+                title: reading.document.title,
+                wall: reading.document.wall,
+                blocks,
+                terms,
+                record,
+                refusal: None,
+            },
+            Err(refusal) => Side {
+                name,
+                charset: None,
+                title: None,
+                wall: None,
+                blocks: Vec::new(),
+                terms,
+                record,
+                refusal: Some(refusal.message),
+            },
+        }
+    }
+
+    /// Says all that is to be said of two pages.
+    #[must_use]
+    pub fn compare(&self, sides: [Side; 2]) -> Comparison {
+        let Marked { pieces, shared, cut } = marked(&sides, self.stage.segmenter());
+        Comparison {
+            pieces,
+            shared,
+            cut,
+            detector: self.detector().name(),
+            related: self.related(&sides),
+            decided: self.decided(&sides),
+            opinions: self.opinions(&sides),
+            sides,
+        }
+    }
+
+    /// What every detector says.
+    #[must_use]
+    pub fn opinions(&self, [a, b]: &[Side; 2]) -> Vec<Opinion> {
+        let opinion = |detector: &dyn Detector| {
+            let fingerprints = detector.fingerprint(&a.terms).zip(detector.fingerprint(&b.terms));
+            let compared = fingerprints.map(|(of_a, of_b)| {
+                let comparison = detector.compare(&of_b, &of_a);
+                Compared {
+                    near: comparison.near,
+                    distance: detector.distance(comparison.distance),
+                    similarity: detector.similarity(&of_b, &of_a),
+                    evidence: detector.evidence(&of_b, &of_a),
+                    fingerprints: [of_a, of_b],
+                }
+            });
+            Opinion { name: detector.name(), compared }
+        };
+        self.detectors.iter().map(|detector| opinion(&**detector)).collect()
+    }
+
+    /// How the second page relates to the first, where the detector tells.
+    #[must_use]
+    pub fn related(&self, [a, b]: &[Side; 2]) -> Option<Related> {
+        let detector = self.detector();
+        let (of_a, of_b) = a.fingerprint().zip(b.fingerprint())?;
+        let relation = detector.relation(of_b, of_a, detector.compare(of_b, of_a).near)?;
+        Some(Related { relation, shares: detector.shares(of_b, of_a)? })
+    }
+
+    /// Sends both pages through the clustering, the first one first.
+    #[must_use]
+    pub fn decided(&self, [a, b]: &[Side; 2]) -> Decided {
+        if a.fingerprint().and(b.fingerprint()).is_none() {
+            return Decided::Undecidable;
+        }
+        let detector = Arc::clone(self.detector());
+        let mut clusterer = Clusterer::new(detector, self.config.cluster_rules(), Position::default());
+        clusterer.decide(Some(&a.record));
+        match clusterer.decide(Some(&b.record)) {
+            Decision::Joined(centroid) if centroid.exact => Decided::Exact,
+            Decision::Joined(_) => Decided::Near,
+            Decision::Founded(_, Some(_)) => Decided::Related,
+            _ if a.record.corpus != b.record.corpus => Decided::OtherCorpora,
+            _ => Decided::Unique,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::marks::Mark;
+    use super::*;
+
+    fn page(html: &str) -> Page {
+        Page::html("https://a.example/1", html)
+    }
+
+    /// What a page's kept blocks say, with `[` and `]` round what both have.
+    fn shown(comparison: &Comparison, side: usize) -> Vec<String> {
+        let blocks = comparison.sides[side].blocks.iter().zip(&comparison.pieces[side]);
+        let kept = blocks.filter(|(block, _)| block.kept);
+        kept.map(|(block, pieces)| {
+            let piece = |piece: &Piece| match piece.mark {
+                Mark::Shared(_) => format!("[{}]", &block.text[piece.text.clone()]),
+                _ => block.text[piece.text.clone()].to_owned(),
+            };
+            pieces.iter().map(piece).collect::<Vec<_>>().join(" ")
+        })
+        .collect()
+    }
+
+    #[test]
+    fn what_is_kept_shared_and_dropped_is_marked_where_it_stands() {
+        let comparer = Comparer::new(Config::default()).expect("the default settings");
+        let article = |says: &str| {
+            format!(
+                "<title>Harbour</title><nav><a href=/1>Home</a> <a href=/2>News</a></nav><article><p>{says}</p>\
+                 <p>The lighthouse keeper writes down the weather of each day, as his father did before him, and \
+                 nobody has ever read these books but the rain.</p></article><footer>© 2026 Harbour</footer>"
+            )
+        };
+        let first = "Ships come in at noon, when the tide is high and the whole village stands on the quay.";
+        let second = "Ships come in at dusk, when the tide is high and the whole village stands on the quay.";
+        let sides = [first, second].map(|says| comparer.side("pasted".to_owned(), page(&article(says))));
+        let comparison = comparer.compare(sides);
+        let dropped = |side: &Side| {
+            let dropped = side.blocks.iter().filter(|block| !block.kept);
+            dropped.map(|block| (block.text.clone(), block.region)).collect::<Vec<_>>()
+        };
+        for side in &comparison.sides {
+            assert_eq!(
+                dropped(side),
+                [("Home News".to_owned(), Some("nav")), ("© 2026 Harbour".to_owned(), Some("footer"))]
+            );
+        }
+        let shown = [0, 1].map(|side| shown(&comparison, side));
+        assert_eq!(
+            shown[0][0],
+            "[Ships come in at] noon [, when the tide is high and the whole village stands on the quay.]"
+        );
+        assert!(shown[1][0].starts_with("[Ships come in at] dusk [, when"), "{shown:?}");
+        assert_eq!(comparison.opinions.len(), DETECTORS.len());
+        assert_eq!(comparison.decided, Decided::Near);
+    }
+
+    #[test]
+    fn scripts_of_chinese_make_no_difference_and_a_page_without_text_none_either() {
+        let comparer = Comparer::new(Config::default()).expect("the default settings");
+        let text = |says: &str| Page::text("https://a.example/1", says);
+        let [simplified, traditional] = [
+            "办公室的旧电脑变慢了，先别急着换新机。关掉开机时自己启动的东西，再看看还剩多少空间，多半就够了。要是仍然很慢，加一条内存比买一台新的省钱。",
+            "辦公室的舊電腦變慢了，先別急著換新機。關掉開機時自己啟動的東西，再看看還剩多少空間，多半就夠了。要是仍然很慢，加一條內存比買一台新的省錢。",
+        ];
+        let comparison =
+            comparer.compare([simplified, traditional].map(|says| comparer.side(String::new(), text(says))));
+        assert_eq!(shown(&comparison, 1), [format!("[{traditional}]")]);
+        // A word of another length is the one difference, and not the whole paragraph.
+        let [desktop, longer] =
+            [simplified.replace("旧电脑", "台式机"), traditional.replace("舊電腦", "桌上型電腦")];
+        let sides = [desktop, longer].map(|says| comparer.side(String::new(), text(&says)));
+        let shown_longer = &shown(&comparer.compare(sides), 1)[0];
+        assert!(
+            shown_longer.starts_with("[辦公室的] 桌上型電腦 [變慢了，先別急著換新機。"),
+            "{shown_longer}"
+        );
+        let sides = [text(simplified), Page { status: Some(404), ..text(simplified) }];
+        let comparison = comparer.compare(sides.map(|page| comparer.side(String::new(), page)));
+        assert_eq!(shown(&comparison, 0), [simplified]);
+        assert_eq!(comparison.sides[1].refusal.as_deref(), Some("the HTTP status is 404"));
+        assert_eq!((comparison.decided, comparison.sides[1].blocks.len()), (Decided::Undecidable, 0));
+    }
+}

@@ -1,0 +1,122 @@
+//! The text of `/metrics` → numbers by name and label.
+//!
+//! In: what the program's own recorder writes (Prometheus' text format). Lines that are none of
+//! its are passed over.
+
+use std::collections::BTreeMap;
+
+/// One line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sample {
+    /// The metric.
+    pub name: String,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Its value.
+    pub value: f64,
+}
+
+/// All metrics at one time.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Metrics {
+    samples: Vec<Sample>,
+}
+
+impl Metrics {
+    /// Reads the text.
+    #[must_use]
+    pub fn read(text: &str) -> Self {
+        Self { samples: text.lines().filter_map(line).collect() }
+    }
+
+    /// The lines of a metric.
+    pub fn of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Sample> {
+        self.samples.iter().filter(move |sample| sample.name == name)
+    }
+
+    /// The value of a metric without labels.
+    #[must_use]
+    pub fn value(&self, name: &str) -> Option<f64> {
+        self.of(name).next().map(|sample| sample.value)
+    }
+
+    /// The sum over all labels.
+    #[must_use]
+    pub fn sum(&self, name: &str) -> f64 {
+        self.of(name).map(|sample| sample.value).sum()
+    }
+
+    /// The values by one label, in the label's order, without those that are 0.
+    #[must_use]
+    pub fn by(&self, name: &str, label: &str) -> Vec<(String, f64)> {
+        let mut by: BTreeMap<String, f64> = BTreeMap::new();
+        for sample in self.of(name).filter(|sample| sample.value != 0.0) {
+            *by.entry(sample.labels.get(label).cloned().unwrap_or_default()).or_default() += sample.value;
+        }
+        by.into_iter().collect()
+    }
+}
+
+fn line(line: &str) -> Option<Sample> {
+    let (head, value) = line.rsplit_once(' ').filter(|_| !line.starts_with('#'))?;
+    let value = value.parse().ok()?;
+    let (name, labels) = match head.split_once('{') {
+        Some((name, labels)) => (name, self::labels(labels)?),
+        None => (head, BTreeMap::new()),
+    };
+    Some(Sample { name: name.to_owned(), labels, value })
+}
+
+/// `a="b",c="d"}`, with `\\`, `\"` and `\n` in values.
+fn labels(mut rest: &str) -> Option<BTreeMap<String, String>> {
+    let mut labels = BTreeMap::new();
+    while rest != "}" {
+        let (name, after) = rest.split_once("=\"")?;
+        let mut value = String::new();
+        let mut characters = after.char_indices();
+        let end = loop {
+            match characters.next()? {
+                (at, '"') => break at,
+                (_, '\\') => value.push(match characters.next()?.1 {
+                    'n' => '\n',
+                    other => other,
+                }),
+                (_, other) => value.push(other),
+            }
+        };
+        labels.insert(name.trim_start_matches(',').to_owned(), value);
+        rest = &after[end + 1..];
+    }
+    Some(labels)
+}
+
+#[cfg(test)]
+mod tests {
+    use metrics_exporter_prometheus::PrometheusBuilder;
+
+    use super::*;
+
+    #[test]
+    fn what_the_recorder_writes_is_read() {
+        let recorder = PrometheusBuilder::new().build_recorder();
+        metrics::with_local_recorder(&recorder, || {
+            metrics::counter!("leitong_pages_read_total").increment(7);
+            let hostile = "a\"} 9\n\\<script>{";
+            metrics::gauge!("leitong_lag_records", "topic" => hostile, "partition" => "0").set(2.5);
+            metrics::gauge!("leitong_lag_records", "topic" => "b", "partition" => "1").set(0.0);
+            metrics::histogram!("leitong_verdict_delay_seconds").record(0.5);
+        });
+        let metrics = Metrics::read(&recorder.handle().render());
+        assert_eq!(metrics.value("leitong_pages_read_total"), Some(7.0));
+        assert_eq!(metrics.by("leitong_lag_records", "topic"), [("a\"} 9\n\\<script>{".to_owned(), 2.5)]);
+        assert_eq!(metrics.value("leitong_verdict_delay_seconds_count"), Some(1.0));
+        assert_eq!(metrics.value("nothing"), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_or_passed_over(text in "[a{}=\",\\\\ 0-9\n#é-]{0,80}") {
+            let _ = Metrics::read(&text);
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! What a worker does now: its metrics, its health and its tally, put together for the console.
+//!
+//! Pure. The rates come from [`History`], which keeps the counters of the last quarter of an hour.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde::Serialize;
+
+use super::exposition::Metrics;
+use crate::telemetry::tally::{Names, Tally};
+
+/// Counters that are kept of the past.
+const MOMENTS_MAX: usize = 181;
+/// Seconds between two of them.
+pub const MOMENT_S: u32 = 5;
+/// Rows of a table.
+const ROWS_MAX: usize = 200;
+/// Names of a list.
+const NAMES_MAX: usize = 12;
+
+/// Counters at one time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Moment {
+    seconds: f64,
+    pages: f64,
+    verdicts: f64,
+}
+
+/// The counters of the last quarter of an hour.
+#[derive(Debug, Default)]
+pub struct History {
+    moments: VecDeque<Moment>,
+}
+
+impl History {
+    /// Adds the counters at `seconds`, by any clock that goes forward.
+    pub fn add(&mut self, seconds: f64, metrics: &Metrics) {
+        let pages = metrics.sum("leitong_pages_read_total");
+        let verdicts = metrics.sum("leitong_verdicts_total");
+        self.moments.push_back(Moment { seconds, pages, verdicts });
+        while self.moments.len() > MOMENTS_MAX {
+            self.moments.pop_front();
+        }
+    }
+
+    /// A second's share of what came between each two moments.
+    fn rates(&self, of: impl Fn(&Moment) -> f64) -> Vec<f64> {
+        let pairs = self.moments.iter().zip(self.moments.iter().skip(1));
+        let rate =
+            |(a, b): (&Moment, &Moment)| ((of(b) - of(a)) / (b.seconds - a.seconds).max(0.001)).max(0.0);
+        pairs.map(rate).collect()
+    }
+
+    /// A second's share of what came in the last minute.
+    fn last_minute(&self, of: impl Fn(&Moment) -> f64) -> f64 {
+        let Some(last) = self.moments.back() else { return 0.0 };
+        let from = self.moments.iter().find(|moment| last.seconds - moment.seconds <= 60.0).unwrap_or(last);
+        ((of(last) - of(from)) / (last.seconds - from.seconds).max(0.001)).max(0.0)
+    }
+}
+
+/// A name with a count.
+pub type Count = (String, u64);
+
+/// Pages of a corpus or a host, or duplicates of a cluster.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Named {
+    /// The corpus, the host, or the cluster's id.
+    pub name: String,
+    /// The canonical url of a cluster.
+    pub note: String,
+    /// Verdicts.
+    pub verdicts: u64,
+    /// Duplicates among them.
+    pub duplicates: u64,
+}
+
+/// Records that are still to be read of a partition.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Lag {
+    /// The topic.
+    pub topic: String,
+    /// The partition.
+    pub partition: String,
+    /// How many.
+    pub records: u64,
+}
+
+/// The table of a log partition.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Table {
+    /// The partition of the log.
+    pub partition: String,
+    /// Centroids that decide here.
+    pub centroids: Option<u64>,
+    /// Centroids that are kept ready for another instance's partition.
+    pub standby_centroids: Option<u64>,
+    /// Centroids that the last or current restore has read.
+    pub restored_centroids: Option<u64>,
+    /// How long the last restore took.
+    pub restore_seconds: Option<f64>,
+    /// How old the last snapshot is.
+    pub snapshot_age_seconds: Option<f64>,
+    /// It waits for an operator.
+    pub halted: bool,
+}
+
+/// All that the console shows of a worker.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Live {
+    /// Seconds since it started.
+    pub up_seconds: f64,
+    /// Why it does not live.
+    pub dead: Vec<String>,
+    /// Why it is not ready.
+    pub not_ready: Vec<String>,
+    /// Pages read a second, over the last minute.
+    pub pages_per_second: f64,
+    /// Verdicts a second, over the last minute.
+    pub verdicts_per_second: f64,
+    /// Verdicts a second, every five seconds of the last quarter of an hour.
+    pub verdicts_series: Vec<f64>,
+    /// Pages read since the start.
+    pub pages_read: u64,
+    /// Verdicts by kind.
+    pub verdicts: Vec<Count>,
+    /// Undecidable pages by reason.
+    pub undecidable: Vec<Count>,
+    /// Dead letters by cause.
+    pub dead_letters: Vec<Count>,
+    /// Seconds from page to verdict, on average.
+    pub delay_seconds: Option<f64>,
+    /// Partitions owned by stage.
+    pub owned: Vec<Count>,
+    /// The page topic is paused since the queue is full.
+    pub paused: bool,
+    /// Records to be read, of the partitions that this instance reads.
+    pub lag: Vec<Lag>,
+    /// The tables.
+    pub tables: Vec<Table>,
+    /// Corpora with the most pages.
+    pub corpora: Vec<Named>,
+    /// Hosts with the most pages.
+    pub hosts: Vec<Named>,
+    /// Clusters with the most duplicates.
+    pub clusters: Vec<Named>,
+}
+
+/// What is known beside the metrics.
+pub struct Beside<'a> {
+    /// Why the worker does not live.
+    pub dead: Vec<String>,
+    /// Why it is not ready.
+    pub not_ready: Vec<String>,
+    /// The counters of the past.
+    pub history: &'a History,
+    /// Pages by corpus, host and cluster.
+    pub tally: &'a Tally,
+    /// Seconds since 1970.
+    pub now: f64,
+}
+
+impl Live {
+    /// Puts it together.
+    #[must_use]
+    pub fn of(metrics: &Metrics, beside: Beside<'_>) -> Self {
+        let Beside { dead, not_ready, history, tally, now } = beside;
+        let counts = |name: &str, label: &str| -> Vec<Count> {
+            let by = metrics.by(name, label);
+            let mut counts: Vec<Count> = by.into_iter().map(|(name, value)| (name, whole(value))).collect();
+            counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+            counts
+        };
+        let started = metrics.value("leitong_start_timestamp_seconds");
+        let delays = metrics.value("leitong_verdict_delay_seconds_count").filter(|count| *count > 0.0);
+        let delay_sum = metrics.value("leitong_verdict_delay_seconds_sum");
+        Self {
+            up_seconds: started.map_or(0.0, |started| (now - started).max(0.0)),
+            dead,
+            not_ready,
+            pages_per_second: history.last_minute(|moment| moment.pages),
+            verdicts_per_second: history.last_minute(|moment| moment.verdicts),
+            verdicts_series: history.rates(|moment| moment.verdicts),
+            pages_read: whole(metrics.sum("leitong_pages_read_total")),
+            verdicts: counts("leitong_verdicts_total", "kind"),
+            undecidable: counts("leitong_undecidable_total", "reason"),
+            dead_letters: counts("leitong_dead_letters_total", "cause"),
+            delay_seconds: delay_sum.zip(delays).map(|(sum, count)| sum / count),
+            owned: counts("leitong_partitions_owned", "stage"),
+            paused: metrics.value("leitong_pages_paused") == Some(1.0),
+            lag: lag(metrics),
+            tables: tables(metrics, now),
+            corpora: named(&tally.corpora),
+            hosts: named(&tally.hosts),
+            clusters: named(&tally.clusters),
+        }
+    }
+
+    /// Verdicts of a kind.
+    #[must_use]
+    pub fn of_kind(&self, kind: &str) -> u64 {
+        self.verdicts.iter().find(|(name, _)| name == kind).map_or(0, |(_, count)| *count)
+    }
+
+    /// All records that are still to be read.
+    #[must_use]
+    pub fn lag_records(&self) -> u64 {
+        self.lag.iter().map(|lag| lag.records).sum()
+    }
+}
+
+fn whole(value: f64) -> u64 {
+    // A count is far below 2⁵³; what is negative or no number is none.
+    value.max(0.0) as u64
+}
+
+fn named(names: &Names) -> Vec<Named> {
+    let largest = names.largest(NAMES_MAX).into_iter();
+    let named = |(name, note, pages): (&str, &str, crate::telemetry::tally::Pages)| Named {
+        name: name.to_owned(),
+        note: note.to_owned(),
+        verdicts: pages.verdicts,
+        duplicates: pages.duplicates,
+    };
+    largest.map(named).collect()
+}
+
+/// The partitions that are furthest behind, in their order.
+fn lag(metrics: &Metrics) -> Vec<Lag> {
+    let of = |sample: &super::exposition::Sample| Lag {
+        topic: sample.labels.get("topic").cloned().unwrap_or_default(),
+        partition: sample.labels.get("partition").cloned().unwrap_or_default(),
+        records: whole(sample.value),
+    };
+    let mut lag: Vec<Lag> = metrics.of("leitong_lag_records").map(of).collect();
+    lag.sort_by_key(|lag| std::cmp::Reverse(lag.records));
+    lag.truncate(ROWS_MAX);
+    lag.sort_by_key(|lag| (lag.topic.clone(), lag.partition.parse::<u32>().unwrap_or(u32::MAX)));
+    lag
+}
+
+fn tables(metrics: &Metrics, now: f64) -> Vec<Table> {
+    let mut tables: BTreeMap<(u32, String), Table> = BTreeMap::new();
+    let mut each = |name: &str, set: &dyn Fn(&mut Table, f64)| {
+        for sample in metrics.of(name) {
+            let partition = sample.labels.get("partition").cloned().unwrap_or_default();
+            let key = (partition.parse().unwrap_or(u32::MAX), partition.clone());
+            let table = tables.entry(key).or_insert_with(|| Table { partition, ..Table::default() });
+            set(table, sample.value);
+        }
+    };
+    each("leitong_centroids", &|table, value| table.centroids = Some(whole(value)));
+    each("leitong_standby_centroids", &|table, value| table.standby_centroids = Some(whole(value)));
+    each("leitong_restored_centroids", &|table, value| table.restored_centroids = Some(whole(value)));
+    each("leitong_restore_seconds", &|table, value| table.restore_seconds = Some(value));
+    each("leitong_snapshot_timestamp_seconds", &|table, value| {
+        table.snapshot_age_seconds = Some((now - value).max(0.0));
+    });
+    each("leitong_partition_halted", &|table, value| table.halted = value > 0.0);
+    let all = tables.into_values();
+    // The page topic, which has no table, only where it waits.
+    all.filter(|table| table.halted || table.partition.parse::<u32>().is_ok()).take(ROWS_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+leitong_start_timestamp_seconds 1000
+leitong_pages_read_total 900
+leitong_verdicts_total{kind=\"UNIQUE\"} 600
+leitong_verdicts_total{kind=\"NEAR_DUPLICATE\"} 150
+leitong_verdicts_total{kind=\"UNDECIDABLE\"} 0
+leitong_dead_letters_total{cause=\"NO_URL\"} 3
+leitong_lag_records{topic=\"leitong.pages\",partition=\"10\"} 7
+leitong_lag_records{topic=\"leitong.pages\",partition=\"2\"} 40
+leitong_centroids{partition=\"0\"} 600
+leitong_standby_centroids{partition=\"1\"} 580
+leitong_snapshot_timestamp_seconds{partition=\"0\"} 1040
+leitong_partition_halted{partition=\"0\"} 0
+leitong_partition_halted{partition=\"pages\"} 1
+leitong_verdict_delay_seconds_sum 30
+leitong_verdict_delay_seconds_count 60
+";
+
+    #[test]
+    fn metrics_become_what_people_ask_for() {
+        let mut history = History::default();
+        let pages = |pages: u32| Metrics::read(&format!("leitong_verdicts_total{{kind=\"UNIQUE\"}} {pages}"));
+        for (at, count) in [(0.0, 0), (5.0, 50), (10.0, 50), (15.0, 200)] {
+            history.add(at, &pages(count));
+        }
+        let tally = Tally::default();
+        let beside = Beside {
+            dead: vec![],
+            not_ready: vec!["cluster: restoring".to_owned()],
+            history: &history,
+            tally: &tally,
+            now: 1100.0,
+        };
+        let live = Live::of(&Metrics::read(TEXT), beside);
+        assert_eq!(live.verdicts_series, [10.0, 0.0, 30.0]);
+        assert!((live.verdicts_per_second - 200.0 / 15.0).abs() < 1e-9 && live.pages_per_second < 1e-9);
+        assert_eq!((live.up_seconds, live.pages_read, live.delay_seconds), (100.0, 900, Some(0.5)));
+        assert_eq!((live.of_kind("NEAR_DUPLICATE"), live.of_kind("UNDECIDABLE")), (150, 0));
+        assert_eq!(live.dead_letters, [("NO_URL".to_owned(), 3)]);
+        assert_eq!(live.lag_records(), 47);
+        assert_eq!(live.lag.iter().map(|lag| &*lag.partition).collect::<Vec<_>>(), ["2", "10"]);
+        assert_eq!(live.tables.len(), 3);
+        assert_eq!((live.tables[0].centroids, live.tables[0].snapshot_age_seconds), (Some(600), Some(60.0)));
+        assert_eq!((live.tables[1].standby_centroids, live.tables[1].halted), (Some(580), false));
+        assert!(live.tables[2].partition == "pages" && live.tables[2].halted);
+    }
+
+    #[test]
+    fn the_past_is_bounded_and_counters_that_begin_anew_are_no_rate() {
+        let mut history = History::default();
+        for at in 0..1_000_u32 {
+            let count = if at < 990 { at } else { 0 };
+            history.add(f64::from(at) * 5.0, &Metrics::read(&format!("leitong_pages_read_total {count}")));
+        }
+        assert_eq!(history.moments.len(), MOMENTS_MAX);
+        assert!(history.rates(|moment| moment.pages).iter().all(|rate| (0.0..=1.0).contains(rate)));
+    }
+}

@@ -1,0 +1,50 @@
+//! Files of pages, in which a page is looked for by its id or url.
+//!
+//! Each look-up reads the files from their beginning until the page is found: no index, no memory
+//! but for a batch. A gigabyte takes some seconds.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+
+use crate::config::Config;
+use crate::page::Page;
+use crate::pipeline::page_reader::PageReader;
+use crate::source::Source;
+use crate::source::inputs::Inputs;
+use crate::source::open::Input;
+
+/// Bytes that are read at once.
+const BATCH_BYTES: usize = 1 << 20;
+
+/// The first page of `paths` for which `is_it` says so.
+///
+/// # Errors
+/// A file cannot be read, or a setting of `[input]` cannot be followed.
+pub fn find(
+    paths: &[PathBuf],
+    config: &Config,
+    is_it: impl Fn(&Page) -> bool,
+) -> anyhow::Result<Option<Page>> {
+    let open = |path: &PathBuf| Input::open(path).with_context(|| format!("cannot read {}", path.display()));
+    let inputs = paths.iter().map(open).collect::<anyhow::Result<_>>()?;
+    let mut source = Inputs::new(inputs, config.page.clone(), Arc::default());
+    let reader = PageReader::new(config, false)?;
+    let mut more = true;
+    while more {
+        let mut batch = Vec::new();
+        more = source.read_batch(&mut batch, BATCH_BYTES).context("cannot read on")?;
+        let mut pages = batch.into_iter().filter_map(|record| reader.page(record.payload));
+        if let Some(page) = pages.find(|page| is_it(page)) {
+            return Ok(Some(page));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a file is plain text by its name, as a server would tell it.
+#[must_use]
+pub fn is_text_file(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("txt"))
+}

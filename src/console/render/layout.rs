@@ -1,0 +1,133 @@
+//! What all pages of the console have in common: head, header, main, footer.
+//!
+//! A page never has inline script, nor anything from elsewhere. One that is served names its style
+//! by its address; one that is written to a file has it inside, and a policy that allows just that.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest, Sha256};
+
+use super::language::Language;
+
+/// The style of all pages.
+pub const STYLE: &str = include_str!("style.css");
+/// The script of pages that refresh themselves.
+pub const SCRIPT: &str = include_str!("live.js");
+/// Two overlapping sheets, as an address that needs no request.
+const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E\
+%3Crect x='1' y='1' width='9' height='11' rx='1.5' fill='%230b6e69'/%3E\
+%3Crect x='6' y='4' width='9' height='11' rx='1.5' fill='%235bb5ad' fill-opacity='.85'/%3E%3C/svg%3E";
+
+/// How a page reaches its reader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery<'a> {
+    /// As a file that holds all it needs.
+    File,
+    /// By a server whose other files stand under this path, which ends in `/`.
+    Served(&'a str),
+}
+
+/// What a page is called, and what leads away from it.
+pub struct Frame<'a> {
+    /// The language of all but what pages say.
+    pub language: Language,
+    /// The title; it may hold what pages say.
+    pub title: &'a str,
+    /// How it reaches its reader.
+    pub delivery: Delivery<'a>,
+    /// Links of the header: address, text, whether it is this page.
+    pub links: &'a [(String, &'static str, bool)],
+    /// Where the same is to be had in the other language; none for files.
+    pub other_language: Option<&'a str>,
+    /// Seconds after which a browser without script asks again.
+    pub refresh_s: Option<u32>,
+}
+
+/// A whole page round `body`.
+#[must_use]
+pub fn page(frame: &Frame<'_>, body: &Markup) -> String {
+    let language = frame.language;
+    let served = match frame.delivery {
+        Delivery::File => None,
+        Delivery::Served(base) => Some(base),
+    };
+    let page = html! {
+        (DOCTYPE)
+        html lang=(language.tag()) {
+            head {
+                meta charset="utf-8";
+                @if served.is_none() {
+                    meta http-equiv="Content-Security-Policy" content=(file_policy());
+                    meta name="referrer" content="no-referrer";
+                }
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (shown(frame.title)) " · Leitong" }
+                link rel="icon" href=(ICON);
+                @match served {
+                    Some(base) => link rel="stylesheet" href={ (base) "style.css" };,
+                    None => style { (PreEscaped(STYLE)) },
+                }
+                @if let (Some(base), Some(seconds)) = (served, frame.refresh_s) {
+                    script src={ (base) "live.js" } defer {}
+                    noscript { meta http-equiv="refresh" content=(seconds); }
+                }
+            }
+            body {
+                a.skip href="#main" { (language.say("Skip to the content", "跳到内容")) }
+                (header(frame))
+                main #main tabindex="-1" { (body) }
+                footer.foot {
+                    (language.say(
+                        "Leitong, near-duplicate verdicts for crawled pages. This page changes nothing.",
+                        "雷同（Leitong）：判定抓取网页是否近似重复。此页面只读，不改变任何数据。",
+                    ))
+                }
+            }
+        }
+    };
+    page.into_string() + "\n"
+}
+
+fn header(frame: &Frame<'_>) -> Markup {
+    let language = frame.language;
+    html! {
+        header.top {
+            p.brand { b { "Leitong" } " " span lang="zh-CN" { "雷同" } }
+            @if !frame.links.is_empty() {
+                nav aria-label=(language.say("Console", "控制台")) {
+                    ul {
+                        @for (address, text, is_this) in frame.links {
+                            li { a href=(address) aria-current=[is_this.then_some("page")] { (text) } }
+                        }
+                    }
+                }
+            }
+            @if let Some(address) = frame.other_language {
+                @let other = language.other();
+                p.language { a href=(address) lang=(other.tag()) hreflang=(other.tag()) { (other.own_name()) } }
+            }
+        }
+    }
+}
+
+/// What pages, urls and ids say, with whatever could steer a line of text shown as an escape.
+#[must_use]
+pub fn shown(text: &str) -> std::borrow::Cow<'_, str> {
+    crate::telemetry::terminal::escape_lines(text)
+}
+
+/// Text of a page, set apart from the text round it whatever its direction.
+#[must_use]
+pub fn quoted(text: &str) -> Markup {
+    html! { bdi { (shown(text)) } }
+}
+
+/// The policy of a file: its own style, and nothing else.
+fn file_policy() -> String {
+    let hash = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
+    format!(
+        "default-src 'none'; style-src 'sha256-{hash}'; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+}

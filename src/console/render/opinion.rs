@@ -1,0 +1,180 @@
+//! What a detector thinks of two pages, in a sentence.
+//!
+//! Of the evidence those figures are named that decide; where a setting leaves them out, the
+//! similarity stands for all.
+
+use serde_json::{Map, Value};
+
+use super::language::Language;
+use crate::console::comparison::Compared;
+
+/// What a detector looks at.
+#[must_use]
+pub fn looks_at(name: &str, language: Language) -> &'static str {
+    match name {
+        "simhash" => language.say("all words, a sample of passages, numbers", "全部词语、抽样片段、数字"),
+        "paragraph" => language.say("each paragraph on its own", "逐段比较"),
+        "agglomerate-term" => language.say("words that stand in clusters", "成簇出现的词"),
+        "concept-network" => language.say("concepts that hold the text together", "联结全文的概念"),
+        "word-network" => language.say("words that hold the text together", "联结全文的词"),
+        "shingle" => language.say("runs of words", "连续的词串"),
+        "i-match" => language.say("the set of rare words", "罕见词的集合"),
+        "tf-idf" => language.say("words, the rare ones more", "词语，罕见者权重更高"),
+        "punctuation" => language.say("the letters round one full stop", "某个句号前后的字"),
+        "sentence-ends" => language.say("how sentences begin and end", "句首与句尾"),
+        _ => "",
+    }
+}
+
+/// What it says of these two pages.
+#[must_use]
+pub fn sentence(name: &str, compared: &Compared, language: Language) -> String {
+    let figures = Figures { compared, language };
+    let said = match name {
+        "simhash" => figures.simhash(),
+        "paragraph" => figures.paragraph(),
+        "agglomerate-term" => figures.clusters(),
+        "concept-network" | "word-network" => figures.network(),
+        "shingle" => figures.shingle(),
+        "i-match" => figures.i_match(),
+        "tf-idf" => figures.above("similarity_above"),
+        "punctuation" => Some(figures.punctuation()),
+        "sentence-ends" => figures.sentence_ends(),
+        _ => None,
+    };
+    said.unwrap_or_else(|| figures.similarity())
+}
+
+/// `0.9062` as `90.6 %`.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    let text = format!("{:.1}", share * 100.0);
+    format!("{}\u{a0}%", text.strip_suffix(".0").unwrap_or(&text))
+}
+
+struct Figures<'a> {
+    compared: &'a Compared,
+    language: Language,
+}
+
+impl Figures<'_> {
+    fn evidence(&self) -> &Map<String, Value> {
+        &self.compared.evidence
+    }
+
+    fn count(&self, name: &str) -> Option<u64> {
+        self.evidence().get(name)?.as_u64()
+    }
+
+    fn share(&self, name: &str) -> Option<String> {
+        self.evidence().get(name)?.as_f64().map(percent)
+    }
+
+    fn similarity(&self) -> String {
+        let similarity = percent(self.compared.similarity);
+        self.language
+            .say(format!("The two are alike to {similarity}."), format!("两页的相似度为 {similarity}。"))
+    }
+
+    fn simhash(&self) -> Option<String> {
+        let distance = self.compared.distance;
+        let (matches, size) = (self.count("sketch_matches")?, self.count("sketch_size")?);
+        let needed = self.count("sketch_matches_needed")?;
+        let numbers = self.count("numbers_different").unwrap_or(0);
+        let mut said = self.language.say(
+            format!(
+                "{distance} of 64 bits differ, and {matches} of {size} sampled passages agree, where {needed} have to."
+            ),
+            format!("64 位中有 {distance} 位不同；{size} 个抽样片段中有 {matches} 个一致，至少需要 {needed} 个。"),
+        );
+        if numbers > 0 {
+            said += &self.language.say(
+                format!(" Numbers that stand in the same places: {numbers} differ."),
+                format!("处于相同位置的数字有 {numbers} 个不同。"),
+            );
+        }
+        Some(said)
+    }
+
+    fn paragraph(&self) -> Option<String> {
+        let (shared, all) = (self.count("shared_paragraphs")?, self.count("paragraphs")?);
+        let (of_b, of_a) = (self.share("shared_share")?, self.share("canonical_shared_share")?);
+        let needed = self.share("share_needed")?;
+        Some(self.language.say(
+            format!(
+                "{shared} of B's {all} paragraphs stand in A: {of_b} of B's text and {of_a} of A's, where {needed} is \
+                 enough."
+            ),
+            format!("B 的 {all} 个段落中有 {shared} 个见于 A，占 B 的 {of_b}、A 的 {of_a}；达到 {needed} 即可。"),
+        ))
+    }
+
+    fn above(&self, needed: &str) -> Option<String> {
+        let (similarity, needed) = (percent(self.compared.similarity), self.share(needed)?);
+        Some(self.language.say(
+            format!("Their words and how often each stands agree to {similarity}; {needed} is asked for."),
+            format!("词语及其出现次数的一致程度为 {similarity}；要求 {needed}。"),
+        ))
+    }
+
+    fn clusters(&self) -> Option<String> {
+        let none_same = self.evidence().get("same_best_terms")?.as_array()?.is_empty();
+        let said = self.above("similarity_needed")?;
+        let best = match none_same {
+            true => self.language.say(" No set of their best words is the same.", "最重要的几个词并不相同。"),
+            false => self.language.say(" Their best words are the same.", "最重要的几个词相同。"),
+        };
+        Some(said + best)
+    }
+
+    fn network(&self) -> Option<String> {
+        let (similarity, needed) = (percent(self.compared.similarity), self.share("similarity_above")?);
+        let (spread, below) = (self.share("spread")?, self.share("spread_below")?);
+        Some(self.language.say(
+            format!(
+                "They agree to {similarity} (more than {needed} is asked for), and stand in places that differ by \
+                 {spread} (less than {below})."
+            ),
+            format!("一致程度为 {similarity}（须超过 {needed}），位置相差 {spread}（须低于 {below}）。"),
+        ))
+    }
+
+    fn shingle(&self) -> Option<String> {
+        let (equal, needed) =
+            (self.count("equal_super_shingles")?, self.count("equal_super_shingles_needed")?);
+        Some(self.language.say(
+            format!("{equal} of 6 digests of the text's runs of words are equal, where {needed} have to be."),
+            format!("6 个词串摘要中有 {equal} 个相同，至少需要 {needed} 个。"),
+        ))
+    }
+
+    fn i_match(&self) -> Option<String> {
+        let (equal, all) = (self.count("equal_lexicons")?, self.count("lexicons")?);
+        Some(self.language.say(
+            format!("{equal} of {all} digests of the rare words are equal, where one has to be."),
+            format!("罕见词的 {all} 个摘要中有 {equal} 个相同，至少需要 1 个。"),
+        ))
+    }
+
+    fn punctuation(&self) -> String {
+        match self.compared.near {
+            true => self
+                .language
+                .say("The letters round the mark are the same.".to_owned(), "标点前后的字相同。".to_owned()),
+            false => self
+                .language
+                .say("The letters round the mark are others.".to_owned(), "标点前后的字不同。".to_owned()),
+        }
+    }
+
+    fn sentence_ends(&self) -> Option<String> {
+        let (equal, all) = (self.count("equal_codes")?, self.count("sentences")?);
+        let needed = self.share("share_needed")?;
+        Some(self.language.say(
+            format!(
+                "{equal} of B's {all} sentences begin and end as one of A does; {needed} of the longer text have to."
+            ),
+            format!("B 的 {all} 个句子中有 {equal} 个首尾与 A 相同；较长一页须达到 {needed}。"),
+        ))
+    }
+}

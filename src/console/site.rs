@@ -1,0 +1,283 @@
+//! What `leitong console` answers: addresses → pages. It reads files, and knows nothing of sockets.
+
+use std::path::PathBuf;
+
+use hyper::StatusCode;
+
+use super::comparison::{Comparer, Side};
+use super::form::{self, Field};
+use super::http::{Answer, Query};
+use super::pages;
+use super::render::comparison as rendered;
+use super::render::language::Language;
+use super::render::layout::{self, Delivery, Frame};
+use super::render::saved::{self as looked_up, Links};
+use super::render::start::{self, Offers};
+use super::saved::{Saved, Wanted};
+use crate::page::{Body, Hints, Page};
+
+/// All that the console shows.
+pub struct Site {
+    comparer: Comparer,
+    /// Files in which pages are looked for.
+    pages: Vec<PathBuf>,
+    /// A table, and verdicts.
+    saved: Option<Saved>,
+}
+
+/// A request without its socket.
+pub struct Asked<'a> {
+    /// The path.
+    pub path: &'a str,
+    /// Behind the `?`.
+    pub query: Query,
+    /// What the browser would rather have.
+    pub accepts: Language,
+}
+
+/// What cannot be done.
+struct Refused {
+    status: StatusCode,
+    title: [&'static str; 2],
+    detail: String,
+}
+
+impl Refused {
+    fn new(status: StatusCode, english: &'static str, chinese: &'static str, detail: String) -> Self {
+        Self { status, title: [english, chinese], detail }
+    }
+}
+
+impl Site {
+    /// Over these files.
+    #[must_use]
+    pub fn new(comparer: Comparer, pages: Vec<PathBuf>, saved: Option<Saved>) -> Self {
+        Self { comparer, pages, saved }
+    }
+
+    /// Bytes that a form may have: two pages, and what stands round them.
+    #[must_use]
+    pub fn form_bytes_max(&self) -> usize {
+        2 * self.comparer.config().page.bytes_max + (64 << 10)
+    }
+
+    /// Answers `GET`.
+    #[must_use]
+    pub fn get(&self, asked: &Asked<'_>) -> Answer {
+        let language = asked.query.language().unwrap_or(asked.accepts);
+        match asked.path {
+            "/style.css" => return Answer::style(),
+            "/live.js" => return Answer::script(),
+            _ => {}
+        }
+        let made = match asked.path {
+            "/" => Ok(self.form(asked, language)),
+            "/compare" => self.compare_named(asked, language),
+            "/page" => self.look_up(asked, language),
+            _ => Err(Refused::new(
+                StatusCode::NOT_FOUND,
+                "There is no such page",
+                "没有这个页面",
+                format!("{:?}", asked.path),
+            )),
+        };
+        made.unwrap_or_else(|refused| self.refused(&refused, asked, language))
+    }
+
+    /// Answers the form for two pages.
+    #[must_use]
+    pub fn post(&self, asked: &Asked<'_>, content_type: &str, body: &[u8]) -> Answer {
+        let fields = form::fields(content_type, body);
+        let value = |fields: &[Field<'_>], name: &str| {
+            let field = fields.iter().find(|field| field.name == name);
+            field.map(|field| String::from_utf8_lossy(field.value).trim().to_owned()).unwrap_or_default()
+        };
+        let language = match &fields {
+            Ok(fields) => Language::of_tag(&value(fields, "lang")),
+            Err(_) => None,
+        };
+        let language = language.unwrap_or(asked.accepts);
+        let made = fields.map_err(|error| broken(&error)).and_then(|fields| {
+            let side = |letter: &str| {
+                let of = |name: &str| value(&fields, &format!("{letter}_{name}"));
+                let file = fields.iter().find(|field| field.name == format!("{letter}_file"));
+                let file = file.filter(|file| !file.value.is_empty());
+                self.given(letter, file, &of)
+            };
+            Ok(self.compared([side("a")?, side("b")?], None, language))
+        });
+        made.unwrap_or_else(|refused| self.refused(&refused, asked, language))
+    }
+
+    fn form(&self, asked: &Asked<'_>, language: Language) -> Answer {
+        let offers =
+            Offers { ids: !self.pages.is_empty(), page_bytes_max: self.comparer.config().page.bytes_max };
+        let title = language.say("Compare two pages", "比较两个页面");
+        let other = asked.query.in_language("/", language.other());
+        let body = start::compare_form("/compare", offers, language);
+        Answer::page(StatusCode::OK, layout::page(&self.frame(title, "/", &other, language).frame(), &body))
+    }
+
+    /// `/page?q=…`: a page of the table by its id or url, or a cluster by its id.
+    fn look_up(&self, asked: &Asked<'_>, language: Language) -> Result<Answer, Refused> {
+        let Some(saved) = &self.saved else {
+            let detail = "start the console with --table DIR to look pages up in a saved table".to_owned();
+            return Err(Refused::new(StatusCode::NOT_FOUND, "There is no table", "没有表", detail));
+        };
+        let wanted = asked.query.get("q").unwrap_or_default();
+        let body = if wanted.is_empty() {
+            looked_up::search("", language)
+        } else {
+            let cluster = Wanted::cluster(wanted);
+            let found = saved.look_up(cluster.unwrap_or(Wanted::Page(wanted))).map_err(|error| {
+                let detail = format!("{error:#}");
+                Refused::new(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "The table cannot be read",
+                    "无法读取表",
+                    detail,
+                )
+            })?;
+            looked_up::found(wanted, &found, Links { language, compare: !self.pages.is_empty() })
+        };
+        let title = language.say("Look up a page", "查找页面");
+        let other = asked.query.in_language("/page", language.other());
+        Ok(Answer::page(
+            StatusCode::OK,
+            layout::page(&self.frame(title, "/page", &other, language).frame(), &body),
+        ))
+    }
+
+    /// `/compare?a=…&b=…`: two pages by their ids or urls.
+    fn compare_named(&self, asked: &Asked<'_>, language: Language) -> Result<Answer, Refused> {
+        let side = |letter: &str| match asked.query.get(letter) {
+            Some(name) => self.named(name),
+            None => Err(nothing_given(letter)),
+        };
+        let sides = [side("a")?, side("b")?];
+        Ok(self.compared(sides, Some(asked.query.in_language("/compare", language.other())), language))
+    }
+
+    fn compared(&self, sides: [Side; 2], other: Option<String>, language: Language) -> Answer {
+        let comparison = self.comparer.compare(sides);
+        let title = rendered::title(&comparison, language);
+        // What was sent by a form is gone once it is answered.
+        let other = other.unwrap_or_else(|| format!("/?lang={}", language.other().name()));
+        let body = rendered::body(&comparison, language);
+        Answer::page(StatusCode::OK, layout::page(&self.frame(&title, "", &other, language).frame(), &body))
+    }
+
+    /// The page that a form gives: a file before a text before a name.
+    fn given(
+        &self,
+        letter: &str,
+        file: Option<&Field<'_>>,
+        of: &impl Fn(&str) -> String,
+    ) -> Result<Side, Refused> {
+        let (text, name, url) = (of("text"), of("id"), of("url"));
+        let hints =
+            |is_text: bool| Hints { charset: None, content_type: is_text.then(|| "text/plain".to_owned()) };
+        let page = match file {
+            Some(file) => {
+                let name = file.file_name.clone().unwrap_or_else(|| letter.to_uppercase());
+                let hints = hints(pages::is_text_file(&name));
+                let body =
+                    self.bounded(file.value.len()).unwrap_or_else(|| Body::HtmlBytes(file.value.to_vec()));
+                (name, Page { hints, ..Page::new(url, body) })
+            }
+            None if !text.is_empty() => {
+                // What looks like markup is markup all the same.
+                let hints = hints(true);
+                let body = self.bounded(text.len()).unwrap_or(Body::Html(text));
+                (format!("{} (pasted)", letter.to_uppercase()), Page { hints, ..Page::new(url, body) })
+            }
+            None if !name.is_empty() => return self.named(&name),
+            None => return Err(nothing_given(letter)),
+        };
+        let (name, page) = page;
+        Ok(self.comparer.side(name, page))
+    }
+
+    fn bounded(&self, bytes: usize) -> Option<Body> {
+        (bytes > self.comparer.config().page.bytes_max).then_some(Body::TooLarge(bytes as u64))
+    }
+
+    /// The page of this id or url in the files.
+    fn named(&self, name: &str) -> Result<Side, Refused> {
+        if self.pages.is_empty() {
+            return Err(Refused::new(
+                StatusCode::NOT_FOUND,
+                "No files of pages",
+                "没有页面文件",
+                "name files of pages with --pages, and ids and urls are looked for in them".to_owned(),
+            ));
+        }
+        let found =
+            pages::find(&self.pages, self.comparer.config(), |page| page.id == name || page.url == name);
+        match found {
+            Ok(Some(page)) => Ok(self.comparer.side(name.to_owned(), page)),
+            Ok(None) => Err(Refused::new(
+                StatusCode::NOT_FOUND,
+                "Page not found",
+                "未找到页面",
+                format!("{name:?}: no page of the files has this id or url"),
+            )),
+            Err(error) => Err(Refused::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "The files cannot be read",
+                "无法读取文件",
+                format!("{error:#}"),
+            )),
+        }
+    }
+
+    fn refused(&self, refused: &Refused, asked: &Asked<'_>, language: Language) -> Answer {
+        let Refused { status, title: [english, chinese], detail } = refused;
+        let title = language.say(*english, *chinese);
+        let other = asked.query.in_language("/", language.other());
+        let back = format!("/?lang={}", language.name());
+        let body = start::problem(title, detail, &back, language);
+        Answer::page(*status, layout::page(&self.frame(title, "", &other, language).frame(), &body))
+    }
+
+    fn frame<'a>(&self, title: &'a str, here: &str, other: &'a str, language: Language) -> OwnedFrame<'a> {
+        let compare = language.say("Compare", "比较");
+        let link = |path: &str, text| (format!("{path}?lang={}", language.name()), text, path == here);
+        let mut links = vec![link("/", compare)];
+        if self.saved.is_some() {
+            links.push(link("/page", language.say("Look up", "查找")));
+        }
+        OwnedFrame { title, other, language, links }
+    }
+}
+
+/// A frame with its links.
+struct OwnedFrame<'a> {
+    title: &'a str,
+    other: &'a str,
+    language: Language,
+    links: Vec<(String, &'static str, bool)>,
+}
+
+impl OwnedFrame<'_> {
+    fn frame(&self) -> Frame<'_> {
+        Frame {
+            language: self.language,
+            title: self.title,
+            delivery: Delivery::Served("/"),
+            links: &self.links,
+            other_language: Some(self.other),
+            refresh_s: None,
+        }
+    }
+}
+
+fn broken(error: &form::FormError) -> Refused {
+    Refused::new(StatusCode::BAD_REQUEST, "The form cannot be read", "无法读取表单", error.to_string())
+}
+
+fn nothing_given(letter: &str) -> Refused {
+    let detail =
+        format!("{}: paste a page, choose a file, or name a page by its id or url", letter.to_uppercase());
+    Refused::new(StatusCode::BAD_REQUEST, "A page is missing", "缺少一个页面", detail)
+}

@@ -1,0 +1,171 @@
+//! Who the pages and their duplicates are of: corpora, hosts and clusters, for the console.
+//!
+//! These have too many values for labels of metrics. Kept are [`NAMES_MAX`] of each; where one more
+//! comes, the one with the fewest pages gives way to it, and its pages are counted among the
+//! others. So the largest stay, and no count is too high. Nothing is counted unless the console is
+//! on. Memory: three times `NAMES_MAX` names of [`NAME_BYTES_MAX`] bytes.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use crate::page::host::host;
+use crate::verdict::{Conclusion, Kind};
+
+/// Names that are kept of each sort.
+const NAMES_MAX: usize = 256;
+/// Bytes of a name that are kept.
+const NAME_BYTES_MAX: usize = 512;
+
+/// The tally of this process; none unless somebody looks.
+static OF_THIS_PROCESS: OnceLock<Mutex<Tally>> = OnceLock::new();
+
+/// Pages of one name.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pages {
+    /// With a verdict.
+    pub verdicts: u64,
+    /// Of these, exact and near duplicates.
+    pub duplicates: u64,
+}
+
+/// What is counted of one verdict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tallied {
+    /// Its corpus.
+    pub corpus: String,
+    /// The host of its url; empty where there is none.
+    pub host: String,
+    /// The id of the cluster that a duplicate joined, and its canonical url.
+    pub joined: Option<(String, String)>,
+}
+
+impl Tallied {
+    /// What is counted of `conclusion`; none while nobody looks.
+    #[must_use]
+    pub fn of(conclusion: &Conclusion) -> Option<Self> {
+        OF_THIS_PROCESS.get()?;
+        let Conclusion::Verdict(verdict) = conclusion else { return None };
+        let is_duplicate = matches!(verdict.kind, Kind::ExactDuplicate | Kind::NearDuplicate);
+        let joined = verdict.cluster_id.filter(|_| is_duplicate);
+        Some(Self {
+            corpus: verdict.corpus.clone(),
+            host: host(&verdict.url),
+            joined: joined.map(|id| (id.to_string(), verdict.canonical_url.clone().unwrap_or_default())),
+        })
+    }
+}
+
+/// Begins to count in this process.
+pub fn begin() {
+    OF_THIS_PROCESS.get_or_init(Mutex::default);
+}
+
+/// Counts verdicts that are committed.
+pub fn committed(verdicts: &[Tallied]) {
+    if let Some(tally) = OF_THIS_PROCESS.get() {
+        let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
+        verdicts.iter().for_each(|verdict| tally.count(verdict));
+    }
+}
+
+/// What was counted in this process so far.
+#[must_use]
+pub fn so_far() -> Tally {
+    let tally = OF_THIS_PROCESS.get();
+    tally.map(|tally| tally.lock().unwrap_or_else(PoisonError::into_inner).clone()).unwrap_or_default()
+}
+
+/// Counts by corpus, host and cluster.
+#[derive(Debug, Clone, Default)]
+pub struct Tally {
+    /// By corpus.
+    pub corpora: Names,
+    /// By host; without pages whose url has none.
+    pub hosts: Names,
+    /// Duplicates by the id of their cluster.
+    pub clusters: Names,
+}
+
+impl Tally {
+    /// Counts one verdict.
+    pub fn count(&mut self, Tallied { corpus, host, joined }: &Tallied) {
+        let duplicates = u64::from(joined.is_some());
+        let pages = Pages { verdicts: 1, duplicates };
+        self.corpora.add(corpus, "", pages);
+        if !host.is_empty() {
+            self.hosts.add(host, "", pages);
+        }
+        if let Some((cluster, url)) = joined {
+            self.clusters.add(cluster, url, pages);
+        }
+    }
+}
+
+/// Counts by name, of so many names.
+#[derive(Debug, Clone, Default)]
+pub struct Names {
+    kept: BTreeMap<Box<str>, (Box<str>, Pages)>,
+    /// Of names that are not kept.
+    pub others: Pages,
+}
+
+impl Names {
+    /// Adds to a name, of which `note` says more.
+    fn add(&mut self, name: &str, note: &str, more: Pages) {
+        let name = short(name);
+        if !self.kept.contains_key(name) && self.kept.len() >= NAMES_MAX {
+            let fewest = self.kept.iter().min_by_key(|(_, (_, pages))| pages.verdicts);
+            let fewest = fewest.map(|(name, _)| name.clone());
+            if let Some((_, gone)) = fewest.and_then(|name| self.kept.remove(&name)) {
+                self.others.verdicts += gone.verdicts;
+                self.others.duplicates += gone.duplicates;
+            }
+        }
+        let (_, pages) =
+            self.kept.entry(name.into()).or_insert_with(|| (short(note).into(), Pages::default()));
+        pages.verdicts += more.verdicts;
+        pages.duplicates += more.duplicates;
+    }
+
+    /// The names with the most pages: name, note, pages.
+    #[must_use]
+    pub fn largest(&self, most: usize) -> Vec<(&str, &str, Pages)> {
+        let mut all: Vec<_> =
+            self.kept.iter().map(|(name, (note, pages))| (&**name, &**note, *pages)).collect();
+        all.sort_by_key(|(name, _, pages)| (std::cmp::Reverse(pages.verdicts), *name));
+        all.truncate(most);
+        all
+    }
+}
+
+fn short(name: &str) -> &str {
+    &name[..name.floor_char_boundary(NAME_BYTES_MAX)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_stay_and_memory_is_bounded() {
+        let mut tally = Tally::default();
+        let verdict = |host: String, joined| Tallied { corpus: "default".to_owned(), host, joined };
+        for number in 0..20_000_u32 {
+            tally.count(&verdict(format!("once-{number}.example"), None));
+            if number % 4 == 0 {
+                let joined = Some(("7".repeat(32), "x".repeat(9_000)));
+                tally.count(&verdict("often.example".to_owned(), joined));
+            }
+        }
+        let [(host, _, pages), ..] = tally.hosts.largest(3)[..] else { panic!("some") };
+        assert_eq!((host, pages), ("often.example", Pages { verdicts: 5_000, duplicates: 5_000 }));
+        assert_eq!(tally.hosts.kept.len(), NAMES_MAX);
+        let kept: u64 = tally.hosts.largest(NAMES_MAX).iter().map(|(_, _, pages)| pages.verdicts).sum();
+        assert_eq!(kept + tally.hosts.others.verdicts, 25_000, "each page is counted once");
+        assert_eq!(
+            tally.corpora.largest(9),
+            [("default", "", Pages { verdicts: 25_000, duplicates: 5_000 })]
+        );
+        assert_eq!(tally.clusters.largest(9)[0].1.len(), NAME_BYTES_MAX);
+    }
+}
