@@ -3,12 +3,9 @@
 //! ```text
 //! accept ─► who asks ─► a place ─► body ─► a thread: site ─► answer
 //! ```
-//! Bounded: [`CONNECTIONS_MAX`] connections, of which the oldest gives way; [`PLACES`] requests that
-//! are worked on, each with one form; a form has two pages' bytes, and comes within
-//! [`BODY_TIMEOUT`].
+//! Bounded: [connections](crate::telemetry::connections); [`PLACES`] requests that are worked on, each
+//! with one form; a form has two pages' bytes, and comes within [`BODY_TIMEOUT`].
 
-use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,24 +14,17 @@ use anyhow::{Context, bail};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
-use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 use super::http::{self, Answer, Query};
 use super::site::{Asked, Site};
+use crate::telemetry::connections::Connections;
 
-/// Connections that are served at once.
-const CONNECTIONS_MAX: usize = 32;
 /// Requests that are worked on at once; the others wait.
 const PLACES: usize = 2;
-/// How long a client may take to say what it wants.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a form may take to come.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a connection may last.
@@ -76,36 +66,12 @@ impl ConsolePort {
     /// Serves it, permanently.
     pub async fn serve(self, site: Site) {
         let edge = Arc::new(Edge { site: Arc::new(site), places: Semaphore::new(PLACES) });
-        let mut connections: VecDeque<AbortHandle> = VecDeque::with_capacity(CONNECTIONS_MAX);
-        loop {
-            let stream = match self.listener.accept().await {
-                Ok((stream, _)) => stream,
-                Err(error) => {
-                    tracing::warn!(%error, "no connection is taken");
-                    tokio::time::sleep(Duration::from_millis(100)).await;
-                    continue;
-                }
-            };
-            connections.retain(|connection| !connection.is_finished());
-            if connections.len() >= CONNECTIONS_MAX
-                && let Some(oldest) = connections.pop_front()
-            {
-                oldest.abort();
-            }
+        let connections = Connections { timeout: CONNECTION_TIMEOUT, keep_alive: true };
+        let answer = move |request| {
             let edge = Arc::clone(&edge);
-            let connection = tokio::spawn(async move {
-                let answer = service_fn(|request| {
-                    let edge = Arc::clone(&edge);
-                    async move { Ok::<_, Infallible>(edge.answer(request).await) }
-                });
-                let mut http = http1::Builder::new();
-                http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
-                // A client that goes away early, or is too slow, is its own affair.
-                let served = http.serve_connection(TokioIo::new(stream), answer);
-                let _ = timeout(CONNECTION_TIMEOUT, served).await;
-            });
-            connections.push_back(connection.abort_handle());
-        }
+            async move { edge.answer(request).await }
+        };
+        connections.serve(self.listener, answer).await;
     }
 }
 

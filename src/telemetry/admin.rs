@@ -2,12 +2,8 @@
 //! given to serve. No authentication, so it listens on the loopback interface
 //! unless told otherwise.
 //!
-//! A probe is answered whatever else is connected: where there are
-//! [`CONNECTIONS_MAX`] connections, a new one takes the place of the oldest,
-//! which has had the most time to say what it wants. Memory: so many connections.
+//! A probe is answered whatever else is [connected](super::connections).
 
-use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,20 +13,13 @@ use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::CONTENT_TYPE;
 use hyper::http::request::Parts;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::net::TcpListener;
-use tokio::task::AbortHandle;
 
+use super::connections::Connections;
 use super::health::Health;
 
-/// Connections that are served at once.
-const CONNECTIONS_MAX: usize = 32;
-/// How long a client may take to say what it wants.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a client may take to say it and to read the answer.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(15);
 
@@ -64,36 +53,11 @@ impl AdminPort {
 
     /// Serves it, permanently.
     pub async fn serve(self, health: Arc<Health>, metrics: PrometheusHandle, beside: Option<Beside>) {
-        let mut connections: VecDeque<AbortHandle> = VecDeque::with_capacity(CONNECTIONS_MAX);
-        loop {
-            let stream = match self.listener.accept().await {
-                Ok((stream, _)) => stream,
-                Err(error) => {
-                    tracing::warn!(%error, "the admin port takes no connection");
-                    tokio::time::sleep(Duration::from_millis(100)).await;
-                    continue;
-                }
-            };
-            connections.retain(|connection| !connection.is_finished());
-            if connections.len() >= CONNECTIONS_MAX
-                && let Some(oldest) = connections.pop_front()
-            {
-                oldest.abort();
-            }
-            let (health, metrics, beside) = (Arc::clone(&health), metrics.clone(), beside.clone());
-            let connection = tokio::spawn(async move {
-                let answer = service_fn(move |request: Request<Incoming>| {
-                    let response = respond(&request.into_parts().0, &health, &metrics, beside.as_ref());
-                    async move { Ok::<_, Infallible>(response) }
-                });
-                let mut http = http1::Builder::new();
-                http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).keep_alive(false);
-                // A client that goes away early, or is too slow, is its own affair.
-                let served = http.serve_connection(TokioIo::new(stream), answer);
-                let _ = tokio::time::timeout(CONNECTION_TIMEOUT, served).await;
-            });
-            connections.push_back(connection.abort_handle());
-        }
+        let connections = Connections { timeout: CONNECTION_TIMEOUT, keep_alive: false };
+        let answer = move |request: Request<Incoming>| {
+            std::future::ready(respond(&request.into_parts().0, &health, &metrics, beside.as_ref()))
+        };
+        connections.serve(self.listener, answer).await;
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub mod admin;
 pub mod config;
+pub(crate) mod connections;
 pub mod counts;
 pub mod health;
 pub mod markup;
