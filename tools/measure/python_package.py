@@ -6,7 +6,8 @@
 
 Makes pages of the program's sample pages, then times, three rounds in turn: `leitong dedup` against
 `Deduplicator.verdicts` in batches of 1,000, on all cores, and `leitong extract --jsonl` against
-`extract`, on one. All of them read the pages as JSON lines. Prints medians and ratios.
+`extract`, on one; the package with pages as JSON lines, as the program reads them, and with pages
+that are in memory. Prints medians, and ratios to the program.
 """
 
 import json
@@ -55,28 +56,37 @@ def main():
         def program(*arguments):
             subprocess.run([PROGRAM, *arguments], check=True, capture_output=True)
 
-        def package():
-            with open(file, encoding="utf-8") as lines:
-                for verdict in leitong.Deduplicator().verdicts(map(json.loads, lines), 1000):
-                    verdict.kind
+        def verdicts(found):
+            for verdict in leitong.Deduplicator().verdicts(found, 1000):
+                verdict.kind
 
-        def extract_all():
-            with open(file, encoding="utf-8") as lines:
-                for page in map(json.loads, lines):
-                    leitong.extract(page["html"], url=page["url"]).text
+        def extract(found):
+            for page in found:
+                leitong.extract(page["html"], url=page["url"]).text
 
-        times = {"dedup": [], "verdicts": [], "extract, program": [], "extract": []}
+        def of_file(act):
+            with open(file, encoding="utf-8") as lines:
+                act(map(json.loads, lines))
+
+        held = list(pages(count))
+        times = {}
+
+        def measure(what, work):
+            times.setdefault(what, []).append(seconds(work))
+
         for _ in range(ROUNDS):
-            times["dedup"].append(seconds(lambda: program("dedup", "--output", f"{folder}/out", str(file))))
-            times["verdicts"].append(seconds(package))
+            measure("dedup", lambda: program("dedup", "--output", f"{folder}/out", str(file)))
+            measure("verdicts, JSON lines", lambda: of_file(verdicts))
+            measure("verdicts, in memory", lambda: verdicts(held))
             os.sched_setaffinity(0, {0})
-            times["extract, program"].append(seconds(lambda: program("extract", "--jsonl", str(file))))
-            times["extract"].append(seconds(extract_all))
+            measure("extract of the program", lambda: program("extract", "--jsonl", str(file)))
+            measure("extract, JSON lines", lambda: of_file(extract))
+            measure("extract, in memory", lambda: extract(held))
             os.sched_setaffinity(0, range(os.cpu_count()))
-        medians = {name: statistics.median(values) for name, values in times.items()}
-        for what, ours, theirs in [("all cores", "verdicts", "dedup"), ("one core", "extract", "extract, program")]:
-            rates = [count / medians[name] for name in (ours, theirs)]
-            print(f"{what}: {ours} {rates[0]:,.0f} pages/s, {theirs} {rates[1]:,.0f}/s, ratio {rates[0] / rates[1]:.2f}")
+        rates = {what: count / statistics.median(rounds) for what, rounds in times.items()}
+        for what, rate in rates.items():
+            beside = rates["dedup" if what.startswith(("dedup", "verdicts")) else "extract of the program"]
+            print(f"{what:<24} {rate:8,.0f} pages/s  {rate / beside:.2f}")
 
 
 main()
