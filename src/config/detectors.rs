@@ -41,7 +41,8 @@ pub const DETECTORS: &[(&str, Build)] = &[
 pub const BASELINES: [&str; 6] =
     ["word-network", "shingle", "i-match", "tf-idf", "punctuation", "sentence-ends"];
 
-/// The detector of this name, with the settings of `config`; none if there is no such name.
+/// The detector of this name, with the settings of `config`; none if there is no such name. Says so
+/// if it does less than its name without files that the settings could name.
 ///
 /// # Errors
 /// [`ResourceError`], where a file's contents cannot be used.
@@ -50,5 +51,8 @@ pub fn detector(
     config: &Config,
     resources: &Resources,
 ) -> Option<Result<Box<dyn Detector>, ResourceError>> {
+    if name == "concept-network" && resources.concepts.is_empty() {
+        tracing::info!("{name}: no {name}.lexicon_files, so each term is a concept of its own");
+    }
     DETECTORS.iter().find(|(known, _)| *known == name).map(|(_, build)| build(config, resources))
 }

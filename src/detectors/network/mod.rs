@@ -71,17 +71,12 @@ pub struct Network {
 }
 
 impl Network {
-    /// The detector `concept-network`. Says so, once, if there is no lexicon.
+    /// The detector `concept-network`.
     ///
     /// # Errors
     /// [`ResourceError`], where a lexicon or the IDF table cannot be used.
     pub fn of_concepts(config: &ConceptNetworkConfig, resources: &Resources) -> Result<Self, ResourceError> {
         let lexicon = ConceptLexicon::new(&resources.concepts)?;
-        if lexicon.is_empty() {
-            tracing::info!(
-                "concept-network: no concept-network.lexicon_files, so each term is a concept of its own"
-            );
-        }
         let network = Self::of_words(
             &WordNetworkConfig { graph: config.graph.clone(), near: config.near.clone() },
             resources,
