@@ -13,7 +13,7 @@
 pub(crate) mod centroid;
 pub mod restore;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use prost::Message;
 use xxhash_rust::xxh3::xxh3_64;

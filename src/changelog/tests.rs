@@ -16,7 +16,8 @@ use crate::record::{FingerprintRecord, Outcome, Place, TextDigest};
 use crate::segment::Terms;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
-const IDENTITY: Identity = Identity {
+/// What tables of tests belong to.
+pub(crate) const IDENTITY: Identity = Identity {
     log_partition: 0,
     log_partition_count: 1,
     fingerprint_hash: 1,

@@ -41,16 +41,6 @@ fn blocks(folder: &Path) -> Vec<PathBuf> {
     blocks
 }
 
-/// A worker that is ready, with its table from `source`.
-#[track_caller]
-fn restored(installation: &Installation, source: &str, arguments: &[&str]) -> Worker {
-    let worker = installation.worker(arguments);
-    worker.wait_until_ready(60);
-    let said = worker.said();
-    assert!(said.contains(&format!("from={source}")), "{said}");
-    worker
-}
-
 fn flip(path: &Path, at: impl FnOnce(usize) -> usize) {
     let mut bytes = fs::read(path).expect("a file");
     let at = at(bytes.len());
@@ -78,7 +68,7 @@ fn a_restart_opens_the_blocks_and_reads_the_tail() {
     let tail = other.metric("leitong_restored_records");
     assert!(tail < 200.0 && records > 500.0, "{tail} of {records}");
     assert_eq!(other.terminate(30), 0);
-    let mut worker = restored(&installation, "snapshot", &[]);
+    let mut worker = installation.restored_worker("snapshot", &[]);
     installation.feed(&rows[600..], 900);
     assert_eq!(worker.metric("leitong_snapshots_set_aside_total"), 0.0);
     assert_eq!(worker.terminate(30), 0);
@@ -104,7 +94,7 @@ fn what_does_not_fit_is_set_aside_and_restored_from_the_changelog() {
     let tables = folder(&installation, "tables");
     let name = |path: PathBuf| path.file_name().expect("a name").to_owned();
     let restart = |why: &str| {
-        let mut worker = restored(&installation, "changelog", &["--role", "cluster"]);
+        let mut worker = installation.restored_worker("changelog", &["--role", "cluster"]);
         let said = worker.said();
         assert!(said.contains("set aside") && said.contains(why), "{why:?}: {said}");
         assert_eq!(worker.metric("leitong_restored_centroids"), 150.0);
@@ -112,7 +102,7 @@ fn what_does_not_fit_is_set_aside_and_restored_from_the_changelog() {
         assert!(tables.with_extension("table-set-aside").exists());
         wait_until("the next table is saved", 30, || worker.metric("leitong_disk_centroids") > 90.0);
         assert_eq!(worker.terminate(30), 0);
-        let mut worker = restored(&installation, "snapshot", &["--role", "cluster"]);
+        let mut worker = installation.restored_worker("snapshot", &["--role", "cluster"]);
         assert_eq!(worker.terminate(30), 0);
     };
     flip(&tables.join("centroids.leitong"), |length| length / 2);
@@ -161,7 +151,7 @@ fn what_cannot_be_read_halts_before_anything_is_published() {
         bytes[..400].fill(0x55);
         fs::write(&path, bytes).expect("written");
     }
-    let mut worker = restored(&installation, "snapshot", &[]);
+    let mut worker = installation.restored_worker("snapshot", &[]);
     let verdicts = installation.verdicts().len();
     installation.produce(&rows[300..]);
     worker.wait_for_log("log partition halted", 60);
@@ -175,7 +165,7 @@ fn what_cannot_be_read_halts_before_anything_is_published() {
     assert!(published < rows.len(), "{published} of {}, {verdicts} before", rows.len());
     assert_eq!(worker.terminate(30), 0);
     // An operator starts it again.
-    let mut worker = restored(&installation, "changelog", &[]);
+    let mut worker = installation.restored_worker("changelog", &[]);
     installation.wait_for_verdicts(rows.len(), 60);
     assert_eq!(worker.terminate(30), 0);
     installation.assert_exactly_once(&rows);

@@ -34,16 +34,6 @@ fn wait_for_snapshot(installation: &Installation, worker: &Worker) {
     wait_until("a snapshot of all", 30, || worker.said().contains(&wanted));
 }
 
-/// A worker that is ready, with its table from `source`.
-#[track_caller]
-fn restored(installation: &Installation, source: &str, arguments: &[&str]) -> Worker {
-    let worker = installation.worker(arguments);
-    worker.wait_until_ready(60);
-    let said = worker.said();
-    assert!(said.contains(&format!("from={source}")), "{said}");
-    worker
-}
-
 #[test]
 fn a_restart_reads_the_snapshot_and_the_tail() {
     let installation = Installation::new(&bootstrap(), "snapshot", &settings(1));
@@ -59,14 +49,14 @@ fn a_restart_reads_the_snapshot_and_the_tail() {
     // Without the snapshot's help: what a restart would have to read.
     installation.configure(&settings(86_400));
     let records = topics::read_all(&installation.bootstrap, &installation.topic("centroids")).len() as f64;
-    let mut worker = restored(&installation, "snapshot", &[]);
+    let mut worker = installation.restored_worker("snapshot", &[]);
     assert_eq!(worker.metric("leitong_restored_centroids"), 150.0);
     assert!(worker.metric("leitong_restored_records") <= 2.0 && records > 500.0, "{records}");
     installation.feed(&rows[600..750], 750);
     worker.kill();
 
     // The same snapshot again, older by 150 pages now.
-    let mut worker = restored(&installation, "snapshot", &[]);
+    let mut worker = installation.restored_worker("snapshot", &[]);
     let tail = worker.metric("leitong_restored_records");
     assert!(tail > 15.0 && tail < records / 2.0, "{tail}");
     assert_eq!(worker.metric("leitong_restored_centroids"), 150.0);
@@ -86,7 +76,7 @@ fn what_is_of_no_use_is_set_aside() {
     installation.configure(&settings(86_400));
     let whole = fs::read(file(&installation, "snapshot")).expect("a snapshot");
     let restart = |why: &str| {
-        let mut worker = restored(&installation, "changelog", &["--role", "cluster"]);
+        let mut worker = installation.restored_worker("changelog", &["--role", "cluster"]);
         let said = worker.said();
         assert!(said.contains("set aside") && said.contains(why), "{why:?}: {said}");
         assert_eq!(worker.metric("leitong_restored_centroids"), 150.0);
@@ -134,7 +124,7 @@ fn killed_while_it_is_written() {
     }
     println!("killed while a snapshot was written: {torn} times");
     assert!(torn > 0, "no kill came at the right moment");
-    let mut worker = restored(&installation, "snapshot", &[]);
+    let mut worker = installation.restored_worker("snapshot", &[]);
     installation.wait_for_verdicts(rows.len(), 60);
     assert!(!worker.said().contains("set aside"), "{}", worker.said());
     assert_eq!(worker.terminate(30), 0);

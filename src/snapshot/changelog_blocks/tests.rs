@@ -11,26 +11,17 @@ use crate::bench::fingerprints::Fingerprints;
 use crate::blocks::Manifest;
 use crate::blocks::sim::SimFolder;
 use crate::changelog::restore::{Restoration, RestoreError};
+use crate::changelog::tests::IDENTITY;
 use crate::changelog::{
     ChangelogRecord, Identity, POSITION_KEY, centroid_record, position_message, position_record,
 };
 use crate::cluster::Decision;
 use crate::config::Config;
 use crate::detectors::simhash::SimHash;
-use crate::log::identity::TopicIds;
 use crate::log::watermarks::Watermarks;
 use crate::record::FingerprintRecord;
 
 const HOUR_MS: i64 = 60 * 60 * 1000;
-const IDENTITY: Identity = Identity {
-    log_partition: 0,
-    log_partition_count: 1,
-    fingerprint_hash: 1,
-    cluster_hash: 2,
-    corpus_hash: 0,
-    app_hash: 0,
-    topic_ids: TopicIds { pages: None, log: None, changelog: None },
-};
 const TABLE_ID: u64 = 7;
 const TOPIC: &str = "centroids";
 

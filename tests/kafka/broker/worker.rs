@@ -128,7 +128,17 @@ impl Installation {
         self.worker_with(arguments, &[])
     }
 
-    /// The same with more in its environment.
+    /// A worker that is ready, with its table from `source`.
+    #[track_caller]
+    pub(crate) fn restored_worker(&self, source: &str, arguments: &[&str]) -> Worker {
+        let worker = self.worker(arguments);
+        worker.wait_until_ready(60);
+        let said = worker.said();
+        assert!(said.contains(&format!("from={source}")), "{said}");
+        worker
+    }
+
+    /// Starts `leitong run` with more arguments, and more in its environment.
     pub(crate) fn worker_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Worker {
         let number = self.workers.fetch_add(1, Ordering::Relaxed);
         let log = self.folder.path().join(format!("worker{number}.log"));
