@@ -176,7 +176,8 @@ impl Limited {
         let token: PathBuf = write(folder, "token", format!("{TOKEN}\n"));
         let config = format!(
             "[api]\ntoken_file = {token:?}\nbody_bytes_max = 65536\nbatch_pages_max = 5\nbody_timeout_ms = 400\n\
-             [input.filter]\nstatuses = [\"200\"]\n[canonical]\nprefer = [\"longest\"]\n"
+             [input.filter]\nstatuses = [\"200\"]\n[canonical]\nprefer = [\"longest\"]\n\
+             [recrawls]\nenabled = true\n"
         );
         let server = server(folder, "limited", &config);
         let client = server.connect();
@@ -230,6 +231,9 @@ fn good_answers(api: &mut Api, limited: &mut Limited) {
     api.check(PAGE, 200, &limited.ask("GET /v1/pages/b", json, ""));
     let id = stored.body["verdict"]["cluster_id"].as_str().expect("an id");
     api.check(CLUSTER, 200, &limited.ask(&format!("GET /v1/clusters/{id}?members=5"), json, ""));
+    // The page that has come to stand for the cluster has another text now.
+    let recrawled = limited.ask("POST /v1/pages", json, page("b", &article(5, 30)).to_string());
+    api.check(STORE, 200, &recrawled);
 }
 
 fn refusals(api: &mut Api, limited: &mut Limited) {

@@ -50,10 +50,12 @@ impl ClusterStage {
             })
             .collect();
         let decisions = self.clusterer.decide_batch(&asked);
+        let mut recrawls = self.clusterer.take_recrawls().into_iter().peekable();
         let log_partition = self.clusterer.position().log_partition;
         let conclude = |((log_offset, record), decision)| match record {
             LogRecord::Unreadable(unreadable) => Conclusion::DeadLetter(unreadable),
             LogRecord::Page(record) => {
+                let recrawl = recrawls.next_if(|(at, _)| *at == log_offset).map(|(_, recrawl)| recrawl);
                 let judge = Judge {
                     detector: &*self.detector,
                     cluster_hash: self.cluster_hash,
@@ -61,7 +63,7 @@ impl ClusterStage {
                     log_offset,
                     decided_at: now,
                 };
-                Conclusion::Verdict(Box::new(judge.verdict(*record, decision)))
+                Conclusion::Verdict(Box::new(judge.verdict(*record, decision, recrawl)))
             }
         };
         records.into_iter().zip(decisions).map(conclude).collect()
@@ -89,7 +91,7 @@ impl ClusterStage {
             log_offset: position.next_log_offset,
             decided_at: now,
         };
-        (judge.verdict(record, decision), nearest)
+        (judge.verdict(record, decision, None), nearest)
     }
 
     /// The table.

@@ -18,7 +18,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::cluster_stage::ClusterStage;
 use crate::changelog::restore::Restored;
 use crate::changelog::{
-    ChangelogRecord, Identity, canonical_record, centroid_record, position_message, position_record,
+    ChangelogRecord, Identity, canonical_record, centroid_record, crawl_record, position_message,
+    position_record,
 };
 use crate::cluster::Clusterer;
 use crate::log::LogPlace;
@@ -204,7 +205,7 @@ impl LogPartition {
     }
 
     /// The changelog's part of a transaction: what was founded since the last call, which pages have
-    /// taken the place of canonical ones, and the position.
+    /// taken the place of canonical ones, which were crawled or withdrawn, and the position.
     pub fn take_changelog(&mut self) -> Vec<ChangelogRecord> {
         let position = self.stage.clusterer().position();
         let founded = self.stage.clusterer_mut().take_new();
@@ -218,6 +219,12 @@ impl LogPartition {
             canonicals
                 .into_iter()
                 .map(|new| canonical_record(new, position.log_generation, position.log_partition)),
+        );
+        let crawls = self.stage.clusterer_mut().take_crawl_changes();
+        records.extend(
+            crawls
+                .into_iter()
+                .map(|change| crawl_record(change, position.log_generation, position.log_partition)),
         );
         records.push(position_record(&self.position()));
         records
@@ -241,7 +248,7 @@ impl LogPartition {
 mod tests {
     use super::*;
     use crate::changelog::POSITION_KEY;
-    use crate::cluster::Position;
+    use crate::cluster::{ClusterRules, Position};
     use crate::config::{Config, ExpiryConfig};
     use crate::detectors::simhash::SimHash;
     use crate::fingerprint::Detector;
@@ -257,7 +264,7 @@ mod tests {
 
     fn empty() -> LogPartition {
         let expiry = ExpiryConfig { max_age_days: Some(3), centroids_max: 40 };
-        let clusterer = Clusterer::new(detector(), expiry, Position::default());
+        let clusterer = Clusterer::new(detector(), ClusterRules::expiry_only(expiry), Position::default());
         let restored = Restored {
             clusterer,
             watermarks: Watermarks::default(),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use metrics::{counter, gauge, histogram};
 
+use crate::cluster::RecrawlOutcome;
 use crate::log::watermarks::Admission;
 use crate::page::mapping::Skip;
 use crate::record::timestamp::Timestamp;
@@ -102,6 +103,12 @@ pub const ALL: &[Metric] = &[
     ),
     metric("leitong_verdicts_total", "counter", "kind: as in verdicts", "Verdicts committed"),
     metric("leitong_undecidable_total", "counter", "reason: as in verdicts", "Undecidable pages, by reason"),
+    metric(
+        "leitong_recrawls_total",
+        "counter",
+        "outcome: as in verdicts",
+        "Pages whose url was crawled before, by what has become of them; with recrawls.enabled",
+    ),
     metric("leitong_dead_letters_total", "counter", "cause: as in dead letters", "Dead letters committed"),
     metric(
         "leitong_dead_letter_values_left_out_total",
@@ -239,12 +246,13 @@ pub fn begin() {
         }
     }
     let causes = Cause::ALL.iter().map(Cause::label).chain([Cause::OTHER_LABEL]).collect();
-    let labelled: [(&'static str, &'static str, Vec<&'static str>); 9] = [
+    let labelled: [(&'static str, &'static str, Vec<&'static str>); 10] = [
         ("leitong_messages_skipped_total", "reason", Skip::ALL.map(Skip::as_str).to_vec()),
         ("leitong_stage_microseconds_total", "stage", vec!["fingerprint", "cluster", "transaction"]),
         ("leitong_log_records_dropped_total", "why", vec!["repeated", "after-gap", "old-epoch", "replaced"]),
         ("leitong_verdicts_total", "kind", Kind::ALL.iter().map(|kind| kind.as_str()).collect()),
         ("leitong_undecidable_total", "reason", Reason::ALL.iter().map(|reason| reason.as_str()).collect()),
+        ("leitong_recrawls_total", "outcome", RecrawlOutcome::ALL.map(RecrawlOutcome::as_str).to_vec()),
         ("leitong_dead_letters_total", "cause", causes),
         ("leitong_transactions_total", "result", vec!["committed", "failed"]),
         ("leitong_changelog_deletions_total", "result", vec!["deleted", "failed"]),
@@ -352,10 +360,13 @@ pub fn other_fingerprint_hash() {
 pub fn committed(conclusion: &Outcome) {
     counter!("leitong_log_records_taken_total").increment(1);
     match conclusion {
-        Outcome::Verdict { kind, reason } => {
+        Outcome::Verdict { kind, reason, recrawl } => {
             counter!("leitong_verdicts_total", "kind" => *kind).increment(1);
             if let Some(reason) = reason {
                 counter!("leitong_undecidable_total", "reason" => *reason).increment(1);
+            }
+            if let Some(recrawl) = recrawl {
+                counter!("leitong_recrawls_total", "outcome" => *recrawl).increment(1);
             }
         }
         Outcome::DeadLetter { cause } => {
@@ -373,6 +384,8 @@ pub enum Outcome {
         kind: &'static str,
         /// Why it is undecidable.
         reason: Option<&'static str>,
+        /// What has become of a page that was crawled before.
+        recrawl: Option<&'static str>,
     },
     /// A dead letter.
     DeadLetter {
@@ -389,6 +402,7 @@ impl Outcome {
             Conclusion::Verdict(verdict) => Self::Verdict {
                 kind: verdict.kind.as_str(),
                 reason: verdict.reason.map(crate::record::Reason::as_str),
+                recrawl: verdict.recrawl.as_ref().map(|recrawl| recrawl.outcome.as_str()),
             },
             Conclusion::DeadLetter(letter) => Self::DeadLetter { cause: letter.cause.label() },
         }

@@ -27,6 +27,7 @@ mod presets;
 mod proxy;
 mod queue;
 mod rebalance;
+mod recrawls;
 mod replaced;
 mod snapshots;
 mod standby;

@@ -84,6 +84,8 @@ pub(crate) enum Mistake {
     LosesCentroid,
     /// A restore leaves out which pages have taken the place of canonical ones.
     ForgetsCanonicalPages,
+    /// A restore leaves out which pages were crawled or withdrawn.
+    ForgetsCrawls,
     /// Log time is not restored.
     ForgetsLogTime,
     /// Brokers delete one centroid more than they are asked to.

@@ -264,8 +264,8 @@ impl Run {
             shared.processes.push(Process { alive: true, frozen_until: 0 });
             shared.processes.len() - 1
         };
-        let ClusterRules { expiry, canonical } = checks::rules(self.on_disk);
-        let mut config = Config { expiry, canonical, ..Config::default() };
+        let ClusterRules { expiry, canonical, recrawls } = checks::rules(self.on_disk);
+        let mut config = Config { expiry, canonical, recrawls, ..Config::default() };
         config.table.on_disk = self.on_disk;
         config.kafka.standby = self.standby;
         config.kafka.transaction.records_max = self.records_max;

@@ -87,7 +87,7 @@ fn a_seed_gives_the_same_run_to_the_byte() {
 #[test]
 #[ignore = "slow without optimisation: `make simulation` runs it"]
 fn mistakes_are_found() {
-    const ALL: [Mistake; 25] = [
+    const ALL: [Mistake; 26] = [
         Mistake::FencesNobody,
         Mistake::ReadsBeforeFencing,
         Mistake::OffsetBeforeDeliveries,
@@ -96,6 +96,7 @@ fn mistakes_are_found() {
         Mistake::ForgetsWatermarks,
         Mistake::LosesCentroid,
         Mistake::ForgetsCanonicalPages,
+        Mistake::ForgetsCrawls,
         Mistake::ForgetsLogTime,
         Mistake::DeletesUnexpired,
         Mistake::NumbersOffByOne,
