@@ -35,7 +35,7 @@ pub(crate) mod snapshots;
 pub(crate) mod standby;
 mod startup;
 pub mod stop;
-mod tables;
+pub(crate) mod tables;
 mod transaction;
 mod unended;
 mod writer;

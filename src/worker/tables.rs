@@ -25,16 +25,42 @@ use crate::record::timestamp::Timestamp;
 use crate::telemetry::metrics;
 
 /// The tables of one worker.
-pub(super) struct WorkerTables<W> {
+pub(crate) struct WorkerTables<W> {
     role: Arc<ClusterRole<W>>,
     /// Of the settings that decide here.
     cluster_hash: u64,
 }
 
 impl<W: World> WorkerTables<W> {
-    pub(super) fn new(role: Arc<ClusterRole<W>>) -> Self {
+    pub(crate) fn new(role: Arc<ClusterRole<W>>) -> Self {
         let cluster_hash = role.identity(0).cluster_hash;
         Self { role, cluster_hash }
+    }
+
+    /// A look-up in one partition, whatever the page's corpus. See [`Tables::look_up`].
+    pub(crate) fn look_up_in(
+        &self,
+        partition: u32,
+        mut record: FingerprintRecord,
+        asked: Asked,
+        now: Timestamp,
+        scratch: &mut Scratch,
+    ) -> Result<LookedUp, Problem> {
+        // As if its message were written now.
+        record.log_time = Some(now);
+        let looked_up = self.read(partition, |view, held_as| {
+            let position = view.clusterer.position();
+            record.source = place(position.next_log_offset);
+            let (mut verdict, nearest) = view.preview(record, asked, now, scratch);
+            if position.log_generation == 0 {
+                // The first record of the log will name it, and its clusters.
+                verdict.cluster_id = None;
+            }
+            let as_of = AsOf { log_partition: partition, ..AsOf::of(position, Some(held_as)) };
+            LookedUp { verdict, nearest, as_of }
+        })?;
+        metrics::look_up(looked_up.as_of.held_as.map_or("owner", HeldAs::as_str));
+        Ok(looked_up)
     }
 
     /// What `look` makes of the table of a partition.
@@ -116,27 +142,13 @@ fn not_ready(partition: u32, why: &str) -> Problem {
 impl<W: World> Tables for WorkerTables<W> {
     fn look_up(
         &self,
-        mut record: FingerprintRecord,
+        record: FingerprintRecord,
         asked: Asked,
         now: Timestamp,
         scratch: &mut Scratch,
     ) -> Result<LookedUp, Problem> {
         let partition = log_partition(&record.corpus, self.role.log_partitions);
-        // As if its message were written now.
-        record.log_time = Some(now);
-        let looked_up = self.read(partition, |view, held_as| {
-            let position = view.clusterer.position();
-            record.source = place(position.next_log_offset);
-            let (mut verdict, nearest) = view.preview(record, asked, now, scratch);
-            if position.log_generation == 0 {
-                // The first record of the log will name it, and its clusters.
-                verdict.cluster_id = None;
-            }
-            let as_of = AsOf { log_partition: partition, ..AsOf::of(position, Some(held_as)) };
-            LookedUp { verdict, nearest, as_of }
-        })?;
-        metrics::look_up(looked_up.as_of.held_as.map_or("owner", HeldAs::as_str));
-        Ok(looked_up)
+        self.look_up_in(partition, record, asked, now, scratch)
     }
 
     fn page(&self, page_id: &str) -> Result<Box<[u8]>, Problem> {
