@@ -17,6 +17,7 @@ mod examples;
 mod failures;
 mod flow;
 mod hashes;
+mod look_ups;
 mod lost;
 mod memory;
 mod network;
@@ -28,6 +29,8 @@ mod proxy;
 mod queue;
 mod rebalance;
 mod replaced;
+#[path = "../common/serve.rs"]
+mod serve;
 mod snapshots;
 mod standby;
 mod state;
