@@ -15,6 +15,7 @@ use crate::broker::worker::{Installation, MISSED_SOON, Worker};
 use crate::broker::{bootstrap, pause, wait_until};
 use crate::common::{article, gzip, write};
 use crate::dice::{Rng, from_environment};
+use crate::openapi::{Api, CLUSTER, LOOK_UP, PAGE, STORE};
 use crate::serve::{Answer, Client};
 
 const TOKEN: &str = "a-token-of-the-tests";
@@ -93,11 +94,13 @@ fn what_is_answered_is_the_verdict_from_owner_and_standby() {
             |worker: &Worker| client(worker).look_up(&all[0].json()).body["as_of"]["log_offset"].clone();
         wait_until("the standby has followed", 30, || position(&standby) == position(&owner));
     };
+    let mut api = Api::read();
     for (number, held_as) in (100..130).zip(["owner", "standby"].into_iter().cycle()) {
         followed();
         let asked_of = if held_as == "owner" { &owner } else { &standby };
         let asked = asked_and_written(&installation, &mut client(asked_of), &all[number], number + 1);
         assert_eq!(asked.body["as_of"]["held_as"], held_as);
+        api.check(LOOK_UP, 200, &asked);
     }
     for (worker, held_as) in [(&owner, "owner"), (&standby, "standby")] {
         assert!(worker.metric("leitong_lookups_total") > 15.0, "{held_as}");
@@ -112,10 +115,12 @@ fn what_is_answered_is_the_verdict_from_owner_and_standby() {
     let published = installation.verdicts();
     let published = published.iter().find(|verdict| verdict["page_id"] == "p129").expect("its verdict");
     assert_eq!((last.status, &last.body["verdict"]), (200, published));
-    assert_eq!(client(&standby).get("/v1/pages/p129").status, 404);
+    api.check(PAGE, 200, &last);
+    api.check(PAGE, 404, &client(&standby).get("/v1/pages/p129"));
     let cluster = format!("/v1/clusters/{}", published["cluster_id"].as_str().expect("an id"));
     let [of_owner, of_standby] = [&owner, &standby].map(|worker| client(worker).get(&cluster));
-    assert_eq!((of_owner.status, of_standby.status), (200, 200), "{}", of_standby.body);
+    api.check(CLUSTER, 200, &of_owner);
+    api.check(CLUSTER, 200, &of_standby);
     assert_eq!(of_owner.body["canonical"], of_standby.body["canonical"]);
     assert_eq!(of_owner.body["canonical"]["page_id"], published["canonical_page_id"]);
     let members = |answer: &Answer| answer.body["members"].as_array().map(Vec::len);
@@ -126,7 +131,8 @@ fn what_is_answered_is_the_verdict_from_owner_and_standby() {
         client(&standby).look_up(&all[0].json()).body["as_of"]["held_as"] == "owner"
     });
     let stored = client(&standby).store(&all[0].json());
-    assert_eq!((stored.status, stored.problem()), (404, "no-such-path"));
+    api.check(STORE, 404, &stored);
+    assert_eq!(stored.problem(), "no-such-path");
     assert!(
         stored.body["detail"].as_str().is_some_and(|detail| detail.contains(".pages")),
         "{}",
@@ -149,7 +155,7 @@ fn a_table_that_another_instance_has_is_not_guessed() {
     });
     // Each corpus is answered by the one that has its partition, and refused by the other.
     let text = article(1, 30);
-    let mut seen = BTreeMap::new();
+    let (mut seen, mut api) = (BTreeMap::new(), Api::read());
     for corpus in ["甲", "乙", "丙", "丁", "default", "news.example.com"] {
         let asked = both.each_ref().map(|worker| {
             let ask = || {
@@ -163,6 +169,7 @@ fn a_table_that_another_instance_has_is_not_guessed() {
         let refused = asked.iter().find(|answer| answer.status == 421).expect("one of them");
         let answered = asked.iter().find(|answer| answer.status == 200).expect("the other");
         let partition = answered.body["as_of"]["log_partition"].as_u64().expect("a number");
+        api.check(LOOK_UP, 421, refused);
         assert_eq!(refused.problem(), "not-here");
         let detail = refused.body["detail"].as_str().expect("a text");
         assert!(detail.contains(&format!("its log partition is {partition} of 2")), "{detail}");
@@ -171,8 +178,10 @@ fn a_table_that_another_instance_has_is_not_guessed() {
     }
     assert_eq!(seen.len(), 2, "both partitions were asked: {seen:?}");
     let id = "00000001000000010000000000000000";
-    let clusters = both.each_ref().map(|worker| client(worker).get(&format!("/v1/clusters/{id}")).status);
-    assert!(clusters == [404, 421] || clusters == [421, 404], "{clusters:?}");
+    let mut clusters = both.each_ref().map(|worker| client(worker).get(&format!("/v1/clusters/{id}")));
+    clusters.sort_by_key(|answer| answer.status);
+    api.check(CLUSTER, 404, &clusters[0]);
+    api.check(CLUSTER, 421, &clusters[1]);
     both.iter_mut().for_each(|worker| assert_eq!(worker.terminate(30), 0));
 }
 

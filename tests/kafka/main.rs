@@ -22,6 +22,8 @@ mod lost;
 mod memory;
 mod network;
 mod on_disk;
+#[path = "../common/openapi.rs"]
+mod openapi;
 mod operator;
 mod poison;
 mod presets;
