@@ -189,7 +189,6 @@ impl LogPartition {
     }
 
     /// The table, which look-ups may read as well.
-    #[must_use]
     pub fn clusterer(&self) -> MappedRwLockReadGuard<'_, Clusterer> {
         MappedRwLockReadGuard::map(self.stage.read(), ClusterStage::clusterer)
     }

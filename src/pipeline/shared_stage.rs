@@ -77,6 +77,7 @@ impl StageReader {
 
 #[cfg(test)]
 mod tests {
+    use std::hint;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::Barrier;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -123,7 +124,10 @@ mod tests {
                 shared.write(|stage| {
                     let next = offset(stage);
                     stage.clusterer_mut().skip_to(next + 1);
-                    thread::sleep(Duration::from_micros(500));
+                    let end = Instant::now() + Duration::from_micros(500);
+                    while Instant::now() < end {
+                        hint::spin_loop();
+                    }
                     stage.clusterer_mut().skip_to(next + 2);
                 });
                 writes += 1;
