@@ -388,6 +388,7 @@ impl Restoration {
         if let Some(counted) = position.crawls {
             self.clusterer.restore_crawl_bounds((counted, position.crawls_dead_below));
         }
+        stand_at(&mut self.clusterer, &position);
         self.position = Some(position);
         Ok(())
     }
@@ -492,18 +493,23 @@ impl Restoration {
         check_identity(&saved, identity, accepted)?;
         let same_settings = saved.cluster_hash == identity.cluster_hash;
         let cluster_hash_since = if same_settings { saved.cluster_hash_since } else { saved.next_log_offset };
-        clusterer.restore_bounds(bounds(&saved));
-        clusterer.set_position(Position {
-            log_generation: saved.log_generation,
-            log_partition: saved.log_partition,
-            next_log_offset: saved.next_log_offset,
-            log_time: saved.log_time_ms.and_then(Timestamp::from_ms),
-        });
+        stand_at(&mut clusterer, &saved);
         // Other settings count from here on, where they are accepted.
         clusterer.evict_expired();
         let watermarks = watermarks(&saved);
         Ok(Restored { clusterer, watermarks, cluster_hash_since, table_id: saved.table_id })
     }
+}
+
+/// Has a table that is as far as the position record `saved` know so.
+fn stand_at(clusterer: &mut Clusterer, saved: &proto::Position) {
+    clusterer.restore_bounds(bounds(saved));
+    clusterer.set_position(Position {
+        log_generation: saved.log_generation,
+        log_partition: saved.log_partition,
+        next_log_offset: saved.next_log_offset,
+        log_time: saved.log_time_ms.and_then(Timestamp::from_ms),
+    });
 }
 
 /// Whether the table of the position record `saved` belongs

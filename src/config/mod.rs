@@ -102,7 +102,7 @@ pub struct Config {
     pub kafka: KafkaConfig,
     /// The port for probes and metrics of `leitong run`.
     pub admin: AdminConfig,
-    /// The HTTP API of `leitong serve`.
+    /// The HTTP API of `leitong serve`, and look-ups of `leitong run`.
     pub api: ApiConfig,
 }
 

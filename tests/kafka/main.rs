@@ -17,10 +17,13 @@ mod examples;
 mod failures;
 mod flow;
 mod hashes;
+mod look_ups;
 mod lost;
 mod memory;
 mod network;
 mod on_disk;
+#[path = "../common/openapi.rs"]
+mod openapi;
 mod operator;
 mod poison;
 mod presets;
@@ -29,6 +32,8 @@ mod queue;
 mod rebalance;
 mod recrawls;
 mod replaced;
+#[path = "../common/serve.rs"]
+mod serve;
 mod snapshots;
 mod standby;
 mod state;

@@ -116,13 +116,8 @@ fn stable_fields(verdict: &Value) -> String {
     format!("{} of {}, {recrawl}", text("kind"), text("canonical_page_id"))
 }
 
-/// The outcomes of a log, decided one by one.
-fn replay(
-    brokers: &mut Brokers,
-    log_partition: u32,
-    log_partitions: u32,
-    rules: &ClusterRules,
-) -> BTreeMap<Source, String> {
+/// A partition of which nothing was read.
+pub(crate) fn empty(log_partition: u32, log_partitions: u32, rules: &ClusterRules) -> LogPartition {
     let identity = Identity {
         log_partition,
         log_partition_count: log_partitions,
@@ -136,9 +131,19 @@ fn replay(
     let clusterer = Clusterer::new(detector(), rules.clone(), position);
     let watermarks = Watermarks::default();
     let restored = Restored { clusterer, watermarks, cluster_hash_since: 0, table_id: None };
-    let mut state = LogPartition::new(restored, identity, "log".into(), |clusterer| {
+    LogPartition::new(restored, identity, "log".into(), |clusterer| {
         ClusterStage::new(clusterer, detector(), 2)
-    });
+    })
+}
+
+/// The outcomes of a log, decided one by one.
+fn replay(
+    brokers: &mut Brokers,
+    log_partition: u32,
+    log_partitions: u32,
+    rules: &ClusterRules,
+) -> BTreeMap<Source, String> {
+    let mut state = empty(log_partition, log_partitions, rules);
     let now = Timestamp::from_ms(0).expect("a time");
     let mut outcomes = BTreeMap::new();
     for record in &brokers.partition(Topic::Log, log_partition).records {
