@@ -12,6 +12,7 @@ use leitong::pipeline::fingerprint_stage::FingerprintStage;
 use leitong::record::Place;
 use leitong::source::inputs::Inputs;
 use leitong::source::open::Input;
+use leitong::source::rules::InputRules;
 use leitong::source::{Payload, Record, Source};
 use serde_json::{Value, json};
 
@@ -59,7 +60,9 @@ fn message(preset: &str, html: &str) -> Value {
 
 fn pages(path: &Path) -> Vec<String> {
     let input = Input::open(path).expect("a file of pages");
-    let mut source = Inputs::new(vec![input], Config::default().page, std::sync::Arc::default());
+    let config = Config::default();
+    let rules = InputRules::new(&config.page, &config.input).expect("the default");
+    let mut source = Inputs::new(vec![input], rules, std::sync::Arc::default());
     let (mut pages, mut more) = (Vec::new(), true);
     while more && pages.len() < PAGES_MAX {
         let mut batch = Vec::new();

@@ -6,7 +6,8 @@
 //! none is twice in the outputs. Once a run is through, its checkpoint goes.
 //!
 //! In the folder: `checkpoint.json`, replaced in one step; `table-N`, the table of checkpoint `N`;
-//! `decisions`, where documents are chosen when all are known ([`keep`](crate::keep)).
+//! `decisions`, where documents are chosen when all are known ([`keep`](crate::keep)); `….part`, what
+//! is written so far of Parquet files, which cannot be cut back ([`parts`]).
 
 mod milestones;
 mod sink;
@@ -19,6 +20,7 @@ use anyhow::{Context, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::Clusterer;
+use crate::keep::parts;
 use crate::sink::Extents;
 use crate::snapshot::{TableDir, TableSettings, replace};
 
@@ -131,6 +133,7 @@ impl CheckpointDir {
             replace(&path, &new)
         };
         write().with_context(|| format!("cannot write {}", path.display()))?;
+        self.remove_parts(Some(&checkpoint.extents))?;
         self.remove_tables_before(checkpoint.sequence)
     }
 
@@ -148,7 +151,19 @@ impl CheckpointDir {
                 _ => {}
             }
         }
+        self.remove_parts(None)?;
         self.remove_tables_before(u64::MAX)
+    }
+
+    /// Where outputs are in parts until they are whole.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn remove_parts(&self, extents: Option<&Extents>) -> anyhow::Result<()> {
+        let removed = parts::remove(&self.folder, extents);
+        removed.with_context(|| format!("cannot remove old parts of {}", self.folder.display()))
     }
 
     /// Where decisions are spooled.

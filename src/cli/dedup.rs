@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use clap::Args;
 
+use super::columns;
 use super::documents;
 use super::kept::{self, Keeping};
 use super::progress::Progress;
-use super::settings::{DecisionArguments, Wrong, wrong};
+use super::settings::{self, DecisionArguments, Wrong, wrong};
 use super::summary::summary;
 use crate::checkpoint::{Checkpoint, CheckpointDir, CheckpointSink, Milestones, RunId};
 use crate::cluster::{Clusterer, Position};
@@ -41,6 +42,7 @@ const WITHOUT_BODY_MIN: u64 = 10;
 Examples:
   leitong dedup pages.jsonl.gz > verdicts.jsonl
   leitong dedup --table state --output today.jsonl crawl-2026-11-21.warc.gz
+  leitong dedup --text-column body --keep kept.parquet crawl/*.parquet
   leitong dedup --keep kept/ --drop gone.jsonl.zst --checkpoint state crawl/*.jsonl.gz
   zcat pages.jsonl.gz | leitong dedup - | jq -r 'select(.kind == \"UNIQUE\" or .same_url).page_id'")]
 pub(super) struct Arguments {
@@ -57,6 +59,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "DIR")]
     table: Option<PathBuf>,
     #[command(flatten)]
+    columns: columns::Arguments,
+    #[command(flatten)]
     kept: kept::Arguments,
     /// Folder for checkpoints: after a kill, the same command goes on where the run was
     #[arg(long, value_name = "DIR")]
@@ -64,15 +68,17 @@ pub(super) struct Arguments {
     /// Time between two checkpoints
     #[arg(long, value_name = "SECONDS", default_value_t = 300, requires = "checkpoint")]
     checkpoint_every: u64,
-    /// JSON lines or WARC, plain, gzip or zstd; `-` is standard input
+    /// JSON lines or WARC, plain, gzip or zstd, or Parquet files; `-` is standard input, not for Parquet
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
-    let config = arguments.decision.config("files have none; it is for `leitong run`")?;
+    let mut config = arguments.decision.config("files have none; it is for `leitong run`")?;
+    arguments.columns.apply(&mut config.input.fields);
     check(arguments, &config)?;
+    let rules = settings::input_rules(&config)?;
     let mut inputs = open_inputs(&arguments.inputs)?;
     let names = InputNames::new(inputs.iter().map(|input| Arc::clone(&input.name)).collect());
     let run_id = run_id(arguments, &inputs);
@@ -95,7 +101,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let read = Arc::new(ReadSoFar::default());
     let bytes_total = inputs.iter().map(|input| input.bytes).sum();
     let progress = Progress::start(bytes_total, Arc::clone(&read), Arc::clone(&counts));
-    let mut keeping = Keeping::begin(&arguments.kept, &arguments.inputs, &config.page, begun_at, checkpoint)?;
+    let kept = &arguments.kept;
+    let folder = checkpoints.as_deref();
+    let mut keeping = Keeping::begin(kept, &arguments.inputs, &config.page, begun_at, folder, checkpoint)?;
     let sink = sink(arguments, &progress, &counts, checkpoint)?;
     let spool = keeping.spool(checkpoints.as_deref())?;
     let sink = KeepSink::new(sink, names.clone(), keeping.copier()?, spool)?;
@@ -105,7 +113,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         progress.note(format_args!("goes on behind record {number} of {}", inputs[input].name));
         inputs.drain(..input);
     }
-    let source = Box::new(Resumed::new(Inputs::new(inputs, config.page.clone(), read), names, last));
+    let source = Box::new(Resumed::new(Inputs::new(inputs, rules, read), names, last));
     let every = Duration::from_secs(arguments.checkpoint_every);
     let mut milestones = Milestones::new(checkpoints.as_deref(), checkpoint, every, &table);
     let observed = Arc::clone(&counts);
@@ -198,7 +206,7 @@ fn run_id(arguments: &Arguments, inputs: &[Input]) -> RunId {
         paths.into_iter().filter_map(|(option, path)| Some(format!("{option} {}", path.as_ref()?.display())));
     RunId {
         inputs: inputs.iter().map(|input| (input.name.to_string(), input.bytes.unwrap_or(0))).collect(),
-        options: paths.chain(arguments.kept.options()).collect(),
+        options: paths.chain(arguments.columns.options()).chain(arguments.kept.options()).collect(),
     }
 }
 

@@ -59,7 +59,7 @@ pub(super) fn open(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
 
 /// The records of all inputs.
 pub(super) fn source(paths: &[PathBuf], config: &Config) -> anyhow::Result<Inputs> {
-    Ok(Inputs::new(open(paths)?, config.page.clone(), Arc::default()))
+    Ok(Inputs::new(open(paths)?, settings::input_rules(config)?, Arc::default()))
 }
 
 /// Calls `take` with id, document and label of each page

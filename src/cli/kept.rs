@@ -8,7 +8,8 @@ use clap::Args;
 use super::settings::wrong;
 use crate::checkpoint::{Checkpoint, CheckpointDir};
 use crate::keep::copy::{Outputs, Ranker, Walk};
-use crate::keep::output::Output;
+use crate::keep::forms;
+use crate::keep::output::{Output, Plan};
 use crate::keep::prefer::{Choice, Rules};
 use crate::keep::report::{self, Report};
 use crate::keep::sink::Kept;
@@ -123,21 +124,27 @@ impl<'a> Keeping<'a> {
         inputs: &'a [PathBuf],
         limits: &'a PageConfig,
         log_offset: u64,
+        checkpoints: Option<&CheckpointDir>,
         checkpoint: Option<&'a Checkpoint>,
     ) -> anyhow::Result<Self> {
         let Arguments { one_per_host, drop_undecidable, .. } = *arguments;
         let rules = Rules { one_per_host, drop_undecidable, log_offset };
-        let output = |name, path: &Option<PathBuf>| {
+        let forms = if arguments.copies() { forms::of(inputs)? } else { Vec::new() };
+        let copies_at_once = arguments.prefer.is_known_at_once(rules);
+        let folder = checkpoints.filter(|_| copies_at_once).map(CheckpointDir::folder);
+        let output = |name, path: &Option<PathBuf>, is_annotated| {
             let Some(path) = path else { return Ok(None) };
+            let checkpoints = folder.map(|folder| (name, folder.to_owned()));
+            let plan = Plan { path, inputs, forms: &forms, is_annotated, checkpoints };
             match checkpoint.and_then(|checkpoint| checkpoint.extents.get(name)) {
-                None => Output::create(path, inputs).map(Some),
-                Some(extent) => Output::resume(path, inputs, *extent).map(Some),
+                None => Output::create(plan).map(Some),
+                Some(extent) => Output::resume(plan, *extent).map(Some),
             }
         };
         let outputs = match arguments.copies() {
             true => Some(Outputs {
-                keep: output("keep", &arguments.keep)?,
-                drop: output("drop", &arguments.drop)?,
+                keep: output("keep", &arguments.keep, arguments.annotate)?,
+                drop: output("drop", &arguments.drop, true)?,
                 annotate: arguments.annotate,
             }),
             false => None,
@@ -150,16 +157,16 @@ impl<'a> Keeping<'a> {
         self.arguments.prefer.is_known_at_once(self.rules)
     }
 
-    /// The inputs once more.
-    fn walk(&self) -> Walk {
-        Walk::new(self.inputs.to_vec(), self.limits.clone())
+    /// The inputs once more; of tables only the column `column`, if there is one.
+    fn walk(&self, column: Option<String>) -> Walk {
+        Walk::new(self.inputs.to_vec(), self.limits.clone(), column)
     }
 
     /// Copies while the run goes on, if what stays is known at once.
     pub(super) fn copier(&mut self) -> anyhow::Result<Option<Copier>> {
         let at_once = self.is_known_at_once();
         let Some(outputs) = self.outputs.take_if(|_| at_once) else { return Ok(None) };
-        let mut copier = Copier::new(self.walk(), outputs, Choice::first(self.rules));
+        let mut copier = Copier::new(self.walk(None), outputs, Choice::first(self.rules));
         if let Some(checkpoint) = self.checkpoint {
             copier.pass_over(checkpoint.last)?;
         }
@@ -199,7 +206,7 @@ impl<'a> Keeping<'a> {
                 true => Choice::first(self.rules),
                 false => {
                     let (prefer, choice) = (self.arguments.prefer.clone(), Choice::ranked(self.rules));
-                    let mut ranker = Ranker::new(self.walk(), prefer, choice);
+                    let mut ranker = Ranker::new(self.walk(prefer.field()), prefer, choice);
                     spooled.each(|_, decision| ranker.rank(decision))?;
                     ranker.finish()
                 }
@@ -209,7 +216,7 @@ impl<'a> Keeping<'a> {
                 let mut lines = WholeLines::create(path).with_context(cannot)?;
                 clusters::write(&mut spooled, &choice, &mut lines).with_context(cannot)?;
             }
-            let walk = self.walk();
+            let walk = self.walk(None);
             if let Some(outputs) = self.outputs {
                 let mut copier = Copier::new(walk, outputs, choice);
                 spooled.each(|_, decision| copier.copy(decision))?;
@@ -238,7 +245,7 @@ fn write_report(path: &Path, report: &Report) -> anyhow::Result<()> {
     Ok(lines.flush()?)
 }
 
-fn tell(Copied { kept, dropped, dropped_bytes, too_long }: Copied) {
+fn tell(Copied { kept, dropped, dropped_bytes, too_long, unreadable }: Copied) {
     terminal::note(format_args!(
         "documents: {kept} stay, {dropped} go ({:.1} MB before packing)",
         dropped_bytes as f64 / 1e6
@@ -247,6 +254,12 @@ fn tell(Copied { kept, dropped, dropped_bytes, too_long }: Copied) {
         terminal::note(format_args!(
             "{too_long} documents are longer than a line may be and are neither kept nor dropped; raise \
              page.line_bytes_max to have them"
+        ));
+    }
+    if unreadable > 0 {
+        terminal::note(format_args!(
+            "{unreadable} rows have a column that cannot be read, and are neither kept nor dropped; fetch or write their \
+             files again"
         ));
     }
 }

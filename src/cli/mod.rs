@@ -7,6 +7,7 @@
 
 mod bench;
 mod boilerplate;
+mod columns;
 mod compare;
 mod config;
 mod console;
@@ -73,7 +74,7 @@ enum LogFormat {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Say of each page of some files whether it is new or a near-duplicate of an earlier one
-    Dedup(dedup::Arguments),
+    Dedup(Box<dedup::Arguments>),
     /// Print the main text of an HTML page, or of a whole file of pages
     Extract(extract::Arguments),
     /// Show why two pages are alike, or why they are not

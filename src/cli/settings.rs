@@ -10,6 +10,7 @@ use crate::config::load::{self, ConfigError};
 use crate::config::{Config, THREADS_MAX, load::detectors_hint};
 use crate::page::mapping::Mapping;
 use crate::segment::Segmenter;
+use crate::source::rules::InputRules;
 
 /// Arguments or configuration that cannot be followed: exit status 2.
 #[derive(Debug)]
@@ -127,6 +128,11 @@ pub(super) fn kafka_config(file: Option<&Path>) -> anyhow::Result<Config> {
         )));
     }
     Ok(config)
+}
+
+/// How inputs are read, as the configuration says.
+pub(super) fn input_rules(config: &Config) -> anyhow::Result<InputRules> {
+    InputRules::new(&config.page, &config.input).map_err(|faults| wrong(faults.join("\n")))
 }
 
 /// The segmenter of a configuration, with the word lists that it names.

@@ -14,6 +14,7 @@ use crate::pipeline::page_reader::PageReader;
 use crate::source::Source;
 use crate::source::inputs::Inputs;
 use crate::source::open::Input;
+use crate::source::rules::InputRules;
 
 /// Bytes that are read at once.
 const BATCH_BYTES: usize = 1 << 20;
@@ -29,8 +30,10 @@ pub fn find(
 ) -> anyhow::Result<Option<Page>> {
     let open = |path: &PathBuf| Input::open(path).with_context(|| format!("cannot read {}", path.display()));
     let inputs = paths.iter().map(open).collect::<anyhow::Result<_>>()?;
-    let mut source = Inputs::new(inputs, config.page.clone(), Arc::default());
     let reader = PageReader::new(config, false)?;
+    let rules =
+        InputRules::new(&config.page, &config.input).map_err(|faults| anyhow::anyhow!(faults.join("\n")))?;
+    let mut source = Inputs::new(inputs, rules, Arc::default());
     let mut more = true;
     while more {
         let mut batch = Vec::new();

@@ -19,7 +19,7 @@ pub struct Annotation<'a> {
 }
 
 /// The names of the fields in JSON.
-const FIELDS: [&str; 3] = ["leitong_cluster", "leitong_kind", "leitong_canonical"];
+pub(super) const FIELDS: [&str; 3] = ["leitong_cluster", "leitong_kind", "leitong_canonical"];
 
 impl Annotation<'_> {
     /// `record` with what is to be added; what an earlier run has added is replaced. A line that

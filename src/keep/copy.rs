@@ -13,28 +13,42 @@ use crate::page::config::PageConfig;
 use crate::sink::Extents;
 use crate::source::open::Input;
 use crate::source::originals::{Original, Originals};
+use crate::source::parquet::originals::Row;
 
 /// The records of all inputs once more, one after the other.
 pub struct Walk {
     inputs: Vec<PathBuf>,
     limits: PageConfig,
+    /// Of tables, the one column that is of use; none: all.
+    column: Option<String>,
     /// The input that is being read, and its number.
     current: Option<(usize, Originals)>,
 }
 
+/// A record that was looked for.
+enum Found {
+    Record(Original),
+    /// None where it, or a part of it, cannot be read.
+    Row(Option<Row>),
+}
+
 impl Walk {
-    /// Of `inputs`, within `limits`, which are those of the first reading.
+    /// Of `inputs`, within `limits`, which are those of the first reading; of tables only the column
+    /// of this name, if there is one.
     #[must_use]
-    pub fn new(inputs: Vec<PathBuf>, limits: PageConfig) -> Self {
-        Self { inputs, limits, current: None }
+    pub fn new(inputs: Vec<PathBuf>, limits: PageConfig, column: Option<String>) -> Self {
+        Self { inputs, limits, column, current: None }
     }
 
-    /// The next record, and the input that it is of, up to the end of the input `last`.
+    /// The next record, and the input that it is of, up to the end of the input `last`. Rows of tables
+    /// are passed over: they are had by their numbers.
     fn next(&mut self, last: usize) -> anyhow::Result<Option<(usize, Original)>> {
         loop {
             let next = match &mut self.current {
                 None => 0,
-                Some((input, originals)) => {
+                Some((input, _)) if *input > last => return Ok(None),
+                Some((input, Originals::Rows(_))) => *input + 1,
+                Some((input, Originals::Records(originals))) => {
                     let original = originals.next_record();
                     match original.with_context(|| format!("{}", self.inputs[*input].display()))? {
                         Some(original) => return Ok(Some((*input, original))),
@@ -52,7 +66,7 @@ impl Walk {
     /// Goes to the beginning of `input`.
     fn begin_with(&mut self, input: usize) -> anyhow::Result<()> {
         let path = &self.inputs[input];
-        let open = || Input::open(path)?.into_originals(&self.limits);
+        let open = || Input::open(path)?.into_originals(&self.limits, self.column.as_deref());
         self.current = Some((input, open().with_context(|| format!("{}", path.display()))?));
         Ok(())
     }
@@ -62,10 +76,22 @@ impl Walk {
         &mut self,
         (at_input, at_number): (usize, u64),
         mut passed: impl FnMut(usize, &Original) -> anyhow::Result<()>,
-    ) -> anyhow::Result<Original> {
+    ) -> anyhow::Result<Found> {
+        if let Some(before) = at_input.checked_sub(1) {
+            while let Some((input, original)) = self.next(before)? {
+                passed(input, &original)?;
+            }
+        }
+        if self.current.as_ref().is_none_or(|(input, _)| *input < at_input) {
+            self.begin_with(at_input)?;
+        }
+        if let Some((input, Originals::Rows(rows))) = &mut self.current {
+            let row = rows.find(at_number);
+            return row.map(Found::Row).with_context(|| format!("{}", self.inputs[*input].display()));
+        }
         while let Some((input, original)) = self.next(at_input)? {
             if (input, original.number) == (at_input, at_number) {
-                return Ok(original);
+                return Ok(Found::Record(original));
             }
             passed(input, &original)?;
         }
@@ -97,6 +123,19 @@ pub struct Copied {
     pub dropped_bytes: u64,
     /// Documents that could not be copied, since they are longer than a line may be.
     pub too_long: u64,
+    /// Rows that could not be copied, since a column of theirs cannot be read.
+    pub unreadable: u64,
+}
+
+impl Copied {
+    fn count(&mut self, stays: bool, bytes: u64) {
+        if stays {
+            self.kept += 1;
+        } else {
+            self.dropped += 1;
+            self.dropped_bytes += bytes;
+        }
+    }
 }
 
 /// Copies documents as decisions on them come.
@@ -146,31 +185,35 @@ impl Copier {
     pub fn copy(&mut self, decision: &Decision) -> anyhow::Result<()> {
         let keep = &mut self.outputs.keep;
         let place = (decision.input, decision.number);
-        let original = self.walk.find(place, |input, passed| keep_what_is_no_page(keep, input, passed))?;
+        let found = self.walk.find(place, |input, passed| keep_what_is_no_page(keep, input, passed))?;
         let stays = self.choice.stays(self.ordinal, decision);
         self.ordinal += 1;
-        let Some(mut bytes) = original.bytes else {
-            self.copied.too_long += 1;
-            return Ok(());
+        let annotation = Annotation {
+            leitong_cluster: decision.cluster_id.as_deref(),
+            leitong_kind: decision.kind,
+            leitong_canonical: self.choice.canonical(decision),
         };
-        if stays {
-            self.copied.kept += 1;
-        } else {
-            self.copied.dropped += 1;
-            self.copied.dropped_bytes += bytes.len() as u64;
-        }
         let output = if stays { &mut self.outputs.keep } else { &mut self.outputs.drop };
-        let Some(output) = output else { return Ok(()) };
-        if self.outputs.annotate || !stays {
-            let annotation = Annotation {
-                leitong_cluster: decision.cluster_id.as_deref(),
-                leitong_kind: decision.kind,
-                leitong_canonical: self.choice.canonical(decision),
-            };
-            bytes = annotation.added_to(bytes, original.framing);
+        match found {
+            Found::Row(None) => self.copied.unreadable += 1,
+            Found::Record(Original { bytes: None, .. }) => self.copied.too_long += 1,
+            Found::Row(Some(row)) => {
+                self.copied.count(stays, row.bytes);
+                if let Some(output) = output {
+                    output.write_row(decision.input, &row, &annotation)?;
+                }
+            }
+            Found::Record(Original { bytes: Some(mut bytes), framing, .. }) => {
+                self.copied.count(stays, bytes.len() as u64);
+                let Some(output) = output else { return Ok(()) };
+                if self.outputs.annotate || !stays {
+                    bytes = annotation.added_to(bytes, framing);
+                }
+                let start = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+                output.write(decision.input, framing, &bytes[start..])?;
+            }
         }
-        let start = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-        output.write(decision.input, original.framing, &bytes[start..])
+        Ok(())
     }
 
     /// Goes on behind a record that no page was read from.
@@ -228,8 +271,11 @@ impl Ranker {
         let rank = match self.prefer.of_decision(decision) {
             Some(rank) => rank,
             None => {
-                let original = self.walk.find((decision.input, decision.number), |_, _| Ok(()))?;
-                original.bytes.map_or(f64::NEG_INFINITY, |bytes| self.prefer.of_record(&bytes))
+                let json = match self.walk.find((decision.input, decision.number), |_, _| Ok(()))? {
+                    Found::Record(original) => original.bytes,
+                    Found::Row(row) => row.map(|row| row.json()),
+                };
+                json.map_or(f64::NEG_INFINITY, |json| self.prefer.of_record(&json))
             }
         };
         self.choice.offer(self.ordinal, decision, rank);

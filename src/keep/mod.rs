@@ -15,11 +15,14 @@
 pub mod annotate;
 pub mod clusters;
 pub mod copy;
+pub mod forms;
 pub mod output;
+pub mod parts;
 pub mod prefer;
 pub mod report;
 pub mod sink;
 pub mod spool;
+pub mod table_file;
 
 use serde::{Deserialize, Serialize};
 

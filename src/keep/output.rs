@@ -1,4 +1,5 @@
-//! Files of documents: one for all inputs, or one for each in a folder, packed as their names say.
+//! Files of documents: one for all inputs, or one for each in a folder, in the form of the inputs.
+//! Lines and records are packed as the files' names say.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
@@ -8,30 +9,66 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use flate2::write::GzEncoder;
 
+use super::annotate::Annotation;
+use super::forms::{self, Form};
+use super::parts::Parts;
+use super::table_file::TableFile;
 use crate::sink::Extent;
 use crate::sink::whole_lines::cut;
 use crate::source::originals::Framing;
+use crate::source::parquet::originals::Row;
 
 /// Where documents are written.
 pub struct Output {
     path: PathBuf,
-    /// In a folder, the file of each input.
-    files: Option<Vec<PathBuf>>,
-    current: Option<(usize, Packed)>,
+    /// In a folder, the file of each input and its form; else the form of the one file.
+    files: Files,
+    /// Whether the rows of tables get columns about the verdict.
+    is_annotated: bool,
+    /// The output as it is called among extents, and the folder of a run's checkpoints.
+    checkpoints: Option<(&'static str, PathBuf)>,
+    current: Option<(usize, OutputFile)>,
+}
+
+enum Files {
+    One(Form),
+    OfInputs(Vec<(PathBuf, Form)>),
+}
+
+/// One file that is written.
+enum OutputFile {
+    Bytes(Packed),
+    Rows(Box<TableFile>),
+    /// Nothing of its input can be read.
+    None,
+}
+
+/// What an output is to be.
+pub struct Plan<'a> {
+    /// The file (`-` is standard output), or the folder that gets files with the names of the inputs.
+    pub path: &'a Path,
+    /// The inputs.
+    pub inputs: &'a [PathBuf],
+    /// Their forms.
+    pub forms: &'a [Form],
+    /// Whether the rows of tables get columns about the verdict.
+    pub is_annotated: bool,
+    /// The output as it is called among extents, and the folder of checkpoints, where documents are
+    /// copied while checkpoints are made.
+    pub checkpoints: Option<(&'static str, PathBuf)>,
 }
 
 impl Output {
-    /// Writes to the file `path` (`-` is standard output), or into the folder of this name
-    /// files with the names of `inputs`. A name that ends in `.gz` or `.zst` packs its file.
+    /// Begins to write.
     ///
     /// # Errors
-    /// Two inputs have one name, or a file cannot be written.
-    pub fn create(path: &Path, inputs: &[PathBuf]) -> anyhow::Result<Self> {
-        let mut output = Self { path: path.to_owned(), files: None, current: None };
-        if is_folder(path) {
-            std::fs::create_dir_all(path).with_context(|| format!("cannot write {}", path.display()))?;
-            output.files = Some(files(path, inputs)?);
+    /// Two inputs have one name or do not fit into one file, or a file cannot be written.
+    pub fn create(plan: Plan<'_>) -> anyhow::Result<Self> {
+        if is_folder(plan.path) {
+            std::fs::create_dir_all(plan.path)
+                .with_context(|| format!("cannot write {}", plan.path.display()))?;
         }
+        let mut output = Self::new(plan)?;
         // An output that takes nothing exists nevertheless.
         output.switch_to(0)?;
         Ok(output)
@@ -40,27 +77,43 @@ impl Output {
     /// Goes on where an earlier run was at `extent`: what stands behind it goes.
     ///
     /// # Errors
-    /// Two inputs have one name, or a file is shorter or cannot be written.
-    pub fn resume(path: &Path, inputs: &[PathBuf], extent: Extent) -> anyhow::Result<Self> {
-        let mut output = Self { path: path.to_owned(), files: None, current: None };
-        if is_folder(path) {
-            output.files = Some(files(path, inputs)?);
-        }
-        let file = output.path_of(extent.file);
-        let resumed = Packed::resume(&file, extent.bytes);
-        let resumed = resumed.with_context(|| format!("cannot go on writing {}", file.display()))?;
+    /// Two inputs have one name or do not fit into one file, or a file is shorter or cannot be written.
+    pub fn resume(plan: Plan<'_>, extent: Extent) -> anyhow::Result<Self> {
+        let mut output = Self::new(plan)?;
+        let path = output.path_of(extent.file);
+        let resumed = output.resumed(&path, extent);
+        let resumed = resumed.with_context(|| format!("cannot go on writing {}", path.display()))?;
         output.current = Some((extent.file, resumed));
         Ok(output)
     }
 
-    /// Brings all records to disk, and says how far they have come.
+    fn new(plan: Plan<'_>) -> anyhow::Result<Self> {
+        let Plan { path, inputs, forms, is_annotated, checkpoints } = plan;
+        let files = match is_folder(path) {
+            true => Files::OfInputs(files(path, inputs)?.into_iter().zip(forms.iter().cloned()).collect()),
+            false => Files::One(forms::common(forms, path)?),
+        };
+        Ok(Self { path: path.to_owned(), files, is_annotated, checkpoints, current: None })
+    }
+
+    /// Brings all documents to disk, and says how far they have come.
     ///
     /// # Errors
     /// They cannot be written.
     pub fn extent(&mut self) -> anyhow::Result<Extent> {
-        let (file, packed) = self.current.as_mut().context("no file is open")?;
-        let bytes = packed.extent().with_context(|| format!("cannot write {}", packed.path.display()))?;
-        Ok(Extent { file: *file, bytes })
+        let (file, current) = self.current.as_mut().context("no file is open")?;
+        match current {
+            OutputFile::None => Ok(Extent { file: *file, bytes: 0, parts: 0 }),
+            OutputFile::Bytes(packed) => {
+                let bytes = packed.extent();
+                let bytes = bytes.with_context(|| format!("cannot write {}", packed.path.display()))?;
+                Ok(Extent { file: *file, bytes, parts: 0 })
+            }
+            OutputFile::Rows(rows) => {
+                let extent = rows.extent();
+                extent.with_context(|| format!("cannot write {}", rows.path().display()))
+            }
+        }
     }
 
     /// Writes one record, the `framing` of which says how it ends, of the input `input`.
@@ -69,7 +122,9 @@ impl Output {
     /// It cannot be written, or differs in framing from what the file holds.
     pub fn write(&mut self, input: usize, framing: Framing, record: &[u8]) -> anyhow::Result<()> {
         self.switch_to(input)?;
-        let Some((_, file)) = &mut self.current else { return Ok(()) };
+        let Some((_, OutputFile::Bytes(file))) = &mut self.current else {
+            bail!("{}: is of another form than its input: the input has changed", self.path.display());
+        };
         if *file.framing.get_or_insert(framing) != framing {
             bail!(
                 "{}: holds JSON lines or WARC records, not both; name a folder, which has a file for each input",
@@ -79,30 +134,84 @@ impl Output {
         file.write(record).with_context(|| format!("cannot write {}", file.path.display()))
     }
 
+    /// Writes one row of the input `input`, and what is said of it if the file has columns for that.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write_row(&mut self, input: usize, row: &Row, annotation: &Annotation<'_>) -> anyhow::Result<()> {
+        self.switch_to(input)?;
+        let Some((_, OutputFile::Rows(file))) = &mut self.current else {
+            bail!("{}: is of another form than its input: the input has changed", self.path.display());
+        };
+        let written = file.write(input, row, annotation);
+        written.with_context(|| format!("cannot write {}", file.path().display()))
+    }
+
     /// Goes on to the file of `input`; those in between are left empty.
     fn switch_to(&mut self, input: usize) -> anyhow::Result<()> {
         loop {
             let next = match &self.current {
                 None => 0,
-                Some((current, _)) if *current < input && self.files.is_some() => current + 1,
+                Some((current, _)) if *current < input && matches!(self.files, Files::OfInputs(_)) => {
+                    current + 1
+                }
                 Some(_) => return Ok(()),
             };
             self.close()?;
-            self.current = Some((
-                next,
-                Packed::create(&self.path_of(next))
-                    .with_context(|| format!("cannot write {}", self.path_of(next).display()))?,
-            ));
+            let path = self.path_of(next);
+            let created = self.created(next, &path);
+            self.current = Some((next, created.with_context(|| format!("cannot write {}", path.display()))?));
         }
     }
 
-    fn close(&mut self) -> anyhow::Result<()> {
-        let Some((_, mut file)) = self.current.take() else { return Ok(()) };
-        file.finish().with_context(|| format!("cannot write {}", file.path.display()))
+    fn created(&self, file: usize, path: &Path) -> anyhow::Result<OutputFile> {
+        Ok(match self.form_of(file) {
+            Form::Bytes => OutputFile::Bytes(Packed::create(path)?),
+            Form::Rows(form) => {
+                let parts = self.checkpoints.as_ref().map(|(name, folder)| Parts::new(folder, name, file));
+                OutputFile::Rows(Box::new(TableFile::create(path, form, self.is_annotated, parts)?))
+            }
+            Form::Unreadable => OutputFile::None,
+        })
     }
 
-    fn path_of(&self, input: usize) -> PathBuf {
-        self.files.as_ref().map_or_else(|| self.path.clone(), |files| files[input].clone())
+    fn resumed(&self, path: &Path, extent: Extent) -> anyhow::Result<OutputFile> {
+        Ok(match self.form_of(extent.file) {
+            Form::Bytes => OutputFile::Bytes(Packed::resume(path, extent.bytes)?),
+            Form::Rows(form) => {
+                let (name, folder) =
+                    self.checkpoints.as_ref().context("there is no folder of checkpoints")?;
+                let parts = Parts::resume(folder, name, extent)?;
+                OutputFile::Rows(Box::new(TableFile::create(path, form, self.is_annotated, Some(parts))?))
+            }
+            Form::Unreadable => OutputFile::None,
+        })
+    }
+
+    fn close(&mut self) -> anyhow::Result<()> {
+        match self.current.take() {
+            None | Some((_, OutputFile::None)) => Ok(()),
+            Some((_, OutputFile::Bytes(mut file))) => {
+                file.finish().with_context(|| format!("cannot write {}", file.path.display()))
+            }
+            Some((_, OutputFile::Rows(mut file))) => {
+                file.finish().with_context(|| format!("cannot write {}", file.path().display()))
+            }
+        }
+    }
+
+    fn path_of(&self, file: usize) -> PathBuf {
+        match &self.files {
+            Files::One(_) => self.path.clone(),
+            Files::OfInputs(files) => files[file].0.clone(),
+        }
+    }
+
+    fn form_of(&self, file: usize) -> &Form {
+        match &self.files {
+            Files::One(form) => form,
+            Files::OfInputs(files) => &files[file].1,
+        }
     }
 
     /// Ends all files.
@@ -110,7 +219,7 @@ impl Output {
     /// # Errors
     /// The last of them cannot be written.
     pub fn finish(mut self) -> anyhow::Result<()> {
-        if let Some(files) = &self.files {
+        if let Files::OfInputs(files) = &self.files {
             self.switch_to(files.len() - 1)?;
         }
         self.close()

@@ -36,6 +36,13 @@ impl Prefer {
         *self == Self::First && !rules.one_per_host
     }
 
+    /// The field at the top of a document in which the number stands that decides.
+    #[must_use]
+    pub fn field(&self) -> Option<String> {
+        let (Self::Highest(pointer) | Self::Lowest(pointer)) = self else { return None };
+        pointer.split('/').nth(1).map(|token| token.replace("~1", "/").replace("~0", "~"))
+    }
+
     /// How much is to be said for a document, if that can be told from its verdict; else
     /// [`of_record`](Self::of_record) tells it. What says nothing is below all that says something.
     #[must_use]

@@ -43,7 +43,7 @@ impl Spool {
     pub fn extent(&mut self) -> io::Result<Extent> {
         self.file.flush()?;
         self.file.get_ref().sync_data()?;
-        Ok(Extent { file: 0, bytes: self.file.stream_position()? })
+        Ok(Extent { file: 0, bytes: self.file.stream_position()?, parts: 0 })
     }
 
     /// Adds a decision.

@@ -18,6 +18,8 @@ pub enum Cause {
     BrokenJson,
     /// A record of the fingerprint log cannot be decoded.
     BrokenLogRecord,
+    /// Rows of a Parquet file, or all of it, cannot be read.
+    BrokenParquet,
     /// The value is no `leitong.v1.Page`.
     BrokenProtobuf,
     /// No WARC record, or one whose length is wrong.
@@ -46,12 +48,13 @@ pub enum Cause {
 
 impl Cause {
     /// All that this program gives.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::BadBase64,
         Self::BadKey,
         Self::BodyNotFound,
         Self::BrokenJson,
         Self::BrokenLogRecord,
+        Self::BrokenParquet,
         Self::BrokenProtobuf,
         Self::BrokenWarc,
         Self::IdTooLong,
@@ -86,6 +89,7 @@ impl Cause {
             Self::BodyNotFound => "BODY_NOT_FOUND",
             Self::BrokenJson => "BROKEN_JSON",
             Self::BrokenLogRecord => "BROKEN_LOG_RECORD",
+            Self::BrokenParquet => "BROKEN_PARQUET",
             Self::BrokenProtobuf => "BROKEN_PROTOBUF",
             Self::BrokenWarc => "BROKEN_WARC",
             Self::IdTooLong => "ID_TOO_LONG",

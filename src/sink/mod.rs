@@ -44,8 +44,11 @@ pub trait Sink: Send {
 pub struct Extent {
     /// Of a folder, which of its files is being written, from 0.
     pub file: usize,
-    /// Bytes of that file.
+    /// Bytes of that file, or of its parts.
     pub bytes: u64,
+    /// Of a file that is in parts until it is whole, how many.
+    #[serde(default)]
+    pub parts: u64,
 }
 
 /// How far outputs have come, by what they are.

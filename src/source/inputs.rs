@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::open::Input;
+use super::rules::InputRules;
 use super::{ReadSoFar, Record, Skipped, Source};
-use crate::page::config::PageConfig;
 use crate::record::Place;
 
 /// All inputs of a run.
 pub struct Inputs {
     waiting: VecDeque<Input>,
     current: Option<Box<dyn Source>>,
-    limits: PageConfig,
+    rules: InputRules,
     read: Arc<ReadSoFar>,
     skipped: Skipped,
 }
@@ -22,8 +22,8 @@ pub struct Inputs {
 impl Inputs {
     /// The records of `inputs`, in order; `read` counts what is read of them.
     #[must_use]
-    pub fn new(inputs: Vec<Input>, limits: PageConfig, read: Arc<ReadSoFar>) -> Self {
-        Self { waiting: inputs.into(), current: None, limits, read, skipped: Skipped::default() }
+    pub fn new(inputs: Vec<Input>, rules: InputRules, read: Arc<ReadSoFar>) -> Self {
+        Self { waiting: inputs.into(), current: None, rules, read, skipped: Skipped::default() }
     }
 }
 
@@ -32,7 +32,7 @@ impl Source for Inputs {
         if self.current.is_none() {
             let Some(input) = self.waiting.pop_front() else { return Ok(false) };
             let name = Arc::clone(&input.name);
-            let source = input.into_source(&self.limits, Arc::clone(&self.read));
+            let source = input.into_source(&self.rules, Arc::clone(&self.read));
             self.current = Some(source.map_err(|error| named(&name, &error))?);
         }
         let before = batch.len();

@@ -9,6 +9,8 @@ pub mod inputs;
 pub mod json_lines;
 pub mod open;
 pub mod originals;
+pub mod parquet;
+pub mod rules;
 mod skim;
 pub mod warc;
 pub mod warc_folder;
@@ -109,9 +111,30 @@ pub enum FramingError {
     /// No WARC record begins here.
     #[error("no WARC record: {0}; skipped to the next one")]
     BrokenWarc(String),
+    /// A Parquet file of which nothing can be read.
+    #[error("the Parquet file cannot be read ({0}); fetch or write it again")]
+    BrokenParquet(String),
+    /// Rows of a Parquet file that cannot be read.
+    #[error(
+        "rows {} to {} (row group {row_group}) cannot be read ({problem}); reading goes on behind them; fetch or write the \
+         file again",
+        rows.0, rows.1
+    )]
+    LostRows {
+        /// The first and the last of them, from 1.
+        rows: (u64, u64),
+        /// The row group that they are in, from 0.
+        row_group: usize,
+        /// Why.
+        problem: String,
+    },
+    /// A table whose columns are not what they are to be read as.
+    #[error("{0}")]
+    WrongColumns(String),
     /// The input is of a format that is not read.
     #[error(
-        "this is {0}, and what is read is JSON lines and WARC, plain or packed with gzip or zstd; the input is skipped"
+        "this is {0}, and what is read is JSON lines, WARC and Parquet, the former two plain or packed with gzip or zstd; \
+         the input is skipped"
     )]
     OtherFormat(&'static str),
 }
@@ -123,6 +146,8 @@ impl FramingError {
         match self {
             Self::BrokenCompression(_) | Self::TruncatedWarc { .. } => Cause::TruncatedInput,
             Self::WrongWarcLength { .. } | Self::BrokenWarc(_) => Cause::BrokenWarc,
+            Self::BrokenParquet(_) | Self::LostRows { .. } => Cause::BrokenParquet,
+            Self::WrongColumns(_) => Cause::WrongType,
             Self::OtherFormat(_) => Cause::OtherFormat,
         }
     }

@@ -1,6 +1,7 @@
 //! File name → [`Source`]: what the input is shows in its first bytes, not
 //! in its name, so that standard input and oddly named files work as well.
-//! Gzip (one member or many) and zstd (one frame or many) are unpacked.
+//! Gzip (one member or many) and zstd (one frame or many) are unpacked. Parquet is
+//! read at any place, so it has to be a file.
 
 use std::fmt;
 use std::fs::File;
@@ -13,7 +14,10 @@ use zstd::stream::read::Decoder as ZstdDecoder;
 
 use super::gzip::GzipMembers;
 use super::json_lines::JsonLines;
-use super::originals::Originals;
+use super::originals::{Originals, RecordOriginals};
+use super::parquet::originals::RowOriginals;
+use super::parquet::{ParquetFile, ParquetSource, is_parquet};
+use super::rules::InputRules;
 use super::warc::WarcReader;
 use super::{FramingError, ReadSoFar, Source};
 use crate::page::config::PageConfig;
@@ -27,7 +31,15 @@ pub struct Input {
     pub name: Arc<str>,
     /// Bytes of the file; none where that is not known.
     pub bytes: Option<u64>,
-    reader: Box<dyn Read + Send>,
+    contents: Contents,
+}
+
+/// How an input is read.
+enum Contents {
+    /// From its beginning to its end.
+    Stream(Box<dyn Read + Send>),
+    /// At any place.
+    Parquet(File),
 }
 
 impl Input {
@@ -38,20 +50,28 @@ impl Input {
     pub fn open(path: &Path) -> io::Result<Self> {
         let name = path.to_string_lossy().into();
         if path == Path::new("-") {
-            return Ok(Self { name, bytes: None, reader: Box::new(io::stdin()) });
+            return Ok(Self { name, bytes: None, contents: Contents::Stream(Box::new(io::stdin())) });
         }
         let file = File::open(path)?;
         let metadata = file.metadata()?;
         if metadata.is_dir() {
             return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder; name the files in it"));
         }
-        Ok(Self { name, bytes: metadata.is_file().then_some(metadata.len()), reader: Box::new(file) })
+        let bytes = metadata.is_file().then_some(metadata.len());
+        let contents = match bytes {
+            Some(_) if is_parquet(&file) => Contents::Parquet(file),
+            _ => Contents::Stream(Box::new(file)),
+        };
+        Ok(Self { name, bytes, contents })
     }
 
     /// The bytes of this input as they are.
     #[must_use]
     pub fn into_reader(self) -> Box<dyn Read + Send> {
-        self.reader
+        match self.contents {
+            Contents::Stream(reader) => reader,
+            Contents::Parquet(file) => Box::new(file),
+        }
     }
 
     /// The records of this input. `read` counts its bytes, before unpacking:
@@ -59,17 +79,32 @@ impl Input {
     ///
     /// # Errors
     /// The first bytes cannot be read.
-    pub fn into_source(self, limits: &PageConfig, read: Arc<ReadSoFar>) -> io::Result<Box<dyn Source>> {
-        framed(unpacked(self.reader, read)?, self.name, limits, false)
+    pub fn into_source(self, rules: &InputRules, read: Arc<ReadSoFar>) -> io::Result<Box<dyn Source>> {
+        match self.contents {
+            Contents::Stream(reader) => framed(unpacked(reader, read)?, self.name, &rules.limits, false),
+            Contents::Parquet(file) => Ok(Box::new(ParquetSource::new(file, self.name, rules, read)?)),
+        }
     }
 
-    /// The records of this input once more, with their bytes as they are.
+    /// The records of this input once more, as they are: of a table all columns, or the one of this name.
     ///
     /// # Errors
     /// The first bytes cannot be read.
-    pub fn into_originals(self, limits: &PageConfig) -> io::Result<Originals> {
-        let unpacked = unpacked(self.reader, Arc::default())?;
-        Originals::new(unpacked, limits, |reader| framed(reader, self.name, limits, true))
+    pub fn into_originals(self, limits: &PageConfig, column: Option<&str>) -> io::Result<Originals> {
+        match self.contents {
+            Contents::Stream(reader) => {
+                let unpacked = unpacked(reader, Arc::default())?;
+                let framed = |reader| framed(reader, self.name, limits, true);
+                Ok(Originals::Records(RecordOriginals::new(unpacked, limits, framed)?))
+            }
+            Contents::Parquet(file) => {
+                let file = match ParquetFile::open(file) {
+                    Ok(file) => Some(file),
+                    Err(fault) => fault.of_file().map(|_| None)?,
+                };
+                Ok(Originals::Rows(Box::new(RowOriginals::new(file, column))))
+            }
+        }
     }
 }
 
@@ -120,8 +155,12 @@ fn framed(
 /// What an input is that begins so, where it is something else
 /// than lines: one message says more than one for each line.
 fn other_format(start: &[u8]) -> Option<&'static str> {
-    const BEGINNINGS: [(&[u8], &str); 9] = [
-        (b"PAR1", "Parquet, which goes through Python: see examples/parquet and docs/corpora.md"),
+    const BEGINNINGS: [(&[u8], &str); 10] = [
+        (
+            b"PAR1",
+            "Parquet from a pipe or packed as a whole, while its index stands at its end: name a file that begins with it",
+        ),
+        (b"PARE", "encrypted Parquet"),
         (b"ARROW1", "Arrow"),
         (b"Obj\x01", "Avro"),
         (b"PK\x03\x04", "a ZIP archive"),

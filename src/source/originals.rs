@@ -8,6 +8,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::parquet::originals::RowOriginals;
 use super::{Payload, Source};
 use crate::page::config::PageConfig;
 use crate::record::Place;
@@ -38,12 +39,20 @@ pub enum Framing {
 }
 
 /// The records of one input.
-pub struct Originals {
+pub enum Originals {
+    /// One after the other.
+    Records(RecordOriginals),
+    /// By their numbers.
+    Rows(Box<RowOriginals>),
+}
+
+/// The records of an input that is read from its beginning to its end.
+pub struct RecordOriginals {
     source: Box<dyn Source>,
     held: Arc<Mutex<Held>>,
 }
 
-impl Originals {
+impl RecordOriginals {
     /// The records that `framed` cuts `unpacked` into.
     pub(super) fn new(
         unpacked: Box<dyn Read + Send>,

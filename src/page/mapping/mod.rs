@@ -166,6 +166,20 @@ impl Mapping {
         fields.chain(passed.map(|slot| ("passthrough", slot.pointer.clone(), slot.number))).collect()
     }
 
+    /// The names of all fields at the top of a message that are looked at, each once.
+    pub fn first_names(&self) -> impl Iterator<Item = &str> {
+        self.selector.first_names()
+    }
+
+    /// The fields at the top of a message that a pointer names as a whole, and what each is read as.
+    pub fn top_fields(&self) -> impl Iterator<Item = (Field, String)> {
+        let sources = self.sources.iter().flat_map(|(field, sources)| sources.iter().map(|s| (*field, s)));
+        sources.filter_map(|(field, source)| match source {
+            Source::Pointer(slot) => Some((field, top_name(&slot.pointer)?)),
+            Source::Key => None,
+        })
+    }
+
     /// The fields, or passed values, of which no pointer
     /// hit: `hits` is the union of those of many messages.
     #[must_use]
@@ -196,6 +210,12 @@ impl Mapping {
         missing.extend(passed.map(|(name, slot)| format!("passthrough {name} ({})", slot.pointer)));
         missing
     }
+}
+
+/// The name at the top of a message that `pointer` points to; none where it leads further.
+fn top_name(pointer: &str) -> Option<String> {
+    let name = pointer.strip_prefix('/').filter(|name| !name.contains('/'))?;
+    Some(name.replace("~1", "/").replace("~0", "~"))
 }
 
 /// The pointers that lead into what `pointer` points to.

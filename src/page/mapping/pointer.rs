@@ -96,6 +96,11 @@ impl Selector {
         number
     }
 
+    /// The names with which the pointers begin, each once.
+    pub(super) fn first_names(&self) -> impl Iterator<Item = &str> {
+        self.root.children.iter().map(|(name, _)| name.as_str())
+    }
+
     /// What the pointers point to in `json`; null counts as nothing.
     ///
     /// # Errors

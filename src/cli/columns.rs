@@ -1,0 +1,64 @@
+//! Columns, or fields, of documents that are called otherwise than the preset has it.
+
+use clap::Args;
+
+use crate::page::mapping::config::FieldsConfig;
+
+#[derive(Debug, Args)]
+#[group(id = "columns")]
+pub(super) struct Arguments {
+    /// Column, or field of JSON lines, with the main text, in place of those of `[input.fields]`
+    #[arg(long, value_name = "NAME", help_heading = "Columns")]
+    text_column: Option<String>,
+    /// Column with HTML: text, or bytes in any encoding (in JSON lines in Base64)
+    #[arg(long, value_name = "NAME", conflicts_with = "text_column", help_heading = "Columns")]
+    html_column: Option<String>,
+    /// Column with the id
+    #[arg(long, value_name = "NAME", help_heading = "Columns")]
+    id_column: Option<String>,
+    /// Column with the url; a table that has none is read without
+    #[arg(long, value_name = "NAME", help_heading = "Columns")]
+    url_column: Option<String>,
+}
+
+impl Arguments {
+    fn all(&self) -> [(&'static str, &Option<String>); 4] {
+        [
+            ("--text-column", &self.text_column),
+            ("--html-column", &self.html_column),
+            ("--id-column", &self.id_column),
+            ("--url-column", &self.url_column),
+        ]
+    }
+
+    /// The options as they were given.
+    pub(super) fn options(&self) -> impl Iterator<Item = String> {
+        self.all().into_iter().filter_map(|(option, name)| Some(format!("{option} {}", name.as_ref()?)))
+    }
+
+    /// Has the named columns read in place of those that `fields` names.
+    pub(super) fn apply(&self, fields: &mut FieldsConfig) {
+        let pointer = |name: &String| vec![format!("/{}", name.replace('~', "~0").replace('/', "~1"))];
+        if self.text_column.is_some() || self.html_column.is_some() {
+            for body in [
+                &mut fields.text,
+                &mut fields.html,
+                &mut fields.html_b64,
+                &mut fields.body,
+                &mut fields.content,
+            ] {
+                body.clear();
+            }
+        }
+        for (field, name) in [
+            (&mut fields.text, &self.text_column),
+            (&mut fields.body, &self.html_column),
+            (&mut fields.id, &self.id_column),
+            (&mut fields.url, &self.url_column),
+        ] {
+            if let Some(name) = name {
+                *field = pointer(name);
+            }
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! A Parquet file of documents: the columns, key-value metadata and packing of the input.
+//!
+//! Rows are gathered per batch that they were read with, and written together. A row group is written
+//! when it has as many rows as the input's largest, or [`ROW_GROUP_BYTES`]. Memory: a row group,
+//! packed, and a batch.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+use arrow_array::builder::StringBuilder;
+use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_select::take::take_record_batch;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::arrow::{ARROW_SCHEMA_META_KEY, ArrowSchemaConverter, ArrowWriter};
+use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as PhysicalType};
+use parquet::file::properties::WriterProperties;
+use parquet::schema::types::{SchemaDescriptor, Type};
+
+use super::annotate::{Annotation, FIELDS};
+use super::forms::TableForm;
+use super::parts::Parts;
+use crate::sink::Extent;
+use crate::source::parquet::originals::Row;
+
+/// Bytes of a row group, packed: what is held until it is written.
+const ROW_GROUP_BYTES: usize = 64 << 20;
+/// Rows of a row group at most, as other writers have it.
+const ROW_GROUP_ROWS_MAX: usize = 1 << 20;
+
+type Writer = ArrowWriter<BufWriter<File>>;
+
+/// A file that is being written.
+pub struct TableFile {
+    path: PathBuf,
+    columns: Columns,
+    options: ArrowWriterOptions,
+    writer: Option<Writer>,
+    /// Where the rows go until the file is ended, if the run has checkpoints.
+    parts: Option<Parts>,
+    rows: Rows,
+}
+
+/// What columns are written.
+struct Columns {
+    schema: SchemaRef,
+    /// The input's columns that are handed on.
+    copied: Vec<usize>,
+    is_annotated: bool,
+}
+
+/// Rows that wait to be written.
+#[derive(Default)]
+struct Rows {
+    /// The batch of rows they are in, of this input, from this row on.
+    batch: Option<(usize, u64, RecordBatch)>,
+    at: Vec<u64>,
+    /// A column for each of [`FIELDS`].
+    added: [StringBuilder; FIELDS.len()],
+}
+
+impl TableFile {
+    /// Writes to `path` (`-` is standard output) what has the form `form`, with columns for annotations
+    /// if `is_annotated`; with `parts`, into these until the file is ended.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn create(
+        path: &Path,
+        form: &TableForm,
+        is_annotated: bool,
+        parts: Option<Parts>,
+    ) -> anyhow::Result<Self> {
+        let columns = Columns::of(form, is_annotated);
+        let options = options(form, &columns)?;
+        let mut file =
+            Self { path: path.to_owned(), columns, options, writer: None, parts, rows: Rows::default() };
+        if file.parts.is_none() {
+            file.writer = Some(file.writer_to(path)?);
+        }
+        Ok(file)
+    }
+
+    fn writer_to(&self, path: &Path) -> anyhow::Result<Writer> {
+        let file = match path.to_str() {
+            Some("-") => File::from(std::io::stdout().as_fd().try_clone_to_owned()?),
+            _ => File::create(path)?,
+        };
+        let schema = Arc::clone(&self.columns.schema);
+        Ok(ArrowWriter::try_new_with_options(BufWriter::new(file), schema, self.options.clone())?)
+    }
+
+    /// The file's name.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes one row of the input `input`; `annotation` is for files that have columns for it.
+    ///
+    /// # Errors
+    /// Rows cannot be written.
+    pub fn write(&mut self, input: usize, row: &Row, annotation: &Annotation<'_>) -> anyhow::Result<()> {
+        if self.rows.batch.as_ref().is_none_or(|(of, first, _)| (*of, *first) != (input, row.first)) {
+            self.write_rows()?;
+            self.rows.batch = Some((input, row.first, row.batch.clone()));
+        }
+        self.rows.at.push(row.at as u64);
+        if self.columns.is_annotated {
+            let Annotation { leitong_cluster, leitong_kind, leitong_canonical } = *annotation;
+            let values = [leitong_cluster, Some(leitong_kind.as_str()), leitong_canonical];
+            self.rows.added.iter_mut().zip(values).for_each(|(column, value)| column.append_option(value));
+        }
+        Ok(())
+    }
+
+    /// Writes the rows that wait.
+    fn write_rows(&mut self) -> anyhow::Result<()> {
+        let Some((_, _, batch)) = self.rows.batch.take() else { return Ok(()) };
+        let taken = take_record_batch(&batch, &UInt64Array::from(std::mem::take(&mut self.rows.at)))?;
+        let copied = self.columns.copied.iter().map(|at| Arc::clone(taken.column(*at)));
+        let added = self.columns.is_annotated.then_some(&mut self.rows.added);
+        let added = added.into_iter().flatten().map(|column| Arc::new(column.finish()) as ArrayRef);
+        let rows = RecordBatch::try_new(Arc::clone(&self.columns.schema), copied.chain(added).collect())?;
+        if self.writer.is_none() {
+            let path = self.parts.as_ref().map_or_else(|| self.path.clone(), Parts::next_path);
+            self.writer = Some(self.writer_to(&path)?);
+        }
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        writer.write(&rows)?;
+        if writer.in_progress_size() >= ROW_GROUP_BYTES {
+            writer.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Brings all rows to disk, and says how far the file has come.
+    ///
+    /// # Errors
+    /// They cannot be written; or the file has no parts, so that no run can go on with it.
+    pub fn extent(&mut self) -> anyhow::Result<Extent> {
+        self.write_rows()?;
+        let writer = self.writer.take();
+        let parts = self.parts.as_mut().context("a Parquet file without parts cannot be gone on with")?;
+        if let Some(writer) = writer {
+            end(writer)?;
+            parts.end_one()?;
+        }
+        Ok(parts.extent())
+    }
+
+    /// Ends the file.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn finish(&mut self) -> anyhow::Result<()> {
+        self.write_rows()?;
+        if self.parts.is_some() {
+            self.extent()?;
+            let (mut joined, _) = self.writer_to(&self.path)?.into_serialized_writer()?;
+            if let Some(parts) = &self.parts {
+                parts.join(&mut joined)?;
+            }
+            joined.finish()?;
+            return to_disk(joined.inner());
+        }
+        self.writer.take().map_or(Ok(()), end)
+    }
+}
+
+/// Writes the index behind all rows, and brings the file to disk.
+fn end(mut writer: Writer) -> anyhow::Result<()> {
+    writer.finish()?;
+    writer.sync()?;
+    to_disk(writer.inner())
+}
+
+/// A pipe cannot be brought to disk, and need not.
+fn to_disk(written: &BufWriter<File>) -> anyhow::Result<()> {
+    let file = written.get_ref();
+    if file.metadata()?.is_file() {
+        file.sync_data()?;
+    }
+    Ok(())
+}
+
+impl Columns {
+    /// The columns of `form`; those that an earlier run has added are replaced.
+    fn of(form: &TableForm, is_annotated: bool) -> Self {
+        let columns = form.schema.fields().iter().enumerate();
+        let is_copied = |name: &str| !is_annotated || !FIELDS.contains(&name);
+        let copied: Vec<usize> =
+            columns.filter(|(_, column)| is_copied(column.name())).map(|(at, _)| at).collect();
+        let added = FIELDS.iter().filter(|_| is_annotated);
+        let added = added.map(|name| Arc::new(Field::new(*name, DataType::Utf8, true)));
+        let fields = copied.iter().map(|at| Arc::clone(&form.schema.fields()[*at])).chain(added);
+        let schema = Schema::new_with_metadata(fields.collect::<Vec<_>>(), form.schema.metadata().clone());
+        Self { schema: Arc::new(schema), copied, is_annotated }
+    }
+
+    /// The same as Parquet writes them, with what Arrow knows nothing of, such as JSON and enumerations;
+    /// none where the input lays its columns out in an older way, which cannot be written any more.
+    fn parquet_schema(&self, form: &TableForm) -> anyhow::Result<Option<SchemaDescriptor>> {
+        let root = form.parquet_schema.root_schema();
+        let mut fields: Vec<_> = self.copied.iter().map(|at| Arc::clone(&root.get_fields()[*at])).collect();
+        for name in FIELDS.iter().filter(|_| self.is_annotated) {
+            let column = Type::primitive_type_builder(name, PhysicalType::BYTE_ARRAY)
+                .with_repetition(Repetition::OPTIONAL)
+                .with_logical_type(Some(LogicalType::String))
+                .with_converted_type(ConvertedType::UTF8);
+            fields.push(Arc::new(column.build()?));
+        }
+        let root = Type::group_type_builder(root.name()).with_fields(fields).build()?;
+        let wanted = SchemaDescriptor::new(Arc::new(root));
+        let written = ArrowSchemaConverter::new().convert(&self.schema)?;
+        let layout = |schema: &SchemaDescriptor| -> Vec<_> {
+            let layout = |column: &parquet::schema::types::ColumnDescriptor| {
+                (column.physical_type(), column.type_length(), column.max_def_level(), column.max_rep_level())
+            };
+            schema.columns().iter().map(|column| layout(column)).collect()
+        };
+        Ok((layout(&wanted) == layout(&written)).then_some(wanted))
+    }
+}
+
+fn options(form: &TableForm, columns: &Columns) -> anyhow::Result<ArrowWriterOptions> {
+    // What the input says of its columns for Arrow still holds, unless columns are added.
+    let knows_arrow = form.metadata.iter().any(|entry| entry.key == ARROW_SCHEMA_META_KEY);
+    let is_made_anew = knows_arrow && columns.is_annotated;
+    let metadata = form.metadata.iter().filter(|entry| !is_made_anew || entry.key != ARROW_SCHEMA_META_KEY);
+    let metadata: Vec<_> = metadata.cloned().collect();
+    let mut properties = WriterProperties::builder()
+        .set_key_value_metadata((!metadata.is_empty()).then_some(metadata))
+        .set_max_row_group_row_count(Some(match form.row_group_rows {
+            0 => ROW_GROUP_ROWS_MAX,
+            rows => rows.min(ROW_GROUP_ROWS_MAX),
+        }));
+    let written = |packing: Compression| match packing {
+        // As Hadoop framed it, which readers do not agree on.
+        Compression::LZ4 => Compression::LZ4_RAW,
+        packing => packing,
+    };
+    if let Some((_, packing)) = form.packing.first() {
+        properties = properties.set_compression(written(*packing));
+    }
+    for (column, packing) in &form.packing {
+        properties = properties.set_column_compression(column.clone(), written(*packing));
+    }
+    let mut options = ArrowWriterOptions::new()
+        .with_properties(properties.build())
+        .with_schema_root(form.parquet_schema.root_schema().name().to_owned())
+        .with_skip_arrow_metadata(!is_made_anew);
+    if let Some(schema) = columns.parquet_schema(form)? {
+        options = options.with_parquet_schema(schema);
+    }
+    Ok(options)
+}

@@ -1,0 +1,122 @@
+//! The rows of a Parquet file as a [`Source`].
+
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use arrow_array::RecordBatch;
+
+use super::ParquetFile;
+use super::columns::{Columns, RowLine};
+use super::rows::{Chunk, Rows};
+use crate::record::Place;
+use crate::source::rules::InputRules;
+use crate::source::{FramingError, Payload, ReadSoFar, Record, Skipped, Source};
+
+/// The rows of one file.
+pub(in crate::source) struct ParquetSource {
+    input: Arc<str>,
+    read: Arc<ReadSoFar>,
+    state: State,
+}
+
+enum State {
+    Reading {
+        rows: Box<Rows>,
+        columns: Columns,
+        /// Rows that are still to be handed on: the number of the batch's first, the next in the batch.
+        batch: Option<(u64, RecordBatch, usize)>,
+    },
+    /// Nothing of the file can be read, which is still to be told.
+    Broken(FramingError),
+    Ended,
+}
+
+impl ParquetSource {
+    /// The rows of `file`, which is `input` in messages; `read` counts its bytes as rows are read.
+    ///
+    /// # Errors
+    /// The machine cannot read the file. What is wrong with its contents is a record.
+    pub(in crate::source) fn new(
+        file: File,
+        input: Arc<str>,
+        rules: &InputRules,
+        read: Arc<ReadSoFar>,
+    ) -> io::Result<Self> {
+        let state = match ParquetFile::open(file) {
+            Err(fault) => State::Broken(FramingError::BrokenParquet(fault.of_file()?)),
+            Ok(file) => match Columns::of(file.schema().fields(), rules) {
+                Err(problem) => State::Broken(FramingError::WrongColumns(problem)),
+                Ok(columns) => {
+                    let rows = Box::new(Rows::new(file, Some(&columns.places())));
+                    State::Reading { rows, columns, batch: None }
+                }
+            },
+        };
+        Ok(Self { input, read, state })
+    }
+
+    fn next_record(&mut self) -> io::Result<Option<Record>> {
+        loop {
+            let State::Reading { rows, columns, batch } = &mut self.state else {
+                let State::Broken(error) = std::mem::replace(&mut self.state, State::Ended) else {
+                    return Ok(None);
+                };
+                return Ok(Some(record(&self.input, 0, Payload::Broken(error))));
+            };
+            if let Some((first, rows, next)) = batch {
+                if *next < rows.num_rows() {
+                    let number = *first + *next as u64;
+                    let url = || format!("document:{}#{}", self.input, number + 1);
+                    let payload = match columns.line(rows, *next, url) {
+                        RowLine::Whole(line) => Payload::Json(line),
+                        RowLine::Cut { json, bytes } => Payload::Head { json: Ok(json), bytes },
+                        RowLine::NotUtf8(column) => Payload::Broken(FramingError::WrongColumns(format!(
+                            "column {column:?} holds bytes here that are not UTF-8; pages in other encodings are \
+                             read with --html-column {column}"
+                        ))),
+                    };
+                    *next += 1;
+                    return Ok(Some(record(&self.input, number, payload)));
+                }
+                *batch = None;
+            }
+            match rows.next_chunk()? {
+                None => self.state = State::Ended,
+                Some(Chunk::Rows { first, batch: read }) => {
+                    let bytes = rows.packed_bytes_per_row() * read.num_rows() as u64;
+                    self.read.bytes.fetch_add(bytes, Ordering::Relaxed);
+                    *batch = Some((first, read, 0));
+                }
+                Some(Chunk::Lost { rows: lost, row_group, problem }) => {
+                    let error =
+                        FramingError::LostRows { rows: (lost.start + 1, lost.end), row_group, problem };
+                    return Ok(Some(record(&self.input, lost.start, Payload::Broken(error))));
+                }
+            }
+        }
+    }
+}
+
+/// The record of the row `number`, from 0.
+fn record(input: &Arc<str>, number: u64, payload: Payload) -> Record {
+    let place = Place::Record { input: Arc::clone(input), record: number + 1 };
+    Record { place, span: 0..0, payload }
+}
+
+impl Source for ParquetSource {
+    fn read_batch(&mut self, batch: &mut Vec<Record>, bytes_max: usize) -> io::Result<bool> {
+        let mut bytes = 0;
+        while bytes < bytes_max {
+            let Some(record) = self.next_record()? else { return Ok(false) };
+            bytes += record.bytes();
+            batch.push(record);
+        }
+        Ok(true)
+    }
+
+    fn skipped(&self) -> Skipped {
+        Skipped::default()
+    }
+}

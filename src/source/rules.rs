@@ -1,0 +1,45 @@
+//! How inputs are read: limits, and where in a row the fields of a page stand.
+
+use std::sync::Arc;
+
+use crate::page::config::PageConfig;
+use crate::page::mapping::Mapping;
+use crate::page::mapping::config::InputConfig;
+
+/// What sources have to know of the configuration. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct InputRules {
+    /// Limits of what is read as a page.
+    pub limits: PageConfig,
+    /// Which columns of a table are read: those that it would look at in a message.
+    pub mapping: Arc<Mapping>,
+    /// The pointers that the configuration names itself, in place of the preset's.
+    pub named: Arc<[String]>,
+}
+
+impl InputRules {
+    /// The rules that a configuration asks for.
+    ///
+    /// # Errors
+    /// What is wrong with `[input]`, each with the key that it is about.
+    pub fn new(limits: &PageConfig, input: &InputConfig) -> Result<Self, Vec<String>> {
+        let mapping = Arc::new(Mapping::new(input)?);
+        let fields = &input.fields;
+        let named = [
+            &fields.id,
+            &fields.url,
+            &fields.text,
+            &fields.html,
+            &fields.html_b64,
+            &fields.body,
+            &fields.content,
+            &fields.title,
+            &fields.charset,
+            &fields.content_type,
+            &fields.status,
+            &fields.fetched_at,
+        ];
+        let named = named.into_iter().flatten().cloned().collect();
+        Ok(Self { limits: limits.clone(), mapping, named })
+    }
+}
