@@ -53,7 +53,7 @@ use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::telemetry::admin::{AdminPort, Beside};
 use crate::telemetry::config::AdminConfig;
 use crate::telemetry::health::Health;
-use crate::telemetry::metrics;
+use crate::telemetry::{metrics, templates};
 use stop::Stop;
 
 /// Which stages run.
@@ -100,6 +100,7 @@ pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<(
     let watch_fingerprint = roles.fingerprint.then(|| health.add("fingerprint"));
     let watch_cluster = roles.cluster.then(|| health.add("cluster"));
     serve_admin_port(&runtime, &config.admin, &health)?;
+    templates::begin();
 
     let counts = checked_topics(&config)?;
     if counts.compacted_changelog {

@@ -13,6 +13,7 @@ use crate::kafka::verdict_headers;
 use crate::record::timestamp::Timestamp;
 use crate::telemetry::metrics::Outcome;
 use crate::telemetry::tally::Tallied;
+use crate::telemetry::templates::Noticed;
 use crate::verdict::Conclusion;
 use crate::verdict::Verdict;
 
@@ -27,6 +28,8 @@ pub(crate) struct Outputs {
     pub(crate) outcomes: Vec<(Outcome, Option<Timestamp>)>,
     /// For the console, once it is committed.
     pub(crate) tallied: Vec<Tallied>,
+    /// For the template alarm, once it is committed.
+    pub(crate) noticed: Vec<Noticed>,
     /// The offset that the group commits with it.
     pub(crate) next_log_offset: u64,
     /// Offset in the log before it.
@@ -70,6 +73,7 @@ impl Outputs {
     ) -> serde_json::Result<()> {
         let outcome = Outcome::of(&conclusion);
         self.tallied.extend(Tallied::of(&conclusion));
+        self.noticed.extend(Noticed::of(&conclusion));
         let record = match conclusion {
             Conclusion::Verdict(verdict) => {
                 let (value, content_type) = match config.verdicts.format {
