@@ -47,14 +47,14 @@ const ALARMS_MAX: usize = 20;
 pub struct Noticed {
     /// Hash of the page's site.
     site: u64,
-    url: Box<str>,
-    page_id: Box<str>,
-    /// Of a duplicate that is no page crawled again.
+    /// Of a duplicate.
     joined: Option<Joined>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Joined {
+    url: Box<str>,
+    page_id: Box<str>,
     cluster_id: [u8; 16],
     canonical_url: Box<str>,
     canonical_page_id: Box<str>,
@@ -76,9 +76,9 @@ impl Noticed {
         let text = |text: Option<&String>| Box::from(short(text.map_or("", String::as_str)));
         Some(Self {
             site: hash(site),
-            url: short(&verdict.url).into(),
-            page_id: short(&verdict.page_id).into(),
             joined: verdict.cluster_id.filter(|_| is_duplicate).map(|id| Joined {
+                url: text(Some(&verdict.url)),
+                page_id: text(Some(&verdict.page_id)),
                 cluster_id: id.to_bytes(),
                 canonical_url: text(verdict.canonical_url.as_ref()),
                 canonical_page_id: text(verdict.canonical_page_id.as_ref()),
@@ -235,6 +235,8 @@ struct Site {
     /// quarter of all before.
     windows: u32,
     before: u32,
+    /// Page id and url of its last duplicate.
+    last: (Box<str>, Box<str>),
     /// Its duplicates have leapt, and have not fallen since.
     told: bool,
 }
@@ -281,20 +283,23 @@ impl Templates {
         }
         cluster.told = true;
         Some(Alarm::Cluster {
-            site: site(&noticed.url)?.to_owned(),
+            site: site(&joined.url)?.to_owned(),
             cluster_id: joined.cluster_id.iter().map(|byte| format!("{byte:02x}")).collect(),
             pages: cluster.pages + 1,
             canonical_page_id: joined.canonical_page_id.to_string(),
             canonical_url: joined.canonical_url.to_string(),
-            page_id: noticed.page_id.to_string(),
-            url: noticed.url.to_string(),
+            page_id: joined.page_id.to_string(),
+            url: joined.url.to_string(),
         })
     }
 
     fn on_site(&mut self, noticed: &Noticed) -> Option<Alarm> {
         let of_site = self.sites.entry(noticed.site, noticed.site)?;
         of_site.pages += 1;
-        of_site.duplicates += u32::from(noticed.joined.is_some());
+        if let Some(joined) = &noticed.joined {
+            of_site.duplicates += 1;
+            of_site.last = (joined.page_id.clone(), joined.url.clone());
+        }
         if of_site.pages < WINDOW_PAGES {
             return None;
         }
@@ -304,19 +309,15 @@ impl Templates {
         let before = of_site.before;
         let leaps = of_site.windows > WINDOWS_BEFORE && now >= before + LEAP * 100;
         let tells = leaps && !of_site.told;
-        if leaps {
-            // What was before stays what it was, until the site is as before or has been so for long.
-            of_site.told = true;
-        } else {
-            of_site.told = false;
-        }
+        of_site.told = leaps;
         of_site.before = if of_site.windows == 1 { now } else { (before * 3 + now) / 4 };
+        let (page_id, url) = &of_site.last;
         tells.then(|| Alarm::Site {
-            site: site(&noticed.url).unwrap_or_default().to_owned(),
+            site: site(url).unwrap_or_default().to_owned(),
             percent: now / 100,
             percent_before: before / 100,
-            page_id: noticed.page_id.to_string(),
-            url: noticed.url.to_string(),
+            page_id: page_id.to_string(),
+            url: url.to_string(),
         })
     }
 }
@@ -355,9 +356,9 @@ mod tests {
     fn page(host: &str, number: u32, joined: Option<(&str, bool)>) -> Noticed {
         Noticed {
             site: hash(host),
-            url: format!("https://{host}/{number}").into(),
-            page_id: number.to_string().into(),
             joined: joined.map(|(canonical, is_near)| Joined {
+                url: format!("https://{host}/{number}").into(),
+                page_id: number.to_string().into(),
                 cluster_id: [7; 16],
                 canonical_url: canonical.into(),
                 canonical_page_id: "first".into(),
@@ -413,10 +414,11 @@ mod tests {
         assert_eq!(site(&[0, 5, 10, 15, 20, 25, 30, 35]), [], "that is no leap");
         assert_eq!(site(&[0, 90]), [], "nobody knows what it was like before");
         let named = site(&[10, 10, 10, 90, 90, 90]);
-        let [Alarm::Site { site: name, percent, percent_before, .. }] = &named[..] else {
+        let [Alarm::Site { site: name, percent, percent_before, page_id, .. }] = &named[..] else {
             panic!("{named:?}")
         };
         assert_eq!((name.as_str(), *percent, *percent_before), ("a.example", 90, 10));
+        assert_eq!(page_id, "89", "the last duplicate, not the last page");
         assert_eq!(site(&[0, 0, 0, 90, 0, 0, 0, 0, 0, 90]).len(), 2, "once more when it leaps once more");
     }
 
@@ -439,6 +441,43 @@ mod tests {
         assert_eq!(named, 1, "the form and nothing else");
         assert!(templates.sites.sets.iter().all(|set| set.len() <= WAYS));
         assert!(templates.clusters.sets.iter().all(|set| set.len() <= WAYS));
+    }
+
+    /// `cargo test --release --lib templates:: -- --ignored --nocapture` says what the owner pays.
+    #[test]
+    #[ignore = "measures"]
+    fn what_a_verdict_costs() {
+        use std::time::Instant;
+
+        use crate::{Config, Deduplicator, Page};
+
+        begin();
+        let mut deduplicator = Deduplicator::new(&Config::default()).expect("defaults");
+        let text: String =
+            (0..40).map(|at| format!("Sentence {at} says what {} is about. ", at * at)).collect();
+        let conclusions: Vec<Conclusion> = (0..2_000)
+            .map(|number| {
+                let page = Page::text(format!("https://s{}.example/{number}", number % 700), &*text);
+                Conclusion::Verdict(Box::new(deduplicator.decide(page)))
+            })
+            .collect();
+        let (rounds, began) = (100, Instant::now());
+        let mut templates = Templates::default();
+        let mut named = 0;
+        for _ in 0..rounds {
+            for conclusion in &conclusions {
+                named += Noticed::of(conclusion).map_or(0, |noticed| templates.notice(&noticed).len());
+            }
+        }
+        let each = began.elapsed().as_nanos() / (rounds * conclusions.len() as u128);
+        let began = Instant::now();
+        for conclusion in &conclusions {
+            let Conclusion::Verdict(verdict) = conclusion else { continue };
+            std::hint::black_box(serde_json::to_vec(verdict).expect("JSON"));
+        }
+        let json = began.elapsed().as_nanos() / conclusions.len() as u128;
+        println!("{each} ns a duplicate, {named} alarms; writing its verdict as JSON takes {json} ns");
+        assert!(each * 2 < json, "{each} ns, {json} ns");
     }
 
     #[test]
