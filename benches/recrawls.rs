@@ -11,7 +11,7 @@ use leitong::cluster::{ClusterRules, Clusterer, Position, RecrawlsConfig};
 use leitong::config::Config;
 use leitong::detectors::simhash::SimHash;
 use leitong::fingerprint::Detector;
-use leitong::record::{FingerprintRecord, Outcome, TextDigest};
+use leitong::record::{FingerprintRecord, TextDigest};
 use xxhash_rust::xxh3::xxh3_64;
 
 const URLS: usize = 1_000_000;

@@ -186,6 +186,7 @@ fn messages() {
         status: Some(200),
         fetched_at_ms: Some(1_763_712_000_123),
         passthrough_json: Some("{\"a\": [1, \"\\ud83d\"]}".into()),
+        withdrawn: false,
     };
     let message = |choice: u8, header: &[u8], key: &[u8], value: &[u8]| {
         [&[choice, header.len() as u8, key.len() as u8][..], header, key, value].concat()

@@ -226,9 +226,9 @@ impl LogPartition {
     /// The changelog's part of a transaction: what was founded since the last call, which pages have
     /// taken the place of canonical ones, which were crawled or withdrawn, and the position.
     pub fn take_changelog(&mut self) -> Vec<ChangelogRecord> {
-        let (position, founded, canonicals) = self.stage.write(|stage| {
+        let (position, founded, canonicals, crawls) = self.stage.write(|stage| {
             let table = stage.clusterer_mut();
-            (table.position(), table.take_new(), table.take_new_canonicals())
+            (table.position(), table.take_new(), table.take_new_canonicals(), table.take_crawl_changes())
         });
         let detector = &*self.detector;
         let mut records: Vec<ChangelogRecord> = founded
@@ -240,7 +240,6 @@ impl LogPartition {
                 .into_iter()
                 .map(|new| canonical_record(new, position.log_generation, position.log_partition)),
         );
-        let crawls = self.stage.clusterer_mut().take_crawl_changes();
         records.extend(
             crawls
                 .into_iter()

@@ -85,14 +85,14 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::cluster::{Clusterer, Position};
-    use crate::config::{Config, ExpiryConfig};
+    use crate::cluster::{ClusterRules, Clusterer, Position};
+    use crate::config::Config;
     use crate::detectors::simhash::SimHash;
     use crate::fingerprint::Detector;
 
     fn shared() -> SharedStage {
         let detector: Arc<dyn Detector> = Arc::new(SimHash::new(&Config::default().simhash));
-        let clusterer = Clusterer::new(Arc::clone(&detector), ExpiryConfig::default(), Position::default());
+        let clusterer = Clusterer::new(Arc::clone(&detector), ClusterRules::default(), Position::default());
         SharedStage::new(ClusterStage::new(clusterer, detector, 1))
     }
 

@@ -102,6 +102,12 @@ pub const ALL: &[Metric] = &[
         "Pages whose fingerprint was made with other settings than this instance's: they meet only their like",
     ),
     metric("leitong_verdicts_total", "counter", "kind: as in verdicts", "Verdicts committed"),
+    metric(
+        "leitong_templates_total",
+        "counter",
+        "what: cluster, site",
+        "Clusters and sites whose duplicates look like a template; the log and the console name them",
+    ),
     metric("leitong_undecidable_total", "counter", "reason: as in verdicts", "Undecidable pages, by reason"),
     metric(
         "leitong_recrawls_total",
@@ -276,11 +282,12 @@ pub fn begin() {
         }
     }
     let causes = Cause::ALL.iter().map(Cause::label).chain([Cause::OTHER_LABEL]).collect();
-    let labelled: [(&'static str, &'static str, Vec<&'static str>); 13] = [
+    let labelled: [(&'static str, &'static str, Vec<&'static str>); 14] = [
         ("leitong_messages_skipped_total", "reason", Skip::ALL.map(Skip::as_str).to_vec()),
         ("leitong_stage_microseconds_total", "stage", vec!["fingerprint", "cluster", "transaction"]),
         ("leitong_log_records_dropped_total", "why", vec!["repeated", "after-gap", "old-epoch", "replaced"]),
         ("leitong_verdicts_total", "kind", Kind::ALL.iter().map(|kind| kind.as_str()).collect()),
+        ("leitong_templates_total", "what", vec!["cluster", "site"]),
         ("leitong_undecidable_total", "reason", Reason::ALL.iter().map(|reason| reason.as_str()).collect()),
         ("leitong_recrawls_total", "outcome", RecrawlOutcome::ALL.map(RecrawlOutcome::as_str).to_vec()),
         ("leitong_dead_letters_total", "cause", causes),
@@ -391,6 +398,11 @@ pub fn dropped(why: Admission) {
 /// A page was fingerprinted with other settings.
 pub fn other_fingerprint_hash() {
     counter!("leitong_other_fingerprint_hash_total").increment(1);
+}
+
+/// A cluster or a site looks like a template.
+pub fn template(what: &'static str) {
+    counter!("leitong_templates_total", "what" => what).increment(1);
 }
 
 /// A verdict or dead letter is committed.

@@ -66,7 +66,13 @@ impl Judge<'_> {
             related_url: None,
             replaces_page_id: None,
             replaces_url: None,
-            recrawl: recrawl.map(|recrawl| Box::new(RecrawlNote::new(recrawl, fingerprint, self.detector))),
+            recrawl: recrawl.map(|recrawl| {
+                Box::new(RecrawlNote::new(
+                    recrawl,
+                    fingerprint.map(|fingerprint| &**fingerprint),
+                    self.detector,
+                ))
+            }),
             fingerprint: fingerprint.map(|fingerprint| self.detector.display(fingerprint)),
             text_digest: record.text.map(|text| format!("{:032x}", text.digest)),
             text_chars: record.text.map(|text| text.chars),

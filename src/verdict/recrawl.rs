@@ -45,7 +45,7 @@ pub enum LeftCluster {
 
 impl RecrawlNote {
     /// Words `recrawl` of a page with this fingerprint, made by `detector`.
-    pub(super) fn new(recrawl: Recrawl, fingerprint: Option<&Box<[u8]>>, detector: &dyn Detector) -> Self {
+    pub(super) fn new(recrawl: Recrawl, fingerprint: Option<&[u8]>, detector: &dyn Detector) -> Self {
         let Recrawl { outcome, former, left } = recrawl;
         let compared = former.zip(fingerprint).map(|(former, present)| {
             (detector.similarity(present, &former), detector.shares(present, &former))

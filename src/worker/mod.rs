@@ -57,7 +57,7 @@ use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::telemetry::admin::{AdminPort, Beside};
 use crate::telemetry::config::AdminConfig;
 use crate::telemetry::health::Health;
-use crate::telemetry::metrics;
+use crate::telemetry::{metrics, templates};
 use stop::Stop;
 
 /// Which stages run.
@@ -107,6 +107,7 @@ pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<(
     if !config.api.address.is_empty() && !roles.cluster {
         tracing::warn!("api.address: look-ups are not served, since only the cluster role has tables");
     }
+    templates::begin();
 
     let counts = checked_topics(&config)?;
     if counts.compacted_changelog {

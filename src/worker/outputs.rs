@@ -13,6 +13,7 @@ use crate::kafka::verdict_headers;
 use crate::record::timestamp::Timestamp;
 use crate::telemetry::metrics::Outcome;
 use crate::telemetry::tally::Tallied;
+use crate::telemetry::templates::Noticed;
 use crate::verdict::Conclusion;
 use crate::verdict::Verdict;
 use crate::worker::look_ups::{KeptVerdict, LookUps};
@@ -30,6 +31,8 @@ pub(crate) struct Outputs {
     pub(crate) tallied: Vec<Tallied>,
     /// For look-ups, once it is committed.
     pub(crate) kept: Vec<KeptVerdict>,
+    /// For the template alarm, once it is committed.
+    pub(crate) noticed: Vec<Noticed>,
     /// The offset that the group commits with it.
     pub(crate) next_log_offset: u64,
     /// Offset in the log before it.
@@ -74,6 +77,7 @@ impl Outputs {
     ) -> serde_json::Result<()> {
         let outcome = Outcome::of(&conclusion);
         self.tallied.extend(Tallied::of(&conclusion));
+        self.noticed.extend(Noticed::of(&conclusion));
         let record = match conclusion {
             Conclusion::Verdict(verdict) => {
                 let (value, content_type) = match config.verdicts.format {

@@ -19,7 +19,7 @@ use super::owner::{Owner, Trouble};
 use super::ports::World;
 use super::transaction::{TransactionError, TransactionalProducer};
 use crate::kafka::ports::{Reader, RequestError};
-use crate::telemetry::{metrics, tally};
+use crate::telemetry::{metrics, tally, templates};
 use crate::worker::outputs::Outputs;
 
 /// A transaction that takes longer is too large: a fifth of the default time-out.
@@ -196,6 +196,7 @@ impl<'a, W: World> Writer<'a, W> {
         }
         let now = self.owner.role.world.timestamp();
         tally::committed(&outputs.tallied);
+        templates::committed(&outputs.noticed);
         for (outcome, log_time) in &outputs.outcomes {
             metrics::committed(outcome);
             if let Some(log_time) = log_time {

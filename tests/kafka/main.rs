@@ -38,4 +38,6 @@ mod snapshots;
 mod standby;
 mod state;
 mod storm;
+mod tap;
+mod top;
 mod unended;

@@ -12,7 +12,7 @@
 //! but that clusters which have ended are near to nothing.
 
 use super::{Clusterer, Query};
-use crate::cluster::recrawls::{Change, Crawl, CrawlChange, crawl_key};
+use crate::cluster::recrawls::{Change, Crawl, CrawlChange, Crawls, crawl_key};
 use crate::cluster::{Canonical, ClusterId, NewCanonical, Rank};
 use crate::record::FingerprintRecord;
 
@@ -92,7 +92,7 @@ impl Clusterer {
     /// not known again.
     #[must_use]
     pub fn crawl_bounds(&self) -> Option<(u64, u64)> {
-        self.crawls.as_ref().map(|crawls| crawls.bounds())
+        self.crawls.as_ref().map(Crawls::bounds)
     }
 
     /// Takes the [bounds](Self::crawl_bounds) of a saved table.
@@ -104,8 +104,8 @@ impl Clusterer {
 
     /// All that is known of urls, for a saved table, and how many changes that are.
     pub fn crawl_changes(&self) -> (u64, impl Iterator<Item = CrawlChange>) {
-        let count = self.crawls.as_ref().map_or(0, |crawls| crawls.change_count());
-        (count, self.crawls.iter().flat_map(|crawls| crawls.changes()))
+        let count = self.crawls.as_ref().map_or(0, Crawls::change_count);
+        (count, self.crawls.iter().flat_map(Crawls::changes))
     }
 
     /// Takes a change of a saved table, in whose order they come.
