@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::cluster::ClusterId;
+use crate::cluster::{ClusterId, RecrawlOutcome};
 use crate::fingerprint::relation::Relation;
 use crate::proto::{self, FORMAT_VERSION, source};
 use crate::record::Reason;
@@ -260,6 +260,22 @@ fn fields(verdict: proto::Verdict) -> Result<Map<String, Value>, String> {
             "language": credits.language,
         })
     });
+    let recrawl = verdict.recrawl.map(|note| {
+        let word = |words: &[&str], number: i32| {
+            let known = usize::try_from(number).ok().and_then(|number| words.get(number.checked_sub(1)?));
+            known.map_or(json!(number), |known| json!(known))
+        };
+        json!({
+            "outcome": word(&RecrawlOutcome::ALL.map(RecrawlOutcome::as_str), note.outcome),
+            "similarity": number(note.similarity),
+            "share": number(note.share),
+            "former_share": number(note.former_share),
+            "left_cluster_id": note.left_cluster_id.as_deref().map(hex),
+            "left_cluster": note.left_cluster.map(|left| word(&["REMAINS", "SUCCESSOR", "ENDED"], left)),
+            "successor_page_id": note.successor_page_id,
+            "successor_url": note.successor_url,
+        })
+    });
     let evidence: Option<Value> = verdict.evidence_json.and_then(|json| serde_json::from_str(&json).ok());
     let object = json!({
         "page_id": verdict.page_id,
@@ -281,6 +297,7 @@ fn fields(verdict: proto::Verdict) -> Result<Map<String, Value>, String> {
         "related_url": verdict.related_url,
         "replaces_page_id": verdict.replaces_page_id,
         "replaces_url": verdict.replaces_url,
+        "recrawl": recrawl,
         "fingerprint": verdict.fingerprint.as_deref().map(hex),
         "text_digest": verdict.text_digest.as_deref().map(hex),
         "text_chars": verdict.text_chars,
@@ -303,7 +320,7 @@ fn fields(verdict: proto::Verdict) -> Result<Map<String, Value>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Config, Deduplicator, Page};
+    use crate::{Body, Config, Deduplicator, Page};
 
     fn received(value: Vec<u8>) -> Received {
         Received { topic: "v".into(), value: Some(value), ..Received::default() }
@@ -312,7 +329,9 @@ mod tests {
     /// Whoever filters, or reads lines, need not know in which format verdicts are written.
     #[test]
     fn both_formats_have_the_same_fields() {
-        let mut deduplicator = Deduplicator::new(&Config::default()).expect("defaults");
+        let mut config = Config::default();
+        config.recrawls.enabled = true;
+        let mut deduplicator = Deduplicator::new(&config).expect("defaults");
         let text = |salt: &str| {
             let sentence = |at: u32| format!("{salt} sentence {at} says what number {} is about. ", at * at);
             (0..40).map(sentence).collect::<String>()
@@ -327,6 +346,10 @@ mod tests {
             Page::text("https://c.example/1", text("some").replacen("sentence 7", "remark 7", 1)),
             Page::text("https://d.example/\u{9b}31m", ""),
             Page::html("https://e.example/1", html),
+            Page::text("https://a.example/1", text("new")),
+            Page::new("https://a.example/1", Body::Withdrawn),
+            Page::new("https://c.example/1", Body::Withdrawn),
+            Page::text("https://b.example/1", text("some")),
         ];
         let raw = "{\"digits\":12345678901234567890123,\"x\":\"\\u001b\"}".to_owned();
         pages[1].passthrough = Some(raw);
