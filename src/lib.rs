@@ -109,6 +109,9 @@ pub mod api;
 pub mod console;
 
 #[doc(hidden)]
+pub mod tap;
+
+#[doc(hidden)]
 pub mod worker;
 
 mod deduplicator;

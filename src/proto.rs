@@ -10,3 +10,8 @@ pub const CHANGELOG_FORMAT_VERSION: u32 = 2;
 /// The same of what names pages that stand for clusters in place of those that founded them: an
 /// older reader would not know whom verdicts are to name.
 pub const CHANGELOG_CANONICAL_FORMAT_VERSION: u32 = 3;
+/// The same of what is known of urls that were crawled: an older reader would take a page for new,
+/// or for a copy of one that is gone.
+pub const CHANGELOG_CRAWLS_FORMAT_VERSION: u32 = 4;
+/// The newest that this version knows.
+pub const CHANGELOG_FORMAT_VERSION_MAX: u32 = CHANGELOG_CRAWLS_FORMAT_VERSION;

@@ -31,7 +31,7 @@ fn every_sample_page_gets_its_verdict() {
 fn a_verdict_says_what_the_contract_promises() {
     let verdicts = run(["dedup", "examples/pages.jsonl"]).verdicts();
     let pages: HashMap<_, _> = sample_pages().into_iter().map(|p| (p["id"].clone(), p)).collect();
-    const FIELDS: [&str; 32] = [
+    const FIELDS: [&str; 33] = [
         "page_id",
         "url",
         "corpus",
@@ -51,6 +51,7 @@ fn a_verdict_says_what_the_contract_promises() {
         "related_url",
         "replaces_page_id",
         "replaces_url",
+        "recrawl",
         "fingerprint",
         "text_digest",
         "text_chars",

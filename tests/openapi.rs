@@ -2,6 +2,8 @@
 //! seen here, and every answer fits its schema.
 
 mod common;
+#[path = "common/openapi.rs"]
+mod openapi;
 #[path = "common/serve.rs"]
 mod serve;
 
@@ -9,152 +11,27 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use common::{article, write};
-use jsonschema::Validator;
+use openapi::{Api, CLUSTER, LOOK_UP, PAGE, STORE, document};
 use serde_json::{Value, json};
 use serve::{Answer, Client, Server};
 
 const TOKEN: &str = "a-token-of-the-tests";
 
 /// Types of problems that are seen elsewhere, or cannot be had at will.
-const NOT_SEEN_HERE: [&str; 4] = [
+const NOT_SEEN_HERE: [&str; 6] = [
     "internal",
     "stopping",
     // tests/serve.rs, on a full disk.
     "not-durable",
     // tests/hostile_api.rs.
     "broken-body",
+    // tests/kafka/look_ups.rs: these are a worker's.
+    "not-here",
+    "not-ready",
 ];
 
-fn document(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(name);
-    std::fs::read_to_string(path).expect("the document")
-}
-
-/// The document, and what was seen of it.
-struct Api {
-    document: Value,
-    /// All schemas, as definitions that refer to one another.
-    definitions: Value,
-    seen: BTreeSet<(String, String, String)>,
-    fields: BTreeSet<String>,
-    problems: BTreeSet<String>,
-}
-
-impl Api {
-    fn read() -> Self {
-        let text = document("openapi.yaml").replace("#/components/schemas/", "#/$defs/");
-        let document: Value = serde_saphyr::from_str(&text).expect("YAML");
-        let mut definitions = document["components"]["schemas"].clone();
-        definitions["Verdict"] =
-            serde_json::from_str(&self::document("verdict.schema.json")).expect("the verdict's schema");
-        Self {
-            document,
-            definitions,
-            seen: BTreeSet::new(),
-            fields: BTreeSet::new(),
-            problems: BTreeSet::new(),
-        }
-    }
-
-    fn validator(&self, schema: &Value) -> Validator {
-        let mut schema = schema.clone();
-        schema["$defs"] = self.definitions.clone();
-        jsonschema::options().should_validate_formats(true).build(&schema).expect("a schema")
-    }
-
-    /// The status is one of those that the operation has, and the body fits its schema.
-    #[track_caller]
-    fn check(&mut self, operation: (&str, &str), status: u16, answer: &Answer) {
-        let (method, path) = operation;
-        assert_eq!(answer.status, status, "{method} {path}: {}", answer.body);
-        let responses = &self.document["paths"][path][method]["responses"];
-        let mut response = &responses[status.to_string()];
-        assert!(response.is_object(), "{method} {path} has no {status}");
-        if let Some(reference) = response["$ref"].as_str() {
-            response = self.document.pointer(&reference[1..]).expect("a reference that leads somewhere");
-        }
-        let (content_type, content) =
-            response["content"].as_object().and_then(|content| content.iter().next()).expect("a body");
-        let head = answer.head.to_ascii_lowercase();
-        assert!(head.contains(&format!("content-type: {content_type}\r\n")), "{head}");
-        let validator = self.validator(&content["schema"]);
-        let errors: Vec<_> = validator.iter_errors(&answer.body).map(|error| error.to_string()).collect();
-        assert!(errors.is_empty(), "{method} {path}: {errors:?}: {}", answer.body);
-        let with: [(&[u16], &str); 3] =
-            [(&[401], "www-authenticate"), (&[405], "allow"), (&[429, 503], "retry-after")];
-        for (statuses, header) in with {
-            assert_eq!(statuses.contains(&status), head.contains(&format!("\r\n{header}: ")), "{head}");
-        }
-        self.seen.insert((path.to_owned(), method.to_owned(), status.to_string()));
-        self.problems.insert(answer.problem().to_owned());
-        note_fields(&answer.body, &mut self.fields);
-    }
-
-    fn statuses(&self) -> BTreeSet<(String, String, String)> {
-        let mut all = BTreeSet::new();
-        for (path, methods) in self.document["paths"].as_object().expect("paths") {
-            for (method, operation) in methods.as_object().expect("methods") {
-                for status in operation["responses"].as_object().expect("responses").keys() {
-                    all.insert((path.clone(), method.clone(), status.clone()));
-                }
-            }
-        }
-        all
-    }
-
-    /// The names of all fields that answers may have.
-    fn names(&self) -> BTreeSet<String> {
-        let mut names = BTreeSet::new();
-        for (name, schema) in self.definitions.as_object().expect("schemas") {
-            if name != "Page" {
-                note_names(schema, &mut names);
-            }
-        }
-        names
-    }
-}
-
-/// The names of the fields of `value` that are not null.
-fn note_fields(value: &Value, fields: &mut BTreeSet<String>) {
-    match value {
-        Value::Array(all) => all.iter().for_each(|value| note_fields(value, fields)),
-        Value::Object(object) => {
-            for (name, value) in object.iter().filter(|(_, value)| !value.is_null()) {
-                fields.insert(name.clone());
-                if !matches!(&**name, "evidence" | "passthrough") {
-                    note_fields(value, fields);
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
-fn note_names(schema: &Value, names: &mut BTreeSet<String>) {
-    match schema {
-        Value::Array(all) => all.iter().for_each(|schema| note_names(schema, names)),
-        Value::Object(object) => {
-            for (name, value) in object {
-                if name == "properties" {
-                    names.extend(value.as_object().expect("properties").keys().cloned());
-                    value
-                        .as_object()
-                        .expect("properties")
-                        .values()
-                        .for_each(|value| note_names(value, names));
-                } else if name == "items" || name == "oneOf" {
-                    note_names(value, names);
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
-const LOOK_UP: (&str, &str) = ("post", "/v1/lookup");
-const STORE: (&str, &str) = ("post", "/v1/pages");
-const PAGE: (&str, &str) = ("get", "/v1/pages/{id}");
-const CLUSTER: (&str, &str) = ("get", "/v1/clusters/{id}");
+/// What a worker alone answers: the table is elsewhere, and nothing is stored over HTTP.
+const OF_WORKERS: [((&str, &str), &str); 3] = [(LOOK_UP, "421"), (CLUSTER, "421"), (STORE, "404")];
 
 fn server(folder: &Path, name: &str, config: &str) -> Server {
     let config = write(folder, &format!("{name}.toml"), config);
@@ -176,7 +53,8 @@ impl Limited {
         let token: PathBuf = write(folder, "token", format!("{TOKEN}\n"));
         let config = format!(
             "[api]\ntoken_file = {token:?}\nbody_bytes_max = 65536\nbatch_pages_max = 5\nbody_timeout_ms = 400\n\
-             [input.filter]\nstatuses = [\"200\"]\n[canonical]\nprefer = [\"longest\"]\n"
+             [input.filter]\nstatuses = [\"200\"]\n[canonical]\nprefer = [\"longest\"]\n\
+             [recrawls]\nenabled = true\n"
         );
         let server = server(folder, "limited", &config);
         let client = server.connect();
@@ -230,6 +108,9 @@ fn good_answers(api: &mut Api, limited: &mut Limited) {
     api.check(PAGE, 200, &limited.ask("GET /v1/pages/b", json, ""));
     let id = stored.body["verdict"]["cluster_id"].as_str().expect("an id");
     api.check(CLUSTER, 200, &limited.ask(&format!("GET /v1/clusters/{id}?members=5"), json, ""));
+    // The page that has come to stand for the cluster has another text now.
+    let recrawled = limited.ask("POST /v1/pages", json, page("b", &article(5, 30)).to_string());
+    api.check(STORE, 200, &recrawled);
 }
 
 fn refusals(api: &mut Api, limited: &mut Limited) {
@@ -323,10 +204,15 @@ fn the_document_is_what_the_server_does() {
     good_answers(&mut api, &mut limited);
     refusals(&mut api, &mut limited);
     too_much(&mut api, folder.path());
+    for ((method, path), status) in OF_WORKERS {
+        let new = api.seen.insert((path.to_owned(), method.to_owned(), status.to_owned()));
+        assert!(new, "{method} {path} {status} was seen: it is no worker's alone");
+    }
     let missed: Vec<_> = api.statuses().difference(&api.seen).cloned().collect();
     assert!(missed.is_empty(), "never seen: {missed:?}");
-    // Pages of Kafka are named by other fields; a reason and a relation need pages of their own.
-    let of_topics = ["topic", "partition", "offset", "epoch", "record"].map(str::to_owned).into();
+    // Pages of Kafka are named by other fields, and workers say what they have a table as; a reason and a relation need
+    // pages of their own.
+    let of_topics = ["topic", "partition", "offset", "epoch", "record", "held_as"].map(str::to_owned).into();
     let missed: Vec<_> = api.names().difference(&api.fields).cloned().collect();
     let missed: Vec<_> = BTreeSet::from_iter(missed).difference(&of_topics).cloned().collect();
     assert!(missed.is_empty(), "fields that never had a value: {missed:?}");

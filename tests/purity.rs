@@ -7,7 +7,7 @@ mod sources;
 use sources::{code, rust_files};
 
 /// Modules that only compute.
-const PURE: [&str; 12] = [
+const PURE: [&str; 13] = [
     "record",
     "page",
     "decode",
@@ -20,6 +20,7 @@ const PURE: [&str; 12] = [
     "verdict",
     "changelog",
     "console/render",
+    "tap",
 ];
 /// Modules that may touch tokio or rdkafka.
 const EDGES: [&str; 10] =

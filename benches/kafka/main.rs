@@ -1,6 +1,6 @@
 //! The figures of docs/kafka.md, over a real broker: `make bench-kafka`, or
-//! `cargo bench --bench kafka -- cpu delay owner restore restore-blocks failover losses standby takeover
-//! scaling`
+//! `cargo bench --bench kafka -- cpu delay owner look-ups look-ups-half restore restore-blocks
+//! failover losses standby takeover scaling`
 //! for some of them.
 //!
 //! The broker runs on the same machine, and takes its share of the cores.
@@ -13,10 +13,13 @@ mod common;
 mod cpu;
 mod delay;
 mod failover;
+mod look_ups;
 mod losses;
 mod owner;
 mod restore;
 mod scaling;
+#[path = "../../tests/common/serve.rs"]
+mod serve;
 
 use std::fs;
 
@@ -31,10 +34,12 @@ fn main() {
     }
     let chosen: Vec<String> =
         std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
-    let benches: [(&str, fn()); 10] = [
+    let benches: [(&str, fn()); 12] = [
         ("cpu", cpu::cpu),
         ("delay", delay::delay),
         ("owner", owner::owner),
+        ("look-ups", look_ups::look_ups),
+        ("look-ups-half", look_ups::look_ups_half),
         ("restore", restore::restore),
         ("restore-blocks", restore::restore_blocks),
         ("failover", failover::failover),

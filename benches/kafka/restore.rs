@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use leitong::changelog::{Identity, centroid_record, position_message, position_record};
-use leitong::cluster::{Centroid, Clusterer, NewCentroid, Position};
+use leitong::cluster::{Centroid, ClusterRules, Clusterer, NewCentroid, Position};
 use leitong::config::Config;
 use leitong::config::hash::cluster_hash;
 use leitong::log::identity::TopicIds;
@@ -81,7 +81,8 @@ pub(crate) fn filled(name: &str, more: &str) -> Installation {
     };
     let position = Position { log_generation: 1, next_log_offset: count, ..Position::default() };
     let expiry = config.expiry.clone();
-    let clusterer = Clusterer::starting_at(count, Arc::clone(detector), expiry, position);
+    let clusterer =
+        Clusterer::starting_at(count, Arc::clone(detector), ClusterRules::expiry_only(expiry), position);
     let message = position_message(&clusterer, &identity, 0, Some(1), &Watermarks::default());
     let message = proto::Position { centroid_count: count, oldest_log_offset: Some(0), ..message };
     let record = position_record(&message);

@@ -40,7 +40,7 @@ pub(crate) fn assert_within_limits(page: &Page, page_bytes_max: usize) {
     let bytes = match &page.body {
         Body::Html(text) | Body::Text(text) => text.len(),
         Body::HtmlBytes(bytes) => bytes.len(),
-        Body::TooLarge(_) | Body::InWarc(_) | Body::TooManyCodings(_) | Body::Missing => 0,
+        Body::TooLarge(_) | Body::InWarc(_) | Body::TooManyCodings(_) | Body::Missing | Body::Withdrawn => 0,
     };
     // Bytes that are no UTF-8 become U+FFFD, of three bytes, in texts of WARC files.
     assert!(bytes <= 3 * page_bytes_max, "{bytes} bytes of body");

@@ -44,7 +44,7 @@ fuzz_target!(|data: &[u8]| {
     let received = Received { key: (*key_bytes > 0).then(|| key.to_vec()), ..Received::default() };
     let message = Message { value: Some(value), received: Box::new(received) };
     let limits = PageConfig { bytes_max: PAGE_BYTES_MAX, line_bytes_max: 8192, ..PageConfig::default() };
-    match message.read(&PagesConfig::default(), mapping, &limits).outcome {
+    match message.read(&PagesConfig::default(), mapping, &limits, true).outcome {
         Ok(Taken::Page(page)) => assert_within_limits(&page, PAGE_BYTES_MAX),
         Ok(Taken::Skipped(why)) => assert!(!why.as_str().is_empty()),
         Err(error) => {

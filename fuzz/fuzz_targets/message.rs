@@ -31,7 +31,7 @@ fuzz_target!(|data: &[u8]| {
         Received { key: Some(key.to_vec()), headers: header.into_iter().collect(), ..Received::default() };
     let message = Message { value: Some(value), received: Box::new(received) };
     let limits = PageConfig { bytes_max: PAGE_BYTES_MAX, line_bytes_max: 8192, ..PageConfig::default() };
-    match message.read(&config, &Mapping::default(), &limits).outcome {
+    match message.read(&config, &Mapping::default(), &limits, true).outcome {
         Ok(Taken::Skipped(why)) => panic!("{why:?}"),
         Ok(Taken::Page(page)) => {
             assert_within_limits(&page, PAGE_BYTES_MAX);

@@ -3,8 +3,9 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::problem::{Kind, Problem};
-use crate::cluster::{CanonicalPage, Centroid, ClusterId, Position};
+use super::problem::Problem;
+use super::tables::{AsOf, KnownCluster};
+use crate::cluster::{CanonicalPage, Centroid, ClusterId};
 use crate::fingerprint::{Detector, Shares, to_display};
 use crate::record::timestamp::Timestamp;
 use crate::verdict::{Number, Relation, Verdict};
@@ -35,19 +36,6 @@ impl Answer {
 impl From<Problem> for Answer {
     fn from(problem: Problem) -> Self {
         Self { status: problem.kind.status(), body: problem.to_json(), allow: None }
-    }
-}
-
-/// How far the table was that an answer is of.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub(super) struct AsOf {
-    log_partition: u32,
-    log_offset: u64,
-}
-
-impl From<Position> for AsOf {
-    fn from(position: Position) -> Self {
-        Self { log_partition: position.log_partition, log_offset: position.next_log_offset }
     }
 }
 
@@ -109,7 +97,7 @@ impl NearPage {
 
 /// The canonical page of a cluster.
 #[derive(Serialize)]
-pub(super) struct Canonical {
+struct Canonical {
     page_id: Box<str>,
     url: Box<str>,
     fingerprint: String,
@@ -118,7 +106,7 @@ pub(super) struct Canonical {
 }
 
 impl Canonical {
-    pub(super) fn new(centroid: Centroid, detector: &dyn Detector) -> Self {
+    fn new(centroid: Centroid, detector: &dyn Detector) -> Self {
         Self {
             fingerprint: detector.display(&centroid.fingerprint),
             text_digest: format!("{:032x}", centroid.text_digest),
@@ -170,34 +158,16 @@ pub(super) fn of_batch(outcomes: &[Outcome]) -> Answer {
     Answer::raw(body)
 }
 
-/// `{"verdict":…}` of a page that was stored before.
-pub(super) fn of_page(verdict: Option<&[u8]>, page_id: &str) -> Answer {
-    match verdict {
-        Some(verdict) => of_one(Outcome::Verdict(verdict.into())),
-        None => Problem::new(
-            Kind::UnknownPage,
-            format!(
-                "{page_id:?}: no verdict on such a page is among those that are kept (api.recent_bytes_max)"
-            ),
-        )
-        .into(),
-    }
-}
-
 /// `{"cluster_id":…,"canonical":…,"members_kept":…,"members":[…]}`.
-pub(super) fn of_cluster<'a>(
-    id: ClusterId,
-    canonical: Option<&Canonical>,
-    members: impl ExactSizeIterator<Item = &'a [u8]>,
-    members_max: usize,
-) -> Answer {
+pub(super) fn of_cluster(id: ClusterId, known: KnownCluster, detector: &dyn Detector) -> Answer {
+    let KnownCluster { centroid, members_kept, members } = known;
+    let canonical = centroid.map(|centroid| Canonical::new(centroid, detector));
     let canonical = serde_json::to_string(&canonical).expect("texts and a date");
-    let kept = members.len();
-    let mut body =
-        format!("{{\"cluster_id\":\"{id}\",\"canonical\":{canonical},\"members_kept\":{kept},\"members\":[")
-            .into_bytes();
-    let given: Vec<&[u8]> = members.take(members_max).collect();
-    body.extend_from_slice(&given.join(&b','));
+    let mut body = format!(
+        "{{\"cluster_id\":\"{id}\",\"canonical\":{canonical},\"members_kept\":{members_kept},\"members\":["
+    )
+    .into_bytes();
+    body.extend_from_slice(&members.join(&b','));
     body.extend_from_slice(b"]}");
     Answer::raw(body)
 }

@@ -1,7 +1,7 @@
 //! Request → answer, without sockets: which path, which page, which verdict.
 //!
 //! Everything here runs on the [CPU threads](super::pool), each with [`Tools`] of its own, and asks
-//! the [store](super::store). Storing takes two steps, since what lies between is a wait for the
+//! the [tables](super::tables). Storing takes two steps, since what lies between is a wait for the
 //! disk: [`Core::prepare`] makes records of a body, and [`Core::stored`] an answer of their
 //! verdicts.
 //!
@@ -11,11 +11,12 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::answer::{self, Answer, Canonical, LookUp, NearPage, Outcome};
+use super::answer::{self, Answer, LookUp, NearPage, Outcome};
 use super::options::{OF_CLUSTERS, OF_LOOK_UPS, OF_RAW_PAGES, Options};
 use super::problem::{Kind, Problem};
 use super::records::{self, Form, Records};
-use super::store::{Store, place};
+use super::store::place;
+use super::tables::{LookedUp, Tables};
 use crate::cluster::{ClusterId, Scratch};
 use crate::config::Config;
 use crate::config::load::ConfigError;
@@ -29,10 +30,10 @@ use crate::source::Payload;
 
 /// What turns requests into answers; shared by all threads.
 pub struct Core {
-    stage: FingerprintStage,
+    stage: Arc<FingerprintStage>,
     /// A look-up's page needs no url.
     look_up_reader: PageReader,
-    store: Arc<Store>,
+    tables: Arc<dyn Tables>,
     body_bytes_max: usize,
     page_bytes_max: usize,
     batch_pages_max: usize,
@@ -77,15 +78,19 @@ pub(super) enum Prepared {
 }
 
 impl Core {
-    /// Over this store.
+    /// Over these tables.
     ///
     /// # Errors
     /// A file that the configuration names cannot be used.
-    pub fn new(config: &Config, stage: FingerprintStage, store: Arc<Store>) -> Result<Self, ConfigError> {
+    pub fn new(
+        config: &Config,
+        stage: Arc<FingerprintStage>,
+        tables: Arc<dyn Tables>,
+    ) -> Result<Self, ConfigError> {
         Ok(Self {
             look_up_reader: PageReader::new(config, false)?,
             stage,
-            store,
+            tables,
             body_bytes_max: config.api.body_bytes_max,
             page_bytes_max: config.page.bytes_max,
             batch_pages_max: config.api.batch_pages_max,
@@ -142,18 +147,12 @@ impl Core {
             Fingerprinting::Fingerprint(fingerprint) => fingerprint.clone(),
             Fingerprinting::Undecidable(_) => Box::default(),
         };
-        let now = Timestamp::now();
-        let (verdict, nearest, position) = {
-            let table = self.store.read();
-            let position = table.clusterer().position();
-            record.source = place(position.next_log_offset);
-            let (verdict, nearest) = table.preview(record, options.asked, now, &mut tools.scratch);
-            (verdict, nearest, position)
-        };
+        let LookedUp { verdict, nearest, as_of } =
+            self.tables.look_up(record, options.asked, Timestamp::now(), &mut tools.scratch)?;
         let detector = &**self.stage.detector();
         let near_page = |(canonical, related)| NearPage::new(canonical, related, &fingerprint, detector);
         let nearest = nearest.into_iter().map(near_page).collect();
-        Ok(Answer::json(&LookUp { verdict, nearest, as_of: position.into() }))
+        Ok(Answer::json(&LookUp { verdict, nearest, as_of }))
     }
 
     /// Cuts the body of `POST /v1/pages` into records.
@@ -225,7 +224,7 @@ impl Core {
     /// `GET /v1/pages/{id}`.
     pub(super) fn stored_page(&self, page_id: &str, query: &str) -> Result<Answer, Problem> {
         Options::parse(query, &[])?;
-        Ok(answer::of_page(self.store.recent().page(page_id), page_id))
+        Ok(answer::of_one(Outcome::Verdict(self.tables.page(page_id)?)))
     }
 
     /// `GET /v1/clusters/{id}`.
@@ -236,34 +235,35 @@ impl Core {
         let number = u128::from_str_radix(id, 16).ok().filter(|_| is_id);
         let number = number.ok_or_else(|| unknown("a cluster's id has 32 hex digits"))?;
         let id_read = ClusterId::from_bytes(number.to_be_bytes());
-        let (centroid, position) = {
-            let table = self.store.read();
-            let centroid = table.clusterer().centroid(id_read, &mut tools.scratch);
-            (centroid, table.clusterer().position())
-        };
-        let canonical = centroid.map(|centroid| Canonical::new(centroid, &**self.stage.detector()));
-        let recent = self.store.recent();
-        let is_of_this_log = (id_read.log_generation, id_read.log_partition)
-            == (position.log_generation, position.log_partition);
-        let members = recent.members(if is_of_this_log { id_read.log_offset } else { u64::MAX });
-        if canonical.is_none() && members.len() == 0 {
+        let known = self.tables.cluster(id_read, options.members, &mut tools.scratch)?;
+        if known.centroid.is_none() && known.members_kept == 0 {
             return Err(unknown("no such cluster, or its canonical page has expired"));
         }
-        Ok(answer::of_cluster(id_read, canonical.as_ref(), members, options.members))
+        Ok(answer::of_cluster(id_read, known, &**self.stage.detector()))
     }
 
-    /// The problem of a path that there is not, or that takes another method.
-    pub(super) fn refused(path: &str, allow: Option<&'static str>) -> Answer {
-        let problem = match allow {
-            Some(allow) => Problem::new(Kind::MethodNotAllowed, format!("{path:?} takes {allow}")),
-            None => Problem::new(
-                Kind::NoSuchPath,
-                format!(
-                    "{path:?}: there is POST /v1/lookup, POST /v1/pages, GET /v1/pages/{{id}} and GET /v1/clusters/{{id}}"
-                ),
+    /// Whether pages are stored over HTTP; else what to do instead.
+    pub(super) fn stores(&self) -> Result<(), Problem> {
+        self.tables
+            .instead_of_storing()
+            .map_or(Ok(()), |instead| Err(Problem::new(Kind::NoSuchPath, instead)))
+    }
+
+    /// The answer for a path that takes `allow`.
+    pub(super) fn not_allowed(path: &str, allow: &'static str) -> Answer {
+        let problem = Problem::new(Kind::MethodNotAllowed, format!("{path:?} takes {allow}"));
+        Answer { allow: Some(allow), ..problem.into() }
+    }
+
+    /// The problem of a path that there is not.
+    pub(super) fn nowhere(&self, path: &str) -> Problem {
+        let store = if self.stores().is_ok() { "POST /v1/pages, " } else { "" };
+        Problem::new(
+            Kind::NoSuchPath,
+            format!(
+                "{path:?}: there is POST /v1/lookup, {store}GET /v1/pages/{{id}} and GET /v1/clusters/{{id}}"
             ),
-        };
-        Answer { allow, ..problem.into() }
+        )
     }
 }
 

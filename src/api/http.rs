@@ -30,6 +30,7 @@ use super::pool::{Pool, Urgency};
 use super::problem::{Kind, Problem};
 use super::token::Token;
 use crate::config::ApiConfig;
+use crate::telemetry::metrics;
 
 /// Records of a batch that one thread prepares at once.
 const PREPARED_AT_ONCE: usize = 16;
@@ -40,7 +41,8 @@ const VERDICT_BYTES: usize = 4096;
 pub(super) struct Edge {
     pub(super) core: Arc<Core>,
     pub(super) pool: Pool,
-    pub(super) submissions: mpsc::Sender<Submission>,
+    /// Where pages go that are stored; none where none are.
+    pub(super) submissions: Option<mpsc::Sender<Submission>>,
     pub(super) clients: Clients,
     pub(super) token: Option<Token>,
     pub(super) memory: Memory,
@@ -56,7 +58,7 @@ impl Edge {
         queue_bytes: usize,
         core: Arc<Core>,
         pool: Pool,
-        submissions: mpsc::Sender<Submission>,
+        submissions: Option<mpsc::Sender<Submission>>,
         token: Option<Token>,
     ) -> Self {
         let timeout = Duration::from_millis(config.body_timeout_ms);
@@ -81,11 +83,14 @@ impl Edge {
     ) -> Response<Full<Bytes>> {
         let mut reserved = self.memory.reserved();
         let (parts, incoming) = request.into_parts();
+        let began = Instant::now();
         let answer = match self.admitted(&parts, client) {
             Ok(()) => self.routed(&parts, incoming, &mut reserved, activity).await,
             Err(problem) => Err(problem),
         };
-        response(answer.unwrap_or_else(Answer::from), reserved)
+        let answer = answer.unwrap_or_else(Answer::from);
+        metrics::api_request(operation(parts.uri.path()), answer.status, began.elapsed());
+        response(answer, reserved)
     }
 
     fn admitted(&self, parts: &Parts, client: IpAddr) -> Result<(), Problem> {
@@ -122,13 +127,16 @@ impl Edge {
             let (_place, _at_work) = (self.place()?, activity.at_work());
             return self.pool.run(Urgency::LookUp, |core, tools| core.look_up(request, tools)).await?;
         }
+        if path == "/v1/pages" {
+            self.core.stores()?;
+        }
         if path == "/v1/pages" && is_post {
             let request = self.received(parts, incoming, reserved).await?;
             let (_place, _at_work) = (self.place()?, activity.at_work());
             return self.store(request, reserved).await;
         }
         if path == "/v1/lookup" || path == "/v1/pages" {
-            return Ok(Core::refused(path, Some("POST")));
+            return Ok(Core::not_allowed(path, "POST"));
         }
         let _at_work = activity.at_work();
         match (of("/v1/pages/"), of("/v1/clusters/")) {
@@ -141,8 +149,8 @@ impl Edge {
                 self.memory.reserve(reserved, answer.body.len()).await?;
                 Ok(answer)
             }
-            (None, None) => Ok(Core::refused(path, None)),
-            _ => Ok(Core::refused(path, Some("GET"))),
+            (None, None) => Err(self.core.nowhere(path)),
+            _ => Ok(Core::not_allowed(path, "GET")),
         }
     }
 
@@ -222,8 +230,20 @@ impl Edge {
     ) -> Result<Vec<Box<[u8]>>, Problem> {
         let stopping = || Problem::new(Kind::Stopping, "the server is stopping; nothing of this is stored");
         let (reply, verdicts) = oneshot::channel();
-        self.submissions.send(Submission { pages, reply }).await.map_err(|_| stopping())?;
+        let submissions = self.submissions.as_ref().ok_or_else(stopping)?;
+        submissions.send(Submission { pages, reply }).await.map_err(|_| stopping())?;
         verdicts.await.map_err(|_| Problem::new(Kind::Internal, "a fault in Leitong: please report it"))?
+    }
+}
+
+/// What a path asks for, for the counts: of few values, whatever clients send.
+fn operation(path: &str) -> &'static str {
+    match path {
+        "/v1/lookup" => "lookup",
+        "/v1/pages" => "store",
+        path if path.starts_with("/v1/pages/") => "page",
+        path if path.starts_with("/v1/clusters/") => "cluster",
+        _ => "other",
     }
 }
 

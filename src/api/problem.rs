@@ -60,6 +60,8 @@ kinds! {
     TooLarge "too-large" 413 "The body is too large",
     /// The body is of a type that is not read.
     UnsupportedMediaType "unsupported-media-type" 415 "The body's type is not read",
+    /// The page's corpus, or the cluster, is in a partition of the log that another instance has.
+    NotHere "not-here" 421 "Another instance has the table",
     /// What was sent is no page.
     UnreadablePage "unreadable-page" 422 "This is no page",
     /// The configuration says that such pages are passed over.
@@ -70,6 +72,8 @@ kinds! {
     Internal "internal" 500 "A fault in Leitong",
     /// Too much is in flight.
     Overloaded "overloaded" 503 "Too much is being worked on",
+    /// The table is here, or is to be, and cannot be looked up now.
+    NotReady "not-ready" 503 "The table cannot be looked up yet",
     /// The pages could not be made durable.
     NotDurable "not-durable" 503 "The pages could not be stored",
     /// The server is about to end.

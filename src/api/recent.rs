@@ -7,11 +7,13 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::Deserialize;
 
+use crate::verdict::Verdict;
+
 /// Bytes that a verdict takes beside its JSON: its entries in both maps, roughly.
 const ENTRY_BYTES: usize = 200;
 
 /// Verdicts, oldest first.
-pub(super) struct Recent {
+pub(crate) struct Recent {
     kept: VecDeque<Kept>,
     /// Number of the oldest that is kept: they are counted from the first on.
     first: u64,
@@ -41,13 +43,23 @@ impl Kept {
 
 /// What is kept of a verdict beside its JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Named {
-    pub(super) page_id: Box<str>,
-    pub(super) joined: Option<u64>,
+pub(crate) struct Named {
+    page_id: Box<str>,
+    joined: Option<u64>,
     pub(super) log_offset: u64,
 }
 
 impl Named {
+    /// Of a verdict.
+    pub(crate) fn of(verdict: &Verdict) -> Self {
+        let is_duplicate = verdict.distance.is_some();
+        Self {
+            page_id: verdict.page_id.as_str().into(),
+            joined: verdict.cluster_id.filter(|_| is_duplicate).map(|id| id.log_offset),
+            log_offset: verdict.log_offset,
+        }
+    }
+
     /// Reads it from a verdict's JSON.
     pub(super) fn of_json(json: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]
@@ -69,7 +81,7 @@ impl Named {
 
 impl Recent {
     /// None yet.
-    pub(super) fn new(bytes_max: usize) -> Self {
+    pub(crate) fn new(bytes_max: usize) -> Self {
         Self {
             kept: VecDeque::new(),
             first: 0,
@@ -82,7 +94,7 @@ impl Recent {
     }
 
     /// Keeps a verdict, unless it is one that is kept already.
-    pub(super) fn push(&mut self, named: Named, json: Box<[u8]>) {
+    pub(crate) fn push(&mut self, named: Named, json: Box<[u8]>) {
         let Named { page_id, joined, log_offset } = named;
         if log_offset < self.next_log_offset {
             return;
@@ -124,16 +136,22 @@ impl Recent {
     }
 
     /// The last verdict on a page.
-    pub(super) fn page(&self, page_id: &str) -> Option<&[u8]> {
+    pub(crate) fn page(&self, page_id: &str) -> Option<&[u8]> {
         self.json(*self.by_page.get(page_id)?)
     }
 
     /// The verdicts on the duplicates in the cluster whose centroid was founded at this offset,
     /// the youngest first.
-    pub(super) fn members(&self, log_offset: u64) -> impl ExactSizeIterator<Item = &[u8]> {
+    fn members(&self, log_offset: u64) -> impl ExactSizeIterator<Item = &[u8]> {
         static NONE: VecDeque<u64> = VecDeque::new();
         let numbers = self.by_cluster.get(&log_offset).unwrap_or(&NONE);
         numbers.iter().rev().map(|number| self.json(*number).unwrap_or_default())
+    }
+
+    /// How many of these are kept, and the youngest of them, `max` at most.
+    pub(crate) fn youngest_members(&self, log_offset: u64, max: usize) -> (usize, Vec<Box<[u8]>>) {
+        let members = self.members(log_offset);
+        (members.len(), members.take(max).map(Into::into).collect())
     }
 
     /// How many are kept.

@@ -1,10 +1,10 @@
 //! The server: its port, its connections, its threads, and how it ends.
 //!
 //! ```text
-//! accept ─► connection: HTTP/1.1 ─► CPU threads ─► committer
+//! accept ─► connection: HTTP/1.1 ─► CPU threads ─► committer, where pages are stored
 //! ```
-//! At the end no connection is taken any more, what is in flight is answered, and the table is
-//! saved. Whoever is killed instead loses nothing that was answered: see [`super::committer`].
+//! At the end no connection is taken any more, what is in flight is answered, and the table that
+//! pages are stored in is saved. Whoever is killed instead loses nothing that was answered: see [`super::committer`].
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -47,7 +47,7 @@ impl ApiPort {
     /// It cannot be had.
     pub async fn bind(address: &str) -> anyhow::Result<Self> {
         let listener = TcpListener::bind(address).await.with_context(|| {
-            format!("api.address = {address:?}: cannot be had; take another one with --address, or port 0")
+            format!("api.address = {address:?}: cannot be had; take another one, or port 0")
         })?;
         let address = listener.local_addr().context("the port has no address")?;
         Ok(Self { listener, address })
@@ -59,7 +59,7 @@ impl ApiPort {
         self.address
     }
 
-    /// Serves it until `stop` is true; then saves the table.
+    /// Serves it until `stop` is true; then the `committer`, if pages are stored, saves the table.
     ///
     /// # Errors
     /// Threads cannot be started; the committer has failed, or cannot save the table.
@@ -67,26 +67,36 @@ impl ApiPort {
         self,
         config: &Config,
         core: Core,
-        committer: Committer,
+        committer: Option<Committer>,
         token: Option<Token>,
         stop: watch::Receiver<bool>,
     ) -> anyhow::Result<()> {
         let core = Arc::new(core);
         let pool = Pool::start(&core, config.pipeline.threads).context("cannot start threads")?;
-        let (submissions, submitted) = mpsc::channel(QUEUE);
-        let committing = thread::Builder::new()
-            .name("leitong-commit".to_owned())
-            .spawn(move || committer.run(submitted))
-            .context("cannot start a thread")?;
+        let (mut submissions, mut committing) = (None, None);
+        if let Some(committer) = committer {
+            let (sender, submitted) = mpsc::channel(QUEUE);
+            let thread = thread::Builder::new().name("leitong-commit".to_owned());
+            committing =
+                Some(thread.spawn(move || committer.run(submitted)).context("cannot start a thread")?);
+            submissions = Some(sender);
+        }
         // Nobody holds the other end but the committer: it is gone where that has failed.
         let failed = submissions.clone();
         let queue_bytes = config.pipeline.queue_bytes;
         let edge = Arc::new(Edge::new(&config.api, queue_bytes, core, pool, submissions, token));
+        let storing_fails = async {
+            match &failed {
+                Some(submissions) => submissions.closed().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             () = self.accept(config, &edge, stop) => {}
-            () = failed.closed() => tracing::error!("pages cannot be stored any more: stopping"),
+            () = storing_fails => tracing::error!("pages cannot be stored any more: stopping"),
         }
         drop((failed, edge));
+        let Some(committing) = committing else { return Ok(()) };
         let committed = tokio::task::spawn_blocking(move || committing.join()).await;
         let committed = committed.context("cannot wait for the committer")?;
         committed.map_err(|_| {

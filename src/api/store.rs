@@ -7,8 +7,10 @@
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::committer::Committer;
+use super::problem::{Kind, Problem};
 use super::recent::{Named, Recent};
-use crate::cluster::Position;
+use super::tables::{AsOf, KnownCluster, LookedUp, Tables};
+use crate::cluster::{Asked, ClusterId, Position, Scratch};
 use crate::config::Config;
 use crate::hashed::Seed;
 use crate::log::entry::page_from_message;
@@ -136,13 +138,7 @@ impl Store {
         let all: Vec<Box<[u8]>> = verdicts.iter().map(json).collect();
         let mut recent = self.recent_mut();
         for (verdict, json) in verdicts.iter().zip(&all) {
-            let is_duplicate = verdict.distance.is_some();
-            let named = Named {
-                page_id: verdict.page_id.as_str().into(),
-                joined: verdict.cluster_id.filter(|_| is_duplicate).map(|id| id.log_offset),
-                log_offset: verdict.log_offset,
-            };
-            recent.push(named, json.clone());
+            recent.push(Named::of(verdict), json.clone());
         }
         all
     }
@@ -171,8 +167,59 @@ impl Store {
     }
 }
 
+impl Tables for Store {
+    fn look_up(
+        &self,
+        mut record: FingerprintRecord,
+        asked: Asked,
+        now: Timestamp,
+        scratch: &mut Scratch,
+    ) -> Result<LookedUp, Problem> {
+        let table = self.read();
+        let position = table.clusterer().position();
+        record.source = place(position.next_log_offset);
+        let (verdict, nearest) = table.view().preview(record, asked, now, scratch);
+        Ok(LookedUp { verdict, nearest, as_of: AsOf::of(position, None) })
+    }
+
+    fn page(&self, page_id: &str) -> Result<Box<[u8]>, Problem> {
+        let recent = self.recent();
+        recent.page(page_id).map(Into::into).ok_or_else(|| {
+            Problem::new(
+                Kind::UnknownPage,
+                format!(
+                    "{page_id:?}: no verdict on such a page is among those that are kept (api.recent_bytes_max)"
+                ),
+            )
+        })
+    }
+
+    fn cluster(
+        &self,
+        id: ClusterId,
+        members_max: usize,
+        scratch: &mut Scratch,
+    ) -> Result<KnownCluster, Problem> {
+        let (centroid, position) = {
+            let table = self.read();
+            (table.clusterer().centroid(id, scratch), table.clusterer().position())
+        };
+        let is_of_this_log =
+            (id.log_generation, id.log_partition) == (position.log_generation, position.log_partition);
+        let (members_kept, members) = match is_of_this_log {
+            true => self.recent().youngest_members(id.log_offset, members_max),
+            false => (0, Vec::new()),
+        };
+        Ok(KnownCluster { centroid, members_kept, members })
+    }
+
+    fn instead_of_storing(&self) -> Option<String> {
+        None
+    }
+}
+
 /// Where a page was read that came over the API: its number, from 1, in the log of this table.
-pub(super) fn place(log_offset: u64) -> Place {
+pub(crate) fn place(log_offset: u64) -> Place {
     Place::Line { input: "api".into(), line: log_offset + 1 }
 }
 

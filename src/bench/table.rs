@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::fingerprints::Fingerprints;
 use super::median;
-use crate::cluster::{Centroid, Clusterer, Position, Query};
+use crate::cluster::{Centroid, ClusterRules, Clusterer, Position, Query};
 use crate::config::{Candidates, Config, Confirm, ExpiryConfig};
 use crate::detectors::simhash::SimHash;
 use crate::fingerprint::Detector;
@@ -92,7 +92,12 @@ pub fn measure(
     mut progress: impl FnMut(&str),
 ) -> Vec<TableFigures> {
     let expiry = ExpiryConfig { max_age_days: None, centroids_max: u64::from(u32::MAX) };
-    let mut clusterer = Clusterer::with_shards(Arc::clone(detector), expiry, Position::default(), 1);
+    let mut clusterer = Clusterer::with_shards(
+        Arc::clone(detector),
+        ClusterRules::expiry_only(expiry),
+        Position::default(),
+        1,
+    );
     let mut figures = Vec::new();
     for &size in &plan.sizes {
         let Some(insertions_per_second) =

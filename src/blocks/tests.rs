@@ -9,7 +9,9 @@ use super::files::{Files, Folder};
 use super::sim::SimFolder;
 use super::{BlockStore, Manifest, StoreOptions};
 use crate::bench::fingerprints::Fingerprints;
-use crate::cluster::{ArticlePage, Asked, Centroid, Clusterer, Decision, OldCentroids, Position, Scratch};
+use crate::cluster::{
+    ArticlePage, Asked, Centroid, ClusterRules, Clusterer, Decision, OldCentroids, Position, Scratch,
+};
 use crate::config::detectors::DETECTORS;
 use crate::config::{Candidates, Config, ExpiryConfig};
 use crate::detectors::simhash::SimHash;
@@ -230,7 +232,7 @@ fn decide(clusterer: &mut Clusterer, records: &[FingerprintRecord]) -> Vec<Decis
 }
 
 fn in_memory(detector: &Arc<dyn Detector>, expiry: &ExpiryConfig) -> Clusterer {
-    Clusterer::new(Arc::clone(detector), expiry.clone(), Position::default())
+    Clusterer::new(Arc::clone(detector), ClusterRules::expiry_only(expiry.clone()), Position::default())
 }
 
 fn coloured() -> Arc<dyn Detector> {

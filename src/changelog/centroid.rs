@@ -39,6 +39,9 @@ pub(crate) fn message_of(
         rank: None,
         canonical_page_id: None,
         canonical_url: None,
+        crawl: None,
+        withdrawn_key: None,
+        ended: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The changelog of a centroid table, a queue: every centroid by its cluster id, each once, in order
-//! of founding; which pages have taken the place of canonical pages; and the position record, which
-//! says how far the log is part of it all.
+//! of founding; which pages have taken the place of canonical pages; the last crawl of each url, where
+//! pages are known again; and the position record, which says how far the log is part of it all.
 //!
 //! In: [new centroids](NewCentroid) and a position, or the records of a topic partition. Out: the
 //! records of one transaction, or a table ([`restore`]). Pure: no broker.
@@ -11,6 +11,9 @@
 //! no numbers, and tombstones took the oldest one out.
 
 pub(crate) mod centroid;
+pub(crate) mod crawl;
+#[cfg(test)]
+mod crawl_tests;
 pub mod restore;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -24,8 +27,12 @@ use crate::config::hash::{cluster_hash, corpus_hash};
 use crate::fingerprint::Detector;
 use crate::log::identity::{TopicId, TopicIds};
 use crate::log::watermarks::Watermarks;
-use crate::proto::{self, CHANGELOG_CANONICAL_FORMAT_VERSION, CHANGELOG_FORMAT_VERSION, FORMAT_VERSION};
+use crate::proto::{
+    self, CHANGELOG_CANONICAL_FORMAT_VERSION, CHANGELOG_CRAWLS_FORMAT_VERSION, CHANGELOG_FORMAT_VERSION,
+    FORMAT_VERSION,
+};
 use crate::record::timestamp::Timestamp;
+pub use crawl::crawl_record;
 
 /// Key of the position record; all other keys begin with a cluster id of 16 bytes.
 pub const POSITION_KEY: &[u8] = b"position";
@@ -33,10 +40,13 @@ pub const POSITION_KEY: &[u8] = b"position";
 /// from there on; nothing follows it in that of a centroid.
 const CANONICAL_SUFFIX: &[u8] = b"/canonical";
 
-/// The cluster of a record that is no position, by its key.
+/// The cluster of a record that is no position, by its key; of a record of a crawl the name that a
+/// cluster would have that was founded there.
 #[must_use]
 pub fn cluster_of(key: &[u8]) -> Option<ClusterId> {
-    let id = key.strip_suffix(CANONICAL_SUFFIX).unwrap_or(key);
+    let [crawl, ended] = crawl::SUFFIXES;
+    let id = [CANONICAL_SUFFIX, crawl, ended].into_iter().find_map(|suffix| key.strip_suffix(suffix));
+    let id = id.unwrap_or(key);
     id.try_into().ok().map(ClusterId::from_bytes)
 }
 
@@ -144,8 +154,14 @@ pub fn position_message(
     watermarks: &Watermarks,
 ) -> proto::Position {
     let (centroid_count, oldest_log_offset) = clusterer.unexpired();
+    let crawls = clusterer.crawl_bounds();
     proto::Position {
-        format_version: CHANGELOG_FORMAT_VERSION,
+        format_version: match crawls {
+            Some(_) => CHANGELOG_CRAWLS_FORMAT_VERSION,
+            None => CHANGELOG_FORMAT_VERSION,
+        },
+        crawls: crawls.map(|(counted, _)| counted),
+        crawls_dead_below: crawls.map_or(0, |(_, dead_below)| dead_below),
         table_id,
         oldest_log_offset,
         ..table_message(clusterer, identity, cluster_hash_since, centroid_count, watermarks)
@@ -196,6 +212,9 @@ pub fn table_message(
         dead_below: bounds.dead_below,
         dead_before_ms: bounds.dead_before.map(Timestamp::as_ms),
         oldest_log_offset: None,
+        crawls: None,
+        crawls_dead_below: 0,
+        crawl_change_count: 0,
     }
 }
 

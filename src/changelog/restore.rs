@@ -9,13 +9,13 @@ use std::sync::Arc;
 use prost::Message;
 use thiserror::Error;
 
-use super::centroid;
 use super::{Identity, POSITION_KEY, bounds, cluster_of, topic_ids};
-use crate::cluster::{ClusterId, ClusterRules, Clusterer, Position};
+use super::{centroid, crawl};
+use crate::cluster::{Change, ClusterId, ClusterRules, Clusterer, CrawlChange, Position};
 use crate::fingerprint::Detector;
 use crate::log::identity::{Replaced, TopicId};
 use crate::log::watermarks::{Watermark, Watermarks};
-use crate::proto::{self, CHANGELOG_CANONICAL_FORMAT_VERSION};
+use crate::proto::{self, CHANGELOG_FORMAT_VERSION_MAX};
 use crate::record::timestamp::Timestamp;
 
 /// Far above any number that a centroid will ever have, so that counting on from a damaged one is safe.
@@ -26,7 +26,7 @@ pub(crate) const NUMBER_MAX: u64 = 1 << 62;
 pub enum RestoreError {
     /// Written by a newer Leitong.
     #[error(
-        "the changelog holds format version {found}, newer than {CHANGELOG_CANONICAL_FORMAT_VERSION}, which this version of \
+        "the changelog holds format version {found}, newer than {CHANGELOG_FORMAT_VERSION_MAX}, which this version of \
          Leitong knows; update this instance"
     )]
     TooNew {
@@ -135,7 +135,7 @@ pub struct Restored {
 impl Restoration {
     /// Nothing restored yet.
     #[must_use]
-    pub fn new(detector: Arc<dyn Detector>, rules: impl Into<ClusterRules>) -> Self {
+    pub fn new(detector: Arc<dyn Detector>, rules: ClusterRules) -> Self {
         Self::of_empty(Clusterer::new(Arc::clone(&detector), rules, Position::default()), detector)
     }
 
@@ -158,11 +158,7 @@ impl Restoration {
     /// Nothing restored yet of a table of which `last` is a position, the last one that is known:
     /// what had expired there is left out.
     #[must_use]
-    pub fn up_to(
-        last: &proto::Position,
-        detector: Arc<dyn Detector>,
-        rules: impl Into<ClusterRules>,
-    ) -> Self {
+    pub fn up_to(last: &proto::Position, detector: Arc<dyn Detector>, rules: ClusterRules) -> Self {
         Self::new(detector, rules).going_up_to(last)
     }
 
@@ -284,6 +280,11 @@ impl Restoration {
         }
         let mut message = decoded(value)?;
         known(message.format_version)?;
+        if let Some(change) =
+            crawl::from_message(&mut message, &*self.detector).map_err(RestoreError::Damaged)?
+        {
+            return self.take_crawl(change);
+        }
         if message.rank.is_some() && message.fingerprint.is_none() {
             return self.take_canonical(&message);
         }
@@ -326,6 +327,22 @@ impl Restoration {
         }
     }
 
+    /// From here on, something else is known of a url.
+    fn take_crawl(&mut self, change: CrawlChange) -> Result<(), RestoreError> {
+        let (at, next) = (change.log_offset, self.clusterer.founded());
+        if change.cluster >= next {
+            let problem = format!("the crawl at {at} is in cluster {}, which is not there", change.cluster);
+            return Err(RestoreError::Damaged(problem));
+        }
+        if let (Change::Crawled(crawl), Some((counted, _))) = (&change.what, self.clusterer.crawl_bounds())
+            && (crawl.sequence < counted || crawl.sequence > NUMBER_MAX)
+        {
+            return Err(RestoreError::Damaged(format!("the crawl at {at} is out of order")));
+        }
+        self.clusterer.restore_crawl(change);
+        Ok(())
+    }
+
     /// A tombstone that an older version wrote takes the oldest centroid, or one that is compacted
     /// away. Once a position names the first centroid that counts, it says nothing more.
     fn take_tombstone(&mut self, log_offset: u64) -> Result<(), RestoreError> {
@@ -348,6 +365,9 @@ impl Restoration {
             if founded > NUMBER_MAX {
                 return damaged("a position with an impossible number".to_owned());
             }
+            if position.crawls > Some(NUMBER_MAX) || position.crawls_dead_below > NUMBER_MAX {
+                return damaged("a position with an impossible number of crawls".to_owned());
+            }
             if self.newest.is_none() && !self.numbered {
                 self.start_at(founded);
             }
@@ -365,6 +385,10 @@ impl Restoration {
             self.numbered = true;
             self.clusterer.forget_below(founded - position.centroid_count);
         }
+        if let Some(counted) = position.crawls {
+            self.clusterer.restore_crawl_bounds((counted, position.crawls_dead_below));
+        }
+        stand_at(&mut self.clusterer, &position);
         self.position = Some(position);
         Ok(())
     }
@@ -469,18 +493,23 @@ impl Restoration {
         check_identity(&saved, identity, accepted)?;
         let same_settings = saved.cluster_hash == identity.cluster_hash;
         let cluster_hash_since = if same_settings { saved.cluster_hash_since } else { saved.next_log_offset };
-        clusterer.restore_bounds(bounds(&saved));
-        clusterer.set_position(Position {
-            log_generation: saved.log_generation,
-            log_partition: saved.log_partition,
-            next_log_offset: saved.next_log_offset,
-            log_time: saved.log_time_ms.and_then(Timestamp::from_ms),
-        });
+        stand_at(&mut clusterer, &saved);
         // Other settings count from here on, where they are accepted.
         clusterer.evict_expired();
         let watermarks = watermarks(&saved);
         Ok(Restored { clusterer, watermarks, cluster_hash_since, table_id: saved.table_id })
     }
+}
+
+/// Has a table that is as far as the position record `saved` know so.
+fn stand_at(clusterer: &mut Clusterer, saved: &proto::Position) {
+    clusterer.restore_bounds(bounds(saved));
+    clusterer.set_position(Position {
+        log_generation: saved.log_generation,
+        log_partition: saved.log_partition,
+        next_log_offset: saved.next_log_offset,
+        log_time: saved.log_time_ms.and_then(Timestamp::from_ms),
+    });
 }
 
 /// Whether the table of the position record `saved` belongs
@@ -540,7 +569,7 @@ pub fn watermarks(position: &proto::Position) -> Watermarks {
 fn known(format_version: u32) -> Result<(), RestoreError> {
     match format_version {
         0 => Err(RestoreError::Damaged("a record without a format version".to_owned())),
-        found if found > CHANGELOG_CANONICAL_FORMAT_VERSION => Err(RestoreError::TooNew { found }),
+        found if found > CHANGELOG_FORMAT_VERSION_MAX => Err(RestoreError::TooNew { found }),
         _ => Ok(()),
     }
 }

@@ -28,7 +28,7 @@ pub(crate) const IDENTITY: Identity = Identity {
 };
 
 /// Fingerprints of one byte, near if they are equal.
-struct Equal;
+pub(super) struct Equal;
 
 impl Detector for Equal {
     fn name(&self) -> &'static str {
@@ -84,7 +84,7 @@ struct Step {
 }
 
 #[derive(Debug, Clone)]
-enum Act {
+pub(super) enum Act {
     Nothing,
     /// Brokers delete what an owner asks for that knows of so many transactions less.
     Delete(usize),
@@ -94,19 +94,22 @@ enum Act {
     Settings(ExpiryConfig),
 }
 
-fn expiry() -> impl Strategy<Value = ExpiryConfig> {
+pub(super) fn expiry() -> impl Strategy<Value = ExpiryConfig> {
     (prop::option::of(1..12_u32), 1..20_u64)
         .prop_map(|(max_age_days, centroids_max)| ExpiryConfig { max_age_days, centroids_max })
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let act = prop_oneof![
+pub(super) fn act() -> impl Strategy<Value = Act> {
+    prop_oneof![
         6 => Just(Act::Nothing),
         2 => (0..4_usize).prop_map(Act::Delete),
         1 => any::<bool>().prop_map(Act::Restore),
         1 => expiry().prop_map(Act::Settings),
-    ];
-    let step = (0..2_u8, 0..25_u8, 90..100_u32, 0..60_i64, act);
+    ]
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = (0..2_u8, 0..25_u8, 90..100_u32, 0..60_i64, act());
     let step = step.prop_map(|(corpus, text, chars, day, act)| Step { corpus, text, chars, day, act });
     prop::collection::vec(step, 1..150)
 }
@@ -147,7 +150,7 @@ fn outcome(decision: &Decision) -> Verdict {
 fn rules(expiry: &ExpiryConfig, longest: bool) -> ClusterRules {
     let prefer = if longest { vec![Preference::Longest] } else { Vec::new() };
     let canonical = CanonicalConfig { prefer, hosts: Vec::new() };
-    ClusterRules { expiry: expiry.clone(), canonical }
+    ClusterRules { expiry: expiry.clone(), canonical, ..ClusterRules::default() }
 }
 
 /// The definition: all centroids that ever were, in order of founding, and two bounds; those may
@@ -199,7 +202,7 @@ impl Naive {
 }
 
 /// A changelog as brokers keep it: offset and record.
-type Kept = Vec<(usize, ChangelogRecord)>;
+pub(super) type Kept = Vec<(usize, ChangelogRecord)>;
 
 fn position_of(record: &ChangelogRecord) -> Option<proto::Position> {
     let value = record.value.as_deref().filter(|_| record.key == POSITION_KEY)?;
@@ -218,7 +221,18 @@ fn place(kept: &Kept, log_offset: u64) -> Option<usize> {
     })
 }
 
-fn restored(kept: &Kept, rules: &ClusterRules, at_place: bool) -> Result<Restored, RestoreError> {
+/// Deletes what an owner has brokers delete that knows of so many transactions less.
+pub(super) fn delete(kept: &mut Kept, behind: usize) {
+    let positions: Vec<(usize, proto::Position)> =
+        kept.iter().filter_map(|(at, record)| Some((*at, position_of(record)?))).collect();
+    if let Some((offset, known)) = positions.iter().rev().nth(behind) {
+        let oldest = known.oldest_log_offset.and_then(|oldest| place(kept, oldest));
+        let before = oldest.map_or(*offset, |at| kept[at].0.min(*offset));
+        kept.retain(|(offset, _)| *offset >= before);
+    }
+}
+
+pub(super) fn restored(kept: &Kept, rules: &ClusterRules, at_place: bool) -> Result<Restored, RestoreError> {
     let last = last_position(kept).filter(|last| last.founded.is_some());
     let mut restoration = match &last {
         Some(last) => Restoration::up_to(last, Arc::new(Equal), rules.clone()),
@@ -255,13 +269,7 @@ fn run(steps: &[Step], expiry: &ExpiryConfig, longest: bool) -> Result<(Vec<Verd
         let (settings, at_place) = match &step.act {
             Act::Nothing => continue,
             Act::Delete(behind) => {
-                let positions: Vec<(usize, proto::Position)> =
-                    kept.iter().filter_map(|(at, record)| Some((*at, position_of(record)?))).collect();
-                if let Some((offset, known)) = positions.iter().rev().nth(*behind) {
-                    let oldest = known.oldest_log_offset.and_then(|oldest| place(&kept, oldest));
-                    let before = oldest.map_or(*offset, |at| kept[at].0.min(*offset));
-                    kept.retain(|(offset, _)| *offset >= before);
-                }
+                delete(&mut kept, *behind);
                 continue;
             }
             Act::Restore(at_place) => (rules.expiry.clone(), *at_place),
@@ -318,7 +326,7 @@ proptest! {
         let at = unexpired[lost.index(unexpired.len())];
         let without = |range: std::ops::Range<usize>| {
             let left = kept.iter().enumerate().filter(|(at, _)| !range.contains(at));
-            restored(&left.map(|(_, record)| record.clone()).collect(), &expiry.clone().into(), true)
+            restored(&left.map(|(_, record)| record.clone()).collect(), &ClusterRules::expiry_only(expiry.clone()), true)
         };
         for range in [at..at + 1, 0..at + 1] {
             let refused = without(range).err();
@@ -393,7 +401,7 @@ proptest! {
                 last[at - 1] == Some(at - 1) && (record.value.is_some() || at % 2 == 0)
             });
         }
-        let mut clusterer = restored(&older, &expiry.clone().into(), true).expect("whole").clusterer;
+        let mut clusterer = restored(&older, &ClusterRules::expiry_only(expiry.clone()), true).expect("whole").clusterer;
         let mut outcomes = Vec::new();
         for step in &more {
             clusterer.keep_journal();
@@ -404,7 +412,7 @@ proptest! {
             let records: Vec<_> = written.chain([position_record(&position)]).collect();
             older.extend(records.into_iter().map(|record| (0, record)));
             if matches!(step.act, Act::Restore(_)) {
-                clusterer = restored(&older, &expiry.clone().into(), true).expect("whole").clusterer;
+                clusterer = restored(&older, &ClusterRules::expiry_only(expiry.clone()), true).expect("whole").clusterer;
             }
         }
         prop_assert_eq!(outcomes, naive(&all, expiry, false, false).split_off(steps.len()));

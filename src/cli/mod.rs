@@ -18,6 +18,7 @@ mod documents;
 mod eval;
 mod extract;
 mod idf;
+mod interrupt;
 mod kept;
 mod open;
 mod perturb;
@@ -30,6 +31,8 @@ mod settings;
 mod shell;
 mod summary;
 mod table;
+mod tap;
+mod top;
 mod topics;
 mod tune;
 
@@ -101,6 +104,10 @@ enum Command {
     Replay(replay::Arguments),
     /// Make or check the worker's topics
     Topics(topics::Arguments),
+    /// Show verdicts as they are published: those that fit a filter, or a sample of them
+    Tap(tap::Arguments),
+    /// Watch workers on the terminal: throughput, lag, tables, dead letters
+    Top(top::Arguments),
     /// Find out what wrote some pages, and how they are read
     Preset(preset::Arguments),
     /// Say what a saved table holds, print its centroids, or check its files
@@ -125,9 +132,7 @@ fn log_to_standard_error(format: LogFormat) {
         Ok(filter) => (filter, None),
         Err(error) => (default, Some(error)),
     };
-    // Escape sequences are for terminals, and for people who want them: https://no-color.org.
-    let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let colours = std::io::stderr().is_terminal() && !unwanted;
+    let colours = terminal::colours_wanted() && std::io::stderr().is_terminal();
     let layer = tracing_subscriber::fmt::layer().with_target(false);
     let layer = match format {
         LogFormat::Text => layer.with_writer(|| LogLines::Text).with_ansi(colours).boxed(),
@@ -176,6 +181,8 @@ fn execute(cli: Result<Cli, clap::Error>) -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Topics(arguments) => topics::run(&arguments),
+        Command::Tap(arguments) => tap::run(&arguments),
+        Command::Top(arguments) => top::run(&arguments),
         Command::Preset(arguments) => preset::run(&arguments),
         Command::Table(arguments) => table::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),

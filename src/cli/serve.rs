@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
@@ -40,7 +41,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let config = configuration(arguments)?;
     settings::in_memory(&config, "`leitong serve`")?;
     let token = Token::of(&config.api).map_err(wrong)?;
-    let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;
+    let stage = Arc::new(FingerprintStage::new(config.clone()).map_err(Wrong::from)?);
     let settings = TableSettings::of(&config, stage.detector(), stage.fingerprint_hash());
     let folder = TableDir::open_beside_journal(&arguments.table)?;
     let (store, committer, found) = Store::open(folder, settings, &config)?;
@@ -64,14 +65,14 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             // Nobody listens any more where the server has ended by itself.
             let _ = stop.send(true);
         });
-        let port = ApiPort::bind(&config.api.address).await?;
+        let port = ApiPort::bind(config.api.address_of_serve()).await?;
         if token.is_none() && !port.address().ip().is_loopback() {
             tracing::warn!(
                 "without a token (api.token_env, api.token_file), whoever reaches this port may use it"
             );
         }
         terminal::note(format_args!("serving http://{}", port.address()));
-        port.serve(&config, core, committer, token, stopped).await
+        port.serve(&config, core, Some(committer), token, stopped).await
     })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,20 +1,23 @@
 //! The state right of the log for one log partition: corpora, expiry, position.
 
 mod preview;
+mod recrawl;
 
 use std::sync::Arc;
 
 use super::articles::ArticlePage;
 use super::canonical::{Canonical, Canonicals, NewCanonical, Rank};
 use super::old::OldCentroids;
+use super::recrawls::{CrawlChange, Crawls};
 use super::table::{Centroid, Near, Nearest, Query, Scratch, Table, TableBytes, is_in_full};
 use super::tiers::Tiers;
 use super::{Bounds, CanonicalPage, ClusterId, ClusterRules, Decision, ExpiryConfig};
 use crate::fingerprint::Detector;
 use crate::record::timestamp::Timestamp;
-use crate::record::{FingerprintRecord, Outcome};
+use crate::record::{FingerprintRecord, Outcome, Reason};
 
 pub use preview::{Asked, Preview};
+pub use recrawl::{Left, Recrawl, RecrawlOutcome, WhatIsLeft};
 
 /// Centroids freed for their age at one record: more than are founded at one,
 /// so that the table catches up, and few enough that a leap of log time does
@@ -47,6 +50,10 @@ pub struct Clusterer {
     table: Tiers,
     /// Which pages stand for the clusters; none where those do that founded them.
     canonicals: Option<Canonicals>,
+    /// The last crawl of each url; none where pages are not known again.
+    crawls: Option<Crawls>,
+    /// What was said of pages that are known, and where in the log, since it was last asked for.
+    recrawls: Vec<(u64, Recrawl)>,
     scratch: Scratch,
     /// Number of the oldest centroid that has not expired,
     /// and when it was founded if that is known.
@@ -62,6 +69,7 @@ pub struct Clusterer {
 struct Journal {
     founded: Vec<NewCentroid>,
     canonical: Vec<NewCanonical>,
+    crawls: Vec<CrawlChange>,
 }
 
 /// A centroid that was founded.
@@ -82,7 +90,7 @@ pub struct NewCentroid {
 impl Clusterer {
     /// An empty table at `position`, with [`SHARDS`] shards.
     #[must_use]
-    pub fn new(detector: Arc<dyn Detector>, rules: impl Into<ClusterRules>, position: Position) -> Self {
+    pub fn new(detector: Arc<dyn Detector>, rules: ClusterRules, position: Position) -> Self {
         Self::with_shards(detector, rules, position, SHARDS)
     }
 
@@ -90,19 +98,22 @@ impl Clusterer {
     #[must_use]
     pub fn with_shards(
         detector: Arc<dyn Detector>,
-        rules: impl Into<ClusterRules>,
+        rules: ClusterRules,
         position: Position,
         shards: usize,
     ) -> Self {
-        let ClusterRules { expiry, canonical } = rules.into();
+        let ClusterRules { expiry, canonical, recrawls } = rules;
         let table = Tiers::in_memory(Table::new(&*detector, shards, 0));
+        let crawls = Crawls::new(&recrawls);
         Self {
             detector,
             expiry,
             bounds: Bounds::default(),
             position,
             table,
-            canonicals: Canonicals::starting_at(0, canonical),
+            canonicals: Canonicals::starting_at(0, canonical, crawls.is_some()),
+            crawls,
+            recrawls: Vec::new(),
             scratch: Scratch::default(),
             alive: (0, None),
             first_time: None,
@@ -115,7 +126,7 @@ impl Clusterer {
     pub fn starting_at(
         number: u64,
         detector: Arc<dyn Detector>,
-        rules: impl Into<ClusterRules>,
+        rules: ClusterRules,
         position: Position,
     ) -> Self {
         let mut empty = Self::new(detector, rules, position);
@@ -144,7 +155,7 @@ impl Clusterer {
     ) -> Self {
         let young = Table::new(&*detector, SHARDS, old.end());
         let table = Tiers::with_old(young, old, first);
-        Self { table, first_time, ..Self::new(detector, expiry, position) }
+        Self { table, first_time, ..Self::new(detector, ClusterRules::expiry_only(expiry), position) }
     }
 
     /// The first log time, from which on centroids count that were founded before any record had
@@ -243,7 +254,9 @@ impl Clusterer {
     #[must_use]
     pub fn bytes(&self) -> TableBytes {
         let TableBytes { hot, cold } = self.table.bytes();
-        TableBytes { hot, cold: cold + self.canonicals.as_ref().map_or(0, Canonicals::bytes) }
+        let canonicals = self.canonicals.as_ref().map_or(0, Canonicals::bytes);
+        let crawls = self.crawls.as_ref().map_or(0, Crawls::bytes);
+        TableBytes { hot, cold: cold + canonicals + crawls }
     }
 
     /// Names a log that has no name yet, so that its clusters are told from those of another log.
@@ -316,17 +329,25 @@ impl Clusterer {
         self.position.next_log_offset = log_offset + 1;
         let Some(record) = record else { return Decision::Undecidable };
         self.advance(record.log_time);
+        if record.outcome == Outcome::Undecidable(Reason::Withdrawn) {
+            self.withdraw(record, log_offset);
+        }
         let (Some(query), Some(text)) = (query, record.text) else { return Decision::Undecidable };
         self.expire();
         let recent = self.table.find_recent(query, &*self.detector);
-        let unexpired = Unexpired { table: &self.table, detector: &*self.detector, first: self.alive.0 };
+        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
         let nearest = unexpired.nearest(query, found, recent, &mut self.scratch);
         let related = match nearest {
-            Some((centroid, near)) if !near.related => return self.join(record, centroid, near),
+            Some((centroid, near)) if !near.related => {
+                let page = self.join(record, centroid, near);
+                let is_copy = page.url != record.url;
+                self.note_crawl(record, (log_offset, query), near.number, is_copy);
+                return Decision::Joined(page);
+            }
             related => related,
         };
         let related = related.map(|(centroid, near)| self.canonical_page(centroid, near, text.digest));
-        let unexpired = Unexpired { table: &self.table, detector: &*self.detector, first: self.alive.0 };
+        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
         let part = unexpired.part(query, &mut self.scratch);
         let part = part.map(|(centroid, near)| self.canonical_page(centroid, near, text.digest));
         let centroid = Centroid {
@@ -344,6 +365,7 @@ impl Clusterer {
             let (corpus, fingerprint_hash) = (record.corpus.as_str().into(), record.fingerprint_hash);
             journal.founded.push(NewCentroid { number, corpus, fingerprint_hash, centroid, rank });
         }
+        self.note_crawl(record, (log_offset, query), number, false);
         // The new centroid counts from the next decision
         // on; letting the surplus go now bounds the memory.
         self.raise_bounds();
@@ -353,7 +375,7 @@ impl Clusterer {
 
     /// The page of this record joins the cluster of a centroid that it is near to; and takes the
     /// place of the page that stands for it, if it is preferred to that.
-    fn join(&mut self, record: &FingerprintRecord, centroid: Centroid, near: Near) -> Decision {
+    fn join(&mut self, record: &FingerprintRecord, centroid: Centroid, near: Near) -> CanonicalPage {
         let log_offset = centroid.log_offset;
         let (page, rank) = self.joined(record, centroid, near);
         if let (Some(rank), Some(canonicals)) = (rank, &mut self.canonicals) {
@@ -365,7 +387,7 @@ impl Clusterer {
             }
             canonicals.set(near.number, canonical);
         }
-        Decision::Joined(page)
+        page
     }
 
     /// What is said of a page that joins, and its rank if it is preferred to what stands for the
@@ -472,6 +494,9 @@ impl Clusterer {
         if let Some(canonicals) = &mut self.canonicals {
             canonicals.forget_below(self.table.first());
         }
+        if let Some(crawls) = &mut self.crawls {
+            crawls.forget_below(self.table.first());
+        }
     }
 
     /// Takes the oldest centroid out if it was founded at `log_offset`; false if it was not.
@@ -541,15 +566,25 @@ impl Clusterer {
     }
 }
 
-/// The centroids that have not expired, as a decision sees them.
+/// The centroids that have not expired, as a decision sees them: without those of clusters that have
+/// no page any more.
 struct Unexpired<'a> {
     table: &'a Tiers,
+    crawls: Option<&'a Crawls>,
     detector: &'a dyn Detector,
     /// Number of the oldest one.
     first: u64,
 }
 
-impl Unexpired<'_> {
+impl<'a> Unexpired<'a> {
+    fn new(table: &'a Tiers, crawls: Option<&'a Crawls>, detector: &'a dyn Detector, first: u64) -> Self {
+        Self { table, crawls, detector, first }
+    }
+
+    fn has(&self, number: u64) -> bool {
+        number >= self.first && !self.crawls.is_some_and(|crawls| crawls.is_ended(number))
+    }
+
     /// The nearest centroid that is near and not too old, or else related; of equally near ones the
     /// oldest. `found` is what a look-up has found and whether there were more, and `recent` what
     /// has come since.
@@ -562,8 +597,9 @@ impl Unexpired<'_> {
     ) -> Option<(Centroid, Near)> {
         let mut nearest = found.iter().find_map(|near| self.in_full(query, *near, scratch));
         if more && nearest.is_none() {
-            // All that were kept have expired since the batch was looked up.
-            let near = self.table.find_nearest(query, self.first, self.detector, scratch);
+            // All that were kept have expired since the batch was looked up, or their clusters ended.
+            let ended = |number| !self.has(number);
+            let near = self.table.find_nearest(query, self.first, &ended, self.detector, scratch);
             nearest = near.and_then(|near| self.in_full(query, near, scratch));
         }
         let order = |near: Near| (near.related, near.distance, near.number);
@@ -576,7 +612,7 @@ impl Unexpired<'_> {
     /// The youngest other page of the article that the query is a page of, if it has not expired.
     /// Texts say less of such a page than its site does.
     fn part(&self, query: Query<'_>, scratch: &mut Scratch) -> Option<(Centroid, Near)> {
-        let number = self.table.find_part(query, self.detector).filter(|number| *number >= self.first)?;
+        let number = self.table.find_part(query, self.detector).filter(|number| self.has(*number))?;
         let centroid = self.table.centroid(number, scratch)?;
         if !self.detector.are_parts(query.fingerprint, &centroid.fingerprint) {
             return None;
@@ -588,8 +624,7 @@ impl Unexpired<'_> {
     /// The centroid of what is near or related by its compared part, if it has not expired and is
     /// that. What is so by its compared part nearly always is.
     fn in_full(&self, query: Query<'_>, near: Near, scratch: &mut Scratch) -> Option<(Centroid, Near)> {
-        let unexpired = near.number >= self.first;
-        let centroid = if unexpired { self.table.centroid(near.number, scratch) } else { None }?;
+        let centroid = if self.has(near.number) { self.table.centroid(near.number, scratch) } else { None }?;
         let is_so = is_in_full(self.detector, near.related, query.fingerprint, &centroid.fingerprint);
         is_so.then_some((centroid, near))
     }

@@ -25,6 +25,7 @@ mod old;
 mod one_key_tests;
 #[cfg(test)]
 mod part_tests;
+mod recrawls;
 mod rules;
 mod table;
 #[cfg(test)]
@@ -37,10 +38,13 @@ use serde::{Serialize, Serializer};
 
 pub use articles::ArticlePage;
 pub use canonical::{Canonical, CanonicalConfig, NewCanonical, Preference, Rank};
-pub use clusterer::{Asked, Clusterer, NewCentroid, Position, Preview};
+pub use clusterer::{
+    Asked, Clusterer, Left, NewCentroid, Position, Preview, Recrawl, RecrawlOutcome, WhatIsLeft,
+};
 pub use expiry::{Bounds, ExpiryConfig};
 pub(crate) use index::HITS_MAX;
 pub use old::{Handed, OldCentroids};
+pub use recrawls::{Change, Crawl, CrawlChange, RecrawlsConfig};
 pub use rules::ClusterRules;
 pub use table::{Centroid, Near, Nearest, Query, Scratch, TableBytes};
 pub(crate) use table::{Purpose, is_in_full};

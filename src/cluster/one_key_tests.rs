@@ -10,7 +10,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
-use super::{Clusterer, Decision, Position};
+use super::{ClusterRules, Clusterer, Decision, Position};
 use crate::config::{Config, ExpiryConfig};
 use crate::detectors::simhash::{self, SimHash};
 use crate::fingerprint::{Comparison, Detector};
@@ -84,7 +84,7 @@ impl Detector for Star {
 
 fn clusterer(detector: Arc<dyn Detector>, centroids_max: u64, shards: usize) -> Clusterer {
     let expiry = ExpiryConfig { max_age_days: None, centroids_max };
-    Clusterer::with_shards(detector, expiry, Position::default(), shards)
+    Clusterer::with_shards(detector, ClusterRules::expiry_only(expiry), Position::default(), shards)
 }
 
 /// Which centroid each page joins (`false`), or founds a cluster beside and is related to (`true`),

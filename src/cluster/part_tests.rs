@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{Asked, Clusterer, Decision, Position, Scratch};
+use super::{Asked, ClusterRules, Clusterer, Decision, Position, Scratch};
 use crate::config::{Config, ExpiryConfig};
 use crate::detectors::simhash::{self, SimHash};
 use crate::random::Random;
@@ -23,7 +23,11 @@ fn page(number: usize, article: u8, name: u8) -> FingerprintRecord {
 
 fn clusterer(centroids_max: u64, position: Position) -> Clusterer {
     let expiry = ExpiryConfig { max_age_days: None, centroids_max };
-    Clusterer::new(Arc::new(SimHash::new(&Config::default().simhash)), expiry, position)
+    Clusterer::new(
+        Arc::new(SimHash::new(&Config::default().simhash)),
+        ClusterRules::expiry_only(expiry),
+        position,
+    )
 }
 
 /// The centroid that each page is said to be related to.

@@ -169,7 +169,7 @@ fn clusterer(expiry: &ExpiryConfig) -> Clusterer {
 /// The longest page stands for a cluster.
 fn longest(expiry: &ExpiryConfig) -> ClusterRules {
     let canonical = CanonicalConfig { prefer: vec![Preference::Longest], hosts: Vec::new() };
-    ClusterRules { expiry: expiry.clone(), canonical }
+    ClusterRules { expiry: expiry.clone(), canonical, ..ClusterRules::default() }
 }
 
 fn decided(clusterer: &mut Clusterer, events: &[Event]) -> Vec<Option<(u64, u32, bool)>> {
@@ -343,8 +343,12 @@ fn at_its_cap_memory_stays_the_same() {
     for config in [Config::default().simhash, blocks] {
         let cap = 10_000;
         let expiry = ExpiryConfig { max_age_days: Some(10_000), centroids_max: cap };
-        let mut clusterer =
-            Clusterer::with_shards(Arc::new(SimHash::new(&config)), expiry, Position::default(), 2);
+        let mut clusterer = Clusterer::with_shards(
+            Arc::new(SimHash::new(&config)),
+            ClusterRules::expiry_only(expiry),
+            Position::default(),
+            2,
+        );
         let mut full = 0;
         for start in (0..11 * cap).step_by(500) {
             let records: Vec<FingerprintRecord> = (start..start + 500).map(founding).collect();

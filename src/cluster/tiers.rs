@@ -93,16 +93,18 @@ impl Tiers {
         nearest
     }
 
-    /// The nearest centroid that is near or related in full and has `first` or a greater number. See
-    /// [`Table::find_nearest`].
+    /// The nearest centroid that is near or related in full, and has `first` or a greater number and
+    /// is not left out; of the old ones none is. See [`Table::find_nearest`].
     pub(super) fn find_nearest(
         &self,
         query: Query<'_>,
         first: u64,
+        left_out: &(dyn Fn(u64) -> bool + Sync),
         detector: &dyn Detector,
         scratch: &mut Scratch,
     ) -> Option<Near> {
-        let young = self.young.find_nearest(query, first, detector, scratch);
+        let counts = |number| number >= first && !left_out(number);
+        let young = self.young.find_nearest(query, &counts, detector, scratch);
         let old = self.old.as_ref().and_then(|old| old.find_nearest(query, first.max(self.first)));
         young.into_iter().chain(old).min()
     }

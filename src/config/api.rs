@@ -1,4 +1,4 @@
-//! Settings of the HTTP API: `leitong serve`.
+//! Settings of the HTTP API: `leitong serve`, and look-ups of `leitong run`.
 
 use std::path::PathBuf;
 
@@ -7,12 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::telemetry::config::is_address;
 
-/// The HTTP API of `leitong serve`. Its memory is bounded by `pipeline.queue_bytes` for requests in
-/// flight, `expiry.centroids_max` for the table, and `recent_bytes_max` for past verdicts.
+/// The HTTP API (docs/api.md): of `leitong serve`, and of `leitong run`, which answers look-ups from
+/// the tables that it has. Its memory is bounded by `pipeline.queue_bytes` for requests in flight,
+/// `expiry.centroids_max` for the table, and `recent_bytes_max` for past verdicts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ApiConfig {
-    /// Where it is served: `address:port`. Port 0 takes a free one.
+    /// Where it is served: `address:port`. Port 0 takes a free one. An empty text: `leitong serve`
+    /// takes `127.0.0.1:8642`, and `leitong run` serves no API.
     pub address: String,
     /// Environment variable that holds the token which clients send as `Authorization: Bearer …`.
     /// Unset, and without `token_file`: no token is asked for.
@@ -22,7 +24,7 @@ pub struct ApiConfig {
     /// Bytes of a request's body, packed or not; a larger one is refused (413).
     #[schemars(range(min = 1024, max = 1_073_741_824))]
     pub body_bytes_max: usize,
-    /// Pages of one request; more are refused (413).
+    /// Pages of one request; more are refused (413). Of `leitong serve`.
     #[schemars(range(min = 1, max = 100_000))]
     pub batch_pages_max: usize,
     /// Milliseconds in which the head of a request has to come, and in which an idle connection is
@@ -44,20 +46,30 @@ pub struct ApiConfig {
     #[schemars(range(min = 1, max = 1_000_000))]
     pub requests_per_second: Option<u32>,
     /// Bytes of the verdicts that were given last, which `GET /v1/pages/{id}` and the members of
-    /// `GET /v1/clusters/{id}` are answered from; the oldest go first.
+    /// `GET /v1/clusters/{id}` are answered from; the oldest go first. In `leitong run` each partition
+    /// of the log has its share, and verdicts count from when this instance became its owner.
     #[schemars(range(min = 0, max = 1_099_511_627_776_u64))]
     pub recent_bytes_max: usize,
-    /// Bytes of the journal from which on it is made part of the saved table, once it has as many
+    /// Of `leitong serve`: bytes of the journal from which on it is made part of the saved table, once it has as many
     /// bytes as the table. More of them make starting after a crash slower.
     #[schemars(range(min = 4096, max = 1_099_511_627_776_u64))]
     pub journal_bytes_max: u64,
 }
 
+/// Where `leitong serve` is served unless something else is said.
+const ADDRESS_OF_SERVE: &str = "127.0.0.1:8642";
+
 impl ApiConfig {
+    /// Where `leitong serve` is served.
+    #[must_use]
+    pub fn address_of_serve(&self) -> &str {
+        if self.address.is_empty() { ADDRESS_OF_SERVE } else { &self.address }
+    }
+
     /// What cannot be followed.
     #[must_use]
     pub fn fault(&self) -> Option<String> {
-        if !is_address(&self.address, true) {
+        if !self.address.is_empty() && !is_address(&self.address, true) {
             return Some(format!(
                 "api.address = {:?}: must be ADDRESS:PORT, as in \"127.0.0.1:8642\" or \"0.0.0.0:8642\"",
                 self.address
@@ -71,7 +83,7 @@ impl ApiConfig {
 impl Default for ApiConfig {
     fn default() -> Self {
         Self {
-            address: "127.0.0.1:8642".to_owned(),
+            address: String::new(),
             token_env: None,
             token_file: None,
             body_bytes_max: 32 << 20,

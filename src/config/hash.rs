@@ -57,6 +57,10 @@ pub fn cluster_hash(config: &Config, detector: &dyn Detector) -> u64 {
     if let (false, Some(settings)) = (config.canonical.is_first(), settings.as_object_mut()) {
         settings.insert("canonical".into(), json!(config.canonical));
     }
+    // Left out where pages are not known again, as in all older tables.
+    if let (true, Some(settings)) = (config.recrawls.enabled, settings.as_object_mut()) {
+        settings.insert("recrawls".into(), json!(config.recrawls));
+    }
     hash(&settings)
 }
 

@@ -230,6 +230,7 @@ fn faults(config: &Config) -> impl Iterator<Item = String> {
     own.chain(config.kafka.faults())
         .chain(config.canonical.faults())
         .chain(canonical_fault(config))
+        .chain(recrawls_fault(config))
         .chain(config.table.fault())
         .chain(config.admin.fault())
         .chain(config.api.fault())
@@ -252,6 +253,15 @@ fn canonical_fault(config: &Config) -> Option<String> {
             "canonical.prefer: \"{preference}\" needs what pages say of themselves; set extract.credits = true, or leave \
              it out"
         )
+    })
+}
+
+/// What the state of urls asks of other settings.
+fn recrawls_fault(config: &Config) -> Option<String> {
+    (config.recrawls.enabled && config.table.on_disk).then(|| {
+        "recrawls.enabled: not with table.on_disk = true, where no centroid leaves the table before it expires; keep the \
+         table in memory, or leave recrawls out"
+            .to_owned()
     })
 }
 
@@ -541,7 +551,7 @@ mod tests {
                 "leitong.toml: line 13: segment.stop_word_languages = \"zh\": must be a list of strings",
                 "leitong.toml: line 14: nonsense: no such key; there is detector, input, page, corpus, extract, segment, idf, fingerprint, simhash, paragraph, \
                  agglomerate-term, concept-network, word-network, shingle, i-match, tf-idf, punctuation, sentence-ends, \
-                 expiry, canonical, table, pipeline, kafka, admin, api",
+                 expiry, canonical, recrawls, table, pipeline, kafka, admin, api",
             ]
         );
     }

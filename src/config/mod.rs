@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::ClusterRules;
-pub use crate::cluster::{CanonicalConfig, ExpiryConfig};
+pub use crate::cluster::{CanonicalConfig, ExpiryConfig, RecrawlsConfig};
 pub use crate::detectors::agglomerate_term::AgglomerateTermConfig;
 pub use crate::detectors::i_match::IMatchConfig;
 pub use crate::detectors::network::{ConceptNetworkConfig, WordNetworkConfig};
@@ -92,6 +92,8 @@ pub struct Config {
     pub expiry: ExpiryConfig,
     /// Which page of a cluster stands for it in verdicts.
     pub canonical: CanonicalConfig,
+    /// Whether pages that are crawled again are known by their urls.
+    pub recrawls: RecrawlsConfig,
     /// Where the centroids of a table are.
     pub table: TableConfig,
     /// Threads and queues.
@@ -100,7 +102,7 @@ pub struct Config {
     pub kafka: KafkaConfig,
     /// The port for probes and metrics of `leitong run`.
     pub admin: AdminConfig,
-    /// The HTTP API of `leitong serve`.
+    /// The HTTP API of `leitong serve`, and look-ups of `leitong run`.
     pub api: ApiConfig,
 }
 
@@ -108,7 +110,11 @@ impl Config {
     /// What is in force downstream of the log, beside the detector.
     #[must_use]
     pub fn cluster_rules(&self) -> ClusterRules {
-        ClusterRules { expiry: self.expiry.clone(), canonical: self.canonical.clone() }
+        ClusterRules {
+            expiry: self.expiry.clone(),
+            canonical: self.canonical.clone(),
+            recrawls: self.recrawls.clone(),
+        }
     }
 }
 
@@ -154,6 +160,7 @@ impl Default for Config {
             sentence_ends: SentenceEndsConfig::default(),
             expiry: ExpiryConfig::default(),
             canonical: CanonicalConfig::default(),
+            recrawls: RecrawlsConfig::default(),
             table: TableConfig::default(),
             pipeline: PipelineConfig::default(),
             kafka: KafkaConfig::default(),

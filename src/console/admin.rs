@@ -18,7 +18,7 @@ use super::render::layout::{self, Delivery, Frame};
 use super::render::live as rendered;
 use crate::record::timestamp::Timestamp;
 use crate::telemetry::health::Health;
-use crate::telemetry::tally;
+use crate::telemetry::{tally, templates};
 
 /// Where it stands on the port.
 const BASE: &str = "/console/";
@@ -99,6 +99,7 @@ impl AdminConsole {
             not_ready: self.health.not_ready(),
             history: &self.history.lock().unwrap_or_else(PoisonError::into_inner),
             tally: &tally::so_far(),
+            templates: templates::alarms(),
             now: Timestamp::now().as_ms() as f64 / 1e3,
         };
         Live::of(&metrics, beside)

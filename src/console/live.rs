@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::exposition::Metrics;
 use crate::telemetry::tally::{Names, Tally};
+use crate::telemetry::templates::Alarm;
 
 /// Counters that are kept of the past.
 const MOMENTS_MAX: usize = 181;
@@ -144,6 +145,8 @@ pub struct Live {
     pub hosts: Vec<Named>,
     /// Clusters with the most duplicates.
     pub clusters: Vec<Named>,
+    /// The last template alarms, oldest first.
+    pub templates: Vec<Alarm>,
 }
 
 /// What is known beside the metrics.
@@ -156,6 +159,8 @@ pub struct Beside<'a> {
     pub history: &'a History,
     /// Pages by corpus, host and cluster.
     pub tally: &'a Tally,
+    /// The last template alarms, oldest first.
+    pub templates: Vec<Alarm>,
     /// Seconds since 1970.
     pub now: f64,
 }
@@ -164,7 +169,7 @@ impl Live {
     /// Puts it together.
     #[must_use]
     pub fn of(metrics: &Metrics, beside: Beside<'_>) -> Self {
-        let Beside { dead, not_ready, history, tally, now } = beside;
+        let Beside { dead, not_ready, history, tally, templates, now } = beside;
         let counts = |name: &str, label: &str| -> Vec<Count> {
             let by = metrics.by(name, label);
             let mut counts: Vec<Count> = by.into_iter().map(|(name, value)| (name, whole(value))).collect();
@@ -193,6 +198,7 @@ impl Live {
             corpora: named(&tally.corpora),
             hosts: named(&tally.hosts),
             clusters: named(&tally.clusters),
+            templates,
         }
     }
 
@@ -297,6 +303,7 @@ leitong_verdict_delay_seconds_count 60
             not_ready: vec!["cluster: restoring".to_owned()],
             history: &history,
             tally: &tally,
+            templates: Vec::new(),
             now: 1100.0,
         };
         let live = Live::of(&Metrics::read(TEXT), beside);

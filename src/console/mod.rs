@@ -15,6 +15,7 @@ pub mod comparison;
 pub mod evidence;
 pub mod exposition;
 pub mod form;
+pub mod frame;
 pub mod http;
 pub mod live;
 pub mod marks;

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::interval::{Estimate, estimate, ratio};
 use super::pages::{EvalPage, LabelKind};
-use crate::cluster::{Clusterer, Decision, Position};
+use crate::cluster::{ClusterRules, Clusterer, Decision, Position};
 use crate::config::ExpiryConfig;
 use crate::fingerprint::Detector;
 use crate::record::FingerprintRecord;
@@ -45,7 +45,8 @@ pub fn score(
     seed: u64,
 ) -> StreamScore {
     let expiry = ExpiryConfig { max_age_days: None, centroids_max: u64::from(u32::MAX) };
-    let mut clusterer = Clusterer::new(Arc::clone(detector), expiry, Position::default());
+    let mut clusterer =
+        Clusterer::new(Arc::clone(detector), ClusterRules::expiry_only(expiry), Position::default());
     // Of each gold cluster: right, wrong, missed.
     let mut clusters = BTreeMap::<&str, [u32; 3]>::new();
     let mut undecidable = 0;

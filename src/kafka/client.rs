@@ -210,6 +210,16 @@ pub fn uncommitted_reader(config: &KafkaConfig) -> ClientConfig {
     client
 }
 
+/// A reader of what passes by, for people. It joins no group; the name is one that the rights of an
+/// installation cover. What retention deletes meanwhile is passed over.
+#[must_use]
+pub fn tail_reader(config: &KafkaConfig) -> ClientConfig {
+    let group = format!("{}-tap", config.app);
+    let mut client = consumer(config, "tap", &group, RECORDS_QUEUE_KBYTES, &[("fetch.wait.max.ms", "100")]);
+    client.set("auto.offset.reset", "earliest").set("enable.partition.eof", "true");
+    client
+}
+
 /// Sends the log's records: at least once, in order.
 #[must_use]
 pub fn log_producer(config: &KafkaConfig) -> ClientConfig {

@@ -28,6 +28,7 @@ pub mod partition_reader;
 pub mod polled;
 pub(crate) mod ports;
 pub mod sample;
+pub mod tail;
 pub mod topic_id;
 pub mod topics;
 pub mod transactions;

@@ -28,12 +28,18 @@ pub struct Message<'a> {
 }
 
 impl Message<'_> {
-    /// What is made of it.
+    /// What is made of it; `withdraws`: a message without a value withdraws a page.
     #[must_use]
-    pub fn read(&self, config: &PagesConfig, mapping: &Mapping, limits: &PageConfig) -> Reading {
+    pub fn read(
+        &self,
+        config: &PagesConfig,
+        mapping: &Mapping,
+        limits: &PageConfig,
+        withdraws: bool,
+    ) -> Reading {
         let mut hits = 0;
         let outcome = match self.value {
-            None => mapping.null_value(),
+            None => mapping.null_value(self.received.key.as_deref(), withdraws),
             Some(value) => self.try_read(value, config, mapping, limits, &mut hits),
         };
         Reading { outcome: outcome.map_err(|error| mapping.told(error)), hits }
@@ -160,7 +166,7 @@ mod tests {
     }
 
     fn page(message: &Message<'_>, config: &PagesConfig) -> Result<Page, PageError> {
-        match message.read(config, &Mapping::default(), &LIMITS).outcome? {
+        match message.read(config, &Mapping::default(), &LIMITS, false).outcome? {
             Taken::Page(page) => Ok(*page),
             Taken::Skipped(why) => panic!("{why:?}"),
         }

@@ -14,6 +14,9 @@ pub const KIND: &str = "leitong.kind";
 pub const SAME_URL: &str = "leitong.same.url";
 /// Whether the page takes the place of the canonical page of its cluster: `true` or `false`.
 pub const REPLACES: &str = "leitong.replaces";
+/// What has become of a page whose url was crawled before, as `recrawl.outcome` in the value; empty
+/// for all others.
+pub const RECRAWL: &str = "leitong.recrawl";
 /// The corpus.
 pub const CORPUS: &str = "leitong.corpus";
 /// The page id.
@@ -23,17 +26,19 @@ pub const VERSION: &str = "leitong.format.version";
 
 /// All of them, in the order in which they are written; no
 /// header of a page's message is carried over any of these.
-pub const NAMES: [&str; 8] = [CONTENT_TYPE, KIND, SAME_URL, REPLACES, CORPUS, PAGE_ID, VERSION, LOG_ORIGIN];
+pub const NAMES: [&str; 9] =
+    [CONTENT_TYPE, KIND, SAME_URL, REPLACES, RECRAWL, CORPUS, PAGE_ID, VERSION, LOG_ORIGIN];
 
 /// The values for a verdict, in the order of [`NAMES`].
 #[must_use]
-pub fn values(verdict: &Verdict, content_type: &str) -> [String; 8] {
+pub fn values(verdict: &Verdict, content_type: &str) -> [String; 9] {
     let origin = LogOrigin { partition: verdict.log_partition, offset: verdict.log_offset };
     [
         content_type.to_owned(),
         verdict.kind.as_str().to_owned(),
         verdict.same_url.to_string(),
         verdict.replaces_page_id.is_some().to_string(),
+        verdict.recrawl.as_ref().map_or("", |recrawl| recrawl.outcome.as_str()).to_owned(),
         verdict.corpus.clone(),
         verdict.page_id.clone(),
         FORMAT_VERSION.to_string(),

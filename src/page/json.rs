@@ -42,6 +42,11 @@ pub enum PageError {
     /// The whole value is `null`.
     #[error("the value is null; write one JSON object a page")]
     NullValue,
+    /// The message has no value, and its key is no url.
+    #[error(
+        "no value, which withdraws the page whose url is the key, and the key is no url; write the url as key"
+    )]
+    NullWithoutUrl,
     /// A value has another type than the contract says.
     #[error("{field}: {problem}")]
     WrongType {
@@ -114,7 +119,7 @@ impl PageError {
     pub fn cause(&self) -> Cause {
         match self {
             Self::NotUtf8 { .. } | Self::BrokenJson(_) => Cause::BrokenJson,
-            Self::NullValue => Cause::NullValue,
+            Self::NullValue | Self::NullWithoutUrl => Cause::NullValue,
             Self::WrongType { .. } => Cause::WrongType,
             Self::MissingUrl | Self::MissingKey => Cause::MissingUrl,
             Self::UrlTooLong { .. } => Cause::UrlTooLong,
@@ -197,6 +202,7 @@ struct Fields {
     id: Option<String>,
     url: Option<String>,
     body: Option<GivenBody>,
+    withdrawn: bool,
     title: Option<String>,
     charset: Option<String>,
     content_type: Option<String>,
@@ -224,6 +230,7 @@ impl Fields {
             id,
             url,
             body: match self.body {
+                _ if self.withdrawn => Body::Withdrawn,
                 None => Body::Missing,
                 Some(body) => body.into_body(rules.page_bytes_max)?,
             },
@@ -316,6 +323,10 @@ impl<'de> Visitor<'de> for FieldsSeed<'_> {
                 "status" => {
                     self.field.set("status");
                     fields.status = map.next_value::<Option<Status>>()?.map(|Status(status)| status);
+                }
+                "withdrawn" => {
+                    self.field.set("withdrawn");
+                    fields.withdrawn = map.next_value::<Option<bool>>()?.unwrap_or_default();
                 }
                 // Any JSON may stand here: what is no date is counted, not refused.
                 "fetched_at" => fields.fetched_at = not_null(map.next_value()?),

@@ -100,6 +100,8 @@ pub enum Body {
     TooManyCodings(usize),
     /// No body was given.
     Missing,
+    /// The page is withdrawn: it is to be known no more.
+    Withdrawn,
 }
 
 impl Body {
@@ -109,7 +111,11 @@ impl Body {
         match self {
             Self::Html(text) | Self::Text(text) => text.len(),
             Self::HtmlBytes(bytes) => bytes.len(),
-            Self::TooLarge(_) | Self::InWarc(_) | Self::TooManyCodings(_) | Self::Missing => 0,
+            Self::TooLarge(_)
+            | Self::InWarc(_)
+            | Self::TooManyCodings(_)
+            | Self::Missing
+            | Self::Withdrawn => 0,
         }
     }
 }

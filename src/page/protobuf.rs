@@ -16,6 +16,7 @@ pub(crate) fn parse(bytes: &[u8], url: Option<String>, page_bytes_max: usize) ->
     let id = checked_id(message.id, &url)?;
     let too_large = |bytes: usize| Body::TooLarge(bytes as u64);
     let body = match message.body {
+        _ if message.withdrawn => Body::Withdrawn,
         None => Body::Missing,
         Some(page::Body::Html(html)) if html.len() > page_bytes_max => too_large(html.len()),
         Some(page::Body::HtmlBytes(bytes)) if bytes.len() > page_bytes_max => too_large(bytes.len()),

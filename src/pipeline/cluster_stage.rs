@@ -50,10 +50,12 @@ impl ClusterStage {
             })
             .collect();
         let decisions = self.clusterer.decide_batch(&asked);
+        let mut recrawls = self.clusterer.take_recrawls().into_iter().peekable();
         let log_partition = self.clusterer.position().log_partition;
         let conclude = |((log_offset, record), decision)| match record {
             LogRecord::Unreadable(unreadable) => Conclusion::DeadLetter(unreadable),
             LogRecord::Page(record) => {
+                let recrawl = recrawls.next_if(|(at, _)| *at == log_offset).map(|(_, recrawl)| recrawl);
                 let judge = Judge {
                     detector: &*self.detector,
                     cluster_hash: self.cluster_hash,
@@ -61,35 +63,16 @@ impl ClusterStage {
                     log_offset,
                     decided_at: now,
                 };
-                Conclusion::Verdict(Box::new(judge.verdict(*record, decision)))
+                Conclusion::Verdict(Box::new(judge.verdict(*record, decision, recrawl)))
             }
         };
         records.into_iter().zip(decisions).map(conclude).collect()
     }
 
-    /// The verdict on `record` if it were the next one of the log, and the nearest centroids with
-    /// whether each is only related; changes nothing. See [`Clusterer::preview`].
+    /// What look-ups read.
     #[must_use]
-    pub fn preview(
-        &self,
-        record: FingerprintRecord,
-        asked: Asked,
-        now: Timestamp,
-        scratch: &mut Scratch,
-    ) -> (Verdict, Vec<(CanonicalPage, bool)>) {
-        let Preview { mut decision, nearest } = self.clusterer.preview(&record, asked, scratch);
-        if let Decision::Founded(ClusterId { log_generation: generation @ 0, .. }, _) = &mut decision {
-            *generation = generation_of_page(&record);
-        }
-        let position = self.clusterer.position();
-        let judge = Judge {
-            detector: &*self.detector,
-            cluster_hash: self.cluster_hash,
-            log_partition: position.log_partition,
-            log_offset: position.next_log_offset,
-            decided_at: now,
-        };
-        (judge.verdict(record, decision), nearest)
+    pub fn view(&self) -> TableView<'_> {
+        TableView { clusterer: &self.clusterer, detector: &*self.detector, cluster_hash: self.cluster_hash }
     }
 
     /// The table.
@@ -105,14 +88,52 @@ impl ClusterStage {
 
     /// The detector.
     #[must_use]
-    pub fn detector(&self) -> &dyn Detector {
-        &*self.detector
+    pub fn detector(&self) -> &Arc<dyn Detector> {
+        &self.detector
     }
 
     /// The table, for saving.
     #[must_use]
     pub fn into_clusterer(self) -> Clusterer {
         self.clusterer
+    }
+}
+
+/// A table that is only read: an owner's, or one that is kept ready beside its owner.
+#[derive(Clone, Copy)]
+pub struct TableView<'a> {
+    /// The table, with nothing pending ([`Clusterer::insert_pending`]).
+    pub clusterer: &'a Clusterer,
+    /// The detector.
+    pub detector: &'a dyn Detector,
+    /// Of the settings right of the log.
+    pub cluster_hash: u64,
+}
+
+impl TableView<'_> {
+    /// The verdict on `record` if it were the next one of the log, and the nearest centroids with
+    /// whether each is only related; changes nothing. See [`Clusterer::preview`].
+    #[must_use]
+    pub fn preview(
+        self,
+        record: FingerprintRecord,
+        asked: Asked,
+        now: Timestamp,
+        scratch: &mut Scratch,
+    ) -> (Verdict, Vec<(CanonicalPage, bool)>) {
+        let Preview { mut decision, nearest } = self.clusterer.preview(&record, asked, scratch);
+        if let Decision::Founded(ClusterId { log_generation: generation @ 0, .. }, _) = &mut decision {
+            *generation = generation_of_page(&record);
+        }
+        let position = self.clusterer.position();
+        let judge = Judge {
+            detector: self.detector,
+            cluster_hash: self.cluster_hash,
+            log_partition: position.log_partition,
+            log_offset: position.next_log_offset,
+            decided_at: now,
+        };
+        (judge.verdict(record, decision, None), nearest)
     }
 }
 

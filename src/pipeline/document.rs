@@ -88,13 +88,18 @@ fn read_and_look(
     work: &mut Work,
     look: impl FnOnce(&Extractor, &str),
 ) -> Result<Reading, Refusal> {
+    if page.body == Body::Withdrawn {
+        return Err(Refusal::new(Reason::Withdrawn, "the page is withdrawn"));
+    }
     if let Some(status) = page.status.filter(|status| !(200..300).contains(status)) {
         return Err(Refusal::new(Reason::HttpStatus, format!("the HTTP status is {status}")));
     }
     work.add(page.body.bytes(), BYTE_STEPS)?;
     let mut charset = None;
     let html = match &page.body {
-        Body::Missing | Body::InWarc(_) => return Err(Refusal::new(Reason::Empty, "there is no body")),
+        Body::Missing | Body::InWarc(_) | Body::Withdrawn => {
+            return Err(Refusal::new(Reason::Empty, "there is no body"));
+        }
         Body::TooLarge(bytes) => {
             let message = format!("the body has {bytes} bytes, more than page.bytes_max allows");
             return Err(Refusal::new(Reason::TooLarge, message));

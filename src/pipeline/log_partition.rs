@@ -6,21 +6,25 @@
 //!                      └ dropped: repeated, after a gap                ├─► Transaction
 //!                            changes of the table, position record ────┘
 //! ```
-//! Pure but for the log lines. Invariant: what comes out does not depend on how the log is cut into
-//! batches. The table runs ahead of the broker by the one transaction that is being written, which
+//! Pure but for the log lines, and for a lock that look-ups share. Invariant: what comes out does not
+//! depend on how the log is cut into batches, and look-ups see the table between two of them. The table runs ahead of the broker by the one transaction that is being written, which
 //! its owner writes again until it is committed, or drops the table (see
 //! `docs/adr/0011-no-overlay.md`).
 
 use std::sync::Arc;
 
+use parking_lot::MappedRwLockReadGuard;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::cluster_stage::ClusterStage;
+use super::shared_stage::{SharedStage, StageReader};
 use crate::changelog::restore::Restored;
 use crate::changelog::{
-    ChangelogRecord, Identity, canonical_record, centroid_record, position_message, position_record,
+    ChangelogRecord, Identity, canonical_record, centroid_record, crawl_record, position_message,
+    position_record,
 };
 use crate::cluster::Clusterer;
+use crate::fingerprint::Detector;
 use crate::log::LogPlace;
 use crate::log::entry::{Entry, EntryError};
 use crate::log::watermarks::{Admission, Origin, Watermarks};
@@ -31,7 +35,8 @@ use crate::verdict::Conclusion;
 
 /// The state of one partition.
 pub struct LogPartition {
-    stage: ClusterStage,
+    stage: SharedStage,
+    detector: Arc<dyn Detector>,
     watermarks: Watermarks,
     identity: Identity,
     cluster_hash_since: u64,
@@ -70,7 +75,10 @@ impl LogPartition {
     ) -> Self {
         let Restored { mut clusterer, watermarks, cluster_hash_since, table_id } = restored;
         clusterer.keep_journal();
-        Self { stage: make_stage(clusterer), watermarks, identity, cluster_hash_since, table_id, log_topic }
+        let stage = make_stage(clusterer);
+        let detector = Arc::clone(stage.detector());
+        let stage = SharedStage::new(stage);
+        Self { stage, detector, watermarks, identity, cluster_hash_since, table_id, log_topic }
     }
 
     /// Takes the records at these places, in order, and decides on all that count at once; `now` is
@@ -85,10 +93,11 @@ impl LogPartition {
     ) -> Decided {
         let mut counting = Vec::with_capacity(records.len());
         let mut dropped = Vec::with_capacity(records.len());
-        let (mut next_offset, mut replaced) = (None, None);
+        let (mut next_offset, mut replaced, mut name) = (None, None, None);
         for (place, entry) in records {
             match self.admit(place, entry) {
                 Ok(record) => {
+                    name.get_or_insert_with(|| self.name_of_log(place));
                     counting.push((place.offset, record));
                     dropped.push(None);
                 }
@@ -100,11 +109,18 @@ impl LogPartition {
             }
             next_offset = Some(place.offset + 1);
         }
-        let mut conclusions = self.stage.conclude_at(counting, now).into_iter();
-        if let Some(next_offset) = next_offset {
-            // Those behind the last one that counts were dropped.
-            self.stage.clusterer_mut().skip_to(next_offset);
-        }
+        let conclusions = self.stage.write(|stage| {
+            if let Some(name) = name {
+                stage.clusterer_mut().name_log(name);
+            }
+            let conclusions = stage.conclude_at(counting, now);
+            if let Some(next_offset) = next_offset {
+                // Those behind the last one that counts were dropped.
+                stage.clusterer_mut().skip_to(next_offset);
+            }
+            conclusions
+        });
+        let mut conclusions = conclusions.into_iter();
         let accepted = |dropped| match dropped {
             Some((why, origin)) => Accepted::Dropped(why, origin),
             None => {
@@ -127,7 +143,6 @@ impl LogPartition {
             },
             Err(error) => self.foreign(place, &error),
         };
-        self.name_log(place);
         Ok(record)
     }
 
@@ -152,15 +167,15 @@ impl LogPartition {
 
     /// A log is named once, by its first record that counts; when that was written tells
     /// it from an earlier log of the same pages, and is the same whenever the log is read.
-    fn name_log(&mut self, place: LogPlace) {
-        let written = place.timestamp_ms.unwrap_or_default().to_be_bytes();
-        let name = [&written[..], &place.offset.to_be_bytes(), self.log_topic.as_bytes()].concat();
-        self.stage.clusterer_mut().name_log(((xxh3_64(&name) >> 32) as u32).max(1));
+    fn name_of_log(&self, first: LogPlace) -> u32 {
+        let written = first.timestamp_ms.unwrap_or_default().to_be_bytes();
+        let name = [&written[..], &first.offset.to_be_bytes(), self.log_topic.as_bytes()].concat();
+        ((xxh3_64(&name) >> 32) as u32).max(1)
     }
 
     /// Goes on at `log_offset`, without a record.
     pub fn skip_to(&mut self, log_offset: u64) {
-        self.stage.clusterer_mut().skip_to(log_offset);
+        self.stage.write(|stage| stage.clusterer_mut().skip_to(log_offset));
     }
 
     /// See [`Watermarks::accept_gaps`].
@@ -171,53 +186,64 @@ impl LogPartition {
     /// The first offset that is not yet taken.
     #[must_use]
     pub fn next_offset(&self) -> u64 {
-        self.stage.clusterer().position().next_log_offset
+        self.clusterer().position().next_log_offset
     }
 
-    /// The table.
+    /// The table, which look-ups may read as well.
+    pub fn clusterer(&self) -> MappedRwLockReadGuard<'_, Clusterer> {
+        MappedRwLockReadGuard::map(self.stage.read(), ClusterStage::clusterer)
+    }
+
+    /// For look-ups, which find all of the table after [`Self::insert_pending`].
     #[must_use]
-    pub fn clusterer(&self) -> &Clusterer {
-        self.stage.clusterer()
+    pub fn reader(&self) -> StageReader {
+        self.stage.reader()
     }
 
     /// Has look-ups find all of a table that was restored, and old centroids leave memory.
     pub fn insert_pending(&mut self) {
-        self.stage.clusterer_mut().insert_pending();
+        self.stage.write(|stage| stage.clusterer_mut().insert_pending());
     }
 
     /// Centroids in the table.
     #[must_use]
     pub fn centroid_count(&self) -> usize {
-        self.stage.clusterer().centroid_count()
+        self.clusterer().centroid_count()
     }
 
     /// Centroids founded so far.
     #[must_use]
     pub fn founded(&self) -> u64 {
-        self.stage.clusterer().founded()
+        self.clusterer().founded()
     }
 
     /// How many centroids have not expired, and where in the log the oldest of them was founded.
     #[must_use]
     pub fn unexpired(&self) -> (u64, Option<u64>) {
-        self.stage.clusterer().unexpired()
+        self.clusterer().unexpired()
     }
 
     /// The changelog's part of a transaction: what was founded since the last call, which pages have
-    /// taken the place of canonical ones, and the position.
+    /// taken the place of canonical ones, which were crawled or withdrawn, and the position.
     pub fn take_changelog(&mut self) -> Vec<ChangelogRecord> {
-        let position = self.stage.clusterer().position();
-        let founded = self.stage.clusterer_mut().take_new();
-        let detector = self.stage.detector();
+        let (position, founded, canonicals, crawls) = self.stage.write(|stage| {
+            let table = stage.clusterer_mut();
+            (table.position(), table.take_new(), table.take_new_canonicals(), table.take_crawl_changes())
+        });
+        let detector = &*self.detector;
         let mut records: Vec<ChangelogRecord> = founded
             .iter()
             .map(|new| centroid_record(new, position.log_generation, position.log_partition, detector))
             .collect();
-        let canonicals = self.stage.clusterer_mut().take_new_canonicals();
         records.extend(
             canonicals
                 .into_iter()
                 .map(|new| canonical_record(new, position.log_generation, position.log_partition)),
+        );
+        records.extend(
+            crawls
+                .into_iter()
+                .map(|change| crawl_record(change, position.log_generation, position.log_partition)),
         );
         records.push(position_record(&self.position()));
         records
@@ -226,14 +252,14 @@ impl LogPartition {
     /// The position as it stands.
     #[must_use]
     pub fn position(&self) -> proto::Position {
-        let (clusterer, since) = (self.stage.clusterer(), self.cluster_hash_since);
-        position_message(clusterer, &self.identity, since, self.table_id, &self.watermarks)
+        let (clusterer, since) = (self.clusterer(), self.cluster_hash_since);
+        position_message(&clusterer, &self.identity, since, self.table_id, &self.watermarks)
     }
 
     /// The state, for saving.
     #[must_use]
     pub fn into_parts(self) -> (ClusterStage, Watermarks) {
-        (self.stage, self.watermarks)
+        (self.stage.take(), self.watermarks)
     }
 }
 
@@ -241,7 +267,7 @@ impl LogPartition {
 mod tests {
     use super::*;
     use crate::changelog::POSITION_KEY;
-    use crate::cluster::Position;
+    use crate::cluster::{ClusterRules, Position};
     use crate::config::{Config, ExpiryConfig};
     use crate::detectors::simhash::SimHash;
     use crate::fingerprint::Detector;
@@ -257,7 +283,7 @@ mod tests {
 
     fn empty() -> LogPartition {
         let expiry = ExpiryConfig { max_age_days: Some(3), centroids_max: 40 };
-        let clusterer = Clusterer::new(detector(), expiry, Position::default());
+        let clusterer = Clusterer::new(detector(), ClusterRules::expiry_only(expiry), Position::default());
         let restored = Restored {
             clusterer,
             watermarks: Watermarks::default(),

@@ -22,6 +22,7 @@ pub mod document;
 pub mod fingerprint_stage;
 pub mod log_partition;
 pub mod page_reader;
+pub mod shared_stage;
 
 use std::sync::Arc;
 use std::{io, thread};

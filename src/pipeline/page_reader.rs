@@ -33,6 +33,8 @@ pub struct PageReader {
     rules: Rules,
     limits: PageConfig,
     pages: PagesConfig,
+    /// A message without a value withdraws a page.
+    withdraws: bool,
     warcs: Option<WarcFolder>,
     recognizer: Recognizer,
     messages: AtomicU64,
@@ -67,6 +69,7 @@ impl PageReader {
             rules: Rules { page_bytes_max: config.page.bytes_max, url_required },
             limits: config.page.clone(),
             pages: config.kafka.pages.clone(),
+            withdraws: config.recrawls.enabled,
             warcs: config.input.warc_dir.as_deref().map(WarcFolder::new),
             recognizer: Recognizer::default(),
             messages: AtomicU64::new(0),
@@ -132,7 +135,7 @@ impl PageReader {
     /// [`PageError`], where it can be made no sense of.
     pub fn message(&self, message: &Message<'_>) -> Result<Taken, PageError> {
         self.finished(
-            message.read(&self.pages, &self.mapping, &self.limits),
+            message.read(&self.pages, &self.mapping, &self.limits, self.withdraws),
             message.value.unwrap_or_default(),
         )
     }

@@ -31,11 +31,13 @@ pub enum Reason {
     Wall,
     /// The page is mainly links to other pages.
     Listing,
+    /// The page was withdrawn: it is to be known no more.
+    Withdrawn,
 }
 
 impl Reason {
     /// All reasons, in the order of their numbers on the wire.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Empty,
         Self::TooLarge,
         Self::HttpStatus,
@@ -48,6 +50,7 @@ impl Reason {
         Self::OtherDetector,
         Self::Wall,
         Self::Listing,
+        Self::Withdrawn,
     ];
 
     /// The number on the wire, from 1.
@@ -78,6 +81,7 @@ impl Reason {
             Self::OtherDetector => "OTHER_DETECTOR",
             Self::Wall => "WALL",
             Self::Listing => "LISTING",
+            Self::Withdrawn => "WITHDRAWN",
         }
     }
 }

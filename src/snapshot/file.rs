@@ -11,6 +11,7 @@ use super::checksummed::{ChecksummedReader, ChecksummedWriter};
 use super::{SnapshotError, folder, recent};
 use crate::blocks::{BlockStore, Folder, Manifest, StoreOptions};
 use crate::changelog::centroid::{canonical_of, from_message, set_canonical, to_message};
+use crate::changelog::crawl;
 use crate::changelog::restore::{NUMBER_MAX, watermarks};
 use crate::changelog::{Identity, bounds, table_message};
 use crate::cluster::{ArticlePage, ClusterRules, Clusterer, OldCentroids, Position};
@@ -25,6 +26,8 @@ use crate::record::timestamp::Timestamp;
 
 /// Of a table that has blocks, which older programs do not know.
 pub(super) const FORMAT_WITH_BLOCKS: u32 = 2;
+/// The version of a table that says what is known of urls; blocks know nothing of these.
+pub(super) const FORMAT_WITH_CRAWLS: u32 = 3;
 const MAGIC: &[u8] = b"leitong centroid table\n";
 pub(super) const FILE_NAME: &str = "centroids.leitong";
 pub(super) const JOURNAL_NAME: &str = "journal.leitong";
@@ -160,6 +163,17 @@ impl TableDir {
             clusterer.restore(&message.corpus, message.fingerprint_hash, &centroid);
             let canonical = canonical_of(&message).map_err(|problem| reader.damaged(&problem))?;
             clusterer.restore_canonical(clusterer.founded() - 1, canonical);
+        }
+        let founded = clusterer.founded();
+        reader.crawls(&saved, |reader, mut message| {
+            let change = crawl::from_message(&mut message, &*settings.detector);
+            let change = change.map_err(|problem| reader.damaged(&problem))?;
+            let change = change.filter(|change| change.cluster < founded);
+            clusterer.restore_crawl(change.ok_or_else(|| reader.damaged("a crawl is in no cluster"))?);
+            Ok(())
+        })?;
+        if let Some(counted) = saved.crawls.filter(|counted| *counted <= NUMBER_MAX) {
+            clusterer.restore_crawl_bounds((counted, saved.crawls_dead_below.min(counted)));
         }
         reader.check_hash()?;
         let mut bounds = bounds(&saved);
@@ -301,8 +315,8 @@ pub(super) fn read_head(
     }
     let saved: proto::Position = reader.message()?;
     match saved.format_version {
-        found if found > FORMAT_WITH_BLOCKS => {
-            Err(SnapshotError::TooNew { path: path.to_owned(), found, known: FORMAT_WITH_BLOCKS })
+        found if found > FORMAT_WITH_CRAWLS => {
+            Err(SnapshotError::TooNew { path: path.to_owned(), found, known: FORMAT_WITH_CRAWLS })
         }
         _ => Ok((reader, saved)),
     }
@@ -323,12 +337,22 @@ fn write(
         position.format_version = FORMAT_WITH_BLOCKS;
         position.blocks = Some(blocks_of(manifest, clusterer, &*settings.detector));
     }
+    let (crawl_change_count, crawls) = clusterer.crawl_changes();
+    if let Some((counted, dead_below)) = clusterer.crawl_bounds() {
+        position.format_version = FORMAT_WITH_CRAWLS;
+        position.crawls = Some(counted);
+        position.crawls_dead_below = dead_below;
+        position.crawl_change_count = crawl_change_count;
+    }
     write_head(&mut writer, &position, clusterer)?;
     let first = clusterer.founded() - count;
     for (number, (corpus, fingerprint_hash, centroid)) in (first..).zip(clusterer.centroids()) {
         let mut message = to_message(corpus, fingerprint_hash, &centroid, &*settings.detector);
         set_canonical(&mut message, clusterer.canonical(number));
         writer.all(&message.encode_length_delimited_to_vec())?;
+    }
+    for change in crawls {
+        writer.all(&crawl::to_message(change).encode_length_delimited_to_vec())?;
     }
     writer.finish()
 }
@@ -431,6 +455,19 @@ impl Reader<'_> {
         for _ in 0..saved.blocks.as_ref().map_or(0, |blocks| blocks.article_count) {
             let proto::Article { corpus, fingerprint_hash, article, number } = self.message()?;
             take(ArticlePage { corpus: &corpus, fingerprint_hash, article, number });
+        }
+        Ok(())
+    }
+
+    /// Reads what is known of urls, which follows the centroids.
+    pub(super) fn crawls(
+        &mut self,
+        saved: &proto::Position,
+        mut take: impl FnMut(&mut Self, proto::Centroid) -> Result<(), SnapshotError>,
+    ) -> Result<(), SnapshotError> {
+        for _ in 0..saved.crawl_change_count {
+            let message = self.message()?;
+            take(self, message)?;
         }
         Ok(())
     }

@@ -36,6 +36,7 @@ pub fn inspect(
             take(&saved, &centroid);
         }
     }
+    reader.crawls(&saved, |_, _| Ok(()))?;
     reader.check_hash()?;
     Ok(Some(saved))
 }
@@ -80,7 +81,7 @@ pub fn verify(
         for _ in 0..saved.centroid_count {
             reader.message::<proto::Centroid>()?;
         }
-        Ok(())
+        reader.crawls(&saved, |_, _| Ok(()))
     };
     let read = read_on().and_then(|()| reader.check_hash());
     let bytes = std::fs::metadata(&path).map_err(at(&path))?.len();

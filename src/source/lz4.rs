@@ -1,57 +1,54 @@
 //! Lz4 with any number of frames, as appended logs have them.
 //!
-//! `lz4_flex` ends at each frame's end, and takes a file that ends right behind a frame's first four
-//! bytes for a whole one; here every file that is cut anywhere but between frames is an error.
+//! `lz4_flex` ends at each frame's end, and takes a file that is cut between two blocks of a frame for
+//! a whole one; here every file that is cut anywhere but between frames is an error. A frame says
+//! where it ends, so that nothing behind it is asked for: whoever asked and got nothing was cut off.
 
 use std::io::{self, BufRead, Read};
 
 use lz4_flex::frame::FrameDecoder;
 
-/// Bytes by which a frame is known.
-const MAGIC_BYTES: u64 = 4;
-
 /// The unpacked bytes of all frames.
 pub(super) struct Lz4Frames<R: Read> {
-    frames: FrameDecoder<Counted<R>>,
-    /// Where in the packed bytes the frame begins.
-    start: u64,
+    frames: FrameDecoder<Packed<R>>,
+    /// There is nothing behind the last frame.
+    has_ended: bool,
 }
 
 impl<R: BufRead> Lz4Frames<R> {
     pub(super) fn new(packed: R) -> Self {
-        Self { frames: FrameDecoder::new(Counted { inner: packed, bytes: 0 }), start: 0 }
+        Self { frames: FrameDecoder::new(Packed { inner: packed, met_end: false }), has_ended: false }
     }
 }
 
 impl<R: BufRead> Read for Lz4Frames<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
+        while !self.has_ended && !buffer.is_empty() {
             let bytes = self.frames.read(buffer)?;
-            if bytes > 0 || buffer.is_empty() {
+            if bytes > 0 {
                 return Ok(bytes);
             }
             let packed = self.frames.get_mut();
-            if packed.bytes - self.start == MAGIC_BYTES {
+            if packed.met_end {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            if packed.inner.fill_buf()?.is_empty() {
-                return Ok(0);
-            }
-            self.start = packed.bytes;
+            self.has_ended = packed.inner.fill_buf()?.is_empty();
         }
+        Ok(0)
     }
 }
 
-/// Counts what is read.
-struct Counted<R> {
+/// The packed bytes.
+struct Packed<R> {
     inner: R,
-    bytes: u64,
+    /// More was asked for than there is.
+    met_end: bool,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for Packed<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let bytes = self.inner.read(buffer)?;
-        self.bytes += bytes as u64;
+        self.met_end |= bytes == 0 && !buffer.is_empty();
         Ok(bytes)
     }
 }

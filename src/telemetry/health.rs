@@ -215,6 +215,12 @@ impl StageHealth {
         }
     }
 
+    /// Why a partition of the log is not served; none if it is, or is not this instance's.
+    #[must_use]
+    pub fn why_not(&self, log_partition: u32) -> Option<String> {
+        self.not_ready.lock().unwrap_or_else(PoisonError::into_inner).get(&log_partition).cloned()
+    }
+
     /// A partition of the log is served, or not this instance's any more.
     pub fn settled(&self, log_partition: u32) {
         self.not_ready.lock().unwrap_or_else(PoisonError::into_inner).remove(&log_partition);

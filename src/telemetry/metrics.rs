@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use metrics::{counter, gauge, histogram};
 
+use crate::cluster::RecrawlOutcome;
 use crate::log::watermarks::Admission;
 use crate::page::mapping::Skip;
 use crate::record::timestamp::Timestamp;
@@ -101,7 +102,19 @@ pub const ALL: &[Metric] = &[
         "Pages whose fingerprint was made with other settings than this instance's: they meet only their like",
     ),
     metric("leitong_verdicts_total", "counter", "kind: as in verdicts", "Verdicts committed"),
+    metric(
+        "leitong_templates_total",
+        "counter",
+        "what: cluster, site",
+        "Clusters and sites whose duplicates look like a template; the log and the console name them",
+    ),
     metric("leitong_undecidable_total", "counter", "reason: as in verdicts", "Undecidable pages, by reason"),
+    metric(
+        "leitong_recrawls_total",
+        "counter",
+        "outcome: as in verdicts",
+        "Pages whose url was crawled before, by what has become of them; with recrawls.enabled",
+    ),
     metric("leitong_dead_letters_total", "counter", "cause: as in dead letters", "Dead letters committed"),
     metric(
         "leitong_dead_letter_values_left_out_total",
@@ -128,6 +141,30 @@ pub const ALL: &[Metric] = &[
         "histogram",
         "",
         "Time from the page's Kafka timestamp to its committed verdict",
+    ),
+    metric(
+        "leitong_api_requests_total",
+        "counter",
+        "operation: lookup, store, page, cluster, other",
+        "Requests to the HTTP API that were answered, well or with a problem",
+    ),
+    metric(
+        "leitong_api_refused_total",
+        "counter",
+        "status: 400, 401, 404, 405, 408, 413, 415, 421, 422, 429, 500, 503",
+        "Those of them that were answered with a problem (docs/api.md), by its HTTP status",
+    ),
+    metric(
+        API_SECONDS,
+        "histogram",
+        "operation: as above",
+        "Time from a request's head to its answer, of those that were answered 200; a slow client's body is in it",
+    ),
+    metric(
+        "leitong_lookups_total",
+        "counter",
+        "held_as: owner, standby",
+        "Look-ups that a table answered, by what this instance has the table as",
     ),
     metric("leitong_centroids", "gauge", "partition: of the log", "Centroids in the table"),
     metric(
@@ -217,6 +254,12 @@ pub const ALL: &[Metric] = &[
 pub const SECONDS: &[f64] =
     &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
 
+/// The histogram of times that are shorter than most.
+pub const API_SECONDS: &str = "leitong_api_seconds";
+/// Upper bounds of its buckets.
+pub const SHORT_SECONDS: &[f64] =
+    &[0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0];
+
 /// Registers names and help texts with the recorder.
 pub fn describe() {
     for metric in ALL {
@@ -239,15 +282,24 @@ pub fn begin() {
         }
     }
     let causes = Cause::ALL.iter().map(Cause::label).chain([Cause::OTHER_LABEL]).collect();
-    let labelled: [(&'static str, &'static str, Vec<&'static str>); 9] = [
+    let labelled: [(&'static str, &'static str, Vec<&'static str>); 14] = [
         ("leitong_messages_skipped_total", "reason", Skip::ALL.map(Skip::as_str).to_vec()),
         ("leitong_stage_microseconds_total", "stage", vec!["fingerprint", "cluster", "transaction"]),
         ("leitong_log_records_dropped_total", "why", vec!["repeated", "after-gap", "old-epoch", "replaced"]),
         ("leitong_verdicts_total", "kind", Kind::ALL.iter().map(|kind| kind.as_str()).collect()),
+        ("leitong_templates_total", "what", vec!["cluster", "site"]),
         ("leitong_undecidable_total", "reason", Reason::ALL.iter().map(|reason| reason.as_str()).collect()),
+        ("leitong_recrawls_total", "outcome", RecrawlOutcome::ALL.map(RecrawlOutcome::as_str).to_vec()),
         ("leitong_dead_letters_total", "cause", causes),
         ("leitong_transactions_total", "result", vec!["committed", "failed"]),
         ("leitong_changelog_deletions_total", "result", vec!["deleted", "failed"]),
+        ("leitong_api_requests_total", "operation", vec!["lookup", "store", "page", "cluster", "other"]),
+        (
+            "leitong_api_refused_total",
+            "status",
+            vec!["400", "401", "404", "405", "408", "413", "415", "421", "422", "429", "500", "503"],
+        ),
+        ("leitong_lookups_total", "held_as", vec!["owner", "standby"]),
         (
             "leitong_client_errors_total",
             "client",
@@ -348,14 +400,22 @@ pub fn other_fingerprint_hash() {
     counter!("leitong_other_fingerprint_hash_total").increment(1);
 }
 
+/// A cluster or a site looks like a template.
+pub fn template(what: &'static str) {
+    counter!("leitong_templates_total", "what" => what).increment(1);
+}
+
 /// A verdict or dead letter is committed.
 pub fn committed(conclusion: &Outcome) {
     counter!("leitong_log_records_taken_total").increment(1);
     match conclusion {
-        Outcome::Verdict { kind, reason } => {
+        Outcome::Verdict { kind, reason, recrawl } => {
             counter!("leitong_verdicts_total", "kind" => *kind).increment(1);
             if let Some(reason) = reason {
                 counter!("leitong_undecidable_total", "reason" => *reason).increment(1);
+            }
+            if let Some(recrawl) = recrawl {
+                counter!("leitong_recrawls_total", "outcome" => *recrawl).increment(1);
             }
         }
         Outcome::DeadLetter { cause } => {
@@ -373,6 +433,8 @@ pub enum Outcome {
         kind: &'static str,
         /// Why it is undecidable.
         reason: Option<&'static str>,
+        /// What has become of a page that was crawled before.
+        recrawl: Option<&'static str>,
     },
     /// A dead letter.
     DeadLetter {
@@ -389,6 +451,7 @@ impl Outcome {
             Conclusion::Verdict(verdict) => Self::Verdict {
                 kind: verdict.kind.as_str(),
                 reason: verdict.reason.map(crate::record::Reason::as_str),
+                recrawl: verdict.recrawl.as_ref().map(|recrawl| recrawl.outcome.as_str()),
             },
             Conclusion::DeadLetter(letter) => Self::DeadLetter { cause: letter.cause.label() },
         }
@@ -398,6 +461,21 @@ impl Outcome {
 /// Dead letters go without their values.
 pub fn values_left_out(letters: u64) {
     counter!("leitong_dead_letter_values_left_out_total").increment(letters);
+}
+
+/// A request to the HTTP API was answered, `time` after its head had come.
+pub fn api_request(operation: &'static str, status: u16, time: Duration) {
+    counter!("leitong_api_requests_total", "operation" => operation).increment(1);
+    if status == 200 {
+        histogram!(API_SECONDS, "operation" => operation).record(time.as_secs_f64());
+    } else {
+        counter!("leitong_api_refused_total", "status" => status.to_string()).increment(1);
+    }
+}
+
+/// A table has answered a look-up.
+pub fn look_up(held_as: &'static str) {
+    counter!("leitong_lookups_total", "held_as" => held_as).increment(1);
 }
 
 /// A transaction has ended.

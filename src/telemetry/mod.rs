@@ -9,4 +9,5 @@ pub mod health;
 pub mod markup;
 pub mod metrics;
 pub mod tally;
+pub mod templates;
 pub mod terminal;

@@ -25,9 +25,10 @@ pub fn escape_lines(text: &str) -> Cow<'_, str> {
     escape_if(text, |c| is_control(c) && c != '\n' && c != '\t')
 }
 
-/// What a terminal may obey: control characters, the marks that reorder text (by which
+/// Whether a terminal may obey it: control characters, the marks that reorder text (by which
 /// a line can be made to read otherwise than it stands), and Unicode's own line ends.
-fn is_control(c: char) -> bool {
+#[must_use]
+pub fn is_control(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
@@ -44,6 +45,12 @@ fn escape_if(text: &str, escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
         }
     }
     Cow::Owned(out)
+}
+
+/// Whether whoever sits at a terminal wants colours, by the convention of <https://no-color.org>.
+#[must_use]
+pub fn colours_wanted() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// Writes one message to standard error, on one line.

@@ -2,8 +2,8 @@
 
 use serde_json::value::RawValue;
 
-use super::{Kind, Number, Relation, Verdict};
-use crate::cluster::Decision;
+use super::{Kind, Number, RecrawlNote, Relation, Verdict};
+use crate::cluster::{Decision, Recrawl};
 use crate::fingerprint::{Detector, Shares, to_display};
 use crate::page::passthrough;
 use crate::record::timestamp::Timestamp;
@@ -37,9 +37,14 @@ fn relate(verdict: &mut Verdict, relation: Option<Relation>, shares: Option<Shar
 }
 
 impl Judge<'_> {
-    /// Words `decision` on `record`.
+    /// Words `decision` on `record`, and what is said of an earlier crawl of its url.
     #[must_use]
-    pub fn verdict(&self, record: FingerprintRecord, decision: Decision) -> Verdict {
+    pub fn verdict(
+        &self,
+        record: FingerprintRecord,
+        decision: Decision,
+        recrawl: Option<Recrawl>,
+    ) -> Verdict {
         let (fingerprint, reason) = match &record.outcome {
             Outcome::Fingerprint(fingerprint) => (Some(fingerprint), None),
             Outcome::Undecidable(reason) => (None, Some(*reason)),
@@ -61,6 +66,13 @@ impl Judge<'_> {
             related_url: None,
             replaces_page_id: None,
             replaces_url: None,
+            recrawl: recrawl.map(|recrawl| {
+                Box::new(RecrawlNote::new(
+                    recrawl,
+                    fingerprint.map(|fingerprint| &**fingerprint),
+                    self.detector,
+                ))
+            }),
             fingerprint: fingerprint.map(|fingerprint| self.detector.display(fingerprint)),
             text_digest: record.text.map(|text| format!("{:032x}", text.digest)),
             text_chars: record.text.map(|text| text.chars),

@@ -51,6 +51,7 @@ impl Verdict {
             related_url: self.related_url.clone(),
             replaces_page_id: self.replaces_page_id.clone(),
             replaces_url: self.replaces_url.clone(),
+            recrawl: self.recrawl.as_ref().map(|recrawl| recrawl.to_message()),
             credits: self.credits.as_deref().cloned().map(credits_message),
             evidence_json: json(self.evidence.as_ref().and_then(|e| serde_json::to_string(e).ok())),
             passthrough_json: json(self.passthrough.as_ref().map(|json| json.get().to_owned())),

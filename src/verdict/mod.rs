@@ -8,6 +8,7 @@
 mod conclusion;
 mod judge;
 mod message;
+mod recrawl;
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -19,6 +20,7 @@ use crate::record::{Carried, Credits, Place, Reason};
 pub use crate::fingerprint::relation::Relation;
 pub use conclusion::Conclusion;
 pub use judge::Judge;
+pub use recrawl::{LeftCluster, RecrawlNote};
 
 /// What a verdict says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -95,6 +97,9 @@ pub struct Verdict {
     pub replaces_page_id: Option<String>,
     /// Its url.
     pub replaces_url: Option<String>,
+    /// What is said of a page whose url was crawled before; null for others, and where pages are
+    /// not known again.
+    pub recrawl: Option<Box<RecrawlNote>>,
     /// The fingerprint's main part, in hex.
     pub fingerprint: Option<String>,
     /// XXH3-128 of the main text without white space, in hex.

@@ -140,7 +140,7 @@ impl Batch {
         if part.records.is_empty() {
             return Ok(());
         }
-        let config = &owner.config().kafka;
+        let (config, look_ups) = (&owner.config().kafka, &owner.role.look_ups);
         let mut outputs = owner.outputs(state, state.next_offset());
         let origins: Vec<_> = part.records.iter().map(|(at, entry)| (at.offset, log_time(entry))).collect();
         let decided = state.take_batch(part.records, config.epoch, owner.role.world.timestamp());
@@ -148,7 +148,9 @@ impl Batch {
             match accepted {
                 Accepted::Concluded(conclusion) => {
                     let of = LogOrigin { partition: owner.partition, offset };
-                    outputs.push(conclusion, of, log_time, config).map_err(anyhow::Error::from)?;
+                    outputs
+                        .push(conclusion, of, log_time, (config, look_ups))
+                        .map_err(anyhow::Error::from)?;
                 }
                 Accepted::Dropped(why, _) => metrics::dropped(why),
             }

@@ -1,7 +1,7 @@
 //! What a start would be refused for, and what it would be warned of: looked at without beginning anything.
 //!
-//! In: configuration and roles. Out: a finding for each of settings, admin port, snapshots, brokers,
-//! topics, rights, tables and memory. It takes no partition, and commits and writes no record; a
+//! In: configuration and roles. Out: a finding for each of settings, admin port, look-ups, snapshots,
+//! brokers, topics, rights, tables and memory. It takes no partition, and commits and writes no record; a
 //! transactional id of its own, `APP-check`, shows whether these may be used.
 
 use std::net::TcpListener;
@@ -13,8 +13,9 @@ use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::producer::{BaseProducer, Producer};
 
 use super::{Accepted, Roles, resources, startup};
+use crate::api::token::Token;
 use crate::blocks::check_keys;
-use crate::config::Config;
+use crate::config::{ApiConfig, Config};
 use crate::kafka::client;
 use crate::kafka::config::KafkaConfig;
 use crate::kafka::events::ClientEvents;
@@ -71,6 +72,9 @@ pub fn check(config: &Config, roles: Roles, accepted: Accepted) -> Vec<Finding> 
         }
     };
     findings.admin_port(&config.admin.address);
+    if roles.cluster && !config.api.address.is_empty() {
+        findings.api_port(&config.api);
+    }
     if let Some(folder) = config.kafka.snapshots.dir.as_deref().filter(|_| roles.cluster) {
         findings.snapshots(folder, config.table.on_disk);
     }
@@ -129,6 +133,22 @@ impl Findings {
                 "admin port",
                 format!(
                     "cannot listen on {address}: {error}; does a worker run already? --admin takes another"
+                ),
+            ),
+        }
+    }
+
+    fn api_port(&mut self, config: &ApiConfig) {
+        let address = &config.address;
+        if let Err(fault) = Token::of(config) {
+            self.refused("look-ups", fault);
+        }
+        match TcpListener::bind(address) {
+            Ok(_) => self.right("look-ups", format!("{address} is free")),
+            Err(error) => self.refused(
+                "look-ups",
+                format!(
+                    "cannot listen on api.address = {address}: {error}; take another port, or \"\" for none"
                 ),
             ),
         }

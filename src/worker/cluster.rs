@@ -16,6 +16,7 @@ use rdkafka::TopicPartitionList;
 use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext, Rebalance};
 use rdkafka::error::KafkaError;
 
+use super::api::LookUpApi;
 use super::kafka_world::KafkaWorld;
 use super::owner::{self, Owner};
 use super::role::{ClusterRole, RoleSettings};
@@ -79,6 +80,8 @@ pub fn run(
     let world = KafkaWorld::new(Arc::clone(config), Arc::clone(topics));
     let role = Arc::new(Role::new(world, settings, Arc::clone(health), stop.clone()));
     let owners = Arc::new(Owners { role, running: Mutex::default(), leaving: AtomicBool::new(false) });
+    // Dropped last: what is asked while owners end is answered.
+    let _api = LookUpApi::start(&owners.role, stage)?;
     let (owners, role) = (&owners, &*owners.role);
     thread::scope(|scope| {
         if config.kafka.standby {

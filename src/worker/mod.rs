@@ -8,10 +8,12 @@
 //! Beside them a thread that has brokers delete what has expired of the changelog (deletion.rs)
 //! and, if configured: a thread that makes local snapshots (snapshots.rs), one that follows
 //! the tables of others (standby.rs); an owner's table comes from the nearest of these (restore/).
-//! A table whose old centroids are on disk is its own snapshot (disk.rs).
+//! A table whose old centroids are on disk is its own snapshot (disk.rs). Owners' and standbys'
+//! tables are looked up over HTTP, if configured (api.rs, tables.rs).
 //! Threads that talk to brokers are plain threads: those calls block. Each stage runs until the
 //! stop flag is up or something is refused; whatever may pass is tried again.
 
+mod api;
 mod batch;
 pub mod check;
 pub mod cluster;
@@ -20,6 +22,7 @@ pub(crate) mod disk;
 mod doubt;
 pub mod fingerprint;
 mod kafka_world;
+pub(crate) mod look_ups;
 pub(crate) mod outputs;
 pub(crate) mod owner;
 pub(crate) mod ports;
@@ -32,6 +35,7 @@ pub(crate) mod snapshots;
 pub(crate) mod standby;
 mod startup;
 pub mod stop;
+pub(crate) mod tables;
 mod transaction;
 mod unended;
 mod writer;
@@ -41,7 +45,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use metrics_exporter_prometheus::PrometheusBuilder;
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder};
 
 use crate::blocks::check_keys;
 use crate::config::Config;
@@ -53,7 +57,7 @@ use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::telemetry::admin::{AdminPort, Beside};
 use crate::telemetry::config::AdminConfig;
 use crate::telemetry::health::Health;
-use crate::telemetry::metrics;
+use crate::telemetry::{metrics, templates};
 use stop::Stop;
 
 /// Which stages run.
@@ -100,6 +104,10 @@ pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<(
     let watch_fingerprint = roles.fingerprint.then(|| health.add("fingerprint"));
     let watch_cluster = roles.cluster.then(|| health.add("cluster"));
     serve_admin_port(&runtime, &config.admin, &health)?;
+    if !config.api.address.is_empty() && !roles.cluster {
+        tracing::warn!("api.address: look-ups are not served, since only the cluster role has tables");
+    }
+    templates::begin();
 
     let counts = checked_topics(&config)?;
     if counts.compacted_changelog {
@@ -157,7 +165,11 @@ fn serve_admin_port(
     config: &AdminConfig,
     health: &Arc<Health>,
 ) -> anyhow::Result<()> {
-    let recorder = PrometheusBuilder::new().set_buckets(metrics::SECONDS)?.install_recorder()?;
+    let of_look_ups = Matcher::Full(metrics::API_SECONDS.to_owned());
+    let recorder = PrometheusBuilder::new()
+        .set_buckets(metrics::SECONDS)?
+        .set_buckets_for_metric(of_look_ups, metrics::SHORT_SECONDS)?
+        .install_recorder()?;
     metrics::describe();
     metrics::begin();
     let upkeep = recorder.clone();

@@ -13,8 +13,10 @@ use crate::kafka::verdict_headers;
 use crate::record::timestamp::Timestamp;
 use crate::telemetry::metrics::Outcome;
 use crate::telemetry::tally::Tallied;
+use crate::telemetry::templates::Noticed;
 use crate::verdict::Conclusion;
 use crate::verdict::Verdict;
+use crate::worker::look_ups::{KeptVerdict, LookUps};
 
 /// A transaction's records, or a part of them.
 #[derive(Default)]
@@ -27,6 +29,10 @@ pub(crate) struct Outputs {
     pub(crate) outcomes: Vec<(Outcome, Option<Timestamp>)>,
     /// For the console, once it is committed.
     pub(crate) tallied: Vec<Tallied>,
+    /// For look-ups, once it is committed.
+    pub(crate) kept: Vec<KeptVerdict>,
+    /// For the template alarm, once it is committed.
+    pub(crate) noticed: Vec<Noticed>,
     /// The offset that the group commits with it.
     pub(crate) next_log_offset: u64,
     /// Offset in the log before it.
@@ -57,7 +63,8 @@ pub(crate) enum To {
 }
 
 impl Outputs {
-    /// Adds what came of the record `of` the log; `log_time` is the page's.
+    /// Adds what came of the record `of` the log; `log_time` is the page's. Of verdicts, what
+    /// `look_ups` want is kept.
     ///
     /// # Errors
     /// A verdict that cannot be written as JSON: a bug.
@@ -66,16 +73,19 @@ impl Outputs {
         conclusion: Conclusion,
         of: LogOrigin,
         log_time: Option<Timestamp>,
-        config: &KafkaConfig,
+        (config, look_ups): (&KafkaConfig, &LookUps),
     ) -> serde_json::Result<()> {
         let outcome = Outcome::of(&conclusion);
         self.tallied.extend(Tallied::of(&conclusion));
+        self.noticed.extend(Noticed::of(&conclusion));
         let record = match conclusion {
             Conclusion::Verdict(verdict) => {
                 let (value, content_type) = match config.verdicts.format {
                     VerdictFormat::Json => (serde_json::to_vec(&verdict)?, "application/json"),
                     VerdictFormat::Protobuf => (verdict.to_protobuf(), "application/protobuf"),
                 };
+                let json = Some(&*value).filter(|_| config.verdicts.format == VerdictFormat::Json);
+                self.kept.extend(look_ups.kept(&verdict, json));
                 let mut headers = OwnedHeaders::new();
                 let values = verdict_headers::values(&verdict, content_type);
                 for (name, value) in verdict_headers::NAMES.into_iter().zip(&values) {

@@ -208,21 +208,23 @@ impl<W: World> Owner<W> {
         let mut writer = Writer::new(self, producer, &reader, changelog_next, committed);
         if reset {
             let changelog = state.take_changelog();
-            fault(disk.as_ref(), state.clusterer())?;
+            fault(disk.as_ref(), &state.clusterer())?;
             writer.write(vec![Outputs { changelog, ..self.outputs(&state, state.next_offset()) }])?;
         }
         reader.begin(state.next_offset())?;
+        writer.served = Some(self.role.look_ups.serve(self.partition, &mut state));
         self.decide_and_write(&reader, (&mut state, &mut disk), &mut writer, history)?;
         // All that is in the table is committed.
         let Some(next_offset) = writer.changelog_next.filter(|_| self.config().kafka.standby) else {
             return Ok(None);
         };
+        writer.served = None;
         let position = state.position();
-        fault(disk.as_ref(), state.clusterer())?;
+        fault(disk.as_ref(), &state.clusterer())?;
         let (stage, _) = state.into_parts();
         let detector = Arc::clone(&self.role.detector);
         let restoration = Restoration::resume(stage.into_clusterer(), position, detector);
-        Ok(Some(TableReplica { restoration, disk, next_offset }))
+        Ok(Some(TableReplica { is_whole: true, ..TableReplica::new(restoration, disk, next_offset) }))
     }
 
     /// Works on the log until it is stopped or in trouble.
@@ -250,7 +252,7 @@ impl<W: World> Owner<W> {
             self.role.world.verify_table()?;
             let Batch { parts, trouble } = self.batch(reader, state)?;
             // Before anything goes out that was decided without all centroids.
-            fault(disk.as_ref(), state.clusterer())?;
+            fault(disk.as_ref(), &state.clusterer())?;
             if parts.is_empty() {
                 writer.idle();
                 self.idle(state, disk, writer);
@@ -279,7 +281,7 @@ impl<W: World> Owner<W> {
         self.save(state, disk, writer);
         let (count, oldest_log_offset) = state.unexpired();
         // What cannot be read is not what nobody needs.
-        fault(disk.as_ref(), state.clusterer())?;
+        fault(disk.as_ref(), &state.clusterer())?;
         let (first, position_offset) = (state.founded() - count, next.saturating_sub(1));
         let committed = Committed { first, count, oldest_log_offset, position_offset };
         self.role.needed.put(self.partition, committed);
@@ -298,7 +300,7 @@ impl<W: World> Owner<W> {
     /// Tells the part on disk of a table that all of it is committed.
     fn save(&self, state: &LogPartition, disk: &mut Option<DiskTable>, writer: &Writer<'_, W>) {
         if let (Some(disk), Some(next)) = (disk, writer.changelog_next) {
-            disk.committed(state.clusterer(), next, || state.position(), self.role.world.now());
+            disk.committed(&state.clusterer(), next, || state.position(), self.role.world.now());
         }
     }
 

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Accepted;
 use super::deletion::Needed;
+use super::look_ups::LookUps;
 use super::ports::World;
 use super::standby::Standby;
 use super::stop::Stop;
@@ -23,6 +24,8 @@ pub(crate) struct ClusterRole<W> {
     pub(crate) accepted: Accepted,
     pub(crate) health: Arc<StageHealth>,
     pub(crate) standby: Standby,
+    /// What look-ups may read of the owners.
+    pub(crate) look_ups: LookUps,
     /// What owners need of the changelog.
     pub(crate) needed: Needed,
     /// Ends the whole worker.
@@ -43,6 +46,7 @@ pub(crate) struct RoleSettings {
 impl<W: World> ClusterRole<W> {
     pub(crate) fn new(world: W, settings: RoleSettings, health: Arc<StageHealth>, stop: Stop) -> Self {
         let RoleSettings { config, detector, fingerprint_hash, log_partitions, accepted } = settings;
+        let look_ups = LookUps::new(&config, log_partitions);
         Self {
             world,
             config,
@@ -51,7 +55,8 @@ impl<W: World> ClusterRole<W> {
             log_partitions,
             accepted,
             health,
-            standby: Standby::new(log_partitions),
+            standby: Standby::new(log_partitions, look_ups.is_on()),
+            look_ups,
             needed: Needed::default(),
             stop,
             refused: Mutex::default(),

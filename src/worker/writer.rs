@@ -14,11 +14,12 @@ use std::time::Duration;
 use anyhow::Context;
 
 use super::doubt::{self, Fate};
+use super::look_ups::Served;
 use super::owner::{Owner, Trouble};
 use super::ports::World;
 use super::transaction::{TransactionError, TransactionalProducer};
 use crate::kafka::ports::{Reader, RequestError};
-use crate::telemetry::{metrics, tally};
+use crate::telemetry::{metrics, tally, templates};
 use crate::worker::outputs::Outputs;
 
 /// A transaction that takes longer is too large: a fifth of the default time-out.
@@ -42,6 +43,8 @@ pub(super) struct Writer<'a, W: World> {
     committed: Option<u64>,
     /// Parts that make one transaction, at most.
     parts_max: usize,
+    /// Look-ups read the table, and what is committed.
+    pub(super) served: Option<Served<'a>>,
 }
 
 impl<'a, W: World> Writer<'a, W> {
@@ -52,7 +55,8 @@ impl<'a, W: World> Writer<'a, W> {
         changelog_next: Option<u64>,
         committed: Option<u64>,
     ) -> Self {
-        Self { owner, producer: Some(producer), reader, changelog_next, committed, parts_max: PARTS_MAX }
+        let producer = Some(producer);
+        Self { owner, producer, reader, changelog_next, committed, parts_max: PARTS_MAX, served: None }
     }
 
     /// Writes all parts, in order.
@@ -68,7 +72,7 @@ impl<'a, W: World> Writer<'a, W> {
             metrics::stage("transaction", world.now().duration_since(began));
             self.adapt(end - written, committed, took);
             if committed {
-                parts[written..end].iter().for_each(|part| self.count(part));
+                parts[written..end].iter_mut().for_each(|part| self.count(part));
                 self.committed = Some(parts[end - 1].next_log_offset);
                 written = end;
             }
@@ -186,9 +190,13 @@ impl<'a, W: World> Writer<'a, W> {
         }
     }
 
-    fn count(&self, outputs: &Outputs) {
+    fn count(&self, outputs: &mut Outputs) {
+        if let Some(served) = &self.served {
+            served.keep(std::mem::take(&mut outputs.kept));
+        }
         let now = self.owner.role.world.timestamp();
         tally::committed(&outputs.tallied);
+        templates::committed(&outputs.noticed);
         for (outcome, log_time) in &outputs.outcomes {
             metrics::committed(outcome);
             if let Some(log_time) = log_time {

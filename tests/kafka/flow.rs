@@ -76,6 +76,7 @@ fn headers_and_key_go_from_page_to_verdict() {
             header("leitong.kind", b"UNIQUE"),
             header("leitong.same.url", b"true"),
             header("leitong.replaces", b"false"),
+            header("leitong.recrawl", b""),
             header("leitong.corpus", b"default"),
             header("leitong.page.id", id.as_bytes()),
             header("leitong.format.version", b"1"),

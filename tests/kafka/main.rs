@@ -17,19 +17,27 @@ mod examples;
 mod failures;
 mod flow;
 mod hashes;
+mod look_ups;
 mod lost;
 mod memory;
 mod network;
 mod on_disk;
+#[path = "../common/openapi.rs"]
+mod openapi;
 mod operator;
 mod poison;
 mod presets;
 mod proxy;
 mod queue;
 mod rebalance;
+mod recrawls;
 mod replaced;
+#[path = "../common/serve.rs"]
+mod serve;
 mod snapshots;
 mod standby;
 mod state;
 mod storm;
+mod tap;
+mod top;
 mod unended;

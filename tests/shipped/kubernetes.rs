@@ -28,6 +28,7 @@ const EVERYTHING: &str = r#"{
     "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
         {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "kafka"}}}]}},
     "podAnnotations": {"team": "crawl"},
+    "api": {"enabled": true, "from": [{"namespaceSelector": {"matchLabels": {"team": "index"}}}]},
     "serviceMonitor": {"enabled": true, "labels": {"release": "prometheus"}},
     "prometheusRule": {"enabled": true, "labels": {"release": "prometheus"}},
     "keda": {"enabled": true, "authentication": "kafka"}
@@ -73,6 +74,13 @@ fn example() -> Vec<Value> {
 
 fn of_kind<'a>(objects: &'a [Value], kind: &str) -> &'a Value {
     objects.iter().find(|object| object["kind"] == kind).unwrap_or_else(|| panic!("no {kind}"))
+}
+
+/// The Service that names the workers, for the StatefulSet and for metrics.
+fn workers_service(objects: &[Value]) -> &Value {
+    let name = &of_kind(objects, "StatefulSet")["spec"]["serviceName"];
+    let mut services = objects.iter().filter(|object| object["kind"] == "Service");
+    services.find(|service| service["metadata"]["name"] == *name).expect("a Service of the workers")
 }
 
 /// What runs: workers, and the job that creates topics.
@@ -270,8 +278,7 @@ fn who_selects_pods_finds_them() {
     for objects in [base(), everything(), example()] {
         let workers = of_kind(&objects, "StatefulSet");
         let [worker, topics] = pod_templates(&objects).map(|template| &template["metadata"]["labels"]);
-        let service = of_kind(&objects, "Service");
-        assert_eq!(workers["spec"]["serviceName"], service["metadata"]["name"]);
+        let service = workers_service(&objects);
         let spread = list(&worker_spec(&objects)["topologySpreadConstraints"]);
         assert_eq!(spread.len(), 2);
         let only_workers = spread.iter().map(|spread| &spread["labelSelector"]["matchLabels"]).chain([
@@ -290,7 +297,7 @@ fn who_selects_pods_finds_them() {
         }
     }
     for objects in [everything(), example()] {
-        let (monitor, service) = (of_kind(&objects, "ServiceMonitor"), of_kind(&objects, "Service"));
+        let (monitor, service) = (of_kind(&objects, "ServiceMonitor"), workers_service(&objects));
         assert!(selects(&monitor["spec"]["selector"]["matchLabels"], &service["metadata"]["labels"]));
         // The alerts of deploy/alerts.yml ask for this job.
         let label = monitor["spec"]["jobLabel"].as_str().expect("a label");
@@ -344,7 +351,7 @@ fn probes_and_metrics_are_where_the_worker_serves_them() {
             assert_eq!(container[probe]["httpGet"]["port"], port["name"], "{probe}");
             paths.push(path);
         }
-        let service = &of_kind(&objects, "Service")["spec"]["ports"][0];
+        let service = &workers_service(&objects)["spec"]["ports"][0];
         assert_eq!(service["targetPort"], port["name"]);
         assert_eq!(
             of_kind(&objects, "NetworkPolicy")["spec"]["ingress"][0]["ports"][0]["port"],
@@ -359,6 +366,36 @@ fn probes_and_metrics_are_where_the_worker_serves_them() {
             assert!(server.contains(&format!("{path:?} => ")), "the worker does not serve {path}");
         }
     }
+}
+
+#[test]
+fn look_ups_are_served_where_clients_find_them() {
+    let text = "[api]";
+    for objects in [base(), example()] {
+        assert!(
+            !configuration(&objects, worker_spec(&objects)).contains(text),
+            "they are off unless asked for"
+        );
+        assert_eq!(list(&of_kind(&objects, "NetworkPolicy")["spec"]["ingress"]).len(), 1);
+    }
+    let objects = everything();
+    let container = &worker_spec(&objects)["containers"][0];
+    let port = list(&container["ports"]).iter().find(|port| port["name"] == "api").expect("a port");
+    let api = config(&objects).api;
+    assert_eq!(api.address, format!("0.0.0.0:{}", port["containerPort"]));
+    assert!(api.token_env.is_some(), "whoever reaches the Service could ask");
+    let services = objects.iter().filter(|object| object["kind"] == "Service");
+    let service = services.clone().find(|service| service["spec"]["ports"][0]["name"] == "api").expect("one");
+    assert_eq!(service["spec"]["ports"][0]["targetPort"], port["name"]);
+    let [worker, topics] = pod_templates(&objects).map(|template| &template["metadata"]["labels"]);
+    assert!(selects(&service["spec"]["selector"], worker) && !selects(&service["spec"]["selector"], topics));
+    let monitored = &of_kind(&objects, "ServiceMonitor")["spec"]["selector"]["matchLabels"];
+    assert!(!selects(monitored, &service["metadata"]["labels"]), "it has no metrics");
+    let ingress = list(&of_kind(&objects, "NetworkPolicy")["spec"]["ingress"]);
+    let rule = ingress.iter().find(|rule| rule["ports"][0]["port"] == "api").expect("a rule");
+    assert_eq!(rule["from"][0]["namespaceSelector"]["matchLabels"]["team"], "index");
+    // The topics' job reads a configuration of its own, which needs none of it.
+    assert!(!configuration(&objects, pod_templates(&objects)[1].get("spec").expect("a pod")).contains(text));
 }
 
 #[test]

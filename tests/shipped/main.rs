@@ -9,4 +9,5 @@ mod dockerfile;
 mod ignore;
 mod image;
 mod kubernetes;
+mod recipes;
 mod systemd;

@@ -8,7 +8,9 @@ use serde_json::Value;
 use super::brokers::{Brokers, Status, Topic};
 use crate::changelog::Identity;
 use crate::changelog::restore::Restored;
-use crate::cluster::{CanonicalConfig, ClusterRules, Clusterer, ExpiryConfig, Position, Preference};
+use crate::cluster::{
+    CanonicalConfig, ClusterRules, Clusterer, ExpiryConfig, Position, Preference, RecrawlsConfig,
+};
 use crate::config::Config;
 use crate::detectors::simhash::SimHash;
 use crate::fingerprint::Detector;
@@ -21,7 +23,6 @@ use crate::pipeline::log_partition::{Accepted, LogPartition};
 use crate::record::Place;
 use crate::record::timestamp::Timestamp;
 use crate::verdict::Conclusion;
-use crate::verdict::Verdict;
 
 /// Partition and offset of a page.
 type Source = (u64, u64);
@@ -32,11 +33,16 @@ pub(crate) fn detector() -> Arc<dyn Detector> {
 }
 
 /// Few centroids, and some that grow old; pages take the place of canonical ones. More of them on
-/// disk, so that there are blocks, and there founders stand for their clusters.
+/// disk, so that there are blocks, and there founders stand for their clusters and no page is known
+/// again.
 pub(crate) fn rules(on_disk: bool) -> ClusterRules {
     let expiry = ExpiryConfig { max_age_days: Some(9), centroids_max: if on_disk { 45 } else { 12 } };
     let prefer = if on_disk { Vec::new() } else { vec![Preference::Longest] };
-    ClusterRules { expiry, canonical: CanonicalConfig { prefer, hosts: Vec::new() } }
+    ClusterRules {
+        expiry,
+        canonical: CanonicalConfig { prefer, hosts: Vec::new() },
+        recrawls: RecrawlsConfig { enabled: !on_disk, pages_max: 60 },
+    }
 }
 
 /// Compares what consumers see with the log and with `pages`, the offsets of each source partition.
@@ -83,7 +89,7 @@ fn outcomes(brokers: &Brokers) -> Result<BTreeMap<Source, Vec<String>>, String> 
                         serde_json::from_slice(value).map_err(|error| format!("a verdict: {error}"))?;
                     let number = |name: &str| verdict["source"][name].as_u64().unwrap_or(u64::MAX);
                     let source = (number("partition"), number("offset"));
-                    (source, stable_fields(&verdict["kind"], &verdict["canonical_page_id"]))
+                    (source, stable_fields(&verdict))
                 }
                 Topic::DeadLetters => {
                     let key = String::from_utf8_lossy(record.key.as_deref().unwrap_or_default());
@@ -99,17 +105,19 @@ fn outcomes(brokers: &Brokers) -> Result<BTreeMap<Source, Vec<String>>, String> 
     Ok(seen)
 }
 
-fn stable_fields(kind: &Value, canonical: &Value) -> String {
-    format!("{} of {}", kind.as_str().unwrap_or_default(), canonical.as_str().unwrap_or_default())
+/// What of a verdict in JSON is a function of the log, and hangs on what came before.
+fn stable_fields(verdict: &Value) -> String {
+    let text = |name: &str| verdict[name].as_str().unwrap_or_default().to_owned();
+    let mut recrawl = verdict["recrawl"].clone();
+    if let Some(left) = recrawl["left_cluster_id"].as_str() {
+        // Without the log's name, which hangs on that of the topic.
+        recrawl["left_cluster_id"] = left[8..].into();
+    }
+    format!("{} of {}, {recrawl}", text("kind"), text("canonical_page_id"))
 }
 
-/// The outcomes of a log, decided one by one.
-fn replay(
-    brokers: &mut Brokers,
-    log_partition: u32,
-    log_partitions: u32,
-    rules: &ClusterRules,
-) -> BTreeMap<Source, String> {
+/// A partition of which nothing was read.
+pub(crate) fn empty(log_partition: u32, log_partitions: u32, rules: &ClusterRules) -> LogPartition {
     let identity = Identity {
         log_partition,
         log_partition_count: log_partitions,
@@ -123,9 +131,19 @@ fn replay(
     let clusterer = Clusterer::new(detector(), rules.clone(), position);
     let watermarks = Watermarks::default();
     let restored = Restored { clusterer, watermarks, cluster_hash_since: 0, table_id: None };
-    let mut state = LogPartition::new(restored, identity, "log".into(), |clusterer| {
+    LogPartition::new(restored, identity, "log".into(), |clusterer| {
         ClusterStage::new(clusterer, detector(), 2)
-    });
+    })
+}
+
+/// The outcomes of a log, decided one by one.
+fn replay(
+    brokers: &mut Brokers,
+    log_partition: u32,
+    log_partitions: u32,
+    rules: &ClusterRules,
+) -> BTreeMap<Source, String> {
+    let mut state = empty(log_partition, log_partitions, rules);
     let now = Timestamp::from_ms(0).expect("a time");
     let mut outcomes = BTreeMap::new();
     for record in &brokers.partition(Topic::Log, log_partition).records {
@@ -134,7 +152,10 @@ fn replay(
         for accepted in state.take_batch(vec![(place, entry)], 0, now).accepted {
             let Accepted::Concluded(conclusion) = accepted else { continue };
             let (place, outcome) = match conclusion {
-                Conclusion::Verdict(verdict) => (verdict.source.clone(), of_verdict(&verdict)),
+                Conclusion::Verdict(verdict) => {
+                    let json = serde_json::to_value(&verdict).expect("a verdict is JSON");
+                    (verdict.source.clone(), stable_fields(&json))
+                }
                 Conclusion::DeadLetter(letter) => (letter.source.clone(), "dead letter".to_owned()),
             };
             let Place::Message { partition, offset, .. } = place else { panic!("pages come from a topic") };
@@ -142,9 +163,4 @@ fn replay(
         }
     }
     outcomes
-}
-
-fn of_verdict(verdict: &Verdict) -> String {
-    let canonical = verdict.canonical_page_id.as_deref().unwrap_or_default();
-    format!("{} of {canonical}", verdict.kind.as_str())
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::log::entry::{self, Sent};
 use crate::log::session::{Session, Ticket};
 use crate::record::timestamp::Timestamp;
-use crate::record::{Cause, FingerprintRecord, LogRecord, Outcome, Place, TextDigest, Unreadable};
+use crate::record::{Cause, FingerprintRecord, LogRecord, Outcome, Place, Reason, TextDigest, Unreadable};
 
 use super::brokers::{Brokers, Status, Stored, Topic};
 use super::{Mistake, Rng, Time};
@@ -179,10 +179,13 @@ pub(crate) fn record(partition: usize, offset: u64, texts: u64) -> LogRecord {
     let mut fingerprint: Vec<u8> = (0..FINGERPRINT_BYTES).map(|_| rng.below(256) as u8).collect();
     // Terms of the sketch: enough for any demand.
     fingerprint[8..10].copy_from_slice(&[1, 1]);
+    let digest = TextDigest { digest: u128::from(text), chars: 100 + (offset * 7 % 13) as u32 };
+    let is_withdrawn = number % 13 == 7;
     LogRecord::Page(Box::new(FingerprintRecord {
         source,
         page_id: format!("{partition}-{offset}"),
-        url: "http://a/".into(),
+        // Most pages are crawled again, and some withdrawn.
+        url: format!("http://a/{}", number / 7 % 30),
         corpus: "default".into(),
         fingerprint_hash: 1,
         fetched_at: None,
@@ -191,7 +194,10 @@ pub(crate) fn record(partition: usize, offset: u64, texts: u64) -> LogRecord {
         passthrough: None,
         carried: None,
         credits: None,
-        text: Some(TextDigest { digest: u128::from(text), chars: 100 + (offset * 7 % 13) as u32 }),
-        outcome: Outcome::Fingerprint(fingerprint.into()),
+        text: (!is_withdrawn).then_some(digest),
+        outcome: match is_withdrawn {
+            true => Outcome::Undecidable(Reason::Withdrawn),
+            false => Outcome::Fingerprint(fingerprint.into()),
+        },
     }))
 }

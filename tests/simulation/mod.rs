@@ -9,7 +9,8 @@
 //! Whenever the product asks the world for anything, it yields to the scheduler, which decides who
 //! goes on and what time it is. After a while of faults all is healed, the log is drained, and
 //! [`checks`] compares what a `read_committed` consumer sees with the log: one outcome a page, and
-//! the outcomes that the log gives.
+//! the outcomes that the log gives. What look-ups were answered meanwhile is compared with the log
+//! as well ([`look_ups`]).
 //!
 //! The brokers promise what Kafka promises, and no more: transaction markers arrive one after the
 //! other; a new leader may not know yet what was committed; a request may be lost, be answered into
@@ -21,6 +22,7 @@ mod checks;
 mod client;
 mod faults;
 mod fingerprint;
+mod look_ups;
 mod reader;
 mod run;
 mod tests;
@@ -84,6 +86,8 @@ pub(crate) enum Mistake {
     LosesCentroid,
     /// A restore leaves out which pages have taken the place of canonical ones.
     ForgetsCanonicalPages,
+    /// A restore leaves out which pages were crawled or withdrawn.
+    ForgetsCrawls,
     /// Log time is not restored.
     ForgetsLogTime,
     /// Brokers delete one centroid more than they are asked to.

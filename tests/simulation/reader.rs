@@ -7,7 +7,7 @@ use anyhow::bail;
 use prost::Message as _;
 use rdkafka::message::{Header, Message, OwnedHeaders, OwnedMessage, Timestamp};
 
-use super::brokers::{Status, Topic};
+use super::brokers::{Status, Stored, Topic};
 use super::world::SimWorld;
 use super::{MS, Mistake, Time};
 use crate::changelog::POSITION_KEY;
@@ -152,11 +152,13 @@ impl SimReader {
         let mut at = partition.find(self.next.get());
         while let Some(record) = partition.records.get(at).filter(|record| record.offset < end) {
             let seen = record.status == Status::Committed || uncommitted;
-            // The last centroid of all, with a position behind it.
-            let is_last = self.topic == Topic::Centroids
-                && record.key.as_deref() != Some(POSITION_KEY)
-                && partition.records.get(at + 1).is_some_and(|next| next.offset + 2 >= end);
-            let seen = seen && !(is_last && mistake == Some(Mistake::RestoreEndsBeforeFounded));
+            let is_centroid = |record: &Stored| record.key.as_ref().is_some_and(|key| key.len() == 16);
+            let mut behind = partition.records[at + 1..].iter().take_while(|record| record.offset < end);
+            let is_last_centroid = mistake == Some(Mistake::RestoreEndsBeforeFounded)
+                && self.topic == Topic::Centroids
+                && is_centroid(record)
+                && !behind.any(is_centroid);
+            let seen = seen && !is_last_centroid;
             self.next.set(record.offset + 1);
             if seen && !self.sees_nothing() {
                 let value = record.value.clone().map(|value| self.mistaken(record.key.as_deref(), value));
@@ -208,14 +210,17 @@ impl SimReader {
         u64::from(self.read.get() > 3)
     }
 
+    /// Whether it is a record of the changelog whose key ends so.
+    fn ends_with(&self, record: &OwnedMessage, suffix: &[u8]) -> bool {
+        self.topic == Topic::Centroids && Message::key(record).is_some_and(|key| key.ends_with(suffix))
+    }
+
     fn skips(&self, record: &OwnedMessage) -> bool {
         match self.world.mistake {
             Some(Mistake::ReaderSkipsRecord) => self.topic == Topic::Log && self.read.get() == 2,
             Some(Mistake::LosesCentroid) => self.topic == Topic::Centroids && self.read.get() == 3,
-            Some(Mistake::ForgetsCanonicalPages) => {
-                self.topic == Topic::Centroids
-                    && Message::key(record).is_some_and(|key| key.ends_with(b"/canonical"))
-            }
+            Some(Mistake::ForgetsCanonicalPages) => self.ends_with(record, b"/canonical"),
+            Some(Mistake::ForgetsCrawls) => self.ends_with(record, b"/crawl"),
             _ => false,
         }
     }

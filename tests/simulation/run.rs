@@ -11,8 +11,10 @@ use super::brokers::{Brokers, Forgotten, Topic};
 use super::client::VERDICT_PARTITIONS;
 use super::faults::Faults;
 use super::fingerprint::{self, Pages, Worker};
+use super::look_ups::LookUps;
 use super::world::{LateDeletion, Process, Shared, SimWorld};
 use super::{MS, Mistake, Rng, SECOND, Time, checks};
+use crate::api::tables::HeldAs;
 use crate::cluster::ClusterRules;
 use crate::config::Config;
 use crate::telemetry::health::Health;
@@ -83,6 +85,7 @@ pub(crate) struct Run {
     workers: Vec<Worker>,
     source_owners: Vec<Option<usize>>,
     leftovers: Vec<Vec<VecDeque<Vec<u8>>>>,
+    look_ups: LookUps,
     next_event: Time,
 }
 
@@ -91,6 +94,8 @@ pub(crate) struct Outcome {
     pub(crate) result: Result<(), String>,
     pub(crate) steps: u64,
     pub(crate) trace: Vec<String>,
+    /// Look-ups that owners have answered, standbys, and nobody.
+    pub(crate) look_ups: [usize; 3],
 }
 
 /// Runs the seed for `seconds` of simulated faults.
@@ -101,7 +106,9 @@ pub(crate) fn run(seed: u64, seconds: u64, mistake: Option<Mistake>, traced: boo
         run.kill(instance);
     }
     let shared = run.lock();
-    Outcome { result, steps: shared.steps, trace: shared.trace.clone() }
+    let asked = &run.look_ups;
+    let look_ups = [asked.answered(HeldAs::Owner), asked.answered(HeldAs::Standby), asked.refused];
+    Outcome { result, steps: shared.steps, trace: shared.trace.clone(), look_ups }
 }
 
 impl Run {
@@ -150,6 +157,7 @@ impl Run {
             workers: Vec::new(),
             source_owners: vec![None; SOURCE_PARTITIONS],
             leftovers: Vec::new(),
+            look_ups: LookUps::new(seed),
             next_event: 0,
         }
     }
@@ -200,7 +208,9 @@ impl Run {
             }
         }
         let rules = checks::rules(self.on_disk);
-        checks::check(&mut self.lock().brokers, LOG_PARTITIONS, &self.pages.pages, &rules)
+        let brokers = &mut self.lock().brokers;
+        checks::check(brokers, LOG_PARTITIONS, &self.pages.pages, &rules)?;
+        self.look_ups.check(brokers, LOG_PARTITIONS, &rules)
     }
 
     /// The next actor goes on, or time goes by until the next event.
@@ -210,12 +220,26 @@ impl Run {
         let until = wake.min(self.next_event.max(self.now())).min(self.now() + 50 * MS);
         self.advance(until);
         self.finish_moves();
+        self.look_up();
         let Some(number) = number.filter(|_| wake <= until) else { return };
         let now = self.now();
         let actor = self.actors.get_mut(&number).expect("chosen above");
         match actor.code.resume() {
             Some(wake) if !actor.code.is_done() => actor.wake = wake.max(now),
             _ => _ = self.actors.remove(&number),
+        }
+    }
+
+    /// Somebody asks one of the processes, between any two steps of its owners.
+    fn look_up(&mut self) {
+        let roles: Vec<_> = self.instances.values().map(|instance| Arc::clone(&instance.role)).collect();
+        let chosen = self.look_ups.choose(
+            roles.len(),
+            LOG_PARTITIONS,
+            &mut self.shared.lock().expect("nothing panics while it has it").brokers,
+        );
+        if let Some((process, partition, page)) = chosen {
+            self.look_ups.ask(&roles[process], partition, page);
         }
     }
 
@@ -264,10 +288,11 @@ impl Run {
             shared.processes.push(Process { alive: true, frozen_until: 0 });
             shared.processes.len() - 1
         };
-        let ClusterRules { expiry, canonical } = checks::rules(self.on_disk);
-        let mut config = Config { expiry, canonical, ..Config::default() };
+        let ClusterRules { expiry, canonical, recrawls } = checks::rules(self.on_disk);
+        let mut config = Config { expiry, canonical, recrawls, ..Config::default() };
         config.table.on_disk = self.on_disk;
         config.kafka.standby = self.standby;
+        config.api.address = "asked by the run itself".to_owned();
         config.kafka.transaction.records_max = self.records_max;
         config.kafka.transaction.linger_ms = 5;
         if self.snapshots {

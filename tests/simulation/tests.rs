@@ -21,7 +21,7 @@ fn outcome(seed: u64, seconds: u64, mistake: Option<Mistake>, traced: bool) -> O
     let outcome = catch_unwind(AssertUnwindSafe(|| run(seed, seconds, mistake, traced)));
     outcome.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned().unwrap_or_default();
-        Outcome { result: Err(format!("a panic: {text}")), steps: 0, trace: Vec::new() }
+        Outcome { result: Err(format!("a panic: {text}")), steps: 0, trace: Vec::new(), look_ups: [0; 3] }
     })
 }
 
@@ -56,7 +56,7 @@ fn exactly_one_outcome_whatever_happens() {
     let fixed = if seconds == 0 { from_environment("LEITONG_SIMULATE_FIXED").unwrap_or(4) } else { 0 };
     let runs = from_environment("LEITONG_SIMULATE_RUNS").unwrap_or(if first.is_some() { 1 } else { 4 });
     let began = Instant::now();
-    let (mut steps, mut done) = (0, 0);
+    let (mut steps, mut done, mut look_ups) = (0, 0, [0; 3]);
     while done < runs || began.elapsed() < Duration::from_secs(seconds) {
         let seed = match first {
             Some(first) => first + done,
@@ -65,11 +65,15 @@ fn exactly_one_outcome_whatever_happens() {
         };
         let outcome = outcome(seed, SECONDS, None, false);
         steps += outcome.steps;
+        look_ups = std::array::from_fn(|of| look_ups[of] + outcome.look_ups[of]);
         done += 1;
         if let Err(wrong) = outcome.result {
             panic!("{}", shrunk(seed, &wrong));
         }
     }
+    let [owner, standby, refused] = look_ups;
+    println!("look-ups: {owner} answered by owners, {standby} by standbys, {refused} refused");
+    assert!(first.is_some() || (owner > 1000 && refused > 100), "hardly any look-up was answered or refused");
     println!("{done} runs, {steps} steps in {:.1} s", began.elapsed().as_secs_f64());
 }
 
@@ -87,7 +91,7 @@ fn a_seed_gives_the_same_run_to_the_byte() {
 #[test]
 #[ignore = "slow without optimisation: `make simulation` runs it"]
 fn mistakes_are_found() {
-    const ALL: [Mistake; 25] = [
+    const ALL: [Mistake; 26] = [
         Mistake::FencesNobody,
         Mistake::ReadsBeforeFencing,
         Mistake::OffsetBeforeDeliveries,
@@ -96,6 +100,7 @@ fn mistakes_are_found() {
         Mistake::ForgetsWatermarks,
         Mistake::LosesCentroid,
         Mistake::ForgetsCanonicalPages,
+        Mistake::ForgetsCrawls,
         Mistake::ForgetsLogTime,
         Mistake::DeletesUnexpired,
         Mistake::NumbersOffByOne,

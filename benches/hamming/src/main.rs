@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use gaoya::simhash::SimHashIndex;
 use leitong::bench::fingerprints::Fingerprints;
 use leitong::bench::table::plain_detector;
-use leitong::cluster::{Centroid, Clusterer, Position, Query};
+use leitong::cluster::{Centroid, ClusterRules, Clusterer, Position, Query};
 use leitong::config::ExpiryConfig;
 use leitong::detectors::simhash::simhash_of;
 
@@ -46,7 +46,7 @@ fn main() {
 
     let expiry = ExpiryConfig { max_age_days: None, centroids_max: u64::from(u32::MAX) };
     let (_, detector) = plain_detector(distance);
-    let mut table = Clusterer::with_shards(detector, expiry, Position::default(), 1);
+    let mut table = Clusterer::with_shards(detector, ClusterRules::expiry_only(expiry), Position::default(), 1);
     let built = timed_in_parts(count, |number| {
         let fingerprint = source.get(number as u64);
         move |table: &mut Clusterer| {

@@ -51,9 +51,10 @@ pub(super) struct Canonicals {
 }
 
 impl Canonicals {
-    /// None, where founders stand for their clusters. The first centroid will have the number `first`.
-    pub(super) fn starting_at(first: u64, config: CanonicalConfig) -> Option<Self> {
-        (!config.is_first()).then(|| Self {
+    /// None, where founders stand for their clusters as long as these live. The first centroid will
+    /// have the number `first`. `founders_leave`: they may stop doing so, without any rule.
+    pub(super) fn starting_at(first: u64, config: CanonicalConfig, founders_leave: bool) -> Option<Self> {
+        (founders_leave || !config.is_first()).then(|| Self {
             ranking: Ranking::new(config),
             first,
             ranks: VecDeque::new(),
@@ -66,6 +67,11 @@ impl Canonicals {
     pub(super) fn begin_at(&mut self, first: u64) {
         debug_assert!(self.ranks.is_empty(), "nothing is numbered anew");
         self.first = first;
+    }
+
+    /// How much is said for the page of this record.
+    pub(super) fn rank(&self, record: &FingerprintRecord) -> Rank {
+        self.ranking.rank(record)
     }
 
     /// The page of this record founds the next cluster.

@@ -40,11 +40,8 @@ impl Clusterer {
         debug_assert!(self.table.is_settled(), "look-ups that only read need a settled table");
         let undecidable = Preview { decision: Decision::Undecidable, nearest: Vec::new() };
         let (Some(query), Some(text)) = (query(record), record.text) else { return undecidable };
-        let unexpired = Unexpired {
-            table: &self.table,
-            detector: &*self.detector,
-            first: self.first_unexpired_with(record),
-        };
+        let first = self.first_unexpired_with(record);
+        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, first);
         let found = self.table.find(&[Some(query)], &*self.detector, scratch);
         let (found, more) = found.of(0);
         let nearest = found.iter().filter_map(|near| unexpired.in_full(query, *near, scratch));
@@ -105,7 +102,8 @@ impl Clusterer {
         if let Some((page_id, url)) = self.canonicals.as_ref().and_then(|canonicals| canonicals.page(low)) {
             (centroid.page_id, centroid.url) = (page_id.into(), url.into());
         }
-        let unexpired = low >= self.alive_at(self.bounds, self.first_time).0;
-        (unexpired && centroid.log_offset == id.log_offset).then_some(centroid)
+        let first = self.alive_at(self.bounds, self.first_time).0;
+        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, first);
+        (unexpired.has(low) && centroid.log_offset == id.log_offset).then_some(centroid)
     }
 }

@@ -193,13 +193,13 @@ impl Table {
         nearest
     }
 
-    /// The nearest centroid that is near in full and has `first` or a greater number; of
+    /// The nearest centroid that is near in full and whose number counts; of
     /// equally near ones the oldest. Those that were added since [`Self::settle`] do not
     /// count. For the few queries of whose near centroids all that were kept have gone.
     pub(super) fn find_nearest(
         &self,
         query: Query<'_>,
-        first: u64,
+        counts: &(dyn Fn(u64) -> bool + Sync),
         detector: &dyn Detector,
         scratch: &mut Scratch,
     ) -> Option<Near> {
@@ -213,8 +213,7 @@ impl Table {
             for some in in_order(hits).chunks(AHEAD) {
                 near.clear();
                 self.compare(some, asked, &mut near);
-                let unexpired = near.iter().filter(|near| near.number >= first);
-                for near in unexpired {
+                for near in near.iter().filter(|near| counts(near.number)) {
                     if nearest.is_none_or(|nearest| *near < nearest)
                         && self.is_near_in_full(query, *near, detector)
                     {

@@ -8,6 +8,7 @@ use super::language::Language;
 use super::layout::{quoted, shown};
 use super::opinion::percent;
 use crate::console::live::{Count, Live, MOMENT_S, Named};
+use crate::telemetry::templates::Alarm;
 
 /// The chart's size, in units of its own.
 const CHART: (f64, f64) = (720.0, 120.0);
@@ -34,6 +35,7 @@ pub fn body(live: &Live, language: Language) -> Markup {
                 (named("hosts", language.say("Duplicates by host", "各站点的重复率"), &live.hosts, language))
             }
             (clusters(live, language))
+            (templates(live, language))
             p.note {
                 (language.say(
                     "Counted since this instance started. Of corpora, hosts and clusters the largest are kept, so small \
@@ -282,6 +284,46 @@ fn clusters(live: &Live, language: Language) -> Markup {
         &rows,
         language.say("No duplicate so far.", "尚无重复页面。"),
     )
+}
+
+/// What looks like a template; nothing where nothing does.
+fn templates(live: &Live, language: Language) -> Markup {
+    let row = |alarm: &Alarm| match alarm {
+        Alarm::Cluster { site, pages, canonical_url, url, .. } => {
+            let said = language.say(
+                format!("{pages} pages of one cluster, all of this site and a little different"),
+                format!("同一簇中有 {pages} 个页面，全部来自本站，且彼此只差几处"),
+            );
+            let urls = html! { (quoted(canonical_url)) br; (quoted(url)) };
+            vec![quoted(site), html! { (said) }, urls]
+        }
+        Alarm::Site { site, percent, percent_before, url, .. } => {
+            let said = language.say(
+                format!("{percent} % of its pages are duplicates, after {percent_before} %"),
+                format!("重复率由 {percent_before} % 升至 {percent} %"),
+            );
+            vec![quoted(site), html! { (said) }, quoted(url)]
+        }
+    };
+    let rows: Vec<_> = live.templates.iter().rev().map(row).collect();
+    html! {
+        @if !rows.is_empty() {
+            (table(
+                "templates",
+                language.say("What looks like a template", "疑似模板"),
+                &[language.say("site", "站点"), language.say("why", "原因"), language.say("for example", "示例")],
+                &rows,
+                "",
+            ))
+            p.note {
+                (language.say(
+                    "Compare two of the pages: what they share and is no article is boilerplate. docs/alerts.md#leitongtemplate \
+                     says what to do.",
+                    "请比较其中两个页面：双方共有而不属于正文的段落就是样板文字。处理办法见 docs/alerts.md#leitongtemplate。",
+                ))
+            }
+        }
+    }
 }
 
 fn share(part: u64, all: u64) -> String {

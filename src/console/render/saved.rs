@@ -111,6 +111,9 @@ fn said(verdict: &Value, language: Language) -> String {
             format!("取代 {replaced} 成为代表页面"),
         ));
     }
+    if let Some(outcome) = verdict["recrawl"]["outcome"].as_str() {
+        said.push(language.say(format!("crawled again: {outcome}"), format!("再次抓取：{outcome}")));
+    }
     if let Some(relation) = verdict["relation"].as_str() {
         said.push(relation.to_owned());
     }

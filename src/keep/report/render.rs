@@ -118,7 +118,7 @@ impl Report {
             tables.push(clusters(
                 "Clusters that look like a template",
                 "ten pages and more of one host, nearly all a little different: look at two of them with leitong compare; \
-                 a boilerplate list takes what they share out of the comparison",
+                 leitong boilerplate build --pages-min 2 over them prints the lines for paragraph.boilerplate_file",
                 &self.suspicious,
             ));
         }

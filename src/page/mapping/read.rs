@@ -61,11 +61,17 @@ impl Mapping {
         Reading { outcome, hits }
     }
 
-    /// What a message without a value says.
+    /// What a message without a value says. Where pages can be withdrawn, it withdraws the page
+    /// whose url is its `key`.
     ///
     /// # Errors
-    /// Nothing, to this preset.
-    pub fn null_value(&self) -> Result<Taken, PageError> {
+    /// Nothing, to this preset; or the key is no url.
+    pub fn null_value(&self, key: Option<&[u8]>, withdraws: bool) -> Result<Taken, PageError> {
+        if withdraws {
+            let url = key.and_then(|key| std::str::from_utf8(key).ok()).filter(|key| key.contains("://"));
+            let url = checked_url(Some(url.ok_or(PageError::NullWithoutUrl)?.to_owned()))?;
+            return Ok(Taken::Page(Box::new(Page::new(url, Body::Withdrawn))));
+        }
         if self.preset.null_deletes {
             return Ok(Taken::Skipped(Skip::Deletion));
         }
@@ -116,7 +122,7 @@ impl Mapping {
             }
         };
         if json.trim_ascii() == "null" {
-            return self.null_value();
+            return self.null_value(None, false);
         }
         let found = self.selector.select(json);
         let found = found.map_err(|error| self.unfit(Cause::BrokenJson, format!("broken JSON: {error}")))?;

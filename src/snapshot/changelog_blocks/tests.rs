@@ -15,7 +15,7 @@ use crate::changelog::tests::IDENTITY;
 use crate::changelog::{
     ChangelogRecord, Identity, POSITION_KEY, centroid_record, position_message, position_record,
 };
-use crate::cluster::Decision;
+use crate::cluster::{ClusterRules, Decision};
 use crate::config::Config;
 use crate::detectors::simhash::SimHash;
 use crate::log::watermarks::Watermarks;
@@ -233,7 +233,8 @@ fn commit(written: Vec<ChangelogRecord>, kept: &mut Kept, next: &mut u64) {
 fn run(acts: &[Act], expiry: &ExpiryConfig) -> Result<usize, TestCaseError> {
     let (mut kept, mut next, mut log_offset) = (Kept::new(), 0, 0_u64);
     let mut worker = Worker::start(SimFolder::default(), &kept, expiry);
-    let mut memory = Clusterer::new(detector(), expiry.clone(), Position::default());
+    let mut memory =
+        Clusterer::new(detector(), ClusterRules::expiry_only(expiry.clone()), Position::default());
     memory.name_log(9);
     let (mut naive, mut taken_up) = (Naive::default(), 0);
     for act in acts {
@@ -387,7 +388,7 @@ fn a_table_of_its_own_is_no_part_of_a_workers_and_the_reverse() {
     let table = crate::snapshot::TableDir::open(real.path()).expect("a folder");
     let refused = table.load(&settings).err().expect("refused").to_string();
     assert!(refused.contains("belongs to a worker"), "{refused}");
-    let own = Clusterer::new(detector(), ExpiryConfig::default(), Position::default());
+    let own = Clusterer::new(detector(), ClusterRules::default(), Position::default());
     table.save(&own, &settings).expect("saved");
     let files = crate::blocks::Folder::open(real.path()).expect("a folder");
     let refused = ChangelogBlocks::read(&files).err().expect("refused").to_string();

@@ -84,10 +84,10 @@ impl<W: World> ClusterRole<W> {
         let opened = blocks
             .check(&Wanted { topic, identity, bounds, table_id }, last)
             .and_then(|()| blocks.open(files, &self.detector, expiry, folder.options));
-        Ok(opened.map(|OpenBlocks { clusterer, store, newest }| TableReplica {
-            restoration: Restoration::of_old(clusterer, newest, last, Arc::clone(&self.detector)),
-            disk: Some(DiskTable::new(self, log_partition, folder, store, next_offset)),
-            next_offset,
+        Ok(opened.map(|OpenBlocks { clusterer, store, newest }| {
+            let restoration = Restoration::of_old(clusterer, newest, last, Arc::clone(&self.detector));
+            let disk = DiskTable::new(self, log_partition, folder, store, next_offset);
+            TableReplica::new(restoration, Some(disk), next_offset)
         }))
     }
 }

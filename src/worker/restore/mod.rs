@@ -240,7 +240,7 @@ impl<W: World> Owner<W> {
         log_end: u64,
         attempt: u32,
     ) -> Result<Restore, Trouble> {
-        let TableReplica { restoration, disk, next_offset: changelog_next } = table;
+        let TableReplica { restoration, disk, next_offset: changelog_next, .. } = table;
         let identity = self.role.identity(self.partition);
         let corpus_hash = restoration.position().and_then(|position| position.corpus_hash);
         let topic_ids = restoration.position().map(topic_ids);

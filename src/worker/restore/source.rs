@@ -34,6 +34,11 @@ pub(crate) struct TableReplica {
     pub(crate) disk: Option<DiskTable>,
     /// The first offset of the changelog that is not part of it.
     pub(crate) next_offset: u64,
+    /// It has been read to the changelog's end, for look-ups: these find all of it behind each
+    /// position record.
+    pub(crate) is_whole: bool,
+    /// What was taken last ended a transaction.
+    pub(crate) is_at_position: bool,
 }
 
 /// Where a restore begins.
@@ -63,6 +68,11 @@ impl fmt::Display for Source {
 }
 
 impl TableReplica {
+    /// As far as before `next_offset`, where a transaction has ended.
+    pub(crate) fn new(restoration: Restoration, disk: Option<DiskTable>, next_offset: u64) -> Self {
+        Self { restoration, disk, next_offset, is_whole: false, is_at_position: true }
+    }
+
     /// Takes the next record of the changelog; `now` is the time.
     pub(crate) fn take(&mut self, record: &dyn Record, now: Instant) -> Result<(), RestoreError> {
         if let Some(disk) = &mut self.disk {
@@ -74,8 +84,12 @@ impl TableReplica {
         if is_position || self.next_offset.is_multiple_of(LOOKED_AT_EVERY) {
             self.check()?;
         }
+        self.is_at_position = is_position;
         if is_position {
             self.at_position(now);
+        }
+        if is_position && self.is_whole {
+            self.restoration.insert_pending();
         }
         Ok(())
     }
@@ -86,6 +100,19 @@ impl TableReplica {
             self.restoration.insert_pending();
             self.at_position(now);
         }
+    }
+
+    /// Has look-ups read it from here on: it is as far as the changelog was a moment ago.
+    pub(crate) fn let_read(&mut self) {
+        if !self.is_whole {
+            self.restoration.insert_pending();
+            self.is_whole = true;
+        }
+    }
+
+    /// The table, where look-ups may read it: as of the end of a transaction.
+    pub(crate) fn readable(&self) -> Option<&Restoration> {
+        (self.is_whole && self.is_at_position).then_some(&self.restoration)
     }
 
     fn at_position(&mut self, now: Instant) {
@@ -136,7 +163,7 @@ impl<W: World> ClusterRole<W> {
             Some(last) => restoration.going_up_to(&last),
             None => restoration,
         };
-        Ok(TableReplica { restoration, disk, next_offset })
+        Ok(TableReplica::new(restoration, disk, next_offset))
     }
 
     /// Where the snapshots of `log_partition` are; none where there are to be none.
@@ -193,7 +220,7 @@ impl<W: World> ClusterRole<W> {
         let position = snapshot.position().clone();
         let (detector, rules) = (Arc::clone(&self.detector), self.config.cluster_rules());
         let restoration = Restoration::up_to(&position, detector, rules);
-        let mut followed = TableReplica { next_offset, restoration, disk: None };
+        let mut followed = TableReplica::new(restoration, None, next_offset);
         let read = snapshot.read(|log_offset, value| {
             let taken = followed.restoration.apply_snapshot(&position, log_offset, value);
             taken.map_err(|error| Unusable::Damaged(error.to_string()))?;

@@ -219,14 +219,24 @@ fn tally(verdicts: &[serde_json::Value], letters: &[Row], rows: &[Row]) -> Tally
 /// them; so of these it must hold that each has one canonical page, in the order of the log, until a
 /// verdict says that its page takes the place of that one.
 fn checked_by_cluster(verdicts: &[serde_json::Value]) -> Vec<serde_json::Value> {
-    let mut in_order: Vec<_> = verdicts.iter().filter(|verdict| !verdict["cluster_id"].is_null()).collect();
+    let is_of_cluster = |verdict: &&serde_json::Value| {
+        !verdict["cluster_id"].is_null() || !verdict["recrawl"]["left_cluster_id"].is_null()
+    };
+    let mut in_order: Vec<_> = verdicts.iter().filter(is_of_cluster).collect();
     in_order.sort_by_key(|verdict| (verdict["log_partition"].as_u64(), verdict["log_offset"].as_u64()));
     let mut canonical = std::collections::HashMap::new();
     for verdict in in_order {
         let (named, replaces) = (&verdict["canonical_page_id"], &verdict["replaces_page_id"]);
-        let Some(former) = canonical.insert(&verdict["cluster_id"], named) else { continue };
-        let stands = if replaces.is_null() { named } else { replaces };
-        assert_eq!(stands, former, "a cluster has one canonical page: {verdict}");
+        if !named.is_null()
+            && let Some(former) = canonical.insert(&verdict["cluster_id"], named)
+        {
+            let stands = if replaces.is_null() { named } else { replaces };
+            assert_eq!(stands, former, "a cluster has one canonical page: {verdict}");
+        }
+        let recrawl = &verdict["recrawl"];
+        if !recrawl["successor_page_id"].is_null() {
+            canonical.insert(&recrawl["left_cluster_id"], &recrawl["successor_page_id"]);
+        }
     }
     verdicts.iter().map(common::stable_fields).collect()
 }

@@ -16,6 +16,13 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end -}}
 
+{{- define "leitong.config" -}}
+{{ .Values.config }}
+{{- if .Values.api.enabled }}
+{{ .Values.api.config }}
+{{- end }}
+{{- end -}}
+
 {{- define "leitong.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: 65532

@@ -1,0 +1,79 @@
+//! What knowing pages by their urls costs: time and memory for a million urls that are crawled
+//! twice, with another text the second time for every third, beside the same pages without it.
+//!
+//! `cargo bench --bench recrawls`
+
+use std::fs;
+use std::sync::Arc;
+use std::time::Instant;
+
+use leitong::cluster::{ClusterRules, Clusterer, Position, RecrawlsConfig};
+use leitong::config::Config;
+use leitong::detectors::simhash::SimHash;
+use leitong::fingerprint::Detector;
+use leitong::record::{FingerprintRecord, TextDigest};
+use xxhash_rust::xxh3::xxh3_64;
+
+const URLS: usize = 1_000_000;
+const BATCH: usize = 500;
+
+/// Resident memory of this process, in bytes.
+fn resident() -> f64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
+    line.split_whitespace().next().and_then(|kib| kib.parse::<f64>().ok()).unwrap_or_default() * 1024.0
+}
+
+/// A page whose text is one of its own, or with `pairs` that of one other url.
+fn page(url: usize, crawl: usize, pairs: bool, length: usize) -> FingerprintRecord {
+    let changed = crawl * usize::from(url.is_multiple_of(3));
+    let text = (if pairs { url / 2 } else { url }) * 2 + changed;
+    let mut fingerprint = vec![0_u8; length];
+    for (at, bytes) in fingerprint.chunks_mut(8).enumerate() {
+        let random = xxh3_64(&(text * 64 + at).to_le_bytes()).to_le_bytes();
+        bytes.copy_from_slice(&random[..bytes.len()]);
+    }
+    FingerprintRecord {
+        page_id: format!("{:032x}", xxh3_64(&url.to_le_bytes())),
+        url: format!("https://site-{}.example/news/2026/11/23/{url}.html", url % 5000),
+        text: Some(TextDigest { digest: text as u128, chars: 900 }),
+        ..FingerprintRecord::numbered(url, Some(fingerprint.into()))
+    }
+}
+
+fn main() {
+    let detector: Arc<dyn Detector> = Arc::new(SimHash::new(&Config::default().simhash));
+    let length = (1..1000).find(|length| detector.is_fingerprint(&vec![7; *length])).expect("some length");
+    for pairs in [false, true] {
+        for enabled in [false, true] {
+            let before = resident();
+            let recrawls = RecrawlsConfig { enabled, ..RecrawlsConfig::default() };
+            let rules = ClusterRules { recrawls, ..ClusterRules::default() };
+            let mut clusterer = Clusterer::new(Arc::clone(&detector), rules, Position::default());
+            let (mut took, mut recrawled, mut once) = (0.0, 0, 0.0);
+            for crawl in 0..2 {
+                for first in (0..URLS).step_by(BATCH) {
+                    let pages: Vec<_> =
+                        (first..first + BATCH).map(|url| page(url, crawl, pairs, length)).collect();
+                    let offset = (crawl * URLS + first) as u64;
+                    let records: Vec<_> = (offset..).zip(pages.iter().map(Some)).collect();
+                    let began = Instant::now();
+                    clusterer.decide_batch(&records);
+                    recrawled += clusterer.take_recrawls().len();
+                    took += began.elapsed().as_secs_f64();
+                }
+                if crawl == 0 {
+                    once = resident() - before;
+                }
+            }
+            println!(
+                "{}, recrawls.enabled = {enabled}: {:.0} bytes resident a url after the first crawl; {:.2} µs a crawl; \
+                 {recrawled} recrawls, {} centroids",
+                if pairs { "every text on two urls" } else { "every text on one url" },
+                once / URLS as f64,
+                took / (2 * URLS) as f64 * 1e6,
+                clusterer.centroid_count(),
+            );
+        }
+    }
+}

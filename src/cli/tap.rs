@@ -1,0 +1,277 @@
+//! `leitong tap`: verdicts as they are published, for people and for pipes.
+
+use std::io::{BufWriter, IsTerminal, Stdout, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
+
+use super::interrupt::Interrupt;
+use super::settings::{self, wrong};
+use crate::kafka::tail::{Start, Tail};
+use crate::page::host::host;
+use crate::record::timestamp::Timestamp;
+use crate::record::{Cause, Reason};
+use crate::tap::{Choice, DEAD_LETTER, Filter, Received, Tapped, UNREADABLE, line};
+use crate::telemetry::terminal;
+use crate::verdict;
+
+/// How long a topic is waited for before the others, and Ctrl-C, are looked at.
+const WAIT: Duration = Duration::from_millis(100);
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  leitong tap --config leitong.toml
+  leitong tap --config leitong.toml --kind duplicate --host news.example --sample 1/100
+  leitong tap --config leitong.toml --from 15m --reason wall --limit 20
+  leitong tap --config leitong.toml --dead-letters --kind dead-letter --from beginning --to-end
+  leitong tap --config leitong.toml --json | jq -r .canonical_url
+
+Values of one option are alternatives; different options must all fit. Ctrl-C ends it. No consumer group is joined, and
+nothing is committed.")]
+pub(super) struct Arguments {
+    /// Configuration file (see `leitong config example`)
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Kinds of verdicts
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "KIND")]
+    kind: Vec<Kind>,
+    /// Corpora
+    #[arg(long, value_name = "NAME")]
+    corpus: Vec<String>,
+    /// Hosts of pages, with those below them
+    #[arg(long, value_name = "HOST")]
+    host: Vec<String>,
+    /// Duplicates of this page, by its id or url, or of the cluster of this id
+    #[arg(long, value_name = "ID")]
+    duplicate_of: Vec<String>,
+    /// Why pages are undecidable, or why messages became dead letters
+    #[arg(long, value_name = "REASON", value_delimiter = ',', ignore_case = true, value_parser = reasons())]
+    reason: Vec<String>,
+    /// Show dead letters as well
+    #[arg(long)]
+    dead_letters: bool,
+    /// Where to begin: now, beginning, or so long ago, such as 90s, 15m, 2h or 3d
+    #[arg(long, value_name = "WHEN", default_value = "now", value_parser = from)]
+    from: From,
+    /// End after so many lines
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+    /// Show one page in N, chosen by its key: the same pages each time
+    #[arg(long, value_name = "1/N")]
+    sample: Option<Choice>,
+    /// End where the topics end, in place of waiting for more
+    #[arg(long)]
+    to_end: bool,
+    /// One JSON object a line, with all fields
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    Unique,
+    ExactDuplicate,
+    NearDuplicate,
+    /// Exact and near duplicates
+    Duplicate,
+    Undecidable,
+    /// With --dead-letters
+    DeadLetter,
+}
+
+impl Kind {
+    /// What stands in the field `kind`.
+    fn names(self) -> Vec<&'static str> {
+        use verdict::Kind as Known;
+        match self {
+            Self::Unique => vec![Known::Unique.as_str()],
+            Self::ExactDuplicate => vec![Known::ExactDuplicate.as_str()],
+            Self::NearDuplicate => vec![Known::NearDuplicate.as_str()],
+            Self::Duplicate => vec![Known::ExactDuplicate.as_str(), Known::NearDuplicate.as_str()],
+            Self::Undecidable => vec![Known::Undecidable.as_str()],
+            Self::DeadLetter => vec![DEAD_LETTER],
+        }
+    }
+}
+
+/// Where to begin, before it is known what time it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum From {
+    Now,
+    Beginning,
+    /// Milliseconds.
+    Ago(i64),
+}
+
+fn reasons() -> PossibleValuesParser {
+    let mut words: Vec<&str> = Reason::ALL.iter().map(|reason| reason.as_str()).collect();
+    words.extend(Cause::ALL.iter().map(Cause::label));
+    words.sort_unstable();
+    words.dedup();
+    words.into()
+}
+
+fn from(text: &str) -> Result<From, String> {
+    let ago = || {
+        let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+        let seconds = match unit {
+            "s" => 1,
+            "m" => 60,
+            "h" => 3_600,
+            "d" => 86_400,
+            _ => return None,
+        };
+        number.parse::<u32>().ok().map(|number| From::Ago(i64::from(number) * seconds * 1_000))
+    };
+    match text {
+        "now" => Ok(From::Now),
+        "beginning" => Ok(From::Beginning),
+        _ => ago().ok_or_else(|| "it takes now, beginning, or a time such as 90s, 15m, 2h or 3d".to_owned()),
+    }
+}
+
+impl Arguments {
+    fn filter(&self) -> anyhow::Result<Filter> {
+        let mut hosts = Vec::new();
+        for given in &self.host {
+            // As urls have it: lower case, and ASCII for what is not.
+            let known = host(&format!("http://{given}/"));
+            if known.is_empty() {
+                return Err(wrong(format_args!(
+                    "--host {given:?}: this is no host; write it as in news.example"
+                )));
+            }
+            hosts.push(known);
+        }
+        if self.kind.contains(&Kind::DeadLetter) && !self.dead_letters {
+            return Err(wrong("--kind dead-letter: name --dead-letters as well, which has their topic read"));
+        }
+        Ok(Filter {
+            kinds: self.kind.iter().flat_map(|kind| kind.names()).collect(),
+            corpora: self.corpus.clone(),
+            hosts,
+            duplicate_of: self.duplicate_of.clone(),
+            reasons: self.reason.iter().map(|reason| reason.to_uppercase()).collect(),
+        })
+    }
+
+    fn start(&self) -> Start {
+        match self.from {
+            From::Now => Start::Now,
+            From::Beginning => Start::Beginning,
+            From::Ago(ms) => Start::Time((Timestamp::now().as_ms() - ms).max(0)),
+        }
+    }
+}
+
+/// How a message of a topic is read.
+type Reads = fn(&Received) -> Tapped;
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let filter = arguments.filter()?;
+    let config = settings::kafka_config(arguments.config.as_deref())?.kafka;
+    let interrupt = Interrupt::listen()?;
+    let mut topics: Vec<(&str, Reads)> = vec![(&config.topics.verdicts, Tapped::verdict)];
+    if arguments.dead_letters {
+        topics.push((&config.topics.dead_letters, Tapped::dead_letter));
+    }
+    let mut tails = Vec::new();
+    for (topic, reads) in topics {
+        let tail = Tail::begin(&config, topic, arguments.start())?;
+        terminal::note(format_args!("reading topic {topic}, {} partition(s)", tail.partitions()));
+        tails.push((tail, reads));
+    }
+    let mut lines = Lines::new(arguments.json);
+    let mut read = 0_u64;
+    let is_enough = |shown: u64| arguments.limit.is_some_and(|limit| shown >= limit);
+    'reading: while !interrupt.is_requested() {
+        let mut waits = true;
+        for (tail, reads) in &mut tails {
+            // Those that are there already, a bounded number of them, before anybody is waited for.
+            for _ in 0..1_000 {
+                let Some(message) = tail.next(Duration::ZERO)? else { break };
+                (waits, read) = (false, read + 1);
+                if arguments.sample.is_some_and(|sample| !sample.takes(&message)) {
+                    continue;
+                }
+                let tapped = reads(&message);
+                lines.unreadable += u64::from(tapped.text("kind") == UNREADABLE);
+                if filter.fits(&tapped) {
+                    lines.write(&tapped)?;
+                }
+                if is_enough(lines.shown) {
+                    break 'reading;
+                }
+            }
+        }
+        if waits {
+            lines.flush()?;
+            if arguments.to_end && tails.iter().all(|(tail, _)| tail.is_read_to_end()) {
+                break;
+            }
+            crate::kafka::client::backoff(WAIT);
+        }
+    }
+    lines.flush()?;
+    terminal::note(format_args!("{} shown of {read} read", lines.shown));
+    if lines.unreadable > 0 {
+        terminal::note(format_args!(
+            "{} messages of the verdict topic are no verdicts of this version; without a filter they are shown",
+            lines.unreadable
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Standard output.
+struct Lines {
+    out: BufWriter<Stdout>,
+    json: bool,
+    colours: bool,
+    shown: u64,
+    /// Messages that are no verdicts, shown or not.
+    unreadable: u64,
+}
+
+impl Lines {
+    fn new(json: bool) -> Self {
+        let out = std::io::stdout();
+        let colours = out.is_terminal() && terminal::colours_wanted();
+        Self { out: BufWriter::new(out), json, colours, shown: 0, unreadable: 0 }
+    }
+
+    fn write(&mut self, tapped: &Tapped) -> anyhow::Result<()> {
+        let written = match self.json {
+            true => writeln!(self.out, "{}", tapped.json()),
+            false => writeln!(self.out, "{}", line(tapped, self.colours)),
+        };
+        self.shown += 1;
+        written.context("cannot write to standard output")
+    }
+
+    fn flush(&mut self) -> anyhow::Result<()> {
+        self.out.flush().context("cannot write to standard output")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read() {
+        assert_eq!(from("now"), Ok(From::Now));
+        assert_eq!(from("beginning"), Ok(From::Beginning));
+        assert_eq!(from("90s"), Ok(From::Ago(90_000)));
+        assert_eq!(from("3d"), Ok(From::Ago(259_200_000)));
+        assert_eq!(from("4294967295d"), Ok(From::Ago(4_294_967_295 * 86_400_000)));
+        for bad in ["", "d", "5", "-5m", "1.5h", "4294967296s", "五", "5分"] {
+            assert!(from(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! A verdict or a dead letter on one line for people.
+//!
+//! What pages say is escaped and cut. A field that holds white space is put in quotes: nothing that a
+//! url says can pass for what this program says.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::message::{DEAD_LETTER, Tapped, UNREADABLE};
+use crate::telemetry::terminal::escape;
+
+/// Characters of a url, an id or an explanation that are shown.
+const FIELD_CHARS_MAX: usize = 160;
+
+/// `tapped` on one line, without its end; `colours`: with ANSI colours by kind.
+#[must_use]
+pub fn line(tapped: &Tapped, colours: bool) -> String {
+    let kind = tapped.text("kind");
+    // Seconds are enough for people; verdicts say when they were reached, the others when written.
+    let time = Some(tapped.text("decided_at")).filter(|time| !time.is_empty());
+    let time = time.unwrap_or_else(|| tapped.text("time"));
+    let time = time.get(..19).map_or_else(|| "-".repeat(19), |time| format!("{time}Z"));
+    let mut out = format!("{} ", field(&time));
+    let (begin, end) = if colours { (colour(kind), "\u{1b}[0m") } else { ("", "") };
+    let _ = write!(out, "{begin}{:<15}{end}", field(kind));
+    match kind {
+        DEAD_LETTER => {
+            let source = tapped.fields.get("source");
+            let _ = write!(out, " {} {}", place(source), field(tapped.text("cause")));
+            more(&mut out, " ", tapped.text("message"));
+        }
+        UNREADABLE => {
+            let _ = write!(out, " {}", place(tapped.fields.get("source")));
+            more(&mut out, " ", tapped.text("problem"));
+        }
+        _ => verdict(tapped, kind, &mut out),
+    }
+    out
+}
+
+fn verdict(tapped: &Tapped, kind: &str, out: &mut String) {
+    let _ = write!(out, " {} {}", field(tapped.text("corpus")), field(tapped.text("url")));
+    match kind {
+        "UNIQUE" => more(out, " related to ", tapped.text("related_url")),
+        "UNDECIDABLE" => more(out, " ", tapped.text("reason")),
+        _ => {
+            let is_itself = tapped.fields.get("same_url") == Some(&Value::Bool(true));
+            more(out, if is_itself { " same page as " } else { " of " }, tapped.text("canonical_url"));
+        }
+    }
+    more(out, " ", tapped.text("relation"));
+    for (name, what) in [("distance", "distance"), ("similarity", "similarity")] {
+        if let Some(Value::Number(number)) = tapped.fields.get(name) {
+            let _ = write!(out, " {what}={number}");
+        }
+    }
+    more(out, " replaces ", tapped.text("replaces_url"));
+}
+
+/// Appends a field that there need not be.
+fn more(out: &mut String, before: &str, text: &str) {
+    if !text.is_empty() {
+        let _ = write!(out, "{before}{}", field(text));
+    }
+}
+
+/// A place in a topic, `topic[partition]@offset`.
+fn place(place: Option<&Value>) -> String {
+    let Some(place) = place else { return "-".to_owned() };
+    let number = |name: &str| place[name].as_u64().map_or("?".to_owned(), |number| number.to_string());
+    let topic = place["topic"].as_str().unwrap_or("?");
+    format!("{}[{}]@{}", field(topic), number("partition"), number("offset"))
+}
+
+/// What a page or a crawler says: escaped, cut, in quotes if it holds white space or nothing.
+fn field(text: &str) -> String {
+    let cut = match text.char_indices().nth(FIELD_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    };
+    match cut.is_empty() || cut.contains(|c: char| c.is_whitespace() || c == '"') {
+        true => format!("\"{}\"", escape(&cut).replace('"', "\\\"")),
+        false => escape(&cut).into_owned(),
+    }
+}
+
+fn colour(kind: &str) -> &'static str {
+    match kind {
+        "UNIQUE" => "\u{1b}[32m",
+        "EXACT_DUPLICATE" => "\u{1b}[36m",
+        "NEAR_DUPLICATE" => "\u{1b}[34m",
+        "UNDECIDABLE" => "\u{1b}[33m",
+        _ => "\u{1b}[31m",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::message::Received;
+    use super::*;
+    use crate::telemetry::terminal::is_control;
+
+    fn shown(verdict: &Value) -> String {
+        let value = Some(verdict.to_string().into_bytes());
+        line(&Tapped::verdict(&Received { value, ..Received::default() }), false)
+    }
+
+    #[test]
+    fn lines_say_what_is_worth_knowing() {
+        let near = json!({
+            "kind": "NEAR_DUPLICATE", "corpus": "default", "url": "https://b.example/1", "distance": 6,
+            "similarity": 0.9062, "relation": "SAME", "canonical_url": "https://a.example/1",
+            "decided_at": "2026-11-21T08:00:00.123Z",
+        });
+        assert_eq!(
+            shown(&near),
+            "2026-11-21T08:00:00Z NEAR_DUPLICATE  default https://b.example/1 of https://a.example/1 SAME \
+             distance=6 similarity=0.9062"
+        );
+        let wall = json!({ "kind": "UNDECIDABLE", "corpus": "a b", "url": "", "reason": "WALL" });
+        assert_eq!(shown(&wall), "------------------- UNDECIDABLE     \"a b\" \"\" WALL");
+        let letter = Received {
+            timestamp_ms: Some(0),
+            headers: [("topic", "pages"), ("partition", "2"), ("offset", "7")]
+                .map(|(name, value)| (format!("__connect.errors.{name}"), Some(value.into())))
+                .into(),
+            ..Received::default()
+        };
+        assert_eq!(
+            line(&Tapped::dead_letter(&letter), false),
+            "1970-01-01T00:00:00Z DEAD_LETTER     pages[2]@7 \"\""
+        );
+        assert!(line(&Tapped::dead_letter(&letter), true).contains("\u{1b}[31mDEAD_LETTER    \u{1b}[0m"));
+    }
+
+    proptest::proptest! {
+        /// Urls, ids and reasons are written by strangers.
+        #[test]
+        fn nothing_that_a_terminal_obeys_and_nothing_long(text in "\\PC{0,9}[\u{0}-\u{ff}\u{202e}\u{2066} \"]{0,400}") {
+            let verdict = json!({
+                "kind": "NEAR_DUPLICATE", "corpus": text, "url": text, "canonical_url": text, "relation": text,
+                "decided_at": text, "replaces_url": text,
+            });
+            let shown = shown(&verdict);
+            proptest::prop_assert!(!shown.contains(is_control), "{shown:?}");
+            // An escape is at most eight characters long.
+            proptest::prop_assert!(shown.chars().count() < 7 * 8 * (FIELD_CHARS_MAX + 9), "{shown:?}");
+            proptest::prop_assert!(!shown.contains(" distance="), "{shown:?}");
+        }
+    }
+}

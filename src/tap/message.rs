@@ -1,0 +1,370 @@
+//! A message of the verdict or the dead-letter topic → fields, the same for either format.
+
+use prost::Message;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use crate::cluster::ClusterId;
+use crate::fingerprint::relation::Relation;
+use crate::proto::{self, FORMAT_VERSION, source};
+use crate::record::Reason;
+use crate::record::timestamp::Timestamp;
+use crate::telemetry::terminal::is_control;
+use crate::verdict::{Kind, Number};
+
+/// What stands in the field `kind` of a dead letter.
+pub const DEAD_LETTER: &str = "DEAD_LETTER";
+/// What stands in the field `kind` of a message that is no verdict of this version.
+pub const UNREADABLE: &str = "UNREADABLE";
+
+const RELATIONS: [Relation; 6] = [
+    Relation::Same,
+    Relation::Excerpt,
+    Relation::Extends,
+    Relation::Overlaps,
+    Relation::Alike,
+    Relation::Part,
+];
+
+/// How the value of a verdict is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// A JSON object.
+    Json,
+    /// `leitong.v1.Verdict`.
+    Protobuf,
+}
+
+impl Format {
+    /// By the header `content-type`; without one by the first byte, which is never `{` in protobuf.
+    #[must_use]
+    pub fn of(content_type: Option<&[u8]>, value: &[u8]) -> Self {
+        match content_type {
+            Some(b"application/json") => Self::Json,
+            Some(b"application/protobuf") => Self::Protobuf,
+            _ if value.trim_ascii_start().first() == Some(&b'{') => Self::Json,
+            _ => Self::Protobuf,
+        }
+    }
+}
+
+/// A message as it was received.
+#[derive(Debug, Clone, Default)]
+pub struct Received {
+    /// Its topic.
+    pub topic: String,
+    /// Its partition.
+    pub partition: i32,
+    /// Its offset.
+    pub offset: i64,
+    /// Milliseconds since 1970, if the broker knows it.
+    pub timestamp_ms: Option<i64>,
+    /// Its key.
+    pub key: Option<Vec<u8>>,
+    /// Its value.
+    pub value: Option<Vec<u8>>,
+    /// Its headers, in their order.
+    pub headers: Vec<(String, Option<Vec<u8>>)>,
+}
+
+impl Received {
+    /// The last header of this name: those that Leitong adds stand behind those of the page.
+    fn header(&self, name: &str) -> Option<&[u8]> {
+        self.headers.iter().rfind(|(known, _)| known == name)?.1.as_deref()
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        self.header(name).map(|value| String::from_utf8_lossy(value).into_owned())
+    }
+
+    fn place(&self) -> Value {
+        json!({ "topic": self.topic, "partition": self.partition, "offset": self.offset })
+    }
+}
+
+/// A verdict, a dead letter, or what is neither.
+#[derive(Debug, Clone)]
+pub struct Tapped {
+    /// The fields by name: of a verdict those of its JSON form; of the others, see
+    /// [`Tapped::dead_letter`] and [`Tapped::unreadable`].
+    pub fields: Map<String, Value>,
+    json: String,
+}
+
+impl Tapped {
+    /// Reads a message of the verdict topic. What is none is [`UNREADABLE`], with the reason.
+    #[must_use]
+    pub fn verdict(message: &Received) -> Self {
+        let Some(value) = message.value.as_deref() else {
+            return Self::unreadable(message, "it has no value");
+        };
+        let read = match Format::of(message.header("content-type"), value) {
+            Format::Json => from_json(value),
+            Format::Protobuf => from_protobuf(value),
+        };
+        match read {
+            Ok((fields, json)) => Self { fields, json: without_controls(&json) },
+            Err(why) => Self::unreadable(message, &why),
+        }
+    }
+
+    /// Reads a message of the dead-letter topic: `kind`, `cause`, `message`, `source` (the message
+    /// that is no page), `key`, `value_bytes`, `dead_letter` (where it stands itself), `time`.
+    #[must_use]
+    pub fn dead_letter(message: &Received) -> Self {
+        let number = |name: &str| message.text(name)?.parse::<u64>().ok();
+        let source = json!({
+            "topic": message.text("__connect.errors.topic"),
+            "partition": number("__connect.errors.partition"),
+            "offset": number("__connect.errors.offset"),
+        });
+        let key = message.key.as_deref().map(String::from_utf8_lossy);
+        Self::of(json!({
+            "kind": DEAD_LETTER,
+            "cause": message.text("__connect.errors.exception.class.name"),
+            "message": message.text("__connect.errors.exception.message"),
+            "source": source,
+            "key": key,
+            "value_bytes": message.value.as_ref().map_or(0, Vec::len),
+            "dead_letter": message.place(),
+            "time": time(message),
+        }))
+    }
+
+    /// A message that is no verdict: `kind`, `problem`, `source` (where it stands), `time`.
+    fn unreadable(message: &Received, why: &str) -> Self {
+        let (place, time) = (message.place(), time(message));
+        Self::of(json!({ "kind": UNREADABLE, "problem": why, "source": place, "time": time }))
+    }
+
+    fn of(object: Value) -> Self {
+        let json = without_controls(&object.to_string());
+        let Value::Object(fields) = object else { return Self { fields: Map::new(), json } };
+        Self { fields, json }
+    }
+
+    /// The text of a field; empty where it has none.
+    #[must_use]
+    pub fn text(&self, field: &str) -> &str {
+        self.fields.get(field).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// One JSON object on one line: of a verdict as it was written (`leitong.v1.Verdict` in the JSON
+    /// form), but for control characters, which are always escaped.
+    #[must_use]
+    pub fn json(&self) -> &str {
+        &self.json
+    }
+}
+
+fn time(message: &Received) -> Option<String> {
+    message.timestamp_ms.and_then(Timestamp::from_ms).map(|time| time.to_string())
+}
+
+/// Of valid JSON: the same on one line, without any character that a terminal obeys. Line ends and
+/// tabs stand between values only; all others within strings.
+fn without_controls(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            '\n' | '\r' | '\t' => out.push(' '),
+            // All of these are in the Basic Multilingual Plane, so that four digits are enough.
+            _ if is_control(c) => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+type Read = Result<(Map<String, Value>, String), String>;
+
+fn from_json(value: &[u8]) -> Read {
+    let text = std::str::from_utf8(value).map_err(|_| "it is no UTF-8")?;
+    let fields: Map<String, Value> =
+        serde_json::from_str(text).map_err(|error| format!("it is no JSON object: {error}"))?;
+    let kind = fields.get("kind").and_then(Value::as_str);
+    if !Kind::ALL.iter().any(|known| Some(known.as_str()) == kind) {
+        return Err(format!("no verdict of this version has kind {:?}", kind.unwrap_or_default()));
+    }
+    Ok((fields, text.to_owned()))
+}
+
+fn from_protobuf(value: &[u8]) -> Read {
+    let verdict =
+        proto::Verdict::decode(value).map_err(|error| format!("it is no leitong.v1.Verdict: {error}"))?;
+    if verdict.format_version == 0 || verdict.format_version > FORMAT_VERSION {
+        return Err(format!(
+            "format version {}, and this program knows {FORMAT_VERSION}: take the version of leitong that wrote it",
+            verdict.format_version
+        ));
+    }
+    let passthrough = verdict.passthrough_json.clone();
+    let passthrough =
+        passthrough.map(RawValue::from_string).transpose().map_err(|error| error.to_string())?;
+    let mut fields = fields(verdict)?;
+    // A number in it may have more digits than a double holds, so it is copied as it is.
+    let json = serde_json::to_string(&AsWritten { fields: &fields, passthrough: passthrough.as_deref() });
+    let json = json.map_err(|error| error.to_string())?;
+    let value = passthrough.and_then(|raw| serde_json::from_str(raw.get()).ok());
+    fields.insert("passthrough".to_owned(), value.unwrap_or_default());
+    Ok((fields, json))
+}
+
+#[derive(Serialize)]
+struct AsWritten<'a> {
+    #[serde(flatten)]
+    fields: &'a Map<String, Value>,
+    passthrough: Option<&'a RawValue>,
+}
+
+/// The fields of the JSON form, without `passthrough`.
+fn fields(verdict: proto::Verdict) -> Result<Map<String, Value>, String> {
+    let kind = match verdict.kind() {
+        proto::Kind::Unspecified => return Err("it has no kind that this version knows".to_owned()),
+        proto::Kind::Unique => Kind::Unique,
+        proto::Kind::ExactDuplicate => Kind::ExactDuplicate,
+        proto::Kind::NearDuplicate => Kind::NearDuplicate,
+        proto::Kind::Undecidable => Kind::Undecidable,
+    };
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let number = |value: Option<f64>| value.map(Number);
+    let time = |ms: i64| Timestamp::from_ms(ms);
+    // A newer version may know more of both, so the number says what there is.
+    let reason = |number: i32| Reason::from_number(number).map_or(json!(number), |known| json!(known));
+    let relation = |number: i32| {
+        let known = RELATIONS.into_iter().find(|relation| relation.number() == number);
+        known.map_or(json!(number), |known| json!(known))
+    };
+    let cluster_id = match verdict.cluster_id.as_deref() {
+        None => None,
+        Some(bytes) => {
+            let bytes = <[u8; 16]>::try_from(bytes).map_err(|_| "its cluster id has other than 16 bytes")?;
+            Some(ClusterId::from_bytes(bytes))
+        }
+    };
+    let source = verdict.source.and_then(|source| source.place).map(|place| match place {
+        source::Place::Topic(place) => json!({
+            "topic": place.topic, "partition": place.partition, "offset": place.offset, "epoch": place.epoch,
+        }),
+        source::Place::File(place) => json!({ "input": place.input, "line": place.number }),
+    });
+    let credits = verdict.credits.map(|credits| {
+        json!({
+            "publisher": credits.publisher,
+            "credit_line": credits.credit_line,
+            "authors": credits.authors,
+            "published_at": credits.published_at,
+            "canonical_link": credits.canonical_link,
+            "site_name": credits.site_name,
+            "language": credits.language,
+        })
+    });
+    let evidence: Option<Value> = verdict.evidence_json.and_then(|json| serde_json::from_str(&json).ok());
+    let object = json!({
+        "page_id": verdict.page_id,
+        "url": verdict.url,
+        "corpus": verdict.corpus,
+        "kind": kind,
+        "reason": verdict.reason.map(reason),
+        "cluster_id": cluster_id,
+        "canonical_page_id": verdict.canonical_page_id,
+        "canonical_url": verdict.canonical_url,
+        "same_url": verdict.same_url,
+        "detector": verdict.detector,
+        "distance": number(verdict.distance),
+        "similarity": number(verdict.similarity),
+        "relation": verdict.relation.map(relation),
+        "share": number(verdict.share),
+        "canonical_share": number(verdict.canonical_share),
+        "related_page_id": verdict.related_page_id,
+        "related_url": verdict.related_url,
+        "replaces_page_id": verdict.replaces_page_id,
+        "replaces_url": verdict.replaces_url,
+        "fingerprint": verdict.fingerprint.as_deref().map(hex),
+        "text_digest": verdict.text_digest.as_deref().map(hex),
+        "text_chars": verdict.text_chars,
+        "source": source,
+        "log_partition": verdict.log_partition,
+        "log_offset": verdict.log_offset,
+        "fetched_at": verdict.fetched_at_ms.and_then(time),
+        "credits": credits,
+        "decided_at": time(verdict.decided_at_ms),
+        "fingerprint_hash": format!("{:016x}", verdict.fingerprint_hash),
+        "cluster_hash": format!("{:016x}", verdict.cluster_hash),
+        "evidence": evidence,
+    });
+    match object {
+        Value::Object(fields) => Ok(fields),
+        _ => Err("no object".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Config, Deduplicator, Page};
+
+    fn received(value: Vec<u8>) -> Received {
+        Received { topic: "v".into(), value: Some(value), ..Received::default() }
+    }
+
+    /// Whoever filters, or reads lines, need not know in which format verdicts are written.
+    #[test]
+    fn both_formats_have_the_same_fields() {
+        let mut deduplicator = Deduplicator::new(&Config::default()).expect("defaults");
+        let text = |salt: &str| {
+            let sentence = |at: u32| format!("{salt} sentence {at} says what number {} is about. ", at * at);
+            (0..40).map(sentence).collect::<String>()
+        };
+        let html = format!(
+            "<html lang=en><meta name=author content='Jane Doe'><article><p>{}</p></article>",
+            text("another")
+        );
+        let mut pages = vec![
+            Page::text("https://a.example/1", text("some")),
+            Page::text("https://b.example/1", text("some")),
+            Page::text("https://c.example/1", text("some").replacen("sentence 7", "remark 7", 1)),
+            Page::text("https://d.example/\u{9b}31m", ""),
+            Page::html("https://e.example/1", html),
+        ];
+        let raw = "{\"digits\":12345678901234567890123,\"x\":\"\\u001b\"}".to_owned();
+        pages[1].passthrough = Some(raw);
+        for (at, page) in pages.into_iter().enumerate() {
+            let verdict = deduplicator.decide(page);
+            let json = serde_json::to_string(&verdict).expect("JSON");
+            let of_json = Tapped::verdict(&received(json.clone().into_bytes()));
+            let of_protobuf = Tapped::verdict(&received(verdict.to_protobuf()));
+            assert_eq!(of_json.fields, of_protobuf.fields, "{at}");
+            // The place of a page that came from no topic is the one thing protobuf says less of.
+            assert_eq!(of_protobuf.json(), of_json.json(), "{at}: field by field in one order");
+            assert!(!of_json.json().contains(is_control), "{at}");
+            let back: Value = serde_json::from_str(of_json.json()).expect("JSON still");
+            assert_eq!(back, serde_json::from_str::<Value>(&json).expect("JSON"), "{at}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_verdict_is_said_and_not_hidden() {
+        let problem = |value: &[u8]| {
+            let tapped = Tapped::verdict(&received(value.to_vec()));
+            assert_eq!(tapped.text("kind"), UNREADABLE);
+            tapped.text("problem").to_owned()
+        };
+        assert!(problem(b"{\"kind\": \"LATER\"}").contains("LATER"));
+        assert!(problem(b"{\"kind\"").contains("no JSON object"));
+        assert!(problem(&[0xff; 9]).contains("no leitong.v1.Verdict"));
+        let newer = proto::Verdict { format_version: FORMAT_VERSION + 1, ..proto::Verdict::default() };
+        assert!(problem(&newer.encode_to_vec()).contains("format version 2"));
+        assert_eq!(Tapped::verdict(&Received::default()).text("problem"), "it has no value");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(0_u8.., 0..60)) {
+            let tapped = Tapped::verdict(&received(bytes));
+            let back: Value = serde_json::from_str(tapped.json()).expect("JSON");
+            proptest::prop_assert_eq!(back["kind"].as_str(), Some(tapped.text("kind")));
+        }
+    }
+}

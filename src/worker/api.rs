@@ -1,0 +1,87 @@
+//! The port for look-ups beside a worker: threads of its own, which end with the worker.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::ports::World;
+use super::role::ClusterRole;
+use super::tables::WorkerTables;
+use crate::api::core::Core;
+use crate::api::server::ApiPort;
+use crate::api::token::Token;
+use crate::pipeline::cpu::thread_count;
+use crate::pipeline::fingerprint_stage::FingerprintStage;
+
+/// Threads that serve sockets; pages are worked on by others.
+const SOCKET_THREADS_MAX: usize = 2;
+/// How often to look whether the worker stops.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// The API of one worker, until it is dropped: then requests in flight are answered first.
+pub(super) struct LookUpApi {
+    runtime: Runtime,
+    served: Option<JoinHandle<anyhow::Result<()>>>,
+    stop: watch::Sender<bool>,
+}
+
+impl LookUpApi {
+    /// Takes the port and serves it until the role's stop flag is raised; none where no address is
+    /// configured.
+    ///
+    /// # Errors
+    /// The port, the token or threads cannot be had.
+    pub(super) fn start<W: World>(
+        role: &Arc<ClusterRole<W>>,
+        stage: &Arc<FingerprintStage>,
+    ) -> anyhow::Result<Option<Self>> {
+        let config = Arc::clone(&role.config);
+        if config.api.address.is_empty() {
+            return Ok(None);
+        }
+        let token = Token::of(&config.api).map_err(anyhow::Error::msg)?;
+        let tables = Arc::new(WorkerTables::new(Arc::clone(role)));
+        let core = Core::new(&config, Arc::clone(stage), tables)?;
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(thread_count(0).min(SOCKET_THREADS_MAX))
+            .thread_name("leitong-api")
+            .enable_all()
+            .build()
+            .context("cannot start threads")?;
+        let port = runtime.block_on(ApiPort::bind(&config.api.address))?;
+        let address = port.address();
+        tracing::info!("look-ups: http://{address}");
+        if token.is_none() && !address.ip().is_loopback() {
+            tracing::warn!(
+                "look-ups: without a token (api.token_env, api.token_file), whoever reaches this port may use it"
+            );
+        }
+        let (stop, stopped) = watch::channel(false);
+        let served = runtime.spawn(async move { port.serve(&config, core, None, token, stopped).await });
+        let (of_worker, raised) = (role.stop.clone(), stop.clone());
+        runtime.spawn(async move {
+            while !of_worker.is_requested() {
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+            // Nobody listens any more where the server has ended by itself.
+            let _ = raised.send(true);
+        });
+        Ok(Some(Self { runtime, served: Some(served), stop }))
+    }
+}
+
+impl Drop for LookUpApi {
+    fn drop(&mut self) {
+        let _ = self.stop.send(true);
+        let Some(served) = self.served.take() else { return };
+        match self.runtime.block_on(served) {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::error!("look-ups: {error:#}"),
+            Err(error) => tracing::error!("look-ups: a fault in Leitong: {error}"),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Look-ups against the tables that this instance has: of its owners, and of its standbys.
+//!
+//! ```text
+//! corpus ─► partition of the log ─► its owner's table ─┐
+//!                                └► the standby's ─────┼► verdict, as of which log offset
+//!                                └► neither: why, and what to do
+//! ```
+//! Invariants: an answer is the one of the table as of the offset that it names, whether that is
+//! committed yet or not, since verdicts are a function of the log; nothing is answered from a table
+//! of which a part could not be read, or that belongs to other settings or another topic.
+
+use std::sync::Arc;
+
+use super::ports::World;
+use super::role::ClusterRole;
+use crate::api::problem::{Kind, Problem};
+use crate::api::store::place;
+use crate::api::tables::{AsOf, HeldAs, KnownCluster, LookedUp, Tables};
+use crate::changelog::restore::Restoration;
+use crate::cluster::{Asked, ClusterId, Clusterer, Scratch};
+use crate::kafka::log_writer::log_partition;
+use crate::pipeline::cluster_stage::TableView;
+use crate::record::FingerprintRecord;
+use crate::record::timestamp::Timestamp;
+use crate::telemetry::metrics;
+
+/// The tables of one worker.
+pub(crate) struct WorkerTables<W> {
+    role: Arc<ClusterRole<W>>,
+    /// Of the settings that decide here.
+    cluster_hash: u64,
+}
+
+impl<W: World> WorkerTables<W> {
+    pub(crate) fn new(role: Arc<ClusterRole<W>>) -> Self {
+        let cluster_hash = role.identity(0).cluster_hash;
+        Self { role, cluster_hash }
+    }
+
+    /// A look-up in one partition, whatever the page's corpus. See [`Tables::look_up`].
+    pub(crate) fn look_up_in(
+        &self,
+        partition: u32,
+        mut record: FingerprintRecord,
+        asked: Asked,
+        now: Timestamp,
+        scratch: &mut Scratch,
+    ) -> Result<LookedUp, Problem> {
+        // As if its message were written now.
+        record.log_time = Some(now);
+        let looked_up = self.read(partition, |view, held_as| {
+            let position = view.clusterer.position();
+            record.source = place(position.next_log_offset);
+            let (mut verdict, nearest) = view.preview(record, asked, now, scratch);
+            if position.log_generation == 0 {
+                // The first record of the log will name it, and its clusters.
+                verdict.cluster_id = None;
+            }
+            let as_of = AsOf { log_partition: partition, ..AsOf::of(position, Some(held_as)) };
+            LookedUp { verdict, nearest, as_of }
+        })?;
+        metrics::look_up(looked_up.as_of.held_as.map_or("owner", HeldAs::as_str));
+        Ok(looked_up)
+    }
+
+    /// What `look` makes of the table of a partition.
+    fn read<T>(&self, partition: u32, look: impl FnOnce(TableView<'_>, HeldAs) -> T) -> Result<T, Problem> {
+        // Where log or changelog were replaced, the table is of what is gone.
+        self.role.world.verify_table().map_err(|replaced| not_ready(partition, &replaced.to_string()))?;
+        let mut look = Some(look);
+        let mut whole = |view: TableView<'_>, held_as| {
+            let look = look.take()?;
+            let found = look(view, held_as);
+            // Asked behind it: it says of all that was read before whether it could be.
+            Some(match view.clusterer.fault() {
+                None => Ok(found),
+                Some(why) => Err(not_ready(partition, &why)),
+            })
+        };
+        let owned = self.role.look_ups.owned(partition);
+        if let Some(owned) = owned
+            && let Some(Some(found)) = owned.table.read(|stage| whole(stage.view(), HeldAs::Owner))
+        {
+            return found;
+        }
+        let followed = self.role.standby.read(partition, |restoration| {
+            self.verify_settings(partition, restoration).map(|()| {
+                let (clusterer, detector) = (restoration.clusterer(), &*self.role.detector);
+                whole(TableView { clusterer, detector, cluster_hash: self.cluster_hash }, HeldAs::Standby)
+            })
+        });
+        match followed.transpose()?.flatten() {
+            Some(found) => found,
+            None => Err(self.absent(partition)),
+        }
+    }
+
+    /// A standby follows whoever decides; the answers of this one would be those of other settings.
+    fn verify_settings(&self, partition: u32, restoration: &Restoration) -> Result<(), Problem> {
+        match restoration.position().map(|position| position.cluster_hash) {
+            Some(found) if found != self.cluster_hash => {
+                let own = self.cluster_hash;
+                let why = format!(
+                    "its owner decides with settings of cluster_hash {found:016x}, and this instance has {own:016x}; \
+                     ask the owner, or give both the same settings"
+                );
+                Err(not_ready(partition, &why))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Why a partition's table is not there.
+    fn absent(&self, partition: u32) -> Problem {
+        let role = &self.role;
+        if role.standby.is_owned(partition) || role.config.kafka.standby {
+            let why = role.health.why_not(partition);
+            return not_ready(partition, &why.unwrap_or_else(|| "it changes hands".to_owned()));
+        }
+        let has = match &role.look_ups.partitions()[..] {
+            [] => "none".to_owned(),
+            some => some.iter().map(u32::to_string).collect::<Vec<_>>().join(", "),
+        };
+        Problem::new(
+            Kind::NotHere,
+            format!(
+                "its log partition is {partition} of {}, and another instance has that table (this one has: {has}); ask \
+                 the other instances, or set kafka.standby = true, with which each instance has all tables",
+                role.log_partitions
+            ),
+        )
+    }
+}
+
+fn not_ready(partition: u32, why: &str) -> Problem {
+    Problem::new(
+        Kind::NotReady,
+        format!("log partition {partition}: its table cannot be looked up here now: {why}"),
+    )
+}
+
+impl<W: World> Tables for WorkerTables<W> {
+    fn look_up(
+        &self,
+        record: FingerprintRecord,
+        asked: Asked,
+        now: Timestamp,
+        scratch: &mut Scratch,
+    ) -> Result<LookedUp, Problem> {
+        let partition = log_partition(&record.corpus, self.role.log_partitions);
+        self.look_up_in(partition, record, asked, now, scratch)
+    }
+
+    fn page(&self, page_id: &str) -> Result<Box<[u8]>, Problem> {
+        let look_ups = &self.role.look_ups;
+        let partitions = look_ups.partitions();
+        let kept = partitions.iter().filter_map(|partition| look_ups.owned(*partition));
+        let mut found =
+            kept.filter_map(|owned| owned.recent.read().page(page_id).map(|json| json.to_vec().into()));
+        found.next().ok_or_else(|| {
+            let count = self.role.log_partitions;
+            Problem::new(
+                Kind::UnknownPage,
+                format!(
+                    "{page_id:?}: no verdict on such a page is among those that this instance has committed last \
+                     (api.recent_bytes_max), as the owner of log partitions {partitions:?} of {count}; all verdicts are in the \
+                     topic {}",
+                    self.role.config.kafka.topics.verdicts
+                ),
+            )
+        })
+    }
+
+    fn cluster(
+        &self,
+        id: ClusterId,
+        members_max: usize,
+        scratch: &mut Scratch,
+    ) -> Result<KnownCluster, Problem> {
+        let partition = id.log_partition;
+        if partition >= self.role.log_partitions {
+            return Ok(KnownCluster::default());
+        }
+        let centroid_of = |clusterer: &Clusterer, scratch: &mut Scratch| {
+            (clusterer.centroid(id, scratch), clusterer.position().log_generation)
+        };
+        let (centroid, generation) = self.read(partition, |view, _| centroid_of(view.clusterer, scratch))?;
+        let owned = self.role.look_ups.owned(partition).filter(|_| generation == id.log_generation);
+        let (members_kept, members) = match owned {
+            Some(owned) => owned.recent.read().youngest_members(id.log_offset, members_max),
+            None => (0, Vec::new()),
+        };
+        Ok(KnownCluster { centroid, members_kept, members })
+    }
+
+    fn instead_of_storing(&self) -> Option<String> {
+        let topics = &self.role.config.kafka.topics;
+        Some(format!(
+            "a worker stores nothing over HTTP: write pages to the topic {}, their verdicts come out of {}",
+            topics.pages, topics.verdicts
+        ))
+    }
+}

@@ -1,0 +1,191 @@
+//! The documentation as a site: every page is in a table of contents, every link leads somewhere,
+//! and every test that a guarantee names is there. `make site` builds it; nothing here needs mdbook.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+/// Both books: the folder of each, below the repository.
+const BOOKS: [&str; 2] = ["docs", "docs/zh"];
+
+fn read(path: impl AsRef<Path>) -> String {
+    let path = path.as_ref();
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// All Markdown files in `folder`, those of folders below it as well.
+fn pages(folder: &Path) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(pages(&path));
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            found.insert(path);
+        }
+    }
+    found
+}
+
+/// Whether a line opens or closes a block of code.
+fn is_fence(line: &str) -> bool {
+    line.trim_start().starts_with("```")
+}
+
+/// The text without blocks of code and code within lines: nothing in there is a link or a heading.
+fn prose(text: &str) -> String {
+    let mut in_code = false;
+    let mut out = String::new();
+    for line in text.lines() {
+        in_code ^= is_fence(line);
+        if !in_code && !is_fence(line) {
+            out.push_str(line);
+            out.push('\n');
+        }
+    }
+    // Every second piece is code; `like this`.
+    out.split('`').step_by(2).collect::<Vec<_>>().join("·")
+}
+
+/// The targets of `[text](target)`, which may stand on several lines, and of pictures.
+fn links(text: &str) -> Vec<String> {
+    let prose = prose(text);
+    let targets = prose.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+    targets.map(|(target, _)| target.to_owned()).collect()
+}
+
+/// The anchors of a page: of its headings, as GitHub and mdBook make them, and those set by hand.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let mut in_code = false;
+    let mut found = BTreeSet::new();
+    for line in text.lines() {
+        in_code ^= is_fence(line);
+        if let Some(heading) = line.strip_prefix('#').filter(|_| !in_code) {
+            let kept = heading.trim_start_matches('#').trim().to_lowercase();
+            let kept = kept.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+            found.insert(kept.map(|c| if c == ' ' { '-' } else { c }).collect());
+        }
+        for by_hand in line.split("<a id=\"").skip(1) {
+            found.extend(by_hand.split('"').next().map(str::to_owned));
+        }
+    }
+    found
+}
+
+/// Without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => _ = plain.pop(),
+            Component::CurDir => {}
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+#[test]
+fn the_tables_of_contents_name_every_page_once() {
+    for book in BOOKS {
+        let folder = Path::new(book);
+        let named: Vec<PathBuf> =
+            links(&read(folder.join("SUMMARY.md"))).iter().map(|link| folder.join(link)).collect();
+        let once: BTreeSet<PathBuf> = named.iter().cloned().collect();
+        assert_eq!(once.len(), named.len(), "{book}: a page is named twice");
+        let mut there = pages(folder);
+        there.remove(&folder.join("SUMMARY.md"));
+        there.retain(|page| book == "docs/zh" || !page.starts_with("docs/zh"));
+        assert_eq!(once, there, "{book}/SUMMARY.md, and the pages that there are");
+        assert!(read(folder.join("book.toml")).contains("src = \".\""));
+    }
+}
+
+#[test]
+fn every_link_between_pages_leads_somewhere() {
+    let mut all = pages(Path::new("docs"));
+    all.extend(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(PathBuf::from));
+    let (mut checked, mut broken) = (0, Vec::new());
+    for page in &all {
+        let text = read(page);
+        for link in links(&text) {
+            if link.contains("://") || link.starts_with("mailto:") {
+                continue;
+            }
+            checked += 1;
+            let (target, anchor) = match link.split_once('#') {
+                Some((target, anchor)) => (target, Some(anchor)),
+                None => (link.as_str(), None),
+            };
+            let path = match target {
+                "" => page.clone(),
+                target => plain(&page.parent().expect("a folder").join(target)),
+            };
+            if !path.exists() {
+                broken.push(format!("{}: {link}: there is no {}", page.display(), path.display()));
+            } else if let Some(anchor) = anchor
+                && path.extension().is_some_and(|extension| extension == "md")
+                && !anchors(&read(&path)).contains(anchor)
+            {
+                broken.push(format!("{}: {link}: there is no such heading", page.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+    assert!(checked > 200, "{checked} links: are they recognised?");
+}
+
+#[test]
+fn links_and_headings_are_recognised() {
+    let text = "# A `b` c, d\n[x\ny](a.md#z) ![p](i.svg) `[no](link)`\n```\n[no](link)\n# no heading\n```\n<a id=\"w\"></a>";
+    assert_eq!(links(text), ["a.md#z", "i.svg"]);
+    assert_eq!(anchors(text), ["a-b-c-d", "w"].map(str::to_owned).into());
+    assert_eq!(anchors("## 查看 与 tap"), ["查看-与-tap".to_owned()].into());
+}
+
+/// A guarantee is as good as its test.
+#[test]
+fn every_test_that_a_guarantee_names_is_there() {
+    for (page, least) in [("docs/guarantees.md", 16), ("docs/zh/guarantees.md", 12)] {
+        let text = read(page);
+        // The last section says what is only measured.
+        let sections: Vec<&str> = text.split("\n## ").skip(1).collect();
+        let Some((_, guarantees)) = sections.split_last() else { panic!("{page}: no guarantee") };
+        assert!(guarantees.len() >= least, "{page}: {} guarantees", guarantees.len());
+        for row in guarantees {
+            let named: Vec<(&str, &str)> =
+                row.split('`').filter_map(|code| code.split_once(".rs::")).collect();
+            assert!(!named.is_empty(), "{page}: no test: {row}");
+            for (file, test) in named {
+                let source = read(format!("{file}.rs"));
+                let declared = source.split(&format!("fn {test}(")).next().filter(|before| *before != source);
+                let before = declared.unwrap_or_else(|| panic!("{page}: {file}.rs has no test {test}"));
+                // Right above it, perhaps with attributes between; proptest's stand within a macro.
+                let above: Vec<&str> = before.lines().rev().take(6).collect();
+                assert!(
+                    above.iter().any(|line| line.contains("#[test]")),
+                    "{page}: {file}.rs: {test} is no test"
+                );
+            }
+        }
+    }
+}
+
+/// Pictures are looked at in the light and in the dark, by people who may not see them, and are no
+/// way for anything else to be loaded.
+#[test]
+fn pictures_of_the_pages_need_nothing_else() {
+    for name in ["way-of-a-page", "two-stages", "cluster"]
+        .map(|name| [name.to_owned(), format!("{name}.zh")])
+        .concat()
+    {
+        let picture = read(format!("docs/images/{name}.svg"));
+        for expected in ["<title", "<desc", "prefers-color-scheme: dark", "role=\"img\"", "viewBox="] {
+            assert!(picture.contains(expected), "{name}: {expected}");
+        }
+        for forbidden in ["<script", "href", "url(", "@import", "<foreignObject"] {
+            assert!(!picture.contains(forbidden), "{name}: {forbidden}");
+        }
+        assert_eq!(picture.matches("://").count(), 1, "{name}: the name space alone");
+    }
+}
