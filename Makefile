@@ -242,6 +242,12 @@ bench-kafka: test-prerequisites ## Measure the Kafka worker: the figures of docs
 bench: ## Measure speed
 	cargo bench --locked --bench throughput --bench detectors --bench serve
 
+.PHONY: bench-corpora
+bench-corpora: build ## Measure `dedup --keep` beside other packages: the figures of docs/corpora.md
+	[ -x $(TOOLS)/bench-corpora/bin/python ] || python3 -m venv $(TOOLS)/bench-corpora
+	$(TOOLS)/bench-corpora/bin/pip install --quiet datasketch==2.0.0 rensa pyarrow datatrove
+	tools/measure/corpora.py docs/corpora.md $(TOOLS)/bench-corpora/bin/python
+
 .PHONY: bench-table
 bench-table: build ## Measure the centroid table: the figures of docs/table.md
 	target/release/leitong bench --sizes 1,10 --distances 3,5,7

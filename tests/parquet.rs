@@ -202,7 +202,10 @@ fn a_folder_has_a_file_for_each_input_of_any_form_and_one_file_has_one_form() {
 
     let keep = folder.path().join("keep");
     for (inputs, told) in [
-        ([&json, &first], "holds the rows of Parquet files, or lines and records, not both; name a folder"),
+        (
+            [&json, &first],
+            "holds lines and records, rows of CSV, or rows of Parquet files, and no two of these; name a folder",
+        ),
         ([&first, &other], "d.parquet has \"url\" of type Utf8 (nullable); name a folder"),
     ] {
         let run = dedup(&["--keep", name(&keep)], &inputs.map(PathBuf::as_path));

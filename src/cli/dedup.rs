@@ -27,6 +27,7 @@ use crate::sink::files::{DeadLetters, FileSink};
 use crate::sink::whole_lines::WholeLines;
 use crate::snapshot::{TableDir, TableSettings};
 use crate::source::ReadSoFar;
+use crate::source::folders;
 use crate::source::inputs::{InputNames, Inputs, Resumed};
 use crate::source::open::Input;
 use crate::telemetry::counts::Counts;
@@ -68,7 +69,8 @@ pub(super) struct Arguments {
     /// Time between two checkpoints
     #[arg(long, value_name = "SECONDS", default_value_t = 300, requires = "checkpoint")]
     checkpoint_every: u64,
-    /// JSON lines or WARC, plain, gzip or zstd, or Parquet files; `-` is standard input, not for Parquet
+    /// JSON lines, WARC, CSV or TSV (by name), plain or packed with gzip, zstd or lz4; Parquet; a folder of
+    /// such files; `-` is standard input, for JSON lines and WARC
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 }
@@ -77,9 +79,17 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
     let mut config = arguments.decision.config("files have none; it is for `leitong run`")?;
     arguments.columns.apply(&mut config.input.fields);
-    check(arguments, &config)?;
+    let files = folders::files(&arguments.inputs)?;
+    if files.passed_over > 0 {
+        terminal::note(format_args!(
+            "{} files in folders are passed over, since their names are not those of pages; name one itself to have it read",
+            files.passed_over
+        ));
+    }
+    let paths = files.files;
+    check(arguments, &paths, &config)?;
     let rules = settings::input_rules(&config)?;
-    let mut inputs = open_inputs(&arguments.inputs)?;
+    let mut inputs = open_inputs(&paths)?;
     let names = InputNames::new(inputs.iter().map(|input| Arc::clone(&input.name)).collect());
     let run_id = run_id(arguments, &inputs);
     let checkpoints = arguments.checkpoint.as_deref().map(CheckpointDir::open).transpose()?.map(Arc::new);
@@ -103,7 +113,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let progress = Progress::start(bytes_total, Arc::clone(&read), Arc::clone(&counts));
     let kept = &arguments.kept;
     let folder = checkpoints.as_deref();
-    let mut keeping = Keeping::begin(kept, &arguments.inputs, &config.page, begun_at, folder, checkpoint)?;
+    let mut keeping = Keeping::begin(kept, &paths, &config.page, begun_at, folder, checkpoint)?;
     let sink = sink(arguments, &progress, &counts, checkpoint)?;
     let spool = keeping.spool(checkpoints.as_deref())?;
     let sink = KeepSink::new(sink, names.clone(), keeping.copier()?, spool)?;
@@ -151,11 +161,11 @@ fn count(counts: &Counts, fingerprinted: &Fingerprinted) {
 }
 
 /// Refuses what cannot be followed before anything is written.
-fn check(arguments: &Arguments, config: &Config) -> anyhow::Result<()> {
-    arguments.kept.check(&arguments.inputs)?;
-    check_checkpoint(arguments)?;
+fn check(arguments: &Arguments, inputs: &[PathBuf], config: &Config) -> anyhow::Result<()> {
+    arguments.kept.check(inputs)?;
+    check_checkpoint(arguments, inputs)?;
     check_on_disk(arguments, config)?;
-    refuse_overwriting(arguments)
+    refuse_overwriting(arguments, inputs)
 }
 
 /// Old centroids on disk need a folder, and are saved at the end.
@@ -176,15 +186,15 @@ fn check_on_disk(arguments: &Arguments, config: &Config) -> anyhow::Result<()> {
 }
 
 /// A checkpoint needs inputs that can be read again and outputs that can be cut back.
-fn check_checkpoint(arguments: &Arguments) -> anyhow::Result<()> {
+fn check_checkpoint(arguments: &Arguments, inputs: &[PathBuf]) -> anyhow::Result<()> {
     if arguments.checkpoint.is_none() {
         return Ok(());
     }
-    if arguments.inputs.is_empty() || arguments.inputs.iter().any(|input| !input.is_file()) {
+    if inputs.is_empty() || inputs.iter().any(|input| !input.is_file()) {
         return Err(wrong("--checkpoint: every INPUT must be a file, which the next run can read again"));
     }
     let to_output = arguments.output.iter().chain(&arguments.dead_letters).cloned();
-    let files = arguments.kept.files(&arguments.inputs).into_iter().map(|(_, path)| path);
+    let files = arguments.kept.files(inputs).into_iter().map(|(_, path)| path);
     let is_file = |path: PathBuf| path != Path::new("-") && (!path.exists() || path.is_file());
     if (arguments.output.is_none() && !arguments.kept.copies()) || !to_output.chain(files).all(is_file) {
         return Err(wrong(
@@ -305,12 +315,11 @@ fn open_inputs(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
 }
 
 /// Verdicts must not overwrite pages, and dead letters not verdicts.
-fn refuse_overwriting(arguments: &Arguments) -> anyhow::Result<()> {
+fn refuse_overwriting(arguments: &Arguments, inputs: &[PathBuf]) -> anyhow::Result<()> {
     let outputs = [("--output", &arguments.output), ("--dead-letters", &arguments.dead_letters)];
     let outputs = outputs.into_iter().filter_map(|(option, path)| Some((option, path.clone()?)));
-    let outputs = outputs.chain(arguments.kept.files(&arguments.inputs));
-    let mut taken: Vec<PathBuf> =
-        arguments.inputs.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    let outputs = outputs.chain(arguments.kept.files(inputs));
+    let mut taken: Vec<PathBuf> = inputs.iter().filter_map(|path| path.canonicalize().ok()).collect();
     for (option, path) in outputs {
         // What is no regular file, such as /dev/null, may well be named twice.
         let Ok(known) = path.canonicalize() else {

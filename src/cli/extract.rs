@@ -163,8 +163,7 @@ pub(super) fn html_page(path: &Path, config: &Config) -> anyhow::Result<Page> {
     let input = Input::open(path).with_context(|| format!("cannot read {}", path.display()))?;
     input
         .into_reader()
-        .take(limit + 1)
-        .read_to_end(&mut bytes)
+        .and_then(|reader| reader.take(limit + 1).read_to_end(&mut bytes))
         .with_context(|| format!("cannot read {}", path.display()))?;
     if bytes.len() as u64 > limit {
         return Err(wrong(format_args!("{}: more than page.bytes_max = {limit} bytes", path.display())));

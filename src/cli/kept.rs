@@ -129,7 +129,7 @@ impl<'a> Keeping<'a> {
     ) -> anyhow::Result<Self> {
         let Arguments { one_per_host, drop_undecidable, .. } = *arguments;
         let rules = Rules { one_per_host, drop_undecidable, log_offset };
-        let forms = if arguments.copies() { forms::of(inputs)? } else { Vec::new() };
+        let forms = if arguments.copies() { forms::of(inputs, limits)? } else { Vec::new() };
         let copies_at_once = arguments.prefer.is_known_at_once(rules);
         let folder = checkpoints.filter(|_| copies_at_once).map(CheckpointDir::folder);
         let output = |name, path: &Option<PathBuf>, is_annotated| {

@@ -11,11 +11,12 @@ use clap::{Args, ValueEnum};
 
 use super::interrupt::Interrupt;
 use super::settings::{self, wrong};
+use crate::kafka::received::Received;
 use crate::kafka::tail::{Start, Tail};
 use crate::page::host::host;
 use crate::record::timestamp::Timestamp;
 use crate::record::{Cause, Reason};
-use crate::tap::{Choice, DEAD_LETTER, Filter, Received, Tapped, UNREADABLE, line};
+use crate::tap::{Choice, DEAD_LETTER, Filter, Tapped, UNREADABLE, line};
 use crate::telemetry::terminal;
 use crate::verdict;
 

@@ -27,6 +27,7 @@ pub mod pages;
 pub mod partition_reader;
 pub mod polled;
 pub(crate) mod ports;
+pub mod received;
 pub mod sample;
 pub mod tail;
 pub mod topic_id;

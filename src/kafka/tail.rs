@@ -15,7 +15,7 @@ use super::client::{self, CALL_TIMEOUT};
 use super::config::KafkaConfig;
 use super::events::ClientEvents;
 use super::headers;
-use crate::tap::Received;
+use super::received::Received;
 
 /// Where to begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

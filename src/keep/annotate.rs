@@ -1,5 +1,7 @@
 //! Fields about the verdict, added to a document as it came.
 
+use std::borrow::Cow;
+
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
@@ -29,7 +31,17 @@ impl Annotation<'_> {
         match framing {
             Framing::Line => self.added_to_json(&record).unwrap_or(record),
             Framing::Warc => self.added_to_warc(record),
+            Framing::Csv { delimiter } => self.added_to_csv(record, delimiter),
         }
+    }
+
+    fn added_to_csv(&self, mut row: Vec<u8>, delimiter: u8) -> Vec<u8> {
+        let values = [self.leitong_cluster, Some(self.leitong_kind.as_str()), self.leitong_canonical];
+        for value in values {
+            row.push(delimiter);
+            row.extend_from_slice(csv_field(value.unwrap_or_default(), delimiter).as_bytes());
+        }
+        row
     }
 
     fn added_to_json(&self, line: &[u8]) -> Option<Vec<u8>> {
@@ -65,6 +77,15 @@ impl Annotation<'_> {
             present.map(|(name, value)| format!("{name}: {}{line_end}", one_line(value))).collect();
         record.splice(at..at, lines.into_bytes());
         record
+    }
+}
+
+/// `value` as a field of a CSV file: in quotes where it has to be.
+fn csv_field(value: &str, delimiter: u8) -> Cow<'_, str> {
+    let needs_quotes = |byte: u8| byte == delimiter || matches!(byte, b'"' | b'\n' | b'\r');
+    match value.bytes().any(needs_quotes) {
+        true => format!("\"{}\"", value.replace('"', "\"\"")).into(),
+        false => value.into(),
     }
 }
 

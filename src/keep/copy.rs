@@ -12,7 +12,7 @@ use super::{Decision, Prefer};
 use crate::page::config::PageConfig;
 use crate::sink::Extents;
 use crate::source::open::Input;
-use crate::source::originals::{Original, Originals};
+use crate::source::originals::{Framing, Original, Originals};
 use crate::source::parquet::originals::Row;
 
 /// The records of all inputs once more, one after the other.
@@ -243,7 +243,11 @@ impl Copier {
 /// Requests and descriptions of a WARC file stay, whatever becomes of its pages.
 fn keep_what_is_no_page(keep: &mut Option<Output>, input: usize, original: &Original) -> anyhow::Result<()> {
     match (keep, &original.bytes) {
-        (Some(keep), Some(bytes)) if !original.is_page => keep.write(input, original.framing, bytes),
+        (Some(keep), Some(bytes))
+            if !original.is_page && !matches!(original.framing, Framing::Csv { .. }) =>
+        {
+            keep.write(input, original.framing, bytes)
+        }
         _ => Ok(()),
     }
 }
@@ -272,7 +276,7 @@ impl Ranker {
             Some(rank) => rank,
             None => {
                 let json = match self.walk.find((decision.input, decision.number), |_, _| Ok(()))? {
-                    Found::Record(original) => original.bytes,
+                    Found::Record(original) => original.json.or(original.bytes),
                     Found::Row(row) => row.map(|row| row.json()),
                 };
                 json.map_or(f64::NEG_INFINITY, |json| self.prefer.of_record(&json))

@@ -12,17 +12,39 @@ use parquet::basic::Compression;
 use parquet::file::metadata::{KeyValue, RowGroupMetaData};
 use parquet::schema::types::{ColumnPath, SchemaDescriptor};
 
+use super::annotate::FIELDS;
+use crate::page::config::PageConfig;
+use crate::source::csv;
+use crate::source::open::Input;
+use crate::source::originals::Originals;
 use crate::source::parquet::{Fault, ParquetFile};
+
+/// Why documents do not fit into one file.
+const ONE_FORM: &str = "holds lines and records, rows of CSV, or rows of Parquet files, and no two of these; name a \
+                        folder, which has a file for each input";
 
 /// The form of one input's documents.
 #[derive(Debug, Clone)]
 pub enum Form {
     /// Lines or WARC records.
     Bytes,
+    /// Rows of a CSV file.
+    Csv(Arc<CsvForm>),
     /// Rows of a Parquet file.
     Rows(Arc<TableForm>),
     /// A Parquet file that cannot be read, so that there is nothing to write.
     Unreadable,
+}
+
+/// What CSV files are written as.
+#[derive(Debug)]
+pub struct CsvForm {
+    /// The input.
+    pub path: PathBuf,
+    /// The row that names the columns.
+    pub header: Vec<u8>,
+    /// What stands between two fields.
+    pub delimiter: u8,
 }
 
 /// What Parquet files are written as.
@@ -46,8 +68,11 @@ pub struct TableForm {
 ///
 /// # Errors
 /// One cannot be read.
-pub fn of(inputs: &[PathBuf]) -> anyhow::Result<Vec<Form>> {
-    inputs.iter().map(|path| form(path).with_context(|| format!("cannot read {}", path.display()))).collect()
+pub fn of(inputs: &[PathBuf], limits: &PageConfig) -> anyhow::Result<Vec<Form>> {
+    inputs
+        .iter()
+        .map(|path| form(path, limits).with_context(|| format!("cannot read {}", path.display())))
+        .collect()
 }
 
 /// The form of the one file that takes the documents of all inputs.
@@ -55,17 +80,37 @@ pub fn of(inputs: &[PathBuf]) -> anyhow::Result<Vec<Form>> {
 /// # Errors
 /// The inputs do not fit into one file.
 pub fn common(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
-    let mut tables = forms.iter().filter_map(|form| match form {
+    let mut written = forms.iter().filter(|form| !matches!(form, Form::Unreadable));
+    let first = match written.next() {
+        Some(Form::Rows(first)) => first,
+        Some(first) => {
+            let is_same = |form: &Form| match (first, form) {
+                (Form::Csv(a), Form::Csv(b)) => (&a.header, a.delimiter) == (&b.header, b.delimiter),
+                (first, form) => std::mem::discriminant(first) == std::mem::discriminant(form),
+            };
+            if let Some(Form::Csv(other)) =
+                forms.iter().find(|form| matches!(form, Form::Csv(_)) && !is_same(form))
+            {
+                bail!(
+                    "{}: holds rows with the same columns, and {} has others; name a folder, which has a file for \
+                     each input",
+                    output.display(),
+                    other.path.display()
+                );
+            }
+            if !written.all(is_same) {
+                bail!("{}: {ONE_FORM}", output.display());
+            }
+            return Ok(first.clone());
+        }
+        None => return Ok(Form::Bytes),
+    };
+    let tables = written.filter_map(|form| match form {
         Form::Rows(table) => Some(table),
         _ => None,
     });
-    let Some(first) = tables.next() else { return Ok(Form::Bytes) };
-    if forms.iter().any(|form| matches!(form, Form::Bytes)) {
-        bail!(
-            "{}: holds the rows of Parquet files, or lines and records, not both; name a folder, which has a file for \
-             each input",
-            output.display()
-        );
+    if forms.iter().any(|form| !matches!(form, Form::Rows(_) | Form::Unreadable)) {
+        bail!("{}: {ONE_FORM}", output.display());
     }
     for other in tables {
         if let Some(difference) = difference(first, other) {
@@ -78,13 +123,51 @@ pub fn common(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
     Ok(Form::Rows(Arc::clone(first)))
 }
 
-fn form(path: &Path) -> anyhow::Result<Form> {
+fn form(path: &Path, limits: &PageConfig) -> anyhow::Result<Form> {
     Ok(match ParquetFile::at(path) {
-        Ok(None) => Form::Bytes,
+        Ok(None) => match csv::delimiter(&path.to_string_lossy()) {
+            Some(delimiter) => csv_form(path, delimiter, limits)?,
+            None => Form::Bytes,
+        },
         Ok(Some(file)) => Form::Rows(Arc::new(TableForm::of(path, &file))),
         Err(Fault::File(_)) => Form::Unreadable,
         Err(Fault::Machine(error)) => return Err(error.into()),
     })
+}
+
+fn csv_form(path: &Path, delimiter: u8, limits: &PageConfig) -> anyhow::Result<Form> {
+    let originals = Input::open(path)?.into_originals(limits, None)?;
+    let Originals::Records(mut originals) = originals else { return Ok(Form::Unreadable) };
+    let header = originals.next_record()?.filter(|first| !first.is_page).and_then(|first| first.bytes);
+    Ok(header.map_or(Form::Unreadable, |header| {
+        let header = header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&header).to_vec();
+        Form::Csv(Arc::new(CsvForm { path: path.to_owned(), header, delimiter }))
+    }))
+}
+
+impl CsvForm {
+    /// The row that names the columns, with those of annotations if `is_annotated`.
+    ///
+    /// # Errors
+    /// An earlier run has added these columns already.
+    pub fn header(&self, is_annotated: bool) -> anyhow::Result<Vec<u8>> {
+        let mut header = self.header.clone();
+        if is_annotated {
+            if let Some(name) =
+                FIELDS.iter().find(|name| memchr::memmem::find(&header, name.as_bytes()).is_some())
+            {
+                bail!(
+                    "{}: has a column {name} already, of an earlier run; take the columns leitong_… out of it first",
+                    self.path.display()
+                );
+            }
+            for name in FIELDS {
+                header.push(self.delimiter);
+                header.extend_from_slice(name.as_bytes());
+            }
+        }
+        Ok(header)
+    }
 }
 
 impl TableForm {

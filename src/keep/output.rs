@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use flate2::write::GzEncoder;
+use lz4_flex::frame::FrameEncoder;
 
 use super::annotate::Annotation;
 use super::forms::{self, Form};
@@ -127,7 +128,7 @@ impl Output {
         };
         if *file.framing.get_or_insert(framing) != framing {
             bail!(
-                "{}: holds JSON lines or WARC records, not both; name a folder, which has a file for each input",
+                "{}: holds records of one form; name a folder, which has a file for each input",
                 file.path.display()
             );
         }
@@ -167,6 +168,12 @@ impl Output {
     fn created(&self, file: usize, path: &Path) -> anyhow::Result<OutputFile> {
         Ok(match self.form_of(file) {
             Form::Bytes => OutputFile::Bytes(Packed::create(path)?),
+            Form::Csv(form) => {
+                let header = form.header(self.is_annotated)?;
+                let mut file = Packed::create(path)?;
+                file.write(&header)?;
+                OutputFile::Bytes(file)
+            }
             Form::Rows(form) => {
                 let parts = self.checkpoints.as_ref().map(|(name, folder)| Parts::new(folder, name, file));
                 OutputFile::Rows(Box::new(TableFile::create(path, form, self.is_annotated, parts)?))
@@ -177,7 +184,7 @@ impl Output {
 
     fn resumed(&self, path: &Path, extent: Extent) -> anyhow::Result<OutputFile> {
         Ok(match self.form_of(extent.file) {
-            Form::Bytes => OutputFile::Bytes(Packed::resume(path, extent.bytes)?),
+            Form::Bytes | Form::Csv(_) => OutputFile::Bytes(Packed::resume(path, extent.bytes)?),
             Form::Rows(form) => {
                 let (name, folder) =
                     self.checkpoints.as_ref().context("there is no folder of checkpoints")?;
@@ -265,6 +272,7 @@ enum Packing {
     None,
     Gzip,
     Zstd,
+    Lz4,
 }
 
 /// Bytes of lines that are packed together: what is lost in size against one stream is
@@ -289,6 +297,7 @@ impl Packed {
     fn of(path: &Path, file: File) -> Self {
         let packing = match path.extension().and_then(|extension| extension.to_str()) {
             Some("gz") => Packing::Gzip,
+            Some("lz4") => Packing::Lz4,
             Some("zst") => Packing::Zstd,
             _ => Packing::None,
         };
@@ -314,6 +323,11 @@ impl Packed {
                 let mut member = GzEncoder::new(&mut self.file, flate2::Compression::default());
                 member.write_all(&self.waiting)?;
                 member.finish()?;
+            }
+            Packing::Lz4 => {
+                let mut frame = FrameEncoder::new(&mut self.file);
+                frame.write_all(&self.waiting)?;
+                frame.finish()?;
             }
             Packing::Zstd => zstd::stream::copy_encode(&*self.waiting, &mut self.file, 0)?,
         }

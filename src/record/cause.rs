@@ -14,6 +14,8 @@ pub enum Cause {
     BadKey,
     /// The body is to stand in a WARC file, and does not.
     BodyNotFound,
+    /// A row of a CSV file cannot be read.
+    BrokenCsv,
     /// The value is no JSON, or no UTF-8.
     BrokenJson,
     /// A record of the fingerprint log cannot be decoded.
@@ -48,10 +50,11 @@ pub enum Cause {
 
 impl Cause {
     /// All that this program gives.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::BadBase64,
         Self::BadKey,
         Self::BodyNotFound,
+        Self::BrokenCsv,
         Self::BrokenJson,
         Self::BrokenLogRecord,
         Self::BrokenParquet,
@@ -87,6 +90,7 @@ impl Cause {
             Self::BadBase64 => "BAD_BASE64",
             Self::BadKey => "BAD_KEY",
             Self::BodyNotFound => "BODY_NOT_FOUND",
+            Self::BrokenCsv => "BROKEN_CSV",
             Self::BrokenJson => "BROKEN_JSON",
             Self::BrokenLogRecord => "BROKEN_LOG_RECORD",
             Self::BrokenParquet => "BROKEN_PARQUET",

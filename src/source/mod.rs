@@ -4,9 +4,12 @@
 //! A source only cuts its input into records and reads no more of them than fit the
 //! limits. Making sense of a record is left to the CPU stages, which run in parallel.
 
+pub mod csv;
+pub mod folders;
 mod gzip;
 pub mod inputs;
 pub mod json_lines;
+mod lz4;
 pub mod open;
 pub mod originals;
 pub mod parquet;
@@ -111,6 +114,9 @@ pub enum FramingError {
     /// No WARC record begins here.
     #[error("no WARC record: {0}; skipped to the next one")]
     BrokenWarc(String),
+    /// A row of a CSV or TSV file, or all that follows, that cannot be read.
+    #[error("{0}")]
+    BrokenCsv(String),
     /// A Parquet file of which nothing can be read.
     #[error("the Parquet file cannot be read ({0}); fetch or write it again")]
     BrokenParquet(String),
@@ -133,8 +139,8 @@ pub enum FramingError {
     WrongColumns(String),
     /// The input is of a format that is not read.
     #[error(
-        "this is {0}, and what is read is JSON lines, WARC and Parquet, the former two plain or packed with gzip or zstd; \
-         the input is skipped"
+        "this is {0}, and what is read is JSON lines, WARC, CSV and TSV (by their names), plain or packed with gzip, zstd \
+         or lz4, and Parquet; the input is skipped"
     )]
     OtherFormat(&'static str),
 }
@@ -146,6 +152,7 @@ impl FramingError {
         match self {
             Self::BrokenCompression(_) | Self::TruncatedWarc { .. } => Cause::TruncatedInput,
             Self::WrongWarcLength { .. } | Self::BrokenWarc(_) => Cause::BrokenWarc,
+            Self::BrokenCsv(_) => Cause::BrokenCsv,
             Self::BrokenParquet(_) | Self::LostRows { .. } => Cause::BrokenParquet,
             Self::WrongColumns(_) => Cause::WrongType,
             Self::OtherFormat(_) => Cause::OtherFormat,

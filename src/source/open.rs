@@ -1,20 +1,23 @@
 //! File name → [`Source`]: what the input is shows in its first bytes, not
 //! in its name, so that standard input and oddly named files work as well.
-//! Gzip (one member or many) and zstd (one frame or many) are unpacked. Parquet is
+//! Gzip (one member or many), zstd and lz4 (one frame or many) are unpacked. CSV
+//! has no such bytes, and is told by its name. Parquet is
 //! read at any place, so it has to be a file.
 
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use zstd::stream::read::Decoder as ZstdDecoder;
 
+use super::csv::{self, CsvRows, Wanted};
 use super::gzip::GzipMembers;
 use super::json_lines::JsonLines;
-use super::originals::{Originals, RecordOriginals};
+use super::lz4::Lz4Frames;
+use super::originals::{Framing, Originals, RecordOriginals};
 use super::parquet::originals::RowOriginals;
 use super::parquet::{ParquetFile, ParquetSource, is_parquet};
 use super::rules::InputRules;
@@ -38,8 +41,10 @@ pub struct Input {
 enum Contents {
     /// From its beginning to its end.
     Stream(Box<dyn Read + Send>),
+    /// The same, opened when it is its turn: there may be more files than can be open at once.
+    File(PathBuf),
     /// At any place.
-    Parquet(File),
+    Parquet(PathBuf),
 }
 
 impl Input {
@@ -59,19 +64,23 @@ impl Input {
         }
         let bytes = metadata.is_file().then_some(metadata.len());
         let contents = match bytes {
-            Some(_) if is_parquet(&file) => Contents::Parquet(file),
-            _ => Contents::Stream(Box::new(file)),
+            Some(_) if is_parquet(&file) => Contents::Parquet(path.to_owned()),
+            Some(_) => Contents::File(path.to_owned()),
+            // What is no file, such as a pipe, cannot be opened twice.
+            None => Contents::Stream(Box::new(file)),
         };
         Ok(Self { name, bytes, contents })
     }
 
     /// The bytes of this input as they are.
-    #[must_use]
-    pub fn into_reader(self) -> Box<dyn Read + Send> {
-        match self.contents {
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn into_reader(self) -> io::Result<Box<dyn Read + Send>> {
+        Ok(match self.contents {
             Contents::Stream(reader) => reader,
-            Contents::Parquet(file) => Box::new(file),
-        }
+            Contents::File(path) | Contents::Parquet(path) => Box::new(File::open(path)?),
+        })
     }
 
     /// The records of this input. `read` counts its bytes, before unpacking:
@@ -80,10 +89,11 @@ impl Input {
     /// # Errors
     /// The first bytes cannot be read.
     pub fn into_source(self, rules: &InputRules, read: Arc<ReadSoFar>) -> io::Result<Box<dyn Source>> {
-        match self.contents {
-            Contents::Stream(reader) => framed(unpacked(reader, read)?, self.name, &rules.limits, false),
-            Contents::Parquet(file) => Ok(Box::new(ParquetSource::new(file, self.name, rules, read)?)),
+        if let Contents::Parquet(path) = &self.contents {
+            return Ok(Box::new(ParquetSource::new(File::open(path)?, self.name, rules, read)?));
         }
+        let name = Arc::clone(&self.name);
+        framed(unpacked(self.into_reader()?, read)?, name, &rules.limits, &Wanted::Mapped(rules))
     }
 
     /// The records of this input once more, as they are: of a table all columns, or the one of this name.
@@ -91,20 +101,18 @@ impl Input {
     /// # Errors
     /// The first bytes cannot be read.
     pub fn into_originals(self, limits: &PageConfig, column: Option<&str>) -> io::Result<Originals> {
-        match self.contents {
-            Contents::Stream(reader) => {
-                let unpacked = unpacked(reader, Arc::default())?;
-                let framed = |reader| framed(reader, self.name, limits, true);
-                Ok(Originals::Records(RecordOriginals::new(unpacked, limits, framed)?))
-            }
-            Contents::Parquet(file) => {
-                let file = match ParquetFile::open(file) {
-                    Ok(file) => Some(file),
-                    Err(fault) => fault.of_file().map(|_| None)?,
-                };
-                Ok(Originals::Rows(Box::new(RowOriginals::new(file, column))))
-            }
+        if let Contents::Parquet(path) = &self.contents {
+            let file = match ParquetFile::open(File::open(path)?) {
+                Ok(file) => Some(file),
+                Err(fault) => fault.of_file().map(|_| None)?,
+            };
+            return Ok(Originals::Rows(Box::new(RowOriginals::new(file, column))));
         }
+        let name = Arc::clone(&self.name);
+        let lines = csv::delimiter(&name).map_or(Framing::Line, |delimiter| Framing::Csv { delimiter });
+        let unpacked = unpacked(self.into_reader()?, Arc::default())?;
+        let framed = |reader| framed(reader, name, limits, &Wanted::Only(column));
+        Ok(Originals::Records(RecordOriginals::new(unpacked, lines, limits, framed)?))
     }
 }
 
@@ -117,6 +125,8 @@ fn unpacked(reader: Box<dyn Read + Send>, read: Arc<ReadSoFar>) -> io::Result<Bo
         Box::new(GzipMembers::new(Packed { inner: raw, read }))
     } else if magic.starts_with(b"\x28\xb5\x2f\xfd") {
         Box::new(ZstdDecoder::with_buffer(Packed { inner: raw, read })?)
+    } else if magic.starts_with(b"\x04\x22\x4d\x18") {
+        Box::new(Lz4Frames::new(Packed { inner: raw, read }))
     } else {
         read.bytes.fetch_add(magic.len() as u64, Ordering::Relaxed);
         raw.get_mut().counts = true;
@@ -124,21 +134,26 @@ fn unpacked(reader: Box<dyn Read + Send>, read: Arc<ReadSoFar>) -> io::Result<Bo
     })
 }
 
-/// The records of `unpacked`; of WARC files those that are no pages as well, if `all_records`.
+/// The records of `unpacked`; of WARC files those that are no pages as well, unless only what is mapped
+/// is wanted.
 fn framed(
     unpacked: Box<dyn Read + Send>,
     name: Arc<str>,
     limits: &PageConfig,
-    all_records: bool,
+    wanted: &Wanted<'_>,
 ) -> io::Result<Box<dyn Source>> {
     let mut reader = BufReader::with_capacity(BUFFER_BYTES, unpacked);
     match reader.fill_buf() {
         Ok(start) if start.starts_with(b"WARC/") => {
             let reader = WarcReader::new(reader, name, limits);
-            Ok(Box::new(if all_records { reader.with_all_records() } else { reader }))
+            let is_all = matches!(wanted, Wanted::Only(_));
+            Ok(Box::new(if is_all { reader.with_all_records() } else { reader }))
         }
         Ok(start) => match other_format(start) {
-            None => Ok(Box::new(JsonLines::new(reader, name, limits))),
+            None => match csv::delimiter(&name) {
+                Some(delimiter) => Ok(Box::new(CsvRows::new(reader, name, delimiter, limits, wanted)?)),
+                None => Ok(Box::new(JsonLines::new(reader, name, limits))),
+            },
             Some(format) => {
                 let broken = FramingError::OtherFormat(format);
                 Ok(Box::new(JsonLines::broken_from_the_start(reader, name, limits, broken)))
@@ -155,7 +170,7 @@ fn framed(
 /// What an input is that begins so, where it is something else
 /// than lines: one message says more than one for each line.
 fn other_format(start: &[u8]) -> Option<&'static str> {
-    const BEGINNINGS: [(&[u8], &str); 10] = [
+    const BEGINNINGS: [(&[u8], &str); 9] = [
         (
             b"PAR1",
             "Parquet from a pipe or packed as a whole, while its index stands at its end: name a file that begins with it",
@@ -166,7 +181,6 @@ fn other_format(start: &[u8]) -> Option<&'static str> {
         (b"PK\x03\x04", "a ZIP archive"),
         (b"BZh", "packed with bzip2"),
         (b"\xfd7zXZ", "packed with xz"),
-        (b"\x04\x22\x4d\x18", "packed with lz4"),
         (b"%PDF-", "a PDF"),
         (b"SQLite format 3", "an SQLite database"),
     ];

@@ -27,6 +27,8 @@ pub struct Original {
     pub is_page: bool,
     /// Its bytes without line ends around it; none where it is too long or broken.
     pub bytes: Option<Vec<u8>>,
+    /// Of a row of a table, the column that was asked for as a JSON object.
+    pub json: Option<Vec<u8>>,
 }
 
 /// How records are told from one another.
@@ -36,6 +38,11 @@ pub enum Framing {
     Line,
     /// By the lengths in their heads.
     Warc,
+    /// Line by line, but for line feeds in quotes; the first names the columns.
+    Csv {
+        /// What stands between two fields.
+        delimiter: u8,
+    },
 }
 
 /// The records of one input.
@@ -49,6 +56,8 @@ pub enum Originals {
 /// The records of an input that is read from its beginning to its end.
 pub struct RecordOriginals {
     source: Box<dyn Source>,
+    /// How lines are framed, if it is lines that are read.
+    lines: Framing,
     held: Arc<Mutex<Held>>,
 }
 
@@ -56,13 +65,14 @@ impl RecordOriginals {
     /// The records that `framed` cuts `unpacked` into.
     pub(super) fn new(
         unpacked: Box<dyn Read + Send>,
+        lines: Framing,
         limits: &PageConfig,
         framed: impl FnOnce(Box<dyn Read + Send>) -> io::Result<Box<dyn Source>>,
     ) -> io::Result<Self> {
         let bytes_max = limits.line_bytes_max.max(limits.bytes_max) + READ_AHEAD_BYTES;
         let held = Arc::new(Mutex::new(Held::new(bytes_max)));
         let source = framed(Box::new(Copying { inner: unpacked, held: Arc::clone(&held) }))?;
-        Ok(Self { source, held })
+        Ok(Self { source, lines, held })
     }
 
     /// The next record; none at the end.
@@ -76,18 +86,22 @@ impl RecordOriginals {
         let Some(record) = batch.pop() else { return Ok(None) };
         debug_assert!(batch.is_empty(), "one record at a time");
         let mut held = lock(&self.held);
-        let bytes = match record.payload {
+        let bytes = match &record.payload {
             Payload::Broken(_) => None,
             _ => held.get(&record.span),
         };
         held.let_go(record.span.end);
         let (number, framing) = match record.place {
-            Place::Line { line, .. } => (line, Framing::Line),
+            Place::Line { line, .. } => (line, self.lines),
             Place::Record { record, .. } => (record, Framing::Warc),
             Place::Message { offset, .. } => (offset, Framing::Line),
         };
         let is_page = !matches!(record.payload, Payload::NoPage);
-        Ok(Some(Original { number, framing, is_page, bytes }))
+        let json = match record.payload {
+            Payload::Json(json) if matches!(framing, Framing::Csv { .. }) => Some(json),
+            _ => None,
+        };
+        Ok(Some(Original { number, framing, is_page, bytes, json }))
     }
 }
 

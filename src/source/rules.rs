@@ -42,4 +42,10 @@ impl InputRules {
         let named = named.into_iter().flatten().cloned().collect();
         Ok(Self { limits: limits.clone(), mapping, named })
     }
+
+    /// Whether the configuration itself names the field `name` at the top of a message.
+    #[must_use]
+    pub fn names(&self, name: &str) -> bool {
+        self.named.contains(&format!("/{}", name.replace('~', "~0").replace('/', "~1")))
+    }
 }

@@ -5,7 +5,8 @@ use std::str::FromStr;
 use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::message::{DEAD_LETTER, Received, Tapped, UNREADABLE};
+use super::message::{DEAD_LETTER, Tapped, UNREADABLE};
+use crate::kafka::received::Received;
 use crate::page::host::host;
 use crate::verdict::Kind;
 

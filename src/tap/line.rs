@@ -99,8 +99,8 @@ fn colour(kind: &str) -> &'static str {
 mod tests {
     use serde_json::json;
 
-    use super::super::message::Received;
     use super::*;
+    use crate::kafka::received::Received;
     use crate::telemetry::terminal::is_control;
 
     fn shown(verdict: &Value) -> String {

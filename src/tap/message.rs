@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cluster::{ClusterId, RecrawlOutcome};
 use crate::fingerprint::relation::Relation;
+use crate::kafka::received::Received;
 use crate::proto::{self, FORMAT_VERSION, source};
 use crate::record::Reason;
 use crate::record::timestamp::Timestamp;
@@ -46,40 +47,6 @@ impl Format {
             _ if value.trim_ascii_start().first() == Some(&b'{') => Self::Json,
             _ => Self::Protobuf,
         }
-    }
-}
-
-/// A message as it was received.
-#[derive(Debug, Clone, Default)]
-pub struct Received {
-    /// Its topic.
-    pub topic: String,
-    /// Its partition.
-    pub partition: i32,
-    /// Its offset.
-    pub offset: i64,
-    /// Milliseconds since 1970, if the broker knows it.
-    pub timestamp_ms: Option<i64>,
-    /// Its key.
-    pub key: Option<Vec<u8>>,
-    /// Its value.
-    pub value: Option<Vec<u8>>,
-    /// Its headers, in their order.
-    pub headers: Vec<(String, Option<Vec<u8>>)>,
-}
-
-impl Received {
-    /// The last header of this name: those that Leitong adds stand behind those of the page.
-    fn header(&self, name: &str) -> Option<&[u8]> {
-        self.headers.iter().rfind(|(known, _)| known == name)?.1.as_deref()
-    }
-
-    fn text(&self, name: &str) -> Option<String> {
-        self.header(name).map(|value| String::from_utf8_lossy(value).into_owned())
-    }
-
-    fn place(&self) -> Value {
-        json!({ "topic": self.topic, "partition": self.partition, "offset": self.offset })
     }
 }
 

@@ -14,4 +14,4 @@ mod message;
 
 pub use choice::{Choice, Filter, SampleError};
 pub use line::line;
-pub use message::{DEAD_LETTER, Format, Received, Tapped, UNREADABLE};
+pub use message::{DEAD_LETTER, Format, Tapped, UNREADABLE};

@@ -55,12 +55,11 @@ impl Columns {
             fields.iter().filter(|(_, known)| known == name).map(|(field, _)| *field).collect()
         };
         let is_named = |field: Field, name: &str| {
-            let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
             let is_own = field.name() == name && !matches!(field, Field::Body(Form::Content | Form::Mixed));
-            is_own || rules.named.contains(&pointer)
+            is_own || rules.names(name)
         };
         for (field, name) in &fields {
-            if rules.named.contains(&format!("/{name}")) && columns.find(name).is_none() {
+            if rules.names(name) && columns.find(name).is_none() {
                 return Err(format!(
                     "there is no column {name:?} for the {}; {}",
                     field.name(),

@@ -1,0 +1,39 @@
+//! A message of any topic, as whoever looks on receives it.
+
+use serde_json::{Value, json};
+
+/// A message as it was received.
+#[derive(Debug, Clone, Default)]
+pub struct Received {
+    /// Its topic.
+    pub topic: String,
+    /// Its partition.
+    pub partition: i32,
+    /// Its offset.
+    pub offset: i64,
+    /// Milliseconds since 1970, if the broker knows it.
+    pub timestamp_ms: Option<i64>,
+    /// Its key.
+    pub key: Option<Vec<u8>>,
+    /// Its value.
+    pub value: Option<Vec<u8>>,
+    /// Its headers, in their order.
+    pub headers: Vec<(String, Option<Vec<u8>>)>,
+}
+
+impl Received {
+    /// The last header of this name: those that Leitong adds stand behind those of the page.
+    pub(crate) fn header(&self, name: &str) -> Option<&[u8]> {
+        self.headers.iter().rfind(|(known, _)| known == name)?.1.as_deref()
+    }
+
+    /// The last header of this name, as text.
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
+        self.header(name).map(|value| String::from_utf8_lossy(value).into_owned())
+    }
+
+    /// Where it stands.
+    pub(crate) fn place(&self) -> Value {
+        json!({ "topic": self.topic, "partition": self.partition, "offset": self.offset })
+    }
+}

@@ -1,0 +1,413 @@
+//! CSV and TSV: each row behind the first is a record, which is handed on as a line of JSON with the
+//! columns that the mapping of `[input]` would look at in a message, all of them strings.
+//!
+//! A file is told by its name, `.csv` or `.tsv` (before `.gz`, `.zst` or `.lz4`), since nothing in it
+//! says what it is. The first row names the columns. Fields may stand in quotes, with line feeds and
+//! doubled quotes in them (RFC 4180). A row that has more or fewer fields than the first, or is no
+//! UTF-8, costs only itself; a quote that is never closed costs the rest of the file. Memory: one row
+//! of at most `page.line_bytes_max`; a longer one is passed over, and told.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::sync::Arc;
+
+use super::rules::InputRules;
+use super::{FramingError, Payload, Record, Skipped, Source, framing_error};
+use crate::page::config::PageConfig;
+use crate::page::field::Field;
+use crate::record::Place;
+
+/// Columns that are named where there are none that fit.
+const NAMED_MAX: usize = 20;
+
+/// What stands between the fields of an input with this name; none if it is no table of text.
+#[must_use]
+pub fn delimiter(name: &str) -> Option<u8> {
+    let name = [".gz", ".zst", ".lz4"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+    let (_, extension) = name.rsplit_once('.')?;
+    match extension.to_ascii_lowercase().as_str() {
+        "csv" => Some(b','),
+        "tsv" => Some(b'\t'),
+        _ => None,
+    }
+}
+
+/// Which columns are handed on.
+pub(super) enum Wanted<'a> {
+    /// Those that these rules look at.
+    Mapped(&'a InputRules),
+    /// The one of this name, if there is one.
+    Only(Option<&'a str>),
+}
+
+/// A source of rows.
+pub struct CsvRows<R> {
+    rows: Rows<R>,
+    input: Arc<str>,
+    delimiter: u8,
+    /// How many columns there are; none before the first row is read.
+    width: Option<usize>,
+    /// The columns that are handed on: which, and what they are called.
+    columns: Vec<(usize, String)>,
+    /// The field that a url is to stand in, if no column has one.
+    url_field: Option<String>,
+    skipped: Skipped,
+    /// What is to be said of the first row.
+    first: Option<Record>,
+    ended: bool,
+}
+
+impl<R: Read> CsvRows<R> {
+    /// Rows of `reader`, which is `input` in messages.
+    ///
+    /// # Errors
+    /// What the operating system says of the first row. What is wrong with it is a record.
+    pub(super) fn new(
+        reader: BufReader<R>,
+        input: Arc<str>,
+        delimiter: u8,
+        limits: &PageConfig,
+        wanted: &Wanted<'_>,
+    ) -> io::Result<Self> {
+        let rows = Rows { reader, delimiter, bytes_max: limits.line_bytes_max, line: 1, at: 0 };
+        let mut source = Self {
+            rows,
+            input,
+            delimiter,
+            width: None,
+            columns: Vec::new(),
+            url_field: None,
+            skipped: Skipped::default(),
+            first: None,
+            ended: false,
+        };
+        let Some((payload, length)) = source.begin(wanted)? else { return Ok(source) };
+        source.ended = matches!(payload, Payload::Broken(_));
+        let place = Place::Line { input: Arc::clone(&source.input), line: 1 };
+        source.first = Some(Record { place, span: 0..length, payload });
+        Ok(source)
+    }
+
+    /// Reads the names of the columns, and gives what is to be said of their row, and its bytes.
+    fn begin(&mut self, wanted: &Wanted<'_>) -> io::Result<Option<(Payload, u64)>> {
+        let header = match self.rows.next_row() {
+            Ok(Some(row)) => row,
+            Ok(None) => return Ok(None),
+            Err(error) => {
+                let error = framing_error(&error).ok_or(error)?;
+                return Ok(Some((Payload::Broken(error), 0)));
+            }
+        };
+        let names = header
+            .bytes
+            .and_then(|bytes| fields(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes), self.delimiter));
+        let names = match names {
+            Ok(names) => names,
+            Err(problem) => {
+                let error = FramingError::BrokenCsv(format!("the names of the columns: {problem}"));
+                return Ok(Some((Payload::Broken(error), header.length)));
+            }
+        };
+        self.width = Some(names.len());
+        match wanted {
+            Wanted::Only(name) => {
+                let place = |name: &str| names.iter().position(|known| known == name);
+                self.columns.extend(name.and_then(|name| Some((place(name)?, name.to_owned()))));
+                Ok(Some((Payload::NoPage, header.length)))
+            }
+            Wanted::Mapped(rules) => Ok(match self.map(&names, rules) {
+                Ok(()) => None,
+                Err(problem) => Some((Payload::Broken(FramingError::WrongColumns(problem)), header.length)),
+            }),
+        }
+    }
+
+    fn map(&mut self, names: &[String], rules: &InputRules) -> Result<(), String> {
+        let place = |name: &str| names.iter().position(|known| known == name);
+        let fields: Vec<(Field, String)> = rules.mapping.top_fields().collect();
+        for (field, name) in &fields {
+            if place(name).is_none() && rules.names(name) {
+                return Err(format!(
+                    "there is no column {name:?} for the {}; {}",
+                    field.name(),
+                    these(names)
+                ));
+            }
+        }
+        let wanted = rules.mapping.first_names();
+        self.columns = wanted.filter_map(|name| Some((place(name)?, name.to_owned()))).collect();
+        self.columns.sort_unstable();
+        let has = |is_it: fn(Field) -> bool| {
+            fields.iter().any(|(field, name)| is_it(*field) && place(name).is_some())
+        };
+        if !has(|field| matches!(field, Field::Body(_) | Field::WarcFile)) {
+            return Err(format!(
+                "there is no column of texts or HTML; {}; name one with --text-column or --html-column",
+                these(names)
+            ));
+        }
+        let url_field = fields.iter().find(|(field, _)| *field == Field::Url).map(|(_, name)| name.clone());
+        self.url_field = url_field.filter(|_| !has(|field| field == Field::Url));
+        Ok(())
+    }
+
+    fn next_record(&mut self) -> io::Result<Option<Record>> {
+        if let Some(first) = self.first.take() {
+            return Ok(Some(first));
+        }
+        loop {
+            if self.ended {
+                return Ok(None);
+            }
+            let (line, at) = (self.rows.line, self.rows.at);
+            let place = Place::Line { input: Arc::clone(&self.input), line };
+            let row = match self.rows.next_row() {
+                Ok(None) => {
+                    self.ended = true;
+                    return Ok(None);
+                }
+                Ok(Some(row)) => row,
+                Err(error) => {
+                    self.ended = true;
+                    let error = framing_error(&error).ok_or(error)?;
+                    return Ok(Some(Record {
+                        place,
+                        span: at..self.rows.at,
+                        payload: Payload::Broken(error),
+                    }));
+                }
+            };
+            let span = at..at + row.length;
+            let payload = match row.bytes {
+                Ok(bytes) if bytes.trim_ascii().is_empty() && self.width != Some(1) => {
+                    self.skipped.blank_lines += 1;
+                    continue;
+                }
+                Ok(bytes) => self.json(&bytes, line),
+                Err(problem) => Err(problem),
+            };
+            let payload = payload
+                .map_or_else(|problem| Payload::Broken(FramingError::BrokenCsv(problem)), Payload::Json);
+            return Ok(Some(Record { place, span, payload }));
+        }
+    }
+
+    /// The row as a JSON object.
+    fn json(&self, row: &[u8], line: u64) -> Result<Vec<u8>, String> {
+        let fields = fields(row, self.delimiter)?;
+        let width = self.width.unwrap_or_default();
+        if fields.len() != width {
+            return Err(format!(
+                "{} fields, where the first row has {width}; the row is skipped",
+                fields.len()
+            ));
+        }
+        let url = self.url_field.as_ref().map(|field| (field, format!("document:{}#{line}", self.input)));
+        let url = url.iter().map(|(field, url)| (field.as_str(), url.as_str()));
+        let columns = self.columns.iter().map(|(at, name)| (name.as_str(), fields[*at].as_str()));
+        let mut json = vec![b'{'];
+        for (name, value) in url.chain(columns) {
+            let comma = if json.len() > 1 { "," } else { "" };
+            let value =
+                format!("{comma}{}:{}", serde_json::Value::from(name), serde_json::Value::from(value));
+            json.extend_from_slice(value.as_bytes());
+        }
+        json.push(b'}');
+        Ok(json)
+    }
+}
+
+/// The fields of a row.
+fn fields(row: &[u8], delimiter: u8) -> Result<Vec<String>, String> {
+    let mut reader = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
+    // A row has at most as many fields as bytes, and one more.
+    let (mut output, mut ends) =
+        (vec![0; row.len()], vec![0; memchr::memchr_iter(delimiter, row).count() + 1]);
+    let (_, read, _, count) = reader.read_record(row, &mut output, &mut ends);
+    let (_, _, _, last) = reader.read_record(&row[read..], &mut [0; 4], &mut ends[count..]);
+    let text = |bytes: &[u8]| {
+        std::str::from_utf8(bytes)
+            .map(str::to_owned)
+            .map_err(|_| "not UTF-8; write the table in UTF-8".to_owned())
+    };
+    let mut start = 0;
+    ends[..count + last].iter().map(|end| text(&output[std::mem::replace(&mut start, *end)..*end])).collect()
+}
+
+/// The names of the columns, for people.
+fn these(names: &[String]) -> String {
+    let named: Vec<_> = names.iter().take(NAMED_MAX).map(|name| format!("{name:?}")).collect();
+    let more = names.len().saturating_sub(NAMED_MAX);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("the columns are {}{more}", named.join(", "))
+}
+
+impl<R: Read + Send> Source for CsvRows<R> {
+    fn read_batch(&mut self, batch: &mut Vec<Record>, bytes_max: usize) -> io::Result<bool> {
+        let mut bytes = 0;
+        while bytes < bytes_max {
+            let Some(record) = self.next_record()? else { return Ok(false) };
+            bytes += record.bytes();
+            batch.push(record);
+            if self.rows.reader.buffer().is_empty() {
+                break;
+            }
+        }
+        Ok(true)
+    }
+
+    fn skipped(&self) -> Skipped {
+        self.skipped
+    }
+}
+
+/// Cuts a table into rows.
+struct Rows<R> {
+    reader: BufReader<R>,
+    delimiter: u8,
+    bytes_max: usize,
+    /// The line that the next row begins in, from 1.
+    line: u64,
+    /// Bytes read so far.
+    at: u64,
+}
+
+/// A row without its line end.
+struct Row {
+    /// Its bytes, or what is wrong with it.
+    bytes: Result<Vec<u8>, String>,
+    /// How many there are.
+    length: u64,
+}
+
+/// Where in a field the reader stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    FieldStart,
+    Unquoted,
+    Quoted,
+    /// Behind a quote in quotes, which ends them unless another follows.
+    QuoteInQuoted,
+}
+
+impl<R: Read> Rows<R> {
+    fn next_row(&mut self) -> io::Result<Option<Row>> {
+        let (mut bytes, mut length, mut state, first_line) =
+            (Vec::new(), 0_u64, State::FieldStart, self.line);
+        let is_ended = loop {
+            let available = match self.reader.fill_buf() {
+                Ok([]) => break false,
+                Ok(available) => available,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            let mut end = None;
+            for (at, &byte) in available.iter().enumerate() {
+                state = match (state, byte) {
+                    (State::Quoted, b'"') => State::QuoteInQuoted,
+                    (State::Quoted, _) | (State::QuoteInQuoted | State::FieldStart, b'"') => State::Quoted,
+                    (_, b'\n') => {
+                        end = Some(at);
+                        break;
+                    }
+                    (_, byte) if byte == self.delimiter => State::FieldStart,
+                    _ => State::Unquoted,
+                };
+            }
+            let part = &available[..end.unwrap_or(available.len())];
+            self.line += memchr::memchr_iter(b'\n', part).count() as u64;
+            length += part.len() as u64;
+            if length <= self.bytes_max as u64 {
+                bytes.extend_from_slice(part);
+            }
+            let read = part.len() + usize::from(end.is_some());
+            self.reader.consume(read);
+            self.at += read as u64;
+            if end.is_some() {
+                self.line += 1;
+                break true;
+            }
+        };
+        if length == 0 && !is_ended {
+            return Ok(None);
+        }
+        let bytes = if state == State::Quoted {
+            Err(format!(
+                "a quote in the row that begins in line {first_line} is never closed, so nothing behind it can be read"
+            ))
+        } else if length > self.bytes_max as u64 {
+            Err(format!("the row has {length} bytes; raise page.line_bytes_max to have it read"))
+        } else {
+            if bytes.last() == Some(&b'\r') {
+                bytes.pop();
+                length -= 1;
+            }
+            Ok(bytes)
+        };
+        Ok(Some(Row { bytes, length }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(text: &[u8], buffer: usize) -> Vec<(u64, String)> {
+        let reader = BufReader::with_capacity(buffer, text);
+        let limits = PageConfig { line_bytes_max: 1024, ..PageConfig::default() };
+        let mut source =
+            CsvRows::new(reader, "a.csv".into(), b',', &limits, &Wanted::Only(Some("b"))).expect("memory");
+        assert!(matches!(source.next_record(), Ok(Some(Record { payload: Payload::NoPage, .. }))));
+        let mut found = Vec::new();
+        while let Some(record) = source.next_record().expect("memory") {
+            let Place::Line { line, .. } = record.place else { panic!("a line") };
+            found.push((
+                line,
+                match record.payload {
+                    Payload::Json(json) => String::from_utf8(json).expect("JSON"),
+                    Payload::Broken(error) => error.to_string(),
+                    other => panic!("{other:?}"),
+                },
+            ));
+        }
+        found
+    }
+
+    #[test]
+    fn rows_may_have_quotes_line_feeds_and_faults() {
+        let text = b"\xef\xbb\xbfa,b\r\n1,\"x\ny, \"\"z\"\"\"\r\n\n2,plain \"quote\n3\n4,\xff\n5,\"end\"";
+        for buffer in [1, 2, 3, 7, 1000] {
+            let found = rows(text, buffer);
+            let lines: Vec<u64> = found.iter().map(|(line, _)| *line).collect();
+            assert_eq!(lines, [2, 5, 6, 7, 8], "{found:?}");
+            assert_eq!(found[0].1, r#"{"b":"x\ny, \"z\""}"#);
+            assert_eq!(found[1].1, r#"{"b":"plain \"quote"}"#);
+            assert!(found[2].1.contains("1 fields, where the first row has 2"), "{found:?}");
+            assert!(found[3].1.contains("not UTF-8"), "{found:?}");
+            assert_eq!(found[4].1, r#"{"b":"end"}"#);
+        }
+    }
+
+    #[test]
+    fn a_quote_that_is_never_closed_and_a_row_above_the_limit_are_told() {
+        let long = "x".repeat(2000);
+        let found = rows(format!("a,b\n1,{long}\n2,short\n3,\"open\n4,x\n").as_bytes(), 64);
+        assert!(found[0].1.contains("2002 bytes; raise page.line_bytes_max"), "{found:?}");
+        assert_eq!(found[1], (3, r#"{"b":"short"}"#.to_owned()));
+        assert!(found[2].1.contains("begins in line 4 is never closed"), "{found:?}");
+        assert_eq!(found.len(), 3);
+    }
+
+    #[test]
+    fn tables_are_told_by_their_names() {
+        for (name, expected) in [
+            ("a.csv", Some(b',')),
+            ("x/A.CSV.gz", Some(b',')),
+            ("a.tsv.zst", Some(b'\t')),
+            ("a.jsonl", None),
+            ("csv", None),
+            ("-", None),
+        ] {
+            assert_eq!(delimiter(name), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Inputs as they are named → files: a folder stands for the files in it and below, in the order of
+//! their paths. Which files are read there is told by their names, so that notes and checksums that
+//! lie beside them are passed over; a file that is named itself is read whatever it is called.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Endings of names that are read in folders, before those of packed files.
+const ENDINGS: [&str; 8] = ["jsonl", "ndjson", "json", "warc", "wet", "parquet", "csv", "tsv"];
+/// Endings of packed files.
+const PACKED: [&str; 3] = [".gz", ".zst", ".lz4"];
+
+/// The files that inputs stand for.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Files {
+    /// In the order of the inputs.
+    pub files: Vec<PathBuf>,
+    /// Files in folders that are not read, since their names end otherwise.
+    pub passed_over: u64,
+}
+
+/// The files that `inputs` stand for. Hidden files and folders are not looked at.
+///
+/// # Errors
+/// A folder cannot be read, or there is nothing to read in it.
+pub fn files(inputs: &[PathBuf]) -> io::Result<Files> {
+    let mut found = Files::default();
+    for input in inputs {
+        if !input.is_dir() {
+            found.files.push(input.clone());
+            continue;
+        }
+        let before = found.files.len();
+        walk(input, &mut found).map_err(|error| named(input, &error))?;
+        found.files[before..].sort_unstable();
+        if found.files.len() == before {
+            let endings = ENDINGS.map(|ending| format!(".{ending}")).join(", ");
+            let problem =
+                format!("there is no file to read in this folder; names end in {endings}, packed or not");
+            return Err(named(input, &io::Error::new(io::ErrorKind::NotFound, problem)));
+        }
+    }
+    Ok(found)
+}
+
+fn walk(folder: &Path, found: &mut Files) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        if name.starts_with('.') {
+            continue;
+        }
+        // A link to a folder is not followed: it may lead back.
+        if path.is_dir() {
+            if !path.is_symlink() {
+                walk(&path, found)?;
+            }
+        } else if is_read(&name) {
+            found.files.push(path);
+        } else {
+            found.passed_over += 1;
+        }
+    }
+    Ok(())
+}
+
+fn is_read(name: &str) -> bool {
+    let name = PACKED.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+    name.rsplit_once('.').is_some_and(|(_, ending)| ENDINGS.contains(&ending))
+}
+
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_its_files_in_order() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = |name: &str| {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            fs::write(&path, "").expect("a file");
+            path
+        };
+        let [b, a, deep, named] = ["in/b.jsonl.gz", "in/a.parquet", "in/c/x.WARC.zst", "odd"].map(file);
+        for other in ["in/README.md", "in/sums.sha256", "in/.hidden.jsonl", "in/.git/x.jsonl"] {
+            file(other);
+        }
+        let found = files(&[named.clone(), folder.path().join("in")]).expect("files");
+        assert_eq!(found, Files { files: vec![named, a, b, deep], passed_over: 2 });
+        fs::create_dir(folder.path().join("empty")).expect("a folder");
+        let error = files(&[folder.path().join("empty")]).expect_err("nothing there").to_string();
+        assert!(error.contains("empty: there is no file to read") && error.contains(".parquet"), "{error}");
+    }
+}

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Measures `leitong dedup --keep` on JSON lines and Parquet beside packages that do the same, from a file to a file of what
+stays, and writes the table between the markers of a page. `make bench-corpora` runs it.
+
+usage: corpora.py docs/corpora.md PYTHON [LEITONG]
+
+PYTHON has the packages. Documents are the first DOCUMENTS (10,000) of the labelled streams in LEITONG_DATA. Each is run
+ROUNDS (3) times, one after the other, on the first two cores; figures are medians.
+"""
+import gzip
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+SETS = ["neardup_zh_lctt", "neardup_zh_xitu"]
+BEGIN, END = "<!-- bench-corpora: begin -->\n", "<!-- bench-corpora: end -->"
+
+
+def documents(data, count, out):
+    """Writes the first `count` documents; returns their labels by id: (cluster, whether it is the cluster's first)."""
+    labels = {}
+    with open(out, "w", encoding="utf-8") as handle:
+        for name in SETS:
+            with gzip.open(os.path.join(data, f"{name}.jsonl.gz"), "rt", encoding="utf-8") as lines:
+                for line in lines:
+                    page = json.loads(line)
+                    if len(labels) == count or not page.get("text"):
+                        continue
+                    labels[page["id"]] = (page["cluster"], page["label"])
+                    fields = {field: page[field] for field in ("id", "url", "text")}
+                    handle.write(json.dumps(fields, ensure_ascii=False) + "\n")
+    return labels
+
+
+def score(kept, labels):
+    """F1 of removing: labelled duplicates that are gone, and nothing else."""
+    gone = set(labels) - kept
+    right = sum(labels[page][1] == "dup" for page in gone)
+    wrong = sum(labels[page][1] == "new" for page in gone)
+    duplicates = sum(label == "dup" for _, label in labels.values())
+    precision = right / (right + wrong) if right + wrong else 0
+    recall = right / duplicates if duplicates else 0
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0
+
+
+def run(command, log):
+    """Seconds and megabytes of a command and its children on two cores."""
+    start = time.monotonic()
+    process = subprocess.Popen(["taskset", "-c", "0,1", *command], stdout=log, stderr=log)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise RuntimeError(f"{command[0]} ended with {process.returncode}")
+    return time.monotonic() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def main():
+    page, python = sys.argv[1:3]
+    leitong = sys.argv[3] if len(sys.argv) > 3 else "target/release/leitong"
+    data = os.environ.get("LEITONG_DATA", "../shared/data")
+    count, rounds = int(os.environ.get("DOCUMENTS", 10_000)), int(os.environ.get("ROUNDS", 3))
+    peers = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpora_peers.py")
+    with tempfile.TemporaryDirectory() as work, open(os.path.join(work, "log"), "w+") as log:
+        source = os.path.join(work, "pages.jsonl")
+        labels = documents(data, count, source)
+        table = os.path.join(work, "pages.parquet")
+        convert = "import pyarrow.json as j, pyarrow.parquet as p, sys; p.write_table(j.read_json(sys.argv[1], read_options=j.ReadOptions(block_size=1 << 28)), sys.argv[2], compression='zstd')"
+        subprocess.run([python, "-c", convert, source, table], check=True)
+        out = {name: os.path.join(work, f"kept-{name}") for name in ("jsonl", "parquet", "datasketch", "rensa", "datatrove")}
+        commands = {
+            "leitong, JSON lines": ([leitong, "dedup", "--keep", out["jsonl"], source], out["jsonl"]),
+            "leitong, Parquet (zstd)": ([leitong, "dedup", "--keep", out["parquet"], table], out["parquet"]),
+        }
+        for peer in ("rensa", "datasketch", "datatrove"):
+            found = subprocess.run([python, "-c", f"import {peer}, importlib.metadata as m; print(m.version('{peer}'))"], capture_output=True, text=True)
+            if found.returncode != 0:
+                print(f"{peer} is not installed, and is left out", file=sys.stderr)
+                continue
+            commands[f"{peer} {found.stdout.strip()}"] = ([python, peers, peer, source, out[peer]], out[peer])
+        figures = {name: [] for name in commands}
+        for _ in range(rounds):
+            # One after the other in each round, so that what else the machine does meets all.
+            for name, (command, _) in list(commands.items()):
+                try:
+                    figures[name].append(run(command, log))
+                except RuntimeError as error:
+                    log.flush()
+                    with open(log.name) as text:
+                        print(f"{name} is left out: {error}: {text.read()[-300:]}", file=sys.stderr)
+                    del commands[name], figures[name]
+        rows = ["| | documents a second | CPU, s | memory, MB | stay | F1 |", "|---|---|---|---|---|---|"]
+        for name, (_, kept) in commands.items():
+            seconds, cpu, megabytes = (statistics.median(column) for column in zip(*figures[name]))
+            if "Parquet" in name:
+                read = "import pyarrow.parquet as p, sys; print('\\n'.join(p.read_table(sys.argv[1], columns=['id'])['id'].to_pylist()))"
+                ids = set(subprocess.run([python, "-c", read, kept], check=True, capture_output=True, text=True).stdout.split("\n")) - {""}
+            else:
+                with open(kept, encoding="utf-8") as lines:
+                    ids = {json.loads(line)["id"] for line in lines}
+            rows.append(f"| {name} | {len(labels) / seconds:,.0f} | {cpu:.1f} | {megabytes:.0f} | {len(ids):,} | {score(ids, labels):.3f} |")
+        size = os.path.getsize(source) / 1e6
+    note = f"{len(labels):,} documents of {size:.0f} MB, {time.strftime('%B %Y')}, medians of {rounds} runs on two cores (`make bench-corpora`):"
+    with open(page, encoding="utf-8") as handle:
+        text = handle.read()
+    before, rest = text.split(BEGIN)
+    _, after = rest.split(END)
+    with open(page, "w", encoding="utf-8") as handle:
+        handle.write(before + BEGIN + "\n" + note + "\n\n" + "\n".join(rows) + "\n\n" + END + after)
+    print("\n".join(rows))
+
+
+main()
