@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use serde_json::{Map, Value};
 
 use super::{
-    Asked, CanonicalConfig, Centroid, ClusterId, ClusterRules, Clusterer, Decision, Position, Preference,
-    Scratch, TableBytes,
+    Asked, Bounds, CanonicalConfig, Centroid, ClusterId, ClusterRules, Clusterer, Decision, Position,
+    Preference, Scratch, TableBytes,
 };
 use crate::bench::fingerprints::Fingerprints;
 use crate::config::{Candidates, Config, Confirm, ExpiryConfig};
@@ -184,6 +184,9 @@ fn restored(first: &Clusterer, expiry: &ExpiryConfig) -> Clusterer {
         second.restore(corpus, fingerprint_hash, &centroid);
         second.restore_canonical(number - start, first.canonical(number).expect("ranked"));
     }
+    // As a saved table has them; this one counts from 0.
+    let Bounds { dead_below, dead_before } = first.bounds();
+    second.restore_bounds(Bounds { dead_below: dead_below.saturating_sub(start), dead_before });
     second
 }
 
