@@ -11,7 +11,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
 
 use super::rules::InputRules;
-use super::{FramingError, Payload, Record, Skipped, Source, framing_error};
+use super::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
 use crate::page::config::PageConfig;
 use crate::page::field::Field;
 use crate::record::Place;
@@ -243,16 +243,7 @@ fn these(names: &[String]) -> String {
 
 impl<R: Read + Send> Source for CsvRows<R> {
     fn read_batch(&mut self, batch: &mut Vec<Record>, bytes_max: usize) -> io::Result<bool> {
-        let mut bytes = 0;
-        while bytes < bytes_max {
-            let Some(record) = self.next_record()? else { return Ok(false) };
-            bytes += record.bytes();
-            batch.push(record);
-            if self.rows.reader.buffer().is_empty() {
-                break;
-            }
-        }
-        Ok(true)
+        fill(self, (batch, bytes_max), Self::next_record, |source| source.rows.reader.buffer().is_empty())
     }
 
     fn skipped(&self) -> Skipped {

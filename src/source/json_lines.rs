@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::skim::Skim;
-use super::{FramingError, Payload, Record, Skipped, Source, framing_error};
+use super::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
 use crate::page::config::PageConfig;
 use crate::record::Place;
 
@@ -134,18 +134,11 @@ impl<R: Read> JsonLines<R> {
 
 impl<R: Read + Send> Source for JsonLines<R> {
     fn read_batch(&mut self, batch: &mut Vec<Record>, bytes_max: usize) -> io::Result<bool> {
-        let mut bytes = 0;
-        while bytes < bytes_max {
-            let Some(record) = self.next_record()? else { return Ok(false) };
-            bytes += record.bytes();
-            batch.push(record);
-            // The next line is read on only if all of it is
-            // here: waiting would hold this batch back.
-            if memchr::memchr(b'\n', self.reader.buffer()).is_none() {
-                break;
-            }
-        }
-        Ok(true)
+        // The next line is read on only if all of it is
+        // here: waiting would hold this batch back.
+        fill(self, (batch, bytes_max), Self::next_record, |source| {
+            memchr::memchr(b'\n', source.reader.buffer()).is_none()
+        })
     }
 
     fn skipped(&self) -> Skipped {

@@ -173,6 +173,26 @@ pub trait Source: Send {
     fn skipped(&self) -> Skipped;
 }
 
+/// Appends records to `batch`, as [`Source::read_batch`] promises: those that `next` gives, until one
+/// might have to be waited for, or the batch has `bytes_max` bytes.
+fn fill<S>(
+    source: &mut S,
+    (batch, bytes_max): (&mut Vec<Record>, usize),
+    mut next: impl FnMut(&mut S) -> io::Result<Option<Record>>,
+    may_wait: impl Fn(&S) -> bool,
+) -> io::Result<bool> {
+    let mut bytes = 0;
+    while bytes < bytes_max {
+        let Some(record) = next(source)? else { return Ok(false) };
+        bytes += record.bytes();
+        batch.push(record);
+        if may_wait(source) {
+            break;
+        }
+    }
+    Ok(true)
+}
+
 /// What a source passed over, since it is no page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Skipped {

@@ -17,7 +17,7 @@ use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 
 use super::window::Window;
-use super::{FramingError, Payload, Record, Skipped, Source, framing_error};
+use super::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
 use crate::page::config::PageConfig;
 use crate::page::warc::{WarcKind, WarcRecord};
 use crate::record::Place;
@@ -327,17 +327,8 @@ fn is_http(content_type: &str) -> bool {
 
 impl<R: Read + Send> Source for WarcReader<R> {
     fn read_batch(&mut self, batch: &mut Vec<Record>, bytes_max: usize) -> io::Result<bool> {
-        let mut bytes = 0;
-        while bytes < bytes_max {
-            let Some(record) = self.next_record()? else { return Ok(false) };
-            bytes += record.bytes();
-            batch.push(record);
-            // With little at hand the next record might have to be waited for.
-            if self.window.at_hand() < HEAD_BYTES_MAX {
-                break;
-            }
-        }
-        Ok(true)
+        // With little at hand the next record might have to be waited for.
+        fill(self, (batch, bytes_max), Self::next_record, |source| source.window.at_hand() < HEAD_BYTES_MAX)
     }
 
     fn skipped(&self) -> Skipped {

@@ -12,7 +12,7 @@ use super::columns::{Columns, RowLine};
 use super::rows::{Chunk, Rows};
 use crate::record::Place;
 use crate::source::rules::InputRules;
-use crate::source::{FramingError, Payload, ReadSoFar, Record, Skipped, Source};
+use crate::source::{FramingError, Payload, ReadSoFar, Record, Skipped, Source, fill};
 
 /// The rows of one file.
 pub(in crate::source) struct ParquetSource {
@@ -107,13 +107,8 @@ fn record(input: &Arc<str>, number: u64, payload: Payload) -> Record {
 
 impl Source for ParquetSource {
     fn read_batch(&mut self, batch: &mut Vec<Record>, bytes_max: usize) -> io::Result<bool> {
-        let mut bytes = 0;
-        while bytes < bytes_max {
-            let Some(record) = self.next_record()? else { return Ok(false) };
-            bytes += record.bytes();
-            batch.push(record);
-        }
-        Ok(true)
+        // A file's rows are at hand.
+        fill(self, (batch, bytes_max), Self::next_record, |_| false)
     }
 
     fn skipped(&self) -> Skipped {
