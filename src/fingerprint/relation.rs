@@ -52,6 +52,10 @@ impl Relation {
         }
     }
 
+    /// All relations, in the order of their numbers on the wire.
+    pub const ALL: [Self; 6] =
+        [Self::Same, Self::Excerpt, Self::Extends, Self::Overlaps, Self::Alike, Self::Part];
+
     /// The name as it stands in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -12,21 +12,12 @@ use crate::proto::{self, FORMAT_VERSION, source};
 use crate::record::Reason;
 use crate::record::timestamp::Timestamp;
 use crate::telemetry::terminal::is_control;
-use crate::verdict::{Kind, Number};
+use crate::verdict::{Kind, LeftCluster, Number};
 
 /// What stands in the field `kind` of a dead letter.
 pub const DEAD_LETTER: &str = "DEAD_LETTER";
 /// What stands in the field `kind` of a message that is no verdict of this version.
 pub const UNREADABLE: &str = "UNREADABLE";
-
-const RELATIONS: [Relation; 6] = [
-    Relation::Same,
-    Relation::Excerpt,
-    Relation::Extends,
-    Relation::Overlaps,
-    Relation::Alike,
-    Relation::Part,
-];
 
 /// How the value of a verdict is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -185,6 +176,13 @@ struct AsWritten<'a> {
     passthrough: Option<&'a RawValue>,
 }
 
+/// The name of one of `all`, which are numbered from 1; of a number that only a newer version knows,
+/// the number.
+fn name(all: &[impl Serialize], number: i32) -> Value {
+    let known = usize::try_from(number).ok().and_then(|number| all.get(number.checked_sub(1)?));
+    known.map_or(json!(number), |known| json!(known))
+}
+
 /// The fields of the JSON form, without `passthrough`.
 fn fields(verdict: proto::Verdict) -> Result<Map<String, Value>, String> {
     let kind = match verdict.kind() {
@@ -197,12 +195,6 @@ fn fields(verdict: proto::Verdict) -> Result<Map<String, Value>, String> {
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let number = |value: Option<f64>| value.map(Number);
     let time = |ms: i64| Timestamp::from_ms(ms);
-    // A newer version may know more of both, so the number says what there is.
-    let reason = |number: i32| Reason::from_number(number).map_or(json!(number), |known| json!(known));
-    let relation = |number: i32| {
-        let known = RELATIONS.into_iter().find(|relation| relation.number() == number);
-        known.map_or(json!(number), |known| json!(known))
-    };
     let cluster_id = match verdict.cluster_id.as_deref() {
         None => None,
         Some(bytes) => {
@@ -228,17 +220,13 @@ fn fields(verdict: proto::Verdict) -> Result<Map<String, Value>, String> {
         })
     });
     let recrawl = verdict.recrawl.map(|note| {
-        let word = |words: &[&str], number: i32| {
-            let known = usize::try_from(number).ok().and_then(|number| words.get(number.checked_sub(1)?));
-            known.map_or(json!(number), |known| json!(known))
-        };
         json!({
-            "outcome": word(&RecrawlOutcome::ALL.map(RecrawlOutcome::as_str), note.outcome),
+            "outcome": name(&RecrawlOutcome::ALL, note.outcome),
             "similarity": number(note.similarity),
             "share": number(note.share),
             "former_share": number(note.former_share),
             "left_cluster_id": note.left_cluster_id.as_deref().map(hex),
-            "left_cluster": note.left_cluster.map(|left| word(&["REMAINS", "SUCCESSOR", "ENDED"], left)),
+            "left_cluster": note.left_cluster.map(|left| name(&LeftCluster::ALL, left)),
             "successor_page_id": note.successor_page_id,
             "successor_url": note.successor_url,
         })
@@ -249,7 +237,7 @@ fn fields(verdict: proto::Verdict) -> Result<Map<String, Value>, String> {
         "url": verdict.url,
         "corpus": verdict.corpus,
         "kind": kind,
-        "reason": verdict.reason.map(reason),
+        "reason": verdict.reason.map(|reason| name(&Reason::ALL, reason)),
         "cluster_id": cluster_id,
         "canonical_page_id": verdict.canonical_page_id,
         "canonical_url": verdict.canonical_url,
@@ -257,7 +245,7 @@ fn fields(verdict: proto::Verdict) -> Result<Map<String, Value>, String> {
         "detector": verdict.detector,
         "distance": number(verdict.distance),
         "similarity": number(verdict.similarity),
-        "relation": verdict.relation.map(relation),
+        "relation": verdict.relation.map(|relation| name(&Relation::ALL, relation)),
         "share": number(verdict.share),
         "canonical_share": number(verdict.canonical_share),
         "related_page_id": verdict.related_page_id,

@@ -1,17 +1,16 @@
 //! What a verdict says of a page whose url was crawled before.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::Number;
 use crate::cluster::{ClusterId, Left, Recrawl, RecrawlOutcome, WhatIsLeft};
 use crate::fingerprint::{Detector, Shares, to_display};
-use crate::proto::{self, recrawl};
+use crate::proto;
 
 /// What has become of a page since it was crawled last, and of the cluster that it was in.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RecrawlNote {
     /// What has become of the page.
-    #[serde(serialize_with = "as_word")]
     pub outcome: RecrawlOutcome,
     /// How similar its text is to its former one, 0 to 1; null for a page that is withdrawn, and
     /// where other settings made the former fingerprint.
@@ -41,6 +40,17 @@ pub enum LeftCluster {
     Successor,
     /// No page that is known is left in it.
     Ended,
+}
+
+impl LeftCluster {
+    /// All of them, in the order of their numbers on the wire.
+    pub const ALL: [Self; 3] = [Self::Remains, Self::Successor, Self::Ended];
+
+    /// The number on the wire, from 1.
+    #[must_use]
+    pub fn number(self) -> i32 {
+        self as i32 + 1
+    }
 }
 
 impl RecrawlNote {
@@ -82,31 +92,14 @@ impl RecrawlNote {
     /// As a message.
     pub(super) fn to_message(&self) -> proto::Recrawl {
         proto::Recrawl {
-            outcome: match self.outcome {
-                RecrawlOutcome::Unchanged => recrawl::Outcome::Unchanged,
-                RecrawlOutcome::Changed => recrawl::Outcome::Changed,
-                RecrawlOutcome::Copy => recrawl::Outcome::Copy,
-                RecrawlOutcome::Withdrawn => recrawl::Outcome::Withdrawn,
-            }
-            .into(),
+            outcome: self.outcome.number(),
             similarity: self.similarity.map(|number| number.0),
             share: self.share.map(|number| number.0),
             former_share: self.former_share.map(|number| number.0),
             left_cluster_id: self.left_cluster_id.map(|id| id.to_bytes().to_vec().into()),
-            left_cluster: self.left_cluster.map(|left| {
-                match left {
-                    LeftCluster::Remains => recrawl::LeftCluster::Remains,
-                    LeftCluster::Successor => recrawl::LeftCluster::Successor,
-                    LeftCluster::Ended => recrawl::LeftCluster::Ended,
-                }
-                .into()
-            }),
+            left_cluster: self.left_cluster.map(LeftCluster::number),
             successor_page_id: self.successor_page_id.clone(),
             successor_url: self.successor_url.clone(),
         }
     }
-}
-
-fn as_word<S: Serializer>(outcome: &RecrawlOutcome, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(outcome.as_str())
 }

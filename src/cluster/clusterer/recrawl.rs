@@ -11,6 +11,8 @@
 //! Invariant: all of it is a function of the log; decisions are the ones that they would be without,
 //! but that clusters which have ended are near to nothing.
 
+use serde::Serialize;
+
 use super::{Clusterer, Query};
 use crate::cluster::recrawls::{Change, Crawl, CrawlChange, Crawls, crawl_key};
 use crate::cluster::{Canonical, ClusterId, NewCanonical, Rank};
@@ -28,7 +30,8 @@ pub struct Recrawl {
 }
 
 /// What has become of a page since it was crawled last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RecrawlOutcome {
     /// Its main text is the same, but for white space.
     Unchanged,
@@ -41,7 +44,7 @@ pub enum RecrawlOutcome {
 }
 
 impl RecrawlOutcome {
-    /// All of them.
+    /// All of them, in the order of their numbers on the wire.
     pub const ALL: [Self; 4] = [Self::Unchanged, Self::Changed, Self::Copy, Self::Withdrawn];
 
     /// The name as it stands in JSON.
@@ -53,6 +56,12 @@ impl RecrawlOutcome {
             Self::Copy => "COPY",
             Self::Withdrawn => "WITHDRAWN",
         }
+    }
+
+    /// The number on the wire, from 1.
+    #[must_use]
+    pub fn number(self) -> i32 {
+        self as i32 + 1
     }
 }
 
