@@ -1,6 +1,5 @@
 //! What look-ups cost the owner of a partition, and how long they take beside a worker at half load.
 
-use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,6 +9,7 @@ use serde_json::json;
 
 use crate::broker::worker::{Installation, Worker};
 use crate::broker::{bootstrap, pause, topics};
+use crate::owner::{RECORDS, again, full_log};
 use crate::serve::Client;
 use crate::{articles, cpu_seconds, median, wait_for_metric};
 
@@ -70,21 +70,13 @@ fn at(took: &[Duration], share: f64) -> f64 {
 
 /// The owner's rate as it drains a log, alone and with 1,000 look-ups a second beside it.
 pub(crate) fn look_ups() {
-    const RECORDS: usize = 60_000;
-    let installation = Installation::new(&bootstrap(), "asked", "");
-    installation.produce(&articles(RECORDS, 3));
-    let mut worker = installation.worker(&["--role", "fingerprint"]);
-    wait_for_metric(&worker, "leitong_log_records_sent_total", RECORDS as f64);
-    assert_eq!(worker.terminate(30), 0);
+    let installation = full_log("asked");
     let bodies = bodies(400);
     let mut rates = [Vec::new(), Vec::new(), Vec::new()];
     // The first waits for nobody, and has no port: what the lock alone costs.
     for round in 0..9 {
         let (kind, api) = (round % 3, if round % 3 == 0 { "" } else { API });
-        let again = Installation::new(&bootstrap(), &format!("asked{round}"), api);
-        let text = fs::read_to_string(again.config()).expect("a configuration");
-        let text = text.replace(&again.topic("log"), &installation.topic("log"));
-        fs::write(again.config(), text).expect("written");
+        let again = again(&installation, &format!("asked{round}"), api);
         let worker = again.worker(&["--role", "cluster"]);
         let taken = || worker.metric("leitong_log_records_taken_total");
         wait_for_metric(&worker, "leitong_log_records_taken_total", 1.0);

@@ -7,21 +7,34 @@ use crate::broker::bootstrap;
 use crate::broker::worker::Installation;
 use crate::{articles, cpu_seconds, median, wait_for_metric};
 
-/// Records of the log a second, decided, written and committed, and what that costs.
-pub(crate) fn owner() {
-    const RECORDS: usize = 60_000;
-    let installation = Installation::new(&bootstrap(), "owner", "");
+/// Records in the log that owners drain.
+pub(crate) const RECORDS: usize = 60_000;
+
+/// An installation named so whose log has [`RECORDS`] records, and no owner yet.
+pub(crate) fn full_log(name: &str) -> Installation {
+    let installation = Installation::new(&bootstrap(), name, "");
     installation.produce(&articles(RECORDS, 3));
     let mut worker = installation.worker(&["--role", "fingerprint"]);
     wait_for_metric(&worker, "leitong_log_records_sent_total", RECORDS as f64);
     assert_eq!(worker.terminate(30), 0);
+    installation
+}
+
+/// Begins anew at the log of `installation`: the topics it writes to and its group are its own.
+pub(crate) fn again(installation: &Installation, name: &str, config: &str) -> Installation {
+    let again = Installation::new(&bootstrap(), name, config);
+    let text = fs::read_to_string(again.config()).expect("a configuration");
+    let text = text.replace(&again.topic("log"), &installation.topic("log"));
+    fs::write(again.config(), text).expect("written");
+    again
+}
+
+/// Records of the log a second, decided, written and committed, and what that costs.
+pub(crate) fn owner() {
+    let installation = full_log("owner");
     let (mut rates, mut costs) = (Vec::new(), Vec::new());
     for round in 0..3 {
-        // Each begins anew at the same log: the topics it writes to and its group are its own.
-        let again = Installation::new(&bootstrap(), &format!("owner{round}"), "");
-        let text = fs::read_to_string(again.config()).expect("a configuration");
-        let text = text.replace(&again.topic("log"), &installation.topic("log"));
-        fs::write(again.config(), text).expect("written");
+        let again = again(&installation, &format!("owner{round}"), "");
         let worker = again.worker(&["--role", "cluster"]);
         let taken = || worker.metric("leitong_log_records_taken_total");
         wait_for_metric(&worker, "leitong_log_records_taken_total", 1.0);

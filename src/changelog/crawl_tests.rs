@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::tests::{Act, Equal, IDENTITY, Kept, act, delete, expiry, restored};
+use super::tests::{Act, DAY_MS, Equal, IDENTITY, Kept, act, delete, expiry, restored};
 use super::*;
 use crate::cluster::{
     CanonicalConfig, ClusterRules, Decision, ExpiryConfig, Position, Preference, RecrawlsConfig, WhatIsLeft,
 };
-use crate::record::{FingerprintRecord, Outcome, Place, Reason, TextDigest};
+use crate::record::{FingerprintRecord, Outcome, Reason, TextDigest};
 
-const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// As the module that is tested says.
 const SUCCESSORS_MAX: usize = 64;
 
@@ -47,21 +46,17 @@ fn record(step: &Step) -> FingerprintRecord {
     let url = step.url.to_string();
     let digest = |(text, chars)| TextDigest { digest: u128::from(text) * 1000 + u128::from(chars), chars };
     FingerprintRecord {
-        source: Place::Line { input: "test".into(), line: 1 },
         page_id: url.clone(),
         url,
         corpus: step.corpus.to_string(),
         fingerprint_hash: 1,
-        fetched_at: None,
         log_time: Timestamp::from_ms(step.day * DAY_MS),
-        passthrough: None,
-        carried: None,
-        credits: None,
         text: step.text.map(|(text, chars)| digest((u32::from(text), chars))),
         outcome: match step.text {
             Some((text, _)) => Outcome::Fingerprint([text].into()),
             None => Outcome::Undecidable(Reason::Withdrawn),
         },
+        ..FingerprintRecord::numbered(0, None)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::fingerprint::Comparison;
 use crate::record::{FingerprintRecord, Outcome, Place, TextDigest};
 use crate::segment::Terms;
 
-const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// What tables of tests belong to.
 pub(crate) const IDENTITY: Identity = Identity {
     log_partition: 0,
