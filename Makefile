@@ -112,7 +112,9 @@ demo: build ## Deduplicate the sample pages, and show verdicts and summary
 demo-kafka: build test-prerequisites ## The same beside a crawler: a Kafka broker, two workers, the verdict topic
 	deploy/demo.sh
 
+# All is built once: notes for building a little of it again would only take time.
 .PHONY: test
+test: export CARGO_INCREMENTAL := 0
 test: test-prerequisites format-check lint unit brokers ## All that CI checks: format, lints, tests, a little fuzzing
 
 .PHONY: format

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use super::{documents, settings};
-use crate::kafka::topics::Topics;
+use crate::kafka::client::CALL_TIMEOUT;
+use crate::kafka::topics::{HEARD_WITHIN, Topics};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -41,7 +42,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         &arguments.action;
     let config = settings::kafka_config(config.as_deref())?.kafka;
     let topics = Topics::new(&config)?;
+    let mut heard_within = HEARD_WITHIN;
     if matches!(arguments.action, Action::Create { .. }) {
+        heard_within = CALL_TIMEOUT;
         for name in topics.create()? {
             documents::print(&format!("made topic {name}\n"))?;
         }
@@ -50,7 +53,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         let what = if topics.migrate()? { "is a queue now" } else { "is a queue already" };
         documents::print(&format!("topic {} {what}\n", config.topics.centroids))?;
     }
-    let (differences, counts) = topics.check()?;
+    let (differences, counts) = topics.check(heard_within)?;
     if counts.compacted_changelog {
         documents::print(&format!(
             "topic {} is compacted, as older versions of Leitong had it: its owners change that, or `leitong topics \

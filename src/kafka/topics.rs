@@ -67,6 +67,9 @@ pub struct Counts {
     pub compacted_changelog: bool,
 }
 
+/// Within this time all brokers have heard of a topic that was made before the program began.
+pub const HEARD_WITHIN: Duration = Duration::from_secs(2);
+
 /// Questions and orders about topics.
 pub struct Topics<'a> {
     pub(super) config: &'a KafkaConfig,
@@ -122,25 +125,28 @@ impl<'a> Topics<'a> {
                 }
             }
         }
-        // Brokers learn of a new topic one after the other.
-        for wanted in self.wanted() {
-            let deadline = Instant::now() + CALL_TIMEOUT;
-            while self.partition_count(wanted.name)?.is_none() && Instant::now() < deadline {
-                client::backoff(Duration::from_millis(50));
-            }
-        }
         Ok(created)
     }
 
-    /// Every difference from what is needed, and how many partitions there are.
+    /// Every difference from what is needed, and how many partitions there are. Brokers hear of a new
+    /// topic one after the other, and any of them may be asked: a topic is missing only
+    /// if it was for as long as `heard_within`.
     ///
     /// # Errors
     /// The broker does not answer.
-    pub fn check(&self) -> anyhow::Result<(Vec<Difference>, Counts)> {
+    pub fn check(&self, heard_within: Duration) -> anyhow::Result<(Vec<Difference>, Counts)> {
         let mut differences = Vec::new();
         let wanted = self.wanted();
-        let counts: Vec<Option<u32>> =
-            wanted.iter().map(|wanted| self.partition_count(wanted.name)).collect::<Result<_, _>>()?;
+        let deadline = Instant::now() + heard_within;
+        let mut counts = Vec::with_capacity(wanted.len());
+        for wanted in &wanted {
+            let mut count = self.partition_count(wanted.name)?;
+            while count.is_none() && Instant::now() < deadline {
+                client::backoff(Duration::from_millis(50));
+                count = self.partition_count(wanted.name)?;
+            }
+            counts.push(count);
+        }
         let mut compacted_changelog = false;
         for (wanted, count) in wanted.iter().zip(&counts) {
             let mut differs =

@@ -21,7 +21,7 @@ use crate::kafka::config::KafkaConfig;
 use crate::kafka::events::ClientEvents;
 use crate::kafka::identity::TopicWatch;
 use crate::kafka::topic_id::{Operation, allowed};
-use crate::kafka::topics::{Counts, Topics};
+use crate::kafka::topics::{Counts, HEARD_WITHIN, Topics};
 use crate::pipeline::fingerprint_stage::FingerprintStage;
 
 /// How long brokers may take to answer.
@@ -78,7 +78,7 @@ pub fn check(config: &Config, roles: Roles, accepted: Accepted) -> Vec<Finding> 
     if let Some(folder) = config.kafka.snapshots.dir.as_deref().filter(|_| roles.cluster) {
         findings.snapshots(folder, config.table.on_disk);
     }
-    let counts = match Topics::new(&config.kafka).and_then(|topics| topics.check()) {
+    let counts = match Topics::new(&config.kafka).and_then(|topics| topics.check(HEARD_WITHIN)) {
         Ok((differences, counts)) => {
             findings.right("brokers", format!("{} answer for the topics", counts.brokers));
             differences.iter().for_each(|difference| findings.refused("topics", difference.to_string()));

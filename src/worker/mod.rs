@@ -52,7 +52,7 @@ use crate::config::Config;
 use crate::console::admin::AdminConsole;
 use crate::console::live::MOMENT_S;
 use crate::kafka::identity::TopicWatch;
-use crate::kafka::topics::{Counts, Topics};
+use crate::kafka::topics::{Counts, HEARD_WITHIN, Topics};
 use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::telemetry::admin::{AdminPort, Beside};
 use crate::telemetry::config::AdminConfig;
@@ -201,7 +201,7 @@ fn serve_admin_port(
 
 /// Partitions and brokers, once all topics are what they must be.
 fn checked_topics(config: &Config) -> anyhow::Result<Counts> {
-    let (differences, counts) = Topics::new(&config.kafka)?.check()?;
+    let (differences, counts) = Topics::new(&config.kafka)?.check(HEARD_WITHIN)?;
     if differences.is_empty() {
         return Ok(counts);
     }
