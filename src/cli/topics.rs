@@ -42,9 +42,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         &arguments.action;
     let config = settings::kafka_config(config.as_deref())?.kafka;
     let topics = Topics::new(&config)?;
-    let mut heard_within = HEARD_WITHIN;
     if matches!(arguments.action, Action::Create { .. }) {
-        heard_within = CALL_TIMEOUT;
         for name in topics.create()? {
             documents::print(&format!("made topic {name}\n"))?;
         }
@@ -53,6 +51,11 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         let what = if topics.migrate()? { "is a queue now" } else { "is a queue already" };
         documents::print(&format!("topic {} {what}\n", config.topics.centroids))?;
     }
+    let heard_within = match arguments.action {
+        // Some were made a moment ago.
+        Action::Create { .. } => CALL_TIMEOUT,
+        Action::Check { .. } | Action::Migrate { .. } => HEARD_WITHIN,
+    };
     let (differences, counts) = topics.check(heard_within)?;
     if counts.compacted_changelog {
         documents::print(&format!(

@@ -138,15 +138,10 @@ impl<'a> Topics<'a> {
         let mut differences = Vec::new();
         let wanted = self.wanted();
         let deadline = Instant::now() + heard_within;
-        let mut counts = Vec::with_capacity(wanted.len());
-        for wanted in &wanted {
-            let mut count = self.partition_count(wanted.name)?;
-            while count.is_none() && Instant::now() < deadline {
-                client::backoff(Duration::from_millis(50));
-                count = self.partition_count(wanted.name)?;
-            }
-            counts.push(count);
-        }
+        let counts: Vec<Option<u32>> = wanted
+            .iter()
+            .map(|wanted| self.partition_count_heard(wanted.name, deadline))
+            .collect::<Result<_, _>>()?;
         let mut compacted_changelog = false;
         for (wanted, count) in wanted.iter().zip(&counts) {
             let mut differs =
@@ -202,6 +197,18 @@ impl<'a> Topics<'a> {
             topic(&topics.dead_letters, 1, Cleanup::Any, true),
         ]
         .map(|wanted| if wanted.name == topics.pages { Wanted { large: true, ..wanted } } else { wanted })
+    }
+
+    /// The same as [`Self::partition_count`]; a broker that has not
+    /// heard of the topic is asked again until `deadline`.
+    fn partition_count_heard(&self, topic: &str, deadline: Instant) -> anyhow::Result<Option<u32>> {
+        loop {
+            let count = self.partition_count(topic)?;
+            if count.is_some() || Instant::now() >= deadline {
+                return Ok(count);
+            }
+            client::backoff(Duration::from_millis(50));
+        }
     }
 
     /// None where there is no such topic.
