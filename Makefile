@@ -247,7 +247,8 @@ bench: ## Measure speed
 .PHONY: bench-corpora
 bench-corpora: build ## Measure `dedup --keep` beside other packages: the figures of docs/corpora.md
 	[ -x $(TOOLS)/bench-corpora/bin/python ] || python3 -m venv $(TOOLS)/bench-corpora
-	$(TOOLS)/bench-corpora/bin/pip install --quiet datasketch==2.0.0 rensa pyarrow datatrove
+	$(TOOLS)/bench-corpora/bin/pip install --quiet datasketch==2.0.0 rensa pyarrow \
+	  datatrove regex tokenizers orjson spacy jieba 'xxhash<4'
 	tools/measure/corpora.py docs/corpora.md $(TOOLS)/bench-corpora/bin/python
 
 .PHONY: bench-table

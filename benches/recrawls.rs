@@ -3,9 +3,10 @@
 //!
 //! `cargo bench --bench recrawls`
 
-use std::fs;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
+use std::{env, fs};
 
 use leitong::cluster::{ClusterRules, Clusterer, Position, RecrawlsConfig};
 use leitong::config::Config;
@@ -16,6 +17,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 const URLS: usize = 1_000_000;
 const BATCH: usize = 500;
+/// Names the case that a process measures.
+const CASE: &str = "LEITONG_RECRAWLS_CASE";
 
 /// Resident memory of this process, in bytes.
 fn resident() -> f64 {
@@ -41,39 +44,51 @@ fn page(url: usize, crawl: usize, pairs: bool, length: usize) -> FingerprintReco
     }
 }
 
-fn main() {
+/// Measures one case and prints it.
+fn measure(pairs: bool, enabled: bool) {
     let detector: Arc<dyn Detector> = Arc::new(SimHash::new(&Config::default().simhash));
     let length = (1..1000).find(|length| detector.is_fingerprint(&vec![7; *length])).expect("some length");
-    for pairs in [false, true] {
-        for enabled in [false, true] {
-            let before = resident();
-            let recrawls = RecrawlsConfig { enabled, ..RecrawlsConfig::default() };
-            let rules = ClusterRules { recrawls, ..ClusterRules::default() };
-            let mut clusterer = Clusterer::new(Arc::clone(&detector), rules, Position::default());
-            let (mut took, mut recrawled, mut once) = (0.0, 0, 0.0);
-            for crawl in 0..2 {
-                for first in (0..URLS).step_by(BATCH) {
-                    let pages: Vec<_> =
-                        (first..first + BATCH).map(|url| page(url, crawl, pairs, length)).collect();
-                    let offset = (crawl * URLS + first) as u64;
-                    let records: Vec<_> = (offset..).zip(pages.iter().map(Some)).collect();
-                    let began = Instant::now();
-                    clusterer.decide_batch(&records);
-                    recrawled += clusterer.take_recrawls().len();
-                    took += began.elapsed().as_secs_f64();
-                }
-                if crawl == 0 {
-                    once = resident() - before;
-                }
+    let before = resident();
+    let recrawls = RecrawlsConfig { enabled, ..RecrawlsConfig::default() };
+    let rules = ClusterRules { recrawls, ..ClusterRules::default() };
+    let mut clusterer = Clusterer::new(Arc::clone(&detector), rules, Position::default());
+    let (mut took, mut recrawled, mut once) = (0.0, 0, 0.0);
+    for crawl in 0..2 {
+        for first in (0..URLS).step_by(BATCH) {
+            let pages: Vec<_> = (first..first + BATCH).map(|url| page(url, crawl, pairs, length)).collect();
+            let offset = (crawl * URLS + first) as u64;
+            let records: Vec<_> = (offset..).zip(pages.iter().map(Some)).collect();
+            let began = Instant::now();
+            clusterer.decide_batch(&records);
+            recrawled += clusterer.take_recrawls().len();
+            took += began.elapsed().as_secs_f64();
+        }
+        if crawl == 0 {
+            once = resident() - before;
+        }
+    }
+    println!(
+        "{}, recrawls.enabled = {enabled}: {:.0} bytes resident a url after the first crawl; {:.2} µs a crawl; \
+         {recrawled} recrawls, {} centroids",
+        if pairs { "every text on two urls" } else { "every text on one url" },
+        once / URLS as f64,
+        took / (2 * URLS) as f64 * 1e6,
+        clusterer.centroid_count(),
+    );
+}
+
+/// Each case in a process of its own: what one has freed, the next would use without growing.
+fn main() {
+    let cases = [(false, false), (false, true), (true, false), (true, true)];
+    match env::var(CASE).ok().and_then(|case| case.parse::<usize>().ok()) {
+        Some(case) => measure(cases[case].0, cases[case].1),
+        None => {
+            let program = env::current_exe().expect("this program");
+            for case in 0..cases.len() {
+                let status =
+                    Command::new(&program).env(CASE, case.to_string()).status().expect("this program runs");
+                assert!(status.success(), "case {case} failed");
             }
-            println!(
-                "{}, recrawls.enabled = {enabled}: {:.0} bytes resident a url after the first crawl; {:.2} µs a crawl; \
-                 {recrawled} recrawls, {} centroids",
-                if pairs { "every text on two urls" } else { "every text on one url" },
-                once / URLS as f64,
-                took / (2 * URLS) as f64 * 1e6,
-                clusterer.centroid_count(),
-            );
         }
     }
 }

@@ -11,7 +11,7 @@ pub struct RecrawlsConfig {
     /// changed since, a page leaves the cluster of its former text, and pages can be withdrawn
     /// (docs/recrawls.md).
     pub enabled: bool,
-    /// Crawls that are kept in a log partition, the youngest, at some 500 bytes of memory each; with
+    /// Crawls that are kept in a log partition, the youngest, at some 740 bytes of memory each; with
     /// an expired cluster those of its pages are forgotten as well.
     #[schemars(range(min = 1, max = 4_000_000_000_u64))]
     pub pages_max: u64,
