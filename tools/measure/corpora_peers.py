@@ -75,7 +75,7 @@ def datatrove(source, target):
         return JsonlReader(folder, glob_pattern=name)
 
     def run(pipeline, tasks):
-        LocalPipelineExecutor(pipeline=pipeline, tasks=tasks, workers=min(tasks, 2), logging_dir=None).run()
+        LocalPipelineExecutor(pipeline=pipeline, tasks=tasks, workers=min(tasks, 2), logging_dir=tempfile.mkdtemp(dir=work)).run()
 
     run([reader(), MinhashDedupSignature(f"{work}/signatures", config=config, language=Languages.mandarin_chinese)], 1)
     run([MinhashDedupBuckets(f"{work}/signatures", f"{work}/buckets", config=config)], config.num_buckets)
