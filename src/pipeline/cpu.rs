@@ -12,12 +12,38 @@ use super::fingerprint_stage::{FingerprintStage, Fingerprinted, Workspace};
 use crate::telemetry::health::Activity;
 use crate::telemetry::metrics;
 
+/// Above 0, which is what threads begin with; 19 is the last to be served.
+#[cfg(target_os = "linux")]
+const BACKGROUND_NICE: i32 = 10;
+
 /// How many threads a setting asks for: 0 means one a core.
 #[must_use]
 pub fn thread_count(configured: usize) -> usize {
     match configured {
         0 => thread::available_parallelism().map_or(1, usize::from),
         count => count,
+    }
+}
+
+/// How eagerly threads ask for a core.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Priority {
+    /// As any other thread.
+    Normal,
+    /// Threads that somebody waits for go first: a nice value of 10 on Linux, elsewhere as `Normal`.
+    Background,
+}
+
+impl Priority {
+    /// Gives the calling thread this priority. Where that is not allowed it stays as it is, since nothing but
+    /// delays depends on it.
+    fn take(self) {
+        #[cfg(target_os = "linux")]
+        if self == Self::Background {
+            let nice =
+                std::env::var("LEITONG_NICE").ok().and_then(|n| n.parse().ok()).unwrap_or(BACKGROUND_NICE);
+            let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), BACKGROUND_NICE);
+        }
     }
 }
 
@@ -49,6 +75,7 @@ impl<T: Send> CpuStages<T> {
     pub fn start<'scope, F>(
         scope: &'scope Scope<'scope, '_>,
         threads: usize,
+        priority: Priority,
         stage: &'scope FingerprintStage,
         activity: &Arc<Activity>,
         process: F,
@@ -65,7 +92,10 @@ impl<T: Send> CpuStages<T> {
             let activity = Arc::clone(activity);
             thread::Builder::new()
                 .name("leitong-cpu".to_owned())
-                .spawn_scoped(scope, move || work(&waiting, stage, &activity, process))
+                .spawn_scoped(scope, move || {
+                    priority.take();
+                    work(&waiting, stage, &activity, process);
+                })
                 .context("cannot start threads")?;
         }
         activity.begin_anew();
@@ -136,6 +166,21 @@ mod tests {
     use crate::config::Config;
     use crate::page::json::{self, Rules};
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn threads_in_the_background_let_others_go_first() {
+        let niceness = |priority: Priority| {
+            let of_thread = move || {
+                priority.take();
+                rustix::process::getpriority_process(Some(rustix::thread::gettid())).expect("a priority")
+            };
+            thread::spawn(of_thread).join().expect("no panic")
+        };
+        let normal = niceness(Priority::Normal);
+        assert_eq!(niceness(Priority::Background), normal.max(BACKGROUND_NICE));
+        assert_eq!(niceness(Priority::Normal), normal, "only the thread itself");
+    }
+
     /// Seen from outside, a worker whose stages hung on one page was alive and ready.
     #[test]
     fn a_stage_that_finishes_nothing_is_noticed() {
@@ -151,7 +196,8 @@ mod tests {
                 let place = crate::record::Place::Line { input: "test".into(), line: item };
                 stage.process_page(place, page, workspace)
             };
-            let cpu = CpuStages::start(scope, 1, &stage, &activity, process).expect("threads");
+            let cpu = CpuStages::start(scope, 1, Priority::Background, &stage, &activity, process)
+                .expect("threads");
             assert_eq!(activity.stalled(Duration::ZERO), None, "without work nothing stalls");
             let pending = cpu.submit(vec![1, 2]);
             assert_eq!(activity.stalled(Duration::ZERO).map(|(waiting, _)| waiting), Some(2));

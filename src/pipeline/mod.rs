@@ -38,7 +38,7 @@ use crate::source::{Record, Source};
 use crate::verdict::Conclusion;
 use budget::{Budget, Permit};
 use cluster_stage::ClusterStage;
-use cpu::{CpuStages, Pending};
+use cpu::{CpuStages, Pending, Priority};
 use fingerprint_stage::{FingerprintStage, Fingerprinted};
 
 /// Bytes from which on a batch is full: large enough that
@@ -83,6 +83,7 @@ pub fn run<S: Sink>(
         let cpu = CpuStages::start(
             scope,
             config.threads,
+            Priority::Normal,
             fingerprint_stage,
             &Arc::default(),
             FingerprintStage::process,

@@ -26,7 +26,7 @@ use crate::kafka::page_session::Shared;
 use crate::kafka::pages::{Assigned, PageConsumer, PageOrigin};
 use crate::log::identity::{Replaced, Which};
 use crate::pipeline::budget::{Budget, Permit};
-use crate::pipeline::cpu::{CpuStages, Pending};
+use crate::pipeline::cpu::{CpuStages, Pending, Priority};
 use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::telemetry::health::StageHealth;
 use crate::telemetry::metrics;
@@ -138,9 +138,15 @@ impl<'a> Session<'a> {
             let process = |stage: &FingerprintStage, leased: Assigned<'a>, workspace: &mut _| {
                 stage.process_message(&leased.place, || leased.message(), workspace)
             };
+            // A crawler waits for each look-up, and for no page of the topic.
+            let priority = match self.config.api.address.is_empty() {
+                true => Priority::Normal,
+                false => Priority::Background,
+            };
             let cpu = CpuStages::start(
                 scope,
                 self.config.pipeline.threads,
+                priority,
                 stage,
                 self.health.activity(),
                 process,

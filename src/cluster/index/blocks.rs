@@ -7,7 +7,7 @@ use super::masks::masks;
 use super::order::BitOrder;
 use super::plan::{Key, Plan};
 use super::spill::Wanted;
-use super::{Batch, Hits, SEGMENTS, Share};
+use super::{Batch, Hit, Hits, SEGMENTS, Share};
 
 /// Buckets that are fetched at once, of as many queries as it takes: their cache misses overlap.
 const AHEAD: usize = 256;
@@ -102,7 +102,7 @@ impl BlockShard {
     #[inline(always)]
     fn push_slots(&self, found: &mut Vec<Found>, hits: &mut Hits<'_>) {
         for (number, piece, entry) in found.drain(..) {
-            hits.push((number, self.pieces[piece as usize].slot(entry)));
+            hits.push(Hit::new(number, self.pieces[piece as usize].slot(entry)));
         }
     }
 

@@ -279,7 +279,7 @@ impl pulp::NullaryFnOnce for FindInRow<'_, '_> {
 fn push_near(query: u32, bits: u64, some: &[u64], first: u32, max_distance: u32, hits: &mut Hits<'_>) {
     for (number, other) in (0..).zip(some) {
         if (other ^ bits).count_ones() <= max_distance {
-            hits.push((query, first.wrapping_add(number)));
+            hits.push(Hit::new(query, first.wrapping_add(number)));
         }
     }
 }
@@ -331,7 +331,7 @@ mod tests {
         let (mut hits, mut handed_on) = (Vec::new(), Vec::new());
         index.find(&queries, &mut Hits::new(&mut hits, &mut |hits| handed_on.append(hits)));
         hits.append(&mut handed_on);
-        let mut slots: Vec<u32> = hits.into_iter().map(|(_, slot)| slot).collect();
+        let mut slots: Vec<u32> = hits.into_iter().map(Hit::slot).collect();
         slots.sort_unstable();
         slots.dedup();
         slots

@@ -4,11 +4,33 @@
 //! there are pages. They are never collected whole: when [`HITS_MAX`]
 //! have gathered, they are compared, and the room is used again.
 
-use super::Hit;
-
 /// Hits that gather, on each core, before they are handed on: 256 KB. An ordinary
 /// batch has fewer, so that all of it is put in order and compared at once.
 pub(crate) const HITS_MAX: usize = 32_768;
+
+/// What a look-up found: the query's number in its batch, and a slot. Ordered by query, then by slot.
+///
+/// One number, query above slot: an owner that drains its log, of whose time sorting hits was 13 %, takes 4 to 8 %
+/// more records a second than with pairs (`cargo bench --bench kafka -- owner`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::cluster) struct Hit(u64);
+
+impl Hit {
+    #[inline(always)]
+    pub(in crate::cluster) fn new(query: u32, slot: u32) -> Self {
+        Self(u64::from(query) << 32 | u64::from(slot))
+    }
+
+    #[inline(always)]
+    pub(in crate::cluster) fn query(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    #[inline(always)]
+    pub(in crate::cluster) fn slot(self) -> u32 {
+        self.0 as u32
+    }
+}
 
 /// Where a look-up puts its hits.
 pub(in crate::cluster) struct Hits<'a> {

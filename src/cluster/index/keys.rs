@@ -11,7 +11,7 @@
 use std::hint::black_box;
 
 use super::segment::{Segment, entry};
-use super::{Batch, Hits, SEGMENTS, Share, spread};
+use super::{Batch, Hit, Hits, SEGMENTS, Share, spread};
 
 /// Keys that are fetched at once: their cache misses overlap.
 const AHEAD: usize = 64;
@@ -53,9 +53,9 @@ impl KeyShard {
             fetch(&self.segments, places);
             for &Place { number, segment, hash } in places {
                 let segment = &self.segments[segment];
-                segment.get(hash).for_each(|slot| hits.push((number, slot)));
+                segment.get(hash).for_each(|slot| hits.push(Hit::new(number, slot)));
                 if let Some(overflow) = segment.overflow(hash) {
-                    overflow.find(queries.second(number), |slot| hits.push((number, slot)));
+                    overflow.find(queries.second(number), |slot| hits.push(Hit::new(number, slot)));
                 }
             }
         });

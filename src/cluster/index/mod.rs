@@ -36,15 +36,12 @@ use rayon::prelude::*;
 use crate::fingerprint::{LookUp, SecondKey};
 use hamming::Hamming;
 pub(crate) use hits::HITS_MAX;
-pub(super) use hits::Hits;
+pub(super) use hits::{Hit, Hits};
 use keys::KeyShard;
 pub(super) use recent::Recent;
 
 /// Below this many values a batch is not worth handing to other cores.
 const PARALLEL_MIN: usize = 2_048;
-
-/// What a look-up found: the query's number in its batch, and a slot. Ordered by query.
-pub(super) type Hit = (u32, u32);
 
 /// Fingerprints as the index sees them: of each some 64-bit values, which are its keys, or
 /// one that is its bits; and where keys have very many centroids the [second key](SecondKey).

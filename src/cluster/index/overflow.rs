@@ -18,7 +18,7 @@
 use std::collections::VecDeque;
 
 use super::hamming::Hamming;
-use super::{Batch, Hits};
+use super::{Batch, Hit, Hits};
 
 /// Slots from which on a list is indexed. Fewer are walked:
 /// an index takes some 700 bytes whatever is in it.
@@ -119,8 +119,8 @@ impl Overflow {
             values.push(second);
             0
         });
-        let mut hand_on = |hits: &mut Vec<(u32, u32)>| {
-            let numbers = hits.drain(..).map(|(_, number)| number.wrapping_sub(self.first));
+        let mut hand_on = |hits: &mut Vec<Hit>| {
+            let numbers = hits.drain(..).map(|hit| hit.slot().wrapping_sub(self.first));
             numbers.filter_map(|at| self.slots.get(at as usize)).for_each(|slot| found(*slot));
         };
         let mut hits = Vec::new();

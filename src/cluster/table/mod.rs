@@ -255,7 +255,7 @@ impl Table {
         let first = self.first_recent();
         let found = self.recent.find(&values, second, detector.look_up(), detector.second_key());
         let hits: Vec<Hit> =
-            found.into_iter().map(|number| (0, (first + u64::from(number)) as u32)).collect();
+            found.into_iter().map(|number| Hit::new(0, (first + u64::from(number)) as u32)).collect();
         let asked = Asked { queries: &[Some(query)], corpora: &[Some(corpus)], detector };
         let mut near = Vec::new();
         hits.chunks(AHEAD).for_each(|some| self.compare(some, asked, &mut near));
@@ -377,8 +377,8 @@ impl Table {
     /// Adds to `near` what is near of at most [`AHEAD`] hits, which are in order.
     fn compare(&self, hits: &[Hit], asked: Asked<'_>, near: &mut Vec<Near>) {
         self.fetch(hits);
-        for hits in hits.chunk_by(|a, b| a.0 == b.0) {
-            let query = hits[0].0;
+        for hits in hits.chunk_by(|a, b| a.query() == b.query()) {
+            let query = hits[0].query();
             let (Some(of), Some(corpus)) = (&asked.queries[query as usize], asked.corpora[query as usize])
             else {
                 continue;
@@ -390,8 +390,8 @@ impl Table {
             }
             // Several at once: what the detector reads of the query, it reads once.
             let (mut compared, mut numbers, mut count) = ([&[][..]; AHEAD], [0; AHEAD], 0);
-            for (_, slot) in hits {
-                let number = number_of(&self.hot, *slot);
+            for hit in hits {
+                let number = number_of(&self.hot, hit.slot());
                 if let Some((other, bytes)) = self.hot.get(number)
                     && other == corpus
                 {
@@ -409,12 +409,12 @@ impl Table {
     #[inline]
     fn compare_one(
         &self,
-        (query, slot): Hit,
+        hit: Hit,
         of: &Query<'_>,
         corpus: CorpusId,
         detector: &dyn Detector,
     ) -> Option<Near> {
-        let number = number_of(&self.hot, slot);
+        let number = number_of(&self.hot, hit.slot());
         let (other, compared) = self.hot.get(number)?;
         if other != corpus {
             return None;
@@ -422,13 +422,13 @@ impl Table {
         let comparison = detector.compare_found(of.fingerprint, compared);
         let related = !comparison.near;
         let found = !related || detector.related_found(of.fingerprint, compared);
-        found.then_some(Near { query, related, distance: comparison.distance, number })
+        found.then_some(Near { query: hit.query(), related, distance: comparison.distance, number })
     }
 
     /// Reads where these hits are compared: their cache misses overlap.
     fn fetch(&self, hits: &[Hit]) {
         let first_byte = |hit: &Hit| {
-            let (_, compared) = self.hot.get(number_of(&self.hot, hit.1))?;
+            let (_, compared) = self.hot.get(number_of(&self.hot, hit.slot()))?;
             compared.first()
         };
         black_box(hits.iter().filter_map(first_byte).fold(0, |all, byte| all ^ byte));
