@@ -62,7 +62,7 @@ struct Prometheus {
 impl Prometheus {
     fn start(folder: &Path, worker: &str) -> Self {
         let mut rules = std::fs::read_to_string("deploy/alerts.yml").expect("the rules");
-        for (long, short) in [("[15m:1m]", "[10s:1s]"), ("[10m]", "[15s]"), ("[5m]", "[15s]")] {
+        for (long, short) in [("[15m]", "[10s]"), ("[10m]", "[15s]"), ("[5m]", "[15s]")] {
             assert!(rules.contains(long), "{long}");
             rules = rules.replace(long, short);
         }
