@@ -132,6 +132,7 @@ struct Session<'a> {
 
 impl<'a> Session<'a> {
     fn run(&mut self, stage: &FingerprintStage, producer: &LogProducer, stop: &Stop) -> anyhow::Result<()> {
+        metrics::paused(false);
         // What is in it is bounded by the budget.
         let (in_flight, in_order) = mpsc::channel();
         thread::scope(|scope| {
