@@ -195,9 +195,11 @@ fn alerts_fire_where_a_worker_is_broken() {
     drop(worker);
 }
 
+const NOTICE: &str = "本站所有内容仅供参考，转载请注明出处。";
+
 /// A page of a form of one site: all of it but the last sentences is the same.
 fn filled_in(number: usize) -> Row {
-    let text = article(60, 40) + &article(100 + number, 2);
+    let text = [article(100 + number, 2), article(60, 40), NOTICE.to_owned()].join("\n\n");
     Row::page((number % 3) as i32, &format!("form{number}"), &text)
 }
 
@@ -220,6 +222,17 @@ fn the_template_alarm_fires_and_every_query_has_data() {
     assert!(prometheus.series("ALERTS{alertname=\"LeitongTemplate\",what=\"cluster\"}") > 0);
     let said = worker.said();
     assert!(said.contains("looks like a template") && said.contains("site=\"example.test\""), "{said}");
+
+    // What the pages after the alarm share is told as a line of a list.
+    let forms: Vec<Row> = (14..30).map(filled_in).collect();
+    installation.feed(&forms, 90);
+    worker.wait_for_log("pages of a site with a template alarm share", 20);
+    let said = worker.said();
+    let line = said.lines().find(|line| line.contains("template alarm share")).expect("it was waited for");
+    assert!(said.contains("转载请注明出处"), "{said}");
+    assert!(line.contains("paragraph.boilerplate_file") && line.contains("site=\"example.test\""), "{line}");
+    let (_, console) = worker.get("/console/").expect("the console");
+    assert!(console.contains("转载请注明出处"), "{console}");
 
     let dashboard = std::fs::read_to_string("deploy/grafana/dashboards/leitong.json").expect("the dashboard");
     let dashboard: Value = serde_json::from_str(&dashboard).expect("JSON");
