@@ -69,8 +69,8 @@ impl Tail {
             };
             assignment.add_partition_offset(topic, partition.id(), offset)?;
         }
-        let partitions: BTreeSet<i32> =
-            assignment.elements().iter().map(|element| element.partition()).collect();
+        let found = metadata.topics().iter().flat_map(MetadataTopic::partitions);
+        let partitions: BTreeSet<i32> = found.map(MetadataPartition::id).collect();
         if partitions.is_empty() {
             bail!("there is no topic {topic}: make it with `leitong topics create`, or see kafka.topics");
         }
