@@ -193,6 +193,13 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     'reading: while !interrupt.is_requested() {
         let mut waits = true;
         for (tail, reads) in &mut tails {
+            let added = tail.add_new_partitions()?;
+            if added > 0 {
+                terminal::note(format_args!(
+                    "reading {added} new partition(s) of topic {} as well",
+                    tail.topic()
+                ));
+            }
             // Those that are there already, a bounded number of them, before anybody is waited for.
             for _ in 0..1_000 {
                 let Some(message) = tail.next(Duration::ZERO)? else { break };

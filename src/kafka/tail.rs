@@ -1,14 +1,15 @@
 //! What passes by on a topic, from a moment on: committed messages of all its partitions, for
-//! people who look. Joins no group and commits nothing.
+//! people who look. Joins no group and commits nothing. Partitions that are added to the topic while
+//! it is read are read as well, from their first message on.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::Message;
-use rdkafka::metadata::MetadataTopic;
+use rdkafka::metadata::{MetadataPartition, MetadataTopic};
 use rdkafka::{Offset, TopicPartitionList};
 
 use super::client::{self, CALL_TIMEOUT};
@@ -16,6 +17,11 @@ use super::config::KafkaConfig;
 use super::events::ClientEvents;
 use super::headers;
 use super::received::Received;
+
+/// How often brokers are asked for new partitions: one small request each time.
+const NEW_PARTITIONS_INTERVAL: Duration = Duration::from_secs(5);
+/// How long such an answer is waited for; without one, the next time will do.
+const NEW_PARTITIONS_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Where to begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +38,9 @@ pub enum Start {
 pub struct Tail {
     consumer: BaseConsumer<ClientEvents>,
     topic: String,
-    partitions: usize,
+    partitions: BTreeSet<i32>,
+    /// When brokers were last asked for new ones.
+    asked_at: Instant,
     /// Partitions that were read to where they ended.
     read_to_end: BTreeSet<i32>,
 }
@@ -61,27 +69,74 @@ impl Tail {
             };
             assignment.add_partition_offset(topic, partition.id(), offset)?;
         }
-        let partitions = assignment.count();
-        if partitions == 0 {
+        let found = metadata.topics().iter().flat_map(MetadataTopic::partitions);
+        let partitions: BTreeSet<i32> = found.map(MetadataPartition::id).collect();
+        if partitions.is_empty() {
             bail!("there is no topic {topic}: make it with `leitong topics create`, or see kafka.topics");
         }
         if let Start::Time(_) = start {
             assignment = consumer.offsets_for_times(assignment, CALL_TIMEOUT).with_context(no_answer)?;
         }
         consumer.assign(&assignment).with_context(|| format!("cannot read the topic {topic}"))?;
-        Ok(Self { consumer, topic: topic.to_owned(), partitions, read_to_end: BTreeSet::new() })
+        Ok(Self {
+            consumer,
+            topic: topic.to_owned(),
+            partitions,
+            asked_at: Instant::now(),
+            read_to_end: BTreeSet::new(),
+        })
+    }
+
+    /// The topic's name.
+    #[must_use]
+    pub fn topic(&self) -> &str {
+        &self.topic
     }
 
     /// The number of partitions.
     #[must_use]
     pub fn partitions(&self) -> usize {
-        self.partitions
+        self.partitions.len()
     }
 
     /// Whether every partition was read to where it ended at some time since the beginning.
     #[must_use]
     pub fn is_read_to_end(&self) -> bool {
-        self.read_to_end.len() == self.partitions
+        self.read_to_end.len() == self.partitions.len()
+    }
+
+    /// Begins to read partitions that were added to the topic, from their first message on, and says
+    /// how many. Asks brokers every few seconds at most.
+    ///
+    /// # Errors
+    /// A partition cannot be added to those that are read.
+    pub fn add_new_partitions(&mut self) -> anyhow::Result<usize> {
+        if self.asked_at.elapsed() < NEW_PARTITIONS_INTERVAL {
+            return Ok(0);
+        }
+        let answer = self.consumer.fetch_metadata(Some(&self.topic), NEW_PARTITIONS_TIMEOUT);
+        self.asked_at = Instant::now();
+        let metadata = match answer {
+            Ok(metadata) => metadata,
+            Err(error) => {
+                tracing::debug!(%error, topic = self.topic, "no answer about new partitions");
+                return Ok(0);
+            }
+        };
+        let found = metadata.topics().iter().flat_map(MetadataTopic::partitions).map(MetadataPartition::id);
+        let new: Vec<i32> = found.filter(|partition| !self.partitions.contains(partition)).collect();
+        if new.is_empty() {
+            return Ok(0);
+        }
+        let mut more = TopicPartitionList::new();
+        for partition in &new {
+            more.add_partition_offset(&self.topic, *partition, Offset::Beginning)?;
+        }
+        self.consumer
+            .incremental_assign(&more)
+            .with_context(|| format!("cannot read the new partitions {new:?} of the topic {}", self.topic))?;
+        self.partitions.extend(&new);
+        Ok(new.len())
     }
 
     /// The next message, if one comes within `timeout`.

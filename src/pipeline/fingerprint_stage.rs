@@ -73,6 +73,12 @@ impl Workspace {
         &mut self.extractor
     }
 
+    /// The terms of the last page that had any.
+    #[must_use]
+    pub fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
     /// The terms of the last page.
     #[must_use]
     pub fn into_terms(self) -> Terms {

@@ -8,6 +8,7 @@ pub mod counts;
 pub mod health;
 pub mod markup;
 pub mod metrics;
+pub mod shared_paragraphs;
 pub mod tally;
 pub mod templates;
 pub mod terminal;

@@ -10,6 +10,8 @@
 //! Either is often text of the site itself that extraction took for the article. Pages that were
 //! crawled again count for neither. Each is told once: in the log, in a metric and in the console.
 //!
+//! After an alarm the [paragraphs](shared_paragraphs) that further pages of the site share are told as well.
+//!
 //! In: verdicts that are committed. Out: [`Alarm`]s. Nothing that is decided depends on any of it.
 //! Memory is bounded: [`SETS`] × [`WAYS`] sites and as many clusters, names of [`NAME_BYTES_MAX`]
 //! bytes. Where a set is full, the entry with the fewest pages loses one and, at none, its place: what
@@ -21,7 +23,9 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::metrics;
+use super::{metrics, shared_paragraphs};
+use crate::record::{LogRecord, Outcome};
+use crate::segment::Terms;
 use crate::verdict::{Conclusion, Kind};
 
 /// Pages of a cluster from which on it may be a template, as in the report of `leitong dedup`.
@@ -143,15 +147,26 @@ pub enum Alarm {
         /// Its url.
         url: String,
     },
+    /// What further pages of such a site share.
+    Paragraphs {
+        /// Its name.
+        site: String,
+        /// Pages that were looked at.
+        pages: u32,
+        /// Paragraphs that half of them and more have, as lines of a list of boilerplate, and on how
+        /// many pages each stands; empty if there is none.
+        lines: Vec<(u32, String)>,
+    },
 }
 
 impl Alarm {
-    /// The label of the metric.
+    /// The label of the metric, in which what pages share does not count again.
     #[must_use]
-    pub fn label(&self) -> &'static str {
+    pub fn label(&self) -> Option<&'static str> {
         match self {
-            Self::Cluster { .. } => "cluster",
-            Self::Site { .. } => "site",
+            Self::Cluster { .. } => Some("cluster"),
+            Self::Site { .. } => Some("site"),
+            Self::Paragraphs { .. } => None,
         }
     }
 
@@ -179,6 +194,26 @@ impl Alarm {
                     url,
                     "the duplicates of a site leap; see docs/alerts.md#leitongtemplate"
                 );
+            }
+            Self::Paragraphs { site, pages, lines } if lines.is_empty() => {
+                tracing::warn!(
+                    site,
+                    pages,
+                    "half of the pages of a site with a template alarm share no paragraph; compare two of them, \
+                     see docs/alerts.md#leitongtemplate"
+                );
+            }
+            Self::Paragraphs { site, pages, lines } => {
+                for (shared_by, line) in lines {
+                    tracing::warn!(
+                        site,
+                        pages,
+                        shared_by,
+                        line,
+                        "a paragraph that pages of a site with a template alarm share: as boilerplate it is a line \
+                         of paragraph.boilerplate_file; see docs/alerts.md#leitongtemplate"
+                    );
+                }
             }
         }
     }
@@ -260,13 +295,15 @@ impl Templates {
     fn notice(&mut self, noticed: &Noticed) -> Vec<Alarm> {
         let found: Vec<Alarm> =
             [self.in_cluster(noticed), self.on_site(noticed)].into_iter().flatten().collect();
-        for alarm in &found {
-            if self.alarms.len() >= ALARMS_MAX {
-                self.alarms.pop_front();
-            }
-            self.alarms.push_back(alarm.clone());
-        }
+        found.iter().for_each(|alarm| self.keep(alarm.clone()));
         found
+    }
+
+    fn keep(&mut self, alarm: Alarm) {
+        if self.alarms.len() >= ALARMS_MAX {
+            self.alarms.pop_front();
+        }
+        self.alarms.push_back(alarm);
     }
 
     fn in_cluster(&mut self, noticed: &Noticed) -> Option<Alarm> {
@@ -334,9 +371,33 @@ pub fn committed(noticed: &[Noticed]) {
     let Some(templates) = OF_THIS_PROCESS.get() else { return };
     let mut templates = templates.lock().unwrap_or_else(PoisonError::into_inner);
     for alarm in noticed.iter().flat_map(|noticed| templates.notice(noticed)) {
-        metrics::template(alarm.label());
+        if let Some(label) = alarm.label() {
+            metrics::template(label);
+        }
         alarm.log();
+        if let Alarm::Cluster { site, .. } | Alarm::Site { site, .. } = &alarm {
+            shared_paragraphs::watch(hash(site));
+        }
     }
+}
+
+/// Takes the text of a page in that is on its way to the log, and tells what the pages of its site share
+/// if its site is watched and enough have come.
+pub fn read(record: &LogRecord, terms: &Terms) {
+    if !shared_paragraphs::is_watching() {
+        return;
+    }
+    let (LogRecord::Page(page), Some(templates)) = (record, OF_THIS_PROCESS.get()) else { return };
+    // Of other outcomes, and after a page that is too large to keep its terms, these are of another page.
+    if !matches!(page.outcome, Outcome::Fingerprint(_)) || terms.paragraphs().is_empty() {
+        return;
+    }
+    let Some(site) = site(&page.url) else { return };
+    let paragraphs = terms.paragraphs().iter().map(|paragraph| &terms.text()[paragraph.text.clone()]);
+    let Some(shared) = shared_paragraphs::page(hash(site), paragraphs) else { return };
+    let alarm = Alarm::Paragraphs { site: short(site).to_owned(), pages: shared.pages, lines: shared.lines };
+    alarm.log();
+    templates.lock().unwrap_or_else(PoisonError::into_inner).keep(alarm);
 }
 
 /// The last alarms of this process, oldest first.

@@ -27,9 +27,9 @@ use crate::kafka::pages::{Assigned, PageConsumer, PageOrigin};
 use crate::log::identity::{Replaced, Which};
 use crate::pipeline::budget::{Budget, Permit};
 use crate::pipeline::cpu::{CpuStages, Pending, Priority};
-use crate::pipeline::fingerprint_stage::FingerprintStage;
+use crate::pipeline::fingerprint_stage::{FingerprintStage, Workspace};
 use crate::telemetry::health::StageHealth;
-use crate::telemetry::metrics;
+use crate::telemetry::{metrics, templates};
 
 /// Bytes from which on a batch is full.
 const BATCH_BYTES: usize = 256 * 1024;
@@ -132,11 +132,16 @@ struct Session<'a> {
 
 impl<'a> Session<'a> {
     fn run(&mut self, stage: &FingerprintStage, producer: &LogProducer, stop: &Stop) -> anyhow::Result<()> {
+        metrics::paused(false);
         // What is in it is bounded by the budget.
         let (in_flight, in_order) = mpsc::channel();
         thread::scope(|scope| {
-            let process = |stage: &FingerprintStage, leased: Assigned<'a>, workspace: &mut _| {
-                stage.process_message(&leased.place, || leased.message(), workspace)
+            let process = |stage: &FingerprintStage, leased: Assigned<'a>, workspace: &mut Workspace| {
+                let done = stage.process_message(&leased.place, || leased.message(), workspace);
+                if let Ok(record) = &done.record {
+                    templates::read(record, workspace.terms());
+                }
+                done
             };
             // A crawler waits for each look-up, and for no page of the topic.
             let priority = match self.config.api.address.is_empty() {

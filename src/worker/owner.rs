@@ -241,6 +241,7 @@ impl<W: World> Owner<W> {
             centroids = state.centroid_count(),
             "log partition: serving"
         );
+        metrics::halted(self.partition, false);
         let began = self.role.world.now();
         if disk.is_some() {
             state.insert_pending();

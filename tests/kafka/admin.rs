@@ -66,6 +66,12 @@ impl Admin {
         described.get(setting).and_then(|entry| entry.value.clone()).expect("a value")
     }
 
+    /// How many partitions a topic has.
+    pub(crate) fn partitions(&self, name: &str) -> usize {
+        let metadata = self.client.inner().fetch_metadata(Some(name), Duration::from_secs(10));
+        metadata.expect("metadata").topics()[0].partitions().len()
+    }
+
     pub(crate) fn add_partitions(&self, name: &str, count: usize) {
         let more = NewPartitions::new(name, count);
         let results = self.runtime.block_on(self.client.create_partitions([&more], &options()));

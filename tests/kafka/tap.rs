@@ -9,7 +9,8 @@ use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
 use serde_json::Value;
 
-use crate::broker::topics::Row;
+use crate::admin::Admin;
+use crate::broker::topics::{self, Row};
 use crate::broker::wait_until;
 use crate::broker::worker::Installation;
 use crate::common::{article, leitong};
@@ -172,6 +173,45 @@ fn what_comes_is_shown_when_it_is_committed_and_the_end_is_clean() {
         .output()
         .expect("bash starts");
     assert_eq!(piped.status.code(), Some(141), "{}", String::from_utf8_lossy(&piped.stderr));
+}
+
+/// The partitions were asked for once, at the start, so verdicts in later ones were never shown.
+#[test]
+fn partitions_that_are_added_while_it_runs_are_read() {
+    let installation = Installation::new(&crate::broker::bootstrap(), "tap-grows", "");
+    let topic = installation.topic("verdicts");
+    let verdict = |partition: i32, id: &str| {
+        let value = serde_json::json!({ "kind": "UNIQUE", "page_id": id }).to_string();
+        topics::produce(
+            &installation.bootstrap,
+            &topic,
+            &[Row { partition, value: Some(value.into_bytes()), ..Row::default() }],
+        );
+    };
+    verdict(0, "earlier");
+    let mut tap = begun(&installation, &["--limit", "4", "--json"]);
+    let out = tap.stdout.take().expect("standard output");
+    let (tells, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(out).lines() {
+            let shown: Value = serde_json::from_str(&line.expect("UTF-8")).expect("JSON");
+            let _ = tells.send(shown["page_id"].as_str().unwrap_or("-").to_owned());
+        }
+    });
+    let next = || told.recv_timeout(Duration::from_secs(20)).expect("a line within 20 s");
+    verdict(0, "old");
+    assert_eq!(next(), "old");
+    let existing = Admin::of(&installation).partitions(&topic);
+    Admin::of(&installation).add_partitions(&topic, existing + 2);
+    // Written before anybody can have asked for new partitions, so not to be missed either.
+    verdict(existing as i32, "new");
+    verdict(existing as i32 + 1, "newest");
+    let mut both = [next(), next()];
+    both.sort();
+    assert_eq!(both, ["new", "newest"]);
+    verdict(0, "old again");
+    assert_eq!(next(), "old again", "nothing is shown twice, and old partitions are read on");
+    assert_eq!(tap.wait().expect("an end").code(), Some(0));
 }
 
 #[test]

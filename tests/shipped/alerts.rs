@@ -10,24 +10,33 @@ use crate::common::prometheus_tool;
 use crate::compose::yaml;
 use crate::image::{ROOT, read};
 
-fn rules() -> Vec<Value> {
+/// Rules of one kind, `alert` or `record`.
+fn rules(kind: &str) -> Vec<Value> {
     let alerts = yaml("deploy/alerts.yml");
     let groups = alerts["groups"].as_array().expect("groups");
-    groups.iter().flat_map(|group| group["rules"].as_array().expect("rules").clone()).collect()
+    let all = groups.iter().flat_map(|group| group["rules"].as_array().expect("rules").clone());
+    all.filter(|rule| rule.get(kind).is_some()).collect()
 }
 
 fn name(rule: &Value) -> &str {
-    rule["alert"].as_str().expect("a name")
+    rule["alert"].as_str().or(rule["record"].as_str()).expect("a name")
 }
 
-/// The metrics that a query names.
+/// The metrics and recorded series that a query names; the latter have colons.
 fn metrics_in(query: &str) -> BTreeSet<String> {
-    let words = query.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-    words.filter(|word| word.starts_with("leitong_")).map(str::to_owned).collect()
+    let words = query.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':'));
+    words
+        .filter(|word| word.starts_with("leitong_") || word.contains(":leitong_"))
+        .map(|word| word.trim_end_matches(':').to_owned())
+        .collect()
 }
 
-/// A metric that the worker exports, if need be as one of the series of a histogram.
+/// A series that is recorded, or a metric that the worker exports, if need be as one of the series
+/// of a histogram.
 fn is_exported(series: &str) -> bool {
+    if series.contains(':') {
+        return rules("record").iter().any(|rule| name(rule) == series);
+    }
     ALL.iter().any(|metric| match metric.kind {
         "histogram" => {
             series.strip_prefix(metric.name).is_some_and(|end| ["_bucket", "_sum", "_count"].contains(&end))
@@ -40,7 +49,7 @@ fn is_exported(series: &str) -> bool {
 fn every_alert_has_a_runbook_entry_and_every_entry_an_alert() {
     let page = read("docs/alerts.md");
     let entries: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("## ")).collect();
-    let rules = rules();
+    let rules = rules("alert");
     assert_eq!(entries, rules.iter().map(name).collect::<Vec<_>>(), "in the same order");
     for rule in &rules {
         let link = format!("docs/alerts.md#{}", name(rule).to_lowercase());
@@ -57,8 +66,9 @@ fn every_alert_has_a_runbook_entry_and_every_entry_an_alert() {
 
 #[test]
 fn queries_name_metrics_that_there_are() {
-    let mut queries: Vec<(String, String)> = rules()
+    let mut queries: Vec<(String, String)> = [rules("record"), rules("alert")]
         .iter()
+        .flatten()
         .map(|rule| (name(rule).to_owned(), rule["expr"].as_str().expect("a query").to_owned()))
         .collect();
     let dashboard: Value =
@@ -90,9 +100,9 @@ fn each_rule_fires_when_it_should_and_only_then() {
         .as_array()
         .expect("tests")
         .iter()
-        .flat_map(|test| test["alert_rule_test"].as_array().expect("cases"))
+        .flat_map(|test| test["alert_rule_test"].as_array().into_iter().flatten())
         .collect();
-    for rule in rules() {
+    for rule in rules("alert") {
         for fires in [true, false] {
             let tried = cases.iter().any(|case| {
                 case["alertname"] == rule["alert"]
@@ -100,5 +110,37 @@ fn each_rule_fires_when_it_should_and_only_then() {
             });
             assert!(tried, "{}: no case where it {}", name(&rule), if fires { "fires" } else { "is silent" });
         }
+    }
+}
+
+/// The operations at the end of a recorded name say what its query does, the level which labels are left.
+#[test]
+fn recorded_series_are_named_by_convention_listed_and_tried() {
+    let page = read("docs/alerts.md");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+    let listed: Vec<&str> = rows.map(|(series, _)| series).collect();
+    let recorded = rules("record");
+    assert_eq!(listed, recorded.iter().map(name).collect::<Vec<_>>(), "in the same order");
+    let tests = yaml("deploy/tests/alerts.yml");
+    let cases = tests["tests"].as_array().expect("tests").iter();
+    let tried: BTreeSet<String> = cases
+        .flat_map(|test| test["promql_expr_test"].as_array().into_iter().flatten())
+        .filter(|case| !case["exp_samples"].as_array().expect("samples").is_empty())
+        .flat_map(|case| metrics_in(case["expr"].as_str().expect("a query")))
+        .collect();
+    for rule in &recorded {
+        let (name, query) = (name(rule), rule["expr"].as_str().expect("a query"));
+        let [level, _, operations] = name.split(':').collect::<Vec<_>>()[..] else {
+            panic!("{name}: it is not level:metric:operations")
+        };
+        let labels = level.replace('_', ", ");
+        let kept = [format!("by ({labels})"), format!("by ({labels}, le)")];
+        assert!(kept.iter().any(|kept| query.contains(kept.as_str())), "{name}: its labels are not {labels}");
+        let window = operations.split_once("rate").map(|(_, window)| format!("[{window}]"));
+        let reads = window.is_none_or(|window| {
+            query.contains(&window) || query.contains(&format!(":rate{}", &window[1..window.len() - 1]))
+        });
+        assert!(reads, "{name}: another window than its name says");
+        assert!(tried.contains(name), "{name}: deploy/tests/alerts.yml does not try it");
     }
 }
