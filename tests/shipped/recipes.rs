@@ -1,5 +1,5 @@
 //! `docs/recipes.md`: each file in it can be parsed, readers are `read_committed`, and what it names of
-//! verdicts and pages exists. Connectors themselves are not run.
+//! verdicts and pages exists. `tests/kafka/connectors` runs what can be had.
 
 use std::collections::BTreeSet;
 
@@ -77,13 +77,13 @@ fn recipes_name_what_there_is() {
                 let topic = config["topics"].as_str().expect("a topic");
                 assert!(asyncapi.contains(&format!("address: {topic}")), "{topic} is in no channel");
                 assert!(config.as_object().expect("settings").values().all(Value::is_string), "{text}");
-                if let Some(key) = config["pk.fields"].as_str() {
+                if let Some(key) = config["primary.key.fields"].as_str() {
                     paths.insert(key.to_owned());
                     assert!(
                         document.contains(&format!("    {key} text PRIMARY KEY")),
                         "the table has no {key}"
                     );
-                    let hoisted = config["transforms.hoist.field"].as_str().expect("a column");
+                    let hoisted = config["transforms.value.field"].as_str().expect("a column");
                     assert!(document.contains(&format!("    {hoisted} jsonb")), "the table has no {hoisted}");
                 }
             }

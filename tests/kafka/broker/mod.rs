@@ -3,6 +3,7 @@
 //! that need no broker of their own. Where neither can be had, tests fail and say what to install.
 
 pub(crate) mod crawler;
+pub(crate) mod jars;
 pub(crate) mod topics;
 pub(crate) mod watch;
 pub(crate) mod worker;
@@ -11,7 +12,6 @@ use rdkafka::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use std::fs::{self, File};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -223,46 +223,7 @@ pub(crate) fn free_ports(count: usize) -> Vec<u16> {
 
 /// Java with Kafka's classes.
 pub(crate) fn java() -> Command {
-    let mut command = Command::new("java");
-    let classes = format!("{}/*", library().display());
-    command.args(["-Xms128m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", &classes]);
-    command
-}
-
-/// The folder with Kafka's jars, fetched by the first who asks.
-fn library() -> PathBuf {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder").join("kafka");
-    fs::create_dir_all(&target).expect("a folder");
-    let lock = File::create(target.join("lock")).expect("a file");
-    // Test binaries may run side by side.
-    lock.lock().expect("locked");
-    let pom = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kafka/broker/pom.xml");
-    let version = fs::read_to_string(&pom).expect("the pom is there");
-    let (library, stamp) = (target.join("lib"), target.join("fetched"));
-    if fs::read_to_string(&stamp).is_ok_and(|fetched| fetched == version) {
-        return library;
-    }
-    let _ = fs::remove_dir_all(&library);
-    const INSTALL: &str = "these tests need Apache Kafka: install Java 17 or later and Maven (Debian: `apt-get install \
-                           default-jdk-headless maven`), which fetches it, or name a running cluster in KAFKA_BOOTSTRAP";
-    for tool in ["java", "mvn"] {
-        let found = Command::new(tool).arg("-version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-        assert!(found.is_ok_and(|status| status.success()), "there is no `{tool}`; {INSTALL}");
-    }
-    let fetched = Command::new("mvn")
-        .args(["-B", "-q", "dependency:copy-dependencies", "-DincludeScope=runtime", "-f"])
-        .arg(&pom)
-        .arg(format!("-DoutputDirectory={}", library.display()))
-        .output()
-        .expect("mvn starts");
-    assert!(
-        fetched.status.success(),
-        "Maven cannot fetch Kafka:\n{}{}\n{INSTALL}",
-        String::from_utf8_lossy(&fetched.stdout),
-        String::from_utf8_lossy(&fetched.stderr)
-    );
-    fs::write(&stamp, version).expect("written");
-    library
+    jars::java("tests/kafka/broker/pom.xml", "kafka")
 }
 
 /// Lets time go by, where a test is about what happens meanwhile.

@@ -1,0 +1,179 @@
+//! The recipe for PostgreSQL of docs/recipes.md as an operator follows it: Kafka Connect itself writes verdicts into
+//! PostgreSQL itself. The sinks that Maven does not have are only checked for what they name (`tests/shipped/recipes.rs`).
+
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::broker::jars::java;
+use crate::broker::topics::Row;
+use crate::broker::worker::Installation;
+use crate::broker::{bootstrap, free_ports, wait_until};
+use crate::common::article;
+
+/// PostgreSQL refuses to run as root; this user is `nobody` everywhere.
+const NOBODY: u32 = 65534;
+const USER: &str = "crawl";
+
+/// A server, which ends with this, or with the test process, however that ends.
+struct Server(Child);
+
+impl Server {
+    /// Starts `command`, whose output goes to the file `said`. `signal` ends it.
+    fn start(command: &Command, said: &Path, signal: &str) -> Self {
+        let said = File::create(said).expect("a file");
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", "\"$@\" < /dev/null & read line; kill -$0 $!; wait $!", signal])
+            .arg(command.get_program())
+            .args(command.get_args())
+            .stdin(Stdio::piped())
+            .stdout(said.try_clone().expect("a file"))
+            .stderr(said);
+        Self(not_as_root(shell).spawn().expect("sh starts"))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
+    }
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+fn not_as_root(mut command: Command) -> Command {
+    if is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    command
+}
+
+/// A program of PostgreSQL: of the folder that `make test-prerequisites` has found, or the system's.
+fn postgresql(name: &str) -> Command {
+    let found = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/postgresql").join(name);
+    let program = if found.is_file() { found } else { PathBuf::from(name) };
+    let works = Command::new(&program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    assert!(
+        works.is_ok_and(|status| status.success()),
+        "this test needs PostgreSQL's `{name}`: `make test-prerequisites` installs Debian's package `postgresql`, which then \
+         starts no service"
+    );
+    Command::new(program)
+}
+
+/// A database server with one user.
+struct PostgreSql {
+    port: u16,
+    _server: Server,
+}
+
+impl PostgreSql {
+    fn start(folder: &Path) -> Self {
+        let (data, port) = (folder.join("database"), free_ports(1)[0]);
+        fs::create_dir(&data).expect("a folder");
+        if is_root() {
+            fs::set_permissions(folder, Permissions::from_mode(0o755)).expect("permissions");
+            chown(&data, Some(NOBODY), Some(NOBODY)).expect("another owner");
+        }
+        let mut make = postgresql("initdb");
+        make.args(["-U", USER, "-A", "trust", "--no-sync", "-D"]).arg(&data).current_dir("/");
+        let made = not_as_root(make).output().expect("initdb starts");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let mut server = postgresql("postgres");
+        server.arg("-D").arg(&data).arg("-k").arg(&data);
+        server.args(["-h", "127.0.0.1", "-p", &port.to_string(), "-F"]);
+        let said = folder.join("database.log");
+        let started = Self { port, _server: Server::start(&server, &said, "QUIT") };
+        wait_until("PostgreSQL answers", 60, || started.ask("postgres", "SELECT 1").is_ok());
+        started
+    }
+
+    /// What a statement gives, one line a row; or what is wrong with it.
+    fn ask(&self, database: &str, sql: &str) -> Result<Vec<String>, String> {
+        let asked = postgresql("psql")
+            .args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", USER, "-d", database])
+            .args(["-X", "-q", "-t", "-A", "-v", "ON_ERROR_STOP=1", "-c", sql])
+            .output()
+            .expect("psql starts");
+        match asked.status.success() {
+            true => Ok(String::from_utf8_lossy(&asked.stdout).lines().map(str::to_owned).collect()),
+            false => Err(String::from_utf8_lossy(&asked.stderr).into_owned()),
+        }
+    }
+}
+
+/// What stands in docs/recipes.md behind this fence, and has `part` in it.
+fn recipe(fence: &str, part: &str) -> String {
+    let document = fs::read_to_string("docs/recipes.md").expect("the recipes");
+    let mut found = document.split("\n```").filter_map(|block| block.strip_prefix(fence)?.strip_prefix('\n'));
+    found.find(|block| block.contains(part)).unwrap_or_else(|| panic!("no {fence} with {part}")).to_owned()
+}
+
+#[test]
+fn verdicts_go_into_postgresql() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let installation = Installation::new(&bootstrap(), "connect", "");
+    // Each text comes from two pages, and a letter less common in code is in all of them.
+    let page = |i: usize| Row::page((i % 3) as i32, &format!("é/{i}"), &format!("{}'\"", article(i / 2, 12)));
+    installation.produce(&(0..40).map(page).collect::<Vec<_>>());
+    let _worker = installation.worker(&[]);
+
+    let database = PostgreSql::start(folder.path());
+    database.ask("postgres", "CREATE DATABASE crawl").expect("a database");
+    database.ask("crawl", &recipe("sql postgresql", "CREATE TABLE")).expect("the recipe's tables");
+
+    let mut connector: Value = serde_json::from_str(&recipe("json connector", "postgresql")).expect("JSON");
+    connector["name"] = installation.topic("sink").into();
+    let config = &mut connector["config"];
+    assert_eq!(config["topics"], "leitong.verdicts");
+    config["topics"] = installation.topic("verdicts").into();
+    let url = config["connection.url"].as_str().expect("a url");
+    assert!(url.contains("//postgresql:5432/"), "{url}");
+    config["connection.url"] =
+        url.replace("//postgresql:5432/", &format!("//127.0.0.1:{}/", database.port)).into();
+    fs::write(folder.path().join("connector.json"), connector.to_string()).expect("written");
+    let strings = "org.apache.kafka.connect.storage.StringConverter";
+    let offsets = folder.path().join("database/connect.offsets");
+    let of_worker = format!(
+        "bootstrap.servers={}\nkey.converter={strings}\nvalue.converter={strings}\noffset.storage.file.filename={}\n\
+         listeners=http://127.0.0.1:{}\nplugin.discovery=only_scan\n",
+        installation.bootstrap,
+        offsets.display(),
+        free_ports(1)[0],
+    );
+    fs::write(folder.path().join("connect.properties"), of_worker).expect("written");
+    let mut connect = java("tests/kafka/connectors/pom.xml", "connect");
+    connect.arg("org.apache.kafka.connect.cli.ConnectStandalone");
+    connect.arg(folder.path().join("connect.properties")).arg(folder.path().join("connector.json"));
+    let said = folder.path().join("connect.log");
+    let _connect = Server::start(&connect, &said, "KILL");
+
+    let mut verdicts = installation.wait_for_verdicts(40, 90);
+    let failed = || fs::read_to_string(&said).unwrap_or_default();
+    wait_until("all verdicts are in the database", 120, || {
+        assert!(!failed().contains("unrecoverable exception"), "{}", failed());
+        database.ask("crawl", "SELECT count(*) FROM verdicts").expect("a count") == ["40"]
+    });
+    let id = |verdict: &Value| verdict["page_id"].as_str().expect("an id").to_owned();
+    verdicts.sort_by_key(id);
+    let rows =
+        database.ask("crawl", "SELECT verdict FROM verdicts ORDER BY page_id COLLATE \"C\"").expect("rows");
+    let rows: Vec<Value> = rows.iter().map(|row| serde_json::from_str(row).expect("JSON")).collect();
+    assert_eq!(rows, verdicts);
+    let count =
+        |sql: &str| database.ask("crawl", sql).expect("a count")[0].parse::<usize>().expect("a number");
+    let unique = verdicts.iter().filter(|verdict| verdict["kind"] == "UNIQUE").count();
+    assert_eq!(
+        (count("SELECT count(*) FROM kept"), count("SELECT count(*) FROM clusters")),
+        (unique, unique)
+    );
+    assert_eq!(count("SELECT sum(pages) FROM clusters"), 40);
+}
