@@ -50,6 +50,26 @@ fn extract_goes_through_whole_files() {
 }
 
 #[test]
+fn inputs_may_be_patterns_where_no_shell_expands_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (day, name) in ["b.jsonl", "a.jsonl", "a.txt"].into_iter().enumerate() {
+        write(folder.path(), name, common::page(name, &article(day, 20)));
+    }
+    let named = |name: &str| run(["dedup".into(), folder.path().join(name)]);
+    let both = named("*.jsonl");
+    assert_eq!(both.status, 0, "{}", both.stderr);
+    let ids: Vec<Value> = both.verdicts().iter().map(|verdict| verdict["page_id"].clone()).collect();
+    assert_eq!(ids, ["a.jsonl", "b.jsonl"]);
+    let none = named("*.warc");
+    assert_eq!(none.status, 1);
+    assert!(
+        none.stderr.ends_with("*.warc: no file is called so, and as a pattern it matches none\n"),
+        "{}",
+        none.stderr
+    );
+}
+
+#[test]
 fn compare_says_why() {
     let folder = tempfile::tempdir().expect("a folder");
     let text = article(5, 40);

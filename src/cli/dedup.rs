@@ -70,7 +70,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "SECONDS", default_value_t = 300, requires = "checkpoint")]
     checkpoint_every: u64,
     /// JSON lines, WARC, CSV or TSV (by name), plain or packed with gzip, zstd or lz4; Parquet; a folder of
-    /// such files; `-` is standard input, for JSON lines and WARC
+    /// such files, or a pattern such as 'crawl/**/*.jsonl.gz'; `-` is standard input, for JSON lines and WARC
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 }
