@@ -36,6 +36,12 @@ fn client(worker: &Worker) -> Client {
     Client::to(&address(worker).expect("the port is open"))
 }
 
+/// A worker is ready before the partition has changed hands, while nobody answers from its table.
+fn wait_until_it_answers(worker: &Worker) {
+    let page = rows(0, 1, 1)[0].json();
+    wait_until("look-ups are answered", 60, || client(worker).look_up(&page).status == 200);
+}
+
 fn rows(from: usize, to: usize, texts: usize) -> Vec<Row> {
     (from..to).map(|i| Row::page(0, &format!("p{i}"), &article(i * 7 % texts, 25))).collect()
 }
@@ -82,6 +88,7 @@ fn what_is_answered_is_the_verdict_from_owner_and_standby() {
     let all = rows(0, 130, 60);
     let mut owner = installation.worker(&["--role", "all"]);
     owner.wait_until_ready(60);
+    wait_until_it_answers(&owner);
     // Nothing is there yet, and that is an answer as well.
     let first = client(&owner).look_up(&all[0].json());
     assert_eq!((first.status, &first.body["verdict"]["kind"]), (200, &json!("UNIQUE")), "{}", first.body);
@@ -208,6 +215,10 @@ fn limits_are_those_of_serve() {
     let deep = [b"{\"text\":".repeat(5000), b"1".to_vec()].concat();
     let bomb = gzip(&vec![b' '; 30 << 20]);
     let as_gzip = format!("{with_token}Content-Encoding: gzip\r\n");
+    // The partition may be changing hands still.
+    wait_until("look-ups are answered", 60, || {
+        ask(&with_token, good.as_bytes()).expect("an answer").status == 200
+    });
     for (headers, body, status) in [
         (&*with_token, good.as_bytes(), 200),
         ("Content-Type: application/json\r\n", good.as_bytes(), 401),
