@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::Message;
-use rdkafka::metadata::{MetadataPartition, MetadataTopic};
+use rdkafka::metadata::{Metadata, MetadataPartition, MetadataTopic};
 use rdkafka::{Offset, TopicPartitionList};
 
 use super::client::{self, CALL_TIMEOUT};
@@ -45,6 +45,11 @@ pub struct Tail {
     read_to_end: BTreeSet<i32>,
 }
 
+/// The partitions of the topic that was asked about.
+fn partitions_in(metadata: &Metadata) -> BTreeSet<i32> {
+    metadata.topics().iter().flat_map(MetadataTopic::partitions).map(MetadataPartition::id).collect()
+}
+
 impl Tail {
     /// Begins to read; returns when brokers have said where each partition begins.
     ///
@@ -58,19 +63,18 @@ impl Tail {
             .with_context(|| format!("no answer about the topic {topic}"))?;
         let mut assignment = TopicPartitionList::new();
         let no_answer = || format!("no answer about where the topic {topic} ends");
-        for partition in metadata.topics().iter().flat_map(MetadataTopic::partitions) {
+        let partitions = partitions_in(&metadata);
+        for partition in &partitions {
             let offset = match start {
                 Start::Beginning => Offset::Beginning,
                 Start::Time(ms) => Offset::Offset(ms),
                 Start::Now => {
-                    let ends = consumer.fetch_watermarks(topic, partition.id(), CALL_TIMEOUT);
+                    let ends = consumer.fetch_watermarks(topic, *partition, CALL_TIMEOUT);
                     Offset::Offset(ends.with_context(no_answer)?.1)
                 }
             };
-            assignment.add_partition_offset(topic, partition.id(), offset)?;
+            assignment.add_partition_offset(topic, *partition, offset)?;
         }
-        let found = metadata.topics().iter().flat_map(MetadataTopic::partitions);
-        let partitions: BTreeSet<i32> = found.map(MetadataPartition::id).collect();
         if partitions.is_empty() {
             bail!("there is no topic {topic}: make it with `leitong topics create`, or see kafka.topics");
         }
@@ -123,8 +127,7 @@ impl Tail {
                 return Ok(0);
             }
         };
-        let found = metadata.topics().iter().flat_map(MetadataTopic::partitions).map(MetadataPartition::id);
-        let new: Vec<i32> = found.filter(|partition| !self.partitions.contains(partition)).collect();
+        let new: Vec<i32> = partitions_in(&metadata).difference(&self.partitions).copied().collect();
         if new.is_empty() {
             return Ok(0);
         }

@@ -3,7 +3,6 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use leitong::proto;
@@ -11,10 +10,11 @@ use prost::Message;
 use serde_json::Value;
 
 use crate::admin::Admin;
+use crate::broker::server::Server;
 use crate::broker::topics::{self, Row};
 use crate::broker::worker::{Installation, Worker};
 use crate::broker::{bootstrap, pause, wait_until};
-use crate::common::{article, prometheus_tool};
+use crate::common::{article, percent_encoded, prometheus_tool};
 
 /// Queues are reported five times a second.
 const OFTEN: &str = "[kafka.properties]\n\"statistics.interval.ms\" = 200\n";
@@ -55,7 +55,7 @@ fn the_lag_of_the_log_is_shown() {
 
 /// Prometheus with the rules that ship, but with short windows; ends with the test.
 struct Prometheus {
-    child: Child,
+    _server: Server,
     address: String,
 }
 
@@ -78,19 +78,13 @@ impl Prometheus {
         );
         std::fs::write(folder.join("prometheus.yml"), config).expect("written");
         let address = free_address();
-        // It ends when its standard input closes, whatever ends the test.
-        let child = Command::new("sh")
-            .args(["-c", "\"$@\" < /dev/null & read line; kill -9 $!", "sh"])
-            .arg(prometheus_tool("prometheus").get_program())
+        let mut command = prometheus_tool("prometheus");
+        command
             .arg(format!("--config.file={}", folder.join("prometheus.yml").display()))
             .arg(format!("--storage.tsdb.path={}", folder.join("data").display()))
-            .arg(format!("--web.listen-address={address}"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("it starts");
-        Self { child, address }
+            .arg(format!("--web.listen-address={address}"));
+        let server = Server::start(&command, &folder.join("prometheus.log"), "KILL");
+        Self { _server: server, address }
     }
 
     /// What it answers to a question.
@@ -110,8 +104,7 @@ impl Prometheus {
 
     /// How many series a query has now whose values are numbers.
     fn series(&self, query: &str) -> usize {
-        let encoded: String = query.bytes().map(|byte| format!("%{byte:02x}")).collect();
-        let answer = self.ask(&format!("query?query={encoded}")).unwrap_or_default();
+        let answer = self.ask(&format!("query?query={}", percent_encoded(query))).unwrap_or_default();
         let result = answer["data"]["result"].as_array().cloned().unwrap_or_default();
         result.iter().filter(|series| series["value"][1] != "NaN").count()
     }
@@ -124,18 +117,13 @@ impl Prometheus {
         firing.map(|alert| alert["labels"]["alertname"].as_str().map(str::to_owned)).collect()
     }
 
+    fn fires(&self, alert: &str) -> bool {
+        self.firing().is_some_and(|firing| firing.iter().any(|name| name == alert))
+    }
+
     #[track_caller]
     fn wait_for(&self, alert: &str) {
-        wait_until(&format!("{alert} fires"), 60, || {
-            self.firing().is_some_and(|firing| firing.iter().any(|name| name == alert))
-        });
-    }
-}
-
-impl Drop for Prometheus {
-    fn drop(&mut self) {
-        drop(self.child.stdin.take());
-        let _ = self.child.wait();
+        wait_until(&format!("{alert} fires"), 60, || self.fires(alert));
     }
 }
 
@@ -212,9 +200,11 @@ fn the_template_alarm_fires_and_every_query_has_data() {
     let prometheus = Prometheus::start(installation.folder.path(), &address);
     installation.feed(&pages(0, 60, 20), 60);
     wait_until("Prometheus has read the worker's metrics", 60, || prometheus.has_scraped());
-    let fires =
-        || prometheus.firing().is_some_and(|firing| firing.iter().any(|name| name == "LeitongTemplate"));
-    assert!(!fires(), "fifty texts, ten of them twice, are no template\n{}", worker.log());
+    assert!(
+        !prometheus.fires("LeitongTemplate"),
+        "fifty texts, ten of them twice, are no template\n{}",
+        worker.log()
+    );
 
     let forms: Vec<Row> = (0..14).map(filled_in).collect();
     installation.feed(&forms, 74);

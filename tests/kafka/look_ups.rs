@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::broker::topics::{self, Row};
 use crate::broker::worker::{Installation, MISSED_SOON, Worker};
 use crate::broker::{bootstrap, pause, wait_until};
-use crate::common::{article, gzip, write};
+use crate::common::{article, gzip, percent_encoded, write};
 use crate::dice::{Rng, from_environment};
 use crate::openapi::{Api, CLUSTER, LOOK_UP, PAGE, STORE};
 use crate::serve::{Answer, Client};
@@ -166,7 +166,11 @@ fn a_table_that_another_instance_has_is_not_guessed() {
     for corpus in ["甲", "乙", "丙", "丁", "default", "news.example.com"] {
         let asked = both.each_ref().map(|worker| {
             let ask = || {
-                client(worker).post(&format!("/v1/lookup?corpus={}", encoded(corpus)), "text/plain", &text)
+                client(worker).post(
+                    &format!("/v1/lookup?corpus={}", percent_encoded(corpus)),
+                    "text/plain",
+                    &text,
+                )
             };
             wait_until("its table is there or elsewhere", 30, || ask().status != 503);
             ask()
@@ -190,10 +194,6 @@ fn a_table_that_another_instance_has_is_not_guessed() {
     api.check(CLUSTER, 404, &clusters[0]);
     api.check(CLUSTER, 421, &clusters[1]);
     both.iter_mut().for_each(|worker| assert_eq!(worker.terminate(30), 0));
-}
-
-fn encoded(text: &str) -> String {
-    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
 #[test]

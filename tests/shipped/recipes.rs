@@ -5,19 +5,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use crate::common::fences;
 use crate::image::read;
-
-/// What stands behind the fence's kind (`json connector`), and its contents.
-fn fences(document: &str) -> Vec<(String, String)> {
-    let mut fences = Vec::new();
-    let mut parts = document.split("\n```");
-    parts.next();
-    while let (Some(fence), Some(_)) = (parts.next(), parts.next()) {
-        let (kind, contents) = fence.split_once('\n').expect("a fence has lines");
-        fences.push((kind.to_owned(), contents.to_owned()));
-    }
-    fences
-}
 
 /// Which of these paths (`credits.publisher`) no verdict has.
 fn unknown<'a>(paths: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {

@@ -4,6 +4,7 @@
 
 pub(crate) mod crawler;
 pub(crate) mod jars;
+pub(crate) mod server;
 pub(crate) mod topics;
 pub(crate) mod watch;
 pub(crate) mod worker;

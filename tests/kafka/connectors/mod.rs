@@ -1,60 +1,21 @@
 //! The recipe for PostgreSQL of docs/recipes.md as an operator follows it: Kafka Connect itself writes verdicts into
 //! PostgreSQL itself. The sinks that Maven does not have are only checked for what they name (`tests/shipped/recipes.rs`).
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
 use crate::broker::jars::java;
+use crate::broker::server::{NOBODY, Server, is_root, not_as_root};
 use crate::broker::topics::Row;
 use crate::broker::worker::Installation;
 use crate::broker::{bootstrap, free_ports, wait_until};
-use crate::common::article;
+use crate::common::{article, fences};
 
-/// PostgreSQL refuses to run as root; this user is `nobody` everywhere.
-const NOBODY: u32 = 65534;
 const USER: &str = "crawl";
-
-/// A server, which ends with this, or with the test process, however that ends.
-struct Server(Child);
-
-impl Server {
-    /// Starts `command`, whose output goes to the file `said`. `signal` ends it.
-    fn start(command: &Command, said: &Path, signal: &str) -> Self {
-        let said = File::create(said).expect("a file");
-        let mut shell = Command::new("sh");
-        shell
-            .args(["-c", "\"$@\" < /dev/null & read line; kill -$0 $!; wait $!", signal])
-            .arg(command.get_program())
-            .args(command.get_args())
-            .stdin(Stdio::piped())
-            .stdout(said.try_clone().expect("a file"))
-            .stderr(said);
-        Self(not_as_root(shell).spawn().expect("sh starts"))
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.0.stdin.take());
-        let _ = self.0.wait();
-    }
-}
-
-fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
-}
-
-fn not_as_root(mut command: Command) -> Command {
-    if is_root() {
-        command.uid(NOBODY).gid(NOBODY);
-    }
-    command
-}
 
 /// A program of PostgreSQL: of the folder that `make test-prerequisites` has found, or the system's.
 fn postgresql(name: &str) -> Command {
@@ -91,7 +52,7 @@ impl PostgreSql {
         server.arg("-D").arg(&data).arg("-k").arg(&data);
         server.args(["-h", "127.0.0.1", "-p", &port.to_string(), "-F"]);
         let said = folder.join("database.log");
-        let started = Self { port, _server: Server::start(&server, &said, "QUIT") };
+        let started = Self { port, _server: Server::start_not_as_root(&server, &said, "QUIT") };
         wait_until("PostgreSQL answers", 60, || started.ask("postgres", "SELECT 1").is_ok());
         started
     }
@@ -113,8 +74,8 @@ impl PostgreSql {
 /// What stands in docs/recipes.md behind this fence, and has `part` in it.
 fn recipe(fence: &str, part: &str) -> String {
     let document = fs::read_to_string("docs/recipes.md").expect("the recipes");
-    let mut found = document.split("\n```").filter_map(|block| block.strip_prefix(fence)?.strip_prefix('\n'));
-    found.find(|block| block.contains(part)).unwrap_or_else(|| panic!("no {fence} with {part}")).to_owned()
+    let mut found = fences(&document).into_iter().filter(|(kind, text)| kind == fence && text.contains(part));
+    found.next().unwrap_or_else(|| panic!("no {fence} with {part}")).1
 }
 
 #[test]
@@ -141,7 +102,7 @@ fn verdicts_go_into_postgresql() {
         url.replace("//postgresql:5432/", &format!("//127.0.0.1:{}/", database.port)).into();
     fs::write(folder.path().join("connector.json"), connector.to_string()).expect("written");
     let strings = "org.apache.kafka.connect.storage.StringConverter";
-    let offsets = folder.path().join("database/connect.offsets");
+    let offsets = folder.path().join("connect.offsets");
     let of_worker = format!(
         "bootstrap.servers={}\nkey.converter={strings}\nvalue.converter={strings}\noffset.storage.file.filename={}\n\
          listeners=http://127.0.0.1:{}\nplugin.discovery=only_scan\n",
