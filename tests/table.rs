@@ -192,3 +192,127 @@ fn a_table_says_what_it_holds() {
     assert_eq!(damaged.status, 1);
     assert!(damaged.stderr.contains("restore the file from a backup"), "{}", damaged.stderr);
 }
+
+/// The pages of the articles with these numbers, each twice.
+fn twice(numbers: std::ops::Range<usize>, name: &str) -> String {
+    let both =
+        |number: usize| ["a", "b"].map(|copy| page(&format!("{name}{copy}{number}"), &article(number, 25)));
+    numbers.flat_map(both).collect()
+}
+
+#[test]
+fn merged_tables_know_the_pages_of_all() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let on_disk =
+        common::write(folder.path(), "disk.toml", "[table]\non_disk = true\nblock_centroids = 32\n");
+    let on_disk = on_disk.to_str().expect("UTF-8");
+    // Tuesday's articles 15 to 19 are Monday's as well; Wednesday has none.
+    let parts =
+        [("monday", twice(0..20, "m")), ("tuesday", twice(15..90, "t")), ("wednesday", String::new())];
+    let made: Vec<_> = parts
+        .iter()
+        .map(|(name, pages)| run_with_input(["dedup", "-", "--table", &path(name)], pages))
+        .collect();
+    let whole = run_with_input(
+        ["dedup", "-", "--table", &path("whole")],
+        parts.clone().map(|(_, pages)| pages).concat(),
+    );
+    assert_eq!(whole.status, 0, "{}", whole.stderr);
+
+    for (output, more) in [("all", &[][..]), ("all-on-disk", &["--config", on_disk])] {
+        let (all, renamed) = (path(output), path("renamed.jsonl"));
+        let tables = parts.clone().map(|(name, _)| path(name));
+        let [monday, tuesday, wednesday] = &tables;
+        let arguments =
+            ["table", "merge", "--output", &all, "--clusters", &renamed, monday, tuesday, wednesday];
+        let merged = run([&arguments[..], more].concat());
+        assert_eq!(merged.status, 0, "{}", merged.stderr);
+        assert!(merged.stdout.starts_with("90 centroids of 3 tables; 5 clusters"), "{}", merged.stdout);
+        assert_eq!(run(["table", "verify", &all]).status, 0);
+
+        // Its centroids are those of one run, with the places that they have there.
+        let exported = |table: &str| run(["table", "export", table]).verdicts();
+        let (is, expected) = (exported(&all), exported(&path("whole")));
+        assert_eq!(is.len(), 90);
+        for (is, expected) in is.iter().zip(&expected) {
+            for field in ["page_id", "url", "log_offset", "fingerprint", "text_digest", "log_time"] {
+                assert_eq!(is[field], expected[field], "{field}");
+            }
+        }
+        // Each cluster of a part is found again under the name that it has now.
+        let renamed = std::fs::read_to_string(&renamed).expect("lines");
+        let renamed: Vec<Value> =
+            renamed.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        assert_eq!(renamed.len(), 20 + 75);
+        for (name, verdicts) in parts.iter().map(|(name, _)| path(name)).zip(&made) {
+            for verdict in verdicts.verdicts().iter().filter(|verdict| verdict["kind"] == "UNIQUE") {
+                let is_it =
+                    |line: &&Value| line["table"] == *name && line["cluster_id"] == verdict["cluster_id"];
+                let line = renamed.iter().find(is_it).expect("a line");
+                let now = is.iter().find(|centroid| centroid["cluster_id"] == line["merged_cluster_id"]);
+                let now = now.expect("a centroid");
+                assert_eq!(now["text_digest"], verdict["text_digest"]);
+                assert_eq!(line["joined"] == true, now["page_id"] != verdict["page_id"]);
+            }
+        }
+        // And a run with it knows all pages.
+        let again = [&["dedup", "-", "--table", &all][..], more].concat();
+        let again = run_with_input(again, twice(0..90, "x"));
+        assert!(
+            again.verdicts().iter().all(|verdict| verdict["kind"] == "EXACT_DUPLICATE"),
+            "{}",
+            again.stderr
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_merged_leaves_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (one, two, out) = (path("one"), path("two"), path("out"));
+    assert_eq!(run_with_input(["dedup", "-", "--table", &one], twice(0..3, "a")).status, 0);
+    assert_eq!(run_with_input(["dedup", "-", "--table", &two], twice(3..6, "b")).status, 0);
+    let refused = |tables: &[&str], status: i32, why: &str| {
+        let merged = run([&["table", "merge", "--output", &out][..], tables].concat());
+        assert_eq!(merged.status, status, "{}", merged.stderr);
+        assert!(merged.stderr.contains(why), "{}", merged.stderr);
+        assert!(!Path::new(&out).exists() && !Path::new(&format!("{out}.part")).exists(), "{why}");
+    };
+    refused(&[&one, &path("./one")], 2, "is named twice");
+    refused(&[&one, &path("nowhere")], 1, "nowhere");
+    std::fs::create_dir(path("empty")).expect("a folder");
+    refused(&[&one, &path("empty")], 1, "there is no table to merge");
+    refused(&[&one], 2, "DIR");
+
+    let near = common::write(folder.path(), "near.toml", "[simhash.near]\nmax_distance = 3\n");
+    let crawls = common::write(folder.path(), "crawls.toml", "[recrawls]\nenabled = true\n");
+    for (config, name, why) in
+        [(near, "other", "made with other settings"), (crawls, "crawls", "cluster_hash")]
+    {
+        let made = ["dedup", "-", "--table", &path(name), "--config", config.to_str().expect("UTF-8")];
+        assert_eq!(run_with_input(made, twice(0..3, "a")).status, 0, "{name}");
+        refused(&[&one, &path(name)], 1, why);
+    }
+
+    std::fs::write(path("two/journal.leitong"), "pages").expect("written");
+    refused(&[&one, &two], 1, "left pages that the saved table lacks");
+    std::fs::remove_file(path("two/journal.leitong")).expect("removed");
+    let file = path("two/centroids.leitong");
+    let good = std::fs::read(&file).expect("a table");
+    let mut bad = good.clone();
+    bad[good.len() - 20] ^= 1;
+    std::fs::write(&file, bad).expect("written");
+    refused(&[&one, &two], 1, "restore the file from a backup");
+    std::fs::write(&file, good).expect("written");
+
+    // What a kill has left is named, and so is a table that is there.
+    std::fs::create_dir(format!("{out}.part")).expect("a folder");
+    let left = run(["table", "merge", "--output", &out, &one, &two]);
+    assert!(left.status == 1 && left.stderr.contains("remove it and try again"), "{}", left.stderr);
+    std::fs::remove_dir(format!("{out}.part")).expect("removed");
+    assert_eq!(run(["table", "merge", "--output", &out, &one, &two]).status, 0);
+    let there = run(["table", "merge", "--output", &out, &one, &two]);
+    assert!(there.status == 1 && there.stderr.contains("is there already"), "{}", there.stderr);
+}

@@ -1,5 +1,6 @@
 //! The state right of the log for one log partition: corpora, expiry, position.
 
+mod merge;
 mod preview;
 mod recrawl;
 
@@ -16,6 +17,7 @@ use crate::fingerprint::Detector;
 use crate::record::timestamp::Timestamp;
 use crate::record::{FingerprintRecord, Outcome, Reason};
 
+pub use merge::{Merged, SavedCentroid};
 pub use preview::{Asked, Preview};
 pub use recrawl::{Left, Recrawl, RecrawlOutcome, WhatIsLeft};
 

@@ -39,7 +39,8 @@ use serde::{Serialize, Serializer};
 pub use articles::ArticlePage;
 pub use canonical::{Canonical, CanonicalConfig, NewCanonical, Preference, Rank};
 pub use clusterer::{
-    Asked, Clusterer, Left, NewCentroid, Position, Preview, Recrawl, RecrawlOutcome, WhatIsLeft,
+    Asked, Clusterer, Left, Merged, NewCentroid, Position, Preview, Recrawl, RecrawlOutcome, SavedCentroid,
+    WhatIsLeft,
 };
 pub use expiry::{Bounds, ExpiryConfig};
 pub(crate) use index::HITS_MAX;

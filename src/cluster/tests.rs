@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use serde_json::{Map, Value};
 
 use super::{
-    Asked, Bounds, CanonicalConfig, Centroid, ClusterId, ClusterRules, Clusterer, Decision, Position,
-    Preference, Scratch, TableBytes,
+    Asked, Bounds, CanonicalConfig, Centroid, ClusterId, ClusterRules, Clusterer, Decision, Merged, Position,
+    Preference, SavedCentroid, Scratch, TableBytes,
 };
 use crate::bench::fingerprints::Fingerprints;
 use crate::config::{Candidates, Config, Confirm, ExpiryConfig};
@@ -199,6 +199,29 @@ fn outcome(decision: &Decision) -> Option<(u64, u32, bool)> {
     }
 }
 
+/// The centroids of a table as they are saved, with `start` records before its first one.
+fn other_centroids(table: &Clusterer, start: u64) -> Vec<SavedCentroid> {
+    let first = table.founded() - table.centroid_count() as u64;
+    let saved =
+        |(number, (corpus, fingerprint_hash, centroid)): (u64, (&str, u64, Centroid))| SavedCentroid {
+            corpus: corpus.into(),
+            fingerprint_hash,
+            canonical: table.canonical(number).expect("ranked"),
+            centroid: Centroid { log_offset: centroid.log_offset + start, ..centroid },
+        };
+    (first..).zip(table.centroids()).map(saved).collect()
+}
+
+/// Characters of what stands for the cluster founded at this place, in the table whose log begins
+/// there: `second` from `start` on.
+fn canonical_chars(first: &Clusterer, second: &Clusterer, at: u64, start: u64) -> u32 {
+    let (table, log_offset) = at.checked_sub(start).map_or((first, at), |at| (second, at));
+    let id = ClusterId { log_generation: 0, log_partition: 0, log_offset };
+    let mut scratch = Scratch::default();
+    let page = table.centroid(id, &mut scratch).expect("it is there");
+    page.page_id.parse().expect("a number")
+}
+
 fn expiry() -> impl Strategy<Value = ExpiryConfig> {
     (prop::option::of(1..20_u32), 1..30_u64)
         .prop_map(|(max_age_days, centroids_max)| ExpiryConfig { max_age_days, centroids_max })
@@ -268,6 +291,73 @@ proptest! {
             let Decision::Joined(page) = decision else { continue };
             prop_assert_eq!(page.page_id.parse().ok(), canonical);
             prop_assert!(page.replaces.is_none() || page.page_id == event.chars.to_string());
+        }
+    }
+
+    /// A table that takes another in has the centroids that the definition gives for the pages of the
+    /// one and the founding pages of the other; where none joins and nothing expires, those of one
+    /// run over all pages. The longest page stands for what has become one.
+    #[test]
+    fn a_merged_table_is_single_pass_over_centroids(
+        events in events(), expiry in expiry(), cut in 0..150_usize, size in 1..40_usize, expires in any::<bool>(),
+    ) {
+        let never = ExpiryConfig { max_age_days: None, centroids_max: 1_000 };
+        let expiry = if expires { expiry } else { never };
+        let (first, second) = events.split_at(cut.min(events.len()));
+        let start = first.len() as u64;
+        let mut table = clusterer(&expiry);
+        decided(&mut table, first);
+        let mut other = clusterer(&expiry);
+        decided(&mut other, second);
+        let saved: Vec<SavedCentroid> = other_centroids(&other, start);
+
+        let mut merged = restored(&table, &expiry);
+        let became: Vec<Merged> = saved.chunks(size).flat_map(|batch| merged.merge_batch(batch)).collect();
+        merged.merged_up_to(start + second.len() as u64, other.position().log_time);
+        prop_assert_eq!(merged.position().next_log_offset, events.len() as u64);
+
+        let founders: Vec<Event> = saved.iter().map(|saved| {
+            let log_time = saved.centroid.log_time;
+            let event = &second[(saved.centroid.log_offset - start) as usize];
+            Event { day: log_time.map(|time| time.as_ms() / (24 * 60 * 60 * 1000)), ..event.clone() }
+        }).collect();
+        let all: Vec<Event> = first.iter().chain(&founders).cloned().collect();
+        let place = |at: u64| match at.checked_sub(start) {
+            Some(number) => saved[number as usize].centroid.log_offset,
+            None => at,
+        };
+        let definition = naive(&all, &expiry);
+        for (became, defined) in became.iter().zip(&definition[first.len()..]) {
+            let (cluster, _, joined) = defined.expect("it has a fingerprint");
+            prop_assert_eq!((became.cluster_id.log_offset, became.joined), (place(cluster), joined));
+        }
+
+        merged.evict_expired();
+        prop_assert!(merged.centroid_count() as u64 <= expiry.centroids_max);
+        if !expires {
+            let founded = |decisions: Vec<Option<(u64, u32, bool)>>| -> Vec<u64> {
+                decisions.into_iter().flatten().filter(|(_, _, joined)| !joined).map(|(at, ..)| at).collect()
+            };
+            let is: Vec<u64> = merged.centroids().map(|(_, _, centroid)| centroid.log_offset).collect();
+            let defined: Vec<u64> = founded(definition).into_iter().map(place).collect();
+            prop_assert_eq!(&is, &defined);
+            if became.iter().all(|became| !became.joined) {
+                prop_assert_eq!(is, founded(naive(&events, &expiry)));
+            }
+            for (number, (_, _, centroid)) in (0..).zip(merged.centroids()) {
+                let canonical = merged.canonical(number).expect("ranked");
+                let own = [(centroid.log_offset, canonical_chars(&table, &other, centroid.log_offset, start))];
+                let joined = became.iter().zip(&saved).filter(|(became, _)| {
+                    became.joined && became.cluster_id.log_offset == centroid.log_offset
+                });
+                let joined = joined.map(|(_, saved)| {
+                    let at = saved.centroid.log_offset;
+                    (at, canonical_chars(&table, &other, at, start))
+                });
+                let longest = own.into_iter().chain(joined).map(|(_, chars)| chars).max();
+                let page_id = canonical.page.map_or(centroid.page_id, |(page_id, _)| page_id);
+                prop_assert_eq!(page_id.parse().ok(), longest);
+            }
         }
     }
 

@@ -144,14 +144,14 @@ impl Saved {
     fn find_centroid(&self, wanted: Wanted<'_>, found: &mut Found) -> anyhow::Result<()> {
         let position = snapshot::inspect(&self.table, |position, centroid| {
             found.centroids += 1;
-            let id = cluster_id(position, centroid).to_string();
+            let id = cluster_id(position, &centroid).to_string();
             let is_it = match (&found.cluster_id, wanted) {
                 (Some(cluster), _) => *cluster == id,
-                (None, Wanted::Page(page)) => names(centroid).any(|name| name == page),
+                (None, Wanted::Page(page)) => names(&centroid).any(|name| name == page),
                 (None, Wanted::Cluster(_)) => false,
             };
             if is_it {
-                found.canonical = Some(canonical(id, centroid));
+                found.canonical = Some(canonical(id, &centroid));
             }
         })?;
         position.with_context(|| {

@@ -134,27 +134,11 @@ impl TableDir {
     ) -> Result<Option<(Clusterer, Watermarks)>, SnapshotError> {
         let path = self.folder.join(FILE_NAME);
         let Some((mut reader, saved)) = begin(&path)? else { return Ok(None) };
-        if saved.blocks.as_ref().is_some_and(|blocks| blocks.changelog.is_some()) {
-            return Err(SnapshotError::OfWorker { path });
-        }
+        check_usable(&path, &saved, settings, any_cluster_hash)?;
         if saved.founded > Some(NUMBER_MAX) || saved.dead_below > saved.founded.unwrap_or_default() {
             return Err(reader.damaged("it counts an impossible number of centroids"));
         }
-        let hashes = [
-            ("fingerprint_hash", saved.fingerprint_hash, settings.fingerprint_hash),
-            ("cluster_hash", saved.cluster_hash, settings.cluster_hash),
-        ];
-        for (which, found, wanted) in hashes {
-            if found != wanted && !(any_cluster_hash && which == "cluster_hash") {
-                return Err(SnapshotError::OtherSettings { path, which, found, wanted });
-            }
-        }
-        let position = Position {
-            log_generation: saved.log_generation,
-            log_partition: saved.log_partition,
-            next_log_offset: saved.next_log_offset,
-            log_time: saved.log_time_ms.and_then(Timestamp::from_ms),
-        };
+        let position = position_of(&saved);
         let mut clusterer = self.clusterer(&path, position, Some(&saved), settings)?;
         reader.articles(&saved, |page| clusterer.restore_article(page))?;
         for _ in 0..saved.centroid_count {
@@ -289,6 +273,40 @@ impl TableDir {
             blocks.saved();
         }
         Ok(())
+    }
+}
+
+/// Refuses what is a part of a worker's table, or was made with other settings; `any_cluster_hash`:
+/// those downstream of the log may be others.
+pub(super) fn check_usable(
+    path: &Path,
+    saved: &proto::Position,
+    settings: &TableSettings,
+    any_cluster_hash: bool,
+) -> Result<(), SnapshotError> {
+    let path = || path.to_owned();
+    if saved.blocks.as_ref().is_some_and(|blocks| blocks.changelog.is_some()) {
+        return Err(SnapshotError::OfWorker { path: path() });
+    }
+    let hashes = [
+        ("fingerprint_hash", saved.fingerprint_hash, settings.fingerprint_hash),
+        ("cluster_hash", saved.cluster_hash, settings.cluster_hash),
+    ];
+    for (which, found, wanted) in hashes {
+        if found != wanted && !(any_cluster_hash && which == "cluster_hash") {
+            return Err(SnapshotError::OtherSettings { path: path(), which, found, wanted });
+        }
+    }
+    Ok(())
+}
+
+/// How far a saved table has read its log.
+pub(super) fn position_of(saved: &proto::Position) -> Position {
+    Position {
+        log_generation: saved.log_generation,
+        log_partition: saved.log_partition,
+        next_log_offset: saved.next_log_offset,
+        log_time: saved.log_time_ms.and_then(Timestamp::from_ms),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::proto;
 /// [`SnapshotError`], where a file cannot be read or is damaged, of which the end may tell.
 pub fn inspect(
     folder: &Path,
-    mut take: impl FnMut(&proto::Position, &proto::Centroid),
+    mut take: impl FnMut(&proto::Position, proto::Centroid),
 ) -> Result<Option<proto::Position>, SnapshotError> {
     let path = folder.join(FILE_NAME);
     let Some((mut reader, saved)) = begin(&path)? else { return Ok(None) };
@@ -25,7 +25,7 @@ pub fn inspect(
     if let Some(blocks) = &saved.blocks {
         let files = Folder::open(folder).map_err(at(folder))?;
         manifest_of(blocks).read_all(&files, |corpus, fingerprint_hash, centroid| {
-            take(&saved, &message_of(corpus, fingerprint_hash, centroid, &blocks.detector));
+            take(&saved, message_of(corpus, fingerprint_hash, centroid, &blocks.detector));
         })?;
         // Where few are kept, some have expired before they were in a block.
         expired = blocks.first.saturating_sub(blocks.end);
@@ -33,7 +33,7 @@ pub fn inspect(
     for number in 0..saved.centroid_count {
         let centroid = reader.message()?;
         if number >= expired {
-            take(&saved, &centroid);
+            take(&saved, centroid);
         }
     }
     reader.crawls(&saved, |_, _| Ok(()))?;

@@ -18,6 +18,7 @@ mod file;
 mod folder;
 mod inspect;
 pub mod journal;
+mod merge;
 mod recent;
 
 use std::path::PathBuf;
@@ -28,6 +29,7 @@ use crate::blocks::{ADVICE, BlockError};
 pub use file::{TableDir, TableSettings};
 pub use folder::replace;
 pub use inspect::{BesideTable, beside, inspect, verify};
+pub use merge::Merge;
 
 /// What is wrong with blocks of which there is no other copy, and what to do.
 fn with_advice(error: &BlockError) -> String {
@@ -119,6 +121,22 @@ pub enum SnapshotError {
     /// Old centroids are in blocks, and the settings say that all are in memory.
     #[error("{}: has its old centroids on disk; set table.on_disk = true", path.display())]
     OnDisk {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There is no table where one is to be merged.
+    #[error("{}: there is no table to merge; `leitong dedup --table` makes one", path.display())]
+    NoTable {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// What is known of urls cannot be merged.
+    #[error(
+        "{}: knows the crawls of urls (`recrawls`), which cannot be merged; run the pages of one table again with \
+         `leitong dedup --table` on the other",
+        path.display()
+    )]
+    HasCrawls {
         /// The file.
         path: PathBuf,
     },

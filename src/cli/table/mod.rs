@@ -1,4 +1,6 @@
-//! `leitong table info | export | verify`: a table that `dedup --table` or `serve` has saved.
+//! `leitong table info | export | verify | merge`: tables that `dedup --table` or `serve` has saved.
+
+mod merge;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -51,7 +53,14 @@ enum Action {
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
+    /// Put tables together that were built apart: each centroid of a later one joins a cluster of those before it,
+    /// or stays one
+    #[command(after_help = MERGE_EXAMPLE)]
+    Merge(merge::Arguments),
 }
+
+const MERGE_EXAMPLE: &str = "Example:
+  leitong table merge --output all --clusters renamed.jsonl monday tuesday";
 
 /// What a table holds.
 #[derive(Debug, Default, Serialize)]
@@ -123,6 +132,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
                 text(&info)
             })?;
         }
+        Action::Merge(arguments) => merge::run(arguments)?,
         Action::Verify { folder } => check(folder)?,
         Action::Export { output, folder } => export(folder, output.as_deref().unwrap_or(Path::new("-")))?,
     }
@@ -138,11 +148,11 @@ fn info(folder: &Path) -> anyhow::Result<Info> {
             None => _ = info.corpora.insert(centroid.corpus.clone(), 1),
         }
         if info.centroids == 1 {
-            info.oldest = Some(Age::of(centroid));
+            info.oldest = Some(Age::of(&centroid));
             info.detector = centroid.fingerprint.as_ref().map(|fingerprint| fingerprint.detector.clone());
         }
         if info.centroids == unexpired(position) {
-            info.newest = Some(Age::of(centroid));
+            info.newest = Some(Age::of(&centroid));
         }
     })?;
     let position = there_is(position, folder)?;
@@ -226,7 +236,7 @@ fn export(folder: &Path, output: &Path) -> anyhow::Result<()> {
     let mut failed = None;
     let position = inspect(folder, |position, centroid| {
         if failed.is_none() {
-            failed = lines.push(&exported(position, centroid)).err();
+            failed = lines.push(&exported(position, &centroid)).err();
         }
     })?;
     if let Some(error) = failed {

@@ -1,0 +1,160 @@
+//! `leitong table merge`: tables that were built apart, put together.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use serde::Serialize;
+
+use crate::cli::documents;
+use crate::cli::settings::{self, Wrong, wrong};
+use crate::cluster::{ClusterId, Merged};
+use crate::pipeline::fingerprint_stage::FingerprintStage;
+use crate::sink::whole_lines::WholeLines;
+use crate::snapshot::{Merge, TableDir, TableSettings};
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Folder of the merged table, which must not be there yet
+    #[arg(long, value_name = "DIR")]
+    output: PathBuf,
+    /// What has become of each cluster, one JSON object a line: its table, its former `cluster_id`,
+    /// the `merged_cluster_id`, and whether it `joined` another cluster
+    #[arg(long, value_name = "FILE")]
+    clusters: Option<PathBuf>,
+    /// Configuration file, with the settings that the tables were made with
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Detector that they were made with, in place of the configured one
+    #[arg(long, value_name = "NAME")]
+    detector: Option<String>,
+    /// Folders of the tables, in the order that one run would have read their pages
+    #[arg(value_name = "DIR", required = true, num_args = 2..)]
+    tables: Vec<PathBuf>,
+}
+
+/// What has become of a cluster.
+#[derive(Debug, Serialize)]
+struct MergedCluster<'a> {
+    table: &'a str,
+    cluster_id: ClusterId,
+    merged_cluster_id: ClusterId,
+    joined: bool,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let Arguments { output, clusters, tables, .. } = arguments;
+    let config = settings::config(arguments.config.as_deref(), arguments.detector.as_deref(), None)?;
+    check(tables, output)?;
+    let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;
+    let settings = TableSettings::of(&config, stage.detector(), stage.fingerprint_hash());
+    // Nobody else writes them meanwhile.
+    let _locks = tables.iter().map(|folder| TableDir::open(folder)).collect::<Result<Vec<_>, _>>()?;
+    let mut lines = clusters.as_deref().map(Lines::create).transpose()?;
+
+    // Under another name until it is whole, so that nobody begins with half of it.
+    let unfinished = unfinished(output);
+    fs::create_dir(&unfinished).map_err(|error| {
+        let left = "was left by a merge that did not come to its end; remove it and try again";
+        let exists = error.kind() == io::ErrorKind::AlreadyExists;
+        let why = if exists { left.to_owned() } else { error.to_string() };
+        anyhow::anyhow!("{}: {why}", unfinished.display())
+    })?;
+    let merged = merge(tables, &unfinished, &settings, lines.as_mut());
+    let (count, joined) = match merged {
+        Ok(counts) => counts,
+        Err(error) => {
+            let _ = fs::remove_dir_all(&unfinished);
+            return Err(error);
+        }
+    };
+    if let Some(lines) = &mut lines {
+        lines.finish()?;
+    }
+    fs::rename(&unfinished, output).with_context(|| output.display().to_string())?;
+    documents::print(&format!(
+        "{count} centroids of {} tables; {joined} clusters of later tables joined those of earlier ones\n",
+        tables.len()
+    ))
+}
+
+/// Merges the tables into one in the folder `unfinished`; gives how many centroids that has, and how
+/// many joined others.
+fn merge(
+    tables: &[PathBuf],
+    unfinished: &Path,
+    settings: &TableSettings,
+    mut lines: Option<&mut Lines>,
+) -> anyhow::Result<(usize, u64)> {
+    let dir = TableDir::open(unfinished)?;
+    let mut merge = Merge::into_empty(&dir, settings)?;
+    let mut joined = 0;
+    for folder in tables {
+        merge.take_in(folder, |cluster_id, merged| {
+            joined += u64::from(merged.joined);
+            if let Some(lines) = &mut lines {
+                lines.push(folder, cluster_id, merged);
+            }
+        })?;
+    }
+    let clusterer = merge.finish();
+    dir.save(&clusterer, settings)?;
+    Ok((clusterer.centroid_count(), joined))
+}
+
+/// Refuses what cannot be followed before anything is written.
+fn check(tables: &[PathBuf], output: &Path) -> anyhow::Result<()> {
+    let mut seen: Vec<PathBuf> = Vec::with_capacity(tables.len());
+    for folder in tables {
+        let path = folder.canonicalize().with_context(|| folder.display().to_string())?;
+        if seen.contains(&path) {
+            return Err(wrong(format_args!("{}: is named twice", folder.display())));
+        }
+        seen.push(path);
+    }
+    if output.exists() {
+        bail!("{}: is there already; --output needs a name that is free", output.display());
+    }
+    Ok(())
+}
+
+/// Where the merged table is until it is whole.
+fn unfinished(output: &Path) -> PathBuf {
+    let mut name = output.as_os_str().to_owned();
+    name.push(".part");
+    PathBuf::from(name)
+}
+
+/// The file that says what has become of each cluster.
+struct Lines<'a> {
+    path: &'a Path,
+    lines: WholeLines,
+    failed: Option<io::Error>,
+}
+
+impl<'a> Lines<'a> {
+    fn create(path: &'a Path) -> anyhow::Result<Self> {
+        let lines = WholeLines::create(path).with_context(|| cannot_write(path))?;
+        Ok(Self { path, lines, failed: None })
+    }
+
+    fn push(&mut self, table: &Path, cluster_id: ClusterId, merged: Merged) {
+        let Merged { cluster_id: merged_cluster_id, joined } = merged;
+        let table = &*table.to_string_lossy();
+        if self.failed.is_none() {
+            let line = MergedCluster { table, cluster_id, merged_cluster_id, joined };
+            self.failed = self.lines.push(&line).err();
+        }
+    }
+
+    fn finish(&mut self) -> anyhow::Result<()> {
+        let flushed = self.failed.take().map_or_else(|| self.lines.flush(), Err);
+        flushed.with_context(|| cannot_write(self.path))
+    }
+}
+
+fn cannot_write(path: &Path) -> String {
+    format!("cannot write {}", path.display())
+}
