@@ -378,3 +378,105 @@ fn broken_and_overlong_lines_are_told() {
     assert_eq!(lines(&keep), [good.to_string()]);
     assert!(run.stderr.contains("1 documents are longer"), "{}", run.stderr);
 }
+
+/// A mirror with a page in GBK, a copy of it elsewhere, one that is packed, and files that are no pages.
+fn mirror(folder: &Path) -> Vec<(&'static str, Vec<u8>)> {
+    let html =
+        |head: &str, text: &str| format!("<!doctype html>{head}<title>t</title><p>{text}</p>").into_bytes();
+    let text = article(1, 30);
+    let (gbk, ..) = encoding_rs::GBK.encode(&text);
+    let mut declared = b"<html><head><meta charset=gbk><title>t</title></head><p>".to_vec();
+    declared.extend_from_slice(&gbk);
+    let pages = vec![
+        ("a.example/index.html", declared),
+        ("a.example/x/index.html", html("", &article(2, 30))),
+        ("b.example/index.html", html("<meta charset=utf-8>", &article(1, 30))),
+        ("b.example/view.php?id=3", html("", &article(3, 30))),
+        ("b.example/\u{65b0} page.htm.gz", gzip(&html("", &article(4, 30)))),
+        ("c.example/empty.html", Vec::new()),
+    ];
+    let others = [("a.example/x/data.json", b"{}".to_vec()), ("c.example/picture.png", b"\x89PNG".to_vec())];
+    for (name, bytes) in pages.iter().chain(&others) {
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, bytes).expect("written");
+    }
+    pages
+}
+
+#[test]
+fn pages_of_a_mirror_stay_where_they_were() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let pages = mirror(&at("mirror"));
+    // What an earlier run has left at the place of a page that goes.
+    std::fs::create_dir_all(at("kept/b.example")).expect("a folder");
+    write(&at("kept/b.example"), "index.html", "of an earlier run");
+    let name = |path: &str| at(path).to_str().expect("UTF-8").to_owned();
+    let (kept, gone, verdicts) = (name("kept/"), name("gone/"), name("verdicts.jsonl"));
+    let options = ["--url-base", "https://", "--keep", &kept, "--drop", &gone, "--output", &verdicts];
+    let run_it = dedup(&options, &[&at("mirror")]);
+    assert_eq!(run_it.status, 0, "{}", run_it.stderr);
+    assert!(run_it.stderr.contains("2 files in folders are passed over, since they are no pages of HTML"));
+
+    let verdicts: Vec<Value> =
+        lines(&at("verdicts.jsonl")).iter().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let seen: Vec<_> =
+        verdicts.iter().map(|v| (v["url"].as_str().expect("a url"), v["kind"].as_str())).collect();
+    assert_eq!(
+        seen,
+        [
+            ("https://a.example/index.html", Some("UNIQUE")),
+            ("https://a.example/x/index.html", Some("UNIQUE")),
+            ("https://b.example/index.html", Some("EXACT_DUPLICATE")),
+            ("https://b.example/view.php?id=3", Some("UNIQUE")),
+            ("https://b.example/%E6%96%B0%20page.htm.gz", Some("UNIQUE")),
+            ("https://c.example/empty.html", Some("UNDECIDABLE")),
+        ]
+    );
+    for ((name, bytes), verdict) in pages.iter().zip(&verdicts) {
+        let stays = verdict["kind"] != "EXACT_DUPLICATE";
+        let [stayed, went] = ["kept", "gone"].map(|output| at(output).join(name));
+        assert_eq!((stayed.exists(), went.exists()), (stays, !stays), "{name}");
+        let original = at("mirror").join(name);
+        let written = unpacked(if stays { &stayed } else { &went });
+        assert_eq!(written, unpacked(&original), "{name}");
+        assert!(!bytes.is_empty() || written.is_empty());
+    }
+}
+
+#[test]
+fn a_page_of_html_is_an_input_of_its_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = article(1, 30);
+    let page = write(folder.path(), "page.html", format!("<p>{text}"));
+    let line = write(folder.path(), "a.jsonl", format!("{}\n", json!({ "url": "http://a/", "text": text })));
+    let verdicts = dedup(&[], &[&line, &page]).verdicts();
+    assert_eq!(verdicts[1]["kind"], "EXACT_DUPLICATE");
+    assert_eq!(verdicts[1]["url"], page.to_str().expect("UTF-8"), "its name, without --url-base");
+
+    // Above the limit it is undecidable, and is not read into memory.
+    let limits = write(folder.path(), "limits.toml", "[page]\nbytes_max = 2000\n");
+    let large = write(folder.path(), "large.html", "<p>words".repeat(1_000));
+    let limits = ["--config", limits.to_str().expect("UTF-8")];
+    let verdicts = dedup(&limits, &[&large]).verdicts();
+    assert_eq!((&verdicts[0]["kind"], &verdicts[0]["reason"]), (&json!("UNDECIDABLE"), &json!("TOO_LARGE")));
+
+    // One that cannot be unpacked is a dead letter, and the rest goes on.
+    let cut = gzip(&[b"<html><p>", article(2, 200).as_bytes()].concat());
+    std::fs::write(folder.path().join("cut.html.gz"), &cut[..cut.len() / 2]).expect("written");
+    let run = dedup(&[], &[&folder.path().join("cut.html.gz"), &line]);
+    assert_eq!((run.status, run.verdicts().len()), (3, 1), "{}", run.stderr);
+    assert!(run.stderr.contains("TRUNCATED_INPUT"), "{}", run.stderr);
+
+    // Pages do not fit into one file, and folders of other files ask for --url-base.
+    let kept = folder.path().join("kept.jsonl");
+    let run = dedup(&["--keep", kept.to_str().expect("UTF-8")], &[&page]);
+    assert!(run.status == 1 && run.stderr.contains("pages of HTML need a folder"), "{}", run.stderr);
+    std::fs::create_dir(folder.path().join("site")).expect("a folder");
+    std::fs::copy(&page, folder.path().join("site/a.html")).expect("copied");
+    let run = dedup(&[], &[&folder.path().join("site")]);
+    assert!(run.status == 1 && run.stderr.contains("give --url-base"), "{}", run.stderr);
+    let run = dedup(&["--url-base", "example.com"], &[&folder.path().join("site")]);
+    assert!(run.status == 2 && run.stderr.contains("must begin as a url does"), "{}", run.stderr);
+}

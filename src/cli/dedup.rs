@@ -30,6 +30,7 @@ use crate::source::ReadSoFar;
 use crate::source::folders;
 use crate::source::inputs::{InputNames, Inputs, Resumed};
 use crate::source::open::Input;
+use crate::source::page_file;
 use crate::telemetry::counts::Counts;
 use crate::telemetry::terminal;
 
@@ -45,6 +46,7 @@ Examples:
   leitong dedup --table state --output today.jsonl crawl-2026-11-21.warc.gz
   leitong dedup --text-column body --keep kept.parquet crawl/*.parquet
   leitong dedup --keep kept/ --drop gone.jsonl.zst --checkpoint state crawl/*.jsonl.gz
+  leitong dedup --url-base https:// --keep kept/ mirror/
   zcat pages.jsonl.gz | leitong dedup - | jq -r 'select(.kind == \"UNIQUE\" or .same_url).page_id'")]
 pub(super) struct Arguments {
     #[command(flatten)]
@@ -69,8 +71,13 @@ pub(super) struct Arguments {
     /// Time between two checkpoints
     #[arg(long, value_name = "SECONDS", default_value_t = 300, requires = "checkpoint")]
     checkpoint_every: u64,
-    /// JSON lines, WARC, CSV or TSV (by name), plain or packed with gzip, zstd or lz4; Parquet; a folder of
-    /// such files, or a pattern such as 'crawl/**/*.jsonl.gz'; `-` is standard input, for JSON lines and WARC
+    /// Files in folders are pages of HTML, as `wget --mirror` saves them: a page's url is this, and the path below
+    /// the folder
+    #[arg(long, value_name = "URL")]
+    url_base: Option<String>,
+    /// JSON lines, WARC, CSV or TSV (by name), plain or packed with gzip, zstd or lz4; Parquet; pages of HTML, each
+    /// a file; a folder of such files, or a pattern such as 'crawl/**/*.jsonl.gz'; `-` is standard input, for JSON
+    /// lines and WARC
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 }
@@ -79,17 +86,25 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
     let mut config = arguments.decision.config("files have none; it is for `leitong run`")?;
     arguments.columns.apply(&mut config.input.fields);
-    let files = folders::files(&arguments.inputs)?;
+    let read = if arguments.url_base.is_some() { folders::Read::Pages } else { folders::Read::Documents };
+    let files = folders::files(&arguments.inputs, read)?;
     if files.passed_over > 0 {
         terminal::note(format_args!(
-            "{} files in folders are passed over, since their names are not those of pages; name one itself to have it read",
-            files.passed_over
+            "{} files in folders are passed over, since they {}; name one itself to have it read",
+            files.passed_over,
+            if read == folders::Read::Pages { "are no pages of HTML" } else { "are not called as pages are" }
         ));
     }
-    let paths = files.files;
-    check(arguments, &paths, &config)?;
+    let (paths, below) = (files.files, files.below);
+    check(arguments, (&paths, &below), &config)?;
     let rules = settings::input_rules(&config)?;
     let mut inputs = open_inputs(&paths)?;
+    if let Some(base) = &arguments.url_base {
+        inputs
+            .iter_mut()
+            .zip(&below)
+            .for_each(|(input, below)| input.url = Some(page_file::url_below(base, below)));
+    }
     let names = InputNames::new(inputs.iter().map(|input| Arc::clone(&input.name)).collect());
     let run_id = run_id(arguments, &inputs);
     let checkpoints = arguments.checkpoint.as_deref().map(CheckpointDir::open).transpose()?.map(Arc::new);
@@ -113,7 +128,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let progress = Progress::start(bytes_total, Arc::clone(&read), Arc::clone(&counts));
     let kept = &arguments.kept;
     let folder = checkpoints.as_deref();
-    let mut keeping = Keeping::begin(kept, &paths, &config.page, begun_at, folder, checkpoint)?;
+    let mut keeping = Keeping::begin(kept, (&paths, &below), &config.page, begun_at, folder, checkpoint)?;
     let sink = sink(arguments, &progress, &counts, checkpoint)?;
     let spool = keeping.spool(checkpoints.as_deref())?;
     let sink = KeepSink::new(sink, names.clone(), keeping.copier()?, spool)?;
@@ -161,11 +176,20 @@ fn count(counts: &Counts, fingerprinted: &Fingerprinted) {
 }
 
 /// Refuses what cannot be followed before anything is written.
-fn check(arguments: &Arguments, inputs: &[PathBuf], config: &Config) -> anyhow::Result<()> {
+fn check(
+    arguments: &Arguments,
+    (inputs, below): (&[PathBuf], &[PathBuf]),
+    config: &Config,
+) -> anyhow::Result<()> {
+    if let Some(base) = arguments.url_base.as_ref().filter(|base| !base.contains("://")) {
+        return Err(wrong(format_args!(
+            "--url-base {base}: must begin as a url does, such as https://example.com/"
+        )));
+    }
     arguments.kept.check(inputs)?;
     check_checkpoint(arguments, inputs)?;
     check_on_disk(arguments, config)?;
-    refuse_overwriting(arguments, inputs)
+    refuse_overwriting(arguments, inputs, below)
 }
 
 /// Old centroids on disk need a folder, and are saved at the end.
@@ -216,7 +240,11 @@ fn run_id(arguments: &Arguments, inputs: &[Input]) -> RunId {
         paths.into_iter().filter_map(|(option, path)| Some(format!("{option} {}", path.as_ref()?.display())));
     RunId {
         inputs: inputs.iter().map(|input| (input.name.to_string(), input.bytes.unwrap_or(0))).collect(),
-        options: paths.chain(arguments.columns.options()).chain(arguments.kept.options()).collect(),
+        options: paths
+            .chain(arguments.url_base.iter().map(|base| format!("--url-base {base}")))
+            .chain(arguments.columns.options())
+            .chain(arguments.kept.options())
+            .collect(),
     }
 }
 
@@ -315,10 +343,10 @@ fn open_inputs(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
 }
 
 /// Verdicts must not overwrite pages, and dead letters not verdicts.
-fn refuse_overwriting(arguments: &Arguments, inputs: &[PathBuf]) -> anyhow::Result<()> {
+fn refuse_overwriting(arguments: &Arguments, inputs: &[PathBuf], below: &[PathBuf]) -> anyhow::Result<()> {
     let outputs = [("--output", &arguments.output), ("--dead-letters", &arguments.dead_letters)];
     let outputs = outputs.into_iter().filter_map(|(option, path)| Some((option, path.clone()?)));
-    let outputs = outputs.chain(arguments.kept.files(inputs));
+    let outputs = outputs.chain(arguments.kept.files(below));
     let mut taken: Vec<PathBuf> = inputs.iter().filter_map(|path| path.canonicalize().ok()).collect();
     for (option, path) in outputs {
         // What is no regular file, such as /dev/null, may well be named twice.

@@ -57,12 +57,12 @@ impl Arguments {
         self.keep.is_some() || self.drop.is_some()
     }
 
-    /// The files that are written, each with its option.
-    pub(super) fn files(&self, inputs: &[PathBuf]) -> Vec<(&'static str, PathBuf)> {
+    /// The files that are written for inputs of these `names`, each with its option.
+    pub(super) fn files(&self, names: &[PathBuf]) -> Vec<(&'static str, PathBuf)> {
         let folders = [("--keep", &self.keep), ("--drop", &self.drop)];
         let documents = folders.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?)));
         let documents = documents.flat_map(|(option, path)| {
-            Output::paths(path, inputs).into_iter().map(move |file| (option, file))
+            Output::paths(path, names).into_iter().map(move |file| (option, file))
         });
         let clusters = self.clusters.iter().map(|path| ("--clusters", path.clone()));
         let report = self.report.iter().map(|path| ("--report", path.clone()));
@@ -118,10 +118,10 @@ pub(super) struct Keeping<'a> {
 }
 
 impl<'a> Keeping<'a> {
-    /// Of a run over `inputs` that begins at `log_offset`, or goes on at `checkpoint`.
+    /// Of a run over `inputs`, each with what its file is called in folders, that begins at `log_offset`, or goes on at `checkpoint`.
     pub(super) fn begin(
         arguments: &'a Arguments,
-        inputs: &'a [PathBuf],
+        (inputs, names): (&'a [PathBuf], &[PathBuf]),
         limits: &'a PageConfig,
         log_offset: u64,
         checkpoints: Option<&CheckpointDir>,
@@ -135,7 +135,7 @@ impl<'a> Keeping<'a> {
         let output = |name, path: &Option<PathBuf>, is_annotated| {
             let Some(path) = path else { return Ok(None) };
             let checkpoints = folder.map(|folder| (name, folder.to_owned()));
-            let plan = Plan { path, inputs, forms: &forms, is_annotated, checkpoints };
+            let plan = Plan { path, names, forms: &forms, is_annotated, checkpoints };
             match checkpoint.and_then(|checkpoint| checkpoint.extents.get(name)) {
                 None => Output::create(plan).map(Some),
                 Some(extent) => Output::resume(plan, *extent).map(Some),

@@ -76,7 +76,10 @@ fn of_file(path: &Path, config: &Config) -> anyhow::Result<Vec<Sample>> {
             match record.payload {
                 Payload::Json(line) | Payload::Head { json: Ok(line), .. } => samples.push((None, line)),
                 Payload::Warc(_) => {
-                    bail!("{}: this is a WARC file, which is read as it is, without a preset", path.display())
+                    bail!(
+                        "{}: this is a WARC file or a page of HTML, which is read as it is, without a preset",
+                        path.display()
+                    )
                 }
                 Payload::Broken(error) if samples.is_empty() => bail!("{}: {error}", path.display()),
                 Payload::NoPage | Payload::Broken(_) | Payload::Head { .. } => {}

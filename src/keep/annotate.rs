@@ -31,6 +31,8 @@ impl Annotation<'_> {
         match framing {
             Framing::Line => self.added_to_json(&record).unwrap_or(record),
             Framing::Warc => self.added_to_warc(record),
+            // There is no place in a page for what is no part of it.
+            Framing::Page => record,
             Framing::Csv { delimiter } => self.added_to_csv(record, delimiter),
         }
     }

@@ -209,7 +209,8 @@ impl Copier {
                 if self.outputs.annotate || !stays {
                     bytes = annotation.added_to(bytes, framing);
                 }
-                let start = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+                let has_mark = framing != Framing::Page && bytes.starts_with(b"\xef\xbb\xbf");
+                let start = if has_mark { 3 } else { 0 };
                 output.write(decision.input, framing, &bytes[start..])?;
             }
         }

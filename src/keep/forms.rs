@@ -28,6 +28,8 @@ const ONE_FORM: &str = "holds lines and records, rows of CSV, or rows of Parquet
 pub enum Form {
     /// Lines or WARC records.
     Bytes,
+    /// A page of HTML.
+    Page,
     /// Rows of a CSV file.
     Csv(Arc<CsvForm>),
     /// Rows of a Parquet file.
@@ -80,6 +82,12 @@ pub fn of(inputs: &[PathBuf], limits: &PageConfig) -> anyhow::Result<Vec<Form>> 
 /// # Errors
 /// The inputs do not fit into one file.
 pub fn common(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
+    if forms.iter().any(|form| matches!(form, Form::Page)) {
+        bail!(
+            "{}: pages of HTML need a folder, in which each has its file; let the name end with /",
+            output.display()
+        );
+    }
     let mut written = forms.iter().filter(|form| !matches!(form, Form::Unreadable));
     let first = match written.next() {
         Some(Form::Rows(first)) => first,
@@ -125,6 +133,7 @@ pub fn common(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
 
 fn form(path: &Path, limits: &PageConfig) -> anyhow::Result<Form> {
     Ok(match ParquetFile::at(path) {
+        Ok(None) if Input::open(path)?.is_page()? => Form::Page,
         Ok(None) => match csv::delimiter(&path.to_string_lossy()) {
             Some(delimiter) => csv_form(path, delimiter, limits)?,
             None => Form::Bytes,

@@ -40,16 +40,18 @@ enum Files {
 enum OutputFile {
     Bytes(Packed),
     Rows(Box<TableFile>),
+    /// A page, whose file is written if it stays.
+    Page(PathBuf),
     /// Nothing of its input can be read.
     None,
 }
 
 /// What an output is to be.
 pub struct Plan<'a> {
-    /// The file (`-` is standard output), or the folder that gets files with the names of the inputs.
+    /// The file (`-` is standard output), or the folder that gets a file for each input.
     pub path: &'a Path,
-    /// The inputs.
-    pub inputs: &'a [PathBuf],
+    /// What these files are called in the folder, as paths below it.
+    pub names: &'a [PathBuf],
     /// Their forms.
     pub forms: &'a [Form],
     /// Whether the rows of tables get columns about the verdict.
@@ -89,9 +91,9 @@ impl Output {
     }
 
     fn new(plan: Plan<'_>) -> anyhow::Result<Self> {
-        let Plan { path, inputs, forms, is_annotated, checkpoints } = plan;
+        let Plan { path, names, forms, is_annotated, checkpoints } = plan;
         let files = match is_folder(path) {
-            true => Files::OfInputs(files(path, inputs)?.into_iter().zip(forms.iter().cloned()).collect()),
+            true => Files::OfInputs(files(path, names)?.into_iter().zip(forms.iter().cloned()).collect()),
             false => Files::One(forms::common(forms, path)?),
         };
         Ok(Self { path: path.to_owned(), files, is_annotated, checkpoints, current: None })
@@ -104,7 +106,7 @@ impl Output {
     pub fn extent(&mut self) -> anyhow::Result<Extent> {
         let (file, current) = self.current.as_mut().context("no file is open")?;
         match current {
-            OutputFile::None => Ok(Extent { file: *file, bytes: 0, parts: 0 }),
+            OutputFile::None | OutputFile::Page(_) => Ok(Extent { file: *file, bytes: 0, parts: 0 }),
             OutputFile::Bytes(packed) => {
                 let bytes = packed.extent();
                 let bytes = bytes.with_context(|| format!("cannot write {}", packed.path.display()))?;
@@ -123,6 +125,9 @@ impl Output {
     /// It cannot be written, or differs in framing from what the file holds.
     pub fn write(&mut self, input: usize, framing: Framing, record: &[u8]) -> anyhow::Result<()> {
         self.switch_to(input)?;
+        if let Some((_, OutputFile::Page(path))) = &self.current {
+            return write_page(path, record).with_context(|| format!("cannot write {}", path.display()));
+        }
         let Some((_, OutputFile::Bytes(file))) = &mut self.current else {
             bail!("{}: is of another form than its input: the input has changed", self.path.display());
         };
@@ -168,6 +173,7 @@ impl Output {
     fn created(&self, file: usize, path: &Path) -> anyhow::Result<OutputFile> {
         Ok(match self.form_of(file) {
             Form::Bytes => OutputFile::Bytes(Packed::create(path)?),
+            Form::Page => OutputFile::Page(without_former(path)?),
             Form::Csv(form) => {
                 let header = form.header(self.is_annotated)?;
                 let mut file = Packed::create(path)?;
@@ -191,13 +197,14 @@ impl Output {
                 let parts = Parts::resume(folder, name, extent)?;
                 OutputFile::Rows(Box::new(TableFile::create(path, form, self.is_annotated, Some(parts))?))
             }
+            Form::Page => OutputFile::Page(path.to_owned()),
             Form::Unreadable => OutputFile::None,
         })
     }
 
     fn close(&mut self) -> anyhow::Result<()> {
         match self.current.take() {
-            None | Some((_, OutputFile::None)) => Ok(()),
+            None | Some((_, OutputFile::None | OutputFile::Page(_))) => Ok(()),
             Some((_, OutputFile::Bytes(mut file))) => {
                 file.finish().with_context(|| format!("cannot write {}", file.path.display()))
             }
@@ -232,11 +239,11 @@ impl Output {
         self.close()
     }
 
-    /// The files that are written for `inputs`, to see whether others are in the way.
+    /// The files that are written for inputs of these `names`, to see whether others are in the way.
     #[must_use]
-    pub fn paths(path: &Path, inputs: &[PathBuf]) -> Vec<PathBuf> {
+    pub fn paths(path: &Path, names: &[PathBuf]) -> Vec<PathBuf> {
         match is_folder(path) {
-            true => inputs.iter().filter_map(|input| Some(path.join(input.file_name()?))).collect(),
+            true => names.iter().map(|name| path.join(name)).collect(),
             false => vec![path.to_owned()],
         }
     }
@@ -247,12 +254,32 @@ fn is_folder(path: &Path) -> bool {
     path.is_dir() || path.to_string_lossy().ends_with('/')
 }
 
-fn files(folder: &Path, inputs: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
-    let files = Output::paths(folder, inputs);
+/// The page that an earlier run may have left at `path` goes: nobody knows yet whether it stays.
+fn without_former(path: &Path) -> io::Result<PathBuf> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(path.to_owned()),
+    }
+}
+
+/// Writes a page, packed as its name says, into a folder that is made if it is not there.
+fn write_page(path: &Path, page: &[u8]) -> io::Result<()> {
+    path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+    let mut file = Packed::create(path)?;
+    file.framing = Some(Framing::Page);
+    file.write(page)?;
+    file.finish()
+}
+
+fn files(folder: &Path, names: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let files = Output::paths(folder, names);
     let mut sorted: Vec<_> = files.iter().collect();
     sorted.sort_unstable();
     if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-        bail!("{}: two inputs have this file name; name a file, which takes all", twice[0].display());
+        bail!(
+            "{}: two inputs have this file name; name a file, which takes all, or have a run for each",
+            twice[0].display()
+        );
     }
     Ok(files)
 }
@@ -308,6 +335,7 @@ impl Packed {
     fn write(&mut self, record: &[u8]) -> io::Result<()> {
         let (end, member_bytes): (&[u8], _) = match self.framing {
             Some(Framing::Warc) => (b"\r\n\r\n", 0),
+            Some(Framing::Page) => (b"", 0),
             _ => (b"\n", MEMBER_BYTES),
         };
         self.waiting.extend_from_slice(record);

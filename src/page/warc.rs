@@ -30,6 +30,8 @@ pub enum WarcKind {
     Response,
     /// Text that was made of a page, as in the WET files of Common Crawl.
     Conversion,
+    /// A page as it is, without an HTTP head.
+    Resource,
 }
 
 impl WarcRecord {
@@ -46,7 +48,10 @@ impl WarcRecord {
         let whole = self.content.len() as u64 == self.content_bytes;
         let too_large = Body::TooLarge(self.content_bytes);
         let (body, content_type, status) = match self.kind {
-            WarcKind::Conversion if !whole || self.content.len() > page_bytes_max => (too_large, None, None),
+            WarcKind::Conversion | WarcKind::Resource if !whole || self.content.len() > page_bytes_max => {
+                (too_large, None, None)
+            }
+            WarcKind::Resource => (Body::HtmlBytes(self.content), self.content_type, None),
             WarcKind::Conversion => {
                 let text = String::from_utf8(self.content)
                     .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());

@@ -5,6 +5,8 @@
 //! A name with `*`, `?` or `[` that no file has is a pattern, for where no shell expands it (a unit of systemd, a
 //! container's command, more files than a command line holds). It stands for the paths that match, in their order; `**`
 //! stands for folders of any depth.
+//!
+//! A folder may also stand for the [pages of HTML](Read::Pages) in it, each a file.
 
 use std::fs;
 use std::io;
@@ -12,17 +14,31 @@ use std::path::{Path, PathBuf};
 
 use glob::MatchOptions;
 
+use super::open::Input;
+
 /// Endings of names that are read in folders, before those of packed files.
 const ENDINGS: [&str; 8] = ["jsonl", "ndjson", "json", "warc", "wet", "parquet", "csv", "tsv"];
 /// Endings of packed files.
 const PACKED: [&str; 3] = [".gz", ".zst", ".lz4"];
+
+/// What is read in folders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Read {
+    /// Files that hold many pages, by their names.
+    Documents,
+    /// Files that are one page of HTML each, by their names or contents.
+    Pages,
+}
 
 /// The files that inputs stand for.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Files {
     /// In the order of the inputs.
     pub files: Vec<PathBuf>,
-    /// Files in folders that are not read, since their names end otherwise.
+    /// What each is called below its input, if that is a folder or a pattern; else its name. Only of
+    /// pages, which are called alike in many folders.
+    pub below: Vec<PathBuf>,
+    /// Files in folders that are not read, since they are something else.
     pub passed_over: u64,
 }
 
@@ -30,34 +46,59 @@ pub struct Files {
 ///
 /// # Errors
 /// A folder cannot be read, or there is nothing to read in it; a pattern is wrong, or nothing matches it.
-pub fn files(inputs: &[PathBuf]) -> io::Result<Files> {
+pub fn files(inputs: &[PathBuf], read: Read) -> io::Result<Files> {
     let mut found = Files::default();
     for input in inputs {
         match pattern(input) {
             Some(pattern) => {
                 for path in matching(pattern).map_err(|error| named(input, &error))? {
-                    add(&path, &mut found)?;
+                    add(&path, read, &mut found)?;
                 }
             }
-            None => add(input, &mut found)?,
+            None => add(input, read, &mut found)?,
         }
+        let of_input = &found.files[found.below.len()..];
+        let root = root(input);
+        let below = of_input.iter().map(|file| {
+            let below =
+                file.strip_prefix(&root).ok().filter(|below| read == Read::Pages && *below != Path::new(""));
+            below.map_or_else(|| file.file_name().unwrap_or_default().into(), Path::to_owned)
+        });
+        found.below.extend(below.collect::<Vec<_>>());
     }
     Ok(found)
 }
 
+/// The folder that an input is, or in which a pattern begins to vary.
+fn root(input: &Path) -> PathBuf {
+    if input.is_dir() || pattern(input).is_none() {
+        return input.to_owned();
+    }
+    let varies =
+        |part: &std::path::Component<'_>| part.as_os_str().to_string_lossy().contains(['*', '?', '[']);
+    input.components().take_while(|part| !varies(part)).collect()
+}
+
 /// Adds a file, or those of a folder.
-fn add(input: &Path, found: &mut Files) -> io::Result<()> {
+fn add(input: &Path, read: Read, found: &mut Files) -> io::Result<()> {
     if !input.is_dir() {
         found.files.push(input.to_owned());
         return Ok(());
     }
     let before = found.files.len();
-    walk(input, found).map_err(|error| named(input, &error))?;
+    walk(input, read, found).map_err(|error| named(input, &error))?;
     found.files[before..].sort_unstable();
     if found.files.len() == before {
         let endings = ENDINGS.map(|ending| format!(".{ending}")).join(", ");
-        let problem =
-            format!("there is no file to read in this folder; names end in {endings}, packed or not");
+        let problem = match read {
+            Read::Documents => format!(
+                "there is no file to read in this folder; names end in {endings}, packed or not; if its files are pages of \
+                 HTML, give --url-base"
+            ),
+            Read::Pages => {
+                "there is no page of HTML in this folder; without --url-base other files are read".to_owned()
+            }
+        };
         return Err(named(input, &io::Error::new(io::ErrorKind::NotFound, problem)));
     }
     Ok(())
@@ -89,7 +130,7 @@ fn matching(pattern: &str) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-fn walk(folder: &Path, found: &mut Files) -> io::Result<()> {
+fn walk(folder: &Path, read: Read, found: &mut Files) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
@@ -99,9 +140,9 @@ fn walk(folder: &Path, found: &mut Files) -> io::Result<()> {
         // A link to a folder is not followed: it may lead back.
         if path.is_dir() {
             if !path.is_symlink() {
-                walk(&path, found)?;
+                walk(&path, read, found)?;
             }
-        } else if is_read(&name) {
+        } else if is_read(&path, &name, read)? {
             found.files.push(path);
         } else {
             found.passed_over += 1;
@@ -110,8 +151,21 @@ fn walk(folder: &Path, found: &mut Files) -> io::Result<()> {
     Ok(())
 }
 
-fn is_read(name: &str) -> bool {
-    let name = PACKED.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+/// Whether a file in a folder is read; `name` is its name in lower case.
+fn is_read(path: &Path, name: &str, read: Read) -> io::Result<bool> {
+    match read {
+        Read::Documents => Ok(is_called_document(name)),
+        Read::Pages => Input::open(path)?.is_page(),
+    }
+}
+
+/// A file's name without the ending of packed files.
+pub(super) fn without_packing(name: &str) -> &str {
+    PACKED.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
+}
+
+fn is_called_document(name: &str) -> bool {
+    let name = without_packing(name);
     name.rsplit_once('.').is_some_and(|(_, ending)| ENDINGS.contains(&ending))
 }
 
@@ -138,10 +192,11 @@ mod tests {
         for other in ["in/README.md", "in/sums.sha256", "in/.hidden.jsonl", "in/.git/x.jsonl"] {
             file(other);
         }
-        let found = files(&[named.clone(), folder.path().join("in")]).expect("files");
-        assert_eq!(found, Files { files: vec![named, a, b, deep], passed_over: 2 });
+        let found = files(&[named.clone(), folder.path().join("in")], Read::Documents).expect("files");
+        assert_eq!((found.files, found.passed_over), (vec![named, a, b, deep], 2));
         fs::create_dir(folder.path().join("empty")).expect("a folder");
-        let error = files(&[folder.path().join("empty")]).expect_err("nothing there").to_string();
+        let error =
+            files(&[folder.path().join("empty")], Read::Documents).expect_err("nothing there").to_string();
         assert!(error.contains("empty: there is no file to read") && error.contains(".parquet"), "{error}");
     }
 
@@ -151,7 +206,8 @@ mod tests {
         let file = |name: &str| empty_file(folder.path(), name);
         let [b, a, deep, inside, odd] = ["b.gz", "a.gz", "x/y/c.gz", "x/z.gz/d.jsonl", "b[1].gz"].map(file);
         file(".hidden.gz");
-        let of = |pattern: &str| files(&[folder.path().join(pattern)]).map(|found| found.files);
+        let of =
+            |pattern: &str| files(&[folder.path().join(pattern)], Read::Documents).map(|found| found.files);
         assert_eq!(of("[ab].gz").expect("files"), [a.clone(), b.clone()], "in order");
         assert_eq!(
             of("**/*.gz").expect("files"),
@@ -164,5 +220,26 @@ mod tests {
         assert!(none.ends_with("*.warc: no file is called so, and as a pattern it matches none"), "{none}");
         let wrong = of("***").expect_err("no pattern").to_string();
         assert!(wrong.contains("***: no pattern: "), "{wrong}");
+    }
+
+    #[test]
+    fn pages_keep_their_place_below_what_was_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [home, view] = ["m/index.html", "m/a/view.php?id=3"].map(|name| empty_file(folder.path(), name));
+        let alone = empty_file(folder.path(), "alone.htm");
+        fs::write(&view, "<!doctype html><p>Hello").expect("written");
+        for other in ["m/feed.xml", "m/data.json", "m/a/picture.png"] {
+            empty_file(folder.path(), other);
+        }
+        let all = folder.path().join("*/**/*.html");
+        let found = files(&[folder.path().join("m"), alone.clone(), all], Read::Pages).expect("files");
+        assert_eq!(found.files, [view, home.clone(), alone, home]);
+        assert_eq!(
+            found.below,
+            ["a/view.php?id=3", "index.html", "alone.htm", "m/index.html"].map(PathBuf::from)
+        );
+        assert_eq!(found.passed_over, 3);
+        let error = files(&[folder.path().join("m")], Read::Documents).map(|found| found.files.len());
+        assert_eq!(error.expect("data.json"), 1, "pages are passed over among documents");
     }
 }

@@ -12,6 +12,7 @@ pub mod json_lines;
 mod lz4;
 pub mod open;
 pub mod originals;
+pub mod page_file;
 pub mod parquet;
 pub mod rules;
 mod skim;
@@ -53,7 +54,7 @@ pub struct Record {
 pub enum Payload {
     /// One line of JSON.
     Json(Vec<u8>),
-    /// A response or conversion record of a WARC file.
+    /// A response or conversion record of a WARC file, or a whole file that is a page.
     Warc(Box<WarcRecord>),
     /// A line of JSON of which long strings were cut, since it is above the limit.
     Head {
@@ -140,7 +141,7 @@ pub enum FramingError {
     /// The input is of a format that is not read.
     #[error(
         "this is {0}, and what is read is JSON lines, WARC, CSV and TSV (by their names), plain or packed with gzip, zstd \
-         or lz4, and Parquet; the input is skipped"
+         or lz4, and files of Parquet or HTML; the input is skipped"
     )]
     OtherFormat(&'static str),
 }

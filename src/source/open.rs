@@ -2,7 +2,7 @@
 //! in its name, so that standard input and oddly named files work as well.
 //! Gzip (one member or many), zstd and lz4 (one frame or many) are unpacked. CSV
 //! has no such bytes, and is told by its name. Parquet is
-//! read at any place, so it has to be a file.
+//! read at any place, so it has to be a file; and so has a page of HTML, which ends where its file does.
 
 use std::fmt;
 use std::fs::File;
@@ -18,6 +18,7 @@ use super::gzip::GzipMembers;
 use super::json_lines::JsonLines;
 use super::lz4::Lz4Frames;
 use super::originals::{Framing, Originals, RecordOriginals};
+use super::page_file::{PageFile, begins_page, is_page};
 use super::parquet::originals::RowOriginals;
 use super::parquet::{ParquetFile, ParquetSource, is_parquet};
 use super::rules::InputRules;
@@ -34,6 +35,8 @@ pub struct Input {
     pub name: Arc<str>,
     /// Bytes of the file; none where that is not known.
     pub bytes: Option<u64>,
+    /// Of a file that is a page of HTML; its name, unless it is set.
+    pub url: Option<String>,
     contents: Contents,
 }
 
@@ -55,7 +58,12 @@ impl Input {
     pub fn open(path: &Path) -> io::Result<Self> {
         let name = path.to_string_lossy().into();
         if path == Path::new("-") {
-            return Ok(Self { name, bytes: None, contents: Contents::Stream(Box::new(io::stdin())) });
+            return Ok(Self {
+                name,
+                bytes: None,
+                url: None,
+                contents: Contents::Stream(Box::new(io::stdin())),
+            });
         }
         let file = File::open(path)?;
         let metadata = file.metadata()?;
@@ -69,7 +77,7 @@ impl Input {
             // What is no file, such as a pipe, cannot be opened twice.
             None => Contents::Stream(Box::new(file)),
         };
-        Ok(Self { name, bytes, contents })
+        Ok(Self { name, bytes, url: None, contents })
     }
 
     /// The bytes of this input as they are.
@@ -92,8 +100,8 @@ impl Input {
         if let Contents::Parquet(path) = &self.contents {
             return Ok(Box::new(ParquetSource::new(File::open(path)?, self.name, rules, read)?));
         }
-        let name = Arc::clone(&self.name);
-        framed(unpacked(self.into_reader()?, read)?, name, &rules.limits, &Wanted::Mapped(rules))
+        let (name, url) = (Arc::clone(&self.name), self.page_url());
+        framed(unpacked(self.into_reader()?, read)?, (name, url), &rules.limits, &Wanted::Mapped(rules))
     }
 
     /// The records of this input once more, as they are: of a table all columns, or the one of this name.
@@ -108,11 +116,36 @@ impl Input {
             };
             return Ok(Originals::Rows(Box::new(RowOriginals::new(file, column))));
         }
-        let name = Arc::clone(&self.name);
-        let lines = csv::delimiter(&name).map_or(Framing::Line, |delimiter| Framing::Csv { delimiter });
+        let (name, url) = (Arc::clone(&self.name), self.page_url());
+        let lines = match csv::delimiter(&name) {
+            _ if url.is_some() && self.is_page()? => Framing::Page,
+            Some(delimiter) => Framing::Csv { delimiter },
+            None => Framing::Line,
+        };
         let unpacked = unpacked(self.into_reader()?, Arc::default())?;
-        let framed = |reader| framed(reader, name, limits, &Wanted::Only(column));
+        let framed = |reader| framed(reader, (name, url), limits, &Wanted::Only(column));
         Ok(Originals::Records(RecordOriginals::new(unpacked, lines, limits, framed)?))
+    }
+}
+
+impl Input {
+    /// The url of the page that this input is, if it is one: what is no file may hold several.
+    fn page_url(&self) -> Option<String> {
+        let Contents::File(_) = &self.contents else { return None };
+        Some(self.url.clone().unwrap_or_else(|| self.name.to_string()))
+    }
+
+    /// Whether this input is a page of HTML, all of it.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn is_page(&self) -> io::Result<bool> {
+        let Contents::File(path) = &self.contents else { return Ok(false) };
+        let mut reader = BufReader::new(unpacked(Box::new(File::open(path)?), Arc::default())?);
+        match reader.fill_buf() {
+            Ok(start) => Ok(!is_warc(start) && other_format(start).is_none() && is_page(&self.name, start)),
+            Err(error) => super::framing_error(&error).map(|_| false).ok_or(error),
+        }
     }
 }
 
@@ -135,21 +168,30 @@ fn unpacked(reader: Box<dyn Read + Send>, read: Arc<ReadSoFar>) -> io::Result<Bo
 }
 
 /// The records of `unpacked`; of WARC files those that are no pages as well, unless only what is mapped
-/// is wanted.
+/// is wanted. `page_url`: its url if it is a page of HTML; none where it cannot be one.
 fn framed(
     unpacked: Box<dyn Read + Send>,
-    name: Arc<str>,
+    (name, page_url): (Arc<str>, Option<String>),
     limits: &PageConfig,
     wanted: &Wanted<'_>,
 ) -> io::Result<Box<dyn Source>> {
     let mut reader = BufReader::with_capacity(BUFFER_BYTES, unpacked);
     match reader.fill_buf() {
-        Ok(start) if start.starts_with(b"WARC/") => {
+        Ok(start) if is_warc(start) => {
             let reader = WarcReader::new(reader, name, limits);
             let is_all = matches!(wanted, Wanted::Only(_));
             Ok(Box::new(if is_all { reader.with_all_records() } else { reader }))
         }
         Ok(start) => match other_format(start) {
+            None if is_page(&name, start)
+                && let Some(url) = page_url =>
+            {
+                Ok(Box::new(PageFile::new(reader, name, url, limits)))
+            }
+            None if begins_page(start) => {
+                let broken = FramingError::OtherFormat("a page of HTML from a pipe; see `leitong extract`");
+                Ok(Box::new(JsonLines::broken_from_the_start(reader, name, limits, broken)))
+            }
             None => match csv::delimiter(&name) {
                 Some(delimiter) => Ok(Box::new(CsvRows::new(reader, name, delimiter, limits, wanted)?)),
                 None => Ok(Box::new(JsonLines::new(reader, name, limits))),
@@ -165,6 +207,10 @@ fn framed(
             None => Err(error),
         },
     }
+}
+
+fn is_warc(start: &[u8]) -> bool {
+    start.starts_with(b"WARC/")
 }
 
 /// What an input is that begins so, where it is something else
@@ -186,13 +232,8 @@ fn other_format(start: &[u8]) -> Option<&'static str> {
     ];
     let known = BEGINNINGS.iter().find(|(beginning, _)| start.starts_with(beginning));
     let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
-    let is_html = || {
-        let begins = |tag: &[u8]| text.get(..tag.len()).is_some_and(|head| head.eq_ignore_ascii_case(tag));
-        begins(b"<!doctype") || begins(b"<html") || begins(b"<?xml")
-    };
-    known
-        .map(|(_, name)| *name)
-        .or_else(|| is_html().then_some("a page of HTML or XML; see `leitong extract`"))
+    let is_xml = || text.starts_with(b"<?xml") && !begins_page(start);
+    known.map(|(_, name)| *name).or_else(|| is_xml().then_some("XML"))
 }
 
 /// Counts bytes, and marks errors as the machine's own.

@@ -43,6 +43,8 @@ pub enum Framing {
         /// What stands between two fields.
         delimiter: u8,
     },
+    /// The whole input is one page.
+    Page,
 }
 
 /// The records of one input.
@@ -56,7 +58,7 @@ pub enum Originals {
 /// The records of an input that is read from its beginning to its end.
 pub struct RecordOriginals {
     source: Box<dyn Source>,
-    /// How lines are framed, if it is lines that are read.
+    /// How records are framed, if they are those of no WARC file.
     lines: Framing,
     held: Arc<Mutex<Held>>,
 }
@@ -93,6 +95,7 @@ impl RecordOriginals {
         held.let_go(record.span.end);
         let (number, framing) = match record.place {
             Place::Line { line, .. } => (line, self.lines),
+            Place::Record { record, .. } if self.lines == Framing::Page => (record, Framing::Page),
             Place::Record { record, .. } => (record, Framing::Warc),
             Place::Message { offset, .. } => (offset, Framing::Line),
         };
