@@ -39,6 +39,7 @@ test-prerequisites: prerequisites $(TOOLS)/prometheus/usr/bin/promtool
 	  $(call install,python3-venv nodejs npm golang-go,the tests of the consumers and of the Python package)
 	@command -v "$${LEITONG_CHROMIUM:-chromium}" >/dev/null || $(call install,chromium,the console's test)
 	@$(MAKE) --silent --no-print-directory $(TOOLS)/postgresql
+	@command -v dpkg-shlibdeps >/dev/null || $(call install,dpkg-dev,the Debian package)
 	@command -v systemd-analyze >/dev/null || $(call install,systemd,the test of the systemd unit)
 	@$(MAKE) --silent --no-print-directory $(KUBERNETES)/helm $(KUBERNETES)/v1.30.json $(OPERATORS)
 
@@ -103,6 +104,11 @@ install = { if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 .PHONY: build
 build: prerequisites ## Build the program: target/release/leitong
 	cargo build --release --locked
+
+.PHONY: debian
+debian: build ## Make the Debian package: target/debian/leitong_*.deb
+	@command -v dpkg-shlibdeps >/dev/null || $(call install,dpkg-dev,the Debian package)
+	@deploy/debian/package.sh target/release/leitong target/debian
 
 .PHONY: demo
 demo: build ## Deduplicate the sample pages, and show verdicts and summary

@@ -1,10 +1,11 @@
-//! What ships beside the program: image, compose file, systemd unit, Kubernetes, alerts, dashboard.
+//! What ships beside the program: image, compose file, Debian package, systemd unit, Kubernetes, alerts, dashboard.
 
 mod alerts;
 #[path = "../common/mod.rs"]
 mod common;
 mod compose;
 mod configuration;
+mod debian;
 mod dockerfile;
 mod ignore;
 mod image;
