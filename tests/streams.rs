@@ -58,7 +58,7 @@ fn dedup_needs_no_standard_error() {
 fn no_command_needs_standard_error() {
     for (arguments, status) in [
         (&["dedup", "no-such-file.jsonl"][..], 1),
-        (&["extract", "--jsonl", "tests/data/kinds/feed-zh.html"], 3),
+        (&["extract", "--jsonl", "Cargo.toml"], 3),
         (&["idf", "build", "examples/pages.jsonl"], 0),
         (&["boilerplate", "build", "examples/pages.jsonl"], 0),
         (&["config", "check", "no-such-file.toml"], 2),
