@@ -59,6 +59,9 @@ fn check_pair(name: &str, detector: &dyn Detector, a: &[u8], b: &[u8]) {
         let ((inserted, _), (_, probed)) = (keys(detector, a), keys(detector, b));
         assert!(inserted.iter().any(|key| probed.contains(key)), "{name}: near fingerprints share a key");
     }
+    if there.distance == 0 {
+        assert_eq!(detector.equal_key(a), detector.equal_key(b), "{name}: what nothing is nearer to");
+    }
     // Compared with very many at once, and where very many share a key.
     let compared = vec![detector.compared(b); 5];
     let mut near = Vec::new();
@@ -99,6 +102,10 @@ fn check_one(name: &str, detector: &dyn Detector, fingerprint: &[u8]) {
     let same = detector.compare(fingerprint, fingerprint);
     assert!(same.near && same.distance == 0, "{name}: a text is near itself: {same:?}");
     assert!((detector.similarity(fingerprint, fingerprint) - 1.0).abs() < 1e-9, "{name}: wholly similar");
+    if let Some(equal) = detector.equal_key(fingerprint) {
+        let (inserted, probed) = keys(detector, fingerprint);
+        assert!(inserted.contains(&equal) && probed.contains(&equal), "{name}: the equal key is a key");
+    }
     let shown = detector.display(fingerprint);
     assert!(!shown.is_empty() && shown.len() <= 64, "{name}: {shown}");
     assert!(shown.bytes().all(|byte| byte.is_ascii_hexdigit()), "{name}: {shown}");

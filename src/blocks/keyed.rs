@@ -25,6 +25,7 @@ pub(super) fn keys_of(detector: &dyn Detector, query: Option<&Query<'_>>, purpos
     match purpose {
         Purpose::Insert => detector.insert_keys(fingerprint, &mut keys),
         Purpose::Probe => detector.probe_keys(fingerprint, &mut keys),
+        Purpose::ProbeEqual => keys.extend(detector.equal_key(fingerprint)),
     }
     let of_corpus = xxh3_64_with_seed(corpus.as_bytes(), *fingerprint_hash);
     keys.iter_mut().for_each(|key| *key = mix(*key ^ of_corpus));

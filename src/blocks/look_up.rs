@@ -35,6 +35,8 @@ pub(super) struct LookUp<'a> {
     /// Who reads; none: whoever asks.
     pub(super) pool: Option<&'a ThreadPool>,
     pub(super) reads: &'a Reads,
+    /// All that may be near, or only what is equal.
+    pub(super) purpose: Purpose,
 }
 
 /// A key that a run may have.
@@ -57,7 +59,7 @@ impl LookUp<'_> {
         keep: impl Fn(&mut Vec<Near>, &mut K) + Send + Sync,
     ) -> Result<Vec<K>, BlockError> {
         let keys: Vec<Keys> =
-            queries.iter().map(|query| keys_of(self.detector, query.as_ref(), Purpose::Probe)).collect();
+            queries.iter().map(|query| keys_of(self.detector, query.as_ref(), self.purpose)).collect();
         let mut wanted = Vec::new();
         let numbered: Vec<(u32, &Keys)> = (0..).zip(&keys).collect();
         for found in self.on_all(&numbered, |some| self.ask_filters(some)) {

@@ -26,7 +26,7 @@ use super::reads::Counted;
 use super::seal::Sealer;
 use super::shared::Shared;
 use super::{BlockError, StoreOptions};
-use crate::cluster::{Centroid, Handed, Near, Nearest, OldCentroids, Query, is_in_full};
+use crate::cluster::{Centroid, Handed, Near, Nearest, OldCentroids, Purpose, Query, is_in_full};
 use crate::fingerprint::{Detector, LookUp as By};
 use crate::record::timestamp::Timestamp;
 
@@ -176,7 +176,7 @@ impl BlockStore {
     fn find_with<K: Default + Send>(
         &self,
         queries: &[Option<Query<'_>>],
-        first: u64,
+        (purpose, first): (Purpose, u64),
         keep: impl Fn(&mut Vec<Near>, &mut K) + Send + Sync,
     ) -> Vec<K> {
         let view = self.shared.view();
@@ -186,6 +186,7 @@ impl BlockStore {
             first,
             pool: self.pool.as_ref(),
             reads: &self.shared.reads,
+            purpose,
         };
         self.or_fault(look_up.find(queries, keep))
     }
@@ -282,8 +283,9 @@ impl OldCentroids for BlockStore {
         }
     }
 
-    fn find(&self, queries: &[Option<Query<'_>>], first: u64) -> Nearest {
-        let kept = self.find_with(queries, first, |near, nearest: &mut Nearest| nearest.keep(near));
+    fn find(&self, queries: &[Option<Query<'_>>], purpose: Purpose, first: u64) -> Nearest {
+        let keep = |near: &mut Vec<Near>, nearest: &mut Nearest| nearest.keep(near);
+        let kept = self.find_with(queries, (purpose, first), keep);
         let mut nearest = Nearest::default();
         kept.into_iter().for_each(|kept| nearest.merge(kept));
         nearest
@@ -305,7 +307,7 @@ impl OldCentroids for BlockStore {
                 }
             }
         };
-        self.find_with(&[Some(query)], first, keep).into_iter().flatten().min()
+        self.find_with(&[Some(query)], (Purpose::Probe, first), keep).into_iter().flatten().min()
     }
 
     fn centroid(&self, number: u64) -> Option<Centroid> {

@@ -283,12 +283,14 @@ impl Clusterer {
     /// The centroids that may be near each query, ordered by query, distance and
     /// age; of a query that is near very many the first few. Decides nothing.
     pub fn look_up(&mut self, queries: &[Option<Query<'_>>]) -> Vec<Near> {
-        self.find(queries).all().to_vec()
+        self.insert_pending();
+        self.table.find(queries, &*self.detector, &mut self.scratch).all().to_vec()
     }
 
-    fn find(&mut self, queries: &[Option<Query<'_>>]) -> Nearest {
+    /// What [`Self::nearest`] goes by.
+    fn find_to_decide(&mut self, queries: &[Option<Query<'_>>]) -> Nearest {
         self.insert_pending();
-        self.table.find(queries, &*self.detector, &mut self.scratch)
+        self.table.find_to_decide(queries, &*self.detector, &mut self.scratch)
     }
 
     /// Has look-ups that only read, as [`Self::preview`] does, find
@@ -310,7 +312,7 @@ impl Clusterer {
     pub fn decide_batch(&mut self, records: &[(u64, Option<&FingerprintRecord>)]) -> Vec<Decision> {
         let queries: Vec<Option<Query<'_>>> =
             records.iter().map(|(_, record)| record.and_then(query)).collect();
-        let found = self.find(&queries);
+        let found = self.find_to_decide(&queries);
         let mut decisions = Vec::with_capacity(records.len());
         for (number, ((log_offset, record), query)) in (0..).zip(records.iter().zip(queries)) {
             decisions.push(self.decide_next(*log_offset, *record, query, found.of(number)));
@@ -336,9 +338,7 @@ impl Clusterer {
         }
         let (Some(query), Some(text)) = (query, record.text) else { return Decision::Undecidable };
         self.expire();
-        let recent = self.table.find_recent(query, &*self.detector);
-        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
-        let nearest = unexpired.nearest(query, found, recent, &mut self.scratch);
+        let nearest = self.nearest(query, found);
         let related = match nearest {
             Some((centroid, near)) if !near.related => {
                 let page = self.join(record, centroid, near);
@@ -373,6 +373,21 @@ impl Clusterer {
         self.raise_bounds();
         self.expire();
         Decision::Founded(self.cluster_id(log_offset), part.or(related))
+    }
+
+    /// The nearest centroid of a query, of those that were `found` and of those that have come since.
+    fn nearest(&mut self, query: Query<'_>, found: (&[Near], bool)) -> Option<(Centroid, Near)> {
+        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
+        if let Some(first) = found.0.first().filter(|first| first.is_equal()) {
+            // Those that have come since are no nearer, and younger.
+            let equal = unexpired.in_full(query, *first, &mut self.scratch);
+            if equal.is_some() {
+                return equal;
+            }
+        }
+        let recent = self.table.find_recent(query, &*self.detector);
+        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
+        unexpired.nearest(query, found, recent, &mut self.scratch)
     }
 
     /// The page of this record joins the cluster of a centroid that it is near to; and takes the

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::{Centroid, Near, Nearest, Query};
+use super::{Centroid, Near, Nearest, Purpose, Query};
 use crate::record::timestamp::Timestamp;
 
 /// A centroid on its way out of memory, with whose it is.
@@ -38,8 +38,8 @@ pub trait OldCentroids: Send + Sync {
     fn take(&self, first: u64, centroids: Vec<Handed>);
 
     /// The nearest few centroids of each query, of those that have `first` or a greater number: what
-    /// the table in memory finds.
-    fn find(&self, queries: &[Option<Query<'_>>], first: u64) -> Nearest;
+    /// the table in memory finds by the keys for this `purpose`.
+    fn find(&self, queries: &[Option<Query<'_>>], purpose: Purpose, first: u64) -> Nearest;
 
     /// The nearest one of all that are near or related in full and have `first` or a greater number.
     fn find_nearest(&self, query: Query<'_>, first: u64) -> Option<Near>;

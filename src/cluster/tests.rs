@@ -41,10 +41,15 @@ impl Detector for OnALine {
     fn insert_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
         // Twice, as a detector may: the index must not mind.
         keys.extend([u64::from(fingerprint[0] / 8); 2]);
+        keys.extend(self.equal_key(fingerprint));
     }
     fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>) {
         let here = u64::from(fingerprint[0] / 8);
         keys.extend([here, here + 1, here.wrapping_sub(1)]);
+        keys.extend(self.equal_key(fingerprint));
+    }
+    fn equal_key(&self, fingerprint: &[u8]) -> Option<u64> {
+        Some(1_000 + u64::from(fingerprint[0]))
     }
     fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
         let distance = u32::from(a[0].abs_diff(b[0]));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::articles::{ArticlePage, Articles};
 use super::old::{Handed, OldCentroids};
-use super::table::{Centroid, Near, Nearest, Query, Scratch, Table, TableBytes};
+use super::table::{Centroid, Near, Nearest, Purpose, Query, Scratch, Table, TableBytes};
 use crate::fingerprint::Detector;
 use crate::record::timestamp::Timestamp;
 
@@ -86,9 +86,43 @@ impl Tiers {
         detector: &dyn Detector,
         scratch: &mut Scratch,
     ) -> Nearest {
-        let mut nearest = self.young.find(queries, detector, scratch);
+        self.find_by(Purpose::Probe, queries, detector, scratch)
+    }
+
+    /// What [`Self::find`] finds, as far as a decision can need it: of a query with a centroid that is
+    /// near at distance 0, those that share the [equal key](Detector::equal_key) with it, since all
+    /// that are as near do.
+    pub(super) fn find_to_decide(
+        &self,
+        queries: &[Option<Query<'_>>],
+        detector: &dyn Detector,
+        scratch: &mut Scratch,
+    ) -> Nearest {
+        let has_key = |query: &Query<'_>| detector.equal_key(query.fingerprint).is_some();
+        if !queries.iter().flatten().next().is_some_and(has_key) {
+            return self.find(queries, detector, scratch);
+        }
+        let equal = self.find_by(Purpose::ProbeEqual, queries, detector, scratch).only_equal();
+        let is_open = |number: u32| equal.of(number).0.is_empty();
+        let open: Vec<Option<Query<'_>>> =
+            (0..).zip(queries).map(|(number, query)| query.filter(|_| is_open(number))).collect();
+        let mut nearest = equal;
+        if open.iter().any(Option::is_some) {
+            nearest.merge(self.find(&open, detector, scratch));
+        }
+        nearest
+    }
+
+    fn find_by(
+        &self,
+        purpose: Purpose,
+        queries: &[Option<Query<'_>>],
+        detector: &dyn Detector,
+        scratch: &mut Scratch,
+    ) -> Nearest {
+        let mut nearest = self.young.find(queries, purpose, detector, scratch);
         if let Some(old) = &self.old {
-            nearest.merge(old.find(queries, self.first));
+            nearest.merge(old.find(queries, purpose, self.first));
         }
         nearest
     }

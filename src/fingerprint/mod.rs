@@ -63,6 +63,13 @@ pub trait Detector: Send + Sync {
     /// The keys under which all centroids near this fingerprint are found.
     fn probe_keys(&self, fingerprint: &[u8], keys: &mut Vec<u64>);
 
+    /// The key, one of both kinds, that all fingerprints at distance 0 of this one have; none where there
+    /// is no such key. Nothing is nearer than what is found by it, so that a page whose text was seen
+    /// before is decided on by one key in place of all.
+    fn equal_key(&self, _fingerprint: &[u8]) -> Option<u64> {
+        None
+    }
+
     /// How the centroid table finds what is near.
     fn look_up(&self) -> LookUp {
         LookUp::Keys

@@ -7,7 +7,7 @@
 //! cluster there. Where one joins, pages that were near to it alone have lost their centroid, and
 //! later pages like them may found another.
 
-use super::{Clusterer, Unexpired};
+use super::Clusterer;
 use crate::cluster::table::{Centroid, Near, Query};
 use crate::cluster::{Canonical, ClusterId};
 use crate::record::timestamp::Timestamp;
@@ -46,7 +46,7 @@ impl Clusterer {
     /// on all cores. Gives as many results as there are centroids.
     pub fn merge_batch(&mut self, batch: &[SavedCentroid]) -> Vec<Merged> {
         let queries: Vec<_> = batch.iter().map(|saved| Some(saved.query())).collect();
-        let found = self.find(&queries);
+        let found = self.find_to_decide(&queries);
         let merged = (0..).zip(batch).map(|(number, saved)| self.merge_next(saved, found.of(number)));
         let merged = merged.collect();
         self.insert_pending();
@@ -67,9 +67,7 @@ impl Clusterer {
         self.merged_up_to(centroid.log_offset + 1, centroid.log_time);
         self.expire();
         let query = saved.query();
-        let recent = self.table.find_recent(query, &*self.detector);
-        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
-        let nearest = unexpired.nearest(query, found, recent, &mut self.scratch);
+        let nearest = self.nearest(query, found);
         if let Some((into, near)) = nearest.filter(|(_, near)| !near.related) {
             self.merge_canonical(near.number, centroid, canonical);
             return Merged { cluster_id: self.cluster_id(into.log_offset), joined: true };

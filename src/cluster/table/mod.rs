@@ -70,6 +70,13 @@ pub struct Near {
     pub number: u64,
 }
 
+impl Near {
+    /// Nothing can be nearer, and as near is only what shares its [equal key](Detector::equal_key).
+    pub(super) fn is_equal(self) -> bool {
+        !self.related && self.distance == 0
+    }
+}
+
 /// What is looked up: a fingerprint, and whose it is.
 #[derive(Debug, Clone, Copy)]
 pub struct Query<'a> {
@@ -120,12 +127,15 @@ impl Scratch {
     }
 }
 
-/// What keys of a fingerprint are for: those that an index
-/// enters it under, or those that it is looked for under.
-#[derive(Clone, Copy)]
-pub(crate) enum Purpose {
+/// What keys of a fingerprint are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Those that a centroid is entered under.
     Insert,
+    /// Those under which all that may be near are found.
     Probe,
+    /// The one under which all at distance 0 are found.
+    ProbeEqual,
 }
 
 impl Table {
@@ -158,16 +168,17 @@ impl Table {
         self.cold.get(number).map(|cold| (cold.log_offset, cold.log_time))
     }
 
-    /// The nearest few centroids of each query, but for
+    /// The nearest few centroids of each query that the keys for this `purpose` find, but for
     /// those that were added since [`Self::settle`].
     pub(super) fn find(
         &self,
         queries: &[Option<Query<'_>>],
+        purpose: Purpose,
         detector: &dyn Detector,
         scratch: &mut Scratch,
     ) -> Nearest {
         let Scratch { batch, hits, .. } = scratch;
-        let corpora = self.probes(queries, detector, batch);
+        let corpora = self.probes(queries, purpose, detector, batch);
         hits.clear();
         let asked = Asked { queries, corpora: &corpora, detector };
         let keep = |hits: &mut Vec<Hit>, nearest: &mut Nearest| {
@@ -205,7 +216,7 @@ impl Table {
     ) -> Option<Near> {
         let Scratch { batch, hits, .. } = scratch;
         let queries = [Some(query)];
-        let corpora = self.probes(&queries, detector, batch);
+        let corpora = self.probes(&queries, Purpose::Probe, detector, batch);
         hits.clear();
         let asked = Asked { queries: &queries, corpora: &corpora, detector };
         let keep = |hits: &mut Vec<Hit>, nearest: &mut Option<Near>| {
@@ -355,6 +366,7 @@ impl Table {
     fn probes(
         &self,
         queries: &[Option<Query<'_>>],
+        purpose: Purpose,
         detector: &dyn Detector,
         batch: &mut Batch,
     ) -> Vec<Option<CorpusId>> {
@@ -364,7 +376,7 @@ impl Table {
             let corpus = query.and_then(|query| self.corpora.find(query.corpus, query.fingerprint_hash));
             batch.push(|values| {
                 if let (Some(query), Some(corpus)) = (query, corpus) {
-                    values_of(detector, query.fingerprint, corpus, Purpose::Probe, values)
+                    values_of(detector, query.fingerprint, corpus, purpose, values)
                 } else {
                     0
                 }
@@ -473,6 +485,7 @@ fn values_of(
         (LookUp::Hamming { bits, .. }, _) => values.push(bits(fingerprint)),
         (LookUp::Keys, Purpose::Insert) => detector.insert_keys(fingerprint, values),
         (LookUp::Keys, Purpose::Probe) => detector.probe_keys(fingerprint, values),
+        (LookUp::Keys, Purpose::ProbeEqual) => values.extend(detector.equal_key(fingerprint)),
     }
     values[start..].iter_mut().for_each(|value| *value ^= corpus.salt());
     detector.second_key().map_or(0, |second| (second.of)(fingerprint) ^ corpus.salt())

@@ -58,6 +58,19 @@ impl Nearest {
         self.more.dedup();
     }
 
+    /// Of each query whose nearest centroid is near at distance 0 what is kept, and that there may be
+    /// others; of any other query nothing.
+    pub(in crate::cluster) fn only_equal(self) -> Self {
+        let mut equal = Self::default();
+        for near in self.near.chunk_by(|a, b| a.query == b.query) {
+            if near[0].is_equal() {
+                equal.near.extend_from_slice(near);
+                equal.more.push(near[0].query);
+            }
+        }
+        equal
+    }
+
     /// All that is kept.
     pub(in crate::cluster) fn all(&self) -> &[Near] {
         &self.near

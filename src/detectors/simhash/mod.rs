@@ -185,6 +185,14 @@ impl Detector for SimHash {
         }
     }
 
+    /// The SimHash, where it is a key itself.
+    fn equal_key(&self, fingerprint: &[u8]) -> Option<u64> {
+        match self.config.near.candidates {
+            Candidates::Bands => Some(simhash_of(fingerprint)),
+            Candidates::Blocks => None,
+        }
+    }
+
     fn look_up(&self) -> LookUp {
         match self.config.near.candidates {
             Candidates::Bands => LookUp::Keys,
