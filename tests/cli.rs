@@ -229,6 +229,9 @@ fn generated_pages_are_up_to_date() {
     let metrics = run(["config", "metrics"]).stdout;
     let file = std::fs::read_to_string("docs/metrics.md").expect("the page");
     assert!(metrics == file, "docs/metrics.md is stale: run `make docs`");
+    let commands = run(["config", "commands"]).stdout;
+    let file = std::fs::read_to_string("docs/commands.md").expect("the page");
+    assert!(commands == file, "docs/commands.md is stale: run `make docs`");
 }
 
 #[test]

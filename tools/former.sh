@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# The programs that upgrades are tried from (tests/kafka/upgrade): those of the commits in former-versions.txt.
+#
+#   tools/former.sh build COMMIT   builds the program of a commit or tag, if it is not there yet; says where it is
+#   tools/former.sh build-all      all of them
+#   tools/former.sh skip           nothing where the history has all of them; else what leaves the tests out, and says so
+#
+# The source comes out of the history of this checkout. It is built as today's is for the tests, in one target folder:
+# then the dependencies that both have are there already, and what is built is one crate.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+versions=tests/kafka/upgrade/former-versions.txt
+target=${CARGO_TARGET_DIR:-$PWD/target}
+
+commits() {
+  sed 's/#.*//' "$versions" | awk 'NF { print $1 }'
+}
+
+build() {
+  local commit folder
+  commit=$(git rev-parse --verify --quiet "$1^{commit}") || {
+    echo "the history of this checkout has no $1, so its program cannot be built: git fetch --unshallow --tags" >&2
+    exit 1
+  }
+  folder=$target/former/$commit
+  mkdir -p "$target/former"
+  # One at a time, since all are built under one name.
+  exec 9> "$target/former/lock"
+  flock 9
+  if [ ! -x "$folder/leitong" ]; then
+    rm -rf "$folder"
+    mkdir -p "$folder/source"
+    git archive "$commit" | tar -x -C "$folder/source"
+    # Another name than today's program has, beside which it is put.
+    sed -i '/^\[\[bin\]\]/,/^$/ s/^name = "leitong"/name = "leitong-former"/' "$folder/source/Cargo.toml"
+    (
+      cd "$folder/source"
+      # An example takes the features of dependencies that tests take.
+      CARGO_TARGET_DIR=$target CARGO_PROFILE_DEV_OPT_LEVEL=${CARGO_PROFILE_DEV_OPT_LEVEL:-1} CARGO_PROFILE_DEV_LTO=off \
+        cargo build --quiet --locked --bin leitong-former --example embed
+    ) >&2
+    cp "$target/debug/leitong-former" "$folder/leitong.new"
+    mv "$folder/leitong.new" "$folder/leitong"
+  fi
+  exec 9>&-
+  echo "$folder/leitong"
+}
+
+case "${1:-}" in
+  build) build "${2:?a commit or tag}" ;;
+  build-all) for commit in $(commits); do build "$commit" > /dev/null; done ;;
+  skip)
+    for commit in $(commits); do
+      if ! git cat-file -e "$commit^{commit}" 2> /dev/null; then
+        echo "SKIPPED: the tests of upgrades, since the history of this checkout lacks $commit (git fetch --unshallow --tags)" >&2
+        echo "--skip upgrade::"
+        break
+      fi
+    done ;;
+  *) sed -n '2,/^set/ s/^# \{0,1\}//p' "$0"; exit 2 ;;
+esac
