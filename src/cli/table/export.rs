@@ -28,24 +28,18 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let output = output.as_deref().unwrap_or(Path::new("-"));
     let cannot = || format!("cannot write {}", output.display());
     let mut lines = WholeLines::create(output).with_context(cannot)?;
-    let mut head = None;
+    let mut begun = false;
     let mut failed = None;
     let begin = |position: &proto::Position| {
         let of_worker = position.blocks.as_ref().is_some_and(|blocks| blocks.changelog.is_some());
-        match (all, of_worker) {
-            (true, true) => Err(SnapshotError::OfWorker { path: folder.clone() }),
-            (true, false) => {
-                head = Some(Head::of(position));
-                Ok(())
-            }
-            (false, _) => Ok(()),
-        }
+        if *all && of_worker { Err(SnapshotError::OfWorker { path: folder.clone() }) } else { Ok(()) }
     };
     let mut take = |position: &proto::Position, saved| {
         if failed.is_some() {
             return;
         }
-        let pushed = head.take().map_or(Ok(()), |head| lines.push(&head)).and_then(|()| match saved {
+        let head = (*all && !std::mem::replace(&mut begun, true)).then(|| Head::of(position));
+        let pushed = head.map_or(Ok(()), |head| lines.push(&head)).and_then(|()| match saved {
             Saved::Centroid(centroid) => lines.push(&CentroidLine::of(position, centroid)),
             Saved::Crawl(crawl) if *all => lines.push(&CrawlLine::of(crawl)),
             Saved::Crawl(_) => Ok(()),
@@ -57,7 +51,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         return Err(error).with_context(cannot);
     }
     let position = super::there_is(position, folder)?;
-    if *all && super::unexpired(&position) == 0 {
+    if *all && !begun {
         lines.push(&Head::of(&position)).with_context(cannot)?;
     }
     lines.flush().with_context(cannot)

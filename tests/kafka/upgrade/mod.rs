@@ -121,7 +121,12 @@ fn instances_are_upgraded_one_after_the_other_and_put_back() {
         let mut second = ready(&installation, &today(), &accepting);
         feed(50);
         old[1].kill();
-        feed(150);
+        feed(100);
+        // A fingerprint worker that was forgotten.
+        let mut forgotten =
+            ready(&installation, &former.program, &["--role", "fingerprint"].map(str::to_owned));
+        feed(60);
+        assert_eq!(forgotten.terminate(30), 0, "{}", forgotten.log());
         let others: f64 =
             [&first, &second].iter().map(|worker| worker.metric("leitong_other_fingerprint_hash_total")).sum();
         let said = [&first, &second].iter().any(|worker| worker.said().contains("own_fingerprint_hash="));
@@ -174,9 +179,10 @@ fn both_versions_side_by_side_decide_as_one() {
         let mut dice = Rng(seed);
         let installation = installation("side-by-side", former);
         let rows = pages(4000);
+        let (first, rest) = rows.split_at(3800);
         let (bootstrap, topic) = (installation.bootstrap.clone(), installation.topic("pages"));
         let crawler = {
-            let rows = rows.clone();
+            let rows = first.to_vec();
             std::thread::spawn(move || {
                 let producer = topics::producer(&bootstrap);
                 for row in &rows {
@@ -207,13 +213,20 @@ fn both_versions_side_by_side_decide_as_one() {
             workers.push(start(usize::from(ones == 0 || (ones == 1 && dice.roll(2) == 0))));
         }
         crawler.join().expect("all pages are written");
-        installation.wait_for_verdicts(rows.len(), 180);
+        installation.wait_for_verdicts(first.len(), 180);
         for (which, worker) in &mut workers {
             decided[*which] += worker.metric("leitong_verdicts_total");
             worker.signal("TERM");
         }
         for (_, worker) in &mut workers {
             assert_eq!(worker.wait(30), 0, "{}", worker.log());
+        }
+        // Each alone, so that each has decided on some whatever the dice said.
+        for (part, which) in rest.chunks(100).zip([0, 1]) {
+            let (_, mut worker) = start(which);
+            installation.feed(part, first.len() + (which + 1) * 100);
+            decided[which] += worker.metric("leitong_verdicts_total");
+            assert_eq!(worker.terminate(30), 0, "{}", worker.log());
         }
         println!("the former version has decided on {}, today's on {}", decided[0], decided[1]);
         assert!(decided.iter().all(|count| *count > 0.0), "{decided:?}");
