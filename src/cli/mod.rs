@@ -134,7 +134,10 @@ fn log_to_standard_error(format: LogFormat) {
     let layer = tracing_subscriber::fmt::layer().with_target(false);
     let layer = match format {
         LogFormat::Text => layer.with_writer(|| LogLines::Text).with_ansi(colours).boxed(),
-        LogFormat::Json => layer.json().flatten_event(true).with_writer(|| LogLines::Json).boxed(),
+        LogFormat::Json => {
+            terminal::notes_are_events();
+            layer.json().flatten_event(true).with_writer(|| LogLines::Json).boxed()
+        }
     };
     tracing_subscriber::registry().with(layer).with(filter).init();
     if let Some(why) = refused {
