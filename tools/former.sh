@@ -5,8 +5,8 @@
 #   tools/former.sh build-all      all of them
 #   tools/former.sh skip           nothing where the history has all of them; else what leaves the tests out, and says so
 #
-# The source comes out of the history of this checkout. It is built as today's is for the tests, in one target folder:
-# then the dependencies that both have are there already, and what is built is one crate.
+# The source comes out of the history of this checkout. It is built as today's is for the tests, with today's versions of
+# the dependencies and in one target folder: what has to be compiled is one crate.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 versions=tests/kafka/upgrade/former-versions.txt
@@ -14,6 +14,16 @@ target=${CARGO_TARGET_DIR:-$PWD/target}
 
 commits() {
   sed 's/#.*//' "$versions" | awk 'NF { print $1 }'
+}
+
+# Today's manifest in place of the former one, so that all dependencies are those that are built already; without the
+# benches, which the former source may not have, and with another name for the program, since it is put beside today's.
+overlay() {
+  awk '/^\[/ { bench = /^\[\[bench\]\]/; program = /^\[\[bin\]\]/ } bench { next }
+       program && /^name = / { print "name = \"leitong-former\""; next } { print }' Cargo.toml > "$1/Cargo.toml"
+  rm -rf "$1/fuzz" "$1/python" "$1/benches"
+  cp Cargo.lock rust-toolchain.toml "$1/"
+  cp -r fuzz python "$1/"
 }
 
 build() {
@@ -31,13 +41,11 @@ build() {
     rm -rf "$folder"
     mkdir -p "$folder/source"
     git archive "$commit" | tar -x -C "$folder/source"
-    # Another name than today's program has, beside which it is put.
-    sed -i '/^\[\[bin\]\]/,/^$/ s/^name = "leitong"/name = "leitong-former"/' "$folder/source/Cargo.toml"
+    overlay "$folder/source"
     (
       cd "$folder/source"
       # An example takes the features of dependencies that tests take.
-      CARGO_TARGET_DIR=$target CARGO_PROFILE_DEV_OPT_LEVEL=${CARGO_PROFILE_DEV_OPT_LEVEL:-1} CARGO_PROFILE_DEV_LTO=off \
-        cargo build --quiet --locked --bin leitong-former --example embed
+      CARGO_TARGET_DIR=$target cargo build --locked --bin leitong-former --example embed
     ) >&2
     cp "$target/debug/leitong-former" "$folder/leitong.new"
     mv "$folder/leitong.new" "$folder/leitong"

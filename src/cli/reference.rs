@@ -114,7 +114,7 @@ fn row(argument: &Arg) -> String {
         let defaults: Vec<_> = defaults.iter().map(|value| value.to_string_lossy()).collect();
         let _ = write!(meaning, " (default `{}`)", defaults.join(" "));
     }
-    format!("| `{}` | {} |\n", name.trim(), cell(&meaning))
+    format!("| `{}` | {} |\n", name.trim().replace('|', "\\|"), cell(&meaning))
 }
 
 /// On one line.
@@ -122,7 +122,9 @@ fn text(help: &str) -> String {
     help.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What may stand in a cell of a table: names in angle brackets are no markup.
+/// What may stand in a cell of a table: no end of the cell, and no markup outside of `code`.
 fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace('<', "&lt;")
+    let pieces = text.split('`').enumerate();
+    let pieces = pieces.map(|(at, piece)| if at % 2 == 0 { piece.replace('<', "&lt;") } else { piece.to_owned() });
+    pieces.collect::<Vec<_>>().join("`").replace('|', "\\|")
 }
