@@ -17,13 +17,23 @@ commits() {
 }
 
 # Today's manifest in place of the former one, so that all dependencies are those that are built already; without the
-# benches, which the former source may not have, and with another name for the program, since it is put beside today's.
+# benches, which the former source may not have. Its version is one of its own, since Cargo tells packages of one target
+# folder by name and version; and so is the program's name, since it is put beside today's.
 overlay() {
-  awk '/^\[/ { bench = /^\[\[bench\]\]/; program = /^\[\[bin\]\]/ } bench { next }
-       program && /^name = / { print "name = \"leitong-former\""; next } { print }' Cargo.toml > "$1/Cargo.toml"
-  rm -rf "$1/fuzz" "$1/python" "$1/benches"
-  cp Cargo.lock rust-toolchain.toml "$1/"
-  cp -r fuzz python "$1/"
+  local source=$1 version=$2
+  awk -v version="$version" '
+    /^\[/ { package = /^\[package\]/; bench = /^\[\[bench\]\]/; program = /^\[\[bin\]\]/ }
+    bench { next }
+    package && /^version = / { print "version = \"" version "\""; next }
+    program && /^name = / { print "name = \"leitong-former\""; next }
+    { print }' Cargo.toml > "$source/Cargo.toml"
+  awk -v version="$version" '
+    /^name = / { ours = /"leitong"/ }
+    ours && /^version = / { print "version = \"" version "\""; next }
+    { print }' Cargo.lock > "$source/Cargo.lock"
+  rm -rf "$source/fuzz" "$source/python" "$source/benches"
+  cp rust-toolchain.toml "$source/"
+  cp -r fuzz python "$source/"
 }
 
 build() {
@@ -41,7 +51,7 @@ build() {
     rm -rf "$folder"
     mkdir -p "$folder/source"
     git archive "$commit" | tar -x -C "$folder/source"
-    overlay "$folder/source"
+    overlay "$folder/source" "0.0.0-former.c${commit:0:12}"
     (
       cd "$folder/source"
       # An example takes the features of dependencies that tests take.
