@@ -32,7 +32,11 @@ const fn one(version: u32) -> RangeInclusive<u32> {
 /// All of them.
 pub const FORMATS: [Format; 9] = [
     format("log record", one(FORMAT_VERSION), 1..=FORMAT_VERSION),
-    format("changelog", CHANGELOG_FORMAT_VERSION..=CHANGELOG_FORMAT_VERSION_MAX, 1..=CHANGELOG_FORMAT_VERSION_MAX),
+    format(
+        "changelog",
+        CHANGELOG_FORMAT_VERSION..=CHANGELOG_FORMAT_VERSION_MAX,
+        1..=CHANGELOG_FORMAT_VERSION_MAX,
+    ),
     format("worker's snapshot", one(CHANGELOG_FORMAT_VERSION), one(CHANGELOG_FORMAT_VERSION)),
     format("worker's table on disk", one(FORMAT_WITH_BLOCKS), 1..=FORMAT_WITH_CRAWLS),
     format("saved table", FORMAT_VERSION..=FORMAT_WITH_CRAWLS, 1..=FORMAT_WITH_CRAWLS),

@@ -314,7 +314,8 @@ fn logs_and_the_last_error_can_be_json() {
     assert!(failed["timestamp"].as_str().expect("a string").ends_with('Z'), "{failed}");
 
     // What is said to people otherwise is an event as well.
-    let whole = common::run(["--log-format", "json", "dedup", "--output", "/dev/null", "examples/pages.jsonl"]);
+    let whole =
+        common::run(["--log-format", "json", "dedup", "--output", "/dev/null", "examples/pages.jsonl"]);
     assert_eq!(whole.status, 0, "{}", whole.stderr);
     let said: Vec<serde_json::Value> =
         whole.stderr.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();

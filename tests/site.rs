@@ -255,7 +255,6 @@ fn the_chinese_reference_names_every_field_and_word() {
     }
     expected.extend(["outcome", "left_cluster"].iter().flat_map(|listed| words(&recrawl[*listed])));
     assert!(expected.len() > 50, "{expected:?}");
-    let missing: Vec<_> =
-        expected.iter().filter(|word| !page.contains(&format!("`{word}`"))).collect();
+    let missing: Vec<_> = expected.iter().filter(|word| !page.contains(&format!("`{word}`"))).collect();
     assert!(missing.is_empty(), "docs/zh/verdicts.md does not name {missing:?}");
 }

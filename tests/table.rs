@@ -322,8 +322,8 @@ fn what_cannot_be_merged_leaves_nothing() {
 fn eventful(seed: u64, numbers: std::ops::Range<u64>) -> String {
     let line = |number: u64| {
         let dice = |sides: u64, salt: u64| {
-            let mixed = (number ^ seed << 32 ^ salt << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33
+            let mixed = (number ^ (seed << 32) ^ (salt << 48)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33
         } % sides;
         let topic = dice(40, 1);
         let host = ["a.test", "b.test", "c.test"][dice(3, 2) as usize];
@@ -389,7 +389,8 @@ fn an_imported_table_is_the_one_that_was_exported() {
         let read = |path: &str| std::fs::read_to_string(path).expect("lines");
         assert_eq!(read(&lines), read(&again), "{name}");
         if name != "disk" {
-            let file = |table: &str| std::fs::read(Path::new(table).join("centroids.leitong")).expect("a table");
+            let file =
+                |table: &str| std::fs::read(Path::new(table).join("centroids.leitong")).expect("a table");
             assert!(file(&table) == file(&path(&copy)), "{name}: the file is another one");
         }
         let timeless = |verdicts: String| -> Vec<String> {
@@ -401,7 +402,10 @@ fn an_imported_table_is_the_one_that_was_exported() {
         };
         let [verdicts, of_copy] = [name, &copy].map(|table| timeless(made(table, 150..300)));
         assert_eq!(verdicts, of_copy, "{name}");
-        assert!(verdicts.iter().any(|verdict| verdict.contains("_DUPLICATE")), "{name}: nothing is known again");
+        assert!(
+            verdicts.iter().any(|verdict| verdict.contains("_DUPLICATE")),
+            "{name}: nothing is known again"
+        );
     }
     // The same table in memory and on disk.
     let memory = common::write(folder.path(), "memory.toml", "[expiry]\ncentroids_max = 60\n");
@@ -432,7 +436,11 @@ fn lines_that_are_no_whole_table_are_refused() {
     let first_three = lines.lines().take(3).collect::<Vec<_>>().join("\n");
     refused(&first_three, 1, "line 4: the lines end where a centroid should be");
     refused(&format!("{lines}{{}}\n"), 1, "line 5: there are more lines");
-    refused(&lines.replace("\"detector\":\"simhash\"", "\"detector\":\"shingle\""), 1, "line 2: centroid 0 has no");
+    refused(
+        &lines.replace("\"detector\":\"simhash\"", "\"detector\":\"shingle\""),
+        1,
+        "line 2: centroid 0 has no",
+    );
     refused(&lines.replacen("\"fingerprint\":\"", "\"fingerprint\":\"0", 1), 1, "is not hex digits");
     refused(&lines.replace("\"table_format_version\":1", "\"table_format_version\":2"), 1, "is newer than 1");
     let hash = serde_json::from_str::<Value>(lines.lines().next().expect("a head")).expect("JSON");

@@ -54,8 +54,9 @@ build() {
     overlay "$folder/source" "0.0.0-former.c${commit:0:12}"
     (
       cd "$folder/source"
-      # An example takes the features of dependencies that tests take.
-      CARGO_TARGET_DIR=$target cargo build --locked --bin leitong-former --example embed
+      # An example takes the features of dependencies that tests take. What is built fastest is fast enough.
+      CARGO_TARGET_DIR=$target CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=0 \
+        cargo build --locked --bin leitong-former --example embed
     ) >&2
     cp "$target/debug/leitong-former" "$folder/leitong.new"
     mv "$folder/leitong.new" "$folder/leitong"

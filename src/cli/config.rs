@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use clap::{Args, Command, Subcommand};
 
-use super::{documents, reference};
 use super::run::detector_fault;
 use super::settings::{self, Wrong, wrong};
+use super::{documents, reference};
 use crate::config::{Config, describe, load};
 use crate::kafka::client;
 use crate::pipeline::fingerprint_stage::FingerprintStage;

@@ -80,7 +80,10 @@ fn section(out: &mut String, command: &Command, parent: &str) {
 fn options<'a>(out: &mut String, arguments: impl Iterator<Item = &'a Arg>) {
     let shown = arguments.filter(|argument| {
         !argument.is_hide_set()
-            && !matches!(argument.get_action(), ArgAction::Help | ArgAction::HelpShort | ArgAction::HelpLong | ArgAction::Version)
+            && !matches!(
+                argument.get_action(),
+                ArgAction::Help | ArgAction::HelpShort | ArgAction::HelpLong | ArgAction::Version
+            )
     });
     let rows: Vec<String> = shown.map(row).collect();
     if !rows.is_empty() {
@@ -103,8 +106,11 @@ fn row(argument: &Arg) -> String {
     let mut meaning = text(&help);
     if takes_value && !argument.is_hide_possible_values_set() {
         let possible = argument.get_possible_values();
-        let listed: Vec<String> =
-            possible.iter().filter(|value| !value.is_hide_set()).map(|value| format!("`{}`", value.get_name())).collect();
+        let listed: Vec<String> = possible
+            .iter()
+            .filter(|value| !value.is_hide_set())
+            .map(|value| format!("`{}`", value.get_name()))
+            .collect();
         if !listed.is_empty() {
             let _ = write!(meaning, ": {}", listed.join(", "));
         }
@@ -125,6 +131,7 @@ fn text(help: &str) -> String {
 /// What may stand in a cell of a table: no end of the cell, and no markup outside of `code`.
 fn cell(text: &str) -> String {
     let pieces = text.split('`').enumerate();
-    let pieces = pieces.map(|(at, piece)| if at % 2 == 0 { piece.replace('<', "&lt;") } else { piece.to_owned() });
+    let pieces =
+        pieces.map(|(at, piece)| if at % 2 == 0 { piece.replace('<', "&lt;") } else { piece.to_owned() });
     pieces.collect::<Vec<_>>().join("`").replace('|', "\\|")
 }

@@ -615,6 +615,9 @@ mod tests {
             "{faults:?}"
         );
         let faults = parsed("detector = \"simhsh\"").expect_err("unknown");
-        assert!(faults[0].contains("no such detector; did you mean \"simhash\"? There is simhash, "), "{faults:?}");
+        assert!(
+            faults[0].contains("no such detector; did you mean \"simhash\"? There is simhash, "),
+            "{faults:?}"
+        );
     }
 }

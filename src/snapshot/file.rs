@@ -302,7 +302,8 @@ pub(super) fn check_usable(
 
 /// Centroids of a table that have not expired.
 pub(crate) fn unexpired(position: &proto::Position) -> u64 {
-    let of_blocks = |blocks: &Blocks| (blocks.end.saturating_add(position.centroid_count)).saturating_sub(blocks.first);
+    let of_blocks =
+        |blocks: &Blocks| (blocks.end.saturating_add(position.centroid_count)).saturating_sub(blocks.first);
     position.blocks.as_ref().map_or(position.centroid_count, of_blocks)
 }
 

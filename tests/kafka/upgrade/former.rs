@@ -81,7 +81,11 @@ pub(crate) fn today() -> PathBuf {
 /// Runs a command of `program` to its end.
 pub(crate) fn run(program: &Path, arguments: &[&str]) -> Run {
     let mut command = Command::new(program);
-    command.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null()).env_remove("RUST_LOG");
+    command
+        .args(arguments)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .stdin(Stdio::null())
+        .env_remove("RUST_LOG");
     Run::of(command.output().expect("it starts"))
 }
 

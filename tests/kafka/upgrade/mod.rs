@@ -127,8 +127,10 @@ fn instances_are_upgraded_one_after_the_other_and_put_back() {
             ready(&installation, &former.program, &["--role", "fingerprint"].map(str::to_owned));
         feed(60);
         assert_eq!(forgotten.terminate(30), 0, "{}", forgotten.log());
-        let others: f64 =
-            [&first, &second].iter().map(|worker| worker.metric("leitong_other_fingerprint_hash_total")).sum();
+        let others: f64 = [&first, &second]
+            .iter()
+            .map(|worker| worker.metric("leitong_other_fingerprint_hash_total"))
+            .sum();
         let said = [&first, &second].iter().any(|worker| worker.said().contains("own_fingerprint_hash="));
         assert_eq!((others > 0.0, said), (!former.fingerprints_alike(), !former.fingerprints_alike()));
         // The owner is killed, and the other one takes over.
@@ -189,7 +191,8 @@ fn both_versions_side_by_side_decide_as_one() {
                     topics::send(&producer, &topic, row);
                     pause(4);
                 }
-                let flushed = rdkafka::producer::Producer::flush(&producer, std::time::Duration::from_secs(60));
+                let flushed =
+                    rdkafka::producer::Producer::flush(&producer, std::time::Duration::from_secs(60));
                 flushed.expect("delivered");
             })
         };
