@@ -156,11 +156,22 @@ unit:
 .PHONY: brokers
 brokers: test-prerequisites
 	cargo test --locked --no-run --test kafka
-	{ sleep 10; exec nice -n 19 make --no-print-directory golden simulation python fuzz; } > target/beside-brokers.log 2>&1 & \
+	{ sleep 10; exec nice -n 19 make --no-print-directory former golden simulation python fuzz; } > target/beside-brokers.log 2>&1 & \
 	beside=$$!; trap 'kill $$beside 2>/dev/null || true' EXIT; \
-	RUST_TEST_THREADS=4 cargo test --locked --test kafka; \
+	RUST_TEST_THREADS=4 cargo test --locked --test kafka -- $$(tools/former.sh skip); \
 	wait $$beside || { tail -n 100 target/beside-brokers.log; exit 1; }; \
-	cat target/beside-brokers.log
+	cat target/beside-brokers.log; \
+	tools/former.sh skip > /dev/null
+
+# The programs of former versions that upgrades are tried from, out of the history of this checkout. A checkout without
+# history has none: then these tests are left out, and `brokers` says so.
+.PHONY: former
+former: prerequisites
+	skip=$$(tools/former.sh skip); [ -n "$$skip" ] || tools/former.sh build-all
+
+.PHONY: upgrade
+upgrade: test-prerequisites former ## Upgrade from former versions over a real broker, instance by instance, and back
+	cargo test --locked --test kafka -- --nocapture upgrade::
 
 # Those that start brokers or build what is shipped are folders.
 WITHOUT_BROKER := $(foreach file,$(wildcard tests/*.rs),--test $(basename $(notdir $(file))))
@@ -224,6 +235,7 @@ $(TOOLS)/bin/cargo-deny:
 docs: ## Regenerate the pages that come from the program
 	cargo run --quiet -- config docs > docs/configuration.md
 	cargo run --quiet -- config metrics > docs/metrics.md
+	cargo run --quiet -- config commands > docs/commands.md
 
 # Not part of `make test`: building mdbook takes minutes. That contents, links and named tests are right, tests/site.rs
 # says without it.

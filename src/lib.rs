@@ -101,6 +101,8 @@ pub mod pipeline;
 
 #[doc(hidden)]
 pub mod checkpoint;
+#[doc(hidden)]
+pub mod formats;
 
 #[doc(hidden)]
 pub mod api;

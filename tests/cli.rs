@@ -229,6 +229,9 @@ fn generated_pages_are_up_to_date() {
     let metrics = run(["config", "metrics"]).stdout;
     let file = std::fs::read_to_string("docs/metrics.md").expect("the page");
     assert!(metrics == file, "docs/metrics.md is stale: run `make docs`");
+    let commands = run(["config", "commands"]).stdout;
+    let file = std::fs::read_to_string("docs/commands.md").expect("the page");
+    assert!(commands == file, "docs/commands.md is stale: run `make docs`");
 }
 
 #[test]
@@ -309,6 +312,14 @@ fn logs_and_the_last_error_can_be_json() {
     assert_eq!((&refused["level"], &failed["level"]), (&"WARN".into(), &"ERROR".into()), "{}", run.stderr);
     assert!(failed["message"].as_str().expect("a string").contains("/no/such/file"), "{failed}");
     assert!(failed["timestamp"].as_str().expect("a string").ends_with('Z'), "{failed}");
+
+    // What is said to people otherwise is an event as well.
+    let whole =
+        common::run(["--log-format", "json", "dedup", "--output", "/dev/null", "examples/pages.jsonl"]);
+    assert_eq!(whole.status, 0, "{}", whole.stderr);
+    let said: Vec<serde_json::Value> =
+        whole.stderr.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert!(said.iter().any(|event| event["message"].to_string().contains("centroids")), "{}", whole.stderr);
 }
 
 #[test]

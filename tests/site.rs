@@ -146,7 +146,7 @@ fn links_and_headings_are_recognised() {
 /// A guarantee is as good as its test.
 #[test]
 fn every_test_that_a_guarantee_names_is_there() {
-    for (page, least) in [("docs/guarantees.md", 16), ("docs/zh/guarantees.md", 12)] {
+    for (page, least) in [("docs/guarantees.md", 17), ("docs/zh/guarantees.md", 17)] {
         let text = read(page);
         // The last section says what is only measured.
         let sections: Vec<&str> = text.split("\n## ").skip(1).collect();
@@ -188,4 +188,73 @@ fn pictures_of_the_pages_need_nothing_else() {
         }
         assert_eq!(picture.matches("://").count(), 1, "{name}: the name space alone");
     }
+}
+
+/// What docs/upgrading.md says of formats is what the program goes by.
+#[test]
+fn the_table_of_formats_says_what_the_program_does() {
+    use leitong::formats::{FORMATS, VERDICT, Versions};
+    let page = read("docs/upgrading.md");
+    let rows: Vec<Vec<&str>> = page
+        .lines()
+        .skip_while(|line| !line.starts_with("| format |"))
+        .skip(2)
+        .take_while(|line| line.starts_with('|'))
+        .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+        .collect();
+    let expected = FORMATS.map(|format| {
+        (format.name.to_owned(), Versions(&format.writes).to_string(), Versions(&format.reads).to_string())
+    });
+    let found: Vec<_> =
+        rows.iter().map(|row| (row[0].to_owned(), row[2].to_owned(), row[3].to_owned())).collect();
+    assert_eq!(found, expected);
+    assert!(page.contains(&format!("Verdicts have version {VERDICT}, ")));
+}
+
+/// Who reads one language finds the other one, and the same facts there.
+#[test]
+fn chinese_pages_and_english_ones_lead_to_each_other() {
+    let mut checked = 0;
+    for page in pages(Path::new("docs/zh")) {
+        let name = page.file_name().and_then(|name| name.to_str()).expect("a name").to_owned();
+        if name == "SUMMARY.md" {
+            continue;
+        }
+        let text = read(&page);
+        let english = text.split("[English](../").nth(1).and_then(|rest| rest.split(')').next());
+        let english = english.unwrap_or_else(|| panic!("{name}: no link to the English page"));
+        let other = read(format!("docs/{english}"));
+        if english.ends_with(".md") {
+            assert!(other.contains(&format!("[中文](zh/{name})")), "docs/{english}: no link to zh/{name}");
+        }
+        checked += 1;
+    }
+    assert!(checked >= 7, "{checked} pages");
+
+    let named = |page: &str| -> BTreeSet<String> {
+        let text = read(page);
+        text.split('`').filter(|code| code.contains(".rs::")).map(str::to_owned).collect()
+    };
+    assert_eq!(named("docs/guarantees.md"), named("docs/zh/guarantees.md"));
+}
+
+/// The Chinese reference of verdicts knows what the schema knows.
+#[test]
+fn the_chinese_reference_names_every_field_and_word() {
+    let schema: serde_json::Value = serde_json::from_str(&read("docs/verdict.schema.json")).expect("JSON");
+    let page = read("docs/zh/verdicts.md");
+    let fields = schema["properties"].as_object().expect("fields");
+    let words = |schema: &serde_json::Value| -> Vec<String> {
+        let words = schema["enum"].as_array().into_iter().flatten();
+        words.filter_map(|word| word.as_str().map(str::to_owned)).collect()
+    };
+    let recrawl = &fields["recrawl"]["properties"];
+    let mut expected: Vec<String> = fields.keys().cloned().collect();
+    for listed in ["kind", "reason", "relation"] {
+        expected.extend(words(&fields[listed]));
+    }
+    expected.extend(["outcome", "left_cluster"].iter().flat_map(|listed| words(&recrawl[*listed])));
+    assert!(expected.len() > 50, "{expected:?}");
+    let missing: Vec<_> = expected.iter().filter(|word| !page.contains(&format!("`{word}`"))).collect();
+    assert!(missing.is_empty(), "docs/zh/verdicts.md does not name {missing:?}");
 }

@@ -316,3 +316,148 @@ fn what_cannot_be_merged_leaves_nothing() {
     let there = run(["table", "merge", "--output", &out, &one, &two]);
     assert!(there.status == 1 && there.stderr.contains("is there already"), "{}", there.stderr);
 }
+
+/// Pages in which everything happens that a table remembers: copies, series, articles on several pages, urls that are
+/// crawled again, withdrawn pages, several corpora, times that go back.
+fn eventful(seed: u64, numbers: std::ops::Range<u64>) -> String {
+    let line = |number: u64| {
+        let dice = |sides: u64, salt: u64| {
+            let mixed = (number ^ (seed << 32) ^ (salt << 48)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33
+        } % sides;
+        let topic = dice(40, 1);
+        let host = ["a.test", "b.test", "c.test"][dice(3, 2) as usize];
+        let path = match dice(3, 3) {
+            0 => format!("news/{topic}.html"),
+            1 => format!("news/{}_{}.html", topic / 4, 1 + topic % 4),
+            _ => format!("other/{number}"),
+        };
+        let day = 1 + (number / 8 + dice(3, 4)) % 28;
+        let mut page = serde_json::json!({
+            "id": format!("p{number}"),
+            "url": format!("https://{host}/{path}"),
+            "text": article(topic as usize, 12 + dice(3, 5) as usize),
+        });
+        if dice(7, 6) > 0 {
+            page["fetched_at"] = format!("2026-03-{day:02}T08:00:00Z").into();
+        }
+        if dice(12, 7) == 0 {
+            page = serde_json::json!({ "id": page["id"], "url": page["url"], "withdrawn": true });
+        }
+        format!("{page}\n")
+    };
+    numbers.map(line).collect()
+}
+
+/// What is exported and imported decides as the table that it was, byte by byte, whatever it holds.
+#[test]
+fn an_imported_table_is_the_one_that_was_exported() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let settings = [
+        ("plain", ""),
+        ("expiry", "[expiry]\nmax_age_days = 5\ncentroids_max = 25\n[corpus]\nby = \"host\"\n"),
+        ("canonical", "[canonical]\nprefer = [\"longest\"]\n"),
+        ("recrawls", "[recrawls]\nenabled = true\n[canonical]\nprefer = [\"longest\"]\n"),
+        ("disk", "[table]\non_disk = true\nblock_centroids = 32\n[expiry]\ncentroids_max = 60\n"),
+    ];
+    for (seed, (name, settings)) in (0..).zip(settings) {
+        let config = common::write(folder.path(), &format!("{name}.toml"), settings);
+        let config = config.to_str().expect("UTF-8");
+        let made = |table: &str, pages: std::ops::Range<u64>| {
+            let run = run_with_input(
+                ["dedup", "-", "--table", &path(table), "--config", config],
+                eventful(seed, pages),
+            );
+            assert_eq!(run.status, 0, "{name}: {}", run.stderr);
+            run.stdout
+        };
+        let leitong = |arguments: &[&str]| {
+            let run = run(arguments);
+            assert_eq!(run.status, 0, "{name}: {arguments:?}: {}", run.stderr);
+            run.stdout
+        };
+        let (table, lines, copy) = (path(name), path(&format!("{name}.jsonl")), format!("{name}-copy"));
+        made(name, 0..150);
+        leitong(&["table", "export", "--all", "--output", &lines, &table]);
+        let said = leitong(&["table", "import", "--output", &path(&copy), "--config", config, &lines]);
+        let count = run(["table", "export", &table]).stdout.lines().count();
+        assert_eq!(said, format!("{count} centroids\n"));
+        assert!(count > 5, "{name}: {count}");
+        let again = path("again.jsonl");
+        leitong(&["table", "export", "--all", "--output", &again, &path(&copy)]);
+        let read = |path: &str| std::fs::read_to_string(path).expect("lines");
+        assert_eq!(read(&lines), read(&again), "{name}");
+        if name != "disk" {
+            let file =
+                |table: &str| std::fs::read(Path::new(table).join("centroids.leitong")).expect("a table");
+            assert!(file(&table) == file(&path(&copy)), "{name}: the file is another one");
+        }
+        let timeless = |verdicts: String| -> Vec<String> {
+            let time = |line: &str| {
+                let (before, rest) = line.split_once("\"decided_at\":\"").expect("a time");
+                format!("{before}{}", rest.split_once('"').expect("its end").1)
+            };
+            verdicts.lines().map(time).collect()
+        };
+        let [verdicts, of_copy] = [name, &copy].map(|table| timeless(made(table, 150..300)));
+        assert_eq!(verdicts, of_copy, "{name}");
+        assert!(
+            verdicts.iter().any(|verdict| verdict.contains("_DUPLICATE")),
+            "{name}: nothing is known again"
+        );
+    }
+    // The same table in memory and on disk.
+    let memory = common::write(folder.path(), "memory.toml", "[expiry]\ncentroids_max = 60\n");
+    let memory = memory.to_str().expect("UTF-8");
+    let (lines, in_memory) = (path("disk.jsonl"), path("in-memory"));
+    let imported = run(["table", "import", "--output", &in_memory, "--config", memory, &lines]);
+    assert_eq!(imported.status, 0, "{}", imported.stderr);
+    let exported = run(["table", "export", &in_memory]).stdout;
+    assert_eq!(exported.lines().count(), std::fs::read_to_string(lines).expect("lines").lines().count() - 1);
+}
+
+#[test]
+fn lines_that_are_no_whole_table_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (table, out) = (path("table"), path("out"));
+    assert_eq!(run_with_input(["dedup", "-", "--table", &table], twice(0..3, "a")).status, 0);
+    let lines = run(["table", "export", "--all", &table]).stdout;
+    let refused = |lines: &str, status: i32, why: &str| {
+        let run = run_with_input(["table", "import", "--output", &out, "-"], lines);
+        assert_eq!(run.status, status, "{}", run.stderr);
+        assert!(run.stderr.contains(why), "{why}: {}", run.stderr);
+        assert!(!Path::new(&out).exists() && !Path::new(&format!("{out}.part")).exists(), "{why}");
+    };
+    refused("", 1, "line 1: the lines end where what the table says of itself should be");
+    let centroids = run(["table", "export", &table]).stdout;
+    refused(&centroids, 1, "export the table again, with `leitong table export --all`");
+    let first_three = lines.lines().take(3).collect::<Vec<_>>().join("\n");
+    refused(&first_three, 1, "line 4: the lines end where a centroid should be");
+    refused(&format!("{lines}{{}}\n"), 1, "line 5: there are more lines");
+    refused(
+        &lines.replace("\"detector\":\"simhash\"", "\"detector\":\"shingle\""),
+        1,
+        "line 2: centroid 0 has no",
+    );
+    refused(&lines.replacen("\"fingerprint\":\"", "\"fingerprint\":\"0", 1), 1, "is not hex digits");
+    refused(&lines.replace("\"table_format_version\":1", "\"table_format_version\":2"), 1, "is newer than 1");
+    let hash = serde_json::from_str::<Value>(lines.lines().next().expect("a head")).expect("JSON");
+    let hash = hash["cluster_hash"].as_str().expect("a hash").to_owned();
+    refused(&lines.replace(&hash, "00000000000000ff"), 1, "made with other settings: its cluster_hash");
+    assert_eq!(run_with_input(["table", "import", "--output", &out, "-"], &lines).status, 0);
+    let there = run_with_input(["table", "import", "--output", &out, "-"], &lines);
+    assert!(there.status == 1 && there.stderr.contains("is there already"), "{}", there.stderr);
+}
+
+#[test]
+fn an_empty_table_is_exported_and_imported() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    assert_eq!(run_with_input(["dedup", "-", "--table", &path("empty")], "").status, 0);
+    let lines = run(["table", "export", "--all", &path("empty")]).stdout;
+    assert_eq!(lines.lines().count(), 1, "{lines}");
+    let imported = run_with_input(["table", "import", "--output", &path("copy"), "-"], &lines);
+    assert_eq!((imported.status, imported.stdout.as_str()), (0, "0 centroids\n"), "{}", imported.stderr);
+}

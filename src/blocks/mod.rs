@@ -26,7 +26,7 @@ mod keys;
 mod look_up;
 mod manifest;
 mod merge;
-mod parts;
+pub(crate) mod parts;
 mod reads;
 mod run;
 mod seal;

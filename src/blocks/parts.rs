@@ -23,7 +23,7 @@ pub(super) const SUM_BYTES: usize = 8;
 const BUFFER_BYTES: usize = 1 << 20;
 const MAGIC: &[u8; 8] = b"leiblock";
 /// Raised when something is written that an older program could not read.
-const FORMAT_VERSION: u32 = 1;
+pub(crate) const FORMAT_VERSION: u32 = 1;
 const FOOTER_BYTES: usize = 8 + 4 + 4 + 8 * (3 + PLACES);
 /// Numbers in a footer that its kind gives a meaning.
 pub(super) const PLACES: usize = 5;

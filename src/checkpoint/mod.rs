@@ -28,7 +28,7 @@ pub use milestones::Milestones;
 pub use sink::CheckpointSink;
 
 /// The format of `checkpoint.json`.
-const FORMAT_VERSION: u32 = 1;
+pub(crate) const FORMAT_VERSION: u32 = 1;
 
 /// What a run is, apart from how far it has come.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Command, Subcommand};
 
-use super::documents;
 use super::run::detector_fault;
 use super::settings::{self, Wrong, wrong};
+use super::{documents, reference};
 use crate::config::{Config, describe, load};
 use crate::kafka::client;
 use crate::pipeline::fingerprint_stage::FingerprintStage;
@@ -34,13 +34,17 @@ enum Action {
     /// Print the reference of the worker's metrics as Markdown
     #[command(hide = true)]
     Metrics,
+    /// Print the reference of all commands as Markdown
+    #[command(hide = true)]
+    Commands,
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub(super) fn run(arguments: &Arguments, program: Command) -> anyhow::Result<ExitCode> {
     match &arguments.action {
         Action::Example => documents::print(&describe::example())?,
         Action::Docs => documents::print(&describe::markdown())?,
         Action::Metrics => documents::print(&metrics::markdown())?,
+        Action::Commands => documents::print(&reference::markdown(program))?,
         Action::Check { file } => {
             let config = settings::config(Some(file), None, None)?;
             let unfit = for_the_worker(file, &config)?;

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::settings::{self, Wrong};
 use super::{documents, run};
 use crate::config::Config;
+use crate::formats::{FORMATS, Format, VERDICT, Versions};
 use crate::pipeline::cpu::thread_count;
 use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::telemetry::terminal;
@@ -41,6 +42,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let (detector, hash) = (stage.detector().name(), stage.fingerprint_hash());
     drop(stage);
     let _ = writeln!(report, "detector {detector}, fingerprint_hash {hash:016x}");
+    let (_, librdkafka) = rdkafka::util::get_rdkafka_version();
+    let _ = writeln!(report, "librdkafka {librdkafka}");
+    report.push_str(&formats());
     report.push_str(&changed_settings(arguments.config.as_deref(), &config)?);
     let has_brokers = !config.kafka.bootstrap_servers.trim().is_empty();
     if has_brokers && !arguments.offline {
@@ -56,6 +60,15 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     );
     documents::print(&terminal::escape_lines(&report))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The versions of all formats, which say what other versions of the program may read.
+fn formats() -> String {
+    let mut line = "format versions (written; read):".to_owned();
+    for Format { name, writes, reads } in &FORMATS {
+        let _ = write!(line, " {name} {}; {},", Versions(writes), Versions(reads));
+    }
+    line + &format!(" verdict {VERDICT}\n")
 }
 
 /// System, cores and limits, as this process sees them.

@@ -1,9 +1,7 @@
 //! The command line: arguments, messages and exit statuses. Each command is a file of this folder.
 //!
-//! Exit status: 0 all went well; 1 the run failed; 2 the arguments or the configuration are wrong;
-//! 3 (`dedup`) some records went to the dead letters; 141 whoever read the output is gone, as in
-//! `leitong dedup pages.jsonl | head`. The last is what a shell says of a program that SIGPIPE has
-//! ended: nothing is said, nothing is saved.
+//! What exit statuses mean stands in [`reference`]. 141 is what a shell says of a program that SIGPIPE
+//! has ended: nothing is said, nothing is saved.
 
 mod bench;
 mod boilerplate;
@@ -24,6 +22,7 @@ mod open;
 mod perturb;
 mod preset;
 mod progress;
+mod reference;
 mod replay;
 mod run;
 mod serve;
@@ -55,8 +54,7 @@ const CLOSED_PIPE: u8 = 141;
 #[derive(Debug, Parser)]
 #[command(name = "leitong", version, propagate_version = true, max_term_width = 100)]
 #[command(
-    after_help = "Exit status: 0 all went well; 1 the run failed; 2 wrong arguments or configuration; \
-                        3 (dedup) some records became dead letters; 141 the reader of the output is gone."
+    after_help = reference::exit_statuses()
 )]
 struct Cli {
     /// How events are logged to standard error
@@ -110,7 +108,7 @@ enum Command {
     Top(top::Arguments),
     /// Find out what wrote some pages, and how they are read
     Preset(preset::Arguments),
-    /// Say what a saved table holds, print its centroids, check its files, or merge tables
+    /// Say what a saved table holds, print it, make one of what was printed, check its files, or merge tables
     Table(table::Arguments),
     /// Print a report to attach to a bug: versions, machine, settings, what brokers say
     Doctor(doctor::Arguments),
@@ -136,7 +134,10 @@ fn log_to_standard_error(format: LogFormat) {
     let layer = tracing_subscriber::fmt::layer().with_target(false);
     let layer = match format {
         LogFormat::Text => layer.with_writer(|| LogLines::Text).with_ansi(colours).boxed(),
-        LogFormat::Json => layer.json().flatten_event(true).with_writer(|| LogLines::Json).boxed(),
+        LogFormat::Json => {
+            terminal::notes_are_events();
+            layer.json().flatten_event(true).with_writer(|| LogLines::Json).boxed()
+        }
     };
     tracing_subscriber::registry().with(layer).with(filter).init();
     if let Some(why) = refused {
@@ -186,7 +187,7 @@ fn execute(cli: Result<Cli, clap::Error>) -> ExitCode {
         Command::Preset(arguments) => preset::run(&arguments),
         Command::Table(arguments) => table::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
-        Command::Config(arguments) => config::run(&arguments),
+        Command::Config(arguments) => config::run(&arguments, Cli::command()),
         Command::Completions(arguments) => shell::completions(&arguments, Cli::command()),
         Command::Man(arguments) => shell::man(&arguments, Cli::command()),
     };

@@ -81,7 +81,7 @@ pub(super) fn config(
     };
     if let Some(detector) = detector {
         if !DETECTORS.iter().any(|(name, _)| *name == detector) {
-            return Err(wrong(format_args!("--detector {detector:?}: {}", detectors_hint())));
+            return Err(wrong(format_args!("--detector {detector:?}: {}", detectors_hint(detector))));
         }
         config.detector = detector.to_owned();
     }

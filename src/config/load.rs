@@ -57,7 +57,7 @@ pub enum ConfigError {
         faults: Vec<String>,
     },
     /// No detector of this name.
-    #[error("detector = {0:?}: {hint}", hint = detectors_hint())]
+    #[error("detector = {0:?}: {hint}", hint = detectors_hint(.0))]
     UnknownDetector(String),
     /// The settings or files of the segmentation cannot be used.
     #[error(transparent)]
@@ -289,11 +289,25 @@ pub fn line_of_key(text: &str, name: &str) -> Option<usize> {
     Some(line_of(text, find(DeTable::parse(text).ok()?.get_ref(), name)?))
 }
 
-/// Names the detectors there are.
+/// What to say of a detector that there is not: the nearest one, and those that there are.
 #[must_use]
-pub fn detectors_hint() -> String {
-    let names: Vec<_> = DETECTORS.iter().map(|(name, _)| *name).collect();
-    format!("no such detector; there is {}", names.join(", "))
+pub fn detectors_hint(name: &str) -> String {
+    let names: Vec<&str> = DETECTORS.iter().map(|(name, _)| *name).collect();
+    match nearest(name, names.iter().copied()) {
+        Some(nearest) => {
+            format!("no such detector; did you mean {nearest:?}? There is {}", names.join(", "))
+        }
+        None => format!("no such detector; there is {}", names.join(", ")),
+    }
+}
+
+/// The name that somebody who wrote `written` is likely to have meant.
+fn nearest<'a>(written: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    names
+        .map(|name| (strsim::damerau_levenshtein(written, name), name))
+        .min()
+        .filter(|(distance, name)| *distance <= name.len().max(written.len()) / 2)
+        .map(|(_, name)| name)
 }
 
 /// Walks the file beside the schema.
@@ -421,13 +435,8 @@ fn escaped(c: char) -> Box<dyn Iterator<Item = char>> {
 }
 
 fn unknown_key(name: &str, key: &str, prefix: &str, known: &Map<String, Value>) -> String {
-    let nearest = known
-        .keys()
-        .map(|candidate| (strsim::damerau_levenshtein(key, candidate), candidate))
-        .min()
-        .filter(|(distance, candidate)| *distance <= candidate.len().max(key.len()) / 2);
-    match nearest {
-        Some((_, nearest)) => format!("{name}: no such key; did you mean {prefix}{nearest}?"),
+    match nearest(key, known.keys().map(String::as_str)) {
+        Some(nearest) => format!("{name}: no such key; did you mean {prefix}{nearest}?"),
         None => {
             let known: Vec<_> = known.keys().map(String::as_str).collect();
             format!("{name}: no such key; there is {}", known.join(", "))
@@ -603,6 +612,11 @@ mod tests {
             faults[0].starts_with(
                 "leitong.toml: line 1: detector = \"md5\": no such detector; there is simhash, paragraph"
             ),
+            "{faults:?}"
+        );
+        let faults = parsed("detector = \"simhsh\"").expect_err("unknown");
+        assert!(
+            faults[0].contains("no such detector; did you mean \"simhash\"? There is simhash, "),
             "{faults:?}"
         );
     }

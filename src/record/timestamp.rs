@@ -1,6 +1,6 @@
 //! Points in time as pages and verdicts carry them: milliseconds since 1970, RFC 3339 in JSON.
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use time::OffsetDateTime;
 use time::format_description::well_known::{Rfc2822, Rfc3339};
 
@@ -134,6 +134,14 @@ impl std::fmt::Display for Timestamp {
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::from_rfc3339(&text)
+            .ok_or_else(|| serde::de::Error::custom(format_args!("{text:?} is no time of RFC 3339")))
     }
 }
 

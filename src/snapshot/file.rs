@@ -25,9 +25,9 @@ use crate::proto::{self, Blocks, Stretch};
 use crate::record::timestamp::Timestamp;
 
 /// Of a table that has blocks, which older programs do not know.
-pub(super) const FORMAT_WITH_BLOCKS: u32 = 2;
+pub(crate) const FORMAT_WITH_BLOCKS: u32 = 2;
 /// The version of a table that says what is known of urls; blocks know nothing of these.
-pub(super) const FORMAT_WITH_CRAWLS: u32 = 3;
+pub(crate) const FORMAT_WITH_CRAWLS: u32 = 3;
 const MAGIC: &[u8] = b"leitong centroid table\n";
 pub(super) const FILE_NAME: &str = "centroids.leitong";
 pub(super) const JOURNAL_NAME: &str = "journal.leitong";
@@ -300,6 +300,13 @@ pub(super) fn check_usable(
     Ok(())
 }
 
+/// Centroids of a table that have not expired.
+pub(crate) fn unexpired(position: &proto::Position) -> u64 {
+    let of_blocks =
+        |blocks: &Blocks| (blocks.end.saturating_add(position.centroid_count)).saturating_sub(blocks.first);
+    position.blocks.as_ref().map_or(position.centroid_count, of_blocks)
+}
+
 /// How far a saved table has read its log.
 pub(super) fn position_of(saved: &proto::Position) -> Position {
     Position {
@@ -373,6 +380,27 @@ fn write(
         writer.all(&crawl::to_message(change).encode_length_delimited_to_vec())?;
     }
     writer.finish()
+}
+
+/// Writes a table with all its centroids in memory of the messages that it consists of.
+pub(super) struct TableWriter(ChecksummedWriter);
+
+impl TableWriter {
+    /// Begins the table of `folder`, where there is none.
+    pub(super) fn create(folder: &Path, position: &proto::Position) -> io::Result<Self> {
+        let mut writer = ChecksummedWriter::create(&folder.join(FILE_NAME))?;
+        writer.all(MAGIC)?;
+        writer.all(&position.encode_length_delimited_to_vec())?;
+        Ok(Self(writer))
+    }
+
+    pub(super) fn push(&mut self, message: &proto::Centroid) -> io::Result<()> {
+        self.0.all(&message.encode_length_delimited_to_vec())
+    }
+
+    pub(super) fn finish(self) -> io::Result<()> {
+        self.0.finish()
+    }
 }
 
 /// What a table says of itself, with the articles if it has blocks: all but the centroids that are

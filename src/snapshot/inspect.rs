@@ -9,6 +9,15 @@ use crate::blocks::Folder;
 use crate::changelog::centroid::message_of;
 use crate::proto;
 
+/// What follows in a table behind what it says of itself.
+#[derive(Debug)]
+pub enum Saved {
+    /// A centroid.
+    Centroid(proto::Centroid),
+    /// Something that is known of urls.
+    Crawl(proto::Centroid),
+}
+
 /// Reads the table in `folder`: calls `take` with each centroid, oldest first, and gives what the
 /// table says of itself; none where there is no table. Memory: some centroids.
 ///
@@ -18,14 +27,32 @@ pub fn inspect(
     folder: &Path,
     mut take: impl FnMut(&proto::Position, proto::Centroid),
 ) -> Result<Option<proto::Position>, SnapshotError> {
+    let mut centroids = |position: &proto::Position, saved| match saved {
+        Saved::Centroid(centroid) => take(position, centroid),
+        Saved::Crawl(_) => {}
+    };
+    inspect_all(folder, |_| Ok(()), &mut centroids)
+}
+
+/// The same with what is known of urls, which follows the centroids; `begin_with` is called first,
+/// with what the table says of itself, and may refuse it.
+///
+/// # Errors
+/// As of [`inspect`], and what `begin_with` refuses.
+pub fn inspect_all(
+    folder: &Path,
+    begin_with: impl FnOnce(&proto::Position) -> Result<(), SnapshotError>,
+    take: &mut impl FnMut(&proto::Position, Saved),
+) -> Result<Option<proto::Position>, SnapshotError> {
     let path = folder.join(FILE_NAME);
     let Some((mut reader, saved)) = begin(&path)? else { return Ok(None) };
+    begin_with(&saved)?;
     reader.articles(&saved, |_| {})?;
     let mut expired = 0;
     if let Some(blocks) = &saved.blocks {
         let files = Folder::open(folder).map_err(at(folder))?;
         manifest_of(blocks).read_all(&files, |corpus, fingerprint_hash, centroid| {
-            take(&saved, message_of(corpus, fingerprint_hash, centroid, &blocks.detector));
+            take(&saved, Saved::Centroid(message_of(corpus, fingerprint_hash, centroid, &blocks.detector)));
         })?;
         // Where few are kept, some have expired before they were in a block.
         expired = blocks.first.saturating_sub(blocks.end);
@@ -33,10 +60,13 @@ pub fn inspect(
     for number in 0..saved.centroid_count {
         let centroid = reader.message()?;
         if number >= expired {
-            take(&saved, centroid);
+            take(&saved, Saved::Centroid(centroid));
         }
     }
-    reader.crawls(&saved, |_, _| Ok(()))?;
+    reader.crawls(&saved, |_, crawl| {
+        take(&saved, Saved::Crawl(crawl));
+        Ok(())
+    })?;
     reader.check_hash()?;
     Ok(Some(saved))
 }

@@ -16,8 +16,10 @@ pub mod changelog_snapshot;
 mod checksummed;
 mod file;
 mod folder;
+mod import;
 mod inspect;
 pub mod journal;
+pub mod lines;
 mod merge;
 mod recent;
 
@@ -26,9 +28,11 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::blocks::{ADVICE, BlockError};
+pub(crate) use file::{FORMAT_WITH_BLOCKS, FORMAT_WITH_CRAWLS, unexpired};
 pub use file::{TableDir, TableSettings};
 pub use folder::replace;
-pub use inspect::{BesideTable, beside, inspect, verify};
+pub use import::import;
+pub use inspect::{BesideTable, Saved, beside, inspect, inspect_all, verify};
 pub use merge::Merge;
 
 /// What is wrong with blocks of which there is no other copy, and what to do.
@@ -139,6 +143,19 @@ pub enum SnapshotError {
     HasCrawls {
         /// The file.
         path: PathBuf,
+    },
+    /// The lines of an exported table are no whole table.
+    #[error(
+        "{}: line {line}: {problem}; export the table again, with `leitong table export --all`",
+        path.display()
+    )]
+    Exported {
+        /// The file.
+        path: PathBuf,
+        /// From 1.
+        line: u64,
+        /// What is wrong.
+        problem: String,
     },
     /// It is a part of a worker's table.
     #[error(

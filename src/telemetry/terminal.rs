@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 
@@ -53,15 +54,38 @@ pub fn colours_wanted() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
+/// Whether messages are events of the log, so that whoever reads it as JSON finds nothing else there.
+static NOTES_ARE_EVENTS: AtomicBool = AtomicBool::new(false);
+
+/// From now on messages are events of the log.
+pub fn notes_are_events() {
+    NOTES_ARE_EVENTS.store(true, Ordering::Relaxed);
+}
+
+/// Whether the message has become an event of the log.
+fn is_event(message: &str) -> bool {
+    let is_event = NOTES_ARE_EVENTS.load(Ordering::Relaxed);
+    if is_event {
+        tracing::info!("{}", message.trim_end());
+    }
+    is_event
+}
+
 /// Writes one message to standard error, on one line.
 pub fn note(message: impl fmt::Display) {
     let message = message.to_string();
+    if is_event(&message) {
+        return;
+    }
     write_to_standard_error(&format!("leitong: {}\n", escape(&message)));
 }
 
 /// Writes text of several lines to standard error, as it stands but for control characters.
 pub fn note_lines(text: impl fmt::Display) {
     let text = text.to_string();
+    if is_event(&text) {
+        return;
+    }
     write_to_standard_error(&escape_lines(&text));
 }
 

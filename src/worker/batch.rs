@@ -121,7 +121,7 @@ impl<W: World> Owner<W> {
             Ok(Entry { record: LogRecord::Page(page), .. })
                 if page.fingerprint_hash != role.fingerprint_hash =>
             {
-                metrics::other_fingerprint_hash();
+                role.other_hash(self.partition, at.offset, page.fingerprint_hash);
             }
             Ok(_) => {}
         }

@@ -1,5 +1,6 @@
 //! What the owners, standbys and snapshots of one process share.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Accepted;
@@ -12,6 +13,7 @@ use crate::changelog::Identity;
 use crate::config::Config;
 use crate::fingerprint::Detector;
 use crate::telemetry::health::StageHealth;
+use crate::telemetry::metrics;
 
 /// The cluster role of one process.
 pub(crate) struct ClusterRole<W> {
@@ -30,6 +32,8 @@ pub(crate) struct ClusterRole<W> {
     pub(crate) needed: Needed,
     /// Ends the whole worker.
     pub(crate) stop: Stop,
+    /// Whether the log has said that there are pages of another fingerprint hash.
+    other_hash_told: AtomicBool,
     /// What was refused; ends the worker.
     refused: Mutex<Option<anyhow::Error>>,
 }
@@ -59,7 +63,23 @@ impl<W: World> ClusterRole<W> {
             look_ups,
             needed: Needed::default(),
             stop,
+            other_hash_told: AtomicBool::new(false),
             refused: Mutex::default(),
+        }
+    }
+
+    /// Counts a page of another fingerprint hash than this instance has, and says so once.
+    pub(crate) fn other_hash(&self, partition: u32, offset: u64, found: u64) {
+        metrics::other_fingerprint_hash();
+        if !self.other_hash_told.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                partition,
+                offset,
+                fingerprint_hash = format!("{found:016x}"),
+                own_fingerprint_hash = format!("{:016x}", self.fingerprint_hash),
+                "pages that another version, or one with other settings, has fingerprinted are in the log: pages of \
+                 different hashes never meet; how many is in leitong_other_fingerprint_hash_total"
+            );
         }
     }
 

@@ -14,7 +14,7 @@ use crate::changelog::restore::check_identity;
 use crate::config::Config;
 use crate::kafka::identity::TopicWatch;
 use crate::pipeline::fingerprint_stage::FingerprintStage;
-use crate::proto::CHANGELOG_FORMAT_VERSION;
+use crate::proto::CHANGELOG_FORMAT_VERSION_MAX;
 
 /// Refuses settings that do not fit the tables.
 ///
@@ -29,7 +29,7 @@ pub(super) fn refuse_another(
 ) -> anyhow::Result<()> {
     for partition in 0..log_partitions {
         let Some(found) = positions::last(config, partition)? else { continue };
-        if found.format_version > CHANGELOG_FORMAT_VERSION {
+        if found.format_version > CHANGELOG_FORMAT_VERSION_MAX {
             continue; // its owner says so, and which instance is to be updated
         }
         let settings = (config, &**stage.detector(), stage.fingerprint_hash());

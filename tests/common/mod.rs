@@ -183,7 +183,8 @@ pub(crate) fn stable_fields(verdict: &Value) -> Value {
     for field in ["decided_at", "log_partition", "log_offset", "cluster_id"] {
         object.remove(field);
     }
-    if let Some(recrawl) = object["recrawl"].as_object_mut() {
+    // Verdicts of former versions have none.
+    if let Some(recrawl) = object.get_mut("recrawl").and_then(Value::as_object_mut) {
         recrawl.remove("left_cluster_id");
     }
     verdict

@@ -42,3 +42,4 @@ mod storm;
 mod tap;
 mod top;
 mod unended;
+mod upgrade;

@@ -1,13 +1,13 @@
 //! `leitong table merge`: tables that were built apart, put together.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
 use serde::Serialize;
 
+use super::unfinished::{self, Unfinished};
 use crate::cli::documents;
 use crate::cli::settings::{self, Wrong, wrong};
 use crate::cluster::{ClusterId, Merged};
@@ -54,26 +54,12 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let _locks = tables.iter().map(|folder| TableDir::open(folder)).collect::<Result<Vec<_>, _>>()?;
     let mut lines = clusters.as_deref().map(Lines::create).transpose()?;
 
-    // Under another name until it is whole, so that nobody begins with half of it.
-    let unfinished = unfinished(output);
-    fs::create_dir(&unfinished).map_err(|error| {
-        let left = "was left by a merge that did not come to its end; remove it and try again";
-        let exists = error.kind() == io::ErrorKind::AlreadyExists;
-        let why = if exists { left.to_owned() } else { error.to_string() };
-        anyhow::anyhow!("{}: {why}", unfinished.display())
-    })?;
-    let merged = merge(tables, &unfinished, &settings, lines.as_mut());
-    let (count, joined) = match merged {
-        Ok(counts) => counts,
-        Err(error) => {
-            let _ = fs::remove_dir_all(&unfinished);
-            return Err(error);
-        }
-    };
+    let unfinished = Unfinished::begin(output, "a merge")?;
+    let (count, joined) = merge(tables, unfinished.folder(), &settings, lines.as_mut())?;
     if let Some(lines) = &mut lines {
         lines.finish()?;
     }
-    fs::rename(&unfinished, output).with_context(|| output.display().to_string())?;
+    unfinished.finish()?;
     documents::print(&format!(
         "{count} centroids of {} tables; {joined} clusters of later tables joined those of earlier ones\n",
         tables.len()
@@ -114,17 +100,7 @@ fn check(tables: &[PathBuf], output: &Path) -> anyhow::Result<()> {
         }
         seen.push(path);
     }
-    if output.exists() {
-        bail!("{}: is there already; --output needs a name that is free", output.display());
-    }
-    Ok(())
-}
-
-/// Where the merged table is until it is whole.
-fn unfinished(output: &Path) -> PathBuf {
-    let mut name = output.as_os_str().to_owned();
-    name.push(".part");
-    PathBuf::from(name)
+    unfinished::is_free(output)
 }
 
 /// The file that says what has become of each cluster.

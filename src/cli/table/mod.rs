@@ -1,6 +1,9 @@
-//! `leitong table info | export | verify | merge`: tables that `dedup --table` or `serve` has saved.
+//! `leitong table info | export | import | verify | merge`: tables that `dedup --table` or `serve` has saved.
 
+mod export;
+mod import;
 mod merge;
+mod unfinished;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,11 +15,9 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::documents;
-use crate::cluster::ClusterId;
 use crate::proto;
 use crate::record::timestamp::Timestamp;
-use crate::sink::whole_lines::WholeLines;
-use crate::snapshot::{inspect, verify};
+use crate::snapshot::{inspect, unexpired, verify};
 
 /// Corpora that are named.
 const CORPORA_MAX: usize = 10;
@@ -39,14 +40,11 @@ enum Action {
         folder: PathBuf,
     },
     /// Print its centroids, oldest first, one JSON object a line
-    Export {
-        /// Where to [default: standard output]
-        #[arg(long, value_name = "FILE")]
-        output: Option<PathBuf>,
-        /// The table's folder
-        #[arg(value_name = "DIR")]
-        folder: PathBuf,
-    },
+    #[command(after_help = EXPORT_EXAMPLE)]
+    Export(export::Arguments),
+    /// Make a table of what `export --all` has printed: runs with it give the same verdicts
+    #[command(after_help = IMPORT_EXAMPLE)]
+    Import(import::Arguments),
     /// Check every checksum of its files, and name those that are damaged
     Verify {
         /// The table's folder
@@ -58,6 +56,14 @@ enum Action {
     #[command(after_help = MERGE_EXAMPLE)]
     Merge(merge::Arguments),
 }
+
+const EXPORT_EXAMPLE: &str = "Examples:
+  leitong table export state | jq -r .url
+  leitong table export --all --output state.jsonl state";
+
+const IMPORT_EXAMPLE: &str = "Examples:
+  leitong table import --output copy state.jsonl
+  zcat state.jsonl.gz | leitong table import --output copy -";
 
 const MERGE_EXAMPLE: &str = "Example:
   leitong table merge --output all --clusters renamed.jsonl monday tuesday";
@@ -104,24 +110,6 @@ impl Age {
     }
 }
 
-/// A centroid as it is printed.
-#[derive(Debug, Serialize)]
-struct Centroid<'a> {
-    cluster_id: ClusterId,
-    page_id: &'a str,
-    url: &'a str,
-    /// The page that stands for the cluster.
-    canonical_page_id: &'a str,
-    canonical_url: &'a str,
-    corpus: &'a str,
-    log_offset: u64,
-    log_time: Option<Timestamp>,
-    text_digest: String,
-    detector: &'a str,
-    /// All of it, in hex, as its detector encodes it.
-    fingerprint: String,
-}
-
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     match &arguments.action {
         Action::Info { json, folder } => {
@@ -134,7 +122,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         }
         Action::Merge(arguments) => merge::run(arguments)?,
         Action::Verify { folder } => check(folder)?,
-        Action::Export { output, folder } => export(folder, output.as_deref().unwrap_or(Path::new("-")))?,
+        Action::Export(arguments) => export::run(arguments)?,
+        Action::Import(arguments) => import::run(arguments)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -169,12 +158,6 @@ fn info(folder: &Path) -> anyhow::Result<Info> {
         cluster_hash: format!("{:016x}", position.cluster_hash),
         ..info
     })
-}
-
-/// Centroids of a table that have not expired.
-fn unexpired(position: &proto::Position) -> u64 {
-    let of_blocks = |blocks: &proto::Blocks| (blocks.end + position.centroid_count) - blocks.first;
-    position.blocks.as_ref().map_or(position.centroid_count, of_blocks)
 }
 
 fn check(folder: &Path) -> anyhow::Result<()> {
@@ -228,42 +211,4 @@ fn text(info: &Info) -> String {
     line("cluster_hash", info.cluster_hash.clone());
     line("file", format!("whole, format {}", info.format_version));
     out
-}
-
-fn export(folder: &Path, output: &Path) -> anyhow::Result<()> {
-    let cannot = || format!("cannot write {}", output.display());
-    let mut lines = WholeLines::create(output).with_context(cannot)?;
-    let mut failed = None;
-    let position = inspect(folder, |position, centroid| {
-        if failed.is_none() {
-            failed = lines.push(&exported(position, &centroid)).err();
-        }
-    })?;
-    if let Some(error) = failed {
-        return Err(error).with_context(cannot);
-    }
-    there_is(position, folder)?;
-    lines.flush().with_context(cannot)
-}
-
-fn exported<'a>(position: &proto::Position, centroid: &'a proto::Centroid) -> Centroid<'a> {
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    let fingerprint = centroid.fingerprint.as_ref();
-    Centroid {
-        cluster_id: ClusterId {
-            log_generation: position.log_generation,
-            log_partition: position.log_partition,
-            log_offset: centroid.log_offset,
-        },
-        page_id: &centroid.page_id,
-        url: &centroid.url,
-        canonical_page_id: centroid.canonical_page_id.as_ref().unwrap_or(&centroid.page_id),
-        canonical_url: centroid.canonical_url.as_ref().unwrap_or(&centroid.url),
-        corpus: &centroid.corpus,
-        log_offset: centroid.log_offset,
-        log_time: centroid.log_time_ms.and_then(Timestamp::from_ms),
-        text_digest: hex(&centroid.text_digest),
-        detector: fingerprint.map_or("", |fingerprint| &fingerprint.detector),
-        fingerprint: fingerprint.map_or(String::new(), |fingerprint| hex(&fingerprint.data)),
-    }
 }

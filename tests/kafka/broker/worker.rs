@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -73,9 +73,14 @@ impl Installation {
 
     /// Has every instance that starts from now on follow the tables of others.
     pub(crate) fn keep_standbys(&self) {
+        self.edit("[kafka]\n", "[kafka]\nstandby = true\n");
+    }
+
+    /// Changes the first `from` of the configuration.
+    pub(crate) fn edit(&self, from: &str, to: &str) {
         let text = std::fs::read_to_string(self.config()).expect("a configuration");
-        std::fs::write(self.config(), text.replacen("[kafka]\n", "[kafka]\nstandby = true\n", 1))
-            .expect("written");
+        assert!(text.contains(from), "{from}: {text}");
+        std::fs::write(self.config(), text.replacen(from, to, 1)).expect("written");
     }
 
     pub(crate) fn config(&self) -> PathBuf {
@@ -140,10 +145,21 @@ impl Installation {
 
     /// Starts `leitong run` with more arguments, and more in its environment.
     pub(crate) fn worker_with(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Worker {
+        self.start(leitong(), arguments, environment)
+    }
+
+    /// Starts `run` of another program.
+    pub(crate) fn worker_of(&self, program: &Path, arguments: &[&str]) -> Worker {
+        let mut command = Command::new(program);
+        command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null()).env_remove("RUST_LOG");
+        self.start(command, arguments, &[])
+    }
+
+    fn start(&self, mut program: Command, arguments: &[&str], environment: &[(&str, &str)]) -> Worker {
         let number = self.workers.fetch_add(1, Ordering::Relaxed);
         let log = self.folder.path().join(format!("worker{number}.log"));
         let file = File::create(&log).expect("a file");
-        let child = leitong()
+        let child = program
             .arg("run")
             .arg("--config")
             .arg(self.config())

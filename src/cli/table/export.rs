@@ -1,0 +1,58 @@
+//! `leitong table export`: a saved table → lines of JSON.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+
+use crate::proto;
+use crate::sink::whole_lines::WholeLines;
+use crate::snapshot::lines::{CentroidLine, CrawlLine, Head};
+use crate::snapshot::{Saved, SnapshotError, inspect_all};
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Print all that `import` needs: first a line about the table, last what is known of urls
+    #[arg(long)]
+    all: bool,
+    /// Where to [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The table's folder
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let Arguments { all, output, folder } = arguments;
+    let output = output.as_deref().unwrap_or(Path::new("-"));
+    let cannot = || format!("cannot write {}", output.display());
+    let mut lines = WholeLines::create(output).with_context(cannot)?;
+    let mut begun = false;
+    let mut failed = None;
+    let begin = |position: &proto::Position| {
+        let of_worker = position.blocks.as_ref().is_some_and(|blocks| blocks.changelog.is_some());
+        if *all && of_worker { Err(SnapshotError::OfWorker { path: folder.clone() }) } else { Ok(()) }
+    };
+    let mut take = |position: &proto::Position, saved| {
+        if failed.is_some() {
+            return;
+        }
+        let head = (*all && !std::mem::replace(&mut begun, true)).then(|| Head::of(position));
+        let pushed = head.map_or(Ok(()), |head| lines.push(&head)).and_then(|()| match saved {
+            Saved::Centroid(centroid) => lines.push(&CentroidLine::of(position, centroid)),
+            Saved::Crawl(crawl) if *all => lines.push(&CrawlLine::of(crawl)),
+            Saved::Crawl(_) => Ok(()),
+        });
+        failed = pushed.err();
+    };
+    let position = inspect_all(folder, begin, &mut take)?;
+    if let Some(error) = failed {
+        return Err(error).with_context(cannot);
+    }
+    let position = super::there_is(position, folder)?;
+    if *all && !begun {
+        lines.push(&Head::of(&position)).with_context(cannot)?;
+    }
+    lines.flush().with_context(cannot)
+}

@@ -1,0 +1,42 @@
+//! `leitong table import`: lines of JSON that `leitong table export --all` has printed → a table.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Args;
+
+use super::unfinished::Unfinished;
+use crate::cli::documents;
+use crate::cli::settings::{self, Wrong};
+use crate::pipeline::fingerprint_stage::FingerprintStage;
+use crate::snapshot::{TableSettings, import};
+use crate::source::open::Input;
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Folder of the table, which must not be there yet
+    #[arg(long, value_name = "DIR")]
+    output: PathBuf,
+    /// Configuration file, with the settings that the table was made with; `table.on_disk` may differ
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Detector that it was made with, in place of the configured one
+    #[arg(long, value_name = "NAME")]
+    detector: Option<String>,
+    /// The lines; `-` for standard input
+    #[arg(value_name = "FILE")]
+    lines: PathBuf,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let Arguments { output, config, detector, lines } = arguments;
+    let config = settings::config(config.as_deref(), detector.as_deref(), None)?;
+    let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;
+    let settings = TableSettings::of(&config, stage.detector(), stage.fingerprint_hash());
+    let input = Input::open(lines).and_then(Input::into_reader);
+    let input = input.with_context(|| format!("cannot read {}", lines.display()))?;
+    let unfinished = Unfinished::begin(output, "an import")?;
+    let count = import(input, lines, unfinished.folder(), &settings)?;
+    unfinished.finish()?;
+    documents::print(&format!("{count} centroids\n"))
+}

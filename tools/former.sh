@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# The programs that upgrades are tried from (tests/kafka/upgrade): those of the commits in former-versions.txt.
+#
+#   tools/former.sh build COMMIT   builds the program of a commit or tag, if it is not there yet; says where it is
+#   tools/former.sh build-all      all of them
+#   tools/former.sh skip           nothing where the history has all of them; else what leaves the tests out, and says so
+#
+# The source comes out of the history of this checkout. It is built as today's is for the tests, with today's versions of
+# the dependencies and in one target folder: what has to be compiled is one crate.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+versions=tests/kafka/upgrade/former-versions.txt
+target=${CARGO_TARGET_DIR:-$PWD/target}
+
+commits() {
+  sed 's/#.*//' "$versions" | awk 'NF { print $1 }'
+}
+
+# Today's manifest in place of the former one, so that all dependencies are those that are built already; without the
+# benches, which the former source may not have. Its version is one of its own, since Cargo tells packages of one target
+# folder by name and version; and so is the program's name, since it is put beside today's.
+overlay() {
+  local source=$1 version=$2
+  awk -v version="$version" '
+    /^\[/ { package = /^\[package\]/; bench = /^\[\[bench\]\]/; program = /^\[\[bin\]\]/ }
+    bench { next }
+    package && /^version = / { print "version = \"" version "\""; next }
+    program && /^name = / { print "name = \"leitong-former\""; next }
+    { print }' Cargo.toml > "$source/Cargo.toml"
+  awk -v version="$version" '
+    /^name = / { ours = /"leitong"/ }
+    ours && /^version = / { print "version = \"" version "\""; next }
+    { print }' Cargo.lock > "$source/Cargo.lock"
+  rm -rf "$source/fuzz" "$source/python" "$source/benches"
+  cp rust-toolchain.toml "$source/"
+  cp -r fuzz python "$source/"
+}
+
+build() {
+  local commit folder
+  commit=$(git rev-parse --verify --quiet "$1^{commit}") || {
+    echo "the history of this checkout has no $1, so its program cannot be built: git fetch --unshallow --tags" >&2
+    exit 1
+  }
+  folder=$target/former/$commit
+  mkdir -p "$target/former"
+  # One at a time, since all are built under one name.
+  exec 9> "$target/former/lock"
+  flock 9
+  if [ ! -x "$folder/leitong" ]; then
+    rm -rf "$folder"
+    mkdir -p "$folder/source"
+    git archive "$commit" | tar -x -C "$folder/source"
+    overlay "$folder/source" "0.0.0-former.c${commit:0:12}"
+    (
+      cd "$folder/source"
+      # An example takes the features of dependencies that tests take. What is built fastest is fast enough.
+      CARGO_TARGET_DIR=$target CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=0 \
+        cargo build --locked --bin leitong-former --example embed
+    ) >&2
+    cp "$target/debug/leitong-former" "$folder/leitong.new"
+    mv "$folder/leitong.new" "$folder/leitong"
+  fi
+  exec 9>&-
+  echo "$folder/leitong"
+}
+
+case "${1:-}" in
+  build) build "${2:?a commit or tag}" ;;
+  build-all) for commit in $(commits); do build "$commit" > /dev/null; done ;;
+  skip)
+    for commit in $(commits); do
+      if ! git cat-file -e "$commit^{commit}" 2> /dev/null; then
+        echo "SKIPPED: the tests of upgrades, since the history of this checkout lacks $commit (git fetch --unshallow --tags)" >&2
+        echo "--skip upgrade::"
+        break
+      fi
+    done ;;
+  *) sed -n '2,/^set/ s/^# \{0,1\}//p' "$0"; exit 2 ;;
+esac
