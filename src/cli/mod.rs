@@ -7,6 +7,7 @@
 
 mod bench;
 mod boilerplate;
+mod boilerplate_of_site;
 mod columns;
 mod compare;
 mod config;
