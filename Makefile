@@ -41,6 +41,7 @@ test-prerequisites: prerequisites $(TOOLS)/prometheus/usr/bin/promtool
 	@$(MAKE) --silent --no-print-directory $(TOOLS)/postgresql
 	@command -v dpkg-shlibdeps >/dev/null || $(call install,dpkg-dev,the Debian package)
 	@command -v systemd-analyze >/dev/null || $(call install,systemd,the test of the systemd unit)
+	@$(MAKE) --silent --no-print-directory $(TOOLS)/otlp/installed
 	@$(MAKE) --silent --no-print-directory $(KUBERNETES)/helm $(KUBERNETES)/v1.30.json $(OPERATORS)
 
 # Alerts are tried with Prometheus itself. Debian's package would start a service, so it is only unpacked.
@@ -52,6 +53,12 @@ $(TOOLS)/prometheus/usr/bin/promtool:
 	  [ "$$(id -u)" != 0 ] || apt-get update -qq; \
 	  cd $(TOOLS)/prometheus && apt-get download -qq prometheus && dpkg-deb -x prometheus_*.deb . && rm prometheus_*.deb; \
 	else echo "Prometheus for the alerts' tests is missing: install promtool and prometheus"; exit 1; fi > /dev/null
+
+# Traces are read by OpenTelemetry's own messages.
+$(TOOLS)/otlp/installed:
+	@python3 -m venv $(@D)
+	@$(@D)/bin/pip install --quiet --disable-pip-version-check opentelemetry-proto==1.45.2 protobuf==7.36.2
+	@touch $@
 
 # The recipe for PostgreSQL is run. Debian's package would make a database and start a service, unless it is told not to.
 $(TOOLS)/postgresql:

@@ -16,8 +16,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// With protox, a protobuf compiler in Rust, so that no system `protoc` is needed.
 fn compile_protobuf() -> Result<(), Box<dyn Error>> {
-    let files = ["page", "fingerprint", "centroid", "position", "snapshot", "journal", "verdict"]
-        .map(|name| format!("proto/leitong/v1/{name}.proto"));
+    let names = ["page", "fingerprint", "centroid", "position", "snapshot", "journal", "verdict"];
+    let mut files = names.map(|name| format!("proto/leitong/v1/{name}.proto")).to_vec();
+    files.push("proto/leitong/otlp/trace.proto".to_owned());
     println!("cargo:rerun-if-changed=proto");
     let descriptors = protox::compile(&files, ["proto"])?;
     prost_build::Config::new().bytes(["."]).compile_fds(descriptors)?;

@@ -2,6 +2,13 @@
 
 include!(concat!(env!("OUT_DIR"), "/leitong.v1.rs"));
 
+/// What an exporter of spans sends: the part of OpenTelemetry's protocol that is in `proto/leitong/otlp`.
+pub(crate) mod otlp {
+    #![allow(missing_docs, unreachable_pub, reason = "generated; the protocol describes it")]
+
+    include!(concat!(env!("OUT_DIR"), "/leitong.otlp.rs"));
+}
+
 /// Written into every record; a reader stops at a newer one.
 pub const FORMAT_VERSION: u32 = 1;
 /// The same of the changelog and of its snapshots. Since 2 centroids have numbers, and nothing

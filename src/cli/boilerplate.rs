@@ -1,5 +1,5 @@
-//! `leitong boilerplate build`: paragraphs that stand on
-//! many pages, for `paragraph.boilerplate_file`.
+//! `leitong boilerplate`: paragraphs that stand on many pages, for `paragraph.boilerplate_file`; `build` counts those of
+//! files, [`site`](super::boilerplate_of_site) those of one site in the page topic.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
+use super::boilerplate_of_site;
 use super::documents::Counted;
 use crate::detectors::paragraph::boilerplate::{HEADER, letters_hash};
 use crate::telemetry::terminal;
@@ -31,10 +32,16 @@ enum Action {
         #[arg(long, value_name = "N", default_value_t = 5_000_000)]
         paragraphs_max: usize,
     },
+    /// List the paragraphs that pages of one site share, out of a worker's page topic; for the site
+    /// that a template alarm names
+    Site(boilerplate_of_site::Arguments),
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let Action::Build { pages: given, pages_min, paragraphs_max } = &arguments.action;
+    let (given, pages_min, paragraphs_max) = match &arguments.action {
+        Action::Build { pages, pages_min, paragraphs_max } => (pages, pages_min, paragraphs_max),
+        Action::Site(arguments) => return boilerplate_of_site::run(arguments),
+    };
     // Of each paragraph on how many pages it stands, and its text from the second page on.
     let mut counts = HashMap::<u64, (u32, Box<str>)>::new();
     let mut pages = 0_u64;

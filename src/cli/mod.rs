@@ -5,6 +5,7 @@
 
 mod bench;
 mod boilerplate;
+mod boilerplate_of_site;
 mod columns;
 mod compare;
 mod config;

@@ -102,7 +102,7 @@ impl Kind {
 
 /// Where to begin, before it is known what time it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum From {
+pub(super) enum From {
     Now,
     Beginning,
     /// Milliseconds.
@@ -117,7 +117,7 @@ fn reasons() -> PossibleValuesParser {
     words.into()
 }
 
-fn from(text: &str) -> Result<From, String> {
+pub(super) fn from(text: &str) -> Result<From, String> {
     let ago = || {
         let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
         let seconds = match unit {
@@ -160,12 +160,15 @@ impl Arguments {
             reasons: self.reason.iter().map(|reason| reason.to_uppercase()).collect(),
         })
     }
+}
 
-    fn start(&self) -> Start {
-        match self.from {
-            From::Now => Start::Now,
-            From::Beginning => Start::Beginning,
-            From::Ago(ms) => Start::Time((Timestamp::now().as_ms() - ms).max(0)),
+impl From {
+    /// Where that is now.
+    pub(super) fn start(self) -> Start {
+        match self {
+            Self::Now => Start::Now,
+            Self::Beginning => Start::Beginning,
+            Self::Ago(ms) => Start::Time((Timestamp::now().as_ms() - ms).max(0)),
         }
     }
 }
@@ -183,7 +186,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     let mut tails = Vec::new();
     for (topic, reads) in topics {
-        let tail = Tail::begin(&config, topic, arguments.start())?;
+        let tail = Tail::begin(&config, topic, arguments.from.start())?;
         terminal::note(format_args!("reading topic {topic}, {} partition(s)", tail.partitions()));
         tails.push((tail, reads));
     }

@@ -233,6 +233,7 @@ fn faults(config: &Config) -> impl Iterator<Item = String> {
         .chain(recrawls_fault(config))
         .chain(config.table.fault())
         .chain(config.admin.fault())
+        .chain(config.traces.fault())
         .chain(config.api.fault())
 }
 
@@ -560,7 +561,7 @@ mod tests {
                 "leitong.toml: line 13: segment.stop_word_languages = \"zh\": must be a list of strings",
                 "leitong.toml: line 14: nonsense: no such key; there is detector, input, page, corpus, extract, segment, idf, fingerprint, simhash, paragraph, \
                  agglomerate-term, concept-network, word-network, shingle, i-match, tf-idf, punctuation, sentence-ends, \
-                 expiry, canonical, recrawls, table, pipeline, kafka, admin, api",
+                 expiry, canonical, recrawls, table, pipeline, kafka, admin, traces, api",
             ]
         );
     }

@@ -36,6 +36,7 @@ pub use crate::page::config::{CorpusBy, CorpusConfig, PageConfig};
 pub use crate::page::mapping::config::InputConfig;
 pub use crate::segment::SegmentConfig;
 pub use crate::telemetry::config::AdminConfig;
+pub use crate::telemetry::traces::config::TracesConfig;
 pub use api::ApiConfig;
 pub use table::TableConfig;
 
@@ -102,6 +103,8 @@ pub struct Config {
     pub kafka: KafkaConfig,
     /// The port for probes and metrics of `leitong run`.
     pub admin: AdminConfig,
+    /// Traces of pages through `leitong run`.
+    pub traces: TracesConfig,
     /// The HTTP API of `leitong serve`, and look-ups of `leitong run`.
     pub api: ApiConfig,
 }
@@ -165,6 +168,7 @@ impl Default for Config {
             pipeline: PipelineConfig::default(),
             kafka: KafkaConfig::default(),
             admin: AdminConfig::default(),
+            traces: TracesConfig::default(),
             api: ApiConfig::default(),
         }
     }

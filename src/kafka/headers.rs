@@ -10,7 +10,40 @@ use std::ptr;
 use std::slice;
 
 use rdkafka::bindings as sys;
-use rdkafka::message::BorrowedHeaders;
+use rdkafka::message::{BorrowedHeaders, Headers, OwnedHeaders};
+
+use crate::telemetry::traces::context::{TRACEPARENT, TRACESTATE, TraceContext};
+
+/// Headers that librdkafka can be asked about, wherever a message comes from.
+pub(crate) trait AsBorrowed: Headers {
+    /// As librdkafka knows them.
+    fn borrowed(&self) -> &BorrowedHeaders;
+}
+
+impl AsBorrowed for BorrowedHeaders {
+    fn borrowed(&self) -> &BorrowedHeaders {
+        self
+    }
+}
+
+impl AsBorrowed for OwnedHeaders {
+    fn borrowed(&self) -> &BorrowedHeaders {
+        self.as_borrowed()
+    }
+}
+
+/// The trace that a message belongs to, as the last headers of these names say it.
+pub(crate) fn trace_context(headers: &impl AsBorrowed) -> Option<TraceContext> {
+    let (mut parent, mut state) = (None, None);
+    for (name, value) in all(headers.borrowed()) {
+        if name.eq_ignore_ascii_case(TRACEPARENT) {
+            parent = value;
+        } else if name.eq_ignore_ascii_case(TRACESTATE) {
+            state = value;
+        }
+    }
+    TraceContext::read(parent, state)
+}
 
 /// All headers in their order: the name, in which what is not UTF-8 is
 /// replaced by U+FFFD as Kafka's own client does it, and the value as it is.
@@ -42,7 +75,7 @@ fn get(headers: &BorrowedHeaders, at: usize) -> Option<(Cow<'_, str>, Option<&[u
 
 #[cfg(test)]
 mod tests {
-    use super::{BorrowedHeaders, all, ptr, sys};
+    use super::{BorrowedHeaders, OwnedHeaders, all, ptr, sys, trace_context};
 
     /// Reads the headers that librdkafka makes of these names and values.
     fn read(headers: &[(&[u8], Option<&[u8]>)]) -> Vec<(String, Option<Vec<u8>>)> {
@@ -63,6 +96,23 @@ mod tests {
             sys::rd_kafka_headers_destroy(list);
             read
         }
+    }
+
+    #[test]
+    fn the_last_context_counts_and_names_may_be_anything() {
+        let parent = |id: &str| format!("00-{id}{id}-00f067aa0ba902b7-01").into_bytes();
+        let (first, last) = (parent("4bf92f3577b34da6"), parent("a3ce929d0e0e4736"));
+        let headers = OwnedHeaders::new();
+        let add = |headers: OwnedHeaders, key, value: &[u8]| {
+            headers.insert(rdkafka::message::Header { key, value: Some(value) })
+        };
+        assert_eq!(trace_context(&headers), None);
+        let headers = add(add(headers, "traceparent", &first), "TraceState", b"a=1");
+        let headers = add(add(headers, "other", b"\xff"), "Traceparent", &last);
+        let context = trace_context(&headers).expect("a context");
+        assert_eq!(context.to_string().into_bytes(), last);
+        assert_eq!(context.state.as_deref(), Some("a=1"));
+        assert_eq!(trace_context(&add(headers, "traceparent", b"nonsense")), None);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
-use rdkafka::message::DeliveryResult;
+use rdkafka::message::{DeliveryResult, Header, Message, OwnedHeaders};
 use rdkafka::producer::{BaseRecord, Producer, ProducerContext};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -22,6 +22,7 @@ use crate::log::entry::{self, Sent};
 use crate::log::session::Ticket;
 use crate::record::LogRecord;
 use crate::telemetry::metrics;
+use crate::telemetry::traces::{self, page::PageTrace};
 
 /// One producer session.
 pub struct LogProducer {
@@ -36,6 +37,21 @@ pub struct LogProducer {
 struct Deliveries {
     events: ClientEvents,
     shared: Arc<Shared>,
+}
+
+/// A record that librdkafka has.
+pub(crate) struct OnItsWay {
+    ticket: Ticket,
+    trace: Option<Box<PageTrace>>,
+}
+
+impl OnItsWay {
+    /// Has its trace say how it went.
+    fn tell(&self, went: impl FnOnce(&traces::Tracer, &PageTrace)) {
+        if let (Some(tracer), Some(trace)) = (traces::tracer(), &self.trace) {
+            went(tracer, trace);
+        }
+    }
 }
 
 impl LogProducer {
@@ -61,7 +77,12 @@ impl LogProducer {
 
     /// Sends `record`, unless its assignment has ended; waits while
     /// librdkafka's queue is full. False if the session has ended.
-    pub fn send(&self, record: LogRecord, origin: PageOrigin) -> bool {
+    pub(crate) fn send(
+        &self,
+        record: LogRecord,
+        origin: PageOrigin,
+        mut trace: Option<Box<PageTrace>>,
+    ) -> bool {
         let PageOrigin { assignment, partition, offset, timestamp_ms, topic_id } = origin;
         let log_partition = self.log_partition(&record);
         // Before a ticket is taken: one that is never delivered would hold up all behind it.
@@ -80,8 +101,16 @@ impl LogProducer {
             }
         };
         let bytes = entry::encode(record, Sent { previous_offset, timestamp_ms, topic_id }, self.detector);
-        let mut message: BaseRecord<'_, (), [u8], Box<Ticket>> =
-            BaseRecord::with_opaque_to(&self.topic, Box::new(ticket)).partition(number).payload(&bytes);
+        let context = trace.as_mut().map(|trace| trace.sending());
+        let sent = Box::new(OnItsWay { ticket, trace });
+        let mut message: BaseRecord<'_, (), [u8], Box<OnItsWay>> =
+            BaseRecord::with_opaque_to(&self.topic, sent).partition(number).payload(&bytes);
+        if let Some(context) = context {
+            let add = |headers: OwnedHeaders, (key, value): (&str, String)| {
+                headers.insert(Header { key, value: Some(&value) })
+            };
+            message = message.headers(context.headers().fold(OwnedHeaders::new(), add));
+        }
         loop {
             match self.producer.send(message) {
                 Ok(()) => return true,
@@ -135,12 +164,17 @@ pub fn log_partition(corpus: &str, log_partitions: u32) -> u32 {
 reports_by_events!(Deliveries);
 
 impl ProducerContext for Deliveries {
-    type DeliveryOpaque = Box<Ticket>;
+    type DeliveryOpaque = Box<OnItsWay>;
 
-    fn delivery(&self, result: &DeliveryResult<'_>, ticket: Box<Ticket>) {
+    fn delivery(&self, result: &DeliveryResult<'_>, sent: Box<OnItsWay>) {
         match result {
-            Ok(_) => {
-                self.shared.lock().session.delivered(*ticket);
+            Ok(message) => {
+                sent.tell(|tracer, trace| {
+                    let number = |number: i64| u64::try_from(number).unwrap_or(0);
+                    let partition = u32::try_from(message.partition()).unwrap_or(0);
+                    tracer.delivered(trace, partition, number(message.offset()));
+                });
+                self.shared.lock().session.delivered(sent.ticket);
                 metrics::log_records_sent(1);
                 self.shared.notify();
             }
@@ -149,7 +183,10 @@ impl ProducerContext for Deliveries {
                 KafkaError::MessageProduction(RDKafkaErrorCode::PurgeQueue | RDKafkaErrorCode::PurgeInflight),
                 _,
             )) => {}
-            Err((error, _)) => self.shared.fail(format!("a record was not delivered to the log: {error}")),
+            Err((error, _)) => {
+                sent.tell(|tracer, trace| tracer.not_delivered(trace, &error.to_string()));
+                self.shared.fail(format!("a record was not delivered to the log: {error}"));
+            }
         }
     }
 }

@@ -27,6 +27,7 @@ use crate::log::session::AssignmentId;
 use crate::record::timestamp::Timestamp;
 use crate::record::{Place, Received};
 use crate::telemetry::health::StageHealth;
+use crate::telemetry::traces::{self, context::TraceContext};
 
 /// A record that was read under an assignment.
 pub struct Assigned<'a> {
@@ -35,6 +36,8 @@ pub struct Assigned<'a> {
     pub place: Place,
     /// The same as its log record says it.
     pub origin: PageOrigin,
+    /// When it was read, in nanoseconds since 1970; 0 where pages are not traced.
+    pub(crate) read_at: u64,
 }
 
 impl Assigned<'_> {
@@ -51,6 +54,11 @@ impl Assigned<'_> {
             headers::all(all).map(|(name, value)| name.len() + value.map_or(0, <[u8]>::len) + 64).sum()
         });
         self.message.payload_len() + self.message.key_len() + headers + size_of::<Self>()
+    }
+
+    /// The trace that it belongs to, if it says so.
+    pub(crate) fn trace_context(&self) -> Option<TraceContext> {
+        self.message.headers().and_then(headers::trace_context)
     }
 
     /// The message. Its value stays where the client has received it; key and headers are copied.
@@ -158,7 +166,8 @@ impl PageConsumer {
         let timestamp_ms = message.timestamp().to_millis().filter(|ms| *ms >= 0);
         let topic_id = self.topics.ids().pages;
         let origin = PageOrigin { assignment, partition, offset, timestamp_ms, topic_id };
-        Some(Assigned { message, place, origin })
+        let read_at = traces::tracer().map_or(0, |_| traces::now());
+        Some(Assigned { message, place, origin, read_at })
     }
 
     /// Commits what has been delivered since the last time.

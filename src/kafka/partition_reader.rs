@@ -15,6 +15,7 @@ use rdkafka::{Offset, TopicPartitionList};
 use crate::kafka::client::{self, CALL_TIMEOUT};
 use crate::kafka::config::KafkaConfig;
 use crate::kafka::events::ClientEvents;
+use crate::kafka::headers::AsBorrowed;
 use crate::kafka::ports::{Reader, Step};
 use crate::log::LogPlace;
 use crate::telemetry::metrics;
@@ -83,7 +84,7 @@ impl Reader for PartitionReader {
         }
     }
 
-    fn next(&self, timeout: Duration) -> anyhow::Result<Step<impl Message>> {
+    fn next(&self, timeout: Duration) -> anyhow::Result<Step<impl Message<Headers: AsBorrowed>>> {
         match self.consumer.poll(timeout) {
             None => Ok(Step::Nothing),
             Some(Ok(message)) => Ok(Step::Record(message)),

@@ -7,6 +7,7 @@ use rdkafka::error::RDKafkaErrorCode;
 use rdkafka::message::{Headers, Message, OwnedHeaders};
 use thiserror::Error;
 
+use super::headers::AsBorrowed;
 use super::log_origin::{LOG_ORIGIN, LogOrigin};
 
 /// How long one step of reading waits.
@@ -36,7 +37,7 @@ pub(crate) trait Reader {
     ///
     /// # Errors
     /// What is asked for is not there any more; all that may pass is waited out.
-    fn next(&self, timeout: Duration) -> anyhow::Result<Step<impl Message>>;
+    fn next(&self, timeout: Duration) -> anyhow::Result<Step<impl Message<Headers: AsBorrowed>>>;
 
     /// The first offset that is there, and the one behind the last committed record.
     ///

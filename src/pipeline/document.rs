@@ -11,6 +11,7 @@ use crate::page::address::Address;
 use crate::page::{Body, Page};
 use crate::record::Reason;
 use crate::record::timestamp::Timestamp;
+use crate::telemetry::traces::page::{Marks, Step};
 use crate::work::{TooMuchWork, Work};
 
 /// Steps of work for a byte that is decoded, or divided into lines.
@@ -53,7 +54,20 @@ pub struct Refusal {
 /// # Errors
 /// [`Refusal`], where there is no main text to be had.
 pub fn read(page: &Page, extractor: &mut Extractor, work: &mut Work) -> Result<Reading, Refusal> {
-    read_and_look(page, extractor, work, |_, _| {})
+    read_and_look(page, extractor, work, &mut Marks::default(), |_, _| {})
+}
+
+/// The same, and `marks` when the body was decoded.
+///
+/// # Errors
+/// As of [`read`].
+pub(crate) fn read_and_mark(
+    page: &Page,
+    extractor: &mut Extractor,
+    work: &mut Work,
+    marks: &mut Marks,
+) -> Result<Reading, Refusal> {
+    read_and_look(page, extractor, work, marks, |_, _| {})
 }
 
 /// The same, and all blocks of the page: those with `kept` are the document's paragraphs.
@@ -66,7 +80,8 @@ pub fn read_blocks(
     work: &mut Work,
 ) -> Result<(Reading, Vec<PageBlock>), Refusal> {
     let mut blocks = Vec::new();
-    let reading = read_and_look(page, extractor, work, |extractor, html| blocks = extractor.blocks(html))?;
+    let look = |extractor: &Extractor, html: &str| blocks = extractor.blocks(html);
+    let reading = read_and_look(page, extractor, work, &mut Marks::default(), look)?;
     let paragraphs = &reading.document.paragraphs;
     let kept = blocks.iter().filter(|block| block.kept).map(|block| &block.text);
     if !kept.eq(paragraphs.iter().map(|paragraph| &paragraph.text)) {
@@ -86,6 +101,7 @@ fn read_and_look(
     page: &Page,
     extractor: &mut Extractor,
     work: &mut Work,
+    marks: &mut Marks,
     look: impl FnOnce(&Extractor, &str),
 ) -> Result<Reading, Refusal> {
     if page.body == Body::Withdrawn {
@@ -120,6 +136,7 @@ fn read_and_look(
             text
         }
     };
+    marks.end(Step::Decode);
     if decode::is_plain_text(&html, &page.hints) {
         return plain_text(page, &html, charset, extractor.config());
     }

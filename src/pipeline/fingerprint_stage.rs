@@ -37,6 +37,7 @@ use crate::record::{
 use crate::record::{Cause, Reason};
 use crate::segment::{Segmenter, Terms};
 use crate::source::Record;
+use crate::telemetry::traces::page::{Marks, PageTrace, Step};
 use crate::work::{TooMuchWork, Work};
 
 /// Bytes of a page after which its buffers, up to 60 times as large, are
@@ -65,12 +66,18 @@ pub struct Workspace {
     extractor: Extractor,
     terms: Terms,
     digest_buffer: Vec<u8>,
+    marks: Marks,
 }
 
 impl Workspace {
     /// For reading a document.
     pub fn extractor(&mut self) -> &mut Extractor {
         &mut self.extractor
+    }
+
+    /// When the steps of the last page ended, where pages are traced.
+    pub(crate) fn marks(&self) -> &Marks {
+        &self.marks
     }
 
     /// The terms of the last page that had any.
@@ -96,6 +103,8 @@ pub struct Fingerprinted {
     pub has_body: bool,
     /// Steps of [work](crate::work) that were counted.
     pub work: u64,
+    /// Its trace, where it has one that goes on.
+    pub(crate) trace: Option<Box<PageTrace>>,
 }
 
 impl FingerprintStage {
@@ -154,6 +163,7 @@ impl FingerprintStage {
             extractor: Extractor::new(&self.config.extract),
             terms: Terms::default(),
             digest_buffer: Vec::new(),
+            marks: Marks::of_process(),
         }
     }
 
@@ -293,6 +303,7 @@ impl FingerprintStage {
     pub fn process_page(&self, source: Place, page: Page, workspace: &mut Workspace) -> Fingerprinted {
         let mut work = Work::up_to(self.config.page.work_max);
         let mut credits = None;
+        workspace.marks.begin();
         let analysis = guarded(|| self.analyse(&page, workspace, &mut work, &mut credits));
         if analysis.is_none() {
             tracing::error!(
@@ -328,7 +339,8 @@ impl FingerprintStage {
             text,
             outcome,
         }));
-        Fingerprinted { record: Ok(record), repaired, has_body: body != Body::Missing, work: work.done() }
+        let has_body = body != Body::Missing;
+        Fingerprinted { record: Ok(record), repaired, has_body, work: work.done(), trace: None }
     }
 
     fn analyse(
@@ -338,13 +350,15 @@ impl FingerprintStage {
         work: &mut Work,
         credits: &mut Option<Box<Credits>>,
     ) -> (Option<TextDigest>, Outcome) {
-        let read = document::read(page, &mut workspace.extractor, work);
+        let Workspace { extractor, terms, digest_buffer, marks } = workspace;
+        let read = document::read_and_mark(page, extractor, work, marks);
         let Reading { mut document, no_content, .. } = match read {
             Ok(reading) => reading,
             Err(refusal) => return (None, Outcome::Undecidable(refusal.reason)),
         };
         *credits = document.credits.take();
-        let text = text_digest(&document, &self.digest_hash, &mut workspace.digest_buffer);
+        let text = text_digest(&document, &self.digest_hash, digest_buffer);
+        marks.end(Step::Extract);
         if let Some(reason) = no_content {
             return (Some(text).filter(|text| text.chars > 0), Outcome::Undecidable(reason));
         }
@@ -354,7 +368,7 @@ impl FingerprintStage {
         if text.chars < self.config.page.text_chars_min {
             return (Some(text), Outcome::Undecidable(Reason::TooShort));
         }
-        let outcome = match self.fingerprint(&document, &mut workspace.terms, work) {
+        let outcome = match self.fingerprint(&document, terms, work, marks) {
             Ok(Some(fingerprint)) => Outcome::Fingerprint(fingerprint),
             Ok(None) => Outcome::Undecidable(Reason::TooShort),
             Err(TooMuchWork { .. }) => Outcome::Undecidable(Reason::TooComplex),
@@ -367,11 +381,15 @@ impl FingerprintStage {
         document: &Document,
         terms: &mut Terms,
         work: &mut Work,
+        marks: &mut Marks,
     ) -> Result<Option<Box<[u8]>>, TooMuchWork> {
         self.segmenter.segment_within(document, terms, work)?;
+        marks.end(Step::Segment);
         work.add(terms.text().len(), TEXT_BYTE_STEPS)?;
         work.add(terms.terms().len(), TERM_STEPS)?;
-        Ok(self.detector.fingerprint(terms))
+        let fingerprint = self.detector.fingerprint(terms);
+        marks.end(Step::Fingerprint);
+        Ok(fingerprint)
     }
 }
 
@@ -383,11 +401,11 @@ fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
 
 fn unreadable(unreadable: Unreadable) -> Fingerprinted {
     let record = LogRecord::Unreadable(Box::new(unreadable));
-    Fingerprinted { record: Ok(record), repaired: Repaired::default(), has_body: true, work: 0 }
+    Fingerprinted { record: Ok(record), repaired: Repaired::default(), has_body: true, work: 0, trace: None }
 }
 
 fn skipped(why: Skip) -> Fingerprinted {
-    Fingerprinted { record: Err(why), repaired: Repaired::default(), has_body: true, work: 0 }
+    Fingerprinted { record: Err(why), repaired: Repaired::default(), has_body: true, work: 0, trace: None }
 }
 
 /// The corpus of a header's value.

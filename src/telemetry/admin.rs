@@ -11,13 +11,14 @@ use std::time::Duration;
 use anyhow::Context;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::CONTENT_TYPE;
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::net::TcpListener;
 
 use super::connections::Connections;
+use super::exemplars;
 use super::health::Health;
 
 /// How long a client may take to say it and to read the answer.
@@ -76,7 +77,13 @@ fn respond(
     match request.uri.path() {
         "/livez" => probe(&health.dead()),
         "/readyz" => probe(&health.not_ready()),
-        "/metrics" => text(StatusCode::OK, metrics.render()),
+        "/metrics" => {
+            let accept = request.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+            match exemplars::openmetrics(accept, || metrics.render()) {
+                Some(body) => typed(StatusCode::OK, body, exemplars::OPENMETRICS),
+                None => text(StatusCode::OK, metrics.render()),
+            }
+        }
         _ => text(StatusCode::NOT_FOUND, "there is /livez, /readyz and /metrics\n".to_owned()),
     }
 }
@@ -89,10 +96,13 @@ fn probe(reasons: &[String]) -> Response<Full<Bytes>> {
 }
 
 fn text(status: StatusCode, body: String) -> Response<Full<Bytes>> {
+    typed(status, body, "text/plain; version=0.0.4; charset=utf-8")
+}
+
+fn typed(status: StatusCode, body: String, content_type: &'static str) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::from(body)));
     *response.status_mut() = status;
-    let plain = hyper::header::HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-    response.headers_mut().insert(CONTENT_TYPE, plain);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
 }
 

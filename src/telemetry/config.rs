@@ -15,6 +15,10 @@ pub struct AdminConfig {
     /// dead letters, duplicates by corpus and host (docs/console.md). It names hosts and urls of
     /// pages, which the metrics do not.
     pub console: bool,
+    /// Beside each count of verdicts and dead letters, and in the delays of verdicts, `/metrics` names the
+    /// last page that was counted, with its trace if it has one: exemplars, for scrapers that ask for
+    /// OpenMetrics, as Prometheus does. Off, the metrics name no page.
+    pub exemplars: bool,
 }
 
 impl AdminConfig {
@@ -33,7 +37,7 @@ impl AdminConfig {
 
 impl Default for AdminConfig {
     fn default() -> Self {
-        Self { address: "127.0.0.1:9464".to_owned(), console: false }
+        Self { address: "127.0.0.1:9464".to_owned(), console: false, exemplars: false }
     }
 }
 

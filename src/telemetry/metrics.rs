@@ -243,6 +243,12 @@ pub const ALL: &[Metric] = &[
         "Records not yet read of a partition of pages, log or changelog that this instance reads; 0 where it reads it no more",
     ),
     metric(
+        "leitong_trace_spans_total",
+        "counter",
+        "result: exported, failed, dropped",
+        "Spans of traces, with `traces.enabled`: taken by the collector, not taken by it, without room in the queue",
+    ),
+    metric(
         "leitong_client_errors_total",
         "counter",
         "client: admin, pages, log, cluster, reader, standby",
@@ -282,7 +288,7 @@ pub fn begin() {
         }
     }
     let causes = Cause::ALL.iter().map(Cause::label).chain([Cause::OTHER_LABEL]).collect();
-    let labelled: [(&'static str, &'static str, Vec<&'static str>); 14] = [
+    let labelled: [(&'static str, &'static str, Vec<&'static str>); 15] = [
         ("leitong_messages_skipped_total", "reason", Skip::ALL.map(Skip::as_str).to_vec()),
         ("leitong_stage_microseconds_total", "stage", vec!["fingerprint", "cluster", "transaction"]),
         ("leitong_log_records_dropped_total", "why", vec!["repeated", "after-gap", "old-epoch", "replaced"]),
@@ -300,6 +306,7 @@ pub fn begin() {
             vec!["400", "401", "404", "405", "408", "413", "415", "421", "422", "429", "500", "503"],
         ),
         ("leitong_lookups_total", "held_as", vec!["owner", "standby"]),
+        ("leitong_trace_spans_total", "result", vec!["exported", "failed", "dropped"]),
         (
             "leitong_client_errors_total",
             "client",
@@ -576,6 +583,11 @@ pub fn log_partitions(count: u32) {
 pub fn lag(topic: &str, partition: i32, records: i64) {
     gauge!("leitong_lag_records", "topic" => topic.to_owned(), "partition" => partition.to_string())
         .set(records as f64);
+}
+
+/// What became of spans of traces.
+pub fn spans(result: &'static str, spans: u64) {
+    counter!("leitong_trace_spans_total", "result" => result).increment(spans);
 }
 
 /// An error that a client goes on from.

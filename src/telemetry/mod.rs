@@ -1,10 +1,11 @@
 //! What an operator sees of a run: [`counts`], a progress bar and a summary of a
-//! run over files; [`metrics`], [`health`], [`tally`] and the [`admin`] port of the worker.
+//! run over files; [`metrics`], [`health`], [`tally`], [`traces`] and the [`admin`] port of the worker.
 
 pub mod admin;
 pub mod config;
 pub(crate) mod connections;
 pub mod counts;
+pub(crate) mod exemplars;
 pub mod health;
 pub mod markup;
 pub mod metrics;
@@ -12,3 +13,4 @@ pub mod shared_paragraphs;
 pub mod tally;
 pub mod templates;
 pub mod terminal;
+pub mod traces;

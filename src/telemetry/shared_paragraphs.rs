@@ -37,8 +37,9 @@ pub struct Shared {
     pub lines: Vec<(u32, String)>,
 }
 
-#[derive(Debug)]
-struct Site {
+/// The paragraphs of some pages of a site.
+#[derive(Debug, Default)]
+pub struct Site {
     hash: u64,
     pages: u32,
     /// By the hash of their letters: pages that have it, and its text on the first of them.
@@ -46,7 +47,14 @@ struct Site {
 }
 
 impl Site {
-    fn count<'t>(&mut self, paragraphs: impl Iterator<Item = &'t str>) {
+    /// Pages that were taken in.
+    #[must_use]
+    pub fn pages(&self) -> u32 {
+        self.pages
+    }
+
+    /// Takes the paragraphs of a page in.
+    pub fn count<'t>(&mut self, paragraphs: impl Iterator<Item = &'t str>) {
         self.pages += 1;
         let mut of_page = HashSet::new();
         for text in paragraphs {
@@ -60,7 +68,9 @@ impl Site {
         }
     }
 
-    fn shared(self) -> Shared {
+    /// What half of the pages and more have.
+    #[must_use]
+    pub fn shared(self) -> Shared {
         let pages = self.pages;
         let mut common: Vec<(u32, Box<str>)> =
             self.paragraphs.into_values().filter(|(count, _)| count * 2 >= pages).collect();
@@ -83,7 +93,7 @@ impl Watched {
         if self.0.len() >= SITES_MAX {
             self.0.pop_front();
         }
-        self.0.push_back(Site { hash, pages: 0, paragraphs: HashMap::new() });
+        self.0.push_back(Site { hash, ..Site::default() });
     }
 
     /// Takes a page in; what is shared, once enough have come.

@@ -10,7 +10,8 @@
 //! Either is often text of the site itself that extraction took for the article. Pages that were
 //! crawled again count for neither. Each is told once: in the log, in a metric and in the console.
 //!
-//! After an alarm the [paragraphs](shared_paragraphs) that further pages of the site share are told as well.
+//! After an alarm the [paragraphs](shared_paragraphs) that further pages of the site share are told as well, as far as this
+//! process reads them; the alarm names the [`command`] that tells them in any case.
 //!
 //! In: verdicts that are committed. Out: [`Alarm`]s. Nothing that is decided depends on any of it.
 //! Memory is bounded: [`SETS`] × [`WAYS`] sites and as many clusters, names of [`NAME_BYTES_MAX`]
@@ -102,6 +103,24 @@ fn site(url: &str) -> Option<&str> {
     (!host.is_empty()).then_some(host)
 }
 
+/// Whether a page is of a site as an [`Alarm`] names it.
+#[must_use]
+pub fn is_of_site(url: &str, name: &str) -> bool {
+    site(url).is_some_and(|site| site.eq_ignore_ascii_case(name))
+}
+
+/// The command that tells what pages of a site share, wherever it runs. Pages choose the names of sites: what a shell
+/// could take for more than a name is quoted.
+#[must_use]
+pub fn command(site: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    let site = match site.starts_with(|c: char| c.is_ascii_alphanumeric()) && site.chars().all(is_plain) {
+        true => site.to_owned(),
+        false => format!("-- '{}'", site.replace('\'', r"'\''")),
+    };
+    format!("leitong boilerplate site --config FILE {site}")
+}
+
 fn hash(site: &str) -> u64 {
     match site.bytes().any(|byte| byte.is_ascii_uppercase()) {
         true => xxh3_64(site.to_ascii_lowercase().as_bytes()),
@@ -181,6 +200,7 @@ impl Alarm {
                     canonical_url,
                     page_id,
                     url,
+                    command = command(site),
                     "a cluster looks like a template: all its pages are of one site and a little different; see \
                      docs/alerts.md#leitongtemplate"
                 );
@@ -192,6 +212,7 @@ impl Alarm {
                     percent_before,
                     page_id,
                     url,
+                    command = command(site),
                     "the duplicates of a site leap; see docs/alerts.md#leitongtemplate"
                 );
             }
@@ -539,6 +560,19 @@ mod tests {
         let json = began.elapsed().as_nanos() / conclusions.len() as u128;
         println!("{each} ns a duplicate, {named} alarms; writing its verdict as JSON takes {json} ns");
         assert!(each * 2 < json, "{each} ns, {json} ns");
+    }
+
+    #[test]
+    fn the_command_is_safe_to_paste() {
+        assert_eq!(command("a-1.example"), "leitong boilerplate site --config FILE a-1.example");
+        for name in ["$(x)", "a;b", "-x", "it's", "例子.测试", "[::1]", "a b\n"] {
+            let command = command(name);
+            let quoted = command.strip_prefix("leitong boilerplate site --config FILE -- ").expect("quoted");
+            let output =
+                std::process::Command::new("sh").args(["-c", &format!("printf %s {quoted}")]).output();
+            assert_eq!(output.expect("sh starts").stdout, name.as_bytes(), "{command}");
+        }
+        assert!(is_of_site("http://A.example:80/x", "a.EXAMPLE") && !is_of_site("urn:x", "x"));
     }
 
     #[test]

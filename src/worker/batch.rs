@@ -14,6 +14,7 @@ use thiserror::Error;
 
 use super::owner::{Owner, Trouble};
 use super::ports::World;
+use crate::kafka::headers::{AsBorrowed, trace_context};
 use crate::kafka::log_origin::LogOrigin;
 use crate::kafka::partition_reader::place;
 use crate::kafka::ports::{Reader, Step};
@@ -23,7 +24,8 @@ use crate::log::watermarks::Origin;
 use crate::pipeline::log_partition::{Accepted, LogPartition};
 use crate::record::LogRecord;
 use crate::record::timestamp::Timestamp;
-use crate::telemetry::metrics;
+use crate::telemetry::traces::page::{LogRead, LogTrace};
+use crate::telemetry::{metrics, traces};
 use crate::worker::outputs::Outputs;
 
 /// Bytes of the log in one transaction: what is no page travels whole, so records may be large.
@@ -39,6 +41,8 @@ const FIRST_RECORD_TIMEOUT: Duration = Duration::from_millis(100);
 #[derive(Default)]
 struct Part {
     records: Vec<(LogPlace, Result<Entry, EntryError>)>,
+    /// Of each record, where it is traced.
+    traces: Vec<Option<Box<LogTrace>>>,
     bytes: usize,
 }
 
@@ -79,7 +83,10 @@ impl<W: World> Owner<W> {
                     began.get_or_insert(at_work);
                     let length = message.payload().map_or(0, <[u8]>::len);
                     match self.read(&message) {
-                        Ok(record) => part.records.push(record),
+                        Ok(record) => {
+                            part.traces.push(self.traced(&record, &message));
+                            part.records.push(record);
+                        }
                         Err(trouble) => batch.trouble = Some(trouble),
                     }
                     part.bytes += length;
@@ -127,6 +134,21 @@ impl<W: World> Owner<W> {
         }
         Ok((at, entry))
     }
+
+    /// The trace of a record of the log, if it is recorded.
+    fn traced(
+        &self,
+        (at, entry): &(LogPlace, Result<Entry, EntryError>),
+        message: &impl Message<Headers: AsBorrowed>,
+    ) -> Option<Box<LogTrace>> {
+        let (tracer, Ok(entry)) = (traces::tracer()?, entry) else { return None };
+        tracer.read_from_log(LogRead {
+            said: message.headers().and_then(trace_context),
+            entry: (&entry.record, &entry.origin),
+            place: (self.partition, at.offset),
+            timestamp_ms: at.timestamp_ms,
+        })
+    }
 }
 
 impl Batch {
@@ -144,12 +166,13 @@ impl Batch {
         let mut outputs = owner.outputs(state, state.next_offset());
         let origins: Vec<_> = part.records.iter().map(|(at, entry)| (at.offset, log_time(entry))).collect();
         let decided = state.take_batch(part.records, config.epoch, owner.role.world.timestamp());
-        for (accepted, (offset, log_time)) in decided.accepted.into_iter().zip(origins) {
+        let read = origins.into_iter().zip(part.traces);
+        for (accepted, ((offset, log_time), trace)) in decided.accepted.into_iter().zip(read) {
             match accepted {
                 Accepted::Concluded(conclusion) => {
                     let of = LogOrigin { partition: owner.partition, offset };
                     outputs
-                        .push(conclusion, of, log_time, (config, look_ups))
+                        .push(conclusion, of, (log_time, trace), (config, look_ups))
                         .map_err(anyhow::Error::from)?;
                 }
                 Accepted::Dropped(why, _) => metrics::dropped(why),

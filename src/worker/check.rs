@@ -71,6 +71,9 @@ pub fn check(config: &Config, roles: Roles, accepted: Accepted) -> Vec<Finding> 
             None
         }
     };
+    if let Err(error) = super::trace_settings(config) {
+        findings.refused("traces", error.to_string());
+    }
     findings.admin_port(&config.admin.address);
     if roles.cluster && !config.api.address.is_empty() {
         findings.api_port(&config.api);

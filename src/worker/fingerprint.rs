@@ -29,7 +29,8 @@ use crate::pipeline::budget::{Budget, Permit};
 use crate::pipeline::cpu::{CpuStages, Pending, Priority};
 use crate::pipeline::fingerprint_stage::{FingerprintStage, Workspace};
 use crate::telemetry::health::StageHealth;
-use crate::telemetry::{metrics, templates};
+use crate::telemetry::traces::page::Seen;
+use crate::telemetry::{metrics, templates, traces};
 
 /// Bytes from which on a batch is full.
 const BATCH_BYTES: usize = 256 * 1024;
@@ -137,9 +138,22 @@ impl<'a> Session<'a> {
         let (in_flight, in_order) = mpsc::channel();
         thread::scope(|scope| {
             let process = |stage: &FingerprintStage, leased: Assigned<'a>, workspace: &mut Workspace| {
-                let done = stage.process_message(&leased.place, || leased.message(), workspace);
+                let tracer = traces::tracer();
+                let began_at = tracer.map_or(0, |_| traces::now());
+                let mut done = stage.process_message(&leased.place, || leased.message(), workspace);
                 if let Ok(record) = &done.record {
                     templates::read(record, workspace.terms());
+                }
+                if let Some(tracer) = tracer {
+                    done.trace = tracer.seen(&Seen {
+                        place: &leased.place,
+                        timestamp_ms: leased.origin.timestamp_ms,
+                        said: leased.trace_context(),
+                        read_at: leased.read_at,
+                        began_at,
+                        marks: workspace.marks(),
+                        record: done.record.as_ref().map_err(|why| *why),
+                    });
                 }
                 done
             };
@@ -298,7 +312,7 @@ fn send_in_order(in_order: Receiver<InFlight>, producer: &LogProducer) -> anyhow
         for (fingerprinted, origin) in results.wait()?.into_iter().zip(origins) {
             match fingerprinted.record {
                 Ok(record) => {
-                    if !producer.send(record, origin) {
+                    if !producer.send(record, origin, fingerprinted.trace) {
                         return Ok(());
                     }
                 }

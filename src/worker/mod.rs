@@ -9,7 +9,7 @@
 //! and, if configured: a thread that makes local snapshots (snapshots.rs), one that follows
 //! the tables of others (standby.rs); an owner's table comes from the nearest of these (restore/).
 //! A table whose old centroids are on disk is its own snapshot (disk.rs). Owners' and standbys'
-//! tables are looked up over HTTP, if configured (api.rs, tables.rs).
+//! tables are looked up over HTTP, if configured (api.rs, tables.rs). Pages are traced, if configured.
 //! Threads that talk to brokers are plain threads: those calls block. Each stage runs until the
 //! stop flag is up or something is refused; whatever may pass is tried again.
 
@@ -48,16 +48,18 @@ use anyhow::{Context, bail};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder};
 
 use crate::blocks::check_keys;
-use crate::config::Config;
+use crate::config::{Config, KafkaConfig};
 use crate::console::admin::AdminConsole;
 use crate::console::live::MOMENT_S;
+use crate::kafka::client;
 use crate::kafka::identity::TopicWatch;
 use crate::kafka::topics::{Counts, HEARD_WITHIN, Topics};
 use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::telemetry::admin::{AdminPort, Beside};
 use crate::telemetry::config::AdminConfig;
 use crate::telemetry::health::Health;
-use crate::telemetry::{metrics, templates};
+use crate::telemetry::traces::config::Settings as TraceSettings;
+use crate::telemetry::{exemplars, metrics, templates, traces};
 use stop::Stop;
 
 /// Which stages run.
@@ -94,6 +96,7 @@ pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<(
     // First of all: dictionaries take a while to load, and
     // a signal before this ends the process as it stands.
     stop::on_signals(&runtime, &stop)?;
+    let traced = trace_settings(&config)?;
     let stage = Arc::new(FingerprintStage::new(config.clone())?);
     if config.table.on_disk && roles.cluster {
         check_keys(&**stage.detector())?;
@@ -108,6 +111,7 @@ pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<(
         tracing::warn!("api.address: look-ups are not served, since only the cluster role has tables");
     }
     templates::begin();
+    let exporting = traced.map(|settings| traces::begin(&runtime, settings, trace_names(&config.kafka)));
 
     let counts = checked_topics(&config)?;
     if counts.compacted_changelog {
@@ -133,7 +137,7 @@ pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<(
     );
     let topics = &Arc::new(topics);
     let (config, stage, stop) = (&config, &stage, &stop);
-    thread::scope(|scope| {
+    let result = thread::scope(|scope| -> anyhow::Result<()> {
         scope.spawn(|| topics.run(|time| stop.wait(time)));
         let fingerprint = watch_fingerprint.map(|watch| {
             let stage_of_worker =
@@ -149,7 +153,26 @@ pub fn run(config: Config, roles: Roles, accepted: Accepted) -> anyhow::Result<(
             stage.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         }
         Ok(())
-    })
+    });
+    if let Some(exporting) = exporting {
+        exporting.end(&runtime);
+    }
+    result
+}
+
+/// How pages are traced, as settings and environment say.
+fn trace_settings(config: &Config) -> anyhow::Result<Option<TraceSettings>> {
+    config.traces.settings(|name| std::env::var(name).ok()).map_err(anyhow::Error::msg)
+}
+
+fn trace_names(config: &KafkaConfig) -> traces::Names {
+    traces::Names {
+        log: config.topics.fingerprints.clone(),
+        verdicts: config.topics.verdicts.clone(),
+        dead_letters: config.topics.dead_letters.clone(),
+        pages_group: client::fingerprint_group(config),
+        log_group: client::cluster_group(config),
+    }
 }
 
 /// Runs a stage to its end, and then stops the other one:
@@ -172,6 +195,9 @@ fn serve_admin_port(
         .install_recorder()?;
     metrics::describe();
     metrics::begin();
+    if config.exemplars {
+        exemplars::begin();
+    }
     let upkeep = recorder.clone();
     let mut console = None;
     if !config.address.is_empty() {

@@ -11,9 +11,12 @@ use crate::kafka::dead_letter;
 use crate::kafka::log_origin::LogOrigin;
 use crate::kafka::verdict_headers;
 use crate::record::timestamp::Timestamp;
+use crate::telemetry::exemplars::Exemplar;
 use crate::telemetry::metrics::Outcome;
 use crate::telemetry::tally::Tallied;
 use crate::telemetry::templates::Noticed;
+use crate::telemetry::traces::context::{TRACEPARENT, TRACESTATE, TraceContext};
+use crate::telemetry::traces::page::LogTrace;
 use crate::verdict::Conclusion;
 use crate::verdict::Verdict;
 use crate::worker::look_ups::{KeptVerdict, LookUps};
@@ -26,7 +29,7 @@ pub(crate) struct Outputs {
     /// The changelog's, which go to the partition of the same number as the log's.
     pub(crate) changelog: Vec<ChangelogRecord>,
     /// For the counts, once it is committed.
-    pub(crate) outcomes: Vec<(Outcome, Option<Timestamp>)>,
+    pub(crate) outcomes: Vec<Counted>,
     /// For the console, once it is committed.
     pub(crate) tallied: Vec<Tallied>,
     /// For look-ups, once it is committed.
@@ -37,6 +40,16 @@ pub(crate) struct Outputs {
     pub(crate) next_log_offset: u64,
     /// Offset in the log before it.
     pub(crate) first_log_offset: u64,
+}
+
+/// What is counted of one outcome.
+pub(crate) struct Counted {
+    /// What it is.
+    pub(crate) outcome: Outcome,
+    /// When the page's message was written.
+    pub(crate) log_time: Option<Timestamp>,
+    /// Its page, where metrics name pages.
+    pub(crate) exemplar: Option<Exemplar>,
 }
 
 /// One message.
@@ -51,6 +64,8 @@ pub(crate) struct OutputRecord {
     pub(crate) headers: OwnedHeaders,
     /// The headers of the same letter without its value; for letters that have one.
     pub(crate) headers_without_value: Option<OwnedHeaders>,
+    /// What is told of it once it is committed, where it is traced.
+    pub(crate) trace: Option<Box<LogTrace>>,
 }
 
 /// A topic that users read.
@@ -62,9 +77,22 @@ pub(crate) enum To {
     DeadLetters,
 }
 
+/// Whether a header says where a trace stands.
+fn is_context(name: &str) -> bool {
+    name.eq_ignore_ascii_case(TRACEPARENT) || name.eq_ignore_ascii_case(TRACESTATE)
+}
+
+/// The headers, with those of a trace that goes on.
+fn with_context(headers: OwnedHeaders, context: Option<&TraceContext>) -> OwnedHeaders {
+    let add = |headers: OwnedHeaders, (key, value): (&str, String)| {
+        headers.insert(Header { key, value: Some(&value) })
+    };
+    context.into_iter().flat_map(TraceContext::headers).fold(headers, add)
+}
+
 impl Outputs {
-    /// Adds what came of the record `of` the log; `log_time` is the page's. Of verdicts, what
-    /// `look_ups` want is kept.
+    /// Adds what came of the record `of` the log; `log_time` is the page's, and `trace` the
+    /// record's, which its message hands on. Of verdicts, what `look_ups` want is kept.
     ///
     /// # Errors
     /// A verdict that cannot be written as JSON: a bug.
@@ -72,10 +100,14 @@ impl Outputs {
         &mut self,
         conclusion: Conclusion,
         of: LogOrigin,
-        log_time: Option<Timestamp>,
+        (log_time, mut trace): (Option<Timestamp>, Option<Box<LogTrace>>),
         (config, look_ups): (&KafkaConfig, &LookUps),
     ) -> serde_json::Result<()> {
-        let outcome = Outcome::of(&conclusion);
+        let trace_id = trace.as_ref().map(|trace| trace.trace_id());
+        let exemplar = Exemplar::of(&conclusion, trace_id);
+        self.outcomes.push(Counted { outcome: Outcome::of(&conclusion), log_time, exemplar });
+        let context = trace.as_mut().map(|trace| trace.decided(&conclusion));
+        let traced = |headers| with_context(headers, context.as_ref());
         self.tallied.extend(Tallied::of(&conclusion));
         self.noticed.extend(Noticed::of(&conclusion));
         let record = match conclusion {
@@ -99,33 +131,36 @@ impl Outputs {
                 }
                 let Verdict { page_id, carried, .. } = *verdict;
                 let carried = carried.map(|carried| *carried).unwrap_or_default();
-                for (name, value) in &carried.headers {
+                // Where a trace goes on, the context as received is that of an earlier span.
+                let is_received = |name: &str| context.is_none() || !is_context(name);
+                for (name, value) in carried.headers.iter().filter(|(name, _)| is_received(name)) {
                     headers = headers.insert(Header { key: name, value: value.as_deref() });
                 }
                 OutputRecord {
                     to: To::Verdicts,
                     key: Some(carried.key.unwrap_or_else(|| page_id.into_bytes())),
                     value: Some(value),
-                    headers,
+                    headers: traced(headers),
                     headers_without_value: None,
+                    trace,
                 }
             }
             Conclusion::DeadLetter(letter) => {
                 let without = dead_letter::is_without_value(&letter);
+                // Headers as received stay; the last one of a name counts.
+                let headers =
+                    |without| traced(of.add_to(dead_letter::headers(&letter, &config.app, without)));
                 OutputRecord {
                     to: To::DeadLetters,
-                    headers: of.add_to(dead_letter::headers(&letter, &config.app, without)),
-                    headers_without_value: letter
-                        .raw
-                        .is_some()
-                        .then(|| of.add_to(dead_letter::headers(&letter, &config.app, true))),
+                    headers: headers(without),
+                    headers_without_value: letter.raw.is_some().then(|| headers(true)),
+                    trace,
                     key: letter.received.as_ref().and_then(|received| received.key.clone()),
                     value: letter.raw,
                 }
             }
         };
         self.records.push(record);
-        self.outcomes.push((outcome, log_time));
         Ok(())
     }
 

@@ -18,9 +18,11 @@ use super::look_ups::Served;
 use super::owner::{Owner, Trouble};
 use super::ports::World;
 use super::transaction::{TransactionError, TransactionalProducer};
+use crate::kafka::ports::Delivered;
 use crate::kafka::ports::{Reader, RequestError};
-use crate::telemetry::{metrics, tally, templates};
-use crate::worker::outputs::Outputs;
+use crate::telemetry::traces::page::Committed;
+use crate::telemetry::{exemplars, metrics, tally, templates, traces};
+use crate::worker::outputs::{Counted, OutputRecord, Outputs, To};
 
 /// A transaction that takes longer is too large: a fifth of the default time-out.
 const SLOW: Duration = Duration::from_secs(2);
@@ -112,12 +114,16 @@ impl<'a, W: World> Writer<'a, W> {
         // Asked for at each commit: the generation changes with every rebalance.
         let group = world.group().context("this instance has left its group")?;
         let began = world.now();
+        let began_at = traces::tracer().map_or(0, |_| traces::now());
         let result = producer.commit(parts, config, &group);
         let took = world.now().duration_since(began);
         metrics::transaction(result.is_ok(), took);
         match result {
             Ok(changelog_next) => {
                 self.changelog_next = changelog_next;
+                if traces::tracer().is_some() {
+                    tell(parts, &producer.delivered(), began_at);
+                }
                 self.producer = Some(producer);
                 Ok((true, took))
             }
@@ -190,19 +196,40 @@ impl<'a, W: World> Writer<'a, W> {
         }
     }
 
+    /// Counts what is committed; of a transaction of which that was found out later, traces are told now.
     fn count(&self, outputs: &mut Outputs) {
+        if traces::tracer().is_some() {
+            tell(std::slice::from_mut(outputs), &[], traces::now());
+        }
         if let Some(served) = &self.served {
             served.keep(std::mem::take(&mut outputs.kept));
         }
         let now = self.owner.role.world.timestamp();
         tally::committed(&outputs.tallied);
         templates::committed(&outputs.noticed);
-        for (outcome, log_time) in &outputs.outcomes {
+        for Counted { outcome, log_time, exemplar } in &outputs.outcomes {
             metrics::committed(outcome);
-            if let Some(log_time) = log_time {
+            let delay = log_time.map(|log_time| {
                 let delay = u64::try_from(now.as_ms() - log_time.as_ms()).unwrap_or(0);
-                metrics::verdict_delay(Duration::from_millis(delay));
+                Duration::from_millis(delay)
+            });
+            delay.into_iter().for_each(metrics::verdict_delay);
+            if let Some(exemplar) = exemplar {
+                exemplars::committed(outcome, exemplar, delay.map(|delay| delay.as_secs_f64()), now);
             }
+        }
+    }
+}
+
+/// Tells the traces of committed outcomes, which stand at `delivered` in the order of sending.
+fn tell(parts: &mut [Outputs], delivered: &[Option<Delivered>], began: u64) {
+    let Some(tracer) = traces::tracer() else { return };
+    let records = parts.iter_mut().flat_map(|part| &mut part.records);
+    for (number, OutputRecord { to, trace, .. }) in records.enumerate() {
+        if let Some(trace) = trace.take() {
+            let at = delivered.get(number).copied().flatten();
+            let at = at.map(|at| (at.partition, at.offset));
+            tracer.committed(&trace, Committed { is_verdict: *to == To::Verdicts, at, began });
         }
     }
 }

@@ -53,14 +53,14 @@ fn the_lag_of_the_log_is_shown() {
     wait_until("the log is read to its end again", 20, || of(&owner, "log") == Some(0.0));
 }
 
-/// Prometheus with the rules that ship, but with short windows; ends with the test.
-struct Prometheus {
+/// Prometheus with the rules that ship, but with short windows, and with exemplars; ends with the test.
+pub(crate) struct Prometheus {
     _server: Server,
     address: String,
 }
 
 impl Prometheus {
-    fn start(folder: &Path, worker: &str) -> Self {
+    pub(crate) fn start(folder: &Path, worker: &str) -> Self {
         let mut rules = std::fs::read_to_string("deploy/alerts.yml").expect("the rules");
         for (long, short) in [("[15m]", "[10s]"), ("[10m]", "[15s]"), ("[5m]", "[15s]")] {
             assert!(rules.contains(long), "{long}");
@@ -81,6 +81,7 @@ impl Prometheus {
         let mut command = prometheus_tool("prometheus");
         command
             .arg(format!("--config.file={}", folder.join("prometheus.yml").display()))
+            .arg("--enable-feature=exemplar-storage")
             .arg(format!("--storage.tsdb.path={}", folder.join("data").display()))
             .arg(format!("--web.listen-address={address}"));
         let server = Server::start(&command, &folder.join("prometheus.log"), "KILL");
@@ -88,7 +89,7 @@ impl Prometheus {
     }
 
     /// What it answers to a question.
-    fn ask(&self, path: &str) -> Option<Value> {
+    pub(crate) fn ask(&self, path: &str) -> Option<Value> {
         let mut stream = TcpStream::connect(&self.address).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
         write!(stream, "GET /api/v1/{path} HTTP/1.0\r\n\r\n").ok()?;
@@ -127,7 +128,7 @@ impl Prometheus {
     }
 }
 
-fn free_address() -> String {
+pub(crate) fn free_address() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("an address").to_string()
 }
@@ -191,6 +192,34 @@ fn filled_in(number: usize) -> Row {
     Row::page((number % 3) as i32, &format!("form{number}"), &text)
 }
 
+/// The command that a template alarm names: it reads the page topic, and needs no worker.
+#[test]
+fn what_pages_of_a_site_share_is_listed_wherever_its_pages_are_read() {
+    let installation = Installation::new(&bootstrap(), "boilerplate", "");
+    let page = |site: &str, number: usize, text: &str| {
+        let url = format!("https://{site}/{number}");
+        let page = serde_json::json!({ "id": format!("{site}-{number}"), "url": url, "text": text });
+        let partition = (number % 3) as i32;
+        Row { partition, value: Some(page.to_string().into_bytes()), ..Row::default() }
+    };
+    let mut rows: Vec<Row> = (0..30).map(|number| page("other.test", number, &article(number, 6))).collect();
+    rows.extend((0..12).map(|number| {
+        let text = [article(100 + number, 3), NOTICE.to_owned(), article(200 + number, 3)].join("\n\n");
+        page("Forms.test:443", number, &text)
+    }));
+    rows.push(Row { value: Some(b"no page".to_vec()), ..Row::default() });
+    installation.produce(&rows);
+    let listed = installation.leitong(&["boilerplate", "site", "forms.TEST"]);
+    assert_eq!(listed.status, 0, "{}", listed.stderr);
+    let lines: Vec<&str> = listed.stdout.lines().collect();
+    let [head, about, on, notice] = &lines[..] else { panic!("{lines:?}") };
+    assert_eq!((*head, *on), ("# leitong boilerplate 1", "# On 10 of 10:"));
+    assert!(about.contains("10 pages of forms.TEST") && notice.contains("转载请注明出处"), "{lines:?}");
+    let elsewhere = installation.leitong(&["boilerplate", "site", "none.test", "--from", "beginning"]);
+    assert_eq!(elsewhere.status, 1, "{}", elsewhere.stderr);
+    assert!(elsewhere.stderr.contains("0 pages of \"none.test\""), "{}", elsewhere.stderr);
+}
+
 #[test]
 fn the_template_alarm_fires_and_every_query_has_data() {
     let installation = Installation::new(&bootstrap(), "templates", OFTEN);
@@ -212,6 +241,11 @@ fn the_template_alarm_fires_and_every_query_has_data() {
     assert!(prometheus.series("ALERTS{alertname=\"LeitongTemplate\",what=\"cluster\"}") > 0);
     let said = worker.said();
     assert!(said.contains("looks like a template") && said.contains("site=\"example.test\""), "{said}");
+    // Where nobody reads further pages of the site, the command that the alarm names tells the same.
+    let command = "leitong boilerplate site --config FILE example.test";
+    assert!(said.contains(&format!("command=\"{command}\"")), "{said}");
+    let (_, console) = worker.get("/console/").expect("the console");
+    assert!(console.contains(command), "{console}");
 
     // What the pages after the alarm share is told as a line of a list.
     let forms: Vec<Row> = (14..30).map(filled_in).collect();

@@ -11,6 +11,7 @@ use super::brokers::{Status, Stored, Topic};
 use super::world::SimWorld;
 use super::{MS, Mistake, Time};
 use crate::changelog::POSITION_KEY;
+use crate::kafka::headers::AsBorrowed;
 use crate::kafka::log_origin::LOG_ORIGIN;
 use crate::kafka::open_ranges::OpenRange;
 use crate::kafka::ports::{Reader, Step};
@@ -234,7 +235,7 @@ impl Reader for SimReader {
         Ok(())
     }
 
-    fn next(&self, timeout: Duration) -> anyhow::Result<Step<impl Message>> {
+    fn next(&self, timeout: Duration) -> anyhow::Result<Step<impl Message<Headers: AsBorrowed>>> {
         let deadline = self.world.lock().now + timeout.as_micros() as Time;
         loop {
             let (message, end) = self.take()?;

@@ -8,7 +8,7 @@ use super::language::Language;
 use super::layout::{quoted, shown};
 use super::opinion::percent;
 use crate::console::live::{Count, Live, MOMENT_S, Named};
-use crate::telemetry::templates::Alarm;
+use crate::telemetry::templates::{Alarm, command};
 
 /// The chart's size, in units of its own.
 const CHART: (f64, f64) = (720.0, 120.0);
@@ -294,7 +294,8 @@ fn templates(live: &Live, language: Language) -> Markup {
                 format!("{pages} pages of one cluster, all of this site and a little different"),
                 format!("同一簇中有 {pages} 个页面，全部来自本站，且彼此只差几处"),
             );
-            let urls = html! { (quoted(canonical_url)) br; (quoted(url)) };
+            let urls =
+                html! { (quoted(canonical_url)) br; (quoted(url)) br; code { (quoted(&command(site))) } };
             vec![quoted(site), html! { (said) }, urls]
         }
         Alarm::Site { site, percent, percent_before, url, .. } => {
@@ -302,7 +303,11 @@ fn templates(live: &Live, language: Language) -> Markup {
                 format!("{percent} % of its pages are duplicates, after {percent_before} %"),
                 format!("重复率由 {percent_before} % 升至 {percent} %"),
             );
-            vec![quoted(site), html! { (said) }, quoted(url)]
+            vec![
+                quoted(site),
+                html! { (said) },
+                html! { (quoted(url)) br; code { (quoted(&command(site))) } },
+            ]
         }
         Alarm::Paragraphs { site, pages, lines } => {
             let said = match lines.is_empty() {
@@ -332,9 +337,10 @@ fn templates(live: &Live, language: Language) -> Markup {
             ))
             p.note {
                 (language.say(
-                    "Compare two of the pages: what they share and is no article is boilerplate. docs/alerts.md#leitongtemplate \
-                     says what to do.",
-                    "请比较其中两个页面：双方共有而不属于正文的段落就是样板文字。处理办法见 docs/alerts.md#leitongtemplate。",
+                    "Compare two of the pages: what they share and is no article is boilerplate. The command lists what pages of \
+                     the site share. docs/alerts.md#leitongtemplate says what to do.",
+                    "请比较其中两个页面：双方共有而不属于正文的段落就是样板文字。上列命令会列出该站页面共有的段落。处理办法见 \
+                     docs/alerts.md#leitongtemplate。",
                 ))
             }
         }

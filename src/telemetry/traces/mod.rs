@@ -1,0 +1,180 @@
+//! Traces of the way that pages take through the worker, for a collector of OpenTelemetry; off unless `[traces]` says
+//! otherwise.
+//!
+//! ```text
+//! crawler's span (headers of the page's message)
+//! └ receive PAGES ........ from the message's time until it was read
+//!   ├ process PAGES ...... decode, extract, segment, fingerprint
+//!   └ send LOG ........... until the brokers have it; its context is the log record's header
+//!     └ receive LOG ...... from the record's time until its owner read it
+//!       ├ process LOG .... look-up and decision
+//!       └ send VERDICTS .. until the transaction is committed; its context is the verdict's header
+//! ```
+//! * [`context`]: headers ↔ where a trace stands; [`page`]: what is told of a page; [`spans`]: a span as OTLP has it;
+//!   [`exporter`]: the queue and the collector; [`config`]: settings and variables.
+//!
+//! Invariants: nothing that is decided depends on any of it, and no outcome waits for it. Ids of spans are hashes of trace
+//! and place, so a page that is read twice has its spans twice and no others, and what a verdict's header says is a
+//! function of the log. What the cluster stage does is told once it is committed. Cost: while it is off, one load of a
+//! pointer a page; the queue holds `traces.queue_spans` spans, and what finds no room is counted.
+
+pub mod config;
+pub(crate) mod context;
+mod exporter;
+pub(crate) mod page;
+mod spans;
+
+use std::sync::OnceLock;
+use std::time::{Duration, SystemTime};
+
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::metrics;
+use crate::proto::otlp::Span;
+use config::Settings;
+use context::TraceContext;
+
+static OF_THIS_PROCESS: OnceLock<Tracer> = OnceLock::new();
+
+/// How long the end of a worker waits for the collector.
+const LAST_WORDS: Duration = Duration::from_secs(3);
+
+/// Makes spans and hands them to the exporter.
+#[derive(Debug)]
+pub(crate) struct Tracer {
+    /// Of traces that begin here, those whose id is below this in 63 bits are recorded.
+    below: u64,
+    queue: mpsc::Sender<Span>,
+    /// Names of topics and groups.
+    names: Names,
+}
+
+/// What spans say of where messages are.
+#[derive(Debug, Clone)]
+pub(crate) struct Names {
+    /// The fingerprint log.
+    pub(crate) log: String,
+    /// The topic of verdicts.
+    pub(crate) verdicts: String,
+    /// The topic of dead letters.
+    pub(crate) dead_letters: String,
+    /// The group that reads pages.
+    pub(crate) pages_group: String,
+    /// The group that reads the log.
+    pub(crate) log_group: String,
+}
+
+/// The exporter at work; [`Exporting::end`] has it send what waits.
+#[derive(Debug)]
+pub(crate) struct Exporting {
+    ending: mpsc::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+/// Begins to trace in this process.
+pub(crate) fn begin(runtime: &tokio::runtime::Runtime, settings: Settings, names: Names) -> Exporting {
+    let (queue, waiting) = mpsc::channel(settings.queue_spans);
+    let (ending, ended) = mpsc::channel(1);
+    let below = below(settings.sample_ratio);
+    tracing::info!(
+        endpoint = settings.endpoint.as_str(),
+        sample_ratio = settings.sample_ratio,
+        "traces are sent to a collector"
+    );
+    let task = runtime.spawn(exporter::run(settings, waiting, ended));
+    OF_THIS_PROCESS.get_or_init(|| Tracer { below, queue, names });
+    Exporting { ending, task }
+}
+
+impl Exporting {
+    /// Sends what waits, as far as the collector takes it at once.
+    pub(crate) fn end(self, runtime: &tokio::runtime::Runtime) {
+        let _ = self.ending.try_send(());
+        let _ = runtime.block_on(async { tokio::time::timeout(LAST_WORDS, self.task).await });
+    }
+}
+
+/// What makes spans; none while nothing is traced.
+pub(crate) fn tracer() -> Option<&'static Tracer> {
+    OF_THIS_PROCESS.get()
+}
+
+/// Nanoseconds since 1970.
+pub(crate) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The ratio as OpenTelemetry's samplers take it: of the trace id's last 63 bits.
+fn below(ratio: f64) -> u64 {
+    // Exact at both ends; between them a few parts in 2⁵³ do not matter.
+    if ratio >= 1.0 { 1 << 63 } else { (ratio.max(0.0) * (1_u64 << 63) as f64) as u64 }
+}
+
+impl Tracer {
+    /// Whether a trace that begins here is recorded: the same in all instances of one ratio.
+    fn samples(&self, trace_id: u128) -> bool {
+        (trace_id as u64) >> 1 < self.below
+    }
+
+    /// Hands spans over; those that find no room are dropped.
+    fn hand_over(&self, spans: impl IntoIterator<Item = Span>) {
+        let mut dropped = 0;
+        for span in spans {
+            dropped += u64::from(self.queue.try_send(span).is_err());
+        }
+        if dropped > 0 {
+            metrics::spans("dropped", dropped);
+        }
+    }
+
+    /// The trace of a message: that of its headers, or else one of its own that `place` names. Of one that
+    /// nobody records and that begins here, nothing is said at all.
+    fn trace_of(&self, said: Option<TraceContext>, place: &page::PagePlace) -> Option<TraceContext> {
+        said.or_else(|| {
+            let trace_id = place.trace_id();
+            // There is no span before the first.
+            self.samples(trace_id).then(|| TraceContext::sampled(trace_id, 0))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn tracer(ratio: f64, room: usize) -> (Tracer, mpsc::Receiver<Span>) {
+        let (queue, waiting) = mpsc::channel(room);
+        let names = Names {
+            log: "log".to_owned(),
+            verdicts: "verdicts".to_owned(),
+            dead_letters: "dead".to_owned(),
+            pages_group: "app-pages".to_owned(),
+            log_group: "app-cluster".to_owned(),
+        };
+        (Tracer { below: below(ratio), queue, names }, waiting)
+    }
+
+    #[test]
+    fn a_share_of_traces_is_recorded_by_their_ids() {
+        let ids = |number: u128| xxhash_rust::xxh3::xxh3_128(&number.to_be_bytes());
+        let count = |ratio| (0..10_000).filter(|number| tracer(ratio, 1).0.samples(ids(*number))).count();
+        assert_eq!((count(0.0), count(1.0)), (0, 10_000));
+        let quarter = count(0.25);
+        assert!((2_300..2_700).contains(&quarter), "{quarter}");
+        // What a lower ratio records, a higher one does as well.
+        let (low, high) = (tracer(0.1, 1).0, tracer(0.2, 1).0);
+        assert!((0..1_000).map(ids).all(|id| !low.samples(id) || high.samples(id)));
+    }
+
+    #[test]
+    fn a_full_queue_drops_spans_and_nobody_waits() {
+        let (tracer, mut waiting) = tracer(1.0, 3);
+        tracer.hand_over((0..10).map(|_| Span::default()));
+        let kept = std::iter::from_fn(|| waiting.try_recv().ok()).count();
+        assert_eq!(kept, 3);
+        drop(waiting);
+        tracer.hand_over([Span::default()]);
+    }
+}

@@ -1,0 +1,560 @@
+//! What is told of one page, from its message to its verdict.
+//!
+//! In: places, times and headers, as each stage knows them. Out: spans for the exporter, and the context
+//! for the headers of the log's record and of the verdict. Cost: about ten spans a page whose trace is recorded.
+
+use std::sync::Arc;
+
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
+
+use super::context::TraceContext;
+use super::spans::{self, Operation, Time};
+use super::{Tracer, now};
+use crate::log::watermarks::Origin;
+use crate::page::mapping::Skip;
+use crate::proto::otlp::{KeyValue, Span, span};
+use crate::record::{FingerprintRecord, LogRecord, Outcome, Place};
+use crate::verdict::Conclusion;
+
+/// What of a page's way a span is about; numbers are fixed, since ids of spans are made of them.
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    Receive = 1,
+    Process = 2,
+    Send = 3,
+    ReceiveFromLog = 4,
+    Decide = 5,
+    SendOutcome = 6,
+    /// And those behind it: the steps of the stateless half.
+    FirstStep = 16,
+}
+
+/// The steps of the stateless half, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Bytes to text.
+    Decode,
+    /// Text to document, and its digest.
+    Extract,
+    /// Document to terms.
+    Segment,
+    /// Terms to fingerprint.
+    Fingerprint,
+}
+
+impl Step {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Decode => "decode",
+            Self::Extract => "extract",
+            Self::Segment => "segment",
+            Self::Fingerprint => "fingerprint",
+        }
+    }
+}
+
+/// When the steps of the page at hand ended; nothing is kept unless this process traces.
+#[derive(Debug, Default)]
+pub(crate) struct Marks {
+    is_on: bool,
+    began: u64,
+    ended: Vec<(Step, u64)>,
+}
+
+impl Marks {
+    /// For a thread of the stateless half.
+    pub(crate) fn of_process() -> Self {
+        Self { is_on: super::tracer().is_some(), ..Self::default() }
+    }
+
+    /// A page begins.
+    pub(crate) fn begin(&mut self) {
+        if self.is_on {
+            self.began = now();
+            self.ended.clear();
+        }
+    }
+
+    /// A step has ended.
+    pub(crate) fn end(&mut self, step: Step) {
+        if self.is_on {
+            self.ended.push((step, now()));
+        }
+    }
+}
+
+/// Where a page's message stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PagePlace {
+    topic: Arc<str>,
+    partition: u32,
+    offset: u64,
+    epoch: u32,
+    timestamp_ms: Option<i64>,
+}
+
+impl PagePlace {
+    fn of(place: &Place, timestamp_ms: Option<i64>) -> Option<Self> {
+        let Place::Message { topic, partition, offset, epoch } = place else { return None };
+        let topic = Arc::clone(topic);
+        Some(Self { topic, partition: *partition, offset: *offset, epoch: *epoch, timestamp_ms })
+    }
+
+    fn of_origin(origin: &Origin) -> Self {
+        let Origin { topic, partition, offset, epoch, timestamp_ms, .. } = origin;
+        Self {
+            topic: Arc::clone(topic),
+            partition: *partition,
+            offset: *offset,
+            epoch: *epoch,
+            timestamp_ms: *timestamp_ms,
+        }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let Self { topic, partition, offset, epoch, timestamp_ms } = self;
+        let time = timestamp_ms.unwrap_or(-1).to_be_bytes();
+        let numbers = [&partition.to_be_bytes()[..], &offset.to_be_bytes(), &epoch.to_be_bytes(), &time];
+        [numbers.concat(), topic.as_bytes().to_vec()].concat()
+    }
+
+    /// The trace of a page whose message names none: the same for whoever reads it, however often.
+    pub(super) fn trace_id(&self) -> u128 {
+        xxh3_128(&self.bytes()).max(1)
+    }
+
+    fn span_id(&self, trace_id: u128, part: u8) -> u64 {
+        let mut bytes = self.bytes();
+        bytes.extend(trace_id.to_be_bytes());
+        bytes.push(part);
+        xxh3_64(&bytes).max(1)
+    }
+}
+
+/// A page on its way to the log.
+#[derive(Debug)]
+pub(crate) struct PageTrace {
+    /// At the span `receive`; of a trace that is not recorded, as received.
+    context: TraceContext,
+    place: PagePlace,
+    page: Vec<KeyValue>,
+    /// When its record was handed to the producer.
+    sending_since: u64,
+}
+
+/// A page's message, as the stateless half saw it.
+pub(crate) struct Seen<'a> {
+    /// Where it stands.
+    pub(crate) place: &'a Place,
+    /// Its time, in milliseconds since 1970.
+    pub(crate) timestamp_ms: Option<i64>,
+    /// What its headers say.
+    pub(crate) said: Option<TraceContext>,
+    /// When it was read, and when work on it began.
+    pub(crate) read_at: u64,
+    /// See there.
+    pub(crate) began_at: u64,
+    /// Its steps.
+    pub(crate) marks: &'a Marks,
+    /// What came of it.
+    pub(crate) record: Result<&'a LogRecord, Skip>,
+}
+
+impl Tracer {
+    /// Tells how a message was received and processed; what goes on with it to the log.
+    pub(crate) fn seen(&self, seen: &Seen<'_>) -> Option<Box<PageTrace>> {
+        let place = PagePlace::of(seen.place, seen.timestamp_ms)?;
+        let said = self.trace_of(seen.said.clone(), &place)?;
+        if !said.is_sampled() {
+            let trace = PageTrace { context: said, place, page: Vec::new(), sending_since: 0 };
+            return Some(Box::new(trace));
+        }
+        let id = |part: u8| place.span_id(said.trace_id, part);
+        let (receive, process) = (said.at(id(Part::Receive as u8)), said.at(id(Part::Process as u8)));
+        let (topic, group) = (&*place.topic, Some(self.names.pages_group.as_str()));
+        let at = Some((place.partition, place.offset));
+        let page = match seen.record {
+            Ok(record) => of_record(record),
+            Err(why) => vec![spans::text("leitong.skipped", why.as_str())],
+        };
+        let with_page = |operation: Operation| {
+            let mut attributes = operation.attributes(topic, at, group);
+            attributes.extend(page.iter().cloned());
+            attributes
+        };
+        let ended = now();
+        let sent_at = seen.timestamp_ms.and_then(|ms| u64::try_from(ms).ok()).map(|ms| ms * 1_000_000);
+        let mut told = vec![
+            spans::span(
+                &receive,
+                (said.span_id, true),
+                Operation::Receive.span(topic),
+                Time { began: sent_at.unwrap_or(seen.read_at), ended: seen.read_at },
+                with_page(Operation::Receive),
+            ),
+            spans::span(
+                &process,
+                (receive.span_id, false),
+                Operation::Process.span(topic),
+                Time { began: seen.began_at, ended },
+                with_page(Operation::Process),
+            ),
+        ];
+        let mut began = seen.marks.began;
+        for (step, ended) in &seen.marks.ended {
+            let context = said.at(id(Part::FirstStep as u8 + *step as u8));
+            let named = (step.name().to_owned(), span::Kind::Internal);
+            let time = Time { began, ended: *ended };
+            told.push(spans::span(&context, (process.span_id, false), named, time, Vec::new()));
+            began = *ended;
+        }
+        self.hand_over(told);
+        Some(Box::new(PageTrace { context: receive, place, page, sending_since: 0 }))
+    }
+
+    /// Tells that the record of a page was delivered to the log.
+    pub(crate) fn delivered(&self, trace: &PageTrace, log_partition: u32, log_offset: u64) {
+        if trace.context.is_sampled() {
+            self.hand_over([self.sent(trace, Some((log_partition, log_offset)))]);
+        }
+    }
+
+    /// Tells that it was not.
+    pub(crate) fn not_delivered(&self, trace: &PageTrace, why: &str) {
+        if trace.context.is_sampled() {
+            self.hand_over([spans::failed(self.sent(trace, None), why)]);
+        }
+    }
+
+    fn sent(&self, trace: &PageTrace, at: Option<(u32, u64)>) -> Span {
+        let mut attributes = Operation::Send.attributes(&self.names.log, at, None);
+        attributes.extend(trace.page.iter().cloned());
+        spans::span(
+            &trace.sent(),
+            (trace.context.span_id, false),
+            Operation::Send.span(&self.names.log),
+            Time { began: trace.sending_since, ended: now() },
+            attributes,
+        )
+    }
+
+    /// A record of the log that its owner has read, if its trace is recorded.
+    pub(crate) fn read_from_log(&self, read: LogRead<'_>) -> Option<Box<LogTrace>> {
+        let LogRead { said, entry: (record, origin), place, timestamp_ms } = read;
+        let page = PagePlace::of_origin(origin);
+        // A record of an instance that does not trace has the context of its page's message.
+        let said = self.trace_of(said.or_else(|| carried(record)), &page)?;
+        let began = timestamp_ms.and_then(|ms| u64::try_from(ms).ok()).map(|ms| ms * 1_000_000);
+        said.is_sampled().then(|| {
+            let read_at = now();
+            Box::new(LogTrace {
+                said,
+                page,
+                log: place,
+                written_at: began.unwrap_or(read_at),
+                read_at,
+                decided_at: 0,
+                outcome: Vec::new(),
+            })
+        })
+    }
+
+    /// Tells of a record whose outcome is committed, at `at` of its topic.
+    pub(crate) fn committed(&self, trace: &LogTrace, outcome: Committed) {
+        let Committed { is_verdict, at, began } = outcome;
+        let context = |part: Part| trace.context(part);
+        let (receive, group) = (context(Part::ReceiveFromLog), Some(self.names.log_group.as_str()));
+        let log = &self.names.log;
+        let topic = if is_verdict { &self.names.verdicts } else { &self.names.dead_letters };
+        let with_outcome = |mut attributes: Vec<KeyValue>| {
+            attributes.extend(trace.outcome.iter().cloned());
+            attributes
+        };
+        self.hand_over([
+            spans::span(
+                &receive,
+                (trace.said.span_id, true),
+                Operation::Receive.span(log),
+                Time { began: trace.written_at, ended: trace.read_at },
+                with_outcome(Operation::Receive.attributes(log, Some(trace.log), group)),
+            ),
+            spans::span(
+                &context(Part::Decide),
+                (receive.span_id, false),
+                Operation::Process.span(log),
+                Time { began: trace.read_at, ended: trace.decided_at },
+                with_outcome(Operation::Process.attributes(log, Some(trace.log), group)),
+            ),
+            spans::span(
+                &context(Part::SendOutcome),
+                (receive.span_id, false),
+                Operation::Send.span(topic),
+                Time { began, ended: now() },
+                with_outcome(Operation::Send.attributes(topic, at, None)),
+            ),
+        ]);
+    }
+}
+
+impl PageTrace {
+    /// The context for the log's record.
+    pub(crate) fn sending(&mut self) -> TraceContext {
+        self.sending_since = now();
+        if self.context.is_sampled() { self.sent() } else { self.context.clone() }
+    }
+
+    fn sent(&self) -> TraceContext {
+        self.context.at(self.place.span_id(self.context.trace_id, Part::Send as u8))
+    }
+}
+
+/// A record of the log, as its owner reads it.
+pub(crate) struct LogRead<'a> {
+    /// What its headers say.
+    pub(crate) said: Option<TraceContext>,
+    /// What it is.
+    pub(crate) entry: (&'a LogRecord, &'a Origin),
+    /// Partition and offset of the log.
+    pub(crate) place: (u32, u64),
+    /// Its time, in milliseconds since 1970.
+    pub(crate) timestamp_ms: Option<i64>,
+}
+
+/// A record of the log on its way to its outcome.
+#[derive(Debug)]
+pub(crate) struct LogTrace {
+    said: TraceContext,
+    page: PagePlace,
+    log: (u32, u64),
+    written_at: u64,
+    read_at: u64,
+    decided_at: u64,
+    outcome: Vec<KeyValue>,
+}
+
+/// Where an outcome is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Committed {
+    /// Or a dead letter.
+    pub(crate) is_verdict: bool,
+    /// Partition and offset, if that is known.
+    pub(crate) at: Option<(u32, u64)>,
+    /// When its transaction began.
+    pub(crate) began: u64,
+}
+
+impl LogTrace {
+    /// The trace.
+    pub(crate) fn trace_id(&self) -> u128 {
+        self.said.trace_id
+    }
+
+    fn context(&self, part: Part) -> TraceContext {
+        self.said.at(self.page.span_id(self.said.trace_id, part as u8))
+    }
+
+    /// Takes in what was decided; the context for the outcome's message.
+    pub(crate) fn decided(&mut self, conclusion: &Conclusion) -> TraceContext {
+        self.decided_at = now();
+        self.outcome = of_conclusion(conclusion);
+        self.context(Part::SendOutcome)
+    }
+}
+
+/// The context that the message of a page had, as far as its record has it.
+fn carried(record: &LogRecord) -> Option<TraceContext> {
+    let headers = match record {
+        LogRecord::Page(page) => &page.carried.as_ref()?.headers,
+        LogRecord::Unreadable(unreadable) => &unreadable.received.as_ref()?.headers,
+    };
+    let last = |wanted: &str| {
+        let found = headers.iter().rfind(|(name, _)| name.eq_ignore_ascii_case(wanted));
+        found.and_then(|(_, value)| value.as_deref())
+    };
+    TraceContext::read(last(super::context::TRACEPARENT), last(super::context::TRACESTATE))
+}
+
+fn of_record(record: &LogRecord) -> Vec<KeyValue> {
+    match record {
+        LogRecord::Page(page) => {
+            let FingerprintRecord { page_id, url, corpus, outcome, .. } = &**page;
+            let mut attributes = of_page(page_id, url, corpus);
+            if let Outcome::Undecidable(reason) = outcome {
+                attributes.push(spans::text("leitong.reason", reason.as_str()));
+            }
+            attributes
+        }
+        LogRecord::Unreadable(letter) => vec![spans::text("leitong.cause", letter.cause.label())],
+    }
+}
+
+fn of_page(page_id: &str, url: &str, corpus: &str) -> Vec<KeyValue> {
+    vec![spans::text("leitong.page.id", page_id), spans::url(url), spans::text("leitong.corpus", corpus)]
+}
+
+fn of_conclusion(conclusion: &Conclusion) -> Vec<KeyValue> {
+    match conclusion {
+        Conclusion::Verdict(verdict) => {
+            let mut attributes = of_page(&verdict.page_id, &verdict.url, &verdict.corpus);
+            attributes.push(spans::text("leitong.kind", verdict.kind.as_str()));
+            if let Some(reason) = verdict.reason {
+                attributes.push(spans::text("leitong.reason", reason.as_str()));
+            }
+            if let Some(id) = verdict.cluster_id {
+                attributes.push(spans::text("leitong.cluster.id", &id.to_string()));
+            }
+            attributes
+        }
+        Conclusion::DeadLetter(letter) => vec![spans::text("leitong.cause", letter.cause.label())],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use tokio::sync::mpsc::Receiver;
+
+    use super::super::tests::tracer;
+    use super::*;
+    use crate::record::{Carried, Cause, Unreadable};
+
+    fn place(offset: u64) -> Place {
+        Place::Message { topic: "pages".into(), partition: 3, offset, epoch: 1 }
+    }
+
+    fn origin(offset: u64) -> Origin {
+        Origin {
+            topic: "pages".into(),
+            partition: 3,
+            offset,
+            epoch: 1,
+            previous_offset: None,
+            timestamp_ms: Some(5),
+            topic_id: None,
+        }
+    }
+
+    fn page(carried: Option<&str>) -> LogRecord {
+        let headers = carried.map(|parent| ("TraceParent".to_owned(), Some(parent.as_bytes().to_vec())));
+        let record = FingerprintRecord {
+            carried: Carried::new(None, headers.into_iter().collect()),
+            ..FingerprintRecord::numbered(7, None)
+        };
+        LogRecord::Page(Box::new(record))
+    }
+
+    fn letter(offset: u64) -> Conclusion {
+        Conclusion::DeadLetter(Box::new(Unreadable {
+            source: place(offset),
+            cause: Cause::BrokenJson,
+            message: "no".to_owned(),
+            raw: None,
+            raw_bytes: 0,
+            received: None,
+        }))
+    }
+
+    /// The whole way of a page: the context of its log record, and that of its outcome.
+    fn way(tracer: &Tracer, offset: u64, said: Option<TraceContext>) -> Option<(TraceContext, TraceContext)> {
+        let (record, marks) = (page(None), Marks::default());
+        let seen = Seen {
+            place: &place(offset),
+            timestamp_ms: Some(5),
+            said,
+            read_at: now(),
+            began_at: now(),
+            marks: &marks,
+            record: Ok(&record),
+        };
+        let mut trace = tracer.seen(&seen)?;
+        let sent = trace.sending();
+        tracer.delivered(&trace, 0, 9);
+        let read = LogRead {
+            said: Some(sent.clone()),
+            entry: (&record, &origin(offset)),
+            place: (0, 9),
+            timestamp_ms: Some(6),
+        };
+        let mut trace = tracer.read_from_log(read)?;
+        let outcome = trace.decided(&letter(offset));
+        tracer.committed(&trace, Committed { is_verdict: false, at: Some((1, 2)), began: now() });
+        Some((sent, outcome))
+    }
+
+    fn told(waiting: &mut Receiver<Span>) -> Vec<Span> {
+        std::iter::from_fn(|| waiting.try_recv().ok()).collect()
+    }
+
+    fn ids(spans: &[Span]) -> BTreeSet<(String, Vec<u8>, Vec<u8>)> {
+        let id = |span: &Span| (span.name.clone(), span.span_id.to_vec(), span.parent_span_id.to_vec());
+        spans.iter().map(id).collect()
+    }
+
+    #[test]
+    fn a_page_that_is_read_again_has_the_same_spans_and_another_page_has_others() {
+        let (tracer, mut waiting) = tracer(1.0, 100);
+        let (sent, outcome) = way(&tracer, 7, None).expect("it is recorded");
+        let first = told(&mut waiting);
+        let of_trace = |span: &Span| span.trace_id == sent.trace_id.to_be_bytes().to_vec();
+        assert!(first.len() == 6 && first.iter().all(of_trace), "{first:?}");
+        assert_eq!(first.iter().filter(|span| span.parent_span_id.is_empty()).count(), 1);
+        let last = first.iter().find(|span| span.name == "send dead").expect("the letter's");
+        assert_eq!(last.span_id, outcome.span_id.to_be_bytes().to_vec());
+        assert_eq!(way(&tracer, 7, None), Some((sent.clone(), outcome)));
+        assert_eq!(ids(&first), ids(&told(&mut waiting)));
+        let (other, _) = way(&tracer, 8, None).expect("it is recorded");
+        assert_ne!(other.trace_id, sent.trace_id);
+        assert!(ids(&first).is_disjoint(&ids(&told(&mut waiting))));
+    }
+
+    #[test]
+    fn what_is_not_recorded_is_handed_on_as_it_came() {
+        let (tracer, mut waiting) = tracer(0.0, 100);
+        assert_eq!(way(&tracer, 7, None), None, "it begins here, and no page is chosen");
+        let said = TraceContext::read(Some(b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"), None);
+        let (record, marks) = (page(None), Marks::default());
+        let seen = Seen {
+            place: &place(7),
+            timestamp_ms: None,
+            said: said.clone(),
+            read_at: 1,
+            began_at: 2,
+            marks: &marks,
+            record: Ok(&record),
+        };
+        let mut trace = tracer.seen(&seen).expect("it goes on");
+        assert_eq!(Some(trace.sending()), said);
+        tracer.delivered(&trace, 0, 9);
+        assert_eq!(told(&mut waiting), []);
+        // What says that it is recorded is, whatever the ratio.
+        let said = said.map(|said| TraceContext { flags: 1, ..said });
+        assert!(way(&tracer, 7, said).is_some() && told(&mut waiting).len() == 6);
+    }
+
+    #[test]
+    fn a_record_without_a_context_has_that_of_its_page() {
+        let (tracer, _waiting) = tracer(0.0, 100);
+        let read = |carried| {
+            let record = page(carried);
+            let entry = (&record, &origin(7));
+            tracer.read_from_log(LogRead { said: None, entry, place: (0, 9), timestamp_ms: None })
+        };
+        let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        assert_eq!(read(Some(parent)).map(|trace| trace.said.to_string()).as_deref(), Some(parent));
+        assert!(read(Some("malformed")).is_none() && read(None).is_none());
+    }
+
+    /// `cargo test --release --lib traces::page -- --ignored --nocapture` says what a traced page costs.
+    #[test]
+    #[ignore = "measures"]
+    fn what_a_traced_page_costs() {
+        let (tracer, mut waiting) = tracer(1.0, 1_000);
+        let (pages, began) = (50_000, now());
+        for offset in 0..pages {
+            std::hint::black_box(way(&tracer, offset, None));
+            while waiting.try_recv().is_ok() {}
+        }
+        println!("{} ns a page of six spans", (now() - began) / pages);
+    }
+}

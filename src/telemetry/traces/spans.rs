@@ -1,0 +1,164 @@
+//! A span and its attributes as OTLP has them, by the names of OpenTelemetry's semantic conventions
+//! ([`SCHEMA_URL`]); names of our own begin with `leitong.`.
+//!
+//! Values that pages choose are cut after [`VALUE_BYTES_MAX`] bytes, and of a url the user and the password are left out.
+
+use crate::proto::otlp::any_value::Value;
+use crate::proto::otlp::{AnyValue, KeyValue, Span, Status, span, status};
+
+use super::context::TraceContext;
+
+/// The version of the conventions.
+pub(super) const SCHEMA_URL: &str = "https://opentelemetry.io/schemas/1.43.0";
+/// Bytes of a value that a page chooses.
+const VALUE_BYTES_MAX: usize = 512;
+/// That it is known whether the parent is of another process, and that it is.
+const PARENT_IS_KNOWN: u32 = 0x100;
+const PARENT_IS_REMOTE: u32 = 0x200;
+
+/// When something began and when it ended, in nanoseconds since 1970.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Time {
+    pub(super) began: u64,
+    pub(super) ended: u64,
+}
+
+/// A span at `context`, below the span `parent` of the same trace (0: the first one).
+pub(super) fn span(
+    context: &TraceContext,
+    (parent, is_remote): (u64, bool),
+    (name, kind): (String, span::Kind),
+    time: Time,
+    attributes: Vec<KeyValue>,
+) -> Span {
+    let remote = if is_remote { PARENT_IS_REMOTE } else { 0 };
+    let parent_span_id = if parent == 0 { Vec::new() } else { parent.to_be_bytes().to_vec() };
+    Span {
+        trace_id: context.trace_id.to_be_bytes().to_vec().into(),
+        span_id: context.span_id.to_be_bytes().to_vec().into(),
+        trace_state: context.state.as_deref().unwrap_or_default().to_owned(),
+        parent_span_id: parent_span_id.into(),
+        name,
+        kind: kind.into(),
+        // Clocks of machines differ; no span ends before it begins.
+        start_time_unix_nano: time.began.min(time.ended),
+        end_time_unix_nano: time.ended,
+        attributes,
+        status: None,
+        flags: u32::from(context.flags) | PARENT_IS_KNOWN | remote,
+    }
+}
+
+/// Says that what the span is about failed.
+pub(super) fn failed(mut span: Span, message: &str) -> Span {
+    span.status = Some(Status { message: short(message).to_owned(), code: status::Code::Error.into() });
+    span
+}
+
+/// An attribute that is a text.
+pub(super) fn text(key: &str, value: &str) -> KeyValue {
+    attribute(key, Value::Text(short(value).to_owned()))
+}
+
+/// An attribute that is a number.
+pub(super) fn number(key: &str, value: u64) -> KeyValue {
+    attribute(key, Value::Number(i64::try_from(value).unwrap_or(i64::MAX)))
+}
+
+/// The url of a page, without its user and password.
+pub(super) fn url(value: &str) -> KeyValue {
+    text("url.full", &without_credentials(value))
+}
+
+fn attribute(key: &str, value: Value) -> KeyValue {
+    KeyValue { key: key.to_owned(), value: Some(AnyValue { value: Some(value) }) }
+}
+
+fn short(value: &str) -> &str {
+    &value[..value.floor_char_boundary(VALUE_BYTES_MAX)]
+}
+
+fn without_credentials(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    match authority.rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}://REDACTED:REDACTED@{host}{}", &rest[authority.len()..]),
+        None => url.to_owned(),
+    }
+}
+
+/// Operations on messages, as the conventions name them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operation {
+    Receive,
+    Process,
+    Send,
+}
+
+impl Operation {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Receive => "receive",
+            Self::Process => "process",
+            Self::Send => "send",
+        }
+    }
+
+    /// Name and kind of its span.
+    pub(super) fn span(self, topic: &str) -> (String, span::Kind) {
+        let kind = match self {
+            Self::Receive | Self::Process => span::Kind::Consumer,
+            Self::Send => span::Kind::Producer,
+        };
+        (format!("{} {topic}", self.name()), kind)
+    }
+
+    /// What the conventions ask of each message; the group is a reader's.
+    pub(super) fn attributes(
+        self,
+        topic: &str,
+        place: Option<(u32, u64)>,
+        group: Option<&str>,
+    ) -> Vec<KeyValue> {
+        let mut attributes = vec![
+            text("messaging.system", "kafka"),
+            text("messaging.operation.name", self.name()),
+            text("messaging.operation.type", self.name()),
+            text("messaging.destination.name", topic),
+        ];
+        if let Some((partition, offset)) = place {
+            attributes.push(text("messaging.destination.partition.id", &partition.to_string()));
+            attributes.push(number("messaging.kafka.offset", offset));
+        }
+        attributes.extend(group.map(|group| text("messaging.consumer.group.name", group)));
+        attributes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_pages_choose_is_bounded_and_holds_no_password() {
+        let value = |attribute: KeyValue| match attribute.value.and_then(|value| value.value) {
+            Some(Value::Text(text)) => text,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(value(url("http://a/?x=y@z")), "http://a/?x=y@z");
+        assert_eq!(value(url("http://u:p@ss@a:80/x@y")), "http://REDACTED:REDACTED@a:80/x@y");
+        assert_eq!(value(url("urn:x@y")), "urn:x@y");
+        let long = format!("http://a/{}", "雷".repeat(1_000));
+        let kept = value(url(&long));
+        assert!(kept.len() <= VALUE_BYTES_MAX && kept.len() > VALUE_BYTES_MAX - 4 && long.starts_with(&kept));
+    }
+
+    #[test]
+    fn no_span_ends_before_it_begins() {
+        let context = TraceContext::sampled(1, 2);
+        let named = ("x".to_owned(), span::Kind::Internal);
+        let span = span(&context, (0, false), named, Time { began: 9, ended: 5 }, Vec::new());
+        assert_eq!((span.start_time_unix_nano, span.end_time_unix_nano), (5, 5));
+        assert!(span.parent_span_id.is_empty() && span.span_id.len() == 8 && span.trace_id.len() == 16);
+    }
+}
