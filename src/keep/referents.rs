@@ -1,7 +1,7 @@
 //! What revisit records say of the documents that stay in place of others: one line a cluster in a file, and where it
 //! stands there in memory.
 //!
-//! Memory: some 30 bytes a cluster. The file has some 300 bytes for each, and goes with the process; with `--checkpoint`
+//! Memory: some 40 bytes a cluster. The file has some 300 bytes for each, and goes with the process; with `--checkpoint`
 //! it has a name, so that the run that goes on finds it.
 
 use std::collections::HashMap;
