@@ -132,7 +132,7 @@ impl Input {
         let limits = &rules.limits;
         if let Some(base) = rules.warc_base.clone() {
             let index = unpacked(self.into_reader()?, Arc::default())?;
-            return Ok(Originals::Indexed(IndexedOriginals::of(index, base, rules)));
+            return Ok(Originals::Indexed(Box::new(IndexedOriginals::of(index, base, rules))));
         }
         if let Some(file) = self.parquet()? {
             let file = match ParquetFile::open(file) {

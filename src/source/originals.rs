@@ -53,7 +53,7 @@ pub enum Originals {
     /// One after the other.
     Records(RecordOriginals),
     /// The same of an index.
-    Indexed(IndexedOriginals),
+    Indexed(Box<IndexedOriginals>),
     /// By their numbers.
     Rows(Box<RowOriginals>),
 }

@@ -40,7 +40,7 @@ pub fn listed(input: &Path, options: MatchOptions) -> io::Result<Listed> {
     let Some(varies) = name.key.find(['*', '?', '[']) else {
         let folder = name.key()?;
         let below = format!("{folder}/");
-        let keys = keys(&bucket, folder)?;
+        let keys = keys(&bucket, &folder)?;
         let found = keys.into_iter().map(|key| {
             let within = key.strip_prefix(&below).unwrap_or(&key).to_owned();
             (path(&bucket, &key), within)
@@ -56,13 +56,13 @@ pub fn listed(input: &Path, options: MatchOptions) -> io::Result<Listed> {
     };
     let pattern = Pattern::new(name.key).map_err(wrong)?;
     let folder = name.key[..varies].rsplit_once('/').map_or("", |(folder, _)| folder);
-    let keys = keys(&bucket, ObjectName { key: folder, ..name }.key()?)?;
+    let keys = keys(&bucket, &ObjectName { key: folder, ..name }.key()?)?;
     let matching = keys.iter().filter(|key| pattern.matches_with(key, options)).map(|key| path(&bucket, key));
     some(matching.collect(), "no object is called so, and as a pattern it matches none").map(Listed::Matching)
 }
 
 /// The keys below `folder` of objects that hold something; the objects are known from then on.
-fn keys(bucket: &Arc<Bucket>, folder: Key) -> io::Result<Vec<String>> {
+fn keys(bucket: &Arc<Bucket>, folder: &Key) -> io::Result<Vec<String>> {
     let listing = Arc::clone(bucket);
     let below = folder.clone();
     let metas = wait(async move {
