@@ -169,13 +169,11 @@ fn corpus(folder: &Path) -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
+/// Documents by the names of their files.
+type Files = Vec<(PathBuf, Vec<u8>)>;
+
 /// What a run over `inputs` wrote: verdicts, and documents by the names of their files.
-fn outcome(
-    mut command: Command,
-    folder: &Path,
-    name: &str,
-    inputs: &[String],
-) -> (Run, Vec<Value>, Vec<(PathBuf, Vec<u8>)>) {
+fn outcome(mut command: Command, folder: &Path, name: &str, inputs: &[String]) -> (Run, Vec<Value>, Files) {
     let folder = folder.join(name);
     std::fs::create_dir_all(folder.join("kept")).expect("a folder");
     let verdicts = folder.join("verdicts.jsonl");
@@ -195,7 +193,7 @@ fn outcome(
 }
 
 /// The same over files.
-fn of_files(folder: &Path, corpus: &[(&str, Vec<u8>)]) -> (Vec<Value>, Vec<(PathBuf, Vec<u8>)>) {
+fn of_files(folder: &Path, corpus: &[(&str, Vec<u8>)]) -> (Vec<Value>, Files) {
     let files = folder.join("files");
     for (name, bytes) in corpus {
         let path = files.join(name);
