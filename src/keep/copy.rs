@@ -8,17 +8,20 @@ use serde::Serialize;
 use super::annotate::Annotation;
 use super::output::Output;
 use super::prefer::Choice;
+use super::referents::{Referent, Referents};
+use super::revisit::Response;
+use super::spool::Spooled;
 use super::{Decision, Prefer};
-use crate::page::config::PageConfig;
 use crate::sink::Extents;
 use crate::source::open::Input;
 use crate::source::originals::{Framing, Original, Originals};
 use crate::source::parquet::originals::Row;
+use crate::source::rules::InputRules;
 
 /// The records of all inputs once more, one after the other.
 pub struct Walk {
     inputs: Vec<PathBuf>,
-    limits: PageConfig,
+    rules: InputRules,
     /// Of tables, the one column that is of use; none: all.
     column: Option<String>,
     /// The input that is being read, and its number.
@@ -33,11 +36,11 @@ enum Found {
 }
 
 impl Walk {
-    /// Of `inputs`, within `limits`, which are those of the first reading; of tables only the column
+    /// Of `inputs`, by the `rules` of the first reading; of tables only the column
     /// of this name, if there is one.
     #[must_use]
-    pub fn new(inputs: Vec<PathBuf>, limits: PageConfig, column: Option<String>) -> Self {
-        Self { inputs, limits, column, current: None }
+    pub fn new(inputs: Vec<PathBuf>, rules: InputRules, column: Option<String>) -> Self {
+        Self { inputs, rules, column, current: None }
     }
 
     /// The next record, and the input that it is of, up to the end of the input `last`. Rows of tables
@@ -47,9 +50,12 @@ impl Walk {
             let next = match &mut self.current {
                 None => 0,
                 Some((input, _)) if *input > last => return Ok(None),
-                Some((input, Originals::Rows(_))) => *input + 1,
-                Some((input, Originals::Records(originals))) => {
-                    let original = originals.next_record();
+                Some((input, originals)) => {
+                    let original = match originals {
+                        Originals::Records(originals) => originals.next_record(),
+                        Originals::Indexed(originals) => originals.next_record(),
+                        Originals::Rows(_) => Ok(None),
+                    };
                     match original.with_context(|| format!("{}", self.inputs[*input].display()))? {
                         Some(original) => return Ok(Some((*input, original))),
                         None => *input + 1,
@@ -66,7 +72,7 @@ impl Walk {
     /// Goes to the beginning of `input`.
     fn begin_with(&mut self, input: usize) -> anyhow::Result<()> {
         let path = &self.inputs[input];
-        let open = || Input::open(path)?.into_originals(&self.limits, self.column.as_deref());
+        let open = || Input::open(path)?.into_originals(&self.rules, self.column.as_deref());
         self.current = Some((input, open().with_context(|| format!("{}", path.display()))?));
         Ok(())
     }
@@ -110,6 +116,8 @@ pub struct Outputs {
     pub drop: Option<Output>,
     /// Whether those that stay get fields about the verdict as well.
     pub annotate: bool,
+    /// What is known of the documents that stay, where revisit records stand in place of duplicates.
+    pub revisit: Option<Referents>,
 }
 
 /// What was copied.
@@ -121,6 +129,8 @@ pub struct Copied {
     pub dropped: u64,
     /// Bytes of the latter.
     pub dropped_bytes: u64,
+    /// Of these, those with a revisit record in their place.
+    pub revisits: u64,
     /// Documents that could not be copied, since they are longer than a line may be.
     pub too_long: u64,
     /// Rows that could not be copied, since a column of theirs cannot be read.
@@ -175,7 +185,13 @@ impl Copier {
     pub fn extents(&mut self) -> anyhow::Result<Extents> {
         let outputs = [("keep", &mut self.outputs.keep), ("drop", &mut self.outputs.drop)];
         let outputs = outputs.into_iter().filter_map(|(name, output)| Some((name, output.as_mut()?)));
-        outputs.map(|(name, output)| Ok((name.to_owned(), output.extent()?))).collect()
+        let mut extents: Extents = outputs
+            .map(|(name, output)| Ok((name.to_owned(), output.extent()?)))
+            .collect::<anyhow::Result<_>>()?;
+        if let Some(referents) = &mut self.outputs.revisit {
+            extents.insert("referents".to_owned(), referents.extent().context(WHAT_REVISITS_SAY)?);
+        }
+        Ok(extents)
     }
 
     /// Copies the document that `decision` is about. Decisions come in the order of the inputs.
@@ -187,24 +203,35 @@ impl Copier {
         let place = (decision.input, decision.number);
         let found = self.walk.find(place, |input, passed| keep_what_is_no_page(keep, input, passed))?;
         let stays = self.choice.stays(self.ordinal, decision);
+        let stands = self.choice.stands(self.ordinal, decision);
         self.ordinal += 1;
         let annotation = Annotation {
             leitong_cluster: decision.cluster_id.as_deref(),
             leitong_kind: decision.kind,
             leitong_canonical: self.choice.canonical(decision),
         };
-        let output = if stays { &mut self.outputs.keep } else { &mut self.outputs.drop };
         match found {
             Found::Row(None) => self.copied.unreadable += 1,
             Found::Record(Original { bytes: None, .. }) => self.copied.too_long += 1,
             Found::Row(Some(row)) => {
                 self.copied.count(stays, row.bytes);
+                let output = if stays { &mut self.outputs.keep } else { &mut self.outputs.drop };
                 if let Some(output) = output {
                     output.write_row(decision.input, &row, &annotation)?;
                 }
             }
             Found::Record(Original { bytes: Some(mut bytes), framing, .. }) => {
                 self.copied.count(stays, bytes.len() as u64);
+                if let Outputs { revisit: Some(referents), keep: Some(keep), .. } = &mut self.outputs {
+                    if stands && !referents.is_complete() {
+                        let referent = referent_of(decision, framing, &bytes);
+                        referents.add(decision, &referent).context(WHAT_REVISITS_SAY)?;
+                    } else if !stays && let Some(revisit) = revisit(referents, decision, framing, &bytes)? {
+                        keep.write(decision.input, framing, &annotation.added_to(revisit, framing))?;
+                        self.copied.revisits += 1;
+                    }
+                }
+                let output = if stays { &mut self.outputs.keep } else { &mut self.outputs.drop };
                 let Some(output) = output else { return Ok(()) };
                 if self.outputs.annotate || !stays {
                     bytes = annotation.added_to(bytes, framing);
@@ -251,6 +278,59 @@ fn keep_what_is_no_page(keep: &mut Option<Output>, input: usize, original: &Orig
         }
         _ => Ok(()),
     }
+}
+
+/// What of the machine fails with it, in messages.
+const WHAT_REVISITS_SAY: &str = "cannot take note of what revisit records are to say";
+
+/// What revisit records say of a document that stays.
+fn referent_of(decision: &Decision, framing: Framing, bytes: &[u8]) -> Referent {
+    let response = if framing == Framing::Warc { Response::of(bytes) } else { None };
+    let without_record = || Referent { url: decision.url.clone(), ..Referent::default() };
+    response.map_or_else(without_record, |response| response.referent(&decision.url))
+}
+
+/// The revisit record for a document that goes, if it is a response and belongs to a cluster.
+fn revisit(
+    referents: &Referents,
+    decision: &Decision,
+    framing: Framing,
+    bytes: &[u8],
+) -> anyhow::Result<Option<Vec<u8>>> {
+    if framing != Framing::Warc || decision.cluster_id.is_none() {
+        return Ok(None);
+    }
+    let Some(response) = Response::of(bytes) else { return Ok(None) };
+    let referent = referents.find(decision).context(WHAT_REVISITS_SAY)?;
+    Ok(referent.map(|referent| response.revisit(&referent)))
+}
+
+/// Adds to `referents` what revisit records are to say of the documents that stand for clusters, where these may come
+/// behind those that go. Reads the inputs once more.
+///
+/// # Errors
+/// They cannot be read.
+pub fn collect_referents(
+    mut walk: Walk,
+    choice: &Choice,
+    spooled: &mut Spooled,
+    referents: &mut Referents,
+) -> anyhow::Result<()> {
+    let mut ordinals = 0..;
+    spooled.each(|_, decision| {
+        if ordinals.next().is_none_or(|ordinal| !choice.stands(ordinal, decision)) {
+            return Ok(());
+        }
+        let referent = match walk.find((decision.input, decision.number), |_, _| Ok(()))? {
+            Found::Record(Original { bytes: Some(bytes), framing, .. }) => {
+                referent_of(decision, framing, &bytes)
+            }
+            Found::Record(_) | Found::Row(_) => Referent { url: decision.url.clone(), ..Referent::default() },
+        };
+        referents.add(decision, &referent).context(WHAT_REVISITS_SAY)
+    })?;
+    referents.complete();
+    Ok(())
 }
 
 /// Ranks documents by what they say themselves.

@@ -13,11 +13,11 @@ use parquet::file::metadata::{KeyValue, RowGroupMetaData};
 use parquet::schema::types::{ColumnPath, SchemaDescriptor};
 
 use super::annotate::FIELDS;
-use crate::page::config::PageConfig;
 use crate::source::csv;
 use crate::source::open::Input;
 use crate::source::originals::Originals;
 use crate::source::parquet::{Fault, ParquetFile};
+use crate::source::rules::InputRules;
 
 /// Why documents do not fit into one file.
 const ONE_FORM: &str = "holds lines and records, rows of CSV, or rows of Parquet files, and no two of these; name a \
@@ -70,10 +70,10 @@ pub struct TableForm {
 ///
 /// # Errors
 /// One cannot be read.
-pub fn of(inputs: &[PathBuf], limits: &PageConfig) -> anyhow::Result<Vec<Form>> {
+pub fn of(inputs: &[PathBuf], rules: &InputRules) -> anyhow::Result<Vec<Form>> {
     inputs
         .iter()
-        .map(|path| form(path, limits).with_context(|| format!("cannot read {}", path.display())))
+        .map(|path| form(path, rules).with_context(|| format!("cannot read {}", path.display())))
         .collect()
 }
 
@@ -131,11 +131,15 @@ pub fn common(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
     Ok(Form::Rows(Arc::clone(first)))
 }
 
-fn form(path: &Path, limits: &PageConfig) -> anyhow::Result<Form> {
+fn form(path: &Path, rules: &InputRules) -> anyhow::Result<Form> {
+    // What an index names are WARC records.
+    if rules.warc_base.is_some() {
+        return Ok(Form::Bytes);
+    }
     Ok(match ParquetFile::at(path) {
         Ok(None) if Input::open(path)?.is_page()? => Form::Page,
         Ok(None) => match csv::delimiter(&path.to_string_lossy()) {
-            Some(delimiter) => csv_form(path, delimiter, limits)?,
+            Some(delimiter) => csv_form(path, delimiter, rules)?,
             None => Form::Bytes,
         },
         Ok(Some(file)) => Form::Rows(Arc::new(TableForm::of(path, &file))),
@@ -144,8 +148,8 @@ fn form(path: &Path, limits: &PageConfig) -> anyhow::Result<Form> {
     })
 }
 
-fn csv_form(path: &Path, delimiter: u8, limits: &PageConfig) -> anyhow::Result<Form> {
-    let originals = Input::open(path)?.into_originals(limits, None)?;
+fn csv_form(path: &Path, delimiter: u8, rules: &InputRules) -> anyhow::Result<Form> {
+    let originals = Input::open(path)?.into_originals(rules, None)?;
     let Originals::Records(mut originals) = originals else { return Ok(Form::Unreadable) };
     let header = originals.next_record()?.filter(|first| !first.is_page).and_then(|first| first.bytes);
     Ok(header.map_or(Form::Unreadable, |header| {

@@ -11,6 +11,8 @@
 //!             │        while the run goes on               rank ─► copier, when it is over
 //!             └──► clusters: members in the spool
 //! ```
+//!
+//! In WARC files a document that goes may leave a [revisit record](revisit).
 
 pub mod annotate;
 pub mod clusters;
@@ -19,7 +21,9 @@ pub mod forms;
 pub mod output;
 pub mod parts;
 pub mod prefer;
+pub mod referents;
 pub mod report;
+pub mod revisit;
 pub mod sink;
 pub mod spool;
 pub mod table_file;

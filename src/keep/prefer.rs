@@ -219,6 +219,19 @@ impl Choice {
         }
     }
 
+    /// Whether the document stands for its cluster, of those that were founded in this run.
+    pub fn stands(&self, ordinal: u64, decision: &Decision) -> bool {
+        if decision.cluster_id.is_none() || decision.founded < self.rules.log_offset {
+            return false;
+        }
+        match &self.by {
+            By::First => decision.kind == Kind::Unique,
+            By::Rank { clusters, .. } => {
+                clusters.get(&decision.founded).is_some_and(|best| best.ordinal == ordinal)
+            }
+        }
+    }
+
     /// The page id of the document that stands for the document's cluster.
     #[must_use]
     pub fn canonical<'a>(&'a self, decision: &'a Decision) -> Option<&'a str> {

@@ -6,7 +6,8 @@
 //! container's command, more files than a command line holds). It stands for the paths that match, in their order; `**`
 //! stands for folders of any depth.
 //!
-//! A folder may also stand for the [pages of HTML](Read::Pages) in it, each a file.
+//! A folder may also stand for the [pages of HTML](Read::Pages) in it, each a file. The same goes for objects of stores
+//! (`s3://bucket/…`), whose folders are what their keys have before a slash.
 
 use std::fs;
 use std::io;
@@ -14,12 +15,17 @@ use std::path::{Path, PathBuf};
 
 use glob::MatchOptions;
 
-use super::open::Input;
+use super::location::is_object;
+use super::open::{Input, is_machine_error};
 
 /// Endings of names that are read in folders, before those of packed files.
 const ENDINGS: [&str; 8] = ["jsonl", "ndjson", "json", "warc", "wet", "parquet", "csv", "tsv"];
 /// Endings of packed files.
 const PACKED: [&str; 3] = [".gz", ".zst", ".lz4"];
+
+/// How patterns match.
+const MATCHING: MatchOptions =
+    MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: true };
 
 /// What is read in folders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +56,13 @@ pub fn files(inputs: &[PathBuf], read: Read) -> io::Result<Files> {
     let mut found = Files::default();
     for input in inputs {
         match pattern(input) {
+            _ if is_object(input) => {
+                // What a store says names the object.
+                objects(input, read, &mut found).map_err(|error| match is_machine_error(&error) {
+                    true => error,
+                    false => named(input, &error),
+                })?;
+            }
             Some(pattern) => {
                 for path in matching(pattern).map_err(|error| named(input, &error))? {
                     add(&path, read, &mut found)?;
@@ -89,19 +102,57 @@ fn add(input: &Path, read: Read, found: &mut Files) -> io::Result<()> {
     walk(input, read, found).map_err(|error| named(input, &error))?;
     found.files[before..].sort_unstable();
     if found.files.len() == before {
-        let endings = ENDINGS.map(|ending| format!(".{ending}")).join(", ");
-        let problem = match read {
-            Read::Documents => format!(
-                "there is no file to read in this folder; names end in {endings}, packed or not; if its files are pages of \
-                 HTML, give --url-base"
-            ),
-            Read::Pages => {
-                "there is no page of HTML in this folder; without --url-base other files are read".to_owned()
-            }
-        };
-        return Err(named(input, &io::Error::new(io::ErrorKind::NotFound, problem)));
+        return Err(named(input, &nothing_to_read(read)));
     }
     Ok(())
+}
+
+/// The error for a folder in which nothing is read.
+fn nothing_to_read(read: Read) -> io::Error {
+    let endings = ENDINGS.map(|ending| format!(".{ending}")).join(", ");
+    let problem = match read {
+        Read::Documents => format!(
+            "there is no file to read in this folder; names end in {endings}, packed or not; if its files are pages of \
+             HTML, give --url-base"
+        ),
+        Read::Pages => {
+            "there is no page of HTML in this folder; without --url-base other files are read".to_owned()
+        }
+    };
+    io::Error::new(io::ErrorKind::NotFound, problem)
+}
+
+/// Adds the objects of a store that `input` stands for.
+#[cfg(feature = "s3")]
+fn objects(input: &Path, read: Read, found: &mut Files) -> io::Result<()> {
+    use super::object::listing::{Listed, listed};
+    match listed(input, MATCHING)? {
+        Listed::Object(path) => found.files.push(path),
+        Listed::Matching(paths) => found.files.extend(paths),
+        Listed::Below(paths) => {
+            let before = found.files.len();
+            for (path, below) in paths {
+                let is_hidden = below.split('/').any(|name| name.starts_with('.'));
+                if is_hidden {
+                    continue;
+                }
+                if is_read(&path, &below.to_ascii_lowercase(), read)? {
+                    found.files.push(path);
+                } else {
+                    found.passed_over += 1;
+                }
+            }
+            if found.files.len() == before {
+                return Err(nothing_to_read(read));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(feature = "s3"))]
+fn objects(_: &Path, _: Read, _: &mut Files) -> io::Result<()> {
+    Err(super::location::without_stores())
 }
 
 /// The input as a pattern, if it is one: a file that is called so comes first.
@@ -112,15 +163,10 @@ fn pattern(input: &Path) -> Option<&str> {
 
 /// The paths that match a pattern, in their order.
 fn matching(pattern: &str) -> io::Result<Vec<PathBuf>> {
-    let options = MatchOptions {
-        case_sensitive: true,
-        require_literal_separator: true,
-        require_literal_leading_dot: true,
-    };
     let wrong = |error: glob::PatternError| {
         io::Error::new(io::ErrorKind::InvalidInput, format!("no pattern: {error}"))
     };
-    let paths: Result<Vec<PathBuf>, _> = glob::glob_with(pattern, options).map_err(wrong)?.collect();
+    let paths: Result<Vec<PathBuf>, _> = glob::glob_with(pattern, MATCHING).map_err(wrong)?.collect();
     let mut paths = paths.map_err(io::Error::from)?;
     if paths.is_empty() {
         let problem = "no file is called so, and as a pattern it matches none";

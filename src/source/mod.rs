@@ -1,15 +1,20 @@
-//! Where pages come from: files and standard input ([`open`]). (Messages of a
+//! Where pages come from: files, standard input and objects of stores ([`open`], [`location`]). (Messages of a
 //! topic stay where the client has received them; the room `kafka` reads those.)
 //!
 //! A source only cuts its input into records and reads no more of them than fit the
 //! limits. Making sense of a record is left to the CPU stages, which run in parallel.
 
 pub mod csv;
+pub mod fetch;
 pub mod folders;
 mod gzip;
+pub mod index;
 pub mod inputs;
 pub mod json_lines;
+pub mod location;
 mod lz4;
+#[cfg(feature = "s3")]
+pub mod object;
 pub mod open;
 pub mod originals;
 pub mod page_file;
@@ -115,6 +120,12 @@ pub enum FramingError {
     /// No WARC record begins here.
     #[error("no WARC record: {0}; skipped to the next one")]
     BrokenWarc(String),
+    /// A line of an index of WARC files that names no record.
+    #[error("the index names no record here: {0}; write the index again")]
+    BrokenIndex(String),
+    /// A record that is not where an index says.
+    #[error("{0}; check --warc-base, or make index and WARC files match")]
+    BrokenRange(String),
     /// A row of a CSV or TSV file, or all that follows, that cannot be read.
     #[error("{0}")]
     BrokenCsv(String),
@@ -153,6 +164,7 @@ impl FramingError {
         match self {
             Self::BrokenCompression(_) | Self::TruncatedWarc { .. } => Cause::TruncatedInput,
             Self::WrongWarcLength { .. } | Self::BrokenWarc(_) => Cause::BrokenWarc,
+            Self::BrokenIndex(_) | Self::BrokenRange(_) => Cause::BodyNotFound,
             Self::BrokenCsv(_) => Cause::BrokenCsv,
             Self::BrokenParquet(_) | Self::LostRows { .. } => Cause::BrokenParquet,
             Self::WrongColumns(_) => Cause::WrongType,
@@ -201,12 +213,15 @@ pub struct Skipped {
     pub blank_lines: u64,
     /// WARC records other than responses and conversions.
     pub warc_records: u64,
+    /// Lines of indexes that are not read by their statuses and media types.
+    pub index_lines: u64,
 }
 
 impl std::ops::AddAssign for Skipped {
     fn add_assign(&mut self, other: Self) {
         self.blank_lines += other.blank_lines;
         self.warc_records += other.warc_records;
+        self.index_lines += other.index_lines;
     }
 }
 
@@ -214,7 +229,5 @@ impl std::ops::AddAssign for Skipped {
 /// contents are records, faults of the machine end the run.
 pub(crate) fn framing_error(error: &io::Error) -> Option<FramingError> {
     // `open::RawReader` wraps what the operating system says; all else comes from a decompressor.
-    let from_machine =
-        error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<open::MachineError>);
-    (!from_machine).then(|| FramingError::BrokenCompression(error.to_string()))
+    (!open::is_machine_error(error)).then(|| FramingError::BrokenCompression(error.to_string()))
 }

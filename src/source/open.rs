@@ -7,7 +7,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -15,7 +15,10 @@ use zstd::stream::read::Decoder as ZstdDecoder;
 
 use super::csv::{self, CsvRows, Wanted};
 use super::gzip::GzipMembers;
+use super::index::originals::IndexedOriginals;
+use super::index::records::IndexedRecords;
 use super::json_lines::JsonLines;
+use super::location::{Location, Stored, is_object};
 use super::lz4::Lz4Frames;
 use super::originals::{Framing, Originals, RecordOriginals};
 use super::page_file::{PageFile, begins_page, is_page};
@@ -44,14 +47,12 @@ pub struct Input {
 enum Contents {
     /// From its beginning to its end.
     Stream(Box<dyn Read + Send>),
-    /// The same, opened when it is its turn: there may be more files than can be open at once.
-    File(PathBuf),
-    /// At any place.
-    Parquet(PathBuf),
+    /// As often as one likes; opened when it is its turn, since there may be more files than can be open at once.
+    Again(Location),
 }
 
 impl Input {
-    /// Opens `path`; `-` is standard input.
+    /// Opens `path`; `-` is standard input, and `s3://bucket/key` an object of a store.
     ///
     /// # Errors
     /// What the operating system says; also where `path` is a folder.
@@ -65,6 +66,12 @@ impl Input {
                 contents: Contents::Stream(Box::new(io::stdin())),
             });
         }
+        if is_object(path) {
+            let location = Location::object(path)?;
+            let bytes = location.bytes();
+            let contents = Contents::Again(location);
+            return Ok(Self { name, bytes, url: None, contents });
+        }
         let file = File::open(path)?;
         let metadata = file.metadata()?;
         if metadata.is_dir() {
@@ -72,12 +79,20 @@ impl Input {
         }
         let bytes = metadata.is_file().then_some(metadata.len());
         let contents = match bytes {
-            Some(_) if is_parquet(&file) => Contents::Parquet(path.to_owned()),
-            Some(_) => Contents::File(path.to_owned()),
+            Some(_) => Contents::Again(Location::File(path.to_owned())),
             // What is no file, such as a pipe, cannot be opened twice.
             None => Contents::Stream(Box::new(file)),
         };
         Ok(Self { name, bytes, url: None, contents })
+    }
+
+    /// What tells this version of the input from another, where that is known.
+    #[must_use]
+    pub fn version(&self) -> Option<&str> {
+        match &self.contents {
+            Contents::Stream(_) => None,
+            Contents::Again(location) => location.version(),
+        }
     }
 
     /// The bytes of this input as they are.
@@ -87,7 +102,7 @@ impl Input {
     pub fn into_reader(self) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self.contents {
             Contents::Stream(reader) => reader,
-            Contents::File(path) | Contents::Parquet(path) => Box::new(File::open(path)?),
+            Contents::Again(location) => location.reader()?,
         })
     }
 
@@ -97,8 +112,13 @@ impl Input {
     /// # Errors
     /// The first bytes cannot be read.
     pub fn into_source(self, rules: &InputRules, read: Arc<ReadSoFar>) -> io::Result<Box<dyn Source>> {
-        if let Contents::Parquet(path) = &self.contents {
-            return Ok(Box::new(ParquetSource::new(File::open(path)?, self.name, rules, read)?));
+        if let Some(base) = rules.warc_base.clone() {
+            let name = Arc::clone(&self.name);
+            let index = unpacked(self.into_reader()?, read)?;
+            return Ok(Box::new(IndexedRecords::of(index, name, base, rules)));
+        }
+        if let Some(file) = self.parquet()? {
+            return Ok(Box::new(ParquetSource::new(file, self.name, rules, read)?));
         }
         let (name, url) = (Arc::clone(&self.name), self.page_url());
         framed(unpacked(self.into_reader()?, read)?, (name, url), &rules.limits, &Wanted::Mapped(rules))
@@ -108,9 +128,14 @@ impl Input {
     ///
     /// # Errors
     /// The first bytes cannot be read.
-    pub fn into_originals(self, limits: &PageConfig, column: Option<&str>) -> io::Result<Originals> {
-        if let Contents::Parquet(path) = &self.contents {
-            let file = match ParquetFile::open(File::open(path)?) {
+    pub fn into_originals(self, rules: &InputRules, column: Option<&str>) -> io::Result<Originals> {
+        let limits = &rules.limits;
+        if let Some(base) = rules.warc_base.clone() {
+            let index = unpacked(self.into_reader()?, Arc::default())?;
+            return Ok(Originals::Indexed(Box::new(IndexedOriginals::of(index, base, rules))));
+        }
+        if let Some(file) = self.parquet()? {
+            let file = match ParquetFile::open(file) {
                 Ok(file) => Some(file),
                 Err(fault) => fault.of_file().map(|_| None)?,
             };
@@ -131,8 +156,15 @@ impl Input {
 impl Input {
     /// The url of the page that this input is, if it is one: what is no file may hold several.
     fn page_url(&self) -> Option<String> {
-        let Contents::File(_) = &self.contents else { return None };
+        let Contents::Again(_) = &self.contents else { return None };
         Some(self.url.clone().unwrap_or_else(|| self.name.to_string()))
+    }
+
+    /// This input to be read at any place, if it is a Parquet file.
+    fn parquet(&self) -> io::Result<Option<Stored>> {
+        let Contents::Again(location) = &self.contents else { return Ok(None) };
+        let stored = location.open()?;
+        Ok(is_parquet(&stored)?.then_some(stored))
     }
 
     /// Whether this input is a page of HTML, all of it.
@@ -140,8 +172,8 @@ impl Input {
     /// # Errors
     /// What the operating system says.
     pub fn is_page(&self) -> io::Result<bool> {
-        let Contents::File(path) = &self.contents else { return Ok(false) };
-        let mut reader = BufReader::new(unpacked(Box::new(File::open(path)?), Arc::default())?);
+        let Contents::Again(location) = &self.contents else { return Ok(false) };
+        let mut reader = BufReader::new(unpacked(location.reader()?, Arc::default())?);
         match reader.fill_buf() {
             Ok(start) => Ok(!is_warc(start) && other_format(start).is_none() && is_page(&self.name, start)),
             Err(error) => super::framing_error(&error).map(|_| false).ok_or(error),
@@ -288,6 +320,19 @@ impl<R: BufRead> Read for Packed<R> {
 /// What the operating system says, as opposed to a decompressor.
 #[derive(Debug)]
 pub(super) struct MachineError(io::Error);
+
+impl MachineError {
+    /// What a store says counts as the machine's own as well: nothing is wrong with the contents.
+    #[cfg(feature = "s3")]
+    pub(super) fn of(error: io::Error) -> Self {
+        Self(error)
+    }
+}
+
+/// Whether the machine or a store could not be read, as opposed to contents that are not as they should be.
+pub(super) fn is_machine_error(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<MachineError>)
+}
 
 impl fmt::Display for MachineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

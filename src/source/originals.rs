@@ -8,6 +8,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::index::originals::IndexedOriginals;
 use super::parquet::originals::RowOriginals;
 use super::{Payload, Source};
 use crate::page::config::PageConfig;
@@ -51,6 +52,8 @@ pub enum Framing {
 pub enum Originals {
     /// One after the other.
     Records(RecordOriginals),
+    /// The same of an index.
+    Indexed(Box<IndexedOriginals>),
     /// By their numbers.
     Rows(Box<RowOriginals>),
 }

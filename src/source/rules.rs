@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::index::WarcBase;
 use crate::page::config::PageConfig;
 use crate::page::mapping::Mapping;
 use crate::page::mapping::config::InputConfig;
@@ -15,6 +16,8 @@ pub struct InputRules {
     pub mapping: Arc<Mapping>,
     /// The pointers that the configuration names itself, in place of the preset's.
     pub named: Arc<[String]>,
+    /// Where the WARC files lie that inputs are indexes of; none: inputs are no indexes.
+    pub warc_base: Option<Arc<WarcBase>>,
 }
 
 impl InputRules {
@@ -40,7 +43,7 @@ impl InputRules {
             &fields.fetched_at,
         ];
         let named = named.into_iter().flatten().cloned().collect();
-        Ok(Self { limits: limits.clone(), mapping, named })
+        Ok(Self { limits: limits.clone(), mapping, named, warc_base: None })
     }
 
     /// Whether the configuration itself names the field `name` at the top of a message.

@@ -27,6 +27,8 @@ use crate::record::timestamp::Timestamp;
 const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// Bytes of HTTP head that a page may have on top of its body.
 const HTTP_HEAD_BYTES_MAX: usize = 64 * 1024;
+/// Bytes of both heads.
+pub(super) const RECORD_HEADS_MAX: usize = HEAD_BYTES_MAX + HTTP_HEAD_BYTES_MAX;
 /// Bytes by which the beginning of a head is told: a line feed and `WARC/1.0`.
 const MARK_BYTES: usize = 9;
 

@@ -128,6 +128,12 @@ impl Mapping {
         Ok(Self { preset, selector, sources, passthrough, whole_passthrough, no_page, filter, is_plain })
     }
 
+    /// Whether a page is none to be read, where its status and content type are known before it is.
+    #[must_use]
+    pub fn passes_over(&self, status: Option<i64>, content_type: Option<&str>) -> bool {
+        self.filter.of_page(status, content_type).is_some()
+    }
+
     /// The preset.
     #[must_use]
     pub fn preset(&self) -> &'static Preset {

@@ -13,9 +13,7 @@ pub mod originals;
 pub mod rows;
 mod source;
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
@@ -24,6 +22,9 @@ use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::schema::types::SchemaDescriptor;
+
+use super::location::{Location, Stored, is_object};
+use super::open::is_machine_error;
 
 pub(super) use source::ParquetSource;
 
@@ -35,16 +36,18 @@ const BATCH_BYTES: u64 = 4 << 20;
 const BATCH_ROWS_MAX: usize = 1024;
 
 /// Whether a file begins as a Parquet file does. Reads a few bytes, and moves no position.
-#[must_use]
-pub fn is_parquet(file: &File) -> bool {
+///
+/// # Errors
+/// It cannot be read.
+pub fn is_parquet(file: &Stored) -> io::Result<bool> {
     let mut start = [0; MAGIC.len()];
-    file.read_exact_at(&mut start, 0).is_ok() && start == *MAGIC
+    Ok(file.read_at(&mut start, 0)? && start == *MAGIC)
 }
 
 /// A Parquet file whose index is read.
 #[derive(Debug)]
 pub struct ParquetFile {
-    file: File,
+    file: Stored,
     index: ArrowReaderMetadata,
 }
 
@@ -62,8 +65,9 @@ impl ParquetFile {
     ///
     /// # Errors
     /// There is none, or it is broken.
-    pub fn open(file: File) -> Result<Self, Fault> {
-        let index = guarded(|| ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()))?;
+    pub fn open(file: Stored) -> Result<Self, Fault> {
+        let index = guarded(|| ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()));
+        let index = index.map_err(|fault| fault.or_failure_of(&file))?;
         Ok(Self { file, index })
     }
 
@@ -72,8 +76,12 @@ impl ParquetFile {
     /// # Errors
     /// It cannot be opened, or its index cannot be read.
     pub fn at(path: &Path) -> Result<Option<Self>, Fault> {
-        let file = File::open(path).map_err(Fault::Machine)?;
-        if is_parquet(&file) { Self::open(file).map(Some) } else { Ok(None) }
+        let location = match is_object(path) {
+            true => Location::object(path).map_err(Fault::Machine)?,
+            false => Location::File(path.to_owned()),
+        };
+        let file = location.open().map_err(Fault::Machine)?;
+        if is_parquet(&file).map_err(Fault::Machine)? { Self::open(file).map(Some) } else { Ok(None) }
     }
 
     /// Its columns as Arrow sees them.
@@ -101,6 +109,11 @@ impl ParquetFile {
 }
 
 impl Fault {
+    /// The failure of the machine or a store that is behind this fault, where the library has only handed on its words.
+    fn or_failure_of(self, file: &Stored) -> Self {
+        file.failure().map_or(self, Self::Machine)
+    }
+
     /// What is wrong with the file, or the machine's error.
     ///
     /// # Errors
@@ -116,7 +129,7 @@ impl Fault {
 impl From<ArrowError> for Fault {
     fn from(error: ArrowError) -> Self {
         match error {
-            ArrowError::IoError(_, error) if error.raw_os_error().is_some() => Self::Machine(error),
+            ArrowError::IoError(_, error) if is_of_machine(&error) => Self::Machine(error),
             ArrowError::ParquetError(problem) => Self::File(problem),
             error => Self::File(error.to_string()),
         }
@@ -126,9 +139,8 @@ impl From<ArrowError> for Fault {
 impl From<ParquetError> for Fault {
     fn from(error: ParquetError) -> Self {
         match error {
-            // What the operating system says has a number; all else the library has found out.
             ParquetError::External(inner) => match inner.downcast::<io::Error>() {
-                Ok(error) if error.raw_os_error().is_some() => Self::Machine(*error),
+                Ok(error) if is_of_machine(&error) => Self::Machine(*error),
                 Ok(error) => Self::File(error.to_string()),
                 Err(inner) => Self::File(inner.to_string()),
             },
@@ -136,6 +148,11 @@ impl From<ParquetError> for Fault {
             error => Self::File(error.to_string()),
         }
     }
+}
+
+/// What the operating system says has a number, what a store says is marked; all else the library has found out.
+fn is_of_machine(error: &io::Error) -> bool {
+    error.raw_os_error().is_some() || is_machine_error(error)
 }
 
 /// What `read` gives. The library may panic on a file that is made to break it: that is a fault of

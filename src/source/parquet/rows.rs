@@ -149,7 +149,7 @@ impl Rows {
             Some(reader) => reader,
             None => self.reader_at(self.next, self.step.unwrap_or_else(|| self.batch_rows()), None)?,
         };
-        let batch = first_batch(&mut reader)?;
+        let batch = self.first_batch(&mut reader)?;
         self.reader = Some(reader);
         Ok(batch)
     }
@@ -180,7 +180,7 @@ impl Rows {
     }
 
     fn is_readable(&self, row: u64) -> io::Result<bool> {
-        let read = self.reader_at(row, 1, Some(1)).and_then(|mut reader| first_batch(&mut reader));
+        let read = self.reader_at(row, 1, Some(1)).and_then(|mut reader| self.first_batch(&mut reader));
         match read {
             Ok(_) => Ok(true),
             Err(fault) => fault.of_file().map(|_| false),
@@ -195,7 +195,7 @@ impl Rows {
         rows_max: Option<usize>,
     ) -> Result<ParquetRecordBatchReader, Fault> {
         let file = self.file.file.try_clone().map_err(Fault::Machine)?;
-        guarded(|| {
+        let reader = guarded(|| {
             let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.file.index.clone())
                 .with_row_groups(vec![self.row_group])
                 .with_projection(self.columns.clone())
@@ -213,7 +213,15 @@ impl Rows {
                 }
             };
             builder.build()
-        })
+        });
+        reader.map_err(|fault| fault.or_failure_of(&self.file.file))
+    }
+
+    fn first_batch(&self, reader: &mut ParquetRecordBatchReader) -> Result<RecordBatch, Fault> {
+        match guarded(|| reader.next().transpose()).map_err(|fault| fault.or_failure_of(&self.file.file))? {
+            Some(batch) if batch.num_rows() > 0 => Ok(batch),
+            _ => Err(Fault::File("the row group ends before its last row".to_owned())),
+        }
     }
 
     /// Rows that have some [`BATCH_BYTES`].
@@ -225,12 +233,5 @@ impl Rows {
         let bytes = bytes.fold(1, u64::saturating_add);
         let rows = BATCH_BYTES.saturating_mul(self.file.rows_of(self.row_group)) / bytes;
         usize::try_from(rows).unwrap_or(usize::MAX).clamp(1, BATCH_ROWS_MAX)
-    }
-}
-
-fn first_batch(reader: &mut ParquetRecordBatchReader) -> Result<RecordBatch, Fault> {
-    match guarded(|| reader.next().transpose())? {
-        Some(batch) if batch.num_rows() > 0 => Ok(batch),
-        _ => Err(Fault::File("the row group ends before its last row".to_owned())),
     }
 }

@@ -1,6 +1,5 @@
 //! The rows of a Parquet file as a [`Source`].
 
-use std::fs::File;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,6 +10,7 @@ use super::ParquetFile;
 use super::columns::{Columns, RowLine};
 use super::rows::{Chunk, Rows};
 use crate::record::Place;
+use crate::source::location::Stored;
 use crate::source::rules::InputRules;
 use crate::source::{FramingError, Payload, ReadSoFar, Record, Skipped, Source, fill};
 
@@ -39,7 +39,7 @@ impl ParquetSource {
     /// # Errors
     /// The machine cannot read the file. What is wrong with its contents is a record.
     pub(in crate::source) fn new(
-        file: File,
+        file: Stored,
         input: Arc<str>,
         rules: &InputRules,
         read: Arc<ReadSoFar>,

@@ -26,8 +26,9 @@ fn library(pom: &str, folder: &str) -> PathBuf {
         return library;
     }
     let _ = fs::remove_dir_all(&library);
-    const INSTALL: &str = "these tests need Apache Kafka: install Java 17 or later and Maven (Debian: `apt-get install \
-                           default-jdk-headless maven`), which fetches it, or name a running cluster in KAFKA_BOOTSTRAP";
+    const INSTALL: &str = "these tests need Java 17 or later, and Maven, which fetches the servers that they run (Debian: \
+                           `apt-get install default-jdk-headless maven`); in place of Kafka, KAFKA_BOOTSTRAP may name a \
+                           cluster that runs already";
     for tool in ["java", "mvn"] {
         let found = Command::new(tool).arg("-version").stdout(Stdio::null()).stderr(Stdio::null()).status();
         assert!(found.is_ok_and(|status| status.success()), "there is no `{tool}`; {INSTALL}");

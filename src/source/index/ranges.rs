@@ -1,0 +1,240 @@
+//! The ranges of bytes that an index names, in its order, of which the next are fetched while one is worked on.
+//!
+//! Memory: [`AHEAD_BYTES`] of ranges that are on their way, [`AHEAD_MAX`] at most, and one that is worked on.
+
+use std::collections::VecDeque;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use flate2::bufread::GzDecoder;
+
+use super::line::{Columns, IndexLine};
+use super::{Missing, WarcBase};
+use crate::page::config::PageConfig;
+use crate::page::mapping::Mapping;
+use crate::source::fetch::Fetch;
+use crate::source::rules::InputRules;
+use crate::source::warc::RECORD_HEADS_MAX;
+use crate::source::{FramingError, framing_error};
+
+/// Ranges that are on their way at most.
+const AHEAD_MAX: usize = 16;
+/// Bytes of these, after which no further one is begun.
+const AHEAD_BYTES: u64 = 32 << 20;
+/// Bytes of a line of an index; a longer one names no record.
+const LINE_BYTES_MAX: u64 = 64 << 10;
+/// Bytes that are fetched first where an index does not say how many there are.
+const UNKNOWN_BYTES: u64 = 256 << 10;
+
+/// What an index names.
+pub(super) struct Ranges {
+    index: BufReader<Box<dyn Read + Send>>,
+    base: Arc<WarcBase>,
+    /// Which lines are read by their statuses and media types; none: all.
+    filter: Arc<Mapping>,
+    limits: PageConfig,
+    columns: Option<Columns>,
+    /// The number of the line read last, from 1.
+    line: u64,
+    ahead: VecDeque<Ahead>,
+    ahead_bytes: u64,
+    /// Lines that the filter passes over.
+    passed_over: u64,
+    ended: bool,
+}
+
+/// A range that is on its way.
+struct Ahead {
+    line: u64,
+    bytes: u64,
+    named: Result<(IndexLine, Fetch), FramingError>,
+}
+
+/// What a line has led to.
+pub(super) struct Range {
+    /// The number of the line, from 1.
+    pub(super) line: u64,
+    /// The record that the range begins with, unpacked, or why there is none.
+    pub(super) record: Result<Vec<u8>, FramingError>,
+    /// What to say of the range, in messages.
+    pub(super) name: String,
+}
+
+impl Ranges {
+    /// What `index`, unpacked, names.
+    pub(super) fn new(index: Box<dyn Read + Send>, base: Arc<WarcBase>, rules: &InputRules) -> Self {
+        Self {
+            index: BufReader::new(index),
+            base,
+            filter: Arc::clone(&rules.mapping),
+            limits: rules.limits.clone(),
+            columns: None,
+            line: 0,
+            ahead: VecDeque::new(),
+            ahead_bytes: 0,
+            passed_over: 0,
+            ended: false,
+        }
+    }
+
+    /// Lines that the filter has passed over.
+    pub(super) fn passed_over(&self) -> u64 {
+        self.passed_over
+    }
+
+    /// The next range; none at the end of the index.
+    ///
+    /// # Errors
+    /// The machine or a store cannot be read.
+    pub(super) fn next(&mut self) -> io::Result<Option<Range>> {
+        while !self.ended && self.ahead.len() < AHEAD_MAX && self.ahead_bytes < AHEAD_BYTES {
+            self.begin_next()?;
+        }
+        let Some(Ahead { line, bytes, named }) = self.ahead.pop_front() else { return Ok(None) };
+        self.ahead_bytes -= bytes;
+        let (index_line, fetch) = match named {
+            Ok(named) => named,
+            Err(error) => return Ok(Some(Range { line, record: Err(error), name: String::new() })),
+        };
+        let name = format!("{} at byte {}", index_line.file, index_line.offset);
+        let record = match self.record(&index_line, fetch) {
+            Ok(record) => Ok(record),
+            Err(Missing::Named(problem)) => Err(FramingError::BrokenRange(format!("{name}: {problem}"))),
+            Err(Missing::Machine(error)) => return Err(error),
+        };
+        Ok(Some(Range { line, record, name }))
+    }
+
+    /// Reads a line, and begins to fetch what it names.
+    fn begin_next(&mut self) -> io::Result<()> {
+        let Some(text) = self.next_line()? else {
+            self.ended = true;
+            return Ok(());
+        };
+        let line = self.line;
+        let named = match text.and_then(|text| self.index_line(&text)) {
+            Ok(None) => return Ok(()),
+            Ok(Some(index_line)) => self.begin(index_line)?,
+            Err(error) => Err(error),
+        };
+        let bytes = match &named {
+            Ok((index_line, _)) => index_line.length.unwrap_or(UNKNOWN_BYTES),
+            Err(_) => 0,
+        };
+        self.ahead_bytes += bytes;
+        self.ahead.push_back(Ahead { line, bytes, named });
+        Ok(())
+    }
+
+    /// What a line says; none if it is to be passed over.
+    fn index_line(&mut self, text: &str) -> Result<Option<IndexLine>, FramingError> {
+        if text.trim().is_empty() {
+            return Ok(None);
+        }
+        if let Some(columns) = Columns::of_header(text).filter(|_| self.line == 1) {
+            self.columns = Some(columns.map_err(FramingError::BrokenIndex)?);
+            return Ok(None);
+        }
+        let line = IndexLine::of(text, self.columns).map_err(FramingError::BrokenIndex)?;
+        if self.filter.passes_over(line.status, line.mime.as_deref()) {
+            self.passed_over += 1;
+            return Ok(None);
+        }
+        Ok(Some(line))
+    }
+
+    /// Begins to fetch what `line` names.
+    fn begin(&self, line: IndexLine) -> io::Result<Result<(IndexLine, Fetch), FramingError>> {
+        let (bytes, max) = (line.length.unwrap_or(UNKNOWN_BYTES), self.bytes_max());
+        let fetch = match bytes > max {
+            true => Err(Missing::Named(format!(
+                "{bytes} bytes, and a page may have {max} with its heads (page.bytes_max)"
+            ))),
+            false => self.fetch(&line, bytes),
+        };
+        match fetch {
+            Ok(fetch) => Ok(Ok((line, fetch))),
+            Err(Missing::Machine(error)) => Err(error),
+            Err(Missing::Named(problem)) => {
+                let IndexLine { file, offset, .. } = line;
+                Ok(Err(FramingError::BrokenRange(format!("{file} at byte {offset}: {problem}"))))
+            }
+        }
+    }
+
+    fn bytes_max(&self) -> u64 {
+        (self.limits.bytes_max + RECORD_HEADS_MAX) as u64
+    }
+
+    fn fetch(&self, line: &IndexLine, bytes: u64) -> Result<Fetch, Missing> {
+        let end = line.offset.checked_add(bytes);
+        let end = end.ok_or_else(|| Missing::Named("an offset behind the end of all files".to_owned()))?;
+        self.base.file(&line.file)?.fetch(line.offset..end).map_err(Missing::of)
+    }
+
+    /// The record of a line, once its bytes are there.
+    fn record(&self, line: &IndexLine, fetch: Fetch) -> Result<Vec<u8>, Missing> {
+        let bytes = fetch.wait().map_err(Missing::of)?;
+        if bytes.is_empty() {
+            return Err(Missing::Named("the file ends before".to_owned()));
+        }
+        let wanted = line.length.unwrap_or(UNKNOWN_BYTES);
+        let is_whole = bytes.len() as u64 >= wanted;
+        match self.unpacked(&bytes) {
+            Ok(record) if line.length.is_some() || !is_whole || is_packed(&bytes) => Ok(record),
+            // Nobody has said how long it is: it may go on behind what was fetched.
+            _ if line.length.is_none() && is_whole => {
+                let bytes = self.fetch(line, self.bytes_max())?.wait().map_err(Missing::of)?;
+                self.unpacked(&bytes)
+            }
+            Ok(record) => Ok(record),
+            Err(_) if !is_whole => {
+                Err(Missing::Named(format!("the file ends after {} of {wanted} bytes", bytes.len())))
+            }
+            Err(problem) => Err(problem),
+        }
+    }
+
+    /// The member that `bytes` begin with, unpacked, or `bytes` as they are.
+    fn unpacked(&self, bytes: &Bytes) -> Result<Vec<u8>, Missing> {
+        if !is_packed(bytes) {
+            return Ok(bytes.to_vec());
+        }
+        let mut record = Vec::new();
+        let mut member = GzDecoder::new(Cursor::new(bytes)).take(self.bytes_max());
+        match member.read_to_end(&mut record) {
+            Ok(_) => Ok(record),
+            Err(error) => Err(Missing::Named(format!("the compressed record is broken ({error})"))),
+        }
+    }
+
+    /// The next line of the index, or why it is none.
+    fn next_line(&mut self) -> io::Result<Option<Result<String, FramingError>>> {
+        let mut line = Vec::new();
+        let read = (&mut self.index).take(LINE_BYTES_MAX).read_until(b'\n', &mut line);
+        if let Err(error) = read {
+            let broken = framing_error(&error).ok_or(error)?;
+            // A decompressor that failed gives nothing more.
+            self.line += 1;
+            self.index = BufReader::new(Box::new(io::empty()));
+            return Ok(Some(Err(broken)));
+        }
+        if line.is_empty() {
+            return Ok(None);
+        }
+        self.line += 1;
+        if line.len() as u64 == LINE_BYTES_MAX && !line.ends_with(b"\n") {
+            self.index.skip_until(b'\n')?;
+            let problem = format!("a line of more than {LINE_BYTES_MAX} bytes");
+            return Ok(Some(Err(FramingError::BrokenIndex(problem))));
+        }
+        let text = String::from_utf8(line)
+            .map_err(|_| FramingError::BrokenIndex("a line that is no UTF-8".to_owned()));
+        Ok(Some(text.map(|text| text.trim_end_matches(['\n', '\r']).to_owned())))
+    }
+}
+
+fn is_packed(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\x1f\x8b")
+}

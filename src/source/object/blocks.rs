@@ -1,0 +1,193 @@
+//! An object in blocks, of which the next are fetched while one is worked on.
+//!
+//! Blocks that were used last are held, so that columns of Parquet files, which are read side by side, come each in few
+//! requests. The first block is small: whether an object is a Parquet file or a page shows in its first bytes. Memory:
+//! [`Blocks::in_order`] 16 MiB, [`Blocks::at_any_place`] 64 MiB at most.
+
+use std::collections::VecDeque;
+use std::io::{self, Read};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::{Bytes, BytesMut};
+
+use super::Object;
+use crate::source::fetch::Fetch;
+use crate::source::open::MachineError;
+
+/// Bytes of the first block.
+const FIRST_BYTES: u64 = 64 << 10;
+
+/// The bytes of an object.
+#[derive(Debug)]
+pub struct Blocks {
+    object: Arc<Object>,
+    /// Bytes of each block but the first.
+    block_bytes: u64,
+    /// Blocks that are fetched ahead of one.
+    ahead: u64,
+    /// Blocks that are held at most.
+    held_max: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The block that was used last is the last one.
+    held: VecDeque<(u64, Block)>,
+    /// What the store said when it gave no block.
+    failure: Option<(io::ErrorKind, String)>,
+}
+
+#[derive(Debug)]
+enum Block {
+    Coming(Fetch),
+    Here(Bytes),
+}
+
+impl Blocks {
+    /// To be read from its beginning to its end.
+    #[must_use]
+    pub fn in_order(object: &Arc<Object>) -> Self {
+        Self::new(object, 4 << 20, 2, 4)
+    }
+
+    /// To be read at several places at once.
+    #[must_use]
+    pub fn at_any_place(object: &Arc<Object>) -> Self {
+        Self::new(object, 1 << 20, 1, 64)
+    }
+
+    fn new(object: &Arc<Object>, block_bytes: u64, ahead: u64, held_max: usize) -> Self {
+        Self { object: Arc::clone(object), block_bytes, ahead, held_max, state: Mutex::default() }
+    }
+
+    /// How many bytes the object has.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.object.bytes()
+    }
+
+    /// Why a block could not be had, if one could not.
+    #[must_use]
+    pub fn failure(&self) -> Option<io::Error> {
+        let state = self.state();
+        let (kind, problem) = state.failure.as_ref()?;
+        Some(io::Error::new(*kind, MachineError::of(io::Error::new(*kind, problem.clone()))))
+    }
+
+    /// The `length` bytes at `start`, which the object has.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn range(&self, start: u64, length: usize) -> io::Result<Bytes> {
+        let first = self.from(start)?;
+        if first.len() >= length {
+            return Ok(first.slice(..length));
+        }
+        let mut bytes = BytesMut::with_capacity(length);
+        bytes.extend_from_slice(&first);
+        while bytes.len() < length {
+            let next = self.from(start + bytes.len() as u64)?;
+            if next.is_empty() {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            bytes.extend_from_slice(&next[..next.len().min(length - bytes.len())]);
+        }
+        Ok(bytes.freeze())
+    }
+
+    /// What the block that `start` is in has from there on; nothing at the end of the object.
+    fn from(&self, start: u64) -> io::Result<Bytes> {
+        if start >= self.bytes() {
+            return Ok(Bytes::new());
+        }
+        let number = self.number_of(start);
+        let block = self.block(number)?;
+        let within = usize::try_from(start - self.span(number).start).map_err(io::Error::other)?;
+        Ok(block.slice(within..))
+    }
+
+    /// The block `number`; those behind it are on their way if the one before it was there.
+    fn block(&self, number: u64) -> io::Result<Bytes> {
+        let mut state = self.state();
+        let has = |state: &State, number: u64| state.held.iter().any(|(held, _)| *held == number);
+        let is_read_on = number > 0 && has(&state, number - 1);
+        if !has(&state, number) {
+            let fetch = self.object.fetch(self.span(number))?;
+            state.held.push_back((number, Block::Coming(fetch)));
+        }
+        let last = self.number_of(self.bytes() - 1);
+        for next in number + 1..=(number + self.ahead).min(last) {
+            if is_read_on && !has(&state, next) {
+                let fetch = self.object.fetch(self.span(next))?;
+                state.held.push_back((next, Block::Coming(fetch)));
+            }
+        }
+        let Some(at) = state.held.iter().position(|(held, _)| *held == number) else {
+            return Err(io::Error::other("a block that was asked for is gone"));
+        };
+        let Some((_, block)) = state.held.remove(at) else {
+            return Err(io::Error::other("a block that was asked for is gone"));
+        };
+        let bytes = match block {
+            Block::Here(bytes) => bytes,
+            Block::Coming(fetch) => match fetch.wait() {
+                Ok(bytes) => bytes,
+                Err(error) => {
+                    state.failure = Some((error.kind(), error.to_string()));
+                    return Err(error);
+                }
+            },
+        };
+        state.held.push_back((number, Block::Here(bytes.clone())));
+        while state.held.len() > self.held_max {
+            state.held.pop_front();
+        }
+        Ok(bytes)
+    }
+
+    fn number_of(&self, at: u64) -> u64 {
+        at.checked_sub(FIRST_BYTES).map_or(0, |behind| 1 + behind / self.block_bytes)
+    }
+
+    fn span(&self, number: u64) -> Range<u64> {
+        let start = |number: u64| match number {
+            0 => 0,
+            number => FIRST_BYTES + (number - 1) * self.block_bytes,
+        };
+        start(number)..start(number + 1).min(self.bytes())
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reads on from one place.
+pub struct BlocksReader {
+    blocks: Arc<Blocks>,
+    at: u64,
+    /// What is left of the block.
+    rest: Bytes,
+}
+
+impl BlocksReader {
+    /// From `at` on.
+    #[must_use]
+    pub fn new(blocks: Arc<Blocks>, at: u64) -> Self {
+        Self { blocks, at, rest: Bytes::new() }
+    }
+}
+
+impl Read for BlocksReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.rest.is_empty() {
+            self.rest = self.blocks.from(self.at)?;
+        }
+        let count = self.rest.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&self.rest.split_to(count));
+        self.at += count as u64;
+        Ok(count)
+    }
+}

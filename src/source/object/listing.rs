@@ -1,0 +1,105 @@
+//! The name of an object, of what begins so, or a pattern → the objects that it stands for, in the order of their keys.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use glob::{MatchOptions, Pattern};
+use object_store::path::Path as Key;
+use object_store::{ObjectMeta, ObjectStore};
+
+use super::failure::Failure;
+use super::{Bucket, Object, ObjectName};
+use crate::source::fetch::wait;
+
+/// What a name stands for.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Listed {
+    /// The object that is called so.
+    Object(PathBuf),
+    /// The objects that match it as a pattern.
+    Matching(Vec<PathBuf>),
+    /// The objects of which it is the folder, each with its name below that.
+    Below(Vec<(PathBuf, String)>),
+}
+
+/// What `input` stands for. An object that is called so comes first.
+///
+/// # Errors
+/// There is none, a pattern is wrong, or the store does not say.
+pub fn listed(input: &Path, options: MatchOptions) -> io::Result<Listed> {
+    let name = ObjectName::of(input)?;
+    if !name.key.is_empty() && !name.key.ends_with('/') {
+        match Object::at(input) {
+            Ok(_) => return Ok(Listed::Object(input.to_owned())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let bucket = name.bucket()?;
+    let Some(varies) = name.key.find(['*', '?', '[']) else {
+        let folder = name.key()?;
+        let below = format!("{folder}/");
+        let keys = keys(&bucket, &folder)?;
+        let found = keys.into_iter().map(|key| {
+            let within = key.strip_prefix(&below).unwrap_or(&key).to_owned();
+            (path(&bucket, &key), within)
+        });
+        return some(
+            found.collect(),
+            "no object is called so, or has a name that begins so with a slash behind it",
+        )
+        .map(Listed::Below);
+    };
+    let wrong = |error: glob::PatternError| {
+        io::Error::new(io::ErrorKind::InvalidInput, format!("no pattern: {error}"))
+    };
+    let pattern = Pattern::new(name.key).map_err(wrong)?;
+    let folder = name.key[..varies].rsplit_once('/').map_or("", |(folder, _)| folder);
+    let keys = keys(&bucket, &ObjectName { key: folder, ..name }.key()?)?;
+    let matching = keys.iter().filter(|key| pattern.matches_with(key, options)).map(|key| path(&bucket, key));
+    some(matching.collect(), "no object is called so, and as a pattern it matches none").map(Listed::Matching)
+}
+
+/// The keys below `folder` of objects that hold something; the objects are known from then on.
+fn keys(bucket: &Arc<Bucket>, folder: &Key) -> io::Result<Vec<String>> {
+    let listing = Arc::clone(bucket);
+    let below = folder.clone();
+    let metas = wait(async move {
+        let prefix = (!below.as_ref().is_empty()).then_some(&below);
+        let mut objects = listing.store.list(prefix);
+        let mut metas: Vec<ObjectMeta> = Vec::new();
+        while let Some(meta) = next(&mut objects).await {
+            metas.push(meta?);
+        }
+        Ok(metas)
+    })?;
+    let failure = |error| Failure { bucket: &bucket.name, key: folder.as_ref(), offset: None }.of(&error);
+    // Some programs make empty objects with a slash at the end, to be folders.
+    let metas = metas.map_err(failure)?.into_iter().filter(|meta| meta.size > 0);
+    let mut keys: Vec<String> = metas
+        .map(|meta| {
+            let key = meta.location.as_ref().to_owned();
+            Object::remember(bucket, meta);
+            key
+        })
+        .collect();
+    keys.sort_unstable();
+    Ok(keys)
+}
+
+/// The next of a stream.
+async fn next<T>(stream: &mut (impl futures_core::Stream<Item = T> + Unpin)) -> Option<T> {
+    std::future::poll_fn(|context| std::pin::Pin::new(&mut *stream).poll_next(context)).await
+}
+
+fn path(bucket: &Bucket, key: &str) -> PathBuf {
+    ObjectName { bucket: &bucket.name, key }.to_string().into()
+}
+
+fn some<T>(found: Vec<T>, problem: &str) -> io::Result<Vec<T>> {
+    match found.is_empty() {
+        true => Err(io::Error::new(io::ErrorKind::NotFound, problem)),
+        false => Ok(found),
+    }
+}

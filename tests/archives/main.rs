@@ -1,0 +1,16 @@
+//! Corpora as other programs have them: WARC files by `warcio`, and objects of a store, which is S3Proxy. `make
+//! test-prerequisites` installs what these tests run.
+
+#![cfg(feature = "s3")]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod indexes;
+#[path = "../kafka/broker/jars.rs"]
+mod jars;
+mod proxy;
+mod revisits;
+mod store;
+#[path = "../common/tables.rs"]
+mod tables;
+mod warcio;
