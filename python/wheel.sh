@@ -14,4 +14,4 @@ flock 9
 }
 "$folder/tools/bin/maturin" build --quiet --locked --compatibility linux --profile "${PROFILE:-dev}" \
   --manifest-path python/Cargo.toml --target-dir target --out "$folder/wheels" >&2
-ls "$PWD/$folder"/wheels/*.whl
+ls -t "$PWD/$folder"/wheels/*.whl | head -n 1

@@ -37,6 +37,9 @@ fn installed(name: &str) -> (Example, Vec<String>) {
     let wheel = String::from_utf8(built.stdout).expect("a path");
     let install = with(&example.commands[0], &[("leitong ", &format!("--force-reinstall {} ", wheel.trim()))]);
     example.run(&format!("bash -c {install:?}"));
+    for made in ["fingerprints", "kept", "documents"] {
+        let _ = std::fs::remove_dir_all(example.folder.join(made));
+    }
     documents(&example);
     let commands = example.commands.clone();
     (example, commands)
@@ -99,7 +102,7 @@ fn found(example: &Example, file: &str) -> Vec<Value> {
 #[test]
 fn a_pool_of_processes_and_the_worker_decide_as_dedup_does() {
     let (example, commands) = installed("pool");
-    example.run(&format!("rm -rf fingerprints && {}", command(&commands, "fingerprint_pool.py")));
+    example.run(command(&commands, "fingerprint_pool.py"));
     let expected = expected(&example);
     assert_eq!(expected.len(), DOCUMENTS);
     example.run(command(&commands, "decide.py"));
@@ -135,7 +138,7 @@ fn a_pool_of_processes_and_the_worker_decide_as_dedup_does() {
 fn spark_decides_as_dedup_does() {
     let (example, commands) = installed("spark");
     example.run(&format!("bash -c {:?}", command(&commands, "requirements-spark.txt")));
-    example.run(&format!("rm -rf fingerprints kept && {}", command(&commands, " fingerprint.py")));
+    example.run(command(&commands, " fingerprint.py"));
     let expected = expected(&example);
     assert_eq!(expected.len(), DOCUMENTS);
     example.run(command(&commands, "decide.py"));
