@@ -20,8 +20,8 @@ use crate::log::unplaced::Unplaced;
 use crate::page::Page;
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::pipeline::fingerprint_stage::{FingerprintStage, Workspace};
-use crate::record::{LogRecord, Place};
 use crate::record::timestamp::Timestamp;
+use crate::record::{LogRecord, Place};
 use crate::snapshot::{SnapshotError, TableDir, TableSettings};
 use crate::verdict::{Conclusion, Verdict};
 

@@ -64,11 +64,7 @@ impl Fingerprinter {
     /// Records of many pages, made on all cores: fingerprints with all else that decides, for
     /// `Deduplicator.decide_records` and `LogSource`. Pages need a url or an id, since their numbers
     /// mean nothing elsewhere.
-    fn records<'py>(
-        &self,
-        py: Python<'py>,
-        pages: &Bound<'py, PyAny>,
-    ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+    fn records<'py>(&self, py: Python<'py>, pages: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let made = Pages::new(self.bytes_max);
         let pages: Vec<Page> =
             pages.try_iter()?.map(|page| made.named_page(&page?)).collect::<PyResult<_>>()?;

@@ -58,7 +58,8 @@ impl Pages {
             page.hints.charset = text("charset")?;
             page.status = field("status")?.map(|status| status.extract()).transpose()?;
             if let Some(fetched_at) = field("fetched_at")? {
-                page.fetched_at = Some(timestamp(&fetched_at, "fetched_at").map_err(|error| wrong(error.to_string()))?);
+                page.fetched_at =
+                    Some(timestamp(&fetched_at, "fetched_at").map_err(|error| wrong(error.to_string()))?);
             }
             page
         } else {

@@ -77,7 +77,8 @@ mod tests {
     fn records(stage: &FingerprintStage, hosts: &[&str]) -> Vec<Vec<u8>> {
         let mut workspace = stage.workspace();
         let page = |(number, host): (usize, &&str)| {
-            let text = format!("第{number}号渡船在夜里第一次亮着灯驶过海峡，岸上的人们站在雨中看了很久。").repeat(3);
+            let text =
+                format!("第{number}号渡船在夜里第一次亮着灯驶过海峡，岸上的人们站在雨中看了很久。").repeat(3);
             let page = Page::text(format!("https://{host}/{number}"), text);
             let place = Place::Line { input: "-".into(), line: 1 };
             let Ok(LogRecord::Page(record)) = stage.process_page(place, page, &mut workspace).record else {

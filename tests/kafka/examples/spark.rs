@@ -19,7 +19,8 @@ fn documents(example: &Example) {
         _ if at % 3 == 2 => json!(article(at - 1, 30) + &article(1000 + at, 1)),
         _ => json!(article(at, 30)),
     };
-    let rows = (0..DOCUMENTS).map(|at| json!({ "id": format!("文档-{at}"), "text": text(at), "n": at }).to_string() + "\n");
+    let rows = (0..DOCUMENTS)
+        .map(|at| json!({ "id": format!("文档-{at}"), "text": text(at), "n": at }).to_string() + "\n");
     std::fs::write(example.folder.join("documents.jsonl"), rows.collect::<String>()).expect("written");
     let convert = "import pyarrow.json, pyarrow.parquet as parquet, os; os.makedirs('documents', exist_ok=True); \
                    rows = pyarrow.json.read_json('documents.jsonl'); \
@@ -35,7 +36,8 @@ fn installed(name: &str) -> (Example, Vec<String>) {
     let built = Command::new(root.join("python/wheel.sh")).output().expect("bash starts");
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
     let wheel = String::from_utf8(built.stdout).expect("a path");
-    let install = with(&example.commands[0], &[("leitong ", &format!("--force-reinstall {} ", wheel.trim()))]);
+    let install =
+        with(&example.commands[0], &[("leitong ", &format!("--force-reinstall {} ", wheel.trim()))]);
     example.run(&format!("bash -c {install:?}"));
     for made in ["fingerprints", "kept", "documents"] {
         let _ = std::fs::remove_dir_all(example.folder.join(made));
@@ -66,7 +68,8 @@ fn expected(example: &Example) -> Vec<Value> {
     let lines = std::fs::read_to_string(example.folder.join("documents.jsonl")).expect("it was written");
     let lines: Vec<&str> = lines.lines().collect();
     let ordered = rows(example, "fingerprints").into_iter().map(|row| {
-        let number = row["page_id"].as_str().and_then(|id| id.rsplit('-').next()).and_then(|n| n.parse().ok());
+        let number =
+            row["page_id"].as_str().and_then(|id| id.rsplit('-').next()).and_then(|n| n.parse().ok());
         let number: usize = number.expect("an id of ours");
         let mut page: Value = serde_json::from_str(lines[number]).expect("JSON");
         page["url"] = page["id"].clone();
@@ -85,7 +88,9 @@ fn expected(example: &Example) -> Vec<Value> {
 fn row(verdict: &Value) -> Value {
     let is_duplicate = match verdict.get("is_duplicate") {
         Some(is_duplicate) => is_duplicate.clone(),
-        None => json!(verdict["kind"].as_str().expect("a kind").ends_with("_DUPLICATE") && verdict["same_url"] != true),
+        None => json!(
+            verdict["kind"].as_str().expect("a kind").ends_with("_DUPLICATE") && verdict["same_url"] != true
+        ),
     };
     json!({ "page_id": verdict["page_id"], "kind": verdict["kind"], "is_duplicate": is_duplicate,
             "canonical_page_id": verdict["canonical_page_id"] })
@@ -111,18 +116,15 @@ fn a_pool_of_processes_and_the_worker_decide_as_dedup_does() {
     let installation = Installation::new(&crate::broker::bootstrap(), "corpus", "");
     let mut worker = installation.worker(&["--role", "cluster"]);
     let topics = [installation.topic("log"), installation.topic("verdicts")];
-    let ours = [
-        ("localhost:9092", &*installation.bootstrap),
-        ("leitong.fingerprints", &topics[0]),
-        ("leitong.verdicts", &topics[1]),
-    ];
-    let publish = with(command(&commands, "publish.py"), &ours);
+    let publish = with(command(&commands, "publish.py"), &[("localhost:9092", &*installation.bootstrap)]);
+    let publish = format!("{publish} --log {} --verdicts {}", topics[0], topics[1]);
     // Two at once, of which one is killed at some point; then all of it once more.
     let other = with(&publish, &[(" verdicts.parquet", " other.parquet")]);
     example.run(&format!("bash -c \"(timeout -s KILL 0.7 {other} || true) & {publish} && wait\""));
     let in_order = |file: &str| {
         let mut found = found(&example, file);
-        let place = |verdict: &Value| expected.iter().position(|known| known["page_id"] == verdict["page_id"]);
+        let place =
+            |verdict: &Value| expected.iter().position(|known| known["page_id"] == verdict["page_id"]);
         found.sort_by_key(place);
         found
     };
@@ -145,7 +147,8 @@ fn spark_decides_as_dedup_does() {
     assert_same("Spark and dedup", &found(&example, "verdicts.parquet"), &expected);
     example.run(command(&commands, "keep.py"));
     let ids = |rows: Vec<Value>, id: &str| {
-        let mut ids: Vec<String> = rows.iter().map(|row| row[id].as_str().expect("an id").to_owned()).collect();
+        let mut ids: Vec<String> =
+            rows.iter().map(|row| row[id].as_str().expect("an id").to_owned()).collect();
         ids.sort();
         ids
     };
