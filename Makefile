@@ -282,6 +282,10 @@ bench-corpora: build ## Measure `dedup --keep` beside other packages: the figure
 	  pyarrow datatrove regex tokenizers orjson spacy jieba 'xxhash<4'
 	tools/measure/corpora.py docs/corpora.md $(TOOLS)/bench-corpora/bin/python
 
+.PHONY: kills
+kills: build ## Kill and continue a run over DOCUMENTS (a million) documents, and compare what it wrote
+	tools/measure/corpora_kills.py target/release/leitong
+
 .PHONY: bench-table
 bench-table: build ## Measure the centroid table: the figures of docs/table.md
 	target/release/leitong bench --sizes 1,10 --distances 3,5,7
