@@ -223,6 +223,11 @@ simulate: prerequisites ## Run the owners over simulated brokers for SECONDS (60
 python: test-prerequisites ## Build the Python package and run its tests
 	python/test.sh
 
+# Not part of `make test`: Spark's package has 450 MB.
+.PHONY: spark
+spark: test-prerequisites ## Run the recipe for Spark of examples/spark
+	cargo test --locked --test kafka examples::spark -- --include-ignored
+
 # Guided by coverage, on stable Rust; `fuzz/run.sh 3600` fuzzes for as long as one likes.
 .PHONY: fuzz
 fuzz: prerequisites ## Fuzz all that is parsed from outside for a short while
@@ -289,9 +294,13 @@ bench: ## Measure speed
 .PHONY: bench-corpora
 bench-corpora: build ## Measure `dedup --keep` beside other packages: the figures of docs/corpora.md
 	[ -x $(TOOLS)/bench-corpora/bin/python ] || python3 -m venv $(TOOLS)/bench-corpora
-	$(TOOLS)/bench-corpora/bin/pip install --quiet datasketch==2.0.0 rensa pyarrow \
-	  datatrove regex tokenizers orjson spacy jieba 'xxhash<4'
+	$(TOOLS)/bench-corpora/bin/pip install --quiet datasketch==2.0.0 rensa gaoya text-dedup \
+	  pyarrow datatrove regex tokenizers orjson spacy jieba 'xxhash<4'
 	tools/measure/corpora.py docs/corpora.md $(TOOLS)/bench-corpora/bin/python
+
+.PHONY: kills
+kills: build ## Kill and continue a run over DOCUMENTS (a million) documents, and compare what it wrote
+	tools/measure/corpora_kills.py target/release/leitong
 
 .PHONY: bench-table
 bench-table: build ## Measure the centroid table: the figures of docs/table.md

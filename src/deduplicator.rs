@@ -9,16 +9,19 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use thiserror::Error;
 
 use crate::cluster::{Clusterer, Position};
 use crate::config::Config;
 use crate::config::load::ConfigError;
 use crate::fingerprint::Detector;
+use crate::log::entry::EntryError;
+use crate::log::unplaced::Unplaced;
 use crate::page::Page;
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::pipeline::fingerprint_stage::{FingerprintStage, Workspace};
-use crate::record::Place;
 use crate::record::timestamp::Timestamp;
+use crate::record::{LogRecord, Place};
 use crate::snapshot::{SnapshotError, TableDir, TableSettings};
 use crate::verdict::{Conclusion, Verdict};
 
@@ -95,6 +98,31 @@ impl Deduplicator {
         conclusions.into_iter().map(verdict).collect()
     }
 
+    /// The verdicts on pages whose records were made elsewhere, in their order: those that [`Self::decide_batch`]
+    /// would give on the pages.
+    ///
+    /// # Errors
+    /// One of them is no record of a page, or was made with other settings; none is decided on then.
+    #[doc(hidden)]
+    pub fn decide_records(&mut self, records: &[impl AsRef<[u8]>]) -> Result<Vec<Verdict>, RecordError> {
+        let (own, detector) = (self.fingerprint_stage.fingerprint_hash(), self.fingerprint_stage.detector());
+        let page = |(number, bytes): (usize, &[u8])| {
+            let broken = |source| RecordError::Broken { number, source };
+            let record = Unplaced::read(bytes).map_err(broken)?;
+            let found = record.fingerprint_hash();
+            if found != own {
+                return Err(RecordError::OtherSettings { number, found, own });
+            }
+            let record = record.page(place(self.pages + number as u64 + 1), &**detector).map_err(broken)?;
+            Ok(LogRecord::Page(Box::new(record)))
+        };
+        let numbered = records.iter().map(AsRef::as_ref).enumerate();
+        let read = numbered.map(page).collect::<Result<Vec<_>, _>>()?;
+        self.pages += read.len() as u64;
+        let conclusions = self.cluster_stage.conclude_batch(read, Timestamp::now());
+        Ok(conclusions.into_iter().map(verdict).collect())
+    }
+
     /// The verdicts on `pages`, in their order, each when it is asked for.
     pub fn verdicts<'a>(
         &'a mut self,
@@ -114,6 +142,33 @@ impl Deduplicator {
     pub fn detector(&self) -> &dyn Detector {
         &**self.fingerprint_stage.detector()
     }
+}
+
+/// Why a record that was made elsewhere cannot be decided on.
+#[doc(hidden)]
+#[derive(Debug, Error)]
+pub enum RecordError {
+    /// It is no record of a page.
+    #[error("record {number}: {source}")]
+    Broken {
+        /// Which one, from 0.
+        number: usize,
+        /// What is wrong with it.
+        source: EntryError,
+    },
+    /// Pages with fingerprints of different settings never meet.
+    #[error(
+        "record {number}: was made with other settings (fingerprint_hash {found:016x}) than those that decide \
+         ({own:016x}); use one configuration and one version of Leitong for both"
+    )]
+    OtherSettings {
+        /// Which one, from 0.
+        number: usize,
+        /// Of the settings that made it.
+        found: u64,
+        /// Of those that decide.
+        own: u64,
+    },
 }
 
 /// Where a page came in: which one it was, from 1.

@@ -17,10 +17,10 @@ import signal
 import sys
 
 from ._native import Deduplicator as _Deduplicator
-from ._native import Document, Fingerprinter, Table, Verdict, extract
+from ._native import Document, Fingerprinter, LogSource, Table, Verdict, extract
 from ._native import run as _run
 
-__all__ = ["Deduplicator", "Document", "Fingerprinter", "Table", "Verdict", "extract", "fingerprint"]
+__all__ = ["Deduplicator", "Document", "Fingerprinter", "LogSource", "Table", "Verdict", "extract", "fingerprint"]
 
 
 class Deduplicator(_Deduplicator):

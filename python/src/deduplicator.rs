@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use leitong::Page;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 
 use crate::page::Pages;
 use crate::settings::{settings, value_error};
@@ -43,6 +44,15 @@ impl Deduplicator {
         let pages: Vec<Page> =
             pages.try_iter()?.map(|page| self.pages.page(&page?)).collect::<PyResult<_>>()?;
         let verdicts = py.detach(|| held(&self.inner).decide_batch(pages));
+        Ok(verdicts.into_iter().map(Verdict).collect())
+    }
+
+    /// The verdicts on pages whose records were made elsewhere (`Fingerprinter.records`), in their
+    /// order: those that `decide_batch` would give on the pages. Records of other settings are refused.
+    fn decide_records(&self, py: Python<'_>, records: &Bound<'_, PyAny>) -> PyResult<Vec<Verdict>> {
+        let records: Vec<PyBackedBytes> =
+            records.try_iter()?.map(|record| Ok(record?.extract()?)).collect::<PyResult<_>>()?;
+        let verdicts = py.detach(|| held(&self.inner).decide_records(&records)).map_err(value_error)?;
         Ok(verdicts.into_iter().map(Verdict).collect())
     }
 

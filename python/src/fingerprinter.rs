@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use leitong::Page;
-use leitong::pipeline::fingerprint_stage::FingerprintStage;
-use leitong::record::{LogRecord, Outcome, Place};
+use leitong::log::unplaced::Unplaced;
+use leitong::pipeline::fingerprint_stage::{FingerprintStage, Workspace};
+use leitong::record::{FingerprintRecord, LogRecord, Outcome, Place};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -60,6 +61,26 @@ impl Fingerprinter {
         Ok(fingerprints.into_iter().map(|made| made.map(|bytes| PyBytes::new(py, &bytes))).collect())
     }
 
+    /// Records of many pages, made on all cores: fingerprints with all else that decides, for
+    /// `Deduplicator.decide_records` and `LogSource`. Pages need a url or an id, since their numbers
+    /// mean nothing elsewhere.
+    fn records<'py>(&self, py: Python<'py>, pages: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let made = Pages::new(self.bytes_max);
+        let pages: Vec<Page> =
+            pages.try_iter()?.map(|page| made.named_page(&page?)).collect::<PyResult<_>>()?;
+        let records: Vec<Vec<u8>> = py.detach(|| {
+            let each = pages.into_par_iter().map_init(
+                || self.stage.workspace(),
+                |workspace, page| {
+                    let detector = self.stage.detector().name();
+                    Unplaced::new(self.record(page, workspace), detector).bytes()
+                },
+            );
+            each.collect()
+        });
+        Ok(records.iter().map(|record| PyBytes::new(py, record)).collect())
+    }
+
     /// How far two fingerprints are apart, how alike they are (0 to 1), and whether their pages are
     /// near-duplicates.
     fn compare(&self, a: &[u8], b: &[u8]) -> PyResult<(f64, f64, bool)> {
@@ -84,18 +105,18 @@ impl Fingerprinter {
 }
 
 impl Fingerprinter {
-    fn make(
-        &self,
-        page: Page,
-        workspace: &mut leitong::pipeline::fingerprint_stage::Workspace,
-    ) -> Option<Box<[u8]>> {
+    fn make(&self, page: Page, workspace: &mut Workspace) -> Option<Box<[u8]>> {
+        match self.record(page, workspace).outcome {
+            Outcome::Fingerprint(fingerprint) => Some(fingerprint),
+            Outcome::Undecidable(_) => None,
+        }
+    }
+
+    fn record(&self, page: Page, workspace: &mut Workspace) -> FingerprintRecord {
         let place = Place::Line { input: "python".into(), line: 1 };
         match self.stage.process_page(place, page, workspace).record {
-            Ok(LogRecord::Page(record)) => match record.outcome {
-                Outcome::Fingerprint(fingerprint) => Some(fingerprint),
-                Outcome::Undecidable(_) => None,
-            },
-            _ => None,
+            Ok(LogRecord::Page(record)) => *record,
+            _ => unreachable!("a page has a record"),
         }
     }
 }

@@ -7,6 +7,7 @@ mod command;
 mod deduplicator;
 mod document;
 mod fingerprinter;
+mod log_source;
 mod page;
 mod settings;
 mod table;
@@ -25,6 +26,8 @@ mod _native {
     use super::document::{Document, extract};
     #[pymodule_export]
     use super::fingerprinter::Fingerprinter;
+    #[pymodule_export]
+    use super::log_source::LogSource;
     #[pymodule_export]
     use super::table::Table;
     #[pymodule_export]

@@ -58,7 +58,8 @@ impl Pages {
             page.hints.charset = text("charset")?;
             page.status = field("status")?.map(|status| status.extract()).transpose()?;
             if let Some(fetched_at) = field("fetched_at")? {
-                page.fetched_at = Some(timestamp(&fetched_at).map_err(|error| wrong(error.to_string()))?);
+                page.fetched_at =
+                    Some(timestamp(&fetched_at, "fetched_at").map_err(|error| wrong(error.to_string()))?);
             }
             page
         } else {
@@ -76,6 +77,23 @@ impl Pages {
             page.body = Body::TooLarge(page.body.bytes() as u64);
         }
         Ok(page)
+    }
+
+    /// The same of a page that has a url or an id of its own.
+    pub(crate) fn named_page(&self, item: &Bound<'_, PyAny>) -> PyResult<Page> {
+        let number = self.count.load(Ordering::Relaxed);
+        let fields = item.cast::<PyDict>();
+        let has = |name: &str| match &fields {
+            Ok(fields) => Ok::<_, PyErr>(fields.get_item(name)?.is_some_and(|value| !value.is_none())),
+            Err(_) => Ok(false),
+        };
+        if !has("url")? && !has("id")? {
+            return Err(PyValueError::new_err(format!(
+                "document {number}: has neither \"url\" nor \"id\"; give a dict with one of them, which names it \
+                 on all machines"
+            )));
+        }
+        self.page(item)
     }
 
     fn text(&self, value: &Bound<'_, PyAny>) -> PyResult<Body> {
@@ -107,16 +125,16 @@ fn scalar(value: &Bound<'_, PyAny>, name: &str, number: u64) -> PyResult<String>
     }
 }
 
-/// The time of a `datetime`.
-fn timestamp(value: &Bound<'_, PyAny>) -> PyResult<Timestamp> {
+/// The time of a `datetime`, which `name` stands for.
+pub(crate) fn timestamp(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Timestamp> {
     let seconds: f64 = value
         .call_method0("timestamp")
-        .map_err(|_| PyTypeError::new_err("\"fetched_at\" must be a datetime, best with a time zone"))?
+        .map_err(|_| PyTypeError::new_err(format!("{name:?} must be a datetime, best with a time zone")))?
         .extract()?;
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a float that is too large becomes the greatest number"
     )]
     let ms = (seconds * 1000.0).round() as i64;
-    Timestamp::from_ms(ms).ok_or_else(|| PyValueError::new_err("\"fetched_at\" is out of range"))
+    Timestamp::from_ms(ms).ok_or_else(|| PyValueError::new_err(format!("{name:?} is out of range")))
 }

@@ -164,6 +164,62 @@ class Tables(unittest.TestCase):
                 table.save(deduplicator)
 
 
+class Records(unittest.TestCase):
+    """Fingerprints that are made elsewhere, in any number of processes, and decided on in one place."""
+
+    def pages(self):
+        pages = [as_in_python(page) for page in sample_pages()]
+        return pages + [{"id": "again", "text": NEWS}, {"id": "twice", "text": NEWS}, {"id": 3, "text": None}]
+
+    def test_they_have_the_verdicts_of_their_pages(self):
+        pages = self.pages()
+        expected = [timeless(verdict.to_dict()) for verdict in leitong.Deduplicator().decide_batch(pages)]
+        parts = [leitong.Fingerprinter().records(pages[at : at + 4]) for at in range(0, len(pages), 4)]
+        deduplicator = leitong.Deduplicator()
+        verdicts = [verdict for part in parts for verdict in deduplicator.decide_records(part)]
+        self.assertEqual([timeless(verdict.to_dict()) for verdict in verdicts], expected)
+        self.assertIn("NEAR_DUPLICATE", {verdict.kind for verdict in verdicts})
+        self.assertEqual(deduplicator.decide({"id": "page", "text": NEWS}).canonical_page_id, "again")
+
+    def test_bad_records_are_refused_as_a_whole(self):
+        deduplicator = leitong.Deduplicator()
+        good = leitong.Fingerprinter().records([{"id": "a", "text": NEWS}])
+        other = leitong.Fingerprinter(toml='detector = "paragraph"\n').records([{"id": "a", "text": NEWS}])
+        placed = [leitong.LogSource("corpus").place(good)[0][1]]
+        for records, message in (
+            (good + [b"\xff"], "record 1: .*no record of Leitong"),
+            (good + [b""], "record 1: .*no format version"),
+            (good + other, "record 1: was made with other settings"),
+            (placed, "record 0: .*has a place in a log already"),
+        ):
+            with self.assertRaisesRegex(ValueError, message):
+                deduplicator.decide_records(records)
+        self.assertEqual(len(deduplicator), 0)
+        self.assertEqual(deduplicator.decide_records(good)[0].kind, "UNIQUE")
+
+    def test_pages_need_names(self):
+        fingerprinter = leitong.Fingerprinter()
+        for page in (NEWS, {"text": NEWS}, {"text": NEWS, "url": None}):
+            with self.assertRaisesRegex(ValueError, "document 1: has neither"):
+                fingerprinter.records([{"id": "a", "text": NEWS}, page])
+
+    def test_places_in_a_log_follow_one_another(self):
+        records = leitong.Fingerprinter().records(self.pages())
+        time = datetime.datetime(2026, 11, 24, tzinfo=datetime.timezone.utc)
+        source = leitong.LogSource("corpus", epoch=2, log_time=time)
+        placed = source.place(records[:5]) + source.place(records[5:])
+        self.assertEqual(source.next_offset, len(records))
+        self.assertEqual(placed, leitong.LogSource("corpus", epoch=2, log_time=time).place(records))
+        with self.assertRaisesRegex(ValueError, "record 1: "):
+            source.place([records[0], b"nonsense"])
+        self.assertEqual(source.next_offset, len(records))
+        partitions = {partition for partition, _ in leitong.LogSource("corpus", log_partitions=16).place(records)}
+        self.assertEqual(partitions, {10})  # the corpus "default", as everywhere
+        for wrong in ({"name": ""}, {"name": "corpus", "log_partitions": 0}):
+            with self.assertRaises(ValueError):
+                leitong.LogSource(**wrong)
+
+
 class Texts(unittest.TestCase):
     def test_extraction_is_that_of_the_program(self):
         for page in sample_pages():

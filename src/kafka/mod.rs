@@ -19,6 +19,7 @@ pub mod events;
 pub mod headers;
 pub mod identity;
 pub(crate) mod log_origin;
+pub mod log_source;
 pub mod log_writer;
 pub(crate) mod open_ranges;
 pub mod page_message;

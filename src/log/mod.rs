@@ -13,6 +13,7 @@ pub mod entry;
 pub mod identity;
 pub mod losses;
 pub mod session;
+pub mod unplaced;
 pub mod watermarks;
 
 /// Where a record of the log stands.

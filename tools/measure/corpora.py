@@ -4,9 +4,10 @@ stays, and writes the table between the markers of a page. `make bench-corpora` 
 
 usage: corpora.py docs/corpora.md PYTHON [LEITONG]
 
-PYTHON has the packages. Documents are the first DOCUMENTS (10,000) of the labelled streams in LEITONG_DATA. Each is run
+PYTHON has the packages; PEERS names those to run. Documents are the first DOCUMENTS (10,000) of the labelled streams in LEITONG_DATA. Each is run
 ROUNDS (3) times, one after the other, on the first two cores; figures are medians.
 """
+import collections
 import gzip
 import json
 import os
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import time
 
+PEERS = ["rensa", "gaoya", "datasketch", "text_dedup", "datatrove"]
 SETS = ["neardup_zh_lctt", "neardup_zh_xitu"]
 BEGIN, END = "<!-- bench-corpora: begin -->\n", "<!-- bench-corpora: end -->"
 
@@ -38,11 +40,16 @@ def documents(data, count, out):
 
 
 def score(kept, labels):
-    """F1 of removing: labelled duplicates that are gone, and nothing else."""
-    gone = set(labels) - kept
-    right = sum(labels[page][1] == "dup" for page in gone)
-    wrong = sum(labels[page][1] == "new" for page in gone)
-    duplicates = sum(label == "dup" for _, label in labels.values())
+    """F1 of removing: of each labelled cluster all documents go but one, whichever that is, and nothing else. Of documents
+    that labels call ambiguous nothing is asked."""
+    sizes, gone = collections.Counter(), collections.Counter()
+    for page, (cluster, label) in labels.items():
+        if label != "ambiguous":
+            sizes[cluster] += 1
+            gone[cluster] += page not in kept
+    wrong = sum(gone[cluster] == size for cluster, size in sizes.items())
+    right = sum(gone.values()) - wrong
+    duplicates = sum(sizes.values()) - len(sizes)
     precision = right / (right + wrong) if right + wrong else 0
     recall = right / duplicates if duplicates else 0
     return 2 * precision * recall / (precision + recall) if precision + recall else 0
@@ -71,17 +78,18 @@ def main():
         table = os.path.join(work, "pages.parquet")
         convert = "import pyarrow.json as j, pyarrow.parquet as p, sys; p.write_table(j.read_json(sys.argv[1], read_options=j.ReadOptions(block_size=1 << 28)), sys.argv[2], compression='zstd')"
         subprocess.run([python, "-c", convert, source, table], check=True)
-        out = {name: os.path.join(work, f"kept-{name}") for name in ("jsonl", "parquet", "datasketch", "rensa", "datatrove")}
+        out = {name: os.path.join(work, f"kept-{name}") for name in ("jsonl", "parquet", *PEERS)}
         commands = {
             "leitong, JSON lines": ([leitong, "dedup", "--keep", out["jsonl"], source], out["jsonl"]),
             "leitong, Parquet (zstd)": ([leitong, "dedup", "--keep", out["parquet"], table], out["parquet"]),
         }
-        for peer in ("rensa", "datasketch", "datatrove"):
+        for peer in os.environ.get("PEERS", " ".join(PEERS)).split():
             found = subprocess.run([python, "-c", f"import {peer}, importlib.metadata as m; print(m.version('{peer}'))"], capture_output=True, text=True)
             if found.returncode != 0:
                 print(f"{peer} is not installed, and is left out", file=sys.stderr)
                 continue
-            commands[f"{peer} {found.stdout.strip()}"] = ([python, peers, peer, source, out[peer]], out[peer])
+            name = f"{peer.replace('_', '-')} {found.stdout.strip()}"
+            commands[name] = ([python, peers, peer, source, out[peer]], out[peer])
         figures = {name: [] for name in commands}
         for _ in range(rounds):
             # One after the other in each round, so that what else the machine does meets all.

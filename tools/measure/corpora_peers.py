@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Near-duplicate removal by packages that others use, from a file of JSON lines to a file of those that stay.
 
-usage: corpora_peers.py datasketch|rensa|datatrove IN.jsonl OUT.jsonl
+usage: corpora_peers.py datasketch|rensa|datatrove|text_dedup|gaoya IN.jsonl OUT.jsonl
 
 MinHash over runs of five characters, 128 permutations, similarity .7; the first document of a group stays. Each does what
 its own guide shows; `datatrove` runs its four steps one after the other, with its defaults (112 permutations in 14
@@ -10,6 +10,7 @@ buckets over runs of five words of its tokenizer for Chinese).
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -59,6 +60,40 @@ def rensa(source, target):
             out.write(line)
 
 
+def gaoya(source, target):
+    from gaoya.minhash import MinHashStringIndex
+
+    # It makes runs of characters itself, and checks candidates.
+    index = MinHashStringIndex(
+        hash_size=32, jaccard_threshold=THRESHOLD, num_bands=16, band_size=8, analyzer="char", lowercase=True, ngram_range=(SHINGLE, SHINGLE)
+    )
+    with open(target, "w", encoding="utf-8") as out:
+        for number, (line, text) in enumerate(lines(source)):
+            text = "".join(text.split())
+            if not index.query(text):
+                index.insert_document(number, text)
+                out.write(line)
+
+
+def text_dedup(source, target):
+    work = tempfile.mkdtemp(dir=os.path.dirname(target))
+    kept = {}
+    with open(f"{work}/spaced.jsonl", "w", encoding="utf-8") as spaced:
+        for line, text in lines(source):
+            page = json.loads(line)
+            kept[page["id"]] = line
+            spaced.write(json.dumps({"id": page["id"], "text": " ".join("".join(text.split()))}, ensure_ascii=False) + "\n")
+    options = {"path": "json", "data_files": f"{work}/spaced.jsonl", "split": "train", "cache_dir": f"{work}/cache", "output": f"{work}/kept"}
+    options |= {"column": "text", "num_perm": PERMUTATIONS, "ngram": SHINGLE, "threshold": THRESHOLD, "num_proc": 2}
+    arguments = [part for name, value in options.items() for part in (f"--{name}", str(value))]
+    subprocess.run([sys.executable, "-m", "text_dedup.minhash", *arguments], check=True)
+    from datasets import load_from_disk
+
+    with open(target, "w", encoding="utf-8") as out:
+        out.writelines(kept[page] for page in load_from_disk(f"{work}/kept")["id"])
+    shutil.rmtree(work)
+
+
 def datatrove(source, target):
     from datatrove.executor import LocalPipelineExecutor
     from datatrove.pipeline.dedup import MinhashDedupBuckets, MinhashDedupCluster, MinhashDedupFilter, MinhashDedupSignature
@@ -89,4 +124,4 @@ def datatrove(source, target):
 
 
 if __name__ == "__main__":
-    {"datasketch": datasketch, "rensa": rensa, "datatrove": datatrove}[sys.argv[1]](*sys.argv[2:])
+    {peer.__name__: peer for peer in (datasketch, rensa, datatrove, text_dedup, gaoya)}[sys.argv[1]](*sys.argv[2:])

@@ -2,6 +2,7 @@
 
 mod consumers;
 mod scrapy;
+mod spark;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -16,8 +17,13 @@ struct Example {
 impl Example {
     /// Copies the folder below `examples`; `readme` is where its commands stand.
     fn new(name: &str, readme: &str) -> Self {
+        Self::copied(name, name, readme)
+    }
+
+    /// The same, to a folder of this name.
+    fn copied(name: &str, copied: &str, readme: &str) -> Self {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder");
-        let folder = target.join("examples-copied").join(name);
+        let folder = target.join("examples-copied").join(copied);
         copy(&examples().join(name), &folder);
         let commands = readme.lines().filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned).collect();
         Self { folder, commands }

@@ -1,0 +1,41 @@
+"""Spark's map step: documents in Parquet → records of fingerprints in Parquet.
+
+usage: spark-submit --py-files leitong_steps.py fingerprint.py --out DIR [--id COLUMN] [--text COLUMN | --html COLUMN]
+                    [--url COLUMN] [--config FILE] DOCUMENTS...
+
+What a task writes counts when Spark commits it, so tasks that are tried again or twice at once leave one copy. The files
+written are the order of the clustering; sort before, if the first document of a cluster is to be the oldest one.
+"""
+
+import argparse
+import pathlib
+
+from leitong_steps import map_step
+from pyspark.sql import SparkSession
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("documents", nargs="+", metavar="DOCUMENTS", help="Parquet files or folders, as Spark reads them")
+    parser.add_argument("--out", required=True, metavar="DIR")
+    parser.add_argument("--id", default="id", metavar="COLUMN", help="tells documents apart; each has another")
+    parser.add_argument("--text", metavar="COLUMN", help="[default: text, or that of --html]")
+    parser.add_argument("--html", metavar="COLUMN")
+    parser.add_argument("--url", metavar="COLUMN")
+    parser.add_argument("--config", metavar="FILE", help="a leitong.toml")
+    return parser.parse_args()
+
+
+def main():
+    options = arguments()
+    body = {"html": options.html} if options.html else {"text": options.text or "text"}
+    columns = {"id": options.id, **body, **({"url": options.url} if options.url else {})}
+    toml = pathlib.Path(options.config).read_text(encoding="utf-8") if options.config else None
+    spark = SparkSession.builder.appName("leitong: fingerprints").getOrCreate()
+    documents = spark.read.parquet(*options.documents).select(*columns.values())
+    records = documents.mapInArrow(map_step(columns, toml), "page_id string, record binary")
+    records.write.parquet(options.out)
+    spark.stop()
+
+
+main()

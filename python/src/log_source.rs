@@ -1,0 +1,83 @@
+//! Records made on many machines → records of the fingerprint log.
+
+use std::sync::{Mutex, PoisonError};
+
+use leitong::kafka::log_source;
+use leitong::record::timestamp::Timestamp;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
+
+use crate::page::timestamp;
+
+/// As of Kafka's topics, whose names stand where this one does.
+const NAME_BYTES_MAX: usize = 249;
+
+/// LogSource(name, *, epoch=0, log_partitions=1, log_time=None)
+/// --
+///
+/// Gives records (`Fingerprinter.records`) their places in the fingerprint log of a worker, in one
+/// order. Writing the same records again, from the first one, changes nothing: each counts once.
+#[pyclass(frozen, module = "leitong")]
+pub(crate) struct LogSource {
+    inner: Mutex<log_source::LogSource>,
+}
+
+#[pymethods]
+impl LogSource {
+    #[new]
+    #[pyo3(signature = (name, *, epoch = 0, log_partitions = 1, log_time = None))]
+    fn new(
+        name: &str,
+        epoch: u32,
+        log_partitions: u32,
+        log_time: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        if name.is_empty() || name.len() > NAME_BYTES_MAX {
+            return Err(PyValueError::new_err(format!(
+                "name has {} bytes; give 1 to {NAME_BYTES_MAX}, which name these records among all others",
+                name.len()
+            )));
+        }
+        if !(1..=log_source::LOG_PARTITIONS_MAX).contains(&log_partitions) {
+            return Err(PyValueError::new_err(format!(
+                "log_partitions = {log_partitions}: give the number of partitions that the log has, 1 to {}",
+                log_source::LOG_PARTITIONS_MAX
+            )));
+        }
+        let log_time = log_time.map(|time| timestamp(time, "log_time")).transpose()?;
+        let log_time = log_time.unwrap_or_else(Timestamp::now);
+        Ok(Self { inner: Mutex::new(log_source::LogSource::new(name, epoch, log_partitions, log_time)) })
+    }
+
+    /// For each record, in their order, the partition of the log that it has to be written to, and
+    /// the value to write there.
+    fn place<'py>(
+        &self,
+        py: Python<'py>,
+        records: &Bound<'py, PyAny>,
+    ) -> PyResult<Vec<(u32, Bound<'py, PyBytes>)>> {
+        let records: Vec<PyBackedBytes> =
+            records.try_iter()?.map(|record| Ok(record?.extract()?)).collect::<PyResult<_>>()?;
+        let placed = py.detach(|| {
+            let mut source = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+            // A record that is refused leaves no gap behind it.
+            let mut after = source.clone();
+            let place = |(number, record): (usize, &PyBackedBytes)| {
+                after.place(record).map_err(|error| format!("record {number}: {error}"))
+            };
+            let placed = records.iter().enumerate().map(place).collect::<Result<Vec<_>, _>>()?;
+            *source = after;
+            Ok(placed)
+        });
+        let placed = placed.map_err(|error: String| PyValueError::new_err(error))?;
+        Ok(placed.into_iter().map(|(partition, bytes)| (partition, PyBytes::new(py, &bytes))).collect())
+    }
+
+    /// The offset of the next record: how many have been placed.
+    #[getter]
+    fn next_offset(&self) -> u64 {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner).next_offset()
+    }
+}

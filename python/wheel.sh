@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Builds the wheel as the tests build the program, and prints its path. PROFILE=release builds it as it is released;
+# LEITONG_WHEEL names one that is built already.
+set -eu -o pipefail
+[ -z "${LEITONG_WHEEL:-}" ] || { echo "$LEITONG_WHEEL"; exit; }
+cd "$(dirname "$0")/.."
+
+folder=target/python
+mkdir -p "$folder"
+# Tests beside one another need one wheel.
+exec 9> "$folder/lock"
+flock 9
+[ -x "$folder/tools/bin/maturin" ] || {
+  python3 -m venv "$folder/tools"
+  "$folder/tools/bin/pip" install --quiet --disable-pip-version-check 'maturin==1.16.0'
+}
+"$folder/tools/bin/maturin" build --quiet --locked --compatibility linux --profile "${PROFILE:-dev}" \
+  --manifest-path python/Cargo.toml --target-dir target --out "$folder/wheels" >&2
+ls -t "$PWD/$folder"/wheels/*.whl | head -n 1
