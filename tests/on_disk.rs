@@ -87,6 +87,36 @@ fn several_runs_give_the_verdicts_of_one_in_memory() {
     assert!(refused.status == 1 && refused.stderr.contains("set table.on_disk = true"), "{}", refused.stderr);
 }
 
+/// A table that was compacted decides as before, in fewer runs and bytes; twice is as good as once.
+#[test]
+fn compact_merges_runs_and_drops_what_has_expired() {
+    let bench = Bench::new();
+    let lines = pages(0..330);
+    let whole = run_with_input(["dedup", "-"], lines.concat()).verdicts();
+    assert_eq!(bench.dedup(&lines[..250].concat(), true).status, 0);
+    let compact = |config: &Path| run(["table", "compact", "--config", text(config), text(&bench.table())]);
+    let runs = || bench.blocks().iter().filter(|path| text(path).contains("/keys-")).count();
+    let before = runs();
+    assert!(before > 1, "{:?}", bench.blocks());
+    // Whether the table is on disk, its file says.
+    let plain = common::write(bench.folder.path(), "plain.toml", "");
+    let compacted = compact(&plain);
+    assert!(compacted.stdout.contains(&format!("0 had expired; {before} run(s) of keys are 1")), "{}", compacted.stderr);
+    assert_eq!(runs(), 1);
+    let again = compact(&plain);
+    assert!(again.stdout.contains("1 run(s) of keys are 1"), "{}", again.stdout);
+    let rest = bench.dedup(&lines[250..].concat(), true);
+    assert_eq!(placeless(&rest.verdicts()), placeless(&whole[250..]));
+    assert_eq!(run(["table", "verify", text(&bench.table())]).status, 0);
+
+    // Settings that the table was not made with are refused, and no table is told.
+    let other = common::write(bench.folder.path(), "other.toml", "[expiry]\ncentroids_max = 40\n");
+    let refused = compact(&other);
+    assert!(refused.status == 1 && refused.stderr.contains("made with other settings"), "{}", refused.stderr);
+    let nowhere = run(["table", "compact", text(&bench.folder.path().join("nowhere"))]);
+    assert!(nowhere.status == 1 && nowhere.stderr.contains("there is no table"), "{}", nowhere.stderr);
+}
+
 #[test]
 fn damage_is_named_and_makes_no_verdicts() {
     let bench = Bench::new();
@@ -115,15 +145,13 @@ fn damage_is_named_and_makes_no_verdicts() {
 }
 
 #[test]
-fn what_keeps_its_table_in_memory_says_so() {
+fn what_cannot_have_it_on_disk_says_so() {
     let bench = Bench::new();
     let config = text(&bench.config);
     let table = bench.table();
     let folder = text(&table);
     let without = run(["dedup", "--config", config, "examples/pages.jsonl"]);
     assert!(without.status == 2 && without.stderr.contains("needs --table DIR"), "{}", without.stderr);
-    let serve = run(["serve", "--table", folder, "--config", config]);
-    assert!(serve.status == 2 && serve.stderr.contains("`leitong serve` keeps all"), "{}", serve.stderr);
     let kafka = "[kafka]\nbootstrap_servers = \"localhost:1\"\n[table]\non_disk = true\n";
     let kafka = common::write(bench.folder.path(), "kafka.toml", kafka);
     let worker = run(["run", "--config", text(&kafka)]);
@@ -134,11 +162,6 @@ fn what_keeps_its_table_in_memory_says_so() {
         "{}",
         checked.stderr
     );
-    let output = bench.folder.path().join("verdicts.jsonl");
-    let checkpoint =
-        ["--table", folder, "--checkpoint", folder, "--config", config, "--output", text(&output)];
-    let checkpoint = run([&["dedup", "examples/pages.jsonl"][..], &checkpoint].concat());
-    assert!(checkpoint.stderr.contains("not with --checkpoint"), "{}", checkpoint.stderr);
     let settings = "[table]\non_disk = true\n[simhash.near]\ncandidates = \"blocks\"\nconfirm = \"none\"\nmax_distance = 3\n";
     let blocks = common::write(bench.folder.path(), "hamming.toml", settings);
     let hamming = run(["dedup", "--table", folder, "--config", text(&blocks), "examples/pages.jsonl"]);

@@ -104,6 +104,7 @@ impl Committer {
             pages.extend(submission.pages);
         }
         if let Some(problem) = self.store.fault_of_table() {
+            self.is_fit = false;
             refuse(replies, &problem);
             return;
         }

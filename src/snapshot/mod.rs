@@ -179,7 +179,7 @@ pub enum SnapshotError {
         blocks: PathBuf,
     },
     /// The settings cannot be used.
-    #[error("{0}")]
+    #[error(transparent)]
     Config(#[from] crate::config::load::ConfigError),
     /// The blocks of the table.
     #[error("{}", with_advice(.0))]
