@@ -267,8 +267,7 @@ impl Table {
 
     fn refuse_blocks(&self, blocks_in: Option<&PathBuf>) -> Result<(), SnapshotError> {
         let path = self.folder.folder().to_owned();
-        blocks_in.map_or(Ok(()), |blocks| {
-            Err(SnapshotError::BlocksElsewhere { path, blocks: blocks.clone() })
-        })
+        blocks_in
+            .map_or(Ok(()), |blocks| Err(SnapshotError::BlocksElsewhere { path, blocks: blocks.clone() }))
     }
 }

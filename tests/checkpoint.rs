@@ -208,7 +208,8 @@ fn a_checkpoint_is_refused_when_another_run_had_its_table() {
     child.kill().expect("it runs");
     child.wait().expect("it ends");
     let table = first.folder.join("table").display().to_string();
-    let other = common::run_with_input(["dedup", "-", "--table", &table, "--config", &config], documents(900, 60));
+    let other =
+        common::run_with_input(["dedup", "-", "--table", &table, "--config", &config], documents(900, 60));
     assert_eq!(other.status, 3, "{}", other.stderr);
     let mut child = first.start();
     let told = stderr(&mut child);

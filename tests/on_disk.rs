@@ -101,7 +101,11 @@ fn compact_merges_runs_and_drops_what_has_expired() {
     // Whether the table is on disk, its file says.
     let plain = common::write(bench.folder.path(), "plain.toml", "");
     let compacted = compact(&plain);
-    assert!(compacted.stdout.contains(&format!("0 had expired; {before} run(s) of keys are 1")), "{}", compacted.stderr);
+    assert!(
+        compacted.stdout.contains(&format!("0 had expired; {before} run(s) of keys are 1")),
+        "{}",
+        compacted.stderr
+    );
     assert_eq!(runs(), 1);
     let again = compact(&plain);
     assert!(again.stdout.contains("1 run(s) of keys are 1"), "{}", again.stdout);

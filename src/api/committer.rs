@@ -135,7 +135,8 @@ impl Committer {
         if let Some(mut problem) = self.store.fault_of_table() {
             self.is_fit = false;
             tracing::error!("the table cannot be relied on, so nothing more is stored: {}", problem.detail);
-            problem.detail += "; this request's pages are in the journal, and get their verdicts at the next start";
+            problem.detail +=
+                "; this request's pages are in the journal, and get their verdicts at the next start";
             refuse(replies, &problem);
             return;
         }

@@ -64,7 +64,9 @@ fn check_once(shared: &Shared, bytes_per_second: u64) -> bool {
 
 fn tell(error: &BlockError) {
     metrics::disk_damaged();
-    tracing::error!("table on disk: the check in the background found that nothing can be decided with it: {error}");
+    tracing::error!(
+        "table on disk: the check in the background found that nothing can be decided with it: {error}"
+    );
 }
 
 /// Reads no faster than it may.

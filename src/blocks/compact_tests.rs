@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
+use super::StoreOptions;
 use super::files::Files;
 use super::sim::SimFolder;
 use super::tests::{OnDisk, Saved, coloured, decide, events, expiry, in_memory, stream, tiny};
-use super::StoreOptions;
 use crate::cluster::Decision;
 use crate::config::ExpiryConfig;
 

@@ -55,7 +55,8 @@ impl Manifest {
     /// what is wrong.
     pub fn verify(&self, files: &dyn Files, mut each: impl FnMut(&str, Result<u64, BlockError>)) {
         for numbers in &self.blocks {
-            let read = Block::open(files, self.table_id, *numbers).and_then(|block| block.verify(&mut |_| true));
+            let read =
+                Block::open(files, self.table_id, *numbers).and_then(|block| block.verify(&mut |_| true));
             each(&block::name(numbers.0), read);
         }
         for numbers in &self.runs {

@@ -291,7 +291,8 @@ impl Run {
                     let lazy = &self.filters[at];
                     let bytes = self.reader.part(lazy.at, lazy.length)?;
                     let of = Filter::from_bytes(&bytes);
-                    filter = Some((at, of.ok_or_else(|| self.reader.damaged(lazy.at, "a filter is broken"))?));
+                    filter =
+                        Some((at, of.ok_or_else(|| self.reader.damaged(lazy.at, "a filter is broken"))?));
                 }
                 let is_known = filter.as_ref().is_some_and(|(_, filter)| filter.has(key));
                 if key < last || number >= self.numbers.1 - self.numbers.0 || !is_known {

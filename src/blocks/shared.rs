@@ -131,8 +131,7 @@ impl Shared {
 
     /// Waits until that moment; false if the store closes before, or has a fault.
     pub(super) fn pause_until(&self, moment: Instant) -> bool {
-        let is_over =
-            |progress: &Progress| progress.fault.is_some() || self.stop.load(Ordering::Relaxed);
+        let is_over = |progress: &Progress| progress.fault.is_some() || self.stop.load(Ordering::Relaxed);
         let pause = moment.saturating_duration_since(Instant::now());
         let waited = self.changed.wait_timeout_while(self.progress(), pause, |progress| !is_over(progress));
         !is_over(&waited.unwrap_or_else(PoisonError::into_inner).0)
@@ -191,7 +190,9 @@ impl Shared {
     /// Merges some runs, if any are due; false if none are, or it failed.
     pub(super) fn merge_once(&self) -> bool {
         let StoreOptions { fan, span_max, .. } = self.options;
-        let Some(sources) = self.claim(|view, merging| view.due(fan, span_max, merging)) else { return false };
+        let Some(sources) = self.claim(|view, merging| view.due(fan, span_max, merging)) else {
+            return false;
+        };
         match self.merge_claimed(&sources, 0) {
             Ok(merged) => merged.is_some(),
             // The runs are still there; it is tried again when the next block is sealed.
@@ -216,10 +217,7 @@ impl Shared {
     }
 
     /// The runs that are to be merged next, which nobody else takes until they are.
-    fn claim(
-        &self,
-        choose: impl FnOnce(&View, &[u64]) -> Option<Vec<Arc<Run>>>,
-    ) -> Option<Vec<Arc<Run>>> {
+    fn claim(&self, choose: impl FnOnce(&View, &[u64]) -> Option<Vec<Arc<Run>>>) -> Option<Vec<Arc<Run>>> {
         if self.stop.load(Ordering::Relaxed) {
             return None;
         }

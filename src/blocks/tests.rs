@@ -104,7 +104,16 @@ impl Detector for Coloured {
 /// A small store without threads.
 pub(super) fn tiny() -> StoreOptions {
     let (portion, waiting_max) = (8, 128);
-    StoreOptions { block: 32, fan: 2, span_max: 256, readers: 0, portion, waiting_max, check_bytes_per_second: 0, advice: "" }
+    StoreOptions {
+        block: 32,
+        fan: 2,
+        span_max: 256,
+        readers: 0,
+        portion,
+        waiting_max,
+        check_bytes_per_second: 0,
+        advice: "",
+    }
 }
 
 /// A page of the tests.

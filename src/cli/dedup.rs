@@ -195,7 +195,6 @@ fn check(
 }
 
 /// The table's folder, and that of checkpoints, each locked.
-#[expect(clippy::type_complexity, reason = "two folders")]
 fn folders_of(
     arguments: &Arguments,
     config: &Config,

@@ -5,8 +5,8 @@
 //! after each merge: so the disk has to have room for the longest run once more and not for all, and
 //! a crash leaves the table as it was after the last one. Verdicts are the same before and after.
 
-use super::file::{FILE_NAME, TableDir, TableSettings, begin};
 use super::SnapshotError;
+use super::file::{FILE_NAME, TableDir, TableSettings, begin};
 
 /// What became smaller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

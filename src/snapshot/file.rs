@@ -221,8 +221,7 @@ impl TableDir {
         let locked = self.lock.try_clone().and_then(|lock| Folder::open_locked(&self.folder, lock));
         let files = Arc::new(locked.map_err(at(&self.folder))?);
         let own = if self.checkpointed { self.saved_manifest()? } else { None };
-        let store =
-            BlockStore::open_beside(files, Arc::clone(&detector), options, &manifest, own.as_ref())?;
+        let store = BlockStore::open_beside(files, Arc::clone(&detector), options, &manifest, own.as_ref())?;
         let store = Arc::new(store);
         let old = (Arc::clone(&store) as Arc<dyn OldCentroids>, manifest.first);
         // A table that is loaded again, by whoever has given the first one up, has a store of its own.

@@ -344,7 +344,11 @@ fn replay_begins_at_a_saved_table() {
     let blocks = blocks.to_str().expect("UTF-8");
     let first = installation.replay(&["--until", "45", "--save-table", blocks]);
     let again = installation.replay(&["--until", "45", "--save-table", blocks]);
-    assert!(again.status == 1 && again.stderr.contains("there is a table of partition 0 already"), "{}", again.stderr);
+    assert!(
+        again.status == 1 && again.stderr.contains("there is a table of partition 0 already"),
+        "{}",
+        again.stderr
+    );
     let apart = installation.replay(&["--table", blocks, "--save-table", folder]);
     assert!(apart.status == 2 && apart.stderr.contains("must be the same"), "{}", apart.stderr);
     let second = installation.replay(&["--table", blocks, "--save-table", blocks]);

@@ -66,7 +66,9 @@ fn main() -> anyhow::Result<()> {
     if store != "all" {
         return measure(store, count, Path::new(folder));
     }
-    println!("| store | insertions/s | look-ups/s | bytes on disk | bytes of memory | opened in |\n|---|---|---|---|---|---|");
+    println!(
+        "| store | insertions/s | look-ups/s | bytes on disk | bytes of memory | opened in |\n|---|---|---|---|---|---|"
+    );
     for store in STORES {
         // Each in a process of its own, so that memory is that of one.
         let status = Command::new(std::env::current_exe()?).args([store, millions, folder]).status()?;
@@ -95,11 +97,14 @@ fn measure(name: &str, count: u32, folder: &Path) -> anyhow::Result<()> {
     let insertions = timed(|| {
         for first in (0..count).step_by(BATCH as usize) {
             let numbers = first..count.min(first + BATCH);
-            let mut entries: Vec<Entry> =
-                numbers.clone().flat_map(|number| (0..KEYS).map(move |at| entry(key(number, at), number))).collect();
+            let mut entries: Vec<Entry> = numbers
+                .clone()
+                .flat_map(|number| (0..KEYS).map(move |at| entry(key(number, at), number)))
+                .collect();
             // Trees are quicker so.
             entries.sort_unstable();
-            let centroids: Vec<(u32, Vec<u8>)> = numbers.clone().map(|number| (number, centroid(number))).collect();
+            let centroids: Vec<(u32, Vec<u8>)> =
+                numbers.clone().map(|number| (number, centroid(number))).collect();
             store.insert(&entries, &centroids)?;
             if numbers.end / SYNC_EVERY != first / SYNC_EVERY {
                 store.sync()?;

@@ -61,7 +61,9 @@ impl Store for Mapped {
         let (entries, _) = keys.as_chunks::<ENTRY_BYTES>();
         let key = key.to_be_bytes();
         let first = entries.partition_point(|entry| entry[..8] < key[..]);
-        found.extend(entries[first..].iter().take_while(|entry| entry[..8] == key).map(|entry| number_of(entry)));
+        found.extend(
+            entries[first..].iter().take_while(|entry| entry[..8] == key).map(|entry| number_of(entry)),
+        );
         Ok(())
     }
 

@@ -18,7 +18,12 @@ impl Tree {
         Ok(Self { database: Database::create(folder.join("redb"))? })
     }
 
-    fn write(&mut self, entries: &[Entry], centroids: &[(u32, Vec<u8>)], durability: Durability) -> anyhow::Result<()> {
+    fn write(
+        &mut self,
+        entries: &[Entry],
+        centroids: &[(u32, Vec<u8>)],
+        durability: Durability,
+    ) -> anyhow::Result<()> {
         let mut transaction = self.database.begin_write()?;
         transaction.set_durability(durability)?;
         {

@@ -35,8 +35,8 @@ mod spill;
 use rayon::prelude::*;
 
 use crate::fingerprint::{LookUp, SecondKey};
-use hamming::Hamming;
 pub(super) use generations::Generations;
+use hamming::Hamming;
 pub(crate) use hits::HITS_MAX;
 pub(super) use hits::{Hit, Hits};
 use keys::KeyShard;
