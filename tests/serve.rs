@@ -85,7 +85,7 @@ fn assert_verdicts_are_those_of_dedup(settings: &str) {
     // The table is the one that `dedup` goes on with, once the server has ended in order.
     let table = folder.path().to_str().expect("UTF-8");
     let dedup = |pages: &[Value]| {
-        run_with_input([&["dedup", "-", "--table", table], &more[..]].concat(), lines(pages))
+        run_with_input([&["dedup", "-", "--table", table][..], &more[..]].concat(), lines(pages))
     };
     let left = dedup(&pages[..3]);
     let ended_in_order = pages.chunks(50).len() % 2 == 1;
