@@ -76,7 +76,8 @@ fn keys_of_what_has_expired_go() {
     let saved = compact(&mut disk);
     let (block, run) = (saved.manifest.blocks[0], saved.manifest.runs[0]);
     assert!(run.0 == block.0 && block.0 > 32, "{:?}", saved.manifest);
-    assert!(disk.store.file_bytes() * 2 < whole, "{} of {whole} bytes", disk.store.file_bytes());
+    // A page of keys takes 4 KiB, however few there are.
+    assert!(disk.store.file_bytes() < whole, "{} of {whole} bytes", disk.store.file_bytes());
     assert_eq!(disk.store.compact_once().expect("nothing to do"), None);
     let names = files.names().expect("names");
     let blocks = names.iter().filter(|name| name.ends_with(".block")).count();
