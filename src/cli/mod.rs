@@ -110,7 +110,7 @@ enum Command {
     Top(top::Arguments),
     /// Find out what wrote some pages, and how they are read
     Preset(preset::Arguments),
-    /// Say what a saved table holds, print its centroids, check its files, or merge tables
+    /// Say what a saved table holds, print its centroids, check its files, make them smaller, or merge tables
     Table(table::Arguments),
     /// Print a report to attach to a bug: versions, machine, settings, what brokers say
     Doctor(doctor::Arguments),
