@@ -5,6 +5,8 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use common::{Run, article, page, placeless, run, run_with_input};
+use leitong::config::load;
+use leitong::{Config, Deduplicator, Page, Table};
 
 /// A folder with a configuration that has old centroids on disk, in blocks of 32.
 struct Bench {
@@ -173,4 +175,41 @@ fn what_cannot_have_it_on_disk_says_so() {
     let odd = common::write(bench.folder.path(), "odd.toml", "[table]\nblock_centroids = 100\n");
     let odd = run(["dedup", "--config", text(&odd), "examples/pages.jsonl"]);
     assert!(odd.status == 2 && odd.stderr.contains("power of two"), "{}", odd.stderr);
+}
+
+/// A program that embeds Leitong has the same verdicts, one deduplicator a folder, and the folder as
+/// long as that lives.
+#[test]
+fn embedded_it_gives_the_verdicts_of_a_table_in_memory() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = "[table]\non_disk = true\nblock_centroids = 32\n";
+    let config = load::parse(settings, Path::new("text"), |_| None).expect("settings");
+    let error = Deduplicator::new(&config).err().expect("it has no folder");
+    assert!(error.to_string().contains("needs a folder"), "{error}");
+    let mut memory = Deduplicator::new(&Config::default()).expect("the defaults");
+    let page = |round: usize, number: usize| {
+        Page::text(format!("https://a.example/{round}/{number}"), article(number * 7 % 211, 25))
+    };
+    for round in 0..4 {
+        let table = Table::open(folder.path()).expect("a table");
+        let mut on_disk = table.deduplicator(&config).expect("opens");
+        assert!(table.deduplicator(&config).is_err(), "a folder has one");
+        for number in round * 40..round * 40 + 80 {
+            let found = on_disk.try_decide(page(round, number)).expect("decided");
+            let expected = memory.decide(page(round, number));
+            assert_eq!(
+                (found.kind, found.canonical_url),
+                (expected.kind, expected.canonical_url),
+                "{number}"
+            );
+        }
+        assert_eq!((on_disk.centroid_count(), on_disk.fault()), (memory.centroid_count(), None));
+        table.save(&on_disk).expect("saved");
+        let error = table.load(&mut on_disk).expect_err("it has its table");
+        assert!(error.to_string().contains("cannot be loaded or saved anywhere else"), "{error}");
+        drop(table);
+        assert!(Table::open(folder.path()).is_err(), "its deduplicator has the folder still");
+    }
+    let blocks = std::fs::read_dir(folder.path()).expect("a folder").flatten();
+    assert!(blocks.filter(|file| file.file_name().to_string_lossy().starts_with("centroids-0")).count() > 2);
 }
