@@ -5,7 +5,7 @@
 //! same pages in the same order. Cost: that of the text, some 0.2 ms a page of 5 KB,
 //! on the calling thread; `leitong dedup` and the worker spread it over all cores.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -46,23 +46,41 @@ pub struct Deduplicator {
     cluster_stage: ClusterStage,
     workspace: Workspace,
     settings: TableSettings,
+    /// The folder that old centroids are in, where they are not in memory.
+    blocks_in: Option<PathBuf>,
     pages: u64,
 }
 
 impl Deduplicator {
-    /// An empty table, with the settings of `config`.
+    /// An empty table in memory, with the settings of `config`. For one whose old centroids are on disk
+    /// (`table.on_disk`) see [`Table::deduplicator`].
     ///
     /// # Errors
-    /// A file that the configuration names cannot be used, or there is no such detector.
+    /// A file that the configuration names cannot be used, there is no such detector, or `table.on_disk`
+    /// is set.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
-        if let Some(fault) = config.table.fault_in_memory("a `Deduplicator`") {
-            return Err(ConfigError::Faults { faults: vec![fault] });
+        if let Some(fault) = config.table.fault_without_folder() {
+            return Err(ConfigError::Faults { faults: vec![fault.to_owned()] });
         }
+        let begin = |settings: &TableSettings| {
+            let (detector, rules) = (Arc::clone(&settings.detector), settings.rules.clone());
+            Ok(Clusterer::new(detector, rules, Position::default()))
+        };
+        Self::with_table(config, None, begin)
+    }
+
+    /// With the table that `begin` makes, whose blocks are in this folder if they are in any.
+    fn with_table<E: From<ConfigError>>(
+        config: &Config,
+        blocks_in: Option<PathBuf>,
+        begin: impl FnOnce(&TableSettings) -> Result<Clusterer, E>,
+    ) -> Result<Self, E> {
         let fingerprint_stage = FingerprintStage::new(config.clone())?;
         let detector = fingerprint_stage.detector();
         let settings = TableSettings::of(config, detector, fingerprint_stage.fingerprint_hash());
-        let clusterer = Clusterer::new(Arc::clone(detector), config.cluster_rules(), Position::default());
+        let clusterer = begin(&settings)?;
         Ok(Self {
+            blocks_in,
             cluster_stage: ClusterStage::new(clusterer, Arc::clone(detector), settings.cluster_hash),
             workspace: fingerprint_stage.workspace(),
             fingerprint_stage,
@@ -72,7 +90,8 @@ impl Deduplicator {
     }
 
     /// The verdict on `page`. A page that no cluster is near
-    /// to founds one, and later pages are compared with it.
+    /// to founds one, and later pages are compared with it. Where old centroids are on disk, it counts
+    /// only if there is no [fault](Self::fault) behind it: use [`Self::try_decide`] there.
     pub fn decide(&mut self, page: Page) -> Verdict {
         self.pages += 1;
         let fingerprinted = self.fingerprint_stage.process_page(place(self.pages), page, &mut self.workspace);
@@ -121,6 +140,32 @@ impl Deduplicator {
         self.pages += read.len() as u64;
         let conclusions = self.cluster_stage.conclude_batch(read, Timestamp::now());
         Ok(conclusions.into_iter().map(verdict).collect())
+    }
+
+    /// The same as [`Self::decide`], where files are read for it.
+    ///
+    /// # Errors
+    /// [`SnapshotError::Fault`]: a file of the table cannot be read, is damaged, or cannot be written any
+    /// more. Then nothing is decided by this value any more; what was saved is as it was.
+    pub fn try_decide(&mut self, page: Page) -> Result<Verdict, SnapshotError> {
+        let verdict = self.decide(page);
+        self.fault().map_or(Ok(verdict), |fault| Err(SnapshotError::Fault(fault)))
+    }
+
+    /// The same as [`Self::decide_batch`], where files are read for it.
+    ///
+    /// # Errors
+    /// As of [`Self::try_decide`].
+    pub fn try_decide_batch(&mut self, pages: Vec<Page>) -> Result<Vec<Verdict>, SnapshotError> {
+        let verdicts = self.decide_batch(pages);
+        self.fault().map_or(Ok(verdicts), |fault| Err(SnapshotError::Fault(fault)))
+    }
+
+    /// Why no verdict counts that was given since the last time this was none: files of the table cannot
+    /// be read, or not be written for too long. Always none where the table is in memory.
+    #[must_use]
+    pub fn fault(&self) -> Option<String> {
+        self.cluster_stage.clusterer().fault()
     }
 
     /// The verdicts on `pages`, in their order, each when it is asked for.
@@ -218,11 +263,46 @@ impl Table {
         Ok(Self { folder: TableDir::open(folder)? })
     }
 
+    /// A deduplicator with the saved table, or with an empty one where none was saved. With
+    /// `table.on_disk` its old centroids are in files of this folder instead of memory, and the folder
+    /// stays locked as long as it lives; a folder has one such deduplicator.
+    ///
+    /// ```
+    /// use leitong::config::load;
+    /// use leitong::{Kind, Page, Table};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let config = load::parse("table.on_disk = true", "text".as_ref(), |_| None)?;
+    /// let text = "The bakery opens at six, and on market days at five, when the first bread comes out of the oven.";
+    /// {
+    ///     let table = Table::open(folder.path())?;
+    ///     let mut deduplicator = table.deduplicator(&config)?;
+    ///     deduplicator.try_decide(Page::text("https://a.example/1", text))?;
+    ///     table.save(&deduplicator)?;
+    /// }
+    /// let table = Table::open(folder.path())?;
+    /// let verdict = table.deduplicator(&config)?.try_decide(Page::text("https://b.example/2", text))?;
+    /// assert_eq!(verdict.kind, Kind::ExactDuplicate);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A file is damaged or cannot be read, was made with other settings, or the settings cannot be used.
+    pub fn deduplicator(&self, config: &Config) -> Result<Deduplicator, SnapshotError> {
+        if config.table.on_disk && self.folder.blocks().is_some() {
+            return Err(SnapshotError::Locked { path: self.folder.folder().to_owned() });
+        }
+        let blocks_in = config.table.on_disk.then(|| self.folder.folder().to_owned());
+        Deduplicator::with_table(config, blocks_in, |settings| self.folder.load_or_begin(settings))
+    }
+
     /// Loads the saved table in place of what `deduplicator` has; false where none was saved.
     ///
     /// # Errors
-    /// The file is damaged, or was made with other settings.
+    /// The file is damaged, or was made with other settings. One of which old centroids are on disk is
+    /// made [with its table](Self::deduplicator), and cannot get another one.
     pub fn load(&self, deduplicator: &mut Deduplicator) -> Result<bool, SnapshotError> {
+        self.refuse_blocks(deduplicator.blocks_in.as_ref())?;
         let settings = &deduplicator.settings;
         let Some(clusterer) = self.folder.load(settings)? else { return Ok(false) };
         let detector = Arc::clone(&settings.detector);
@@ -233,8 +313,16 @@ impl Table {
     /// Saves the table of `deduplicator`, in one step: a crash leaves the old file or the new one.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// The file cannot be written, or old centroids are in blocks of another folder.
     pub fn save(&self, deduplicator: &Deduplicator) -> Result<(), SnapshotError> {
+        let elsewhere = deduplicator.blocks_in.as_ref().filter(|folder| *folder != self.folder.folder());
+        self.refuse_blocks(elsewhere)?;
         self.folder.save(deduplicator.cluster_stage.clusterer(), &deduplicator.settings)
+    }
+
+    fn refuse_blocks(&self, blocks_in: Option<&PathBuf>) -> Result<(), SnapshotError> {
+        let path = self.folder.folder().to_owned();
+        blocks_in
+            .map_or(Ok(()), |blocks| Err(SnapshotError::BlocksElsewhere { path, blocks: blocks.clone() }))
     }
 }

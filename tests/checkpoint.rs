@@ -162,6 +162,65 @@ fn killed_runs_lose_nothing_and_have_nothing_twice() {
     }
 }
 
+/// Old centroids stay in the table's folder, and checkpoints name them.
+#[test]
+fn killed_runs_with_a_table_on_disk_lose_nothing() {
+    let seed = seed();
+    eprintln!("LEITONG_CHECKPOINT_SEED={seed}");
+    let mut random = Random::of_seed(seed);
+    let folder = tempfile::tempdir().expect("a folder");
+    let before = write(folder.path(), "before.jsonl", documents(1_000, 120));
+    let inputs = [
+        write(folder.path(), "a.jsonl", documents(0, 250)),
+        write(folder.path(), "b.jsonl.gz", gzip(documents(250, 350).as_bytes())),
+    ];
+    // Some of what is in blocks expires on the way.
+    let settings = "[table]\non_disk = true\nblock_centroids = 32\n[expiry]\ncentroids_max = 300\n";
+    let config = write(folder.path(), "on-disk.toml", settings).display().to_string();
+    let [whole, killed] =
+        ["whole", "killed"].map(|name| Run::new(folder.path(), name, &["--config", &config], &inputs));
+    for either in [&whole, &killed] {
+        let table = either.folder.join("table").display().to_string();
+        let output = either.folder.join("before.jsonl").display().to_string();
+        let before = before.display().to_string();
+        let run = run(["dedup", &before, "--table", &table, "--config", &config, "--output", &output]);
+        assert_eq!(run.status, 3, "{}", run.stderr);
+    }
+    assert_killed_run_ends_as_whole(&whole, &killed, 3, seed, &mut random);
+    let table = killed.folder.join("table");
+    assert!(!table.join("checkpoint.mark").exists());
+    let verified = run(["table", "verify", &table.display().to_string()]);
+    assert_eq!(verified.status, 0, "{}", verified.stderr);
+}
+
+/// Blocks that another run wrote in the meantime would be taken for those of the checkpoint.
+#[test]
+fn a_checkpoint_is_refused_when_another_run_had_its_table() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let inputs = [write(folder.path(), "a.jsonl", documents(0, 200))];
+    let settings = "[table]\non_disk = true\nblock_centroids = 32\n";
+    let config = write(folder.path(), "on-disk.toml", settings).display().to_string();
+    let first = Run::new(folder.path(), "run", &["--config", &config], &inputs);
+    let mut child = first.start();
+    while first.sequence().is_none() {
+        assert!(child.try_wait().expect("a child").is_none(), "{}", stderr(&mut child));
+    }
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    let table = first.folder.join("table").display().to_string();
+    let other =
+        common::run_with_input(["dedup", "-", "--table", &table, "--config", &config], documents(900, 60));
+    assert_eq!(other.status, 3, "{}", other.stderr);
+    let mut child = first.start();
+    let told = stderr(&mut child);
+    assert_eq!(child.wait().expect("it ends").code(), Some(1), "{told}");
+    assert!(told.contains("was opened by another run since this checkpoint"), "{told}");
+    std::fs::remove_dir_all(first.checkpoints()).expect("removed");
+    let mut child = first.start();
+    let told = stderr(&mut child);
+    assert_eq!(child.wait().expect("it ends").code(), Some(3), "{told}");
+}
+
 /// A Parquet file cannot be cut back to where a checkpoint was.
 #[test]
 fn killed_runs_over_parquet_files_have_each_row_once() {
@@ -280,8 +339,14 @@ fn assert_killed_run_ends_as_whole(whole: &Run, killed: &Run, status: i32, seed:
     }
     let left: Vec<_> = std::fs::read_dir(killed.checkpoints()).expect("a folder").collect();
     assert_eq!(left.len(), 1, "all but the lock goes: {left:?}");
-    let tables = [whole, killed].map(|run| run.folder.join("table/centroids.leitong"));
-    assert_eq!(std::fs::read(&tables[0]).expect("a table"), std::fs::read(&tables[1]).expect("a table"));
+    let tables = [whole, killed].map(|run| run.folder.join("table"));
+    let exported = |table: &Path| common::run(["table", "export", &table.display().to_string()]).stdout;
+    assert!(exported(&tables[0]) == exported(&tables[1]), "seed {seed}: other centroids");
+    // Each table that has blocks has a number of its own.
+    if !killed.arguments.contains(&"--config".to_owned()) {
+        let file = |table: &Path| std::fs::read(table.join("centroids.leitong")).expect("a table");
+        assert_eq!(file(&tables[0]), file(&tables[1]));
+    }
 }
 
 #[test]

@@ -5,6 +5,8 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use common::{Run, article, page, placeless, run, run_with_input};
+use leitong::config::load;
+use leitong::{Config, Deduplicator, Page, Table};
 
 /// A folder with a configuration that has old centroids on disk, in blocks of 32.
 struct Bench {
@@ -87,6 +89,40 @@ fn several_runs_give_the_verdicts_of_one_in_memory() {
     assert!(refused.status == 1 && refused.stderr.contains("set table.on_disk = true"), "{}", refused.stderr);
 }
 
+/// A table that was compacted decides as before, in fewer runs and bytes; twice is as good as once.
+#[test]
+fn compact_merges_runs_and_drops_what_has_expired() {
+    let bench = Bench::new();
+    let lines = pages(0..330);
+    let whole = run_with_input(["dedup", "-"], lines.concat()).verdicts();
+    assert_eq!(bench.dedup(&lines[..250].concat(), true).status, 0);
+    let compact = |config: &Path| run(["table", "compact", "--config", text(config), text(&bench.table())]);
+    let runs = || bench.blocks().iter().filter(|path| text(path).contains("/keys-")).count();
+    let before = runs();
+    assert!(before > 1, "{:?}", bench.blocks());
+    // Whether the table is on disk, its file says.
+    let plain = common::write(bench.folder.path(), "plain.toml", "");
+    let compacted = compact(&plain);
+    assert!(
+        compacted.stdout.contains(&format!("0 had expired; {before} run(s) of keys are 1")),
+        "{}",
+        compacted.stderr
+    );
+    assert_eq!(runs(), 1);
+    let again = compact(&plain);
+    assert!(again.stdout.contains("1 run(s) of keys are 1"), "{}", again.stdout);
+    let rest = bench.dedup(&lines[250..].concat(), true);
+    assert_eq!(placeless(&rest.verdicts()), placeless(&whole[250..]));
+    assert_eq!(run(["table", "verify", text(&bench.table())]).status, 0);
+
+    // Settings that the table was not made with are refused, and no table is told.
+    let other = common::write(bench.folder.path(), "other.toml", "[expiry]\ncentroids_max = 40\n");
+    let refused = compact(&other);
+    assert!(refused.status == 1 && refused.stderr.contains("made with other settings"), "{}", refused.stderr);
+    let nowhere = run(["table", "compact", text(&bench.folder.path().join("nowhere"))]);
+    assert!(nowhere.status == 1 && nowhere.stderr.contains("there is no table"), "{}", nowhere.stderr);
+}
+
 #[test]
 fn damage_is_named_and_makes_no_verdicts() {
     let bench = Bench::new();
@@ -115,15 +151,13 @@ fn damage_is_named_and_makes_no_verdicts() {
 }
 
 #[test]
-fn what_keeps_its_table_in_memory_says_so() {
+fn what_cannot_have_it_on_disk_says_so() {
     let bench = Bench::new();
     let config = text(&bench.config);
     let table = bench.table();
     let folder = text(&table);
     let without = run(["dedup", "--config", config, "examples/pages.jsonl"]);
     assert!(without.status == 2 && without.stderr.contains("needs --table DIR"), "{}", without.stderr);
-    let serve = run(["serve", "--table", folder, "--config", config]);
-    assert!(serve.status == 2 && serve.stderr.contains("`leitong serve` keeps all"), "{}", serve.stderr);
     let kafka = "[kafka]\nbootstrap_servers = \"localhost:1\"\n[table]\non_disk = true\n";
     let kafka = common::write(bench.folder.path(), "kafka.toml", kafka);
     let worker = run(["run", "--config", text(&kafka)]);
@@ -134,11 +168,6 @@ fn what_keeps_its_table_in_memory_says_so() {
         "{}",
         checked.stderr
     );
-    let output = bench.folder.path().join("verdicts.jsonl");
-    let checkpoint =
-        ["--table", folder, "--checkpoint", folder, "--config", config, "--output", text(&output)];
-    let checkpoint = run([&["dedup", "examples/pages.jsonl"][..], &checkpoint].concat());
-    assert!(checkpoint.stderr.contains("not with --checkpoint"), "{}", checkpoint.stderr);
     let settings = "[table]\non_disk = true\n[simhash.near]\ncandidates = \"blocks\"\nconfirm = \"none\"\nmax_distance = 3\n";
     let blocks = common::write(bench.folder.path(), "hamming.toml", settings);
     let hamming = run(["dedup", "--table", folder, "--config", text(&blocks), "examples/pages.jsonl"]);
@@ -146,4 +175,41 @@ fn what_keeps_its_table_in_memory_says_so() {
     let odd = common::write(bench.folder.path(), "odd.toml", "[table]\nblock_centroids = 100\n");
     let odd = run(["dedup", "--config", text(&odd), "examples/pages.jsonl"]);
     assert!(odd.status == 2 && odd.stderr.contains("power of two"), "{}", odd.stderr);
+}
+
+/// A program that embeds Leitong has the same verdicts, one deduplicator a folder, and the folder as
+/// long as that lives.
+#[test]
+fn embedded_it_gives_the_verdicts_of_a_table_in_memory() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = "[table]\non_disk = true\nblock_centroids = 32\n";
+    let config = load::parse(settings, Path::new("text"), |_| None).expect("settings");
+    let error = Deduplicator::new(&config).err().expect("it has no folder");
+    assert!(error.to_string().contains("needs a folder"), "{error}");
+    let mut memory = Deduplicator::new(&Config::default()).expect("the defaults");
+    let page = |round: usize, number: usize| {
+        Page::text(format!("https://a.example/{round}/{number}"), article(number * 7 % 211, 25))
+    };
+    for round in 0..4 {
+        let table = Table::open(folder.path()).expect("a table");
+        let mut on_disk = table.deduplicator(&config).expect("opens");
+        assert!(table.deduplicator(&config).is_err(), "a folder has one");
+        for number in round * 40..round * 40 + 80 {
+            let found = on_disk.try_decide(page(round, number)).expect("decided");
+            let expected = memory.decide(page(round, number));
+            assert_eq!(
+                (found.kind, found.canonical_url),
+                (expected.kind, expected.canonical_url),
+                "{number}"
+            );
+        }
+        assert_eq!((on_disk.centroid_count(), on_disk.fault()), (memory.centroid_count(), None));
+        table.save(&on_disk).expect("saved");
+        let error = table.load(&mut on_disk).expect_err("it has its table");
+        assert!(error.to_string().contains("cannot be loaded or saved anywhere else"), "{error}");
+        drop(table);
+        assert!(Table::open(folder.path()).is_err(), "its deduplicator has the folder still");
+    }
+    let blocks = std::fs::read_dir(folder.path()).expect("a folder").flatten();
+    assert!(blocks.filter(|file| file.file_name().to_string_lossy().starts_with("centroids-0")).count() > 2);
 }

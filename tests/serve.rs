@@ -31,16 +31,32 @@ fn lines(pages: &[Value]) -> String {
     pages.iter().map(|page| format!("{page}\n")).collect()
 }
 
+/// Old centroids in blocks of 32 on disk.
+const ON_DISK: &str = "[table]\non_disk = true\nblock_centroids = 32\n";
+
 /// The same pages in the same order, through every door, and with a restart in between.
 #[test]
 fn verdicts_are_those_of_dedup() {
+    assert_verdicts_are_those_of_dedup("");
+}
+
+#[test]
+fn with_old_centroids_on_disk_they_are_too() {
+    assert_verdicts_are_those_of_dedup(ON_DISK);
+}
+
+#[track_caller]
+fn assert_verdicts_are_those_of_dedup(settings: &str) {
     let mut pages = sample_pages();
     pages.extend((0..120).map(|number| page(&format!("p{number}"), &article(number % 37, 25))));
     let expected = run_with_input(["dedup", "-"], lines(&pages)).verdicts();
     let folder = folder();
+    let beside = tempfile::tempdir().expect("a folder");
+    let config = common::write(beside.path(), "settings.toml", settings);
+    let more = ["--config", config.to_str().expect("UTF-8")];
     let mut found = Vec::new();
     for (round, part) in pages.chunks(50).enumerate() {
-        let server = Server::start(folder.path(), &[]);
+        let server = Server::start(folder.path(), &more);
         let mut client = server.connect();
         let (first, rest) = part.split_at(5);
         for page in first {
@@ -68,14 +84,17 @@ fn verdicts_are_those_of_dedup() {
     assert!(numbers.iter().copied().eq(1..=pages.len() as u64));
     // The table is the one that `dedup` goes on with, once the server has ended in order.
     let table = folder.path().to_str().expect("UTF-8");
-    let left = run_with_input(["dedup", "-", "--table", table], lines(&pages[..3]));
+    let dedup = |pages: &[Value]| {
+        run_with_input([&["dedup", "-", "--table", table][..], &more[..]].concat(), lines(pages))
+    };
+    let left = dedup(&pages[..3]);
     let ended_in_order = pages.chunks(50).len() % 2 == 1;
     if !ended_in_order {
         assert_eq!(left.status, 1);
         assert!(left.stderr.contains("start and stop `leitong serve`"), "{}", left.stderr);
-        Server::start(folder.path(), &[]).stop();
+        Server::start(folder.path(), &more).stop();
     }
-    let run = run_with_input(["dedup", "-", "--table", table], lines(&pages[..3]));
+    let run = dedup(&pages[..3]);
     assert!(run.verdicts().iter().all(|verdict| verdict["kind"] != "UNIQUE"), "{}", run.stdout);
 }
 
@@ -232,9 +251,19 @@ fn store_until_killed(address: &str, client_number: u64, round: u64, mut dice: D
     answered
 }
 
-/// `kill -9` at random moments, while several clients store; the seeds are printed.
 #[test]
 fn no_answered_page_is_lost_whatever_is_killed_when() {
+    assert_no_answered_page_is_lost("", 12);
+}
+
+#[test]
+fn nor_is_one_with_old_centroids_on_disk() {
+    assert_no_answered_page_is_lost(ON_DISK, 8);
+}
+
+/// `kill -9` at random moments, while several clients store; the seeds are printed.
+#[track_caller]
+fn assert_no_answered_page_is_lost(settings: &str, rounds: u64) {
     let seed = match std::env::var("SERVE_SEED") {
         Ok(seed) => seed.parse().expect("SERVE_SEED is a number"),
         Err(_) => std::time::UNIX_EPOCH.elapsed().expect("after 1970").as_millis() as u64,
@@ -243,11 +272,12 @@ fn no_answered_page_is_lost_whatever_is_killed_when() {
     let mut dice = Dice(seed);
     let folder = folder();
     // So small that the table is saved in between as well.
-    let config = common::write(folder.path(), "serve.toml", "[api]\njournal_bytes_max = 4096\n");
+    let settings = format!("{settings}[api]\njournal_bytes_max = 4096\n");
+    let config = common::write(folder.path(), "serve.toml", settings);
     let table = folder.path().join("table");
     let more = ["--config", config.to_str().expect("UTF-8")];
     let mut all: BTreeMap<u64, Value> = BTreeMap::new();
-    for round in 0..12 {
+    for round in 0..rounds {
         let server = Server::start(&table, &more);
         let mut client = server.connect();
         let answered: Vec<&Value> = all.values().collect();
@@ -283,6 +313,44 @@ fn no_answered_page_is_lost_whatever_is_killed_when() {
     println!("{} pages were answered, and are all there", all.len());
     server.stop();
     assert!(!table.join("journal.leitong").exists());
+}
+
+/// A block that is damaged while the server is down: no verdict goes out that could be wrong, and what
+/// was in the journal by then gets its verdict once the file is whole again.
+#[test]
+fn a_damaged_block_stops_verdicts_and_loses_no_page() {
+    let folder = folder();
+    // Nobody else is to find it first.
+    let config = common::write(folder.path(), "serve.toml", format!("{ON_DISK}check_mib_per_second = 0\n"));
+    let more = ["--config", config.to_str().expect("UTF-8")];
+    let table = folder.path().join("table");
+    let server = Server::start(&table, &more);
+    let pages: Vec<Value> = (0..100).map(|n| page(&format!("p{n}"), &article(n, 25))).collect();
+    verdicts(&server.connect().store(&json!(pages)));
+    server.stop();
+    let block = table.join("centroids-000000000000.block");
+    let good = std::fs::read(&block).expect("a block");
+    let mut bad = good.clone();
+    bad[20] ^= 1;
+    std::fs::write(&block, bad).expect("written");
+
+    let server = Server::start(&table, &more);
+    let mut client = server.connect();
+    let copy = |id: &str| page(id, &article(3, 25));
+    for refused in [client.store(&copy("copy")), client.store(&copy("late")), client.look_up(&copy("look"))] {
+        assert_eq!(refused.status, 503, "{}", refused.body);
+        let detail = refused.body["detail"].as_str().expect("a text");
+        assert!(detail.contains("damaged at byte 0"), "{detail}");
+    }
+    server.stop();
+    std::fs::write(&block, good).expect("written");
+    let server = Server::start(&table, &more);
+    let mut client = server.connect();
+    let kept = client.get("/v1/pages/copy");
+    assert_eq!(kept.body["verdict"]["canonical_page_id"], "p3", "{}", kept.body);
+    assert_eq!(client.get("/v1/pages/late").status, 404, "it was not stored");
+    assert_eq!(client.store(&copy("again")).body["verdict"]["kind"], "EXACT_DUPLICATE");
+    server.stop();
 }
 
 #[test]

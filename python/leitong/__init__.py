@@ -26,7 +26,8 @@ __all__ = ["Deduplicator", "Document", "Fingerprinter", "LogSource", "Table", "V
 class Deduplicator(_Deduplicator):
     """Decides of page after page whether it is new or a near-duplicate of an earlier one.
 
-    `config` is the path of a leitong.toml, `toml` the text of one.
+    `config` is the path of a leitong.toml, `toml` the text of one. With a `table` it begins with what was
+    saved there; `table.on_disk` needs one.
     """
 
     def decide_batch(self, pages):

@@ -9,12 +9,14 @@ use pyo3::pybacked::PyBackedBytes;
 
 use crate::page::Pages;
 use crate::settings::{settings, value_error};
+use crate::table::{Table, refused};
 use crate::verdict::Verdict;
 
-/// Deduplicator(config=None, *, toml=None)
+/// Deduplicator(config=None, *, toml=None, table=None)
 /// --
 ///
-/// Decides of page after page whether it is new or a near-duplicate of an earlier one.
+/// Decides of page after page whether it is new or a near-duplicate of an earlier one. With a `Table` it
+/// begins with what was saved there; `table.on_disk` needs one.
 #[pyclass(frozen, subclass, module = "leitong")]
 pub(crate) struct Deduplicator {
     inner: Mutex<leitong::Deduplicator>,
@@ -24,10 +26,18 @@ pub(crate) struct Deduplicator {
 #[pymethods]
 impl Deduplicator {
     #[new]
-    #[pyo3(signature = (config = None, *, toml = None))]
-    fn new(config: Option<PathBuf>, toml: Option<&str>) -> PyResult<Self> {
+    #[pyo3(signature = (config = None, *, toml = None, table = None))]
+    fn new(
+        py: Python<'_>,
+        config: Option<PathBuf>,
+        toml: Option<&str>,
+        table: Option<&Bound<'_, Table>>,
+    ) -> PyResult<Self> {
         let config = settings(config, toml)?;
-        let inner = leitong::Deduplicator::new(&config).map_err(value_error)?;
+        let inner = match table {
+            Some(table) => table.get().opened(py, |table| table.deduplicator(&config))?,
+            None => leitong::Deduplicator::new(&config).map_err(value_error)?,
+        };
         Ok(Self { inner: Mutex::new(inner), pages: Pages::new(config.page.bytes_max) })
     }
 
@@ -36,14 +46,15 @@ impl Deduplicator {
     /// Other keys are passed over.
     fn decide(&self, py: Python<'_>, page: &Bound<'_, PyAny>) -> PyResult<Verdict> {
         let page = self.pages.page(page)?;
-        Ok(Verdict(py.detach(|| held(&self.inner).decide(page))))
+        py.detach(|| held(&self.inner).try_decide(page)).map(Verdict).map_err(|error| refused(&error))
     }
 
     /// The verdicts on many pages, in their order; their texts are read on all cores.
     fn decide_batch(&self, py: Python<'_>, pages: &Bound<'_, PyAny>) -> PyResult<Vec<Verdict>> {
         let pages: Vec<Page> =
             pages.try_iter()?.map(|page| self.pages.page(&page?)).collect::<PyResult<_>>()?;
-        let verdicts = py.detach(|| held(&self.inner).decide_batch(pages));
+        let verdicts = py.detach(|| held(&self.inner).try_decide_batch(pages));
+        let verdicts = verdicts.map_err(|error| refused(&error))?;
         Ok(verdicts.into_iter().map(Verdict).collect())
     }
 

@@ -58,7 +58,7 @@ impl Table {
         self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn opened<T: Send>(
+    pub(crate) fn opened<T: Send>(
         &self,
         py: Python<'_>,
         act: impl FnOnce(&leitong::Table) -> Result<T, leitong::SnapshotError> + Send,
@@ -70,12 +70,12 @@ impl Table {
     }
 }
 
-/// OSError where the folder or a file cannot be had, ValueError where it does not fit.
-fn refused(error: &leitong::SnapshotError) -> PyErr {
+/// OSError where the folder or a file cannot be had or relied on, ValueError where it does not fit.
+pub(crate) fn refused(error: &leitong::SnapshotError) -> PyErr {
     match error {
-        leitong::SnapshotError::Io { .. } | leitong::SnapshotError::Locked { .. } => {
-            PyOSError::new_err(error.to_string())
-        }
+        leitong::SnapshotError::Io { .. }
+        | leitong::SnapshotError::Locked { .. }
+        | leitong::SnapshotError::Fault(_) => PyOSError::new_err(error.to_string()),
         error => PyValueError::new_err(error.to_string()),
     }
 }

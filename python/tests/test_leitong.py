@@ -163,6 +163,30 @@ class Tables(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "closed"):
                 table.save(deduplicator)
 
+    def test_old_centroids_may_be_on_disk(self):
+        on_disk = "[table]\non_disk = true\nblock_centroids = 32\n"
+        with self.assertRaisesRegex(ValueError, "needs a folder"):
+            leitong.Deduplicator(toml=on_disk)
+        pages = [
+            {"id": str(number), "url": f"http://a/{number}", "text": " ".join(f"w{number * 31 % 197}x{word}" for word in range(60))}
+            for number in range(150)
+        ]
+        expected = [verdict.kind for verdict in leitong.Deduplicator().verdicts(pages + pages[:40])]
+        kinds = []
+        with tempfile.TemporaryDirectory() as folder:
+            folder = os.path.join(folder, "table")
+            for part in (pages, pages[:40]):
+                with leitong.Table(folder) as table:
+                    deduplicator = leitong.Deduplicator(toml=on_disk, table=table)
+                    kinds += [verdict.kind for verdict in deduplicator.verdicts(part, batch_size=50)]
+                    table.save(deduplicator)
+                    with self.assertRaisesRegex(ValueError, "cannot be loaded or saved anywhere else"):
+                        table.load(deduplicator)
+                del deduplicator
+            self.assertTrue([name for name in os.listdir(folder) if name.endswith(".block")])
+        self.assertEqual(kinds, expected)
+        self.assertIn("EXACT_DUPLICATE", kinds)
+
 
 class Records(unittest.TestCase):
     """Fingerprints that are made elsewhere, in any number of processes, and decided on in one place."""

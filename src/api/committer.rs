@@ -33,8 +33,11 @@ pub(super) const QUEUE: usize = 1_024;
 pub(super) struct Submission {
     pub(super) pages: Vec<FingerprintRecord>,
     /// Gets their verdicts as JSON, in their order, or why none of them is stored.
-    pub(super) reply: oneshot::Sender<Result<Vec<Box<[u8]>>, Problem>>,
+    pub(super) reply: Reply,
 }
+
+/// Who waits for the verdicts of a request.
+type Reply = oneshot::Sender<Result<Vec<Box<[u8]>>, Problem>>;
 
 /// Journal and folder of a [`Store`].
 pub struct Committer {
@@ -45,6 +48,8 @@ pub struct Committer {
     journal_bytes_max: u64,
     /// Bytes of the journal at which the table is saved.
     save_at: u64,
+    /// Nothing of what was decided was read from files that failed.
+    is_fit: bool,
 }
 
 impl Committer {
@@ -57,7 +62,7 @@ impl Committer {
     ) -> Self {
         let save_at = config.journal_bytes_max.max(folder.saved_bytes());
         let journal_bytes_max = config.journal_bytes_max;
-        Self { store, journal, folder, settings, journal_bytes_max, save_at }
+        Self { store, journal, folder, settings, journal_bytes_max, save_at, is_fit: true }
     }
 
     /// Stores what is submitted until nobody can submit any more; then saves the table.
@@ -75,9 +80,13 @@ impl Committer {
                 group.push(next);
             }
             self.commit(group);
-            if self.journal.bytes() >= self.save_at {
+            if self.is_fit && self.journal.bytes() >= self.save_at {
                 self.save_now_and_then();
             }
+        }
+        if !self.is_fit {
+            tracing::warn!("the table is not saved, since its files failed; the journal has what it lacks");
+            return Ok(());
         }
         if self.journal.has_failed() {
             tracing::warn!("the table is not saved, since its journal failed; it is read at the next start");
@@ -93,6 +102,11 @@ impl Committer {
         for submission in group {
             replies.push((submission.pages.len(), submission.reply));
             pages.extend(submission.pages);
+        }
+        if let Some(problem) = self.store.fault_of_table() {
+            self.is_fit = false;
+            refuse(replies, &problem);
+            return;
         }
         let first_log_offset = self.store.position().next_log_offset;
         for (log_offset, page) in (first_log_offset..).zip(&mut pages) {
@@ -114,13 +128,18 @@ impl Committer {
                 false => "none of this request's pages is stored; make room on the disk, and send it again",
             };
             let problem = Problem::new(Kind::NotDurable, format!("the journal cannot be written: {remedy}"));
-            for (_, reply) in replies {
-                // Whoever asked may be gone.
-                let _ = reply.send(Err(problem.clone()));
-            }
+            refuse(replies, &problem);
             return;
         }
         let verdicts = self.store.decide(pages, now);
+        if let Some(mut problem) = self.store.fault_of_table() {
+            self.is_fit = false;
+            tracing::error!("the table cannot be relied on, so nothing more is stored: {}", problem.detail);
+            problem.detail +=
+                "; this request's pages are in the journal, and get their verdicts at the next start";
+            refuse(replies, &problem);
+            return;
+        }
         let mut verdicts = self.store.keep(&verdicts).into_iter();
         for (count, reply) in replies {
             let _ = reply.send(Ok(verdicts.by_ref().take(count).collect()));
@@ -162,6 +181,14 @@ impl Committer {
             let recent = self.store.recent();
             self.folder.save_recent(recent.len() as u64, recent.iter())?;
         }
-        self.folder.save(self.store.read().clusterer(), &self.settings)
+        self.folder.save_in_between(self.store.read().clusterer(), &self.settings)
+    }
+}
+
+/// Tells those who wait for verdicts that there are none.
+fn refuse(replies: Vec<(usize, Reply)>, problem: &Problem) {
+    for (_, reply) in replies {
+        // Whoever asked may be gone.
+        let _ = reply.send(Err(problem.clone()));
     }
 }

@@ -68,6 +68,9 @@ impl Store {
             },
         )?;
         store.write().clusterer_mut().insert_pending();
+        if let Some(fault) = store.read().clusterer().fault() {
+            return Err(SnapshotError::Fault(fault));
+        }
         let (journal, torn) = match opened {
             Some(opened) => opened,
             None => (Journal::create(&path, journal_head(&settings, store.position()))?, None),
@@ -143,6 +146,12 @@ impl Store {
         all
     }
 
+    /// Why nothing that the table says counts any more: files of it cannot be read.
+    pub(super) fn fault_of_table(&self) -> Option<Problem> {
+        let fault = self.read().clusterer().fault()?;
+        Some(Problem::new(Kind::NotReady, format!("the table cannot be relied on: {fault}")))
+    }
+
     /// How far the table has come.
     #[must_use]
     pub fn position(&self) -> Position {
@@ -179,6 +188,9 @@ impl Tables for Store {
         let position = table.clusterer().position();
         record.source = place(position.next_log_offset);
         let (verdict, nearest) = table.view().preview(record, asked, now, scratch);
+        drop(table);
+        // Asked behind it: it says of all that was read before whether it could be.
+        self.fault_of_table().map_or(Ok(()), Err)?;
         Ok(LookedUp { verdict, nearest, as_of: AsOf::of(position, None) })
     }
 
@@ -204,6 +216,7 @@ impl Tables for Store {
             let table = self.read();
             (table.clusterer().centroid(id, scratch), table.clusterer().position())
         };
+        self.fault_of_table().map_or(Ok(()), Err)?;
         let is_of_this_log =
             (id.log_generation, id.log_partition) == (position.log_generation, position.log_partition);
         let (members_kept, members) = match is_of_this_log {

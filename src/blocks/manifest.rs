@@ -1,6 +1,7 @@
 //! Which blocks and runs a saved table consists of. It is part of the saved table's one file, so
 //! that table and blocks are of one time; files that it does not name do not count.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::BlockError;
@@ -54,11 +55,12 @@ impl Manifest {
     /// what is wrong.
     pub fn verify(&self, files: &dyn Files, mut each: impl FnMut(&str, Result<u64, BlockError>)) {
         for numbers in &self.blocks {
-            let read = Block::open(files, self.table_id, *numbers).and_then(|block| block.verify());
+            let read =
+                Block::open(files, self.table_id, *numbers).and_then(|block| block.verify(&mut |_| true));
             each(&block::name(numbers.0), read);
         }
         for numbers in &self.runs {
-            let read = Run::open(files, self.table_id, *numbers).and_then(|run| run.verify());
+            let read = Run::open(files, self.table_id, *numbers).and_then(|run| run.verify(&mut |_| true));
             each(&run::name(*numbers), read);
         }
     }
@@ -85,15 +87,20 @@ impl Manifest {
         Ok(())
     }
 
-    /// Deletes the files of blocks and runs that it does not name: an earlier process left them
+    /// The files of its blocks and runs.
+    pub(super) fn names(&self) -> BTreeSet<String> {
+        let blocks = self.blocks.iter().map(|numbers| block::name(numbers.0));
+        blocks.chain(self.runs.iter().map(|numbers| run::name(*numbers))).collect()
+    }
+
+    /// Deletes the files of blocks and runs that neither it nor `kept` names: an earlier process left them
     /// when it ended before it saved its table.
-    pub(super) fn delete_others(&self, files: &dyn Files) -> std::io::Result<()> {
-        let mut known: Vec<String> = self.blocks.iter().map(|numbers| block::name(numbers.0)).collect();
-        known.extend(self.runs.iter().map(|numbers| run::name(*numbers)));
+    pub(super) fn delete_others(&self, files: &dyn Files, kept: &BTreeSet<String>) -> std::io::Result<()> {
+        let known = self.names();
         for name in files.names()? {
             let is_ours = (name.starts_with("centroids-") || name.starts_with("keys-"))
                 && (name.ends_with(".block") || name.ends_with(".block.new"));
-            if is_ours && !known.contains(&name) {
+            if is_ours && !known.contains(&name) && !kept.contains(&name) {
                 files.remove(&name)?;
             }
         }

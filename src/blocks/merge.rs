@@ -16,26 +16,28 @@ use super::run::{Run, RunWriter, SecondOf};
 const ENTRIES_AT_ONCE: u64 = 1 << 16;
 
 /// Writes one run with the entries of all `sources`, which are neighbours, oldest first, but for
-/// those of centroids before `first`. None if `stop` was set on the way.
+/// those of centroids before `first`. Its numbers begin with the oldest run's, or with `begin` if that is
+/// greater: none of the centroids between has a block. None if `stop` was set on the way.
 pub(super) fn merge(
     files: &Arc<dyn Files>,
     table_id: u64,
     sources: &[Arc<Run>],
-    first: u64,
+    (begin, first): (u64, u64),
     second_of: SecondOf<'_>,
     stop: &AtomicBool,
 ) -> Result<Option<Run>, BlockError> {
     let (Some(oldest), Some(newest)) = (sources.first(), sources.last()) else { return Ok(None) };
-    let numbers = (oldest.numbers().0, newest.numbers().1);
+    let numbers = (oldest.numbers().0.max(begin), newest.numbers().1);
+    let first = first.max(begin);
     let entries = sources.iter().map(|run| run.entries_estimate()).sum();
     let mut writer = RunWriter::create(files, table_id, numbers, entries, second_of)?;
     let mut heads = Vec::new();
     for run in sources {
-        let offset = run.numbers().0 - numbers.0;
-        let renumbered = move |entry: Result<Entry, BlockError>| {
-            entry.map(|entry| Entry { number: entry.number + offset, ..entry })
+        let begins = run.numbers().0;
+        let of_table = move |entry: Result<Entry, BlockError>| {
+            entry.map(|entry| Entry { number: entry.number + begins, ..entry })
         };
-        let mut rest = run.iter().map(renumbered);
+        let mut rest = run.iter().map(of_table);
         if let Some(head) = rest.next() {
             heads.push((head?, rest));
         }
@@ -52,8 +54,8 @@ pub(super) fn merge(
             Some(next) => *head = next?,
             None => drop(heads.swap_remove(least)),
         }
-        if numbers.0 + entry.number >= first {
-            writer.push(entry)?;
+        if entry.number >= first {
+            writer.push(Entry { number: entry.number - numbers.0, ..entry })?;
         }
         written += 1;
         if written.is_multiple_of(ENTRIES_AT_ONCE) && stop.load(Ordering::Relaxed) {

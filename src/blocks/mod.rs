@@ -13,12 +13,18 @@
 //! * What is on disk counts only if a saved table names it ([`manifest`]); so after a crash there is
 //!   the table as it was last saved. A file that a saved table names is not changed, and deleted
 //!   only when another table has been saved.
-//! * Every part of a file is behind a checksum ([`parts`]). What cannot be read, or does not fit,
+//! * Every part of a file is behind a checksum ([`parts`]), which is compared when it is read, and in the
+//!   [background](check). What cannot be read, or does not fit,
 //!   makes a fault, and no verdict.
 //!
 //! Why it is made so: `docs/adr/0023-old-centroids-on-disk.md`.
 
 mod block;
+mod check;
+#[cfg(test)]
+mod check_tests;
+#[cfg(test)]
+mod compact_tests;
 mod files;
 mod filter;
 mod keyed;
@@ -63,6 +69,8 @@ pub struct StoreOptions {
     pub portion: u64,
     /// Centroids that may wait in memory to be written, where the disk is slow or full.
     pub waiting_max: u64,
+    /// Bytes of files that are read in the background in a second, to compare their checksums; 0: none.
+    pub check_bytes_per_second: u64,
     /// What to do about files that cannot be read, or are damaged: the end of the message.
     pub advice: &'static str,
 }
@@ -79,6 +87,7 @@ impl StoreOptions {
             readers: 16,
             portion: block.min(128),
             waiting_max: 8 * block,
+            check_bytes_per_second: 0,
             advice: ADVICE,
         }
     }

@@ -280,27 +280,36 @@ impl Run {
         (self.firsts.len() * 440) as u64
     }
 
-    /// Reads every part; how many bytes.
-    pub(super) fn verify(&self) -> Result<u64, BlockError> {
+    /// Reads every part, and says after each to `read` how many bytes it was, which may end it; how many
+    /// bytes the file has.
+    pub(super) fn verify(&self, read: &mut dyn FnMut(u64) -> bool) -> Result<u64, BlockError> {
         let (mut last, mut filter) = (0, None);
-        for entry in self.iter() {
-            let Entry { key, number, .. } = entry?;
-            let at = prefix(key, self.filter_bits);
-            if filter.as_ref().is_none_or(|(of, _)| *of != at) {
-                let lazy = &self.filters[at];
-                let bytes = self.reader.part(lazy.at, lazy.length)?;
-                let of = Filter::from_bytes(&bytes);
-                filter = Some((at, of.ok_or_else(|| self.reader.damaged(lazy.at, "a filter is broken"))?));
+        for page in 0..self.firsts.len() {
+            for Entry { key, number, .. } in Entries::new(&self.page(page)?) {
+                let at = prefix(key, self.filter_bits);
+                if filter.as_ref().is_none_or(|(of, _)| *of != at) {
+                    let lazy = &self.filters[at];
+                    let bytes = self.reader.part(lazy.at, lazy.length)?;
+                    let of = Filter::from_bytes(&bytes);
+                    filter =
+                        Some((at, of.ok_or_else(|| self.reader.damaged(lazy.at, "a filter is broken"))?));
+                }
+                let is_known = filter.as_ref().is_some_and(|(_, filter)| filter.has(key));
+                if key < last || number >= self.numbers.1 - self.numbers.0 || !is_known {
+                    return Err(self.reader.damaged(0, "its keys, filters or numbers do not fit together"));
+                }
+                last = key;
             }
-            let is_known = filter.as_ref().is_some_and(|(_, filter)| filter.has(key));
-            if key < last || number >= self.numbers.1 - self.numbers.0 || !is_known {
-                return Err(self.reader.damaged(0, "its keys, filters or numbers do not fit together"));
+            if !read(PAGE_BYTES as u64) {
+                return Ok(self.reader.bytes());
             }
-            last = key;
         }
         // Filters of no key at all were not met.
         for lazy in &self.filters {
             self.reader.part(lazy.at, lazy.length)?;
+            if !read(lazy.length as u64) {
+                break;
+            }
         }
         Ok(self.reader.bytes())
     }

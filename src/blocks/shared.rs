@@ -1,8 +1,9 @@
 //! What the threads of a store share: the present view, which files are still needed, what failed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Instant;
 
 use super::block::{self, Block};
 use super::files::Files;
@@ -39,12 +40,23 @@ pub(super) struct Shared {
 struct Needed {
     /// Named by the manifest that was saved last.
     saved: BTreeSet<String>,
-    /// Named by the manifests that were to be saved since: one of which nobody heard may be on disk.
-    saving: BTreeSet<String>,
-    /// Named by the last one of these.
-    latest: BTreeSet<String>,
+    /// Named by the manifests that were to be saved since, each with its number, in order: one of which
+    /// nobody heard may be on disk.
+    saving: VecDeque<(u64, BTreeSet<String>)>,
+    /// How many manifests were asked for.
+    manifests: u64,
+    /// Named by a table that stays as it is while another one is saved elsewhere.
+    kept: BTreeSet<String>,
     /// Deleted once no manifest names them.
     condemned: BTreeSet<String>,
+}
+
+impl Needed {
+    /// Whether a saved table may name this file.
+    fn names(&self, name: &str) -> bool {
+        let saving = self.saving.iter().any(|(_, names)| names.contains(name));
+        saving || self.saved.contains(name) || self.kept.contains(name)
+    }
 }
 
 /// How far sealing and merging are.
@@ -74,6 +86,7 @@ impl Shared {
         detector: Arc<dyn Detector>,
         options: StoreOptions,
         manifest: &Manifest,
+        kept: BTreeSet<String>,
         view: View,
     ) -> Self {
         let progress = Progress { next: view.end, end: view.end, ..Progress::default() };
@@ -86,7 +99,7 @@ impl Shared {
             first: AtomicU64::new(manifest.first),
             stop: AtomicBool::new(false),
             changes: AtomicU64::new(0),
-            needed: Mutex::new(Needed { saved: names_of(&view), ..Needed::default() }),
+            needed: Mutex::new(Needed { saved: names_of(&view), kept, ..Needed::default() }),
             view: RwLock::new(Arc::new(view)),
             progress: Mutex::new(progress),
             changed: Condvar::new(),
@@ -114,6 +127,22 @@ impl Shared {
         while !is_so(&progress) {
             progress = self.changed.wait(progress).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    /// Waits until that moment; false if the store closes before, or has a fault.
+    pub(super) fn pause_until(&self, moment: Instant) -> bool {
+        let is_over = |progress: &Progress| progress.fault.is_some() || self.stop.load(Ordering::Relaxed);
+        let pause = moment.saturating_duration_since(Instant::now());
+        let waited = self.changed.wait_timeout_while(self.progress(), pause, |progress| !is_over(progress));
+        !is_over(&waited.unwrap_or_else(PoisonError::into_inner).0)
+    }
+
+    /// Has all threads end, and those that wait for nothing else.
+    pub(super) fn close(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        // Whoever has just looked waits by now, or looks again.
+        drop(self.progress());
+        self.tell();
     }
 
     /// Says that nothing can be decided any more; the first reason stays.
@@ -160,50 +189,70 @@ impl Shared {
 
     /// Merges some runs, if any are due; false if none are, or it failed.
     pub(super) fn merge_once(&self) -> bool {
-        let Some(sources) = self.claim() else { return false };
-        let went_well = self.merge_claimed(&sources);
-        let span = sources[0].span();
-        self.progress().merging.retain(|merging| *merging != span);
-        self.tell();
-        went_well
-    }
-
-    /// The runs that are to be merged next, which nobody else takes until they are.
-    fn claim(&self) -> Option<Vec<Arc<Run>>> {
-        if self.stop.load(Ordering::Relaxed) {
-            return None;
-        }
-        let view = self.view();
-        let mut progress = self.progress();
-        let due = view.due(self.options.fan, self.options.span_max, &progress.merging)?;
-        progress.merging.push(due[0].span());
-        Some(due)
-    }
-
-    fn merge_claimed(&self, sources: &[Arc<Run>]) -> bool {
-        let view = self.view();
-        let second_of = |number| self.second_of(&view, number);
-        let first = self.first.load(Ordering::Relaxed);
-        match merge(&self.files, self.table_id, sources, first, &second_of, &self.stop) {
-            Ok(Some(run)) => {
-                self.reads.merged(run.file_bytes());
-                self.replace(sources, run);
-                true
-            }
-            Ok(None) => {
-                self.discard(&merged_name(sources));
-                false
-            }
+        let StoreOptions { fan, span_max, .. } = self.options;
+        let Some(sources) = self.claim(|view, merging| view.due(fan, span_max, merging)) else {
+            return false;
+        };
+        match self.merge_claimed(&sources, 0) {
+            Ok(merged) => merged.is_some(),
             // The runs are still there; it is tried again when the next block is sealed.
-            Err(BlockError::Io { .. }) => {
-                self.discard(&merged_name(sources));
-                false
-            }
+            Err(BlockError::Io { .. }) => false,
             Err(error) => {
                 self.fail(&error);
                 false
             }
         }
+    }
+
+    /// Merges neighbouring runs whatever their lengths are, as far as one run may hold them, or takes
+    /// what has expired out of one; how many there were. None if all is done, or the store closes.
+    pub(super) fn compact_once(&self) -> Result<Option<usize>, BlockError> {
+        let begin = self.view().blocks.first().map_or(0, |block| block.first());
+        let choose = |view: &View, merging: &[u64]| {
+            merging.is_empty().then(|| view.to_compact(self.options.span_max, begin)).flatten()
+        };
+        let Some(sources) = self.claim(choose) else { return Ok(None) };
+        let merged = self.merge_claimed(&sources, begin)?;
+        Ok(merged.map(|()| sources.len()))
+    }
+
+    /// The runs that are to be merged next, which nobody else takes until they are.
+    fn claim(&self, choose: impl FnOnce(&View, &[u64]) -> Option<Vec<Arc<Run>>>) -> Option<Vec<Arc<Run>>> {
+        if self.stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        let view = self.view();
+        let mut progress = self.progress();
+        let chosen = choose(&view, &progress.merging)?;
+        progress.merging.extend(chosen.iter().map(|run| run.span()));
+        Some(chosen)
+    }
+
+    /// Puts one run, whose numbers begin with `begin` at least, in the place of those that were claimed;
+    /// none if the store closes.
+    fn merge_claimed(&self, sources: &[Arc<Run>], begin: u64) -> Result<Option<()>, BlockError> {
+        let merged = self.merged(sources, begin);
+        match &merged {
+            Ok(Some(_)) => {}
+            Ok(None) | Err(_) => self.discard(&merged_name(sources, begin)),
+        }
+        let merged = merged.map(|run| {
+            run.map(|run| {
+                self.reads.merged(run.file_bytes());
+                self.replace(sources, run);
+            })
+        });
+        let is_claimed = |span: &u64| sources.iter().any(|run| run.span() == *span);
+        self.progress().merging.retain(|merging| !is_claimed(merging));
+        self.tell();
+        merged
+    }
+
+    fn merged(&self, sources: &[Arc<Run>], begin: u64) -> Result<Option<Run>, BlockError> {
+        let view = self.view();
+        let second_of = |number| self.second_of(&view, number);
+        let first = self.first.load(Ordering::Relaxed);
+        merge(&self.files, self.table_id, sources, (begin, first), &second_of, &self.stop)
     }
 
     /// Puts a merged run in the place of its sources.
@@ -253,11 +302,11 @@ impl Shared {
     /// What a saved table has to say of the blocks, whose files now stay until the next manifest
     /// is saved.
     pub(super) fn manifest(&self) -> Manifest {
-        let mut needed = self.needed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut needed = self.needed();
         let view = self.view();
-        needed.latest = names_of(&view);
-        let latest = needed.latest.clone();
-        needed.saving.extend(latest);
+        needed.manifests += 1;
+        let number = needed.manifests;
+        needed.saving.push_back((number, names_of(&view)));
         Manifest {
             table_id: self.table_id,
             first: self.first.load(Ordering::Relaxed),
@@ -267,36 +316,66 @@ impl Shared {
         }
     }
 
-    /// The last manifest is on disk: what only the one before it named may go.
-    pub(super) fn saved(&self) {
-        let mut needed = self.needed.lock().unwrap_or_else(PoisonError::into_inner);
-        needed.saved = std::mem::take(&mut needed.latest);
-        needed.saving.clear();
-        let Needed { saved, condemned, .. } = &mut *needed;
-        for name in std::mem::take(condemned) {
-            if saved.contains(&name) {
-                condemned.insert(name);
+    /// The number of the last manifest.
+    pub(super) fn manifests(&self) -> u64 {
+        self.needed().manifests
+    }
+
+    /// The manifest of this number is on disk: what only those before it named may go.
+    pub(super) fn saved(&self, number: u64) {
+        let mut needed = self.needed();
+        while let Some((of, names)) = needed.saving.pop_front_if(|(of, _)| *of <= number) {
+            if of == number {
+                needed.saved = names;
+            }
+        }
+        self.delete_condemned(&mut needed);
+    }
+
+    /// No table that is saved elsewhere counts any more, and nothing is kept for its sake.
+    pub(super) fn keep_nothing(&self) {
+        let mut needed = self.needed();
+        needed.kept.clear();
+        self.delete_condemned(&mut needed);
+    }
+
+    fn delete_condemned(&self, needed: &mut Needed) {
+        for name in std::mem::take(&mut needed.condemned) {
+            if needed.names(&name) {
+                needed.condemned.insert(name);
             } else {
-                self.discard(&name);
+                self.delete(&name);
             }
         }
     }
 
+    fn needed(&self) -> MutexGuard<'_, Needed> {
+        self.needed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Deletes a file of the view before, or leaves that for when no manifest names it.
     fn condemn(&self, name: String) {
-        let mut needed = self.needed.lock().unwrap_or_else(PoisonError::into_inner);
-        if needed.saved.contains(&name) || needed.saving.contains(&name) {
+        let mut needed = self.needed();
+        if needed.names(&name) {
             needed.condemned.insert(name);
         } else {
-            self.discard(&name);
+            self.delete(&name);
         }
     }
 
-    /// Deletes a file that nobody needs, or what there is of it. What cannot be deleted now is
-    /// deleted when the store is opened next.
+    /// Deletes what there is of a file that could not be written. Whatever a saved table names under
+    /// that name stays.
     pub(super) fn discard(&self, name: &str) {
-        let _ = self.files.remove(name);
         let _ = self.files.remove(&new_name(name));
+        if !self.needed().names(name) {
+            let _ = self.files.remove(name);
+        }
+    }
+
+    /// Deletes a file that nobody needs. What cannot be deleted now is deleted when the store is opened
+    /// next.
+    fn delete(&self, name: &str) {
+        let _ = self.files.remove(name);
     }
 
     fn change<R>(&self, change: impl FnOnce(&mut View) -> R) -> R {
@@ -309,9 +388,9 @@ impl Shared {
     }
 }
 
-fn merged_name(sources: &[Arc<Run>]) -> String {
+fn merged_name(sources: &[Arc<Run>], begin: u64) -> String {
     let end = sources.last().map_or(0, |run| run.numbers().1);
-    run::name((sources[0].numbers().0, end))
+    run::name((sources[0].numbers().0.max(begin), end))
 }
 
 /// The files of a view.

@@ -19,6 +19,7 @@ use std::thread::{self, JoinHandle};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::block::{Cold, GROUP};
+use super::check;
 use super::files::Files;
 use super::look_up::LookUp;
 use super::manifest::Manifest;
@@ -41,6 +42,8 @@ pub struct BlockStore {
     /// The group that was read last, and its first number: expiry asks for one centroid after the
     /// other.
     last_group: Mutex<Option<(u64, Vec<Cold>)>>,
+    /// Who compares checksums beside all that.
+    checker: Option<JoinHandle<()>>,
 }
 
 /// Who seals and merges.
@@ -67,12 +70,27 @@ impl BlockStore {
         options: StoreOptions,
         manifest: &Manifest,
     ) -> Result<Self, BlockError> {
+        Self::open_beside(files, detector, options, manifest, None)
+    }
+
+    /// The same; what `other` names, which is another saved table in the same folder, stays as well.
+    ///
+    /// # Errors
+    /// As of [`Self::open`].
+    pub fn open_beside(
+        files: Arc<dyn Files>,
+        detector: Arc<dyn Detector>,
+        options: StoreOptions,
+        manifest: &Manifest,
+        other: Option<&Manifest>,
+    ) -> Result<Self, BlockError> {
         check_keys(&*detector)?;
         assert!(options.block.is_multiple_of(GROUP) && options.fan > 1, "a block consists of groups");
         let view = manifest.open(&*files)?;
         let folder = files.path("");
         let cannot = |error: io::Error| BlockError::Io { path: folder.clone(), error };
-        manifest.delete_others(&*files).map_err(cannot)?;
+        let kept = other.map(Manifest::names).unwrap_or_default();
+        manifest.delete_others(&*files, &kept).map_err(cannot)?;
         let pool = match options.readers {
             0 => None,
             readers => {
@@ -82,7 +100,7 @@ impl BlockStore {
             }
         };
         let has_threads = options.readers > 0;
-        let shared = Arc::new(Shared::new(files, detector, options, manifest, view));
+        let shared = Arc::new(Shared::new(files, detector, options, manifest, kept, view));
         let sealer = Sealer::new(Arc::clone(&shared));
         let sealing = if has_threads {
             let (portions, from) = mpsc::channel();
@@ -93,7 +111,19 @@ impl BlockStore {
         } else {
             Sealing::Here(Mutex::new(Box::new(sealer)))
         };
-        Ok(Self { shared, pool, sealing, last_group: Mutex::new(None) })
+        let checker = match options.check_bytes_per_second {
+            0 => None,
+            rate => {
+                let shared = Arc::clone(&shared);
+                let thread = thread::Builder::new().name("blocks-check".to_owned());
+                let thread = thread.spawn(move || {
+                    let _guard = FaultOnPanic(Arc::clone(&shared));
+                    check::check_all(&shared, rate);
+                });
+                Some(thread.map_err(cannot)?)
+            }
+        };
+        Ok(Self { shared, pool, sealing, last_group: Mutex::new(None), checker })
     }
 
     /// What a saved table has to say of the blocks. Their files stay until [`Self::saved`] says
@@ -105,7 +135,29 @@ impl BlockStore {
 
     /// The manifest that was asked for last is on disk.
     pub fn saved(&self) {
-        self.shared.saved();
+        self.shared.saved(self.shared.manifests());
+    }
+
+    /// The number of the manifest that was asked for last: for whoever asks for several before the
+    /// first of them is on disk.
+    #[must_use]
+    pub fn manifests(&self) -> u64 {
+        self.shared.manifests()
+    }
+
+    /// The manifest of this number is on disk.
+    pub fn saved_up_to(&self, number: u64) {
+        self.shared.saved(number);
+    }
+
+    /// What only [another table](Self::open_beside) names may go, once it is not whole without it.
+    pub fn keep_nothing(&self) {
+        self.shared.keep_nothing();
+    }
+
+    /// Waits until all that was handed over is written, as far as it fills blocks; merges may go on.
+    pub fn wait_for_blocks(&self) {
+        self.shared.wait(|progress| progress.fault.is_some() || progress.on_their_way == 0);
     }
 
     /// Waits until all that was handed over is written, as far as it fills blocks, and all merges
@@ -113,6 +165,16 @@ impl BlockStore {
     pub fn finish(&self) {
         self.shared
             .wait(|progress| progress.fault.is_some() || progress.on_their_way == 0 && progress.mergers == 0);
+    }
+
+    /// Merges neighbouring runs of keys as far as one run may hold them, whatever their lengths are, and
+    /// takes out keys whose blocks have expired; how many runs became one. None if there is nothing
+    /// more to do. To be called once nothing is sealed or merged; the table is to be saved after it.
+    ///
+    /// # Errors
+    /// [`BlockError`]; all runs are as they were.
+    pub fn compact_once(&self) -> Result<Option<usize>, BlockError> {
+        self.shared.compact_once()
     }
 
     /// How often blocks and runs have come, gone or become others: a manifest of before is older.
@@ -223,6 +285,10 @@ impl BlockStore {
 }
 
 impl OldCentroids for BlockStore {
+    fn leaving(&self) -> u64 {
+        self.shared.options.block
+    }
+
     fn end(&self) -> u64 {
         self.shared.view().end
     }
@@ -337,13 +403,16 @@ impl OldCentroids for BlockStore {
 
 impl Drop for BlockStore {
     fn drop(&mut self) {
-        self.shared.stop.store(true, Ordering::Relaxed);
+        self.shared.close();
         if let Sealing::Threads { portions, sealer } = &mut self.sealing {
             portions.take();
             if let Some(sealer) = sealer.take() {
                 // It has nothing to say but a panic of its own, which was told when it came.
                 let _ = sealer.join();
             }
+        }
+        if let Some(checker) = self.checker.take() {
+            let _ = checker.join();
         }
     }
 }

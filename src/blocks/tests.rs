@@ -102,9 +102,18 @@ impl Detector for Coloured {
 }
 
 /// A small store without threads.
-fn tiny() -> StoreOptions {
+pub(super) fn tiny() -> StoreOptions {
     let (portion, waiting_max) = (8, 128);
-    StoreOptions { block: 32, fan: 2, span_max: 256, readers: 0, portion, waiting_max, advice: "" }
+    StoreOptions {
+        block: 32,
+        fan: 2,
+        span_max: 256,
+        readers: 0,
+        portion,
+        waiting_max,
+        check_bytes_per_second: 0,
+        advice: "",
+    }
 }
 
 /// A page of the tests.
@@ -130,7 +139,7 @@ impl Event {
     }
 }
 
-fn events(count: usize) -> impl Strategy<Value = Vec<FingerprintRecord>> {
+pub(super) fn events(count: usize) -> impl Strategy<Value = Vec<FingerprintRecord>> {
     // Few keys, so that very many centroids have one.
     let event = (
         prop::sample::select(vec![0_u8, 0, 0, 1, 2]),
@@ -144,15 +153,15 @@ fn events(count: usize) -> impl Strategy<Value = Vec<FingerprintRecord>> {
         .prop_map(|events| (0..).zip(&events).map(|(number, event)| event.record(number)).collect())
 }
 
-fn expiry() -> impl Strategy<Value = ExpiryConfig> {
+pub(super) fn expiry() -> impl Strategy<Value = ExpiryConfig> {
     (prop::option::weighted(0.5, 1..30_u32), prop_oneof![Just(1_000_u64), 1..400_u64])
         .prop_map(|(max_age_days, centroids_max)| ExpiryConfig { max_age_days, centroids_max })
 }
 
 /// What a saved table consists of.
 #[derive(Clone)]
-struct Saved {
-    manifest: Manifest,
+pub(super) struct Saved {
+    pub(super) manifest: Manifest,
     position: Position,
     first_time: Option<Timestamp>,
     /// Corpus, fingerprint hash, article and number.
@@ -161,7 +170,7 @@ struct Saved {
 }
 
 impl Saved {
-    fn nothing() -> Self {
+    pub(super) fn nothing() -> Self {
         let manifest = Manifest { table_id: 77, ..Manifest::default() };
         let position = Position::default();
         Self { manifest, position, first_time: None, articles: Vec::new(), tail: Vec::new() }
@@ -169,13 +178,13 @@ impl Saved {
 }
 
 /// A table on disk.
-struct OnDisk {
-    clusterer: Clusterer,
-    store: Arc<BlockStore>,
+pub(super) struct OnDisk {
+    pub(super) clusterer: Clusterer,
+    pub(super) store: Arc<BlockStore>,
 }
 
 impl OnDisk {
-    fn open(
+    pub(super) fn open(
         files: Arc<dyn Files>,
         detector: &Arc<dyn Detector>,
         expiry: &ExpiryConfig,
@@ -200,7 +209,7 @@ impl OnDisk {
     }
 
     /// What would be saved now; the store is to be told when it is.
-    fn to_save(&self) -> Saved {
+    pub(super) fn to_save(&self) -> Saved {
         self.store.finish();
         let manifest = self.store.manifest();
         let of = |(corpus, hash, centroid): (&str, u64, Centroid)| (corpus.to_owned(), hash, centroid);
@@ -214,28 +223,28 @@ impl OnDisk {
     }
 
     /// What is saved now.
-    fn save(&self) -> Saved {
+    pub(super) fn save(&self) -> Saved {
         let saved = self.to_save();
         self.store.saved();
         saved
     }
 
-    fn decide(&mut self, records: &[FingerprintRecord]) -> Vec<Decision> {
+    pub(super) fn decide(&mut self, records: &[FingerprintRecord]) -> Vec<Decision> {
         decide(&mut self.clusterer, records)
     }
 }
 
-fn decide(clusterer: &mut Clusterer, records: &[FingerprintRecord]) -> Vec<Decision> {
+pub(super) fn decide(clusterer: &mut Clusterer, records: &[FingerprintRecord]) -> Vec<Decision> {
     let next = clusterer.position().next_log_offset;
     let batch: Vec<_> = (next..).zip(records.iter().map(Some)).collect();
     clusterer.decide_batch(&batch)
 }
 
-fn in_memory(detector: &Arc<dyn Detector>, expiry: &ExpiryConfig) -> Clusterer {
+pub(super) fn in_memory(detector: &Arc<dyn Detector>, expiry: &ExpiryConfig) -> Clusterer {
     Clusterer::new(Arc::clone(detector), ClusterRules::expiry_only(expiry.clone()), Position::default())
 }
 
-fn coloured() -> Arc<dyn Detector> {
+pub(super) fn coloured() -> Arc<dyn Detector> {
     Arc::new(Coloured)
 }
 
@@ -276,7 +285,7 @@ proptest! {
 }
 
 /// Founding pages, mostly, in an order that a seed draws.
-fn stream(count: usize) -> Vec<FingerprintRecord> {
+pub(super) fn stream(count: usize) -> Vec<FingerprintRecord> {
     let mut random = Random::of_seed(5);
     let event = |number: usize| Event {
         corpus: number.is_multiple_of(3).into(),
@@ -342,7 +351,7 @@ fn power_may_go_at_any_moment() {
 }
 
 /// A table that a disk has, after some time.
-fn filled(folder: &SimFolder, detector: &Arc<dyn Detector>, expiry: &ExpiryConfig) -> Saved {
+pub(super) fn filled(folder: &SimFolder, detector: &Arc<dyn Detector>, expiry: &ExpiryConfig) -> Saved {
     let opened = OnDisk::open(Arc::new(folder.clone()), detector, expiry, tiny(), &Saved::nothing());
     let mut disk = opened.expect("opens");
     stream(250).chunks(50).for_each(|records| drop(disk.decide(records)));

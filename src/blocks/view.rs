@@ -32,6 +32,23 @@ impl View {
         self.runs.windows(fan).find(mergeable).map(<[Arc<Run>]>::to_vec)
     }
 
+    /// The oldest neighbours among the runs that together have `span_max` numbers at most from `begin` on,
+    /// which the first block begins with; or the one that has numbers before it. None if no run can be
+    /// shorter or fewer.
+    pub(super) fn to_compact(&self, span_max: u64, begin: u64) -> Option<Vec<Arc<Run>>> {
+        let mut rest = &self.runs[..];
+        while let Some(oldest) = rest.first() {
+            let from = oldest.numbers().0.max(begin);
+            let fit = rest.iter().take_while(|run| run.numbers().1.saturating_sub(from) <= span_max).count();
+            let (together, others) = rest.split_at(fit.max(1));
+            if together.len() > 1 || oldest.numbers().0 < begin {
+                return Some(together.to_vec());
+            }
+            rest = others;
+        }
+        None
+    }
+
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
         let blocks: usize = self.blocks.iter().map(|block| block.bytes()).sum();

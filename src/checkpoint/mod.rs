@@ -5,6 +5,9 @@
 //! lengths, loads that table and passes over the records it knows, so that no document is lost and
 //! none is twice in the outputs. Once a run is through, its checkpoint goes.
 //!
+//! Where old centroids are on disk, a checkpoint's table is what is in no block, and names the blocks
+//! of the table's own folder.
+//!
 //! In the folder: `checkpoint.json`, replaced in one step; `table-N`, the table of checkpoint `N`;
 //! `decisions`, where documents are chosen when all are known ([`keep`](crate::keep)); `referents`, for revisit records;
 //! `….part`, what
@@ -13,9 +16,11 @@
 mod milestones;
 mod sink;
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, bail, ensure};
 use serde::{Deserialize, Serialize};
@@ -23,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use crate::cluster::Clusterer;
 use crate::keep::parts;
 use crate::sink::Extents;
-use crate::snapshot::{TableDir, TableSettings, replace};
+use crate::snapshot::{TableDir, TableSettings, forget_mark, replace};
 
 pub use milestones::Milestones;
 pub use sink::CheckpointSink;
@@ -59,6 +64,14 @@ pub struct Checkpoint {
 pub struct CheckpointDir {
     folder: PathBuf,
     _lock: TableDir,
+    on_disk: Option<OnDisk>,
+}
+
+/// A table whose old centroids are in blocks of its own folder.
+struct OnDisk {
+    table: Arc<TableDir>,
+    /// What the table calls the checkpoints that do not count yet, by their sequence.
+    numbers: Mutex<BTreeMap<u64, u64>>,
 }
 
 impl CheckpointDir {
@@ -67,7 +80,23 @@ impl CheckpointDir {
     /// # Errors
     /// Another run has it, or it cannot be had.
     pub fn open(folder: &Path) -> anyhow::Result<Self> {
-        Ok(Self { folder: folder.to_owned(), _lock: TableDir::open(folder)? })
+        Ok(Self { folder: folder.to_owned(), _lock: TableDir::open(folder)?, on_disk: None })
+    }
+
+    /// Has the tables of checkpoints share the blocks of `table`, which was opened for that.
+    pub fn share_blocks(&mut self, table: Arc<TableDir>) {
+        self.on_disk = Some(OnDisk { table, numbers: Mutex::default() });
+    }
+
+    /// Begins a run of which there is no checkpoint.
+    ///
+    /// # Errors
+    /// The table's folder cannot be written.
+    pub fn begin(&self) -> anyhow::Result<()> {
+        match &self.on_disk {
+            Some(OnDisk { table, .. }) => Ok(table.begin_checkpoints(&self.folder)?),
+            None => Ok(()),
+        }
     }
 
     /// The checkpoint that an earlier process has left of this run; none if there is none.
@@ -105,7 +134,10 @@ impl CheckpointDir {
     /// It is not there, damaged, or made with other settings.
     pub fn table(&self, checkpoint: &Checkpoint, settings: &TableSettings) -> anyhow::Result<Clusterer> {
         let folder = self.table_folder(checkpoint.sequence);
-        let table = TableDir::open(&folder)?.load(settings)?;
+        let table = match &self.on_disk {
+            Some(OnDisk { table, .. }) => table.load_checkpoint((&self.folder, &folder), settings)?,
+            None => TableDir::open(&folder)?.load(settings)?,
+        };
         table.with_context(|| {
             format!("{}: there is no table; remove the checkpoint to begin anew", folder.display())
         })
@@ -121,7 +153,15 @@ impl CheckpointDir {
         table: &Clusterer,
         settings: &TableSettings,
     ) -> anyhow::Result<()> {
-        Ok(TableDir::open(&self.table_folder(sequence))?.save(table, settings)?)
+        let folder = self.table_folder(sequence);
+        match &self.on_disk {
+            Some(OnDisk { table: dir, numbers }) => {
+                let number = dir.save_checkpoint(&folder, table, settings)?;
+                numbers.lock().unwrap_or_else(PoisonError::into_inner).insert(sequence, number);
+            }
+            None => TableDir::open(&folder)?.save(table, settings)?,
+        }
+        Ok(())
     }
 
     /// Makes `checkpoint` the one that counts.
@@ -135,7 +175,14 @@ impl CheckpointDir {
         };
         write().with_context(|| format!("cannot write {}", path.display()))?;
         self.remove_parts(Some(&checkpoint.extents))?;
-        self.remove_tables_before(checkpoint.sequence)
+        self.remove_tables_before(checkpoint.sequence)?;
+        if let Some(OnDisk { table, numbers }) = &self.on_disk
+            && let Some(number) =
+                numbers.lock().unwrap_or_else(PoisonError::into_inner).remove(&checkpoint.sequence)
+        {
+            table.checkpoint_counts(number);
+        }
+        Ok(())
     }
 
     /// Takes the checkpoint away: the run is through.
@@ -153,7 +200,11 @@ impl CheckpointDir {
             }
         }
         self.remove_parts(None)?;
-        self.remove_tables_before(u64::MAX)
+        self.remove_tables_before(u64::MAX)?;
+        if let Some(OnDisk { table, .. }) = &self.on_disk {
+            table.end_checkpoints()?;
+        }
+        forget_mark(&self.folder).with_context(|| format!("cannot clear {}", self.folder.display()))
     }
 
     /// Where outputs are in parts until they are whole.

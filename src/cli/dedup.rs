@@ -118,13 +118,15 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     let names = InputNames::new(inputs.iter().map(|input| Arc::clone(&input.name)).collect());
     let run_id = run_id(arguments, &inputs);
-    let checkpoints = arguments.checkpoint.as_deref().map(CheckpointDir::open).transpose()?.map(Arc::new);
+    let (table_dir, checkpoints) = folders_of(arguments, &config)?;
     let checkpoint = checkpoints.as_ref().map(|folder| folder.load(&run_id)).transpose()?.flatten();
     let checkpoint = checkpoint.as_ref();
     let fingerprint_stage = Arc::new(FingerprintStage::new(config.clone()).map_err(Wrong::from)?);
     let detector = fingerprint_stage.detector();
     let table = TableSettings::of(&config, detector, fingerprint_stage.fingerprint_hash());
-    let table_dir = arguments.table.as_deref().map(TableDir::open).transpose()?;
+    if let (Some(folder), None) = (&checkpoints, checkpoint) {
+        folder.begin()?;
+    }
     let clusterer = match (&checkpoints, checkpoint, &table_dir) {
         (Some(folder), Some(checkpoint), _) => folder.table(checkpoint, &table)?,
         (_, _, Some(dir)) => dir.load_or_begin(&table)?,
@@ -217,19 +219,25 @@ fn check(
     refuse_overwriting(arguments, inputs, below)
 }
 
-/// Old centroids on disk need a folder, and are saved at the end.
+/// The table's folder, and that of checkpoints, each locked.
+fn folders_of(
+    arguments: &Arguments,
+    config: &Config,
+) -> anyhow::Result<(Option<Arc<TableDir>>, Option<Arc<CheckpointDir>>)> {
+    let shared = config.table.on_disk && arguments.checkpoint.is_some();
+    let open = if shared { TableDir::open_for_checkpoints } else { TableDir::open };
+    let table = arguments.table.as_deref().map(open).transpose()?.map(Arc::new);
+    let mut checkpoints = arguments.checkpoint.as_deref().map(CheckpointDir::open).transpose()?;
+    if let (true, Some(table), Some(checkpoints)) = (shared, &table, &mut checkpoints) {
+        checkpoints.share_blocks(Arc::clone(table));
+    }
+    Ok((table, checkpoints.map(Arc::new)))
+}
+
+/// Old centroids on disk need a folder.
 fn check_on_disk(arguments: &Arguments, config: &Config) -> anyhow::Result<()> {
-    if !config.table.on_disk {
-        return Ok(());
-    }
-    if arguments.table.is_none() {
+    if config.table.on_disk && arguments.table.is_none() {
         return Err(wrong("table.on_disk = true: needs --table DIR, where the centroids are to be"));
-    }
-    if arguments.checkpoint.is_some() {
-        return Err(wrong(
-            "table.on_disk = true: not with --checkpoint, which saves the whole table each time; cut the input into \
-             files and run one after the other with --table",
-        ));
     }
     Ok(())
 }

@@ -109,7 +109,8 @@ enum Command {
     Top(top::Arguments),
     /// Find out what wrote some pages, and how they are read
     Preset(preset::Arguments),
-    /// Say what a saved table holds, print it, make one of what was printed, check its files, or merge tables
+    /// Say what a saved table holds, print it, make one of what was printed, check its files, make them smaller, or
+    /// merge tables
     Table(table::Arguments),
     /// Print a report to attach to a bug: versions, machine, settings, what brokers say
     Doctor(doctor::Arguments),

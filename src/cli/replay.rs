@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Args;
 
-use super::settings::{self, Wrong};
+use super::settings::{self, Wrong, wrong};
+use crate::cluster::Position;
 use crate::kafka::topics::Topics;
+use crate::log::watermarks::Watermarks;
 use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::sink::files::{DeadLetters, FileSink};
 use crate::sink::whole_lines::WholeLines;
@@ -35,18 +37,27 @@ pub(super) struct Arguments {
     /// Stop before this offset of the log
     #[arg(long, value_name = "OFFSET")]
     until: Option<u64>,
-    /// Begin with the tables in this folder, at the offset where each was saved
+    /// Begin with the tables in this folder, at the offset where each was saved. With table.on_disk it has to be that
+    /// of --save-table, if that is named
     #[arg(long, value_name = "DIR")]
     table: Option<PathBuf>,
-    /// Save the tables into this folder at the end
+    /// Save the tables into this folder at the end. With table.on_disk their old centroids are there from the beginning
     #[arg(long, value_name = "DIR")]
     save_table: Option<PathBuf>,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut config = settings::kafka_config(arguments.config.as_deref())?;
-    // It is off line and has no folder of its own; verdicts are the same.
-    config.table.on_disk = false;
+    let blocks_in = arguments.save_table.as_ref().or(arguments.table.as_ref());
+    let apart = matches!((&arguments.table, &arguments.save_table), (Some(from), Some(to)) if from != to);
+    if config.table.on_disk && apart {
+        return Err(wrong(
+            "table.on_disk = true: blocks stay in their folder, so --table and --save-table must be the same; copy the \
+             folder first to keep the table as it is",
+        ));
+    }
+    // Without a folder all is in memory; verdicts are the same.
+    config.table.on_disk &= blocks_in.is_some();
     let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;
     let table = TableSettings::of(&config, stage.detector(), stage.fingerprint_hash());
     let partitions = match arguments.partition {
@@ -63,9 +74,17 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let output = create(arguments.output.as_deref().unwrap_or(Path::new("-")))?;
     let mut sink = FileSink::new(Some(output), dead_letters, Arc::clone(&counts));
     for partition in partitions {
-        let start = match &arguments.table {
-            Some(folder) => load(&partition_folder(folder, partition), &table)?,
-            None => Start::empty(&table, partition),
+        let folder = |folder: &PathBuf| partition_folder(folder, partition);
+        let blocks = blocks_in.filter(|_| config.table.on_disk).map(|blocks| TableDir::open(&folder(blocks)));
+        let blocks = blocks.transpose()?;
+        let start = match (&arguments.table, &blocks) {
+            (Some(table_folder), Some(blocks)) => load(blocks, &folder(table_folder), &table)?,
+            (Some(table_folder), None) => {
+                let folder = folder(table_folder);
+                load(&TableDir::open(&folder)?, &folder, &table)?
+            }
+            (None, Some(blocks)) => begin(blocks, partition, &table)?,
+            (None, None) => Start::empty(&table, partition),
         };
         let (replayed, clusterer, watermarks) =
             replay(&config.kafka, &table, partition, start, arguments.until, &mut sink)?;
@@ -82,19 +101,29 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             replayed.dropped,
             clusterer.centroid_count()
         ));
-        if let Some(folder) = &arguments.save_table {
-            TableDir::open(&partition_folder(folder, partition))?.save_with_watermarks(
-                &clusterer,
-                &watermarks,
-                &table,
-            )?;
+        if let Some(save_table) = &arguments.save_table {
+            let dir = blocks.map_or_else(|| TableDir::open(&folder(save_table)), Ok)?;
+            dir.save_with_watermarks(&clusterer, &watermarks, &table)?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn load(folder: &Path, table: &TableSettings) -> anyhow::Result<Start> {
-    let loaded = TableDir::open(folder)?.load_with_watermarks(table, true)?;
+/// An empty table whose old centroids will be in a folder where there is none yet.
+fn begin(dir: &TableDir, partition: u32, table: &TableSettings) -> anyhow::Result<Start> {
+    let mut clusterer = dir.load_or_begin(table)?;
+    if clusterer.position() != Position::default() || clusterer.founded() > 0 {
+        bail!(
+            "--save-table: there is a table of partition {partition} already; name a folder that is free, or --table \
+             as well to go on with it"
+        );
+    }
+    clusterer.set_position(Position { log_partition: partition, ..Position::default() });
+    Ok(Start { clusterer, watermarks: Watermarks::default(), loaded: false })
+}
+
+fn load(dir: &TableDir, folder: &Path, table: &TableSettings) -> anyhow::Result<Start> {
+    let loaded = dir.load_with_watermarks(table, true)?;
     let (clusterer, watermarks) = loaded
         .with_context(|| format!("{}: there is no table; save one with --save-table", folder.display()))?;
     Ok(Start { clusterer, watermarks, loaded: true })

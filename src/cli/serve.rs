@@ -10,7 +10,7 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use super::settings::{self, DecisionArguments, Wrong, wrong};
+use super::settings::{DecisionArguments, Wrong, wrong};
 use crate::api::core::Core;
 use crate::api::server::ApiPort;
 use crate::api::store::{Found, Store};
@@ -39,7 +39,6 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let config = configuration(arguments)?;
-    settings::in_memory(&config, "`leitong serve`")?;
     let token = Token::of(&config.api).map_err(wrong)?;
     let stage = Arc::new(FingerprintStage::new(config.clone()).map_err(Wrong::from)?);
     let settings = TableSettings::of(&config, stage.detector(), stage.fingerprint_hash());

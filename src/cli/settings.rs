@@ -92,11 +92,6 @@ pub(super) fn config(
     Ok(config)
 }
 
-/// Refuses to have old centroids on disk where a command keeps its whole table in memory.
-pub(super) fn in_memory(config: &Config, command: &str) -> anyhow::Result<()> {
-    config.table.fault_in_memory(command).map_or(Ok(()), |fault| Err(wrong(fault)))
-}
-
 /// Refuses `[input]` where an argument has changed it for the worse.
 fn checked_input(config: &Config, argument: &str) -> anyhow::Result<()> {
     match Mapping::new(&config.input) {

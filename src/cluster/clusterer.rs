@@ -105,7 +105,7 @@ impl Clusterer {
         shards: usize,
     ) -> Self {
         let ClusterRules { expiry, canonical, recrawls } = rules;
-        let table = Tiers::in_memory(Table::new(&*detector, shards, 0));
+        let table = Tiers::in_memory(Table::new(&*detector, shards, 0, None));
         let crawls = Crawls::new(&recrawls);
         Self {
             detector,
@@ -138,7 +138,8 @@ impl Clusterer {
 
     /// Has an empty table give its next centroid this `number`.
     pub fn begin_at(&mut self, number: u64) {
-        self.table.begin_at(Table::new(&*self.detector, SHARDS, number));
+        let young = Table::new(&*self.detector, SHARDS, number, self.table.leaving());
+        self.table.begin_at(young);
         if let Some(canonicals) = &mut self.canonicals {
             canonicals.begin_at(number);
         }
@@ -155,7 +156,7 @@ impl Clusterer {
         first_time: Option<Timestamp>,
         (old, first): (Arc<dyn OldCentroids>, u64),
     ) -> Self {
-        let young = Table::new(&*detector, SHARDS, old.end());
+        let young = Table::new(&*detector, SHARDS, old.end(), Some(old.leaving()));
         let table = Tiers::with_old(young, old, first);
         Self { table, first_time, ..Self::new(detector, ClusterRules::expiry_only(expiry), position) }
     }

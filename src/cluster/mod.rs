@@ -47,8 +47,8 @@ pub(crate) use index::HITS_MAX;
 pub use old::{Handed, OldCentroids};
 pub use recrawls::{Change, Crawl, CrawlChange, RecrawlsConfig};
 pub use rules::ClusterRules;
-pub use table::{Centroid, Near, Nearest, Purpose, Query, Scratch, TableBytes};
 pub(crate) use table::is_in_full;
+pub use table::{Centroid, Near, Nearest, Purpose, Query, Scratch, TableBytes};
 
 /// What clustering says of one record.
 #[derive(Debug, Clone, PartialEq)]

@@ -26,6 +26,9 @@ pub struct Handed {
 /// What cannot be read is a fault: answers are empty from then on, and [`Self::fault`] says why.
 /// Whoever decides asks for it before what was decided counts.
 pub trait OldCentroids: Send + Sync {
+    /// Centroids leave memory by so many at about one time, by multiples of this number.
+    fn leaving(&self) -> u64;
+
     /// Number of the first centroid that only memory has.
     fn end(&self) -> u64;
 

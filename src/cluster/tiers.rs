@@ -52,6 +52,11 @@ impl Tiers {
         self.young = young;
     }
 
+    /// How many centroids leave memory at about one time, where they do so before they are removed.
+    pub(super) fn leaving(&self) -> Option<u64> {
+        self.old.as_ref().map(|old| old.leaving())
+    }
+
     /// Centroids that were not removed.
     pub(super) fn len(&self) -> usize {
         (self.young.end() - self.first) as usize
@@ -201,8 +206,8 @@ impl Tiers {
         detector: &dyn Detector,
     ) {
         self.insert(corpus, fingerprint_hash, centroid, detector);
-        let (unsettled, in_memory) = (self.young.unsettled(), self.young.end() - self.young.first());
-        if unsettled >= RESTORED_AT_ONCE.max(in_memory as usize / RESTORED_SHARE) {
+        let (unsettled, settled) = (self.young.unsettled(), self.young.settled_together());
+        if unsettled >= RESTORED_AT_ONCE.max(settled / RESTORED_SHARE) {
             self.settle(detector);
         } else if unsettled.is_multiple_of(RESTORED_AT_ONCE) {
             // What leaves memory before it is in the index need not be entered.

@@ -60,10 +60,10 @@ impl TableSettings {
             rules: config.cluster_rules(),
             fingerprint_hash,
             cluster_hash: cluster_hash(config, &**detector),
-            on_disk: config
-                .table
-                .on_disk
-                .then(|| StoreOptions::of_table(config.table.block_centroids, config.expiry.centroids_max)),
+            on_disk: config.table.on_disk.then(|| StoreOptions {
+                check_bytes_per_second: config.table.check_bytes_per_second(),
+                ..StoreOptions::of_table(config.table.block_centroids, config.expiry.centroids_max)
+            }),
         }
     }
 
@@ -84,7 +84,9 @@ impl TableSettings {
 /// A folder that holds a table, locked for this run.
 pub struct TableDir {
     folder: PathBuf,
-    _lock: File,
+    lock: File,
+    /// The saved table stays as it is until the run is through, whatever is saved [elsewhere](super::checkpointed).
+    pub(super) checkpointed: bool,
     /// The blocks of the table that was loaded or begun.
     blocks: OnceLock<Arc<BlockStore>>,
 }
@@ -108,7 +110,10 @@ impl TableDir {
     pub(crate) fn open_beside_journal(folder: &Path) -> Result<Self, SnapshotError> {
         let path = folder.join("lock");
         match folder::lock(&path).map_err(at(&path))? {
-            Some(lock) => Ok(Self { folder: folder.to_owned(), _lock: lock, blocks: OnceLock::new() }),
+            Some(lock) => {
+                let (folder, blocks) = (folder.to_owned(), OnceLock::new());
+                Ok(Self { folder, lock, checkpointed: false, blocks })
+            }
             None => Err(SnapshotError::Locked { path: folder.to_owned() }),
         }
     }
@@ -132,14 +137,23 @@ impl TableDir {
         settings: &TableSettings,
         any_cluster_hash: bool,
     ) -> Result<Option<(Clusterer, Watermarks)>, SnapshotError> {
-        let path = self.folder.join(FILE_NAME);
-        let Some((mut reader, saved)) = begin(&path)? else { return Ok(None) };
-        check_usable(&path, &saved, settings, any_cluster_hash)?;
+        self.load_file(&self.folder.join(FILE_NAME), settings, any_cluster_hash)
+    }
+
+    /// The same from a file that may be in another folder than its blocks.
+    pub(super) fn load_file(
+        &self,
+        path: &Path,
+        settings: &TableSettings,
+        any_cluster_hash: bool,
+    ) -> Result<Option<(Clusterer, Watermarks)>, SnapshotError> {
+        let Some((mut reader, saved)) = begin(path)? else { return Ok(None) };
+        check_usable(path, &saved, settings, any_cluster_hash)?;
         if saved.founded > Some(NUMBER_MAX) || saved.dead_below > saved.founded.unwrap_or_default() {
             return Err(reader.damaged("it counts an impossible number of centroids"));
         }
         let position = position_of(&saved);
-        let mut clusterer = self.clusterer(&path, position, Some(&saved), settings)?;
+        let mut clusterer = self.clusterer(path, position, Some(&saved), settings)?;
         reader.articles(&saved, |page| clusterer.restore_article(page))?;
         for _ in 0..saved.centroid_count {
             let mut message: proto::Centroid = reader.message()?;
@@ -187,6 +201,9 @@ impl TableDir {
         saved: Option<&proto::Position>,
         settings: &TableSettings,
     ) -> Result<Clusterer, SnapshotError> {
+        if !self.checkpointed {
+            self.forget_checkpoints()?;
+        }
         let blocks = saved.and_then(|saved| saved.blocks.as_ref());
         let first = saved.map_or(0, |saved| saved.founded.unwrap_or(0).saturating_sub(saved.centroid_count));
         let (detector, rules) = (Arc::clone(&settings.detector), settings.rules.clone());
@@ -200,13 +217,29 @@ impl TableDir {
             Some(blocks) => manifest_of(blocks),
             None => Manifest { table_id: new_table_id(), ..Manifest::default() },
         };
-        let files = Arc::new(Folder::open(&self.folder).map_err(at(&self.folder))?);
-        let store = Arc::new(BlockStore::open(files, Arc::clone(&detector), options, &manifest)?);
+        // Nobody else has the folder as long as threads may write there.
+        let locked = self.lock.try_clone().and_then(|lock| Folder::open_locked(&self.folder, lock));
+        let files = Arc::new(locked.map_err(at(&self.folder))?);
+        let own = if self.checkpointed { self.saved_manifest()? } else { None };
+        let store = BlockStore::open_beside(files, Arc::clone(&detector), options, &manifest, own.as_ref())?;
+        let store = Arc::new(store);
         let old = (Arc::clone(&store) as Arc<dyn OldCentroids>, manifest.first);
         // A table that is loaded again, by whoever has given the first one up, has a store of its own.
         let _ = self.blocks.set(store);
         let first_time = blocks.and_then(|blocks| blocks.first_time_ms).and_then(Timestamp::from_ms);
         Ok(Clusterer::with_old(detector, rules.expiry, position, first_time, old))
+    }
+
+    /// Which blocks the saved table has.
+    fn saved_manifest(&self) -> Result<Option<Manifest>, SnapshotError> {
+        let path = self.folder.join(FILE_NAME);
+        let saved = begin(&path)?;
+        Ok(saved.and_then(|(_, saved)| saved.blocks.as_ref().map(manifest_of)))
+    }
+
+    /// The folder.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// The blocks of the table that was loaded or begun, if it has some.
@@ -257,22 +290,57 @@ impl TableDir {
         watermarks: &Watermarks,
         settings: &TableSettings,
     ) -> Result<(), SnapshotError> {
-        let path = self.folder.join(FILE_NAME);
-        let new_path = self.folder.join(format!("{FILE_NAME}.new"));
-        let blocks = self.blocks();
-        let manifest = blocks.map(|blocks| {
+        if let Some(blocks) = self.blocks() {
             blocks.finish();
-            blocks.manifest()
-        });
+        }
+        self.save_here(clusterer, watermarks, settings)
+    }
+
+    /// The same without waiting for merges, for a table that goes on. Nothing is handed over to blocks
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// [`SnapshotError`]; the last table is still there.
+    pub(crate) fn save_in_between(
+        &self,
+        clusterer: &Clusterer,
+        settings: &TableSettings,
+    ) -> Result<(), SnapshotError> {
+        if let Some(blocks) = self.blocks() {
+            blocks.wait_for_blocks();
+        }
+        self.save_here(clusterer, &Watermarks::default(), settings)
+    }
+
+    fn save_here(
+        &self,
+        clusterer: &Clusterer,
+        watermarks: &Watermarks,
+        settings: &TableSettings,
+    ) -> Result<(), SnapshotError> {
+        self.save_file(&self.folder.join(FILE_NAME), clusterer, watermarks, settings)?;
+        // Checkpoints need what they name until they are gone.
+        if let Some(blocks) = self.blocks().filter(|_| !self.checkpointed) {
+            blocks.saved();
+        }
+        Ok(())
+    }
+
+    /// Writes the file that names the blocks, which may be in another folder, in one step.
+    pub(super) fn save_file(
+        &self,
+        path: &Path,
+        clusterer: &Clusterer,
+        watermarks: &Watermarks,
+        settings: &TableSettings,
+    ) -> Result<(), SnapshotError> {
+        let new_path = path.with_extension("leitong.new");
+        let manifest = self.blocks().map(BlockStore::manifest);
         if let Some(fault) = clusterer.fault() {
             return Err(SnapshotError::Fault(fault));
         }
         write(&new_path, clusterer, watermarks, settings, manifest.as_ref()).map_err(at(&new_path))?;
-        folder::replace(&path, &new_path).map_err(at(&path))?;
-        if let Some(blocks) = blocks {
-            blocks.saved();
-        }
-        Ok(())
+        folder::replace(path, &new_path).map_err(at(path))
     }
 }
 
@@ -452,7 +520,7 @@ pub(super) fn blocks_of(manifest: &Manifest, clusterer: &Clusterer, detector: &d
 }
 
 /// A number that no other table has.
-fn new_table_id() -> u64 {
+pub(super) fn new_table_id() -> u64 {
     Seed::default().place(Timestamp::now().as_ms() as u64)
 }
 

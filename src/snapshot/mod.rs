@@ -13,7 +13,9 @@
 
 pub mod changelog_blocks;
 pub mod changelog_snapshot;
+mod checkpointed;
 mod checksummed;
+mod compact;
 mod file;
 mod folder;
 mod import;
@@ -28,6 +30,8 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::blocks::{ADVICE, BlockError};
+pub use checkpointed::forget_mark;
+pub use compact::{Compacted, has_blocks};
 pub(crate) use file::{FORMAT_WITH_BLOCKS, FORMAT_WITH_CRAWLS, unexpired};
 pub use file::{TableDir, TableSettings};
 pub use folder::replace;
@@ -166,6 +170,34 @@ pub enum SnapshotError {
         /// The file.
         path: PathBuf,
     },
+    /// Others have written blocks since a checkpoint.
+    #[error(
+        "{}: the table {} was opened by another run since this checkpoint, so its blocks may be others; remove the \
+         checkpoint to begin anew",
+        path.display(),
+        table.display()
+    )]
+    CheckpointApart {
+        /// The folder of checkpoints.
+        path: PathBuf,
+        /// The table's.
+        table: PathBuf,
+    },
+    /// Its old centroids are in blocks elsewhere.
+    #[error(
+        "{}: old centroids of this deduplicator are in blocks of {}, so that it cannot be loaded or saved anywhere else",
+        path.display(),
+        blocks.display()
+    )]
+    BlocksElsewhere {
+        /// Where it was to be saved.
+        path: PathBuf,
+        /// Where the blocks are.
+        blocks: PathBuf,
+    },
+    /// The settings cannot be used.
+    #[error(transparent)]
+    Config(#[from] crate::config::load::ConfigError),
     /// The blocks of the table.
     #[error("{}", with_advice(.0))]
     Blocks(#[from] BlockError),

@@ -213,6 +213,18 @@ pub const ALL: &[Metric] = &[
         "Times that a table on disk could not be written; centroids then wait in memory, up to a limit",
     ),
     metric(
+        "leitong_disk_checked_bytes_total",
+        "counter",
+        "",
+        "Bytes of tables on disk that were read in the background, to compare checksums",
+    ),
+    metric(
+        "leitong_disk_damaged_total",
+        "counter",
+        "",
+        "Times that this found a file damaged or unreadable; its partition then halts, and the log says which file it is",
+    ),
+    metric(
         "leitong_changelog_deletions_total",
         "counter",
         "result: deleted, failed",
@@ -548,6 +560,16 @@ pub fn disk(log_partition: u32, centroids: u64, bytes: u64) {
 /// A table's blocks cannot be written or saved.
 pub fn disk_failed() {
     counter!("leitong_disk_failures_total").increment(1);
+}
+
+/// Files of a table were read in the background.
+pub fn disk_checked(bytes: u64) {
+    counter!("leitong_disk_checked_bytes_total").increment(bytes);
+}
+
+/// A file of a table that was read in the background cannot be relied on.
+pub fn disk_damaged() {
+    counter!("leitong_disk_damaged_total").increment(1);
 }
 
 /// A snapshot cannot be used.

@@ -94,6 +94,7 @@ impl<C: ConsumerContext + 'static> World for KafkaWorld<C> {
         let files = Folder::open_locked(&folder, lock).with_context(named)?;
         let options = StoreOptions {
             advice: DISK_ADVICE,
+            check_bytes_per_second: table.check_bytes_per_second(),
             ..StoreOptions::of_table(table.block_centroids, expiry.centroids_max)
         };
         Ok(Some(TableFolder { files: Arc::new(files), options }))

@@ -15,7 +15,8 @@ use crate::cluster::{Clusterer, Position};
 use crate::config::KafkaConfig;
 use crate::kafka::partition_reader::{PartitionReader, place};
 use crate::kafka::ports::{Reader, Step};
-use crate::log::entry::{self, EntryError};
+use crate::log::LogPlace;
+use crate::log::entry::{self, Entry, EntryError};
 use crate::log::watermarks::Watermarks;
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::pipeline::log_partition::{Accepted, Decided, LogPartition};
@@ -77,6 +78,19 @@ impl Start {
         let detector = Arc::clone(&settings.detector);
         let clusterer = Clusterer::new(detector, settings.rules.clone(), position);
         Self { clusterer, watermarks: Watermarks::default(), loaded: false }
+    }
+}
+
+/// Decides on some records; on none where old centroids cannot be read.
+fn decided(
+    state: &mut LogPartition,
+    records: Vec<(LogPlace, Result<Entry, EntryError>)>,
+    epoch: u32,
+) -> anyhow::Result<Decided> {
+    let decided = state.take_batch(records, epoch, Timestamp::now());
+    match state.clusterer().fault() {
+        None => Ok(decided),
+        Some(fault) => anyhow::bail!("cannot decide: {fault}"),
     }
 }
 
@@ -143,12 +157,12 @@ pub fn replay(
         }
         if batch.len() >= BATCH {
             let records = std::mem::take(&mut batch);
-            replayed.write(state.take_batch(records, config.epoch, Timestamp::now()), sink)?;
+            replayed.write(decided(&mut state, records, config.epoch)?, sink)?;
             // Nobody writes the changelog of a replay.
             state.take_changelog();
         }
     }
-    replayed.write(state.take_batch(batch, config.epoch, Timestamp::now()), sink)?;
+    replayed.write(decided(&mut state, batch, config.epoch)?, sink)?;
     sink.flush()?;
     let (stage, watermarks) = state.into_parts();
     Ok((replayed, stage.into_clusterer(), watermarks))

@@ -338,6 +338,24 @@ fn replay_begins_at_a_saved_table() {
         verdicts.iter().map(crate::common::stable_fields).collect::<Vec<_>>()
     };
     crate::common::assert_same("in two parts", &stable_fields(whole.verdicts()), &stable_fields(verdicts));
+    // The same with old centroids in files of the tables' folder, which stay there.
+    installation.configure(&format!("[table]\non_disk = true\nblock_centroids = 32\n{ONE_PARTITION}"));
+    let blocks = installation.folder.path().join("blocks");
+    let blocks = blocks.to_str().expect("UTF-8");
+    let first = installation.replay(&["--until", "45", "--save-table", blocks]);
+    let again = installation.replay(&["--until", "45", "--save-table", blocks]);
+    assert!(
+        again.status == 1 && again.stderr.contains("there is a table of partition 0 already"),
+        "{}",
+        again.stderr
+    );
+    let apart = installation.replay(&["--table", blocks, "--save-table", folder]);
+    assert!(apart.status == 2 && apart.stderr.contains("must be the same"), "{}", apart.stderr);
+    let second = installation.replay(&["--table", blocks, "--save-table", blocks]);
+    let verdicts = [first.verdicts(), second.verdicts()].concat();
+    crate::common::assert_same("from blocks", &stable_fields(whole.verdicts()), &stable_fields(verdicts));
+    let files = std::fs::read_dir(installation.folder.path().join("blocks/partition-0")).expect("a folder");
+    assert!(files.flatten().any(|file| file.file_name().to_string_lossy().starts_with("centroids-0")));
     // With other settings downstream of the log.
     installation.configure(&format!("[expiry]\ncentroids_max = 1\n{ONE_PARTITION}"));
     let strict = installation.replay(&[]);

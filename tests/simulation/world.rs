@@ -225,8 +225,16 @@ impl World for SimWorld {
         let files = folder.as_ref().map(SimFolder::all_names);
         shared.trace(|| format!("machine {machine}: table of log {log_partition} is opened: {files:?}"));
         let (portion, waiting_max) = (4, 128);
-        let options =
-            StoreOptions { block: 32, fan: 2, span_max: 128, readers: 0, portion, waiting_max, advice: "" };
+        let options = StoreOptions {
+            block: 32,
+            fan: 2,
+            span_max: 128,
+            readers: 0,
+            portion,
+            waiting_max,
+            check_bytes_per_second: 0,
+            advice: "",
+        };
         Ok(folder.map(|files| TableFolder { files: Arc::new(files), options }))
     }
 

@@ -1,5 +1,6 @@
-//! `leitong table info | export | import | verify | merge`: tables that `dedup --table` or `serve` has saved.
+//! `leitong table info | export | import | verify | compact | merge`: tables that `dedup --table` or `serve` has saved.
 
+mod compact;
 mod export;
 mod import;
 mod merge;
@@ -51,6 +52,9 @@ enum Action {
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
+    /// Make its files smaller: take out what has expired, and merge its runs of keys (`table.on_disk`) as far as
+    /// possible, so that look-ups ask few. A kill leaves a whole table
+    Compact(compact::Arguments),
     /// Put tables together that were built apart: each centroid of a later one joins a cluster of those before it,
     /// or stays one
     #[command(after_help = MERGE_EXAMPLE)]
@@ -120,6 +124,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
                 text(&info)
             })?;
         }
+        Action::Compact(arguments) => compact::run(arguments)?,
         Action::Merge(arguments) => merge::run(arguments)?,
         Action::Verify { folder } => check(folder)?,
         Action::Export(arguments) => export::run(arguments)?,
@@ -174,9 +179,11 @@ fn check(folder: &Path) -> anyhow::Result<()> {
 }
 
 fn there_is(position: Option<proto::Position>, folder: &Path) -> anyhow::Result<proto::Position> {
-    position.with_context(|| {
-        format!("{}: there is no table; `leitong dedup --table` makes one", folder.display())
-    })
+    position.with_context(|| there_is_no_table(folder))
+}
+
+fn there_is_no_table(folder: &Path) -> String {
+    format!("{}: there is no table; `leitong dedup --table` makes one", folder.display())
 }
 
 fn text(info: &Info) -> String {

@@ -20,6 +20,7 @@
 
 mod blocks;
 mod buckets;
+mod generations;
 mod hamming;
 mod hits;
 mod keys;
@@ -34,6 +35,7 @@ mod spill;
 use rayon::prelude::*;
 
 use crate::fingerprint::{LookUp, SecondKey};
+pub(super) use generations::Generations;
 use hamming::Hamming;
 pub(crate) use hits::HITS_MAX;
 pub(super) use hits::{Hit, Hits};
@@ -74,6 +76,14 @@ impl Batch {
         self.ends.drain(..count);
         self.seconds.drain(..count);
         self.ends.iter_mut().for_each(|end| *end -= values);
+    }
+
+    /// Takes out those from the `at`-th on, and gives them.
+    fn split_off(&mut self, at: usize) -> Self {
+        let values = at.checked_sub(1).map_or(0, |last| self.ends[last]);
+        let mut ends = self.ends.split_off(at);
+        ends.iter_mut().for_each(|end| *end -= values);
+        Self { values: self.values.split_off(values as usize), ends, seconds: self.seconds.split_off(at) }
     }
 
     /// Fingerprints in it.

@@ -27,6 +27,11 @@ impl Recent {
         &self.values
     }
 
+    /// All of them, for whoever takes them over; [`Self::clear`] follows.
+    pub(in crate::cluster) fn batch_mut(&mut self) -> &mut Batch {
+        &mut self.values
+    }
+
     /// Forgets the first `count`, before all are taken over.
     pub(in crate::cluster) fn forget(&mut self, count: usize) {
         self.values.forget(count);

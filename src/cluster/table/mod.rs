@@ -24,7 +24,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::index::{Batch, Hit, Index, Recent};
+use super::index::{Batch, Generations, Hit, Recent};
 use crate::fingerprint::{Comparison, Detector, LookUp};
 use crate::record::timestamp::Timestamp;
 use cold::{Cold, ColdCentroid, Unpacker};
@@ -100,7 +100,7 @@ pub struct TableBytes {
 /// The table.
 pub(super) struct Table {
     corpora: Corpora,
-    index: Index,
+    index: Generations,
     hot: Hot,
     cold: Cold,
     one_core: bool,
@@ -140,11 +140,12 @@ pub enum Purpose {
 
 impl Table {
     /// An empty table, whose index has so many shards, and whose first centroid will have the
-    /// number `origin`.
-    pub(super) fn new(detector: &dyn Detector, shards: usize, origin: u64) -> Self {
+    /// number `origin`. `leaving`: so many leave at about one time, by multiples of that number; none:
+    /// they leave one by one.
+    pub(super) fn new(detector: &dyn Detector, shards: usize, origin: u64, leaving: Option<u64>) -> Self {
         Self {
             corpora: Corpora::default(),
-            index: Index::new(detector.look_up(), detector.second_key(), shards),
+            index: Generations::new(detector.look_up(), detector.second_key(), shards, leaving, origin),
             hot: Hot::starting_at(origin),
             cold: Cold::starting_at(origin),
             one_core: shards <= 1,
@@ -306,8 +307,8 @@ impl Table {
             // Some may have left already, where the cap is smaller than a batch.
             let gone = self.hot.first().saturating_sub(first);
             self.recent.forget(gone as usize);
-            let first = (first + gone) as u32;
-            self.index.insert(first, self.recent.batch(), |slot| bits_of(&self.hot, slot, detector));
+            let Self { index, hot, recent, .. } = self;
+            index.insert(first + gone, recent.batch_mut(), |slot| bits_of(hot, slot, detector));
             self.recent.clear();
         }
     }
@@ -320,11 +321,10 @@ impl Table {
     /// Takes the oldest centroid out.
     pub(super) fn remove_oldest(&mut self, detector: &dyn Detector) {
         let number = self.hot.first();
-        let (Some((corpus, compared)), Some(cold)) = (self.hot.get(number), self.cold.get(number)) else {
-            return;
-        };
-        let fingerprint = [compared, cold.rest].concat();
-        if number < self.first_recent() {
+        let Some((corpus, compared)) = self.hot.get(number) else { return };
+        if !self.index.leave_whole() && number < self.first_recent() {
+            let Some(cold) = self.cold.get(number) else { return };
+            let fingerprint = [compared, cold.rest].concat();
             self.removed.clear();
             self.removed.push(|values| values_of(detector, &fingerprint, corpus, Purpose::Insert, values));
             self.index.remove(number as u32, &self.removed);
@@ -332,6 +332,7 @@ impl Table {
         self.corpora.leave(corpus);
         self.hot.pop();
         self.cold.pop();
+        self.index.drop_before(self.hot.first());
     }
 
     /// The centroids of these numbers, oldest first, each with its corpus and fingerprint hash.
@@ -354,6 +355,14 @@ impl Table {
     /// Centroids that have come since [`Self::settle`], which look-ups do not find.
     pub(super) fn unsettled(&self) -> usize {
         self.recent.batch().len()
+    }
+
+    /// Centroids that those which come are put among, once they are settled.
+    pub(super) fn settled_together(&self) -> usize {
+        match self.index.leave_whole() {
+            true => self.index.youngest_len(),
+            false => (self.hot.end() - self.hot.first()) as usize,
+        }
     }
 
     /// Corpora that have centroids.

@@ -27,7 +27,16 @@ const TOPIC: &str = "centroids";
 
 fn options() -> StoreOptions {
     let (portion, waiting_max) = (8, 128);
-    StoreOptions { block: 32, fan: 2, span_max: 128, readers: 0, portion, waiting_max, advice: "" }
+    StoreOptions {
+        block: 32,
+        fan: 2,
+        span_max: 128,
+        readers: 0,
+        portion,
+        waiting_max,
+        check_bytes_per_second: 0,
+        advice: "",
+    }
 }
 
 fn detector() -> Arc<dyn Detector> {

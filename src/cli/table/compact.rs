@@ -1,0 +1,51 @@
+//! `leitong table compact`: a table without what has expired, in few runs of keys.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Args;
+
+use super::there_is_no_table;
+use crate::cli::documents;
+use crate::cli::settings::{self, Wrong};
+use crate::pipeline::fingerprint_stage::FingerprintStage;
+use crate::snapshot::{Compacted, TableDir, TableSettings, has_blocks};
+
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Configuration file, with the settings that the table was made with; `expiry` says what has expired
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Detector that it was made with, in place of the configured one
+    #[arg(long, value_name = "NAME")]
+    detector: Option<String>,
+    /// The table's folder
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let Arguments { config, detector, folder } = arguments;
+    let mut config = settings::config(config.as_deref(), detector.as_deref(), None)?;
+    // The table itself says where its centroids are.
+    let no_table = || there_is_no_table(folder);
+    config.table.on_disk = has_blocks(folder)?.with_context(no_table)?;
+    let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;
+    let settings = TableSettings::of(&config, stage.detector(), stage.fingerprint_hash());
+    let compacted = TableDir::open(folder)?.compact(&settings)?.with_context(no_table)?;
+    documents::print(&text(compacted))
+}
+
+fn text(Compacted { centroids, runs, bytes }: Compacted) -> String {
+    let runs = match runs {
+        (0, _) => String::new(),
+        (before, after) => format!("; {before} run(s) of keys are {after}"),
+    };
+    format!(
+        "{} centroids, {} had expired{runs}; {} bytes on disk, {} before\n",
+        centroids.1,
+        centroids.0 - centroids.1,
+        bytes.1,
+        bytes.0
+    )
+}
