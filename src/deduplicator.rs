@@ -121,7 +121,8 @@ impl Deduplicator {
     /// would give on the pages.
     ///
     /// # Errors
-    /// One of them is no record of a page, or was made with other settings; none is decided on then.
+    /// One of them is no record of a page, or was made with other settings; none is decided on then. Or
+    /// files of the table cannot be read; then nothing is decided by this value any more.
     #[doc(hidden)]
     pub fn decide_records(&mut self, records: &[impl AsRef<[u8]>]) -> Result<Vec<Verdict>, RecordError> {
         let (own, detector) = (self.fingerprint_stage.fingerprint_hash(), self.fingerprint_stage.detector());
@@ -139,7 +140,10 @@ impl Deduplicator {
         let read = numbered.map(page).collect::<Result<Vec<_>, _>>()?;
         self.pages += read.len() as u64;
         let conclusions = self.cluster_stage.conclude_batch(read, Timestamp::now());
-        Ok(conclusions.into_iter().map(verdict).collect())
+        match self.fault() {
+            None => Ok(conclusions.into_iter().map(verdict).collect()),
+            Some(fault) => Err(RecordError::Fault(fault)),
+        }
     }
 
     /// The same as [`Self::decide`], where files are read for it.
@@ -214,6 +218,9 @@ pub enum RecordError {
         /// Of those that decide.
         own: u64,
     },
+    /// Files of the table cannot be read, or not be written for too long ([`Deduplicator::fault`]).
+    #[error("{0}")]
+    Fault(String),
 }
 
 /// Where a page came in: which one it was, from 1.
