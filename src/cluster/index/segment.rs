@@ -9,7 +9,9 @@
 //! push its neighbours far from their homes: one with more than
 //! [`SLOTS_MAX`] keeps them in an [overflow list](Overflow) of its own.
 
+use super::keys::is_wide;
 use super::overflow::Overflow;
+use crate::fingerprint::SecondKey;
 use crate::hashed::HashedMap;
 
 /// Slots under one hash that the table itself holds.
@@ -22,6 +24,11 @@ const ROOM: usize = 64;
 /// The hash in the upper half, the slot in the lower one.
 pub(super) type Entry = u64;
 const FREE: Entry = Entry::MAX;
+
+/// How far apart the second keys are at most of what is to be found under the key of this hash.
+fn distance_under(hash: u32, second: Option<SecondKey>) -> Option<u32> {
+    second.map(|second| second.distance_under(is_wide(hash)))
+}
 
 /// The keys whose hashes begin with the same bits.
 #[derive(Debug, Default)]
@@ -42,11 +49,11 @@ impl Segment {
         &mut self,
         hash: u32,
         slot: u32,
-        second_distance: Option<u32>,
+        second: Option<SecondKey>,
         second_of: &(impl Fn(u32) -> u64 + Sync),
     ) {
         if let Some(overflow) = self.overflow_mut(hash) {
-            overflow.push(slot, second_distance, second_of);
+            overflow.push(slot, distance_under(hash, second), second_of);
             return;
         }
         if (self.taken + 1) * 16 > self.homes * 15 {
@@ -80,7 +87,7 @@ impl Segment {
     pub(super) fn insert_all(
         &mut self,
         new: &[Entry],
-        second_distance: Option<u32>,
+        second: Option<SecondKey>,
         second_of: &(impl Fn(u32) -> u64 + Sync),
     ) {
         let old = std::mem::take(&mut self.entries);
@@ -109,7 +116,7 @@ impl Segment {
                 .overflow
                 .entry(u64::from(hash))
                 .or_insert_with(|| Overflow::new(slots.by_ref().take(SLOTS_MAX + 1).collect()));
-            slots.for_each(|slot| overflow.push(slot, second_distance, second_of));
+            slots.for_each(|slot| overflow.push(slot, distance_under(hash, second), second_of));
         }
         all.extend(old);
         self.taken = all.len();
