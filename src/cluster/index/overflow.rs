@@ -164,7 +164,7 @@ mod tests {
         /// As a scan, whatever comes and goes, short or indexed, also where slots pass 2^32.
         #[test]
         fn finds_what_a_scan_finds(
-            max_distance in 0_u32..=20,
+            max_distance in 0_u32..=30,
             steps in prop::collection::vec((1_u32..400, 0_u32..350), 1..10),
             start in prop_oneof![Just(17_u32), Just(u32::MAX - 300)],
         ) {

@@ -286,6 +286,8 @@ mod tests {
 
     use super::*;
 
+    const SECOND: Option<SecondKey> = Some(SecondKey { max_distance: 16, wide_distance: 24, of: |_| 0 });
+
     impl Segment {
         /// All slots under `hash`, whatever their second key.
         fn all(&self, hash: u32) -> Vec<u32> {
@@ -328,7 +330,7 @@ mod tests {
                 let hash = hashes[if slot % 3 == 0 { few } else { many } as usize].min(u32::MAX - 1);
                 let slots = map.entry(hash).or_default();
                 if insert || slots.is_empty() {
-                    segment.insert(hash, slot, Some(16), &second);
+                    segment.insert(hash, slot, SECOND, &second);
                     slots.push_back(slot);
                 } else if let Some(oldest) = slots.pop_front() {
                     segment.remove(hash, oldest, second(oldest));
@@ -361,10 +363,10 @@ mod tests {
             let mut entered = Vec::new();
             for batch in &batches {
                 let new: Vec<(u32, u32)> = batch.iter().map(|at| hash(*at)).zip(slots.by_ref()).collect();
-                new.iter().for_each(|(hash, slot)| one_by_one.insert(*hash, *slot, Some(16), &second));
+                new.iter().for_each(|(hash, slot)| one_by_one.insert(*hash, *slot, SECOND, &second));
                 let mut entries: Vec<Entry> = new.iter().map(|(hash, slot)| entry(*hash, *slot)).collect();
                 entries.sort_unstable();
-                at_once.insert_all(&entries, Some(16), &second);
+                at_once.insert_all(&entries, SECOND, &second);
                 entered.extend(new);
                 prop_assert!(at_once.is_sound());
                 prop_assert_eq!(at_once.taken, one_by_one.taken);

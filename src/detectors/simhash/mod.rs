@@ -17,7 +17,7 @@
 //! * Of a short text the [`numbers`] in the same places are the same: weather, markets and results
 //!   of two days are no copies.
 //!
-//! What is not near and yet has passages in common is *related* (`sketch_matches_related`):
+//! What is not near and yet has passages in common is *related* (`matches_needed_to_relate`):
 //! excerpts, merged pages, pages of one template. It founds a cluster, and its verdict tells of the
 //! nearest such page. So are, without anything in common, the pages of one paged article, as their
 //! [`addresses`] tell.
