@@ -26,10 +26,12 @@ fn main() {
     println!("| pages | centroids | pages/s | MB beyond the table |\n|---|---|---|---|");
 
     let simhash = build("simhash");
-    let no_key = |number| random_simhash(number, None);
+    let no_key = |number| random_simhash(number, None, None);
     run("`simhash`, no key in common", &simhash, sized(400_000), 40_000, no_key);
-    let one_band = |number| random_simhash(number, Some(7));
+    let one_band = |number| random_simhash(number, Some(7), None);
     run("`simhash`, one band in common", &simhash, sized(400_000), 500, one_band);
+    let one_passage = |number| random_simhash(number, None, Some(7));
+    run("`simhash`, one sampled passage in common", &simhash, sized(400_000), 500, one_passage);
     let passage = words(0, 120);
     let template = |number: usize| {
         // The passage is two fifths of the page, so that most pages share several bands with many.
@@ -54,13 +56,15 @@ fn build(name: &str) -> Arc<dyn Detector> {
     built.into()
 }
 
-fn random_simhash(number: usize, band: Option<u32>) -> Page {
+fn random_simhash(number: usize, band: Option<u32>, passage: Option<u32>) -> Page {
     let mut random = Random::new(1, number as u64);
     let hash = random.next_bits();
     let values = std::array::from_fn(|_| random.next_bits() as u8);
-    let mut bands: [u32; 16] = std::array::from_fn(|_| random.next_bits() as u32);
+    let mut bands: [u32; 11] = std::array::from_fn(|_| random.next_bits() as u32);
+    let mut passages: [u32; 10] = std::array::from_fn(|_| random.next_bits() as u32);
     bands[3] = band.unwrap_or(bands[3]);
-    Some(simhash::encode(hash, 3_000, &values, &[0; 24], [0; 8], bands))
+    passages[3] = passage.unwrap_or(passages[3]);
+    Some(simhash::encode(hash, 3_000, &values, &[0; 24], [0; 8], (bands, passages)))
 }
 
 /// Twelve paragraphs, the heaviest of which stands on every page.

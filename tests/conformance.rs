@@ -82,7 +82,7 @@ fn check_pair(name: &str, detector: &dyn Detector, a: &[u8], b: &[u8]) {
     if let Some(second) = detector.second_key() {
         let apart = ((second.of)(a) ^ (second.of)(b)).count_ones();
         assert!(
-            apart <= second.max_distance || !(there.near || related),
+            apart <= second.max_distance || !there.near && (apart <= second.wide_distance || !related),
             "{name}: near, and second keys {apart} apart"
         );
         assert_eq!((second.of)(b), (second.of)(compared[0]), "{name}: of the compared part");

@@ -2,12 +2,13 @@
 
 use crate::detectors::simhash::{self, ADDRESS_BYTES};
 use crate::fingerprint::numbers::SLOT_BYTES;
-use crate::fingerprint::sketch::{BANDS, Values};
+use crate::fingerprint::sketch::{BANDS, PASSAGES, Values};
 use crate::random::Random;
 
-/// Bands that a page near another does not share with it,
-/// and values of the sketch in which they differ.
-const BANDS_CHANGED: usize = 8;
+/// Bands and passages that a page near another does not share with it, and values of the sketch in
+/// which they differ.
+const BANDS_CHANGED: usize = 6;
+const PASSAGES_CHANGED: usize = 5;
 const VALUE_BYTES_CHANGED: usize = 8;
 /// Large enough that no demand on short texts applies.
 const SIZE: u16 = 3_000;
@@ -46,26 +47,27 @@ impl Fingerprints {
     #[must_use]
     pub fn get(&self, number: u64) -> Box<[u8]> {
         let mut random = Random::new(self.seed, number);
-        let (hash, values, bands) = self.parts(&mut random);
-        simhash::encode(hash, SIZE, &values, &[0; SLOT_BYTES], [0; ADDRESS_BYTES], bands)
+        let (hash, values, keys) = self.parts(&mut random);
+        simhash::encode(hash, SIZE, &values, &[0; SLOT_BYTES], [0; ADDRESS_BYTES], keys)
     }
 
     /// One near that of this number, `distance` bits apart.
     #[must_use]
     pub fn near(&self, number: u64, distance: u32) -> Box<[u8]> {
         let mut random = Random::new(self.seed, number);
-        let (mut hash, mut values, mut bands) = self.parts(&mut random);
+        let (mut hash, mut values, (mut bands, mut passages)) = self.parts(&mut random);
         let mut flipped = 0_u64;
         while flipped.count_ones() < distance {
             flipped |= 1 << random.below(64);
         }
         hash ^= flipped;
-        bands[..BANDS_CHANGED].iter_mut().for_each(|band| *band = random.next_bits() as u32);
+        let changed = bands[..BANDS_CHANGED].iter_mut().chain(&mut passages[..PASSAGES_CHANGED]);
+        changed.for_each(|key| *key = random.next_bits() as u32);
         values[..VALUE_BYTES_CHANGED].iter_mut().for_each(|values| *values = random.next_bits() as u8);
-        simhash::encode(hash, SIZE, &values, &[0; SLOT_BYTES], [0; ADDRESS_BYTES], bands)
+        simhash::encode(hash, SIZE, &values, &[0; SLOT_BYTES], [0; ADDRESS_BYTES], (bands, passages))
     }
 
-    fn parts(&self, random: &mut Random) -> (u64, Values, [u32; BANDS]) {
+    fn parts(&self, random: &mut Random) -> (u64, Values, ([u32; BANDS], [u32; PASSAGES])) {
         let hash = if self.set.iter().all(|set| *set == 0.5) {
             random.next_bits()
         } else {
@@ -73,6 +75,7 @@ impl Fingerprints {
         };
         let values = std::array::from_fn::<u64, 4, _>(|_| random.next_bits()).map(u64::to_le_bytes);
         let bands = std::array::from_fn(|_| random.next_bits() as u32);
-        (hash, *values.as_flattened().first_chunk().expect("4 times 8 bytes"), bands)
+        let passages = std::array::from_fn(|_| random.next_bits() as u32);
+        (hash, *values.as_flattened().first_chunk().expect("4 times 8 bytes"), (bands, passages))
     }
 }

@@ -3,12 +3,13 @@
 //! Keys of several corpora stand in one run, mixed with a number that only depends on the corpus'
 //! name and fingerprint hash, so that they seldom meet; where they do, the comparison of the
 //! corpora themselves keeps them apart. They are spread over all 64 bits, since filters and pages
-//! are cut by the first ones.
+//! are cut by the first ones; but for the last one, which says whether the key is
+//! [wide](WIDE_KEY).
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::cluster::{Purpose, Query};
-use crate::fingerprint::Detector;
+use crate::fingerprint::{Detector, WIDE_KEY};
 use crate::mix::mix;
 
 /// The keys of a fingerprint, and its second key, or 0 where there is none.
@@ -16,6 +17,11 @@ use crate::mix::mix;
 pub(super) struct Keys {
     pub(super) keys: Vec<u64>,
     pub(super) second: u64,
+}
+
+/// Whether this is a wide key.
+pub(super) fn is_wide(key: u64) -> bool {
+    key & 1 == 1
 }
 
 /// The keys of this fingerprint, each once; none of none.
@@ -28,7 +34,7 @@ pub(super) fn keys_of(detector: &dyn Detector, query: Option<&Query<'_>>, purpos
         Purpose::ProbeEqual => keys.extend(detector.equal_key(fingerprint)),
     }
     let of_corpus = xxh3_64_with_seed(corpus.as_bytes(), *fingerprint_hash);
-    keys.iter_mut().for_each(|key| *key = mix(*key ^ of_corpus));
+    keys.iter_mut().for_each(|key| *key = mix(*key ^ of_corpus) & !1 | u64::from(*key & WIDE_KEY != 0));
     keys.sort_unstable();
     keys.dedup();
     Keys { keys, second: detector.second_key().map_or(0, |second| (second.of)(fingerprint)) }

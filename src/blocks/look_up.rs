@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 use super::BlockError;
 use super::block::GROUP;
-use super::keyed::{Keys, keys_of};
+use super::keyed::{Keys, is_wide, keys_of};
 use super::reads::Reads;
 use super::view::View;
 use crate::cluster::{HITS_MAX, Near, Purpose, Query};
@@ -126,9 +126,10 @@ impl LookUp<'_> {
     ) -> Result<(Vec<Hit>, K), BlockError> {
         let mut kept = K::default();
         let (mut hits, mut near): (Vec<Hit>, Vec<Near>) = Default::default();
-        let max_distance = self.detector.second_key().map_or(64, |second| second.max_distance);
+        let second_key = self.detector.second_key();
         for askers in wanted {
             let Wanted { run, key, .. } = askers[0];
+            let max_distance = second_key.map_or(64, |second| second.distance_under(is_wide(key)));
             let (mut entries, mut failed) = (0_u64, None);
             let pages = self.view.runs[run as usize].entries(key, |entry| {
                 entries += 1;

@@ -22,8 +22,9 @@ pub(super) const SUM_BYTES: usize = 8;
 /// Bytes that are written at once.
 const BUFFER_BYTES: usize = 1 << 20;
 const MAGIC: &[u8; 8] = b"leiblock";
-/// Raised when something is written that an older program could not read.
-pub(crate) const FORMAT_VERSION: u32 = 1;
+/// Raised when something is written that an older program could not read, and when detectors make
+/// other keys of a fingerprint: files of another version are refused. 2: keys of passages.
+pub(crate) const FORMAT_VERSION: u32 = 2;
 const FOOTER_BYTES: usize = 8 + 4 + 4 + 8 * (3 + PLACES);
 /// Numbers in a footer that its kind gives a meaning.
 pub(super) const PLACES: usize = 5;
@@ -134,6 +135,9 @@ impl PartReader {
         if version > FORMAT_VERSION {
             return Err(BlockError::TooNew { path: reader.path, found: version, known: FORMAT_VERSION });
         }
+        if version < FORMAT_VERSION {
+            return Err(BlockError::TooOld { path: reader.path, found: version, known: FORMAT_VERSION });
+        }
         // The footer's own sum is seeded with the id that it names.
         let of_its_table = Self { table_id: id, ..reader };
         of_its_table.part(at, length)?;
@@ -227,4 +231,30 @@ fn sum(part: &[u8], table_id: u64, at: u64) -> u64 {
 
 fn io_error(files: &dyn Files, name: &str, error: io::Error) -> BlockError {
     BlockError::Io { path: files.path(name), error }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocks::sim::SimFolder;
+
+    /// Under keys that are no longer made, centroids would not be found: their files are refused.
+    #[test]
+    fn files_of_another_format_are_refused() {
+        let files = SimFolder::default();
+        let footer = Footer { kind: Kind::Keys, numbers: (0, 9), places: [0; PLACES] };
+        let shared: Arc<dyn Files> = Arc::new(files.clone());
+        PartWriter::create(&shared, "file", 7).and_then(|file| file.finish(footer)).expect("it is written");
+        let opened = |version: u32| {
+            let mut bytes = files.bytes("file");
+            bytes[MAGIC.len()..][..4].copy_from_slice(&version.to_le_bytes());
+            let changed = files.with("file", bytes);
+            PartReader::open(&changed, "file", 7, (Kind::Keys, (0, 9)))
+                .map(|_| ())
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(opened(FORMAT_VERSION), Ok(()));
+        assert!(opened(FORMAT_VERSION - 1).is_err_and(|error| error.contains("older")));
+        assert!(opened(FORMAT_VERSION + 1).is_err_and(|error| error.contains("newer")));
+    }
 }

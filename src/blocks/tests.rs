@@ -57,7 +57,11 @@ impl Detector for Coloured {
         self.insert_keys(fingerprint, keys);
     }
     fn second_key(&self) -> Option<SecondKey> {
-        Some(SecondKey { max_distance: 6, of: |compared| (1_u64 << place(compared).min(63)) - 1 })
+        Some(SecondKey {
+            max_distance: 6,
+            wide_distance: 6,
+            of: |compared| (1_u64 << place(compared).min(63)) - 1,
+        })
     }
     fn compared<'a>(&self, fingerprint: &'a [u8]) -> &'a [u8] {
         &fingerprint[..3]

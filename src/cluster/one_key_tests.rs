@@ -146,25 +146,28 @@ proptest! {
         prop_assert_eq!(decided(&mut clusterer(Arc::new(Star), centroids_max, shards), &pages, batch), naive);
     }
 
-    /// Pages that share one band, many of them near another one:
-    /// a list that is indexed by a second key, with expiry.
+    /// Pages that share one band, or one passage, many of them near or related to another one: a
+    /// list that is indexed by a second key, with expiry.
     #[test]
-    fn pages_with_one_band_in_common_are_decided_as_a_scan_decides(
-        pages in prop::collection::vec((0..400_u64, 0..20_u32, 0..40_usize, any::<u64>()), 200..700),
+    fn pages_with_one_key_in_common_are_decided_as_a_scan_decides(
+        pages in prop::collection::vec((0..400_u64, 0..34_u32, 0..60_usize, any::<u64>()), 200..700),
         centroids_max in prop::sample::select(vec![100_u64, 300, 1_000]), batch in 1..300_usize,
-        one_hash: bool,
+        one_hash: bool, passage: bool,
     ) {
         let pages: Vec<Vec<u8>> = pages.into_iter().map(|(family, flips, changed, seed)| {
             let mut mix = Random::of_seed(family);
             let mut hash = if one_hash { 1 } else { mix.next_bits() };
             let mut values: [u8; 32] = std::array::from_fn(|_| mix.next_bits() as u8);
-            let mut bands: [u32; 16] = std::array::from_fn(|_| mix.next_bits() as u32);
+            let mut bands: [u32; 11] = std::array::from_fn(|_| mix.next_bits() as u32);
+            let mut passages: [u32; 10] = std::array::from_fn(|_| mix.next_bits() as u32);
             let mut mix = Random::of_seed(seed);
             (0..flips).for_each(|_| hash ^= 1 << (mix.next_bits() % 64));
             (0..changed / 2).for_each(|_| values[mix.next_bits() as usize % 32] = mix.next_bits() as u8);
-            bands[mix.next_bits() as usize % 16] = mix.next_bits() as u32;
-            bands[2] = 42;
-            simhash::encode(hash, 3_000, &values, &[0; 24], [0; 8], bands).into()
+            bands[mix.next_bits() as usize % 11] = mix.next_bits() as u32;
+            passages[mix.next_bits() as usize % 10] = mix.next_bits() as u32;
+            let common = if passage { &mut passages[2] } else { &mut bands[2] };
+            *common = 42;
+            simhash::encode(hash, 3_000, &values, &[0; 24], [0; 8], (bands, passages)).into()
         }).collect();
         let detector = Arc::new(SimHash::new(&Config::default().simhash));
         let naive = scanned(&*detector, &pages, centroids_max as usize);

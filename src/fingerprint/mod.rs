@@ -76,7 +76,8 @@ pub trait Detector: Send + Sync {
     }
 
     /// What tells centroids apart of which very many share one key; none where nothing
-    /// short does exactly. Fingerprints whose second keys are further apart are never near.
+    /// short does exactly. Fingerprints whose second keys are further apart are never near, nor
+    /// related by that key.
     fn second_key(&self) -> Option<SecondKey> {
         None
     }
@@ -106,8 +107,8 @@ pub trait Detector: Send + Sync {
     }
 
     /// Whether texts that are not near have passages in common that a verdict should tell of.
-    /// Symmetric, and true of fingerprints that share a key alone, and whose second keys are no
-    /// further apart than those of near ones.
+    /// Symmetric, and true of fingerprints alone that share a key under which their second keys may
+    /// be so far apart.
     fn related(&self, _a: &[u8], _b: &[u8]) -> bool {
         false
     }
@@ -181,13 +182,29 @@ pub enum LookUp {
     },
 }
 
+/// The first bit of a key: whether the key is *wide*, so that it finds what lies further apart by
+/// the [second key](SecondKey). Of a detector without second keys it says nothing.
+pub const WIDE_KEY: u64 = 1 << 63;
+
 /// What narrows a look-up down where very many centroids share a key.
 #[derive(Debug, Clone, Copy)]
 pub struct SecondKey {
-    /// The second keys of near fingerprints differ in so many bits at most, from 0 to 20.
+    /// The second keys of fingerprints that are near, or related by a key that is not
+    /// [wide](WIDE_KEY), differ in so many bits at most, from 0 to 20.
     pub max_distance: u32,
+    /// The same of those that are related by a wide key; not less than `max_distance`.
+    pub wide_distance: u32,
     /// The second key of a fingerprint, or of its [compared](Detector::compared) part.
     pub of: fn(&[u8]) -> u64,
+}
+
+impl SecondKey {
+    /// How far apart the second keys are at most of what is to be found under a key.
+    #[inline]
+    #[must_use]
+    pub fn distance_under(&self, is_wide: bool) -> u32 {
+        if is_wide { self.wide_distance } else { self.max_distance }
+    }
 }
 
 /// How much of two texts stands in both, in ten-thousandths of each.

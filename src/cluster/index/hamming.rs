@@ -75,6 +75,12 @@ impl Hamming {
         Self { settled: 0..=2_048, ..Self::new(max_distance, 1) }
     }
 
+    /// An empty index that stays a row, for distances within which so many lie by chance that no
+    /// plan is quicker.
+    pub(super) fn in_a_row(max_distance: u32) -> Self {
+        Self { settled: 0..=u32::MAX, ..Self::new(max_distance, 1) }
+    }
+
     /// See `Index::find`.
     pub(super) fn find_on_all_cores<K: Default + Send>(
         &self,

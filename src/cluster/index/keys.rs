@@ -4,7 +4,8 @@
 //! the flow for long or needs the memory of a second index. Keys are told apart by 40 bits of their
 //! hash. Where two agree in them, a look-up gives centroids that the detector's comparison then
 //! turns down: at 100 million centroids with 17 keys each one in forty look-ups (17 · 1.7·10⁹ /
-//! 2⁴⁰).
+//! 2⁴⁰). The last of these bits says whether the key is [wide](WIDE_KEY), so that a list knows how far
+//! apart by the second key is what it has to give.
 //!
 //! Cost: `leitong bench` measures look-ups, insertions and bytes a centroid.
 
@@ -12,6 +13,7 @@ use std::hint::black_box;
 
 use super::segment::{Segment, entry};
 use super::{Batch, Hit, Hits, SEGMENTS, Share, spread};
+use crate::fingerprint::{SecondKey, WIDE_KEY};
 
 /// Keys that are fetched at once: their cache misses overlap.
 const AHEAD: usize = 64;
@@ -25,8 +27,8 @@ const MERGED_MIN: usize = 10;
 pub(in crate::cluster) struct KeyShard {
     share: Share,
     segments: Vec<Segment>,
-    /// How far apart the second keys of near fingerprints are at most, if there are second keys.
-    second_distance: Option<u32>,
+    /// What narrows long lists down, if anything does.
+    second: Option<SecondKey>,
 }
 
 /// Where a key stands, or is to stand.
@@ -41,9 +43,9 @@ struct Place {
 
 impl KeyShard {
     /// The shard of this number out of so many.
-    pub(super) fn new(number: usize, shards: usize, second_distance: Option<u32>) -> Self {
+    pub(super) fn new(number: usize, shards: usize, second: Option<SecondKey>) -> Self {
         let share = Share::new(number, shards);
-        Self { share, segments: (0..share.count).map(|_| Segment::default()).collect(), second_distance }
+        Self { share, segments: (0..share.count).map(|_| Segment::default()).collect(), second }
     }
 
     /// Adds the slots under the keys of `queries` that are this shard's;
@@ -69,12 +71,12 @@ impl KeyShard {
         if own * MERGED_MIN >= taken && !wraps {
             return self.insert_all(first, batch, second_of);
         }
-        let Self { share, segments, second_distance } = self;
+        let Self { share, segments, second } = self;
         each_place(*share, batch, |places| {
             fetch(segments, places);
             for &Place { number, segment, hash } in places {
                 let slot = first.wrapping_add(number);
-                segments[segment].insert(hash, slot, *second_distance, &second_of);
+                segments[segment].insert(hash, slot, *second, &second_of);
             }
         });
     }
@@ -82,7 +84,7 @@ impl KeyShard {
     /// The same for a batch that is not much smaller than the shard: in order of
     /// the hashes, so that each segment is written once, from its start to its end.
     fn insert_all(&mut self, first: u32, batch: &Batch, second_of: impl Fn(u32) -> u64 + Sync) {
-        let Self { share, segments, second_distance } = self;
+        let Self { share, segments, second } = self;
         let mut entries = vec![Vec::new(); segments.len()];
         each_place(*share, batch, |places| {
             for &Place { number, segment, hash } in places {
@@ -91,7 +93,7 @@ impl KeyShard {
         });
         for (segment, mut entries) in segments.iter_mut().zip(entries) {
             entries.sort_unstable();
-            segment.insert_all(&entries, *second_distance, &second_of);
+            segment.insert_all(&entries, *second, &second_of);
         }
     }
 
@@ -119,7 +121,7 @@ fn each_place(share: Share, batch: &Batch, mut take: impl FnMut(&[Place])) {
     for (number, key) in batch.iter() {
         let hash = spread(key);
         let Some(segment) = share.own(segment(hash)) else { continue };
-        places[count] = Place { number, segment, hash: in_segment(hash) };
+        places[count] = Place { number, segment, hash: in_segment(hash, key & WIDE_KEY != 0) };
         count += 1;
         if count == AHEAD {
             take(&places);
@@ -142,9 +144,32 @@ fn segment(hash: u64) -> usize {
     (hash >> 56) as usize
 }
 
-/// The bits of a hash that tell keys apart in a segment: those after the segment's number.
+/// The bits of a hash that tell keys apart in a segment: those after the segment's number, and
+/// whether the key is wide.
 #[inline]
-fn in_segment(hash: u64) -> u32 {
+fn in_segment(hash: u64, is_wide: bool) -> u32 {
+    let bits = (hash >> 24) as u32 & !1 | u32::from(is_wide);
     // The greatest hash is left to free entries.
-    ((hash >> 24) as u32).min(u32::MAX - 1)
+    if bits == u32::MAX { u32::MAX - 2 } else { bits }
+}
+
+/// Whether the key of these bits is wide.
+#[inline]
+pub(super) fn is_wide(bits: u32) -> bool {
+    bits & 1 == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_say_whether_a_key_is_wide() {
+        for hash in [0, 1, u64::MAX, 0xffff_ffff << 24, 0x1234_5678_9abc_def0] {
+            for wide in [false, true] {
+                assert_eq!(is_wide(in_segment(hash, wide)), wide);
+                assert_ne!(in_segment(hash, wide), u32::MAX, "left to free entries");
+            }
+        }
+    }
 }

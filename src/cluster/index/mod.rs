@@ -126,7 +126,6 @@ impl Index {
     /// An empty index of at most `shards` shards.
     pub(super) fn new(look_up: LookUp, second: Option<SecondKey>, shards: usize) -> Self {
         let shards = shards.clamp(1, MAX_SHARDS).next_power_of_two();
-        let second = second.map(|second| second.max_distance);
         match look_up {
             LookUp::Keys => {
                 Self::Keys((0..shards).map(|number| KeyShard::new(number, shards, second)).collect())

@@ -24,6 +24,9 @@ use super::{Batch, Hit, Hits};
 /// an index takes some 700 bytes whatever is in it.
 const INDEXED_MIN: usize = 128;
 
+/// The greatest distance that there are plans for.
+const PLANNED_MAX: u32 = 20;
+
 /// The list of one key.
 #[derive(Debug)]
 pub(super) struct Overflow {
@@ -62,7 +65,8 @@ impl Overflow {
         if self.seconds.is_some() {
             self.index(self.slots.len() - 1, second_of);
         } else if self.slots.len() >= INDEXED_MIN {
-            self.seconds = Some(Box::new(Hamming::one_of_many(max_distance)));
+            let of = if max_distance <= PLANNED_MAX { Hamming::one_of_many } else { Hamming::in_a_row };
+            self.seconds = Some(Box::new(of(max_distance)));
             self.index(0, second_of);
         }
     }
@@ -160,7 +164,7 @@ mod tests {
         /// As a scan, whatever comes and goes, short or indexed, also where slots pass 2^32.
         #[test]
         fn finds_what_a_scan_finds(
-            max_distance in 0_u32..=20,
+            max_distance in 0_u32..=30,
             steps in prop::collection::vec((1_u32..400, 0_u32..350), 1..10),
             start in prop_oneof![Just(17_u32), Just(u32::MAX - 300)],
         ) {

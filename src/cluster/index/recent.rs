@@ -4,7 +4,7 @@
 //! shared out to cores; and for a batch of one record nothing is done at all.
 
 use super::{Batch, spread};
-use crate::fingerprint::{LookUp, SecondKey};
+use crate::fingerprint::{LookUp, SecondKey, WIDE_KEY};
 use crate::hashed::HashedMap;
 
 /// Fingerprints in order of coming.
@@ -53,7 +53,6 @@ impl Recent {
         look_up: LookUp,
         second_key: Option<SecondKey>,
     ) -> Vec<u32> {
-        let max_distance = second_key.map_or(64, |second| second.max_distance);
         let mut found: Vec<u32> = match look_up {
             LookUp::Hamming { max_distance, .. } => {
                 let near = |bits: u64| values.iter().any(|asked| (bits ^ asked).count_ones() <= max_distance);
@@ -66,9 +65,15 @@ impl Recent {
                     }
                 }
                 self.entered = self.values.len();
-                let near = |number: &u32| (self.values.second(*number) ^ second).count_ones() <= max_distance;
-                let found = values.iter().filter_map(|key| self.by_key.get(&spread(*key))).flatten();
-                found.copied().filter(near).collect()
+                let Self { values: batch, by_key, .. } = &*self;
+                let under = |key: &u64| {
+                    let is_wide = key & WIDE_KEY != 0;
+                    let max_distance = second_key.map_or(64, |second| second.distance_under(is_wide));
+                    let numbers = by_key.get(&spread(*key)).into_iter().flatten().copied();
+                    numbers
+                        .filter(move |number| (batch.second(*number) ^ second).count_ones() <= max_distance)
+                };
+                values.iter().flat_map(under).collect()
             }
         };
         found.sort_unstable();

@@ -9,7 +9,9 @@
 //! push its neighbours far from their homes: one with more than
 //! [`SLOTS_MAX`] keeps them in an [overflow list](Overflow) of its own.
 
+use super::keys::is_wide;
 use super::overflow::Overflow;
+use crate::fingerprint::SecondKey;
 use crate::hashed::HashedMap;
 
 /// Slots under one hash that the table itself holds.
@@ -22,6 +24,11 @@ const ROOM: usize = 64;
 /// The hash in the upper half, the slot in the lower one.
 pub(super) type Entry = u64;
 const FREE: Entry = Entry::MAX;
+
+/// How far apart the second keys are at most of what is to be found under the key of this hash.
+fn distance_under(hash: u32, second: Option<SecondKey>) -> Option<u32> {
+    second.map(|second| second.distance_under(is_wide(hash)))
+}
 
 /// The keys whose hashes begin with the same bits.
 #[derive(Debug, Default)]
@@ -42,11 +49,11 @@ impl Segment {
         &mut self,
         hash: u32,
         slot: u32,
-        second_distance: Option<u32>,
+        second: Option<SecondKey>,
         second_of: &(impl Fn(u32) -> u64 + Sync),
     ) {
         if let Some(overflow) = self.overflow_mut(hash) {
-            overflow.push(slot, second_distance, second_of);
+            overflow.push(slot, distance_under(hash, second), second_of);
             return;
         }
         if (self.taken + 1) * 16 > self.homes * 15 {
@@ -80,7 +87,7 @@ impl Segment {
     pub(super) fn insert_all(
         &mut self,
         new: &[Entry],
-        second_distance: Option<u32>,
+        second: Option<SecondKey>,
         second_of: &(impl Fn(u32) -> u64 + Sync),
     ) {
         let old = std::mem::take(&mut self.entries);
@@ -109,7 +116,7 @@ impl Segment {
                 .overflow
                 .entry(u64::from(hash))
                 .or_insert_with(|| Overflow::new(slots.by_ref().take(SLOTS_MAX + 1).collect()));
-            slots.for_each(|slot| overflow.push(slot, second_distance, second_of));
+            slots.for_each(|slot| overflow.push(slot, distance_under(hash, second), second_of));
         }
         all.extend(old);
         self.taken = all.len();
@@ -279,6 +286,8 @@ mod tests {
 
     use super::*;
 
+    const SECOND: Option<SecondKey> = Some(SecondKey { max_distance: 16, wide_distance: 24, of: |_| 0 });
+
     impl Segment {
         /// All slots under `hash`, whatever their second key.
         fn all(&self, hash: u32) -> Vec<u32> {
@@ -321,7 +330,7 @@ mod tests {
                 let hash = hashes[if slot % 3 == 0 { few } else { many } as usize].min(u32::MAX - 1);
                 let slots = map.entry(hash).or_default();
                 if insert || slots.is_empty() {
-                    segment.insert(hash, slot, Some(16), &second);
+                    segment.insert(hash, slot, SECOND, &second);
                     slots.push_back(slot);
                 } else if let Some(oldest) = slots.pop_front() {
                     segment.remove(hash, oldest, second(oldest));
@@ -354,10 +363,10 @@ mod tests {
             let mut entered = Vec::new();
             for batch in &batches {
                 let new: Vec<(u32, u32)> = batch.iter().map(|at| hash(*at)).zip(slots.by_ref()).collect();
-                new.iter().for_each(|(hash, slot)| one_by_one.insert(*hash, *slot, Some(16), &second));
+                new.iter().for_each(|(hash, slot)| one_by_one.insert(*hash, *slot, SECOND, &second));
                 let mut entries: Vec<Entry> = new.iter().map(|(hash, slot)| entry(*hash, *slot)).collect();
                 entries.sort_unstable();
-                at_once.insert_all(&entries, Some(16), &second);
+                at_once.insert_all(&entries, SECOND, &second);
                 entered.extend(new);
                 prop_assert!(at_once.is_sound());
                 prop_assert_eq!(at_once.taken, one_by_one.taken);

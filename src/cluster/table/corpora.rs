@@ -8,12 +8,13 @@ pub(super) struct CorpusId(pub(super) u32);
 
 impl CorpusId {
     /// What its keys and bits are XORed with, so that those of
-    /// several corpora seldom meet; nothing for the first one.
+    /// several corpora seldom meet; nothing for the first one. It leaves a key
+    /// [wide](crate::fingerprint::WIDE_KEY) that is.
     #[inline]
     pub(super) fn salt(self) -> u64 {
         let mut salt = u64::from(self.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         salt ^= salt >> 32;
-        salt.wrapping_mul(0xff51_afd7_ed55_8ccd)
+        salt.wrapping_mul(0xff51_afd7_ed55_8ccd) & !crate::fingerprint::WIDE_KEY
     }
 }
 

@@ -25,8 +25,8 @@ pub struct NearConfig {
     /// Bits of 64 in which near SimHashes may differ.
     #[schemars(range(min = 0, max = 20))]
     pub max_distance: u32,
-    /// How candidates are found: `bands` (the sketches share one of 16 bands, or the
-    /// SimHashes are the same; fast in a table of any size) or `blocks` (every SimHash within
+    /// How candidates are found: `bands` (the sketches share one of 11 bands or 10 passages, or
+    /// the SimHashes are the same; fast in a table of any size) or `blocks` (every SimHash within
     /// the distance; the paper's meaning, slow for distances above 3 in a large table).
     pub candidates: Candidates,
     /// What confirms a candidate: `sketch` (a second,
@@ -76,9 +76,16 @@ pub struct NearConfig {
     /// or `same`. The others found clusters, and are related.
     pub duplicates: Duplicates,
     /// Values of 64 in which the sketches must agree for a page that is not near to be called
-    /// related: an excerpt, a page that repeats another among more, a merged one. 0: none is.
+    /// related: an excerpt, a page that repeats another among more, a merged one. Where the lengths
+    /// are unlike, up to 6 fewer do; the further the SimHashes are apart, the more are asked for.
+    /// 0: none is.
     #[schemars(range(min = 0, max = 64))]
     pub sketch_matches_related: u32,
+    /// Bits of 64 in which the SimHashes of related pages may differ that have one of ten sampled
+    /// passages in common; `max_distance` if that is more. Less where very many pages have a passage
+    /// in common and decisions on them are to be quicker: fewer excerpts are found then.
+    #[schemars(range(min = 0, max = 32))]
+    pub max_distance_related: u32,
 }
 
 /// Which near pages are duplicates.
@@ -137,6 +144,7 @@ impl Default for NearConfig {
             number_text_size: 1_000,
             duplicates: Duplicates::All,
             sketch_matches_related: 16,
+            max_distance_related: 28,
         }
     }
 }

@@ -7,21 +7,25 @@
 //! | 32 | values of the sketch, two a byte |
 //! | 24 | number slots |
 //! | 8 | address |
-//! | 64 | bands of the sketch, 16 times 4, big-endian |
+//! | 44 | bands of the sketch, 11 times 4, big-endian |
+//! | 40 | passages of the sketch, 10 times 4, big-endian; zero: there are fewer |
 //!
-//! All but the bands is what a look-up compares.
+//! All but the bands and the passages is what a look-up compares.
 
 use super::addresses::ADDRESS_BYTES;
+use crate::fingerprint::WIDE_KEY;
 use crate::fingerprint::numbers::{SLOT_BYTES, Slots};
-use crate::fingerprint::sketch::{BANDS, VALUE_BYTES, Values};
+use crate::fingerprint::sketch::{BANDS, PASSAGES, VALUE_BYTES, Values};
 
-/// Bytes of the bands.
-pub(super) const BAND_BYTES: usize = 4 * BANDS;
+/// Bytes of what a look-up compares.
+pub(super) const COMPARED_BYTES: usize = 8 + 2 + VALUE_BYTES + SLOT_BYTES + ADDRESS_BYTES;
+/// Bytes of what makes the keys, but for the SimHash.
+const KEY_BYTES: usize = 4 * (BANDS + PASSAGES);
 /// Bytes of a fingerprint.
-pub(super) const FINGERPRINT_BYTES: usize = 8 + 2 + VALUE_BYTES + SLOT_BYTES + ADDRESS_BYTES + BAND_BYTES;
+pub(super) const FINGERPRINT_BYTES: usize = COMPARED_BYTES + KEY_BYTES;
 
 /// A fingerprint of these parts: the SimHash, the sketch's size and values (two a byte), the number
-/// slots (all zero: no numbers), the address (all zero: none) and the sketch's bands.
+/// slots (all zero: no numbers), the address (all zero: none) and the sketch's bands and passages.
 #[must_use]
 pub fn encode(
     hash: u64,
@@ -29,12 +33,11 @@ pub fn encode(
     values: &[u8; VALUE_BYTES],
     numbers: &[u8; SLOT_BYTES],
     address: [u8; ADDRESS_BYTES],
-    bands: [u32; BANDS],
+    (bands, passages): ([u32; BANDS], [u32; PASSAGES]),
 ) -> Box<[u8]> {
-    let bands = bands.map(u32::to_be_bytes);
-    [&hash.to_be_bytes()[..], &size.to_be_bytes(), values, numbers, &address, bands.as_flattened()]
-        .concat()
-        .into()
+    let (bands, passages) = (bands.map(u32::to_be_bytes), passages.map(u32::to_be_bytes));
+    let (bands, passages) = (bands.as_flattened(), passages.as_flattened());
+    [&hash.to_be_bytes()[..], &size.to_be_bytes(), values, numbers, &address, bands, passages].concat().into()
 }
 
 /// The SimHash of a fingerprint, or of its beginning.
@@ -75,28 +78,69 @@ impl<'a> SketchView<'a> {
 pub(super) struct Parts<'a> {
     pub(super) hash: u64,
     pub(super) view: SketchView<'a>,
-    pub(super) bands: &'a [u8; BAND_BYTES],
+    keys: &'a [u8; KEY_BYTES],
 }
 
 impl<'a> Parts<'a> {
     #[inline]
     pub(super) fn of(fingerprint: &'a [u8]) -> Self {
-        let bands = fingerprint.last_chunk().expect("138 bytes");
-        Self { hash: simhash_of(fingerprint), view: SketchView::of(fingerprint), bands }
+        let keys = fingerprint.last_chunk().expect("158 bytes");
+        Self { hash: simhash_of(fingerprint), view: SketchView::of(fingerprint), keys }
+    }
+
+    fn hashes(&self) -> impl Iterator<Item = u32> {
+        self.keys.as_chunks::<4>().0.iter().map(|hash| u32::from_be_bytes(*hash))
     }
 
     pub(super) fn bands(&self) -> impl Iterator<Item = u32> {
-        self.bands.as_chunks::<4>().0.iter().map(|band| u32::from_be_bytes(*band))
+        self.hashes().take(BANDS)
     }
 
-    /// The bands by their numbers, and the SimHash, which is no such small number but in one case
-    /// of 2²⁸.
+    /// Zero where there is none.
+    fn passages(&self) -> impl Iterator<Item = u32> {
+        self.hashes().skip(BANDS)
+    }
+
+    /// The bands by their numbers; the SimHash but for its first bit, which is no such small number
+    /// but in one case of 2²⁸; and, as wide keys, the passages by their numbers.
     pub(super) fn keys(&self) -> impl Iterator<Item = u64> {
-        let bands = (0..).zip(self.bands()).map(|(number, band): (u64, u32)| number << 32 | u64::from(band));
-        bands.chain([self.hash])
+        let numbered = |(number, hash): (u64, u32)| number << 32 | u64::from(hash);
+        let bands = (0..).zip(self.bands()).map(numbered);
+        let passages = (0..).zip(self.passages()).filter(|(_, passage)| *passage != 0).map(numbered);
+        bands.chain([self.hash & !WIDE_KEY]).chain(passages.map(|key| key | WIDE_KEY))
     }
 
     pub(super) fn shares_band(&self, other: &Self) -> bool {
         self.bands().zip(other.bands()).any(|(a, b)| a == b)
+    }
+
+    /// In how many passages both agree.
+    pub(super) fn passages_shared(&self, other: &Self) -> usize {
+        self.passages().zip(other.passages()).filter(|(a, b)| a == b && *a != 0).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passages_make_the_wide_keys() {
+        let (bands, mut passages) = ([7; BANDS], [9; PASSAGES]);
+        passages[3] = 0;
+        let of = |passages, hash| encode(hash, 1, &[0; 32], &[0; 24], [0; 8], (bands, passages));
+        let (a, b) = (of(passages, u64::MAX), of([0; PASSAGES], u64::MAX));
+        let keys: Vec<u64> = Parts::of(&a).keys().collect();
+        assert_eq!(keys.len(), BANDS + 1 + PASSAGES - 1, "nothing is found by a passage that is not there");
+        assert_eq!(keys.iter().filter(|key| *key & WIDE_KEY != 0).count(), PASSAGES - 1);
+        assert_eq!(keys[1], 1 << 32 | 7);
+        assert_eq!(keys[BANDS + 1], WIDE_KEY | 9);
+        assert_eq!(Parts::of(&a).passages_shared(&Parts::of(&a)), PASSAGES - 1);
+        assert_eq!(Parts::of(&a).passages_shared(&Parts::of(&b)), 0);
+        assert_eq!(
+            Parts::of(&b).passages_shared(&Parts::of(&b)),
+            0,
+            "nor has it in common what is not there"
+        );
     }
 }

@@ -17,21 +17,22 @@
 //! * Of a short text the [`numbers`] in the same places are the same: weather, markets and results
 //!   of two days are no copies.
 //!
-//! What is not near and yet has passages in common is *related* (`sketch_matches_related`):
+//! What is not near and yet has passages in common is *related* (`matches_needed_to_relate`):
 //! excerpts, merged pages, pages of one template. It founds a cluster, and its verdict tells of the
 //! nearest such page. So are, without anything in common, the pages of one paged article, as their
 //! [`addresses`] tell.
 //!
 //! `confirm = "none"` is the paper's method. The measurements are in
-//! `docs/adr/0016-contained-passages-and-numbers.md` and
-//! `docs/adr/0020-addresses-and-templates.md`.
+//! `docs/adr/0016-contained-passages-and-numbers.md`, `docs/adr/0020-addresses-and-templates.md` and
+//! `docs/adr/0032-passages-find-excerpts.md`.
 //!
-//! Encoding, 138 bytes: see `encoding.rs`.
+//! Encoding, 158 bytes: see `encoding.rs`.
 //!
 //! Keys, by `candidates`:
-//! * `bands`: the 16 bands, and the SimHash. Near pages share one of these, which is part of what
-//!   near means then. Texts of the same words in another order have the same SimHash, and may share
-//!   no band.
+//! * `bands`: the 11 bands, the 10 passages, and the SimHash. Near pages share one of these, which
+//!   is part of what near means then. Texts of the same words in another order have the same
+//!   SimHash, and may share no band. Passages are wide keys: an excerpt has a SimHash of its own,
+//!   and is related at a greater distance.
 //! * `blocks`: four blocks of 16 bits. Two SimHashes within distance *d* lie in at least one block
 //!   *i* within r_i, where Σ(r_i + 1) = d + 1: else they would differ in Σ(r_i + 1) bits at least.
 //!   So a centroid is entered under its four blocks, and looked for under all values within r_i of
@@ -52,15 +53,15 @@ use crate::fingerprint::{Comparison, Detector, LookUp, SecondKey, Shares, basis_
 use crate::segment::Terms;
 pub(crate) use addresses::ADDRESS_BYTES;
 pub use config::{Candidates, Confirm, Duplicates, NearConfig, SimHashConfig};
-use encoding::{BAND_BYTES, FINGERPRINT_BYTES, Parts, SketchView};
+use encoding::{COMPARED_BYTES, FINGERPRINT_BYTES, Parts, SketchView};
 pub use encoding::{encode, simhash_of, sketch_of};
 
 /// Part of the fingerprint hash: raised whenever the same
 /// terms may give another fingerprint than before.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 /// Part of the cluster hash: raised whenever the same
 /// fingerprints and settings may be near where they were not.
-const NEAR_VERSION: u32 = 5;
+const NEAR_VERSION: u32 = 6;
 
 /// Frequencies whose terms are counted together; of a
 /// page's distinct terms, 99 % have one of these.
@@ -155,7 +156,8 @@ impl Detector for SimHash {
         let sketch = sketch::sketch(terms.text(), &self.passage_hash)?;
         let numbers = numbers::slots(terms.text(), &self.passage_hash);
         let address = addresses::encoded(terms.address(), &self.passage_hash);
-        Some(encode(hash, sketch.size, &sketch.values, &numbers, address, sketch.bands))
+        let keys = (sketch.bands, sketch.passages);
+        Some(encode(hash, sketch.size, &sketch.values, &numbers, address, keys))
     }
 
     fn is_fingerprint(&self, bytes: &[u8]) -> bool {
@@ -204,14 +206,18 @@ impl Detector for SimHash {
 
     /// Whatever confirms it, what is near lies within the distance.
     fn second_key(&self) -> Option<SecondKey> {
-        Some(SecondKey { max_distance: self.config.near.max_distance, of: simhash_of })
+        Some(SecondKey {
+            max_distance: self.config.near.max_distance,
+            wide_distance: self.related_distance(),
+            of: simhash_of,
+        })
     }
 
-    /// All but the bands; without confirmation the SimHash alone.
+    /// All but the keys; without confirmation the SimHash alone.
     fn compared<'a>(&self, fingerprint: &'a [u8]) -> &'a [u8] {
         match (self.config.near.confirm, self.config.near.candidates) {
             (Confirm::None, _) => &fingerprint[..8],
-            (Confirm::Sketch, _) => &fingerprint[..FINGERPRINT_BYTES - BAND_BYTES],
+            (Confirm::Sketch, _) => &fingerprint[..COMPARED_BYTES],
         }
     }
 
@@ -232,17 +238,20 @@ impl Detector for SimHash {
     }
 
     fn related(&self, a: &[u8], b: &[u8]) -> bool {
-        self.related_found(a, b) && self.share_a_key(a, b) && !self.compare(a, b).near
+        self.related_found(a, b) && self.share_a_key_to_relate(a, b) && !self.compare(a, b).near
     }
 
     #[inline]
     fn related_found(&self, fingerprint: &[u8], compared: &[u8]) -> bool {
         let near = &self.config.near;
-        let matches = || sketch::matches(SketchView::of(fingerprint).values, SketchView::of(compared).values);
-        near.confirm == Confirm::Sketch
-            && near.sketch_matches_related > 0
-            && (simhash_of(fingerprint) ^ simhash_of(compared)).count_ones() <= near.max_distance
-            && matches() >= near.sketch_matches_related
+        if near.confirm == Confirm::None || near.sketch_matches_related == 0 {
+            return false;
+        }
+        let distance = (simhash_of(fingerprint) ^ simhash_of(compared)).count_ones();
+        distance <= self.related_distance() && {
+            let (a, b) = (SketchView::of(fingerprint), SketchView::of(compared));
+            sketch::matches(a.values, b.values) >= self.matches_needed_to_relate(distance, a.size, b.size)
+        }
     }
 
     /// Where related pages are not told of, neither are these.
@@ -294,6 +303,7 @@ impl Detector for SimHash {
         if self.config.near.candidates == Candidates::Bands {
             let shared = a.bands().zip(b.bands()).filter(|(a, b)| a == b).count();
             evidence.insert("bands_shared".into(), shared.into());
+            evidence.insert("passages_shared".into(), a.passages_shared(&b).into());
         }
         evidence.insert("sketch_size".into(), BINS.into());
         evidence.insert("resemblance".into(), (f64::from(sketch::resemblance(matches)) / 10_000.0).into());

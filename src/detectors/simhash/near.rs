@@ -15,6 +15,14 @@ const SAME_SIZE: u32 = 50;
 /// with one figure put right, or whose end was cut so that a context came about anew, is a copy
 /// still.
 const SAME_NUMBERS: u32 = 3;
+/// Of related texts half as many values agree as their SimHashes have bits that differ, and half of
+/// so many more: 10 at a distance of 13, 18 at 28.
+const RELATED_DISTANCE_OFFSET: u32 = 7;
+/// Values fewer than `sketch_matches_related` that may agree where one text is much longer, so that
+/// an excerpt's passages are few among all. Unrelated texts agree in four.
+const FEWER_OF_UNLIKE_LENGTHS: u32 = 6;
+/// Values more than by distance alone that are asked of texts of like lengths.
+const MORE_OF_LIKE_LENGTHS: u32 = 2;
 
 impl SimHash {
     /// Values of the sketch that must agree between texts this far apart and of these sizes: two
@@ -78,9 +86,42 @@ impl SimHash {
     /// Whether a look-up for one fingerprint, which lies within the distance of the other, finds
     /// that.
     pub(super) fn share_a_key(&self, a: &[u8], b: &[u8]) -> bool {
-        self.config.near.candidates == Candidates::Blocks
-            || simhash_of(a) == simhash_of(b)
-            || Parts::of(a).shares_band(&Parts::of(b))
+        self.config.near.candidates == Candidates::Blocks || simhash_of(a) == simhash_of(b) || {
+            let (a, b) = (Parts::of(a), Parts::of(b));
+            a.shares_band(&b) || a.passages_shared(&b) > 0
+        }
+    }
+
+    /// The same for fingerprints that lie within [`Self::related_distance`]: beyond the distance of
+    /// near ones, only a passage leads from one to the other.
+    pub(super) fn share_a_key_to_relate(&self, a: &[u8], b: &[u8]) -> bool {
+        match (simhash_of(a) ^ simhash_of(b)).count_ones() <= self.config.near.max_distance {
+            true => self.share_a_key(a, b),
+            false => Parts::of(a).passages_shared(&Parts::of(b)) > 0,
+        }
+    }
+
+    /// How far apart the SimHashes of related texts are at most.
+    pub(super) fn related_distance(&self) -> u32 {
+        let near = &self.config.near;
+        match near.candidates {
+            Candidates::Bands => near.max_distance.max(near.max_distance_related),
+            Candidates::Blocks => near.max_distance,
+        }
+    }
+
+    /// Values of the sketch that must agree between texts this far apart and of these sizes for them
+    /// to be related. The further apart, the more: an excerpt takes the frequent terms of its text
+    /// along, and pages that have no more than a footer in common do not have these. Of texts of like
+    /// lengths more, since what the shorter one has in common with the longer one shows in both.
+    pub(super) fn matches_needed_to_relate(&self, distance: u32, a_size: u32, b_size: u32) -> u32 {
+        let by_distance = (distance + RELATED_DISTANCE_OFFSET).div_ceil(2);
+        let related = self.config.near.sketch_matches_related;
+        let (shorter, longer) = (a_size.min(b_size), a_size.max(b_size));
+        match shorter * 5 < longer * 3 {
+            true => by_distance.max(related.saturating_sub(FEWER_OF_UNLIKE_LENGTHS)),
+            false => related.max(by_distance + MORE_OF_LIKE_LENGTHS),
+        }
     }
 
     /// The same for two fingerprints, and how far they are apart.
@@ -149,6 +190,41 @@ mod tests {
             |distance, size| detector.matches_needed(distance, size, size + size / 10 + 1, Addresses::Apart);
         assert_eq!([100, 300, 700].map(|size| apart(5, size)), [43, 37, 26]);
         assert_eq!(detector.matches_needed(5, 100, 111, Addresses::OneName), 26, "whatever the size");
+    }
+
+    #[test]
+    fn to_relate_the_demand_rises_with_distance_and_like_lengths() {
+        let detector = SimHash::new(&Config::default().simhash);
+        let needed = |distance, shorter| detector.matches_needed_to_relate(distance, shorter, 1_000);
+        assert_eq!([0, 13, 14, 20, 28].map(|distance| needed(distance, 599)), [10, 10, 11, 14, 18]);
+        assert_eq!([0, 20, 24, 28].map(|distance| needed(distance, 600)), [16, 16, 18, 20]);
+    }
+
+    /// Three tenths of a text, from anywhere in it, whichever comes first.
+    #[test]
+    fn excerpts_of_three_tenths_are_related() {
+        let config = Config::default();
+        let detector = SimHash::new(&config.simhash);
+        let segmenter = Segmenter::new(&config.segment, &crate::segment::Lexicons::default())
+            .expect("the default settings");
+        let fingerprint = |range| {
+            let mut terms = Terms::default();
+            segmenter.segment(&Document::from_text(None, &sentences(range)), &mut terms);
+            detector.fingerprint(&terms).expect("long enough")
+        };
+        let mut found = 0;
+        for number in 0..60 {
+            let first = number * 1_000;
+            let (whole, other) = (fingerprint(first..first + 100), fingerprint(first + 200..first + 300));
+            let start = first + number % 71;
+            let excerpt = fingerprint(start..start + 30);
+            found += u32::from(detector.related(&excerpt, &whole));
+            assert_eq!(detector.related(&whole, &excerpt), detector.related(&excerpt, &whole));
+            assert!(!detector.related(&other, &whole) && !detector.related(&excerpt, &other));
+        }
+        // No term stands in these sentences twice, so that SimHashes are further apart than those of
+        // texts as people write them, of which ADR 32 has the figures.
+        assert!(found >= 45, "{found} of 60");
     }
 
     #[test]
