@@ -9,7 +9,7 @@ mod block;
 mod candidates;
 mod columns;
 pub(super) mod context;
-mod described;
+pub(super) mod described;
 mod groups;
 mod page;
 pub(super) mod phrases;
