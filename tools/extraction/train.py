@@ -129,7 +129,7 @@ def labels(texts, gold, lang):
 def is_east_asian(texts):
     syllables = sum(len(SYLLABLE.findall(text)) for text in texts)
     letters = sum(len(LETTER.findall(text)) for text in texts)
-    return syllables > 0 and 30 * syllables >= letters + 2 * syllables
+    return syllables > 0 and 300 * syllables >= letters + 2 * syllables
 
 
 def load(writing, folder):
