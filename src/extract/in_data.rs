@@ -70,18 +70,16 @@ fn of_state<'a>(state: &str, descriptions: impl Iterator<Item = &'a [u8]>) -> Ve
         .filter(|(_, value)| value.len() >= TEXT_BYTES_MIN && value.starts_with(['{', '[']))
         .filter_map(|(_, value)| unescaped(value))
         .collect();
-    let all = std::iter::once(state).chain(inner.iter().map(String::as_str));
-    let strings: Vec<_> =
-        all.flat_map(Strings::of).filter(|(_, value)| !value.starts_with(['{', '['])).collect();
+    let all = || std::iter::once(state).chain(inner.iter().map(String::as_str)).flat_map(Strings::of);
+    let is_text = |value: &str| value.len() >= TEXT_BYTES_MIN && !value.starts_with(['{', '[']);
+    let texts: Vec<_> = all().filter(|(_, value)| is_text(value)).collect();
     let mut described = Described::default();
-    described.gather(descriptions, None, strings.iter().map(|(_, value)| value.as_bytes()));
-    let found = strings.iter().zip(&described.shares);
-    let found = found
-        .filter(|((_, value), shares)| value.len() >= TEXT_BYTES_MIN && shares[1] >= DESCRIBED_SHARE_MIN);
+    described.gather(descriptions, None, texts.iter().map(|(_, value)| value.as_bytes()));
+    let found = texts.iter().zip(&described.shares);
+    let found = found.filter(|(_, shares)| shares[1] >= DESCRIBED_SHARE_MIN);
     match found.max_by_key(|((_, value), _)| value.len()) {
         Some(((POST, _), _)) => {
-            let posts = strings.iter().filter(|(name, _)| *name == POST);
-            posts.flat_map(|(_, value)| paragraphs(value)).collect()
+            all().filter(|(name, _)| *name == POST).flat_map(|(_, value)| paragraphs(value)).collect()
         }
         Some(((_, value), _)) => paragraphs(value),
         None => Vec::new(),
