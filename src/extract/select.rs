@@ -62,8 +62,9 @@ impl Selection {
         score(weights.first, &features.columns, blocks, probabilities);
         self.context.append(tree, features, probabilities);
         score(weights.second, &features.columns, blocks, probabilities);
-        for (probability, kept_out) in probabilities.iter_mut().zip(&features.kept_out) {
-            *probability = if *kept_out { 0 } else { *probability };
+        for (at, probability) in probabilities.iter_mut().enumerate() {
+            let is_named = weights.named_out && features.is_named_boilerplate(tree, at);
+            *probability = if features.kept_out[at] || is_named { 0 } else { *probability };
         }
         let described = probabilities.iter().enumerate();
         let described = described.filter(|(_, probability)| **probability >= DESCRIBED_PROBABILITY_MIN);
