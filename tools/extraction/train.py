@@ -42,7 +42,7 @@ from rapidfuzz.distance import LCSseq
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """How weights are learned, and from which mean probability comments stay."""
+    """How weights are learned, and what src/extract/score/trees/mod.rs says beside them."""
     tables: tuple
     rate: float
     # The second weighing is the mean of this many learned apart.
@@ -53,11 +53,13 @@ class Settings:
     # The label is the share of the block that is main text, not whether that is over half.
     shares: bool
     comments_min: float
+    # Whether blocks go that names and words both call boilerplate.
+    named_out: bool
 
 
 SETTINGS = {
-    "alphabets": Settings((140, 280), 0.08, 1, 0.1, 0.03, True, 0.60),
-    "east-asian": Settings((200, 300), 0.055, 2, 0.05, 0.05, False, 0.72),
+    "alphabets": Settings((140, 280), 0.08, 2, 0.1, 0.03, True, 0.60, True),
+    "east-asian": Settings((200, 300), 0.055, 2, 0.05, 0.05, False, 0.72, False),
 }
 SCORED = ["extract_zh_articles", "extract_en_articles", "extract_en_cleaneval", "extract_en_mixed", "extract_en_wcxb"]
 # How much each set counts in learning: small sets more, hand-made templates and forums less.
@@ -289,6 +291,11 @@ def choose(settings, page, models, names):
 
     column = lambda name: page["features"][:, names.index(name)] > 0
     s = np.where(column("InTitle") & column("InHeading") | page["credits"], 0, s)
+    if settings.named_out:
+        short = size < 60
+        share = column("Hint6") & short & (column("Phrase2") | column("SectionShare"))
+        related = column("Hint5") & (short & column("Phrase3") | column("SectionRelated"))
+        s = np.where(share | related, 0, s)
 
     def best(s):
         if not len(s):
