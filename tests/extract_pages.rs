@@ -89,6 +89,76 @@ fn a_page_without_text_gives_that_of_its_linked_data() {
     assert!(text.starts_with(SENTENCE) && text.contains('茶'), "{text}");
 }
 
+/// The page of a script application: nothing but a place to draw into.
+fn shell(head: &str, body: &str) -> String {
+    format!("<html><head><title>Frost</title>{head}</head><body><div id=app></div>{body}</body></html>")
+}
+
+fn linked(data: &str) -> String {
+    format!("<script type='application/ld+json'>{data}</script>")
+}
+
+#[test]
+fn a_shop_without_text_gives_the_description_in_its_linked_data() {
+    let product = format!(
+        "{{\"@type\":\"Product\",\"name\":\"Sledge\",\"description\":\"<p>{SENTENCE} It is made of <b>ash</b>.</p>\",\
+         \"brand\":{{\"description\":\"A family.\"}}}}"
+    );
+    let text = document(&shell(&linked(&product), "")).text();
+    assert_eq!(text, format!("{SENTENCE} It is made of ash.\n"));
+    let no_product = product.replace("Product", "Organization");
+    assert_eq!(document(&shell(&linked(&no_product), "")).text(), "");
+}
+
+#[test]
+fn questions_and_answers_of_linked_data_come_in_their_order() {
+    let page = format!(
+        "{{\"@type\":\"QAPage\",\"mainEntity\":{{\"@type\":\"Question\",\"text\":\"Why does the ice sing?\",\
+         \"acceptedAnswer\":{{\"@type\":\"Answer\",\"text\":\"{SENTENCE}\"}}}}}}"
+    );
+    let text = document(&shell(&linked(&page), "")).text();
+    assert_eq!(text, format!("Why does the ice sing?\n{SENTENCE}\n"));
+}
+
+/// Next.js and its like write what a page is drawn from into a script.
+#[test]
+fn a_page_without_text_gives_what_its_state_says_of_it() {
+    let description = format!("<meta name=description content='{SENTENCE}'>");
+    let state = |text: &str| {
+        format!(
+            "<script id=__NEXT_DATA__ type=application/json>{{\"props\":{{\"seo\":\"{SENTENCE}\",\
+             \"consent\":\"{}\",\"post\":{{\"html\":\"<p>{text}</p><p>The <i>second</i> part.</p>\"}}}}}}</script>",
+            "We and our partners keep cookies on your device, which you may refuse at any time. ".repeat(9)
+        )
+    };
+    let text = document(&shell(&description, &state(SENTENCE))).text();
+    assert_eq!(text, format!("{SENTENCE}\nThe second part.\n"));
+    // Messages that all pages of an application have are no text of this one.
+    for (head, other) in
+        [("", SENTENCE), ("<meta name=description content='Skating on the river at dusk'>", SENTENCE)]
+    {
+        assert_eq!(document(&shell(head, &state(other))).text(), "", "{head}");
+    }
+}
+
+#[test]
+fn a_thread_of_discourse_is_read_from_its_state() {
+    let posts = [SENTENCE, "It sings because it cracks.", "So it was last year, too."];
+    let posts: Vec<_> =
+        posts.iter().map(|post| format!(r#"{{"id":1,"username":"ash","cooked":"<p>{post}</p>"}}"#)).collect();
+    let topic = format!(r#"{{"post_stream":{{"posts":[{}]}},"title":"Frost"}}"#, posts.join(","));
+    let state = serde_json::json!({"topic_12": topic, "site": "{\"name\":\"Ice\"}"}).to_string();
+    let html = shell(
+        &format!("<meta name=description content='{SENTENCE}'>"),
+        &format!(
+            "<div class=hidden id=data-preloaded data-preloaded=\"{}\"></div>",
+            state.replace('"', "&quot;")
+        ),
+    );
+    let text = document(&html).text();
+    assert_eq!(text, format!("{SENTENCE}\nIt sings because it cracks.\nSo it was last year, too.\n"));
+}
+
 #[test]
 fn a_consent_banner_is_never_the_text() {
     let html = format!(

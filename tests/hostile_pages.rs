@@ -193,6 +193,27 @@ fn linked_data_full_of_angles() {
     ]);
 }
 
+/// A script's state is looked through for text where the markup has none.
+#[test]
+fn state_full_of_strings() {
+    const START: &str = "<meta name=description content='One two three four five six seven eight'>\
+                         <script type=application/json>[";
+    const END: &str = "]</script><p>x";
+    let long = "\"One two three four five six seven eight ".repeat(4);
+    let nested = "\"{\\\"a\\\":\\\"One two three four five six seven eight, and nine, and ten, and all the others too\\\"}\",";
+    assert_linear(&[
+        ("short strings", &html(START, "\"a\",", END)),
+        ("names", &html(START, "\"a\":", END)),
+        ("quotes", &html(START, "\"", END)),
+        ("escapes", &html(START, "\"\\", END)),
+        ("objects", &html(START, "{\"a\":", END)),
+        ("long strings", &|bytes| Body::Html(format!("{START}{}{END}", repeated(&long, bytes)))),
+        ("strings of JSON", &html(START, nested, END)),
+        ("scripts", &html("", "<script type=application/json>{\"a\":1}</script>", "<p>x")),
+        ("attributes", &html("", "<a data-preloaded='{&quot;a&quot;:1}'>", "<p>x")),
+    ]);
+}
+
 #[test]
 fn bytes_of_no_charset() {
     let bytes =

@@ -14,7 +14,7 @@
 
 mod credits;
 mod features;
-mod linked;
+mod in_data;
 mod page_kind;
 mod paged;
 mod parse;
@@ -38,7 +38,7 @@ pub use walls::Wall;
 
 /// Part of the fingerprint hash: raised whenever the same page
 /// may give another text than before, or be another wall.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// Steps of [work](crate::work) for a byte of the page each time that
 /// it is parsed, and for a block each time that blocks are scored.
@@ -265,7 +265,7 @@ impl Extractor {
         document.kind = page_kind::of(&self.tree, self.selection.blocks());
         document.wall = walls::of_page(html, &self.tree, self.selection.blocks());
         if self.selection.is_nearly_empty(&self.tree) {
-            self.read_linked_data(html, &mut document);
+            self.read_data(html, &mut document);
         }
         document.title = title::of(html, &self.tree);
         Ok(document)
@@ -315,10 +315,9 @@ impl Extractor {
         Ok(())
     }
 
-    /// Where the markup has next to no text, that of linked data is the page's.
-    fn read_linked_data(&self, html: &str, document: &mut Document) {
-        let body = self.tree.head.body.and_then(|body| html.get(body.start as usize..body.end as usize));
-        let paragraphs = linked::paragraphs(body.unwrap_or_default());
+    /// Where the markup has next to no text, that of linked data or of a script's state is the page's.
+    fn read_data(&self, html: &str, document: &mut Document) {
+        let paragraphs = in_data::text(html, &self.tree);
         if !paragraphs.is_empty() {
             document.paragraphs = paragraphs;
             document.kind = PageKind::Article;

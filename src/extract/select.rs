@@ -11,8 +11,7 @@ use crate::extract::features::Features;
 use crate::extract::features::context::Context;
 use crate::extract::features::phrases::Phrases;
 use crate::extract::parse::tree::{Block, Tree};
-use crate::extract::score::score;
-use crate::extract::score::trees::{BIAS_1, BIAS_2, TABLES_1, TABLES_2};
+use crate::extract::score::{Weights, Writing, score};
 
 /// What is less likely than this is never chosen: on a page
 /// without any text the best of nothing would be.
@@ -28,11 +27,6 @@ const DESCRIBED_PROBABILITY_MIN: u16 = 550;
 
 /// Bytes of text without comments that make comments dispensable.
 const TEXT_BESIDE_COMMENTS: u64 = 200;
-
-/// Mean probability from which comments stay. On pages that were not
-/// learned from, sections that people left out of the text had .46 to .75
-/// in two runs, posts of forums and weblogs that they kept .80 to .96.
-const COMMENTS_PROBABILITY_MIN: u64 = 720;
 
 /// Chosen blocks; kept from page to page for its memory.
 #[derive(Debug, Default)]
@@ -64,11 +58,13 @@ impl Selection {
         let blocks = tree.blocks.len();
         self.features.gather(tree, html.as_bytes(), config.comments);
         let Self { features, probabilities, .. } = self;
-        score(&TABLES_1, BIAS_1, &features.columns, blocks, probabilities);
+        let weights = Weights::of(Writing::of(tree, html.as_bytes()));
+        score(weights.first, &features.columns, blocks, probabilities);
         self.context.append(tree, features, probabilities);
-        score(&TABLES_2, BIAS_2, &features.columns, blocks, probabilities);
-        for (probability, kept_out) in probabilities.iter_mut().zip(&features.kept_out) {
-            *probability = if *kept_out { 0 } else { *probability };
+        score(weights.second, &features.columns, blocks, probabilities);
+        for (at, probability) in probabilities.iter_mut().enumerate() {
+            let is_named = weights.named_out && features.is_named_boilerplate(tree, at);
+            *probability = if features.kept_out[at] || is_named { 0 } else { *probability };
         }
         let described = probabilities.iter().enumerate();
         let described = described.filter(|(_, probability)| **probability >= DESCRIBED_PROBABILITY_MIN);
@@ -77,7 +73,7 @@ impl Selection {
             false => PROBABILITY_MIN,
         };
         let mut limit = self::limit(tree, probabilities).max(least);
-        if drop_comments(tree, features, probabilities, limit) {
+        if drop_comments(tree, features, probabilities, limit, weights.comments_min) {
             limit = self::limit(tree, probabilities).max(least);
         }
         self.chosen.clear();
@@ -98,9 +94,15 @@ impl Selection {
     }
 }
 
-/// Makes comments unlikely if there is text beside them, unless they are as certain
-/// as the posts of a forum: then they are what the page is for. Whether it did.
-fn drop_comments(tree: &Tree, features: &Features, probabilities: &mut [u16], limit: u16) -> bool {
+/// Makes comments unlikely if there is text beside them, unless they are as certain as the posts of
+/// a forum, from `probability_min` in the mean: then they are what the page is for. Whether it did.
+fn drop_comments(
+    tree: &Tree,
+    features: &Features,
+    probabilities: &mut [u16],
+    limit: u16,
+    probability_min: u64,
+) -> bool {
     let (mut beside, mut comments, mut mass) = (0_u64, 0_u64, 0_u64);
     for (at, block) in tree.blocks.iter().enumerate().filter(|(at, _)| probabilities[*at] >= limit) {
         let bytes = u64::from(block.counts.bytes);
@@ -111,7 +113,7 @@ fn drop_comments(tree: &Tree, features: &Features, probabilities: &mut [u16], li
             beside += bytes;
         }
     }
-    if comments == 0 || beside < TEXT_BESIDE_COMMENTS || mass >= comments * COMMENTS_PROBABILITY_MIN {
+    if comments == 0 || beside < TEXT_BESIDE_COMMENTS || mass >= comments * probability_min {
         return false;
     }
     for (block, probability) in tree.blocks.iter().zip(probabilities) {

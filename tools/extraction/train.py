@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
-"""Learn the weights of src/extract/score/trees.rs from pages whose main text is known.
+"""Learn the weights in src/extract/score/trees from pages whose main text is known.
 
-usage: train.py folds FEATURES_DIR [SCORES.json]   score each fifth of the pages with weights learned on the other four
-       train.py ablate FEATURES_DIR               the same with the first weighing alone, without each group of features
-       train.py write FEATURES_DIR WEIGHTS.rs     learn on all pages and write the tables
+usage: train.py folds WRITING FEATURES_DIR [SCORES.json]   score each fifth of the pages with weights learned on the other four
+       train.py ablate WRITING FEATURES_DIR             the same with the first weighing alone, without each group of features
+       train.py write WRITING FEATURES_DIR WEIGHTS.rs   learn on all pages and write the tables
 
+WRITING is `alphabets` or `east-asian`: what the weights are for. Those for pages of alphabets are learned from such pages;
+those for Chinese, Japanese and Korean ones from all pages but extract_en_wcxb, since there are few of their own.
 FEATURES_DIR holds, for each set S, `S.pages.jsonl[.gz]` (id, lang, gold_text, html…) and `S.features.jsonl`, the output
 of `cargo run --release --example extraction_features` for these pages. Needs numpy, rapidfuzz and catboost.
 
 A block's label comes from aligning the words (characters for Chinese) of all blocks with those of the gold text
-(longest common subsequence): it is main text if over half of it is matched. A block weighs in learning what it
-weighs in its page's F1: its length by the gold text's. The second weighing learns from probabilities that the
-first one gives to pages that it has not seen (5 folds), so that it does not trust it too much.
+(longest common subsequence): the share that is matched for alphabets, for East Asian pages whether that is over half.
+A block weighs in learning what it weighs in its page's F1: its length by the gold text's. The second weighing learns
+from probabilities that the first one gives to pages that it has not seen (5 folds), so that it does not trust it too
+much; those first weighings have seen other pages of the fold that is scored, which is worth five times the time. A page
+that stands in extract_en_mixed and extract_en_wcxb is learned from once. Pages of extract_en_wcxb are scored by the F1 of
+words, the measure of that benchmark, and by type.
 
 Folds never part a site: pages of one host, pages with the same gold, a page and its variants stay together. Variants are
 learned from, never scored. Short blocks, which weigh little and are many, are sampled: one in 20 and those that weigh
@@ -19,6 +24,7 @@ more the more often, with their weights raised by as much. Groups of features th
 left out to see what they are worth are in GROUPS; that needs many runs, so that it leaves the variants out as well.
 """
 import collections
+import dataclasses
 import gzip
 import hashlib
 import itertools
@@ -33,17 +39,35 @@ import numpy as np
 from catboost import CatBoostClassifier, Pool
 from rapidfuzz.distance import LCSseq
 
-SCORED = ["extract_zh_articles", "extract_en_articles", "extract_en_cleaneval", "extract_en_mixed"]
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How weights are learned, and what src/extract/score/trees/mod.rs says beside them."""
+    tables: tuple
+    rate: float
+    # The second weighing is the mean of this many learned apart.
+    seconds: int
+    # Blocks that weigh this much are all learned from, and how many of the others at least.
+    always: float
+    seldom: float
+    # The label is the share of the block that is main text, not whether that is over half.
+    shares: bool
+    comments_min: float
+    # Whether blocks go that names and words both call boilerplate.
+    named_out: bool
+
+
+SETTINGS = {
+    "alphabets": Settings((140, 280), 0.08, 2, 0.1, 0.03, True, 0.60, True),
+    "east-asian": Settings((200, 300), 0.055, 2, 0.05, 0.05, False, 0.72, False),
+}
+SCORED = ["extract_zh_articles", "extract_en_articles", "extract_en_cleaneval", "extract_en_mixed", "extract_en_wcxb"]
 # How much each set counts in learning: small sets more, hand-made templates and forums less.
-SET_WEIGHT = {"extract_zh_articles": 3.0, "extract_en_cleaneval": 2.0, "extract_en_mixed": 1.3, "pages_zh_gne": 3.0,
+SET_WEIGHT = {"extract_zh_articles": 3.0, "extract_en_cleaneval": 2.0, "extract_en_mixed": 1.3, "pages_zh_gne": 3.0, "extract_en_wcxb": 1.0,
               "forums": 0.5, "short": 0.5, "samples": 0.5, "templates": 0.5, "sites": 0.5, "variants": 0.4, "feed": 0.2}
 # Sets made of single paragraphs of the others: features hold no words, so they may stand on either side of a fold.
 MADE = ("forums", "sites")
-TABLES, DEPTH, RATE, FOLDS = (200, 300), 6, 0.055, 5
-# The second weighing is the mean of this many learned apart; six instead of two are worth .001.
-SECONDS = 2
-# Blocks that weigh this much are all learned from.
-ALWAYS, SELDOM = 0.05, 0.05
+DEPTH, FOLDS = 6, 5
 GROUPS = {
     "described": "Described.*|.*Anchor|Anchor.*|PageDescribed|PageBody",
     "candidates": "Article[NTA].*|InReadable|Readable.*|InNamed|NamedText|Title(Up|Text)",
@@ -57,6 +81,8 @@ CONTEXT_COLUMNS = 24
 # Lines that src/extract/features/block.rs keeps out.
 CREDIT = re.compile(r"(?i:by:?|written by)\s+[A-Z]|作者[：:]|文[/／]|来源[：:]|责任编辑|责编|编辑[：:]|记者[：:]|稿源")
 CJK = ("zh", "ja", "ko")
+# What src/extract/score/writing.rs counts.
+SYLLABLE, LETTER = re.compile("[\u3000-\udfff]"), re.compile(r"[^\W\d_]")
 
 
 def lines(path):
@@ -74,8 +100,11 @@ def grams(text, lang):
     return collections.Counter(tuple(found[i:i + n]) for i in range(max(1, len(found) - n + 1))) if found else collections.Counter()
 
 
-def f1(text, gold, lang):
-    got = grams(text, lang)
+def words(text):
+    return collections.Counter(re.findall(r"\w+", text.lower()))
+
+
+def f1(got, gold):
     both = sum((gold & got).values())
     return 2 * both / (sum(got.values()) + sum(gold.values())) if both else 0.0
 
@@ -99,8 +128,14 @@ def labels(texts, gold, lang):
     return hits / np.array([max(1, len(block)) for block in blocks])
 
 
-def load(folder):
-    pages, names = [], None
+def is_east_asian(texts):
+    syllables = sum(len(SYLLABLE.findall(text)) for text in texts)
+    letters = sum(len(LETTER.findall(text)) for text in texts)
+    return syllables > 0 and 300 * syllables >= letters + 2 * syllables
+
+
+def load(writing, folder):
+    settings, pages, names = SETTINGS[writing], [], None
     for features in sorted(pathlib.Path(folder).glob("*.features.jsonl")):
         name = features.name.split(".")[0]
         source = next(p for p in (features.with_name(f"{name}.pages.jsonl.gz"), features.with_name(f"{name}.pages.jsonl")) if p.exists())
@@ -111,17 +146,25 @@ def load(folder):
             if row["id"] not in gold:
                 continue
             lang = gold[row["id"]].get("lang") or "en"
-            page = dict(id=row["id"], set=name, url=gold[row["id"]].get("url"), lang=lang, text=row["text"], gold=grams(gold[row["id"]]["gold_text"], lang))
+            east_asian = is_east_asian(row["text"])
+            if writing == "alphabets" and east_asian or writing == "east-asian" and name == "extract_en_wcxb":
+                continue
+            page = dict(id=row["id"], set=name, type=gold[row["id"]].get("page_type"), scored=east_asian == (writing == "east-asian"), url=gold[row["id"]].get("url"), lang=lang, text=row["text"], gold=grams(gold[row["id"]]["gold_text"], lang))
             page["features"] = np.array(row["features"], np.int16).reshape(len(row["text"]), len(names))
             page["credits"] = np.array([len(text.encode()) <= 70 and bool(CREDIT.match(text)) for text in row["text"]], bool)
             page["ancestor_ranges"], page["section"], page["similar"] = (np.array(row[k], int) for k in ("ancestor_ranges", "section", "similar"))
-            page["label"] = labels(row["text"], gold[row["id"]]["gold_text"], lang) > 0.5
+            shares = labels(row["text"], gold[row["id"]]["gold_text"], lang)
+            page["label"] = np.minimum(shares, 1) if settings.shares else (shares > 0.5).astype(float)
+            page["words"] = words(gold[row["id"]]["gold_text"])
             size = np.array([max(1, len(units(text, lang))) for text in row["text"]], float)
             weight = SET_WEIGHT.get("feed" if row["id"].endswith("~feed") else name, 1.0)
             page["weight"] = np.minimum(size / max(50, sum(page["gold"].values())), 1) * weight
             pages.append(page)
     group(pages)
-    return names, pages
+    again = {page["id"] for page in pages if page["set"] == "extract_en_wcxb"}
+    for page in pages:
+        page["learned"] = page["set"] != "extract_en_mixed" or page["id"] not in again
+    return settings, names, pages
 
 
 def group(pages):
@@ -189,14 +232,15 @@ def context(page, probabilities):
     return np.stack(columns, 1).astype(np.int32)
 
 
-def learn(pages, features, tables, without=(), seed=1):
-    model = CatBoostClassifier(iterations=tables, depth=DEPTH, learning_rate=RATE, l2_leaf_reg=3, rsm=0.3, border_count=48,
+def learn(settings, pages, features, tables, without=(), seed=1):
+    model = CatBoostClassifier(iterations=tables, depth=DEPTH, learning_rate=settings.rate, l2_leaf_reg=3, rsm=0.3, border_count=48,
                                bootstrap_type="Bernoulli", subsample=0.7, random_seed=seed, thread_count=2, verbose=0,
-                               ignored_features=list(without), allow_writing_files=False)
+                               ignored_features=list(without), allow_writing_files=False,
+                               loss_function="CrossEntropy" if settings.shares else "Logloss")
     weights = np.concatenate([page["weight"] for page in pages])
-    chance = np.minimum(weights / ALWAYS + SELDOM, 1)
+    chance = np.minimum(weights / settings.always + settings.seldom, 1)
     kept = np.random.default_rng(5).random(len(weights)) < chance
-    labels = np.concatenate([page["label"] for page in pages]).astype(int)
+    labels = np.concatenate([page["label"] for page in pages])
     return model.fit(Pool(np.concatenate(features)[kept], labels[kept], weight=np.maximum(weights / chance, 1e-6)[kept]))
 
 
@@ -213,26 +257,30 @@ def number(text, salt=""):
 
 
 class Learner:
-    """Both weighings, learned without some folds; first weighings are kept, since several runs share them."""
+    """Both weighings, learned without one fold or with all; first weighings are kept, since several runs share them."""
 
-    def __init__(self, pages, without=()):
-        self.pages, self.without, self.kept = pages, without, {}
+    def __init__(self, settings, pages, without=()):
+        self.settings, self.pages, self.without, self.kept = settings, pages, without, {}
 
-    def first(self, *left_out):
-        key = tuple(sorted(set(left_out)))
-        if key not in self.kept:
-            rest = [page for page in self.pages if page["fold"] not in key]
-            self.kept[key] = [learn(rest, [page["features"] for page in rest], TABLES[0], self.without)]
-        return self.kept[key]
+    def rest(self, fold):
+        return [page for page in self.pages if page["fold"] != fold and page["learned"]]
 
-    def both(self, *left_out):
-        rest = [page for page in self.pages if page["fold"] not in left_out]
-        first = [likely(self.first(page["fold"], *left_out), page["features"]) for page in rest]
+    def first(self, fold=None):
+        if fold not in self.kept:
+            rest = self.rest(fold)
+            features = [page["features"] for page in rest]
+            self.kept[fold] = [learn(self.settings, rest, features, self.settings.tables[0], self.without)]
+        return self.kept[fold]
+
+    def both(self, fold=None):
+        rest = self.rest(fold)
+        first = [likely(self.first(page["fold"]), page["features"]) for page in rest]
         full = [np.concatenate([page["features"], context(page, s)], 1) for page, s in zip(rest, first)]
-        return self.first(*left_out), [learn(rest, full, TABLES[1], self.without, seed) for seed in range(1, SECONDS + 1)]
+        seeds = range(1, self.settings.seconds + 1)
+        return self.first(fold), [learn(self.settings, rest, full, self.settings.tables[1], self.without, seed) for seed in seeds]
 
 
-def choose(page, models, names):
+def choose(settings, page, models, names):
     """The blocks that src/extract/select.rs chooses."""
     s = likely(models[0], page["features"])
     if len(models) > 1:
@@ -243,6 +291,11 @@ def choose(page, models, names):
 
     column = lambda name: page["features"][:, names.index(name)] > 0
     s = np.where(column("InTitle") & column("InHeading") | page["credits"], 0, s)
+    if settings.named_out:
+        short = size < 60
+        share = column("Hint6") & short & (column("Phrase2") | column("SectionShare"))
+        related = column("Hint5") & (short & column("Phrase3") | column("SectionRelated"))
+        s = np.where(share | related, 0, s)
 
     def best(s):
         if not len(s):
@@ -255,7 +308,7 @@ def choose(page, models, names):
 
     keep = best(s)
     of_comments = size * keep * comment
-    if (size * keep * ~comment).sum() >= 200 and 0 < of_comments.sum() and (of_comments * s).sum() < 0.72 * of_comments.sum():
+    if (size * keep * ~comment).sum() >= 200 and 0 < of_comments.sum() and (of_comments * s).sum() < settings.comments_min * of_comments.sum():
         keep = best(np.where(comment, 0, s))
     return keep
 
@@ -266,38 +319,42 @@ def interval(values, rounds=2000):
     return means[int(rounds * 0.025)], means[int(rounds * 0.975)]
 
 
-def folds(names, pages, path):
-    learner, scores, by_page = Learner(pages), collections.defaultdict(list), {}
+def folds(settings, names, pages, path):
+    learner, scores, by_page = Learner(settings, pages), collections.defaultdict(list), {}
     for fold in range(FOLDS):
         models = learner.both(fold)
         for page in pages:
-            if page["fold"] == fold and page["set"] != "variants" and not page["id"].endswith(("~names", "~ru", "~ar", "~ko")):
-                by_page[page["id"]] = score(page, models, names)
-                scores[page["set"]].append(by_page[page["id"]])
-    for name, values in scores.items():
+            made = page["set"] == "variants" or page["id"].endswith(("~names", "~ru", "~ar", "~ko"))
+            if page["fold"] == fold and page["scored"] and not made:
+                by_page[f"{page['set']} {page['id']}"] = score(settings, page, models, names)
+                for part in [page["set"]] + ([f"  {page['type']}"] if page["set"] == "extract_en_wcxb" else []):
+                    scores[part].append(by_page[f"{page['set']} {page['id']}"])
+    for name, values in sorted(scores.items()):
         low, high = interval(np.array(values))
         print(f"{name:22} {len(values):4} pages  {np.mean(values):.3f}  95 % interval {low:.3f} to {high:.3f}")
     if path:
         path.write_text(json.dumps(by_page))
 
 
-def ablate(names, pages):
+def ablate(settings, names, pages):
     pages = [page for page in pages if page["set"] != "variants"]
     for group in [None, *GROUPS]:
         pattern = re.compile(GROUPS[group] if group else "$^")
-        learner = Learner(pages, [at for at, name in enumerate(names) if pattern.fullmatch(name)])
+        learner = Learner(settings, pages, [at for at, name in enumerate(names) if pattern.fullmatch(name)])
         scores = collections.defaultdict(list)
         for fold in range(FOLDS):
             model = learner.first(fold)
             for page in pages:
-                if page["fold"] == fold and page["set"] in SCORED:
-                    scores[page["set"]].append(score(page, [model], names))
+                if page["fold"] == fold and page["scored"] and page["set"] in SCORED:
+                    scores[page["set"]].append(score(settings, page, [model], names))
         print(f"without {group or 'nothing':12}", *(f"{name} {np.mean(values):.3f}" for name, values in sorted(scores.items())), flush=True)
 
 
-def score(page, models, names):
-    text = "\n".join(t for t, k in zip(page["text"], choose(page, models, names)) if k)
-    return f1(text, page["gold"], page["lang"])
+def score(settings, page, models, names):
+    text = "\n".join(t for t, k in zip(page["text"], choose(settings, page, models, names)) if k)
+    if page["set"] == "extract_en_wcxb":
+        return f1(words(text), page["words"])
+    return f1(grams(text, page["lang"]), page["gold"])
 
 
 def tables(models):
@@ -325,42 +382,32 @@ def tables_of(model, share):
     return round((bias[0] if isinstance(bias, list) else bias) * share * 1000), out
 
 
-def write(names, pages, path):
+def write(writing, settings, names, pages, path):
     assert len(names) + CONTEXT_COLUMNS <= 256, "a column's number must fit a byte"
-    logistic = [round(1000 / (1 + math.exp(-((i - 120) * 0.05 + 0.025)))) for i in range(240)]
-    text = f'''//! Weights of the decision tables. Generated by `tools/extraction/train.py`; do not edit.
+    what = {"alphabets": "pages of alphabets", "east-asian": "pages in Chinese, Japanese and Korean"}[writing]
+    text = f'''//! Weights for {what}. Generated by `tools/extraction/train.py`; do not edit.
 //!
-//! Learned from {len(pages)} pages; `docs/extraction.md` says which, and what a fifth of them scores without having been learned from.
+//! Learned from {sum(page["learned"] for page in pages)} pages; `docs/extraction.md` says which, and
+//! what a fifth of them scores without having been learned from.
 
-/// Questions a table asks.
-pub(super) const DEPTH: usize = {DEPTH};
-
-/// One decision table.
-#[derive(Debug)]
-pub(super) struct Table {{
-    /// Column of a fact, and the value that it must be above for a 1.
-    pub(super) questions: [(u8, i16); DEPTH],
-    /// Thousandths of log-odds, by the answers' bits, the first question's lowest.
-    pub(super) weights: [i16; 1 << DEPTH],
-}}
-
-/// The logistic function in thousandths, for every 50 thousandths of log-odds from -6 to 6.
-#[rustfmt::skip]
-pub(super) static PROBABILITIES: [u16; 240] = {logistic};
+use super::Table;
 '''
-    for place, which, model in zip((1, 2), ("first", "second"), Learner(pages).both()):
+    for place, which, model in zip((1, 2), ("first", "second"), Learner(settings, pages).both()):
         bias, rows = tables(model)
-        text += f"\n/// What the {which} weighing starts from.\npub(super) const BIAS_{place}: i32 = {bias};\n"
-        text += f"\n/// The {which} weighing.\n#[rustfmt::skip]\npub(super) static TABLES_{place}: [Table; {len(rows)}] = [\n{''.join(rows)}];\n"
+        text += f"\n/// What the {which} scoring starts from.\npub(super) const BIAS_{place}: i32 = {bias};\n"
+        text += f"\n/// The {which} scoring.\n#[rustfmt::skip]\npub(super) static TABLES_{place}: [Table; {len(rows)}] = [\n{''.join(rows)}];\n"
     pathlib.Path(path).write_text(text)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) in (3, 4) and sys.argv[1] == "folds":
-        folds(*load(sys.argv[2]), pathlib.Path(sys.argv[3]) if len(sys.argv) == 4 else None)
-    elif len(sys.argv) == 3 and sys.argv[1] == "ablate":
-        ablate(*load(sys.argv[2]))
-    elif len(sys.argv) == 4 and sys.argv[1] == "write":
-        write(*load(sys.argv[2]), sys.argv[3])
+    what, *rest = sys.argv[1:] or [None]
+    if not rest or rest[0] not in SETTINGS:
+        raise SystemExit(__doc__)
+    if what == "folds" and len(rest) in (2, 3):
+        folds(*load(*rest[:2]), pathlib.Path(rest[2]) if len(rest) == 3 else None)
+    elif what == "ablate" and len(rest) == 2:
+        ablate(*load(*rest))
+    elif what == "write" and len(rest) == 3:
+        write(rest[0], *load(*rest[:2]), rest[2])
     else:
         raise SystemExit(__doc__)

@@ -79,11 +79,11 @@ const ANCHOR_SHARE_MIN: i16 = 250;
 
 impl Described {
     /// Reads what is described, then looks for it in `blocks`, the sources of all blocks in order.
-    pub(in crate::extract) fn gather<'a>(
+    pub(in crate::extract) fn gather<'a, 'b>(
         &mut self,
         descriptions: impl Iterator<Item = &'a [u8]>,
         body: Option<&[u8]>,
-        blocks: impl Iterator<Item = &'a [u8]>,
+        blocks: impl Iterator<Item = &'b [u8]>,
     ) {
         self.description.clear();
         self.body.clear();

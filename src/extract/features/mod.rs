@@ -9,7 +9,7 @@ mod block;
 mod candidates;
 mod columns;
 pub(super) mod context;
-mod described;
+pub(super) mod described;
 mod groups;
 mod page;
 pub(super) mod phrases;
@@ -34,6 +34,9 @@ const ANCESTORS: usize = 4;
 
 /// Bytes from which a block with few links counts as text: about 15 words, 27 Chinese characters.
 const TEXT_BYTES: u32 = 80;
+
+/// Bytes from which a block is no button, and its own words say nothing of what it is for.
+const NAMED_BYTES_MAX: u32 = 60;
 
 /// Sums over all blocks before a place.
 #[derive(Debug, Clone, Copy, Default)]
@@ -120,6 +123,20 @@ impl Features {
     /// Whether the block holds at least half of what the page says of itself.
     pub(in crate::extract) fn is_described(&self, block: usize) -> bool {
         self.described.shares[block][1] >= 500
+    }
+
+    /// Whether names and words both say that the block belongs to a bar for sharing or to links to
+    /// other pages. Of 2,000 such blocks of labelled pages for sharing, people kept one in a hundred; of 2,200 of
+    /// links, three. Weights learned from pages of many kinds do not see it on small pages.
+    pub(in crate::extract) fn is_named_boilerplate(&self, tree: &Tree, at: usize) -> bool {
+        let block = &tree.blocks[at];
+        let names = self.trusted[block.node as usize];
+        let is_short = block.counts.bytes < NAMED_BYTES_MAX;
+        let head = self.sections[at].0 as usize;
+        let above = if is_heading(tree, &tree.blocks[head]) { self.phrases[head] } else { 0 };
+        let said = above | if is_short { self.phrases[at] } else { 0 };
+        names & hints::SHARE != 0 && is_short && said >> phrases::SHARE & 1 != 0
+            || names & hints::RELATED != 0 && said >> phrases::RELATED & 1 != 0
     }
 
     /// Gathers the features of all blocks of `tree`. With

@@ -41,7 +41,7 @@ const LISTS: [&str; 14] = [
     // Reprints and credits in Chinese.
     "转载|轉載|来源：|来源:|來源：|來源:|稿源|责任编辑|責任編輯|责编|编辑：|编辑:|编辑/|（编辑|(编辑|原标题|本文来源|作者：|作者:|文/|免责|声明|本报记者|本文系|原文链接|出处|撰文|校对|审核|记者：|来自：|供稿|сточник:|المصدر|fuente:|quelle:|출처|出典",
     // Sharing.
-    "share|tweet|facebook|twitter|pinterest|linkedin|whatsapp|分享|微信|微博|扫一扫|二维码|朋友圈|收藏|点赞|email this|print this|qq空间|打印|字号|follow us|关注我们|facebook|telegram|reddit|оделиться|контакте|дноклассник|مشاركة|شارك|공유|페이스북|카카오|글자크기|글자 크기|인쇄|シェア|ツイート|ブックマーク|compart|partager|teilen|condivi|paylaş|chia sẻ",
+    "share|tweet|facebook|twitter|pinterest|linkedin|whatsapp|分享|微信|微博|扫一扫|二维码|朋友圈|收藏|点赞|email this|print this|qq空间|打印|字号|follow us|关注我们|facebook|telegram|reddit|оделиться|контакте|дноклассник|مشاركة|شارك|공유|페이스북|카카오|글자크기|글자 크기|인쇄|シェア|ツイート|ブックマーク|compart|partager|teilen|condivi|paylaş|chia sẻ|compárt",
     // Other pages.
     "related|read more|read also|more from|see also|also read|you may also|you might|recommended|trending|most popular|most read|相关阅读|相关新闻|相关文章|相关链接|推荐阅读|延伸阅读|热门|更多|猜你喜欢|阅读更多|查看更多|阅读全文|点击查看|top stories|latest news|up next|learn more|view all|see all|show more|load more|click here|精彩推荐|热点|排行|lire aussi|leggi anche|weiterlesen|mehr zum|関連|もっと|더보기|ver más|lee también|saiba mais|leia também|читайте|о теме|охожие|опулярное|одробнее|اقرأ|المزيد|ذات صلة|الأكثر|관련기사|관련 기사|많이 본|おすすめ|ランキング|人気記事|最新記事|新着|続きを読む|relacionad|más leíd|mais lidas|voir aussi|en savoir plus|plus lus|meistgelesen|ähnliche|correlat|ilgili haber|xem thêm",
     // Neighbours.

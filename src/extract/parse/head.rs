@@ -59,6 +59,14 @@ impl Builder<'_> {
         }
     }
 
+    /// State that a script starts from: the longest counts.
+    pub(in crate::extract) fn state(&mut self, state: &[u8]) {
+        let length = |segment: Segment| (segment.end - segment.start) as usize;
+        if self.tree.head.state.map_or(0, length) < state.len() {
+            self.tree.head.state = self.range_of(state);
+        }
+    }
+
     pub(in crate::extract) fn meta(&mut self, attributes: &Attributes<'_>) {
         if let Some((kind, rank)) = marks::of_meta(attributes) {
             let end = attributes.content_start + attributes.content.len();

@@ -119,7 +119,7 @@ const WORDS: &[(&str, Hints)] = &[
         COMMENT,
     ),
     (
-        "related|recommend|recommended|recommendation|recommendations|recirc|recirculation|more|popular|trending|outbrain|taboola|suggest|suggested|similar|latest|hot|rank|ranking|tuijian|xiangguan|morelink|readmore|readnext|upnext|next|also|zergnet|hotnews|relate|relation|mostread|recent|paihang|teaser|teasers|promos|relnews|guess",
+        "related|recommend|recommended|recommendation|recommendations|recirc|recirculation|more|popular|trending|outbrain|taboola|suggest|suggested|similar|latest|hot|rank|ranking|tuijian|xiangguan|morelink|readmore|readnext|upnext|next|also|zergnet|hotnews|relate|relation|mostread|recent|paihang|relatedposts|teaser|teasers|promos|relnews|guess",
         RELATED,
     ),
     (

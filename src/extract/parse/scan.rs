@@ -30,6 +30,8 @@ pub(in crate::extract) struct Attributes<'a> {
     pub(in crate::extract) content_start: usize,
     /// `type`, of scripts.
     pub(in crate::extract) kind: &'a [u8],
+    /// `data-preloaded`, the state of a thread of Discourse.
+    pub(in crate::extract) state: &'a [u8],
     /// `hidden` or `aria-hidden=true`.
     pub(in crate::extract) hidden: bool,
     /// Empty where there is none, or an empty one: see `linked`.
@@ -141,8 +143,13 @@ fn start_tag(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize,
             builder.title(end, close);
         } else if tag == Tag::Script && found.kind.eq_ignore_ascii_case(b"application/ld+json") {
             builder.linked_data(end, close);
+        } else if tag == Tag::Script && found.kind.eq_ignore_ascii_case(b"application/json") {
+            builder.state(&html[end..close]);
         }
         return Ok(if close < html.len() { after_angle(html, close + 1) } else { close });
+    }
+    if !found.state.is_empty() {
+        builder.state(found.state);
     }
     builder.start(tag, &found)?;
     Ok(end)
@@ -248,6 +255,7 @@ fn keep<'a>(found: &mut Attributes<'a>, name: &[u8], value: &'a [u8], start: usi
         (4, b'l') if name.eq_ignore_ascii_case(b"lang") => &mut found.lang,
         (8, b'd') if name.eq_ignore_ascii_case(b"datetime") => &mut found.datetime,
         (10, b'h') if name.eq_ignore_ascii_case(b"http-equiv") => &mut found.property,
+        (14, b'd') if name.eq_ignore_ascii_case(b"data-preloaded") => &mut found.state,
         (6, b'h') if name.eq_ignore_ascii_case(b"hidden") => {
             found.hidden |= !value.eq_ignore_ascii_case(b"until-found");
             return;

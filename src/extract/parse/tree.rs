@@ -128,6 +128,8 @@ pub(in crate::extract) struct Head {
     pub(in crate::extract) descriptions: [Option<Segment>; 3],
     /// The article's text in linked data.
     pub(in crate::extract) body: Option<Segment>,
+    /// The longest state that a script starts from: JSON, or an attribute with references.
+    pub(in crate::extract) state: Option<Segment>,
     /// Sorts of page that the page says it is, as bits of [`says`].
     pub(in crate::extract) says: u8,
 }

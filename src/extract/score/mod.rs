@@ -7,14 +7,17 @@
 //! of every block, so the work goes down columns, which the compiler vectorises. A second set of
 //! tables sees what the first one made of the neighbours and of the nodes round a block
 //! ([`crate::extract::features::context`]). `docs/extraction.md` says how the weights are learned
-//! and what each half of the pages scores with the weights of the other half. Invariant: integers
-//! only. Cost: about 1 ns a block and table.
+//! and what pages score that were not learned from; which weights score a page, [`writing`].
+//! Invariant: integers only. Cost: about 1 ns a block and table.
 
 pub mod training;
-pub(super) mod trees;
+mod trees;
+mod writing;
 
 use crate::extract::features::{Columns, LANES, Tile};
-use crate::extract::score::trees::{DEPTH, PROBABILITIES, Table};
+pub(super) use trees::Weights;
+use trees::{DEPTH, PROBABILITIES, Scoring, Table};
+pub(super) use writing::Writing;
 
 /// Weights are thousandths of a unit of log-odds;
 /// [`PROBABILITIES`] has one entry for each 50 of them.
@@ -22,24 +25,23 @@ const STEP: i32 = 50;
 
 /// Replaces `probabilities` by those of `blocks` blocks whose features stand in `columns`.
 pub(in crate::extract) fn score(
-    tables: &[Table],
-    bias: i32,
+    scoring: Scoring,
     columns: &Columns,
     blocks: usize,
     probabilities: &mut Vec<u16>,
 ) {
     probabilities.clear();
     for tile in &columns.tiles {
-        let sums = sums(tables, bias, tile);
+        let sums = sums(scoring, tile);
         let known = LANES.min(blocks - probabilities.len());
         probabilities.extend(sums[..known].iter().map(|sum| probability(*sum)));
     }
 }
 
 /// The log-odds of the blocks of one tile.
-fn sums(tables: &[Table], bias: i32, tile: &Tile) -> [i32; LANES] {
-    let mut sums = [bias; LANES];
-    for table in tables {
+fn sums(scoring: Scoring, tile: &Tile) -> [i32; LANES] {
+    let mut sums = [scoring.bias; LANES];
+    for table in scoring.tables {
         let answers = answers(table, tile);
         for (sum, answer) in sums.iter_mut().zip(answers) {
             // The mask is what the questions give anyway; it spares the bounds check.
@@ -89,7 +91,8 @@ mod tests {
         for (at, value) in [5, 11, 10].into_iter().enumerate() {
             columns.row(at).put(0, value);
         }
-        score(&[table], 0, &columns, 3, &mut probabilities);
+        let scoring = Scoring { bias: 0, tables: vec![table].leak() };
+        score(scoring, &columns, 3, &mut probabilities);
         assert!(
             probabilities[1] > 850
                 && probabilities[0] == probabilities[2]
