@@ -6,7 +6,7 @@
 //! ([`run`]), once each and one after the other. Runs are [merged](merge), so that a look-up asks
 //! few; centroids are not written again. A block is dropped whole when its newest centroid has
 //! expired. In memory stay a [`filter`] over the keys, nine bits each, and sparse indexes: with the
-//! 22 keys of the default detector some 25 bytes a centroid.
+//! 22 keys of the default detector some 27 bytes a centroid.
 //!
 //! Invariants, each with a test (`tests.rs`, `tests/on_disk.rs`):
 //! * A table with blocks decides what the same table in memory decides.
