@@ -101,13 +101,18 @@ impl<'a> Parts<'a> {
         self.hashes().skip(BANDS)
     }
 
-    /// The bands by their numbers; the SimHash but for its first bit, which is no such small number
-    /// but in one case of 2²⁸; and, as wide keys, the passages by their numbers.
+    /// The bands by their numbers; [the SimHash](Self::hash_key), which is no such small number but in
+    /// one case of 2²⁸; and, as wide keys, the passages by their numbers.
     pub(super) fn keys(&self) -> impl Iterator<Item = u64> {
         let numbered = |(number, hash): (u64, u32)| number << 32 | u64::from(hash);
         let bands = (0..).zip(self.bands()).map(numbered);
         let passages = (0..).zip(self.passages()).filter(|(_, passage)| *passage != 0).map(numbered);
-        bands.chain([self.hash & !WIDE_KEY]).chain(passages.map(|key| key | WIDE_KEY))
+        bands.chain([self.hash_key()]).chain(passages.map(|key| key | WIDE_KEY))
+    }
+
+    /// The SimHash but for its first bit, since the key is not wide.
+    pub(super) fn hash_key(&self) -> u64 {
+        self.hash & !WIDE_KEY
     }
 
     pub(super) fn shares_band(&self, other: &Self) -> bool {

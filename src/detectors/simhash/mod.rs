@@ -190,7 +190,7 @@ impl Detector for SimHash {
     /// The SimHash, where it is a key itself.
     fn equal_key(&self, fingerprint: &[u8]) -> Option<u64> {
         match self.config.near.candidates {
-            Candidates::Bands => Some(simhash_of(fingerprint)),
+            Candidates::Bands => Some(Parts::of(fingerprint).hash_key()),
             Candidates::Blocks => None,
         }
     }
