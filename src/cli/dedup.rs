@@ -219,11 +219,11 @@ fn check(
     refuse_overwriting(arguments, inputs, below)
 }
 
-/// The table's folder, and that of checkpoints, each locked.
-fn folders_of(
-    arguments: &Arguments,
-    config: &Config,
-) -> anyhow::Result<(Option<Arc<TableDir>>, Option<Arc<CheckpointDir>>)> {
+/// The table's folder, and that of checkpoints.
+type Folders = (Option<Arc<TableDir>>, Option<Arc<CheckpointDir>>);
+
+/// The folders of a run, each locked.
+fn folders_of(arguments: &Arguments, config: &Config) -> anyhow::Result<Folders> {
     let shared = config.table.on_disk && arguments.checkpoint.is_some();
     let open = if shared { TableDir::open_for_checkpoints } else { TableDir::open };
     let table = arguments.table.as_deref().map(open).transpose()?.map(Arc::new);

@@ -16,6 +16,7 @@ use std::path::Path;
 
 use super::file::{FILE_NAME, TableDir, TableSettings, at, new_table_id};
 use super::{SnapshotError, folder};
+use crate::blocks::BlockStore;
 use crate::cluster::Clusterer;
 use crate::log::watermarks::Watermarks;
 
@@ -83,7 +84,7 @@ impl TableDir {
             blocks.wait_for_blocks();
         }
         self.save_file(&checkpoint.join(FILE_NAME), clusterer, &Watermarks::default(), settings)?;
-        Ok(blocks.map_or(0, |blocks| blocks.manifests()))
+        Ok(blocks.map_or(0, BlockStore::manifests))
     }
 
     /// The checkpoint of this number counts, and those before it do not any more.
