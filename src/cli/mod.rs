@@ -1,6 +1,6 @@
 //! The command line: arguments, messages and exit statuses. Each command is a file of this folder.
 //!
-//! What exit statuses mean stands in [`reference`]. 141 is what a shell says of a program that SIGPIPE
+//! What exit statuses mean stands in [`mod@reference`]. 141 is what a shell says of a program that SIGPIPE
 //! has ended: nothing is said, nothing is saved.
 
 mod bench;

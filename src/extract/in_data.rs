@@ -1,6 +1,6 @@
 //! Text that stands in a page's data in place of its markup: a script puts it there.
 //!
-//! In: the page, and where its data stands ([`Head`]). Out: paragraphs; none where nothing in the data
+//! In: the page, and where its data stands ([`Head`](crate::extract::parse::tree::Head)). Out: paragraphs; none where nothing in the data
 //! is sure to be the page's text. Sure are: the article's text in linked data; the posts, questions and
 //! answers of linked data, where it says that the page is made of them; a product's description there;
 //! and in a script's state (`__NEXT_DATA__`, `data-preloaded` and the like) the longest string that holds
