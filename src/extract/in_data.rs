@@ -1,13 +1,14 @@
 //! Text that stands in a page's data in place of its markup: a script puts it there.
 //!
-//! In: the page, and where its data stands ([`Head`](crate::extract::parse::tree::Head)). Out: paragraphs; none where nothing in the data
-//! is sure to be the page's text. Sure are: the article's text in linked data; the posts, questions and
-//! answers of linked data, where it says that the page is made of them; a product's description there;
-//! and in a script's state (`__NEXT_DATA__`, `data-preloaded` and the like) the longest string that holds
-//! the page's own description, with all others of the same name where it is a post. State without such
-//! a string gives nothing: pages of one application share their messages and terms there, and would all
-//! be copies of each other. What is no JSON string gives nothing. Cost: linear in the data, since each
-//! string is read once and decoded at most twice; memory: the length of the data.
+//! In: the page, and where its data stands ([`Head`](crate::extract::parse::tree::Head)). Out:
+//! paragraphs; none where nothing in the data is sure to be the page's text. Sure are: the article's
+//! text in linked data; the posts, questions and answers of linked data, where it says that the page is
+//! made of them; a product's description there; and in a script's state (`__NEXT_DATA__`,
+//! `data-preloaded` and the like) the longest string that holds the page's own description, with all
+//! others of the same name where it is a post. State without such a string gives nothing: pages of one
+//! application share their messages and terms there, and would all be copies of each other. What is no
+//! JSON string gives nothing. Cost: linear in the data, since each string is read once and decoded at
+//! most twice; memory: the length of the data.
 
 use crate::extract::credits::marks::Kind;
 use crate::extract::features::described::Described;
