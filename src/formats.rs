@@ -40,7 +40,7 @@ pub const FORMATS: [Format; 9] = [
     format("worker's snapshot", one(CHANGELOG_FORMAT_VERSION), one(CHANGELOG_FORMAT_VERSION)),
     format("worker's table on disk", one(FORMAT_WITH_BLOCKS), 1..=FORMAT_WITH_CRAWLS),
     format("saved table", FORMAT_VERSION..=FORMAT_WITH_CRAWLS, 1..=FORMAT_WITH_CRAWLS),
-    format("block", one(blocks::parts::FORMAT_VERSION), 1..=blocks::parts::FORMAT_VERSION),
+    format("block", one(blocks::parts::FORMAT_VERSION), one(blocks::parts::FORMAT_VERSION)),
     format("journal of `serve`", one(FORMAT_VERSION), 1..=FORMAT_VERSION),
     format("checkpoint of `dedup`", one(checkpoint::FORMAT_VERSION), one(checkpoint::FORMAT_VERSION)),
     format("exported table", one(LINES_FORMAT_VERSION), 1..=LINES_FORMAT_VERSION),
