@@ -138,7 +138,9 @@ fn what_does_not_fit_is_set_aside_and_restored_from_the_changelog() {
 
 #[test]
 fn what_cannot_be_read_halts_before_anything_is_published() {
-    let installation = Installation::new(&bootstrap(), "unreadable", &settings("tables"));
+    // A look-up is to find it, not the check in the background.
+    let unchecked = settings("tables").replace("[table]\n", "[table]\ncheck_mib_per_second = 0\n");
+    let installation = Installation::new(&bootstrap(), "unreadable", &unchecked);
     let rows = pages(0, 500);
     let mut worker = installation.worker(&[]);
     installation.feed(&rows[..300], 300);
