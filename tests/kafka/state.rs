@@ -325,7 +325,7 @@ fn a_replaced_page_topic_is_refused_until_the_epoch_is_raised() {
 #[test]
 fn replay_begins_at_a_saved_table() {
     let installation = Installation::new(&bootstrap(), "replay", ONE_PARTITION);
-    let rows = pages(0, 60, 25);
+    let rows = pages(0, 60, 40);
     work_off(&installation, &rows, &rows, &[]);
     let folder = installation.folder.path().join("tables");
     let folder = folder.to_str().expect("UTF-8");

@@ -276,7 +276,7 @@ fn saved_tables_go_from_version_to_version() {
             }
             if *second == today() {
                 // The same by way of lines of JSON.
-                let (lines, copy) = (path("lines.jsonl"), path("copy"));
+                let (lines, copy) = (format!("{table}.jsonl"), format!("{table}-copy"));
                 let exported = run(second, &["table", "export", "--all", "--output", &lines, &table]);
                 assert_eq!(exported.status, 0, "{}", exported.stderr);
                 let imported = run(second, &["table", "import", "--output", &copy, &lines]);
