@@ -74,7 +74,11 @@ pub(crate) fn from_message(
     let fingerprint =
         message.fingerprint.as_ref().ok_or_else(|| format!("centroid {at} has no fingerprint"))?;
     if fingerprint.detector != detector.name() || !detector.is_fingerprint(&fingerprint.data) {
-        return Err(format!("centroid {at} has no fingerprint of the detector {}", detector.name()));
+        return Err(format!(
+            "centroid {at} has no fingerprint of the detector {} (versions whose fingerprints have another length need \
+             topics of their own, see docs/upgrading.md)",
+            detector.name()
+        ));
     }
     let text_digest = message.text_digest.as_ref().try_into().map(u128::from_be_bytes);
     let log_time = message
