@@ -45,14 +45,14 @@ fn clients_work_through_the_proxy_and_faults_strike_what_they_are_about() {
         (Fault::CutBefore, true),
         (Fault::CutAfter, true),
         (Fault::Twice, true),
-        (Fault::ResponseLate(800), false),
+        (Fault::ResponseLate(3000), false),
         (Fault::Late(0), true),
     ] {
         let before = committed();
         network.rules.set(0, vec![Rule { api: Api::END_TXN, client: "-test", fault, one_in: 1, times: 1 }]);
         let began = Instant::now();
         transaction(&producer, &topic, fault.name());
-        assert_eq!(began.elapsed() < Duration::from_millis(800), soon, "{fault:?}: {:?}", began.elapsed());
+        assert_eq!(began.elapsed() < Duration::from_millis(3000), soon, "{fault:?}: {:?}", began.elapsed());
         assert_eq!(committed(), before + 1, "{fault:?}");
         assert_eq!(network.rules.counted(0, &format!("EndTxn {}", fault.name())), 1);
         wait_until("a late request is answered", 20, || {
@@ -69,7 +69,7 @@ fn clients_work_through_the_proxy_and_faults_strike_what_they_are_about() {
     let before = committed();
     network.rules.set(
         0,
-        vec![Rule { api: Api::END_TXN, client: "-test", fault: Fault::Late(1500), one_in: 1, times: 1 }],
+        vec![Rule { api: Api::END_TXN, client: "-test", fault: Fault::Late(6000), one_in: 1, times: 1 }],
     );
     transaction(&producer, &topic, "first");
     assert_eq!(committed(), before + 1, "the client has asked again, and was answered");
@@ -81,7 +81,13 @@ fn clients_work_through_the_proxy_and_faults_strike_what_they_are_about() {
     producer.begin_transaction().expect("begun");
     producer.send(BaseRecord::<(), str>::to(&topic).payload("half")).expect("sent");
     producer.flush(Duration::from_secs(10)).expect("delivered");
-    assert_eq!(committed(), before + 1, "nobody has committed");
+    // Read first: on a slow machine the request may arrive meanwhile.
+    let readable = committed();
+    assert!(
+        readable == before + 1 || network.rules.counted(0, "EndTxn delivered late") == 2,
+        "nobody has committed, and {} messages more can be read",
+        readable - before
+    );
     wait_until("it arrives", 20, || network.rules.counted(0, "EndTxn delivered late") == 2);
     wait_until("it is answered", 20, || network.rules.counted(0, "EndTxn late and accepted") >= 1);
     wait_until("half a transaction can be read", 10, || committed() == before + 2);
