@@ -195,7 +195,7 @@ test-local: prerequisites ## The tests that need no broker: what to run while wo
 	cargo test --locked --lib $(WITHOUT_BROKER)
 
 # The optimised build of golden and simulation, which shares the dependencies of the tests.
-OPTIMISED := CARGO_PROFILE_DEV_OPT_LEVEL=3 cargo test --locked --lib
+OPTIMISED := cargo test --locked --config profile.dev.package.leitong.opt-level=3 --lib
 
 .PHONY: optimised
 optimised: prerequisites

@@ -55,8 +55,8 @@ build() {
     (
       cd "$folder/source"
       # An example takes the features of dependencies that tests take. What is built fastest is fast enough.
-      CARGO_TARGET_DIR=$target CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=0 \
-        cargo build --locked --bin leitong-former --example embed
+      CARGO_TARGET_DIR=$target CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0 \
+        cargo build --locked --bin leitong-former --example embed --config profile.dev.package.leitong.opt-level=0
     ) >&2
     cp "$target/debug/leitong-former" "$folder/leitong.new"
     mv "$folder/leitong.new" "$folder/leitong"
