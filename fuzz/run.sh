@@ -12,7 +12,7 @@ targets=("$@")
 [ ${#targets[@]} -gt 0 ] || targets=(decode extract json warc http message mapping entry changelog snapshot config)
 
 # Optimised, with overflow checks. Dependencies are those of the tests, and are not built again.
-RUSTC_WORKSPACE_WRAPPER=$PWD/fuzz/cover.sh cargo build --locked --package leitong-fuzz \
+RUSTC_WORKSPACE_WRAPPER=$PWD/fuzz/cover.sh cargo build --locked --package leitong-fuzz --features leitong-fuzz/tests \
   --config profile.dev.package.leitong.opt-level=2
 
 mkdir -p target/fuzz/pathological

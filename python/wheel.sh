@@ -14,6 +14,9 @@ flock 9
   python3 -m venv "$folder/tools"
   "$folder/tools/bin/pip" install --quiet --disable-pip-version-check 'maturin==1.16.0'
 }
-"$folder/tools/bin/maturin" build --quiet --locked --compatibility linux --profile "${PROFILE:-dev}" \
+profile=${PROFILE:-dev}
+features=()
+[ "$profile" != dev ] || features=(--features tests)
+"$folder/tools/bin/maturin" build --quiet --locked --compatibility linux --profile "$profile" "${features[@]}" \
   --manifest-path python/Cargo.toml --target-dir target --out "$folder/wheels" >&2
 ls -t "$PWD/$folder"/wheels/*.whl | head -n 1
