@@ -198,7 +198,7 @@ fn partitions_that_are_added_while_it_runs_are_read() {
             let _ = tells.send(shown["page_id"].as_str().unwrap_or("-").to_owned());
         }
     });
-    let next = || told.recv_timeout(Duration::from_secs(20)).expect("a line within 20 s");
+    let next = || told.recv_timeout(Duration::from_secs(120)).expect("a line within two minutes");
     verdict(0, "old");
     assert_eq!(next(), "old");
     let existing = Admin::of(&installation).partitions(&topic);
