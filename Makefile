@@ -177,10 +177,11 @@ lint:
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items --quiet
 
+# The library's own tests are optimised, since the simulation is one of them.
 .PHONY: unit
-unit:
-	cargo test --locked --lib --bins --examples $(WITHOUT_BROKER) --test shipped --test chromium \
-	  --test archives
+unit: optimised
+	$(OPTIMISED)
+	cargo test --locked --bins --examples $(WITHOUT_BROKER) --test shipped --test chromium --test archives
 	cargo test --locked --doc
 
 # The tests against brokers wait most of their time: four at once take half as long as two, and what only computes is
@@ -188,7 +189,7 @@ unit:
 .PHONY: brokers
 brokers: test-prerequisites
 	cargo test --locked --no-run --test kafka
-	{ sleep 10; exec nice -n 19 make --no-print-directory former golden simulation python fuzz; } > target/beside-brokers.log 2>&1 & \
+	{ sleep 10; exec nice -n 19 make --no-print-directory former simulation python fuzz; } > target/beside-brokers.log 2>&1 & \
 	beside=$$!; trap 'kill $$beside 2>/dev/null || true' EXIT; \
 	RUST_TEST_THREADS=4 cargo test --locked --test kafka -- $$(tools/former.sh skip); \
 	wait $$beside || { tail -n 100 target/beside-brokers.log; exit 1; }; \
@@ -212,16 +213,15 @@ WITHOUT_BROKER := $(foreach file,$(wildcard tests/*.rs),--test $(basename $(notd
 test-local: prerequisites ## The tests that need no broker: what to run while working
 	cargo test --locked --lib $(WITHOUT_BROKER)
 
-# The optimised build of golden and simulation, which shares the dependencies of the tests.
-OPTIMISED := CARGO_PROFILE_DEV_OPT_LEVEL=3 cargo test --locked --lib
+# The optimised build of the library's tests, which shares the dependencies of the others.
+OPTIMISED := cargo test --locked --config profile.dev.package.leitong.opt-level=3 --lib
 
 .PHONY: optimised
 optimised: prerequisites
 	$(OPTIMISED) --no-run
 
-# The same golden fingerprints as the tests of the debug build.
 .PHONY: golden
-golden: optimised
+golden: optimised ## Compare fingerprints with those that are fixed for ever
 	$(OPTIMISED) golden::
 
 # The owners over simulated brokers: a million steps and more.

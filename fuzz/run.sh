@@ -12,8 +12,8 @@ targets=("$@")
 [ ${#targets[@]} -gt 0 ] || targets=(decode extract json warc http message mapping entry changelog snapshot config)
 
 # Optimised, with overflow checks. Dependencies are those of the tests, and are not built again.
-export CARGO_PROFILE_DEV_OPT_LEVEL=2
-RUSTC_WORKSPACE_WRAPPER=$PWD/fuzz/cover.sh cargo build --locked --package leitong-fuzz
+RUSTC_WORKSPACE_WRAPPER=$PWD/fuzz/cover.sh cargo build --locked --package leitong-fuzz --features leitong-fuzz/tests \
+  --config profile.dev.package.leitong.opt-level=2
 
 mkdir -p target/fuzz/pathological
 pages=${LEITONG_DATA:-../shared/data}/pathological.jsonl.gz

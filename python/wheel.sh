@@ -4,6 +4,8 @@
 set -eu -o pipefail
 [ -z "${LEITONG_WHEEL:-}" ] || { echo "$LEITONG_WHEEL"; exit; }
 cd "$(dirname "$0")/.."
+# Cargo tells what a test starts of the test's package. To some build scripts that would be a change, and much be built again.
+unset "${!CARGO_PKG_@}" CARGO_MANIFEST_DIR CARGO_MANIFEST_PATH CARGO_MANIFEST_LINKS
 
 folder=target/python
 mkdir -p "$folder"
@@ -14,6 +16,9 @@ flock 9
   python3 -m venv "$folder/tools"
   "$folder/tools/bin/pip" install --quiet --disable-pip-version-check 'maturin==1.16.0'
 }
-"$folder/tools/bin/maturin" build --quiet --locked --compatibility linux --profile "${PROFILE:-dev}" \
+profile=${PROFILE:-dev}
+features=()
+[ "$profile" != dev ] || features=(--features tests)
+"$folder/tools/bin/maturin" build --quiet --locked --compatibility linux --profile "$profile" "${features[@]}" \
   --manifest-path python/Cargo.toml --target-dir target --out "$folder/wheels" >&2
 ls -t "$PWD/$folder"/wheels/*.whl | head -n 1

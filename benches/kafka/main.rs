@@ -1,6 +1,6 @@
 //! The figures of docs/kafka.md, over a real broker: `make bench-kafka`, or
-//! `cargo bench --bench kafka -- cpu delay owner look-ups look-ups-half restore restore-blocks
-//! failover losses standby takeover scaling`
+//! `cargo bench --bench kafka -- cpu delay owner transaction-sizes look-ups look-ups-half restore
+//! restore-blocks failover losses standby takeover scaling`
 //! for some of them.
 //!
 //! The broker runs on the same machine, and takes its share of the cores.
@@ -34,10 +34,11 @@ fn main() {
     }
     let chosen: Vec<String> =
         std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
-    let benches: [(&str, fn()); 12] = [
+    let benches: [(&str, fn()); 13] = [
         ("cpu", cpu::cpu),
         ("delay", delay::delay),
         ("owner", owner::owner),
+        ("transaction-sizes", owner::transaction_sizes),
         ("look-ups", look_ups::look_ups),
         ("look-ups-half", look_ups::look_ups_half),
         ("restore", restore::restore),

@@ -29,27 +29,73 @@ pub(crate) fn again(installation: &Installation, name: &str, config: &str) -> In
     again
 }
 
-/// Records of the log a second, decided, written and committed, and what that costs.
-pub(crate) fn owner() {
-    let installation = full_log("owner");
-    let (mut rates, mut costs) = (Vec::new(), Vec::new());
-    for round in 0..3 {
-        let again = again(&installation, &format!("owner{round}"), "");
+/// What draining a log took.
+struct Drained {
+    records_per_second: f64,
+    /// Microseconds of CPU a record.
+    cost: f64,
+    /// Shares of the time: deciding, and writing and committing.
+    deciding: f64,
+    committing: f64,
+}
+
+impl Drained {
+    /// Has a worker drain the log of `installation`, under settings of its own.
+    fn by_a_worker(installation: &Installation, name: &str, config: &str) -> Self {
+        let again = again(installation, name, config);
         let worker = again.worker(&["--role", "cluster"]);
         let taken = || worker.metric("leitong_log_records_taken_total");
         wait_for_metric(&worker, "leitong_log_records_taken_total", 1.0);
         let cpu = || cpu_seconds(&worker.pid().to_string());
-        let (began, first, before) = (Instant::now(), taken(), cpu());
+        let busy = |stage: &str| {
+            worker.metric(&format!("leitong_stage_microseconds_total{{stage=\"{stage}\"}}")) / 1e6
+        };
+        let before = (taken(), cpu(), busy("cluster"), busy("transaction"));
+        let began = Instant::now();
         wait_for_metric(&worker, "leitong_log_records_taken_total", RECORDS as f64);
-        let records = RECORDS as f64 - first;
-        rates.push(records / began.elapsed().as_secs_f64());
-        costs.push((cpu() - before) / records * 1e6);
-        println!(
-            "owner: {:.0} records/s, {:.1} µs of CPU each",
-            rates[rates.len() - 1],
-            costs[costs.len() - 1]
-        );
+        let (records, seconds) = (RECORDS as f64 - before.0, began.elapsed().as_secs_f64());
+        Self {
+            records_per_second: records / seconds,
+            cost: (cpu() - before.1) / records * 1e6,
+            // There is a thread for each of the log's three partitions.
+            deciding: (busy("cluster") - before.2) / seconds,
+            committing: (busy("transaction") - before.3) / seconds,
+        }
     }
-    let (rate, cost) = (median(&mut rates), median(&mut costs));
-    println!("owner: {rate:.0} records of the log a second, {cost:.1} µs of CPU each (medians of 3)\n");
+}
+
+/// Prints medians of what draining took under the name `what`.
+fn print(what: &str, drained: &[Drained]) {
+    let of = |value: fn(&Drained) -> f64| median(&mut drained.iter().map(value).collect::<Vec<_>>());
+    println!(
+        "{what}: {:.0} records of the log a second, {:.1} µs of CPU each (medians of {}); threads: {:.2} decide, {:.2} commit",
+        of(|d| d.records_per_second),
+        of(|d| d.cost),
+        drained.len(),
+        of(|d| d.deciding),
+        of(|d| d.committing)
+    );
+}
+
+/// Records of the log a second, decided, written and committed, and what that costs.
+pub(crate) fn owner() {
+    let installation = full_log("owner");
+    let round = |round| Drained::by_a_worker(&installation, &format!("owner{round}"), "");
+    print("owner", &(0..3).map(round).collect::<Vec<_>>());
+}
+
+/// The same with transactions of other sizes, in turn.
+pub(crate) fn transaction_sizes() {
+    const SIZES: [usize; 5] = [500, 1000, 2000, 5000, 10_000];
+    let installation = full_log("sizes");
+    let mut drained = SIZES.map(|_| Vec::new());
+    for round in 0..3 {
+        for (size, drained) in SIZES.iter().zip(&mut drained) {
+            let config = format!("[kafka.transaction]\nrecords_max = {size}\n");
+            drained.push(Drained::by_a_worker(&installation, &format!("size{size}-{round}"), &config));
+        }
+    }
+    for (size, drained) in SIZES.iter().zip(&drained) {
+        print(&format!("transactions of {size} records"), drained);
+    }
 }

@@ -425,7 +425,7 @@ impl Default for DeadLettersConfig {
 
 impl Default for TransactionConfig {
     fn default() -> Self {
-        Self { records_max: 1000, linger_ms: 50 }
+        Self { records_max: 5000, linger_ms: 50 }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The world as Kafka and the system's clock make it.
 
+use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -114,6 +115,14 @@ impl<C: ConsumerContext + 'static> World for KafkaWorld<C> {
 
     fn verify_table(&self) -> Result<(), Replaced> {
         self.topics.verify_table()
+    }
+
+    fn both<A: Send, B>(&self, beside: impl FnOnce() -> A + Send, here: impl FnOnce() -> B) -> (A, B) {
+        std::thread::scope(|scope| {
+            let beside = scope.spawn(beside);
+            let here = here();
+            (beside.join().unwrap_or_else(|panic| resume_unwind(panic)), here)
+        })
     }
 
     fn now(&self) -> Instant {

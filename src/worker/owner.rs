@@ -5,12 +5,15 @@
 //! take over (fences the former owner, ends its transaction)
 //!    └► committed offset ─► changelog to its end ─► compare (restore/) ─► read the log from there
 //!          ┌────────────────────────────────────────────────────┘
-//!          └► batch (batch.rs) ─► transaction (writer.rs) ─► next batch
-//!                                   └ failed: take over again, read what came of it, write again
+//!          └► batch (batch.rs) ─► transaction (writer.rs) ─► …
+//!                │                  └ failed: take over again, read what came of it, write again
+//!                └► next batch, meanwhile ─► its transaction, once the one before is committed
 //! ```
-//! Invariants: the table is never ahead of the broker by more than the
-//! batch at hand; that batch is written until it is committed, or the
-//! table is dropped. Memory: the table, one batch and its outputs.
+//! Invariants: transactions follow one another. The table is never ahead of
+//! the broker by more than two batches, the one that is being written and the
+//! one that is being decided on; each is written until it is committed, or the
+//! table is dropped. Nothing is told of a batch to whoever deletes or saves
+//! before it is committed. Memory: the table, two batches and their outputs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -101,6 +104,24 @@ struct History {
     damaged: u32,
     /// Attempts that ended by being fenced, in a row.
     fenced: u32,
+}
+
+/// A batch that was decided on, and the table as it was then: by the time that the batch is
+/// committed, the table is ahead of it.
+struct Decided {
+    parts: Vec<Outputs>,
+    /// As [`LogPartition::unexpired`] says it.
+    unexpired: (u64, Option<u64>),
+    /// Number of the oldest centroid that has not expired.
+    first: u64,
+    centroids: usize,
+}
+
+impl Decided {
+    fn new(parts: Vec<Outputs>, state: &LogPartition) -> Self {
+        let unexpired = state.unexpired();
+        Self { parts, unexpired, first: state.founded() - unexpired.0, centroids: state.centroid_count() }
+    }
 }
 
 /// Owns the partition until its stop flag is raised.
@@ -249,43 +270,50 @@ impl<W: World> Owner<W> {
         if history.fenced < FENCED_ROUNDS_MAX {
             self.role.health.settled(self.partition);
         }
+        let mut waiting = None;
         while !self.stop.is_requested() {
             self.role.world.verify_table()?;
-            let Batch { parts, trouble } = self.batch(reader, state)?;
+            let Batch { parts, trouble } = match waiting.take() {
+                None => self.batch(reader, state)?,
+                Some(decided) => {
+                    let (written, batch) =
+                        self.role.world.both(|| self.write(decided, writer), || self.batch(reader, state));
+                    written?;
+                    batch?
+                }
+            };
             // Before anything goes out that was decided without all centroids.
             fault(disk.as_ref(), &state.clusterer())?;
             if parts.is_empty() {
                 writer.idle();
                 self.idle(state, disk, writer);
             } else {
-                writer.write(parts)?;
-                metrics::centroids(self.partition, state.centroid_count());
-                self.committed(state, disk, writer)?;
+                let decided = Decided::new(parts, state);
+                // What is on disk has to know of each batch that all before the next one is committed.
+                if disk.is_some() || trouble.is_some() {
+                    fault(disk.as_ref(), &state.clusterer())?;
+                    self.write(decided, writer)?;
+                    self.save(state, disk, writer);
+                } else {
+                    waiting = Some(decided);
+                }
             }
             if let Some(trouble) = trouble {
                 return Err(trouble);
             }
             self.reset_fence_count(began, history);
         }
-        Ok(())
+        waiting.map_or(Ok(()), |decided| self.write(decided, writer))
     }
 
-    /// All of the table is committed: tells its part on disk, and whoever deletes the rest of the
-    /// changelog.
-    fn committed(
-        &self,
-        state: &LogPartition,
-        disk: &mut Option<DiskTable>,
-        writer: &Writer<'_, W>,
-    ) -> Result<(), Trouble> {
+    /// Writes what was decided on, until it is committed.
+    fn write(&self, decided: Decided, writer: &mut Writer<'_, W>) -> Result<(), Trouble> {
+        let Decided { parts, unexpired, first, centroids } = decided;
+        writer.write(parts)?;
+        metrics::centroids(self.partition, centroids);
         let Some(next) = writer.changelog_next else { return Ok(()) };
-        self.save(state, disk, writer);
-        let (count, oldest_log_offset) = state.unexpired();
-        // What cannot be read is not what nobody needs.
-        fault(disk.as_ref(), &state.clusterer())?;
-        let (first, position_offset) = (state.founded() - count, next.saturating_sub(1));
-        let committed = Committed { first, count, oldest_log_offset, position_offset };
-        self.role.needed.put(self.partition, committed);
+        let ((count, oldest_log_offset), position_offset) = (unexpired, next.saturating_sub(1));
+        self.role.needed.put(self.partition, Committed { first, count, oldest_log_offset, position_offset });
         Ok(())
     }
 

@@ -32,9 +32,9 @@ pub(crate) struct TableFolder {
 /// Everything outside of the process that an owner needs.
 pub(crate) trait World: Send + Sync + 'static {
     /// Reads one partition of a topic.
-    type Reader: Reader;
+    type Reader: Reader + Sync;
     /// Writes transactions.
-    type Client: TransactionClient<Group = Self::Group>;
+    type Client: TransactionClient<Group = Self::Group> + Send;
     /// A generation of the consumer group.
     type Group;
 
@@ -108,6 +108,9 @@ pub(crate) trait World: Send + Sync + 'static {
     /// # Errors
     /// [`Replaced`].
     fn verify_table(&self) -> Result<(), Replaced>;
+
+    /// Does both at the same time, and gives what came of each.
+    fn both<A: Send, B>(&self, beside: impl FnOnce() -> A + Send, here: impl FnOnce() -> B) -> (A, B);
 
     /// The time, for durations.
     fn now(&self) -> Instant;

@@ -301,6 +301,15 @@ fn canonical_pages(verdicts: &[Value], texts: usize) -> BTreeMap<usize, (u64, Va
     canonical
 }
 
+/// Raises a flag when it is dropped.
+struct RaisedOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for RaisedOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
 fn storm(name: &str, table: &str) {
     const TEXTS: usize = 150;
     let seed = from_environment("LEITONG_CHAOS_SEED", u64::from(std::process::id()));
@@ -321,6 +330,8 @@ fn storm(name: &str, table: &str) {
     let (addresses, ended, answers) = (Mutex::default(), AtomicBool::new(false), Answers::default());
     let mut workers = vec![start(0), start(1)];
     std::thread::scope(|scope| {
+        // Who asks has to end where something here fails, too.
+        let _end = RaisedOnDrop(&ended);
         for number in 0..3 {
             let (addresses, ended, answers) = (&addresses, &ended, &answers);
             scope.spawn(move || keep_asking(addresses, ended, Rng(seed + number), TEXTS, answers));
@@ -352,8 +363,11 @@ fn storm(name: &str, table: &str) {
         tell(&workers);
         installation.wait_for_verdicts(rows.len(), 180);
         // Where kills left no time to decide, all of it was drained at once; by now all texts are known.
-        pause(3000);
-        ended.store(true, Ordering::SeqCst);
+        wait_until("known texts are looked up", 60, || {
+            tell(&workers);
+            let answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
+            answers.iter().filter(|(_, _, named)| !named.is_null()).count() > 300
+        });
     });
     let canonical = canonical_pages(&installation.assert_exactly_once(&rows), TEXTS);
     let answers = answers.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -1,6 +1,6 @@
 //! A `read_committed` consumer of one partition.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use anyhow::bail;
@@ -65,17 +65,19 @@ pub(crate) fn open_ranges(world: &SimWorld, log_partition: u32) -> anyhow::Resul
     Ok(ranges)
 }
 
+const NO_END: u64 = u64::MAX;
+
 /// A reader of one process.
 pub(crate) struct SimReader {
     world: SimWorld,
     topic: Topic,
     name: String,
     partition: u32,
-    next: Cell<u64>,
-    /// It has said that it is at this end.
-    said_end: Cell<Option<u64>>,
+    next: AtomicU64,
+    /// It has said that it is at this end; the largest number: at none.
+    said_end: AtomicU64,
     /// Records since it began.
-    read: Cell<u64>,
+    read: AtomicU64,
     /// What is not committed is seen as well.
     uncommitted: bool,
 }
@@ -87,9 +89,9 @@ impl SimReader {
             topic: topic_of(topic),
             name: format!("{topic}[{partition}]"),
             partition,
-            next: Cell::new(0),
-            said_end: Cell::new(None),
-            read: Cell::new(0),
+            next: AtomicU64::new(0),
+            said_end: AtomicU64::new(NO_END),
+            read: AtomicU64::new(0),
             uncommitted: false,
         })
     }
@@ -143,14 +145,14 @@ impl SimReader {
         let mistake = self.world.mistake;
         let uncommitted = self.reads_uncommitted();
         let partition = shared.brokers.partition(self.topic, self.partition);
-        if self.next.get() < partition.start {
-            bail!("offset {} of {} is out of range", self.next.get(), self.name);
+        if self.next.load(Relaxed) < partition.start {
+            bail!("offset {} of {} is out of range", self.next.load(Relaxed), self.name);
         }
         let mut end = partition.end(now, !uncommitted);
         if mistake == Some(Mistake::RestoreEndsEarly) && self.topic == Topic::Centroids {
             end = end.saturating_sub(3);
         }
-        let mut at = partition.find(self.next.get());
+        let mut at = partition.find(self.next.load(Relaxed));
         while let Some(record) = partition.records.get(at).filter(|record| record.offset < end) {
             let seen = record.status == Status::Committed || uncommitted;
             let is_centroid = |record: &Stored| record.key.as_ref().is_some_and(|key| key.len() == 16);
@@ -160,7 +162,7 @@ impl SimReader {
                 && is_centroid(record)
                 && !behind.any(is_centroid);
             let seen = seen && !is_last_centroid;
-            self.next.set(record.offset + 1);
+            self.next.store(record.offset + 1, Relaxed);
             if seen && !self.sees_nothing() {
                 let value = record.value.clone().map(|value| self.mistaken(record.key.as_deref(), value));
                 let timestamp = Timestamp::CreateTime(record.timestamp_ms);
@@ -179,7 +181,7 @@ impl SimReader {
             }
             at += 1;
         }
-        self.next.set(self.next.get().max(end));
+        self.next.fetch_max(end, Relaxed);
         Ok((None, end))
     }
 
@@ -208,7 +210,7 @@ impl SimReader {
     }
 
     fn lost(&self) -> u64 {
-        u64::from(self.read.get() > 3)
+        u64::from(self.read.load(Relaxed) > 3)
     }
 
     /// Whether it is a record of the changelog whose key ends so.
@@ -218,8 +220,8 @@ impl SimReader {
 
     fn skips(&self, record: &OwnedMessage) -> bool {
         match self.world.mistake {
-            Some(Mistake::ReaderSkipsRecord) => self.topic == Topic::Log && self.read.get() == 2,
-            Some(Mistake::LosesCentroid) => self.topic == Topic::Centroids && self.read.get() == 3,
+            Some(Mistake::ReaderSkipsRecord) => self.topic == Topic::Log && self.read.load(Relaxed) == 2,
+            Some(Mistake::LosesCentroid) => self.topic == Topic::Centroids && self.read.load(Relaxed) == 3,
             Some(Mistake::ForgetsCanonicalPages) => self.ends_with(record, b"/canonical"),
             Some(Mistake::ForgetsCrawls) => self.ends_with(record, b"/crawl"),
             _ => false,
@@ -229,9 +231,9 @@ impl SimReader {
 
 impl Reader for SimReader {
     fn begin(&self, offset: u64) -> anyhow::Result<()> {
-        self.next.set(offset);
-        self.said_end.set(None);
-        self.read.set(0);
+        self.next.store(offset, Relaxed);
+        self.said_end.store(NO_END, Relaxed);
+        self.read.store(0, Relaxed);
         Ok(())
     }
 
@@ -240,19 +242,19 @@ impl Reader for SimReader {
         loop {
             let (message, end) = self.take()?;
             if let Some(message) = message {
-                self.read.set(self.read.get() + 1);
+                self.read.fetch_add(1, Relaxed);
                 if self.skips(&message) {
                     continue;
                 }
-                self.said_end.set(None);
+                self.said_end.store(NO_END, Relaxed);
                 return Ok(Step::Record(message));
             }
             // What comes from a broker takes its time.
             if !self.world.sleep(self.world.latency()) {
                 bail!("this process is dead");
             }
-            if self.said_end.get() != Some(end) {
-                self.said_end.set(Some(end));
+            if self.said_end.load(Relaxed) != end {
+                self.said_end.store(end, Relaxed);
                 return Ok(Step::End);
             }
             let now = self.world.lock().now;

@@ -254,6 +254,16 @@ impl World for SimWorld {
         Ok(())
     }
 
+    /// One after the other, in either order: the two have nothing but brokers in common.
+    fn both<A: Send, B>(&self, beside: impl FnOnce() -> A + Send, here: impl FnOnce() -> B) -> (A, B) {
+        if self.lock().rng.once_in(2) {
+            let here = here();
+            (beside(), here)
+        } else {
+            (beside(), here())
+        }
+    }
+
     fn now(&self) -> Instant {
         self.start + Duration::from_micros(self.lock().now)
     }
