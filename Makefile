@@ -123,6 +123,24 @@ debian: build ## Make the Debian package: target/debian/leitong_*.deb
 	@command -v dpkg-shlibdeps >/dev/null || $(call install,dpkg-dev,the Debian package)
 	@deploy/debian/package.sh target/release/leitong target/debian
 
+# What is built for other machines. None of it is part of `make test`: each compiles everything anew, with OpenSSL.
+.PHONY: own-openssl-prerequisites
+own-openssl-prerequisites: prerequisites
+	@perl -MIPC::Cmd -MFindBin -e 1 2> /dev/null || $(call install,perl,OpenSSL's own build)
+
+.PHONY: static
+static: own-openssl-prerequisites ## Make the program one file that runs on any Linux: target/dist/leitong-*-linux.tar.gz
+	deploy/static/package.sh target/dist
+
+# As root, since it takes a root folder of its own and the port of DNS.
+.PHONY: try-static
+try-static: static ## Try that file in an empty root folder: sample pages, host names, certificates
+	deploy/static/try.py target/dist/leitong-*-linux/leitong
+
+.PHONY: package
+package: prerequisites ## Make the crate as it is published, and build it from what it holds alone
+	cargo package --locked
+
 .PHONY: demo
 demo: build ## Deduplicate the sample pages, and show verdicts and summary
 	@mkdir -p target/demo
@@ -244,7 +262,7 @@ storm: test-prerequisites ## Workers over three brokers in a storm of faults: ST
 # Not part of `make test`: building the tool takes longer than all else that needs no broker.
 .PHONY: deny
 deny: $(TOOLS)/bin/cargo-deny ## Check the dependencies' licences and sources
-	$(TOOLS)/bin/cargo-deny --all-features check licenses bans sources
+	$(TOOLS)/bin/cargo-deny --workspace --all-features check licenses bans sources
 
 $(TOOLS)/bin/cargo-deny:
 	cargo install --quiet --debug --locked --root $(TOOLS) --target-dir target/tools-build cargo-deny@$(CARGO_DENY_VERSION)

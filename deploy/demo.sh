@@ -4,7 +4,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-leitong=target/release/leitong
+# LEITONG names another program, as one that is to be released.
+leitong=${LEITONG:-target/release/leitong}
 pages=examples/pages.jsonl
 jars=target/kafka
 run=$(mktemp -d)

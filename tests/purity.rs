@@ -78,9 +78,10 @@ fn what_is_not_escaped_is_the_style_alone() {
 }
 
 #[test]
-fn unsafe_code_is_where_librdkafka_is_asked_itself() {
+fn unsafe_code_is_where_c_libraries_are_asked_themselves() {
     let offences = offences(&[""], &["unsafe"]);
-    let known = ["kafka/headers.rs uses unsafe", "kafka/topic_id.rs uses unsafe"];
+    let known =
+        ["kafka/headers.rs uses unsafe", "kafka/topic_id.rs uses unsafe", "static_names.rs uses unsafe"];
     let is_known = |offence: &String| known.iter().any(|known| offence.ends_with(known));
     assert!(offences.len() == known.len() && offences.iter().all(is_known), "{}", offences.join("\n"));
 }

@@ -12,6 +12,7 @@ use rdkafka::producer::{BaseProducer, DeliveryResult, ProducerContext};
 use rdkafka::{ClientConfig, ClientContext};
 use thiserror::Error;
 
+use crate::kafka::authorities;
 use crate::kafka::config::KafkaConfig;
 
 /// How long a call to a broker may take that is asked for an answer at once.
@@ -312,8 +313,8 @@ fn layered(config: &KafkaConfig, name: &str, defaults: &[(&str, &str)]) -> Clien
     client.set("client.id", format!("{}-{name}", config.app));
     let message_bytes = config.create.message_bytes_max;
     client.set("message.max.bytes", message_bytes.to_string());
-    for (name, value) in RECONNECT.iter().chain(defaults) {
-        client.set(*name, *value);
+    for (name, value) in RECONNECT.into_iter().chain(authorities::default()).chain(defaults.iter().copied()) {
+        client.set(name, value);
     }
     for (name, value) in &config.properties.0 {
         client.set(name, value);

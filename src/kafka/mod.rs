@@ -10,6 +10,7 @@
 //! The worker puts these to use; nothing here knows of it.
 
 pub mod assignments;
+mod authorities;
 mod changelog_topic;
 pub mod client;
 pub mod cloud_events;

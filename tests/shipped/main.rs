@@ -1,4 +1,4 @@
-//! What ships beside the program: image, compose file, Debian package, systemd unit, Kubernetes, alerts, dashboard.
+//! What ships beside the program: crate, image, compose file, Debian package, systemd unit, Kubernetes, alerts, dashboard.
 
 mod alerts;
 #[path = "../common/mod.rs"]
@@ -10,5 +10,6 @@ mod dockerfile;
 mod ignore;
 mod image;
 mod kubernetes;
+mod package;
 mod recipes;
 mod systemd;

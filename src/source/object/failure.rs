@@ -23,7 +23,7 @@ pub(super) struct Failure<'a> {
 impl Failure<'_> {
     /// The error for what the store says. It is never taken for a fault of the object's contents.
     pub(super) fn of(&self, error: &Error) -> io::Error {
-        let text = error.to_string();
+        let text = with_cause(error);
         // Not all requests tell errors apart; the codes of the protocol do.
         let says = |codes: &[&str]| codes.iter().any(|code| text.contains(&format!("<Code>{code}</Code>")));
         let (kind, advice) = match error {
@@ -49,6 +49,10 @@ impl Failure<'_> {
                 "there are no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_SKIP_SIGNATURE=true \
                  for what anybody may read",
             ),
+            _ if text.contains("certificate verify failed") => (
+                io::ErrorKind::Other,
+                "no authority that this system trusts has signed the store's certificate; SSL_CERT_FILE names others",
+            ),
             _ => (
                 io::ErrorKind::Other,
                 "check AWS_ENDPOINT_URL and AWS_REGION, and AWS_ALLOW_HTTP=true where the endpoint has no TLS; then run \
@@ -72,6 +76,17 @@ impl Failure<'_> {
     }
 }
 
+/// What an error says, and what it came of: a refused connection or certificate is told by the innermost error alone.
+fn with_cause(error: &Error) -> String {
+    let text = error.to_string();
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    let cause = cause.to_string();
+    if text.contains(&cause) { text } else { format!("{text}: {cause}") }
+}
+
 /// What a store answers in a few words: the code and the message of its XML, if there are any.
 fn told(text: &str) -> String {
     let between = |from: &str, to: &str| Some(text.split_once(from)?.1.split_once(to)?.0);
@@ -81,5 +96,37 @@ fn told(text: &str) -> String {
         (Some(code), Some(message)) => format!("{code}: {}{retries}", message.trim_end_matches('.')),
         (Some(code), None) => format!("{code}{retries}"),
         _ => text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(SHOWN_MAX).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An error that says little, of one that says why.
+    #[derive(Debug, thiserror::Error)]
+    #[error("error sending request")]
+    struct Request(#[source] io::Error);
+
+    /// What is said of a request that failed for this cause.
+    fn said(cause: &str) -> String {
+        let error =
+            Error::Generic { store: "S3", source: Box::new(Request(io::Error::other(cause.to_owned()))) };
+        Failure { bucket: "crawl", key: "a.jsonl", offset: None }.of(&error).to_string()
+    }
+
+    #[test]
+    fn an_error_says_what_it_came_of() {
+        let refused = said("connection refused");
+        assert!(
+            refused.starts_with("s3://crawl/a.jsonl: ")
+                && refused.contains(": connection refused; check AWS_")
+        );
+        let unknown =
+            said("error:0A000086:SSL routines::certificate verify failed:: (unable to get local issuer)");
+        assert!(
+            unknown.contains("certificate verify failed") && unknown.contains("SSL_CERT_FILE"),
+            "{unknown}"
+        );
     }
 }
