@@ -5,7 +5,7 @@ set -eu -o pipefail
 [ -z "${LEITONG_WHEEL:-}" ] || { echo "$LEITONG_WHEEL"; exit; }
 cd "$(dirname "$0")/.."
 # Cargo tells what a test starts of the test's package. To some build scripts that would be a change, and much be built again.
-unset "${!CARGO_PKG_@}" CARGO_MANIFEST_DIR CARGO_MANIFEST_PATH CARGO_MANIFEST_LINKS
+unset "${!CARGO_PKG_@}" "${!CARGO_MANIFEST_@}" OUT_DIR
 
 folder=target/python
 mkdir -p "$folder"

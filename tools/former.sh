@@ -10,7 +10,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # Cargo tells what a test starts of the test's package. To some build scripts that would be a change, and much be built again.
-unset "${!CARGO_PKG_@}" CARGO_MANIFEST_DIR CARGO_MANIFEST_PATH CARGO_MANIFEST_LINKS
+unset "${!CARGO_PKG_@}" "${!CARGO_MANIFEST_@}" OUT_DIR
 versions=tests/kafka/upgrade/former-versions.txt
 target=${CARGO_TARGET_DIR:-$PWD/target}
 
