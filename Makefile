@@ -179,7 +179,7 @@ lint:
 
 # The library's own tests are optimised, since the simulation is one of them.
 .PHONY: unit
-unit: optimised
+unit:
 	$(OPTIMISED)
 	cargo test --locked --bins --examples $(WITHOUT_BROKER) --test shipped --test chromium --test archives
 	cargo test --locked --doc

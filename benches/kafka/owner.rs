@@ -57,7 +57,6 @@ impl Drained {
         Self {
             records_per_second: records / seconds,
             cost: (cpu() - before.1) / records * 1e6,
-            // There is a thread for each of the log's three partitions.
             deciding: (busy("cluster") - before.2) / seconds,
             committing: (busy("transaction") - before.3) / seconds,
         }

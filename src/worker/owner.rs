@@ -282,21 +282,21 @@ impl<W: World> Owner<W> {
                     batch?
                 }
             };
-            // Before anything goes out that was decided without all centroids.
+            let decided = (!parts.is_empty()).then(|| Decided::new(parts, state));
+            // Before anything goes out that was decided without all centroids; and what cannot be read
+            // is not what nobody needs.
             fault(disk.as_ref(), &state.clusterer())?;
-            if parts.is_empty() {
-                writer.idle();
-                self.idle(state, disk, writer);
-            } else {
-                let decided = Decided::new(parts, state);
+            match decided {
+                None => {
+                    writer.idle();
+                    self.idle(state, disk, writer);
+                }
                 // What is on disk has to know of each batch that all before the next one is committed.
-                if disk.is_some() || trouble.is_some() {
-                    fault(disk.as_ref(), &state.clusterer())?;
+                Some(decided) if disk.is_some() || trouble.is_some() => {
                     self.write(decided, writer)?;
                     self.save(state, disk, writer);
-                } else {
-                    waiting = Some(decided);
                 }
+                decided => waiting = decided,
             }
             if let Some(trouble) = trouble {
                 return Err(trouble);
