@@ -20,6 +20,9 @@ use crate::config::ExpiryConfig;
 use crate::fingerprint::Detector;
 use crate::random::Random;
 
+/// Centroids in a block, as by default.
+const BLOCK: u64 = 1 << 18;
+
 /// What was measured at one size.
 #[derive(Debug, Clone, Serialize)]
 pub struct OnDiskFigures {
@@ -41,7 +44,8 @@ pub struct OnDiskFigures {
     pub false_reads: f64,
     /// Pages and groups that were read for a look-up.
     pub reads: f64,
-    /// Insertions a second, on the way from the last size to this one, until all merges were done.
+    /// Insertions a second, on the way from the last size to this one, until all that fills blocks was on disk
+    /// and all merges were done.
     pub insertions_per_second: f64,
     /// The longest that a batch of insertions took, in milliseconds.
     pub longest_halt_ms: f64,
@@ -148,15 +152,15 @@ struct Table {
 impl Table {
     fn open(files: Arc<Folder>, detector: &Arc<dyn Detector>, manifest: &Manifest) -> anyhow::Result<Self> {
         let expiry = ExpiryConfig { max_age_days: None, centroids_max: u64::from(u32::MAX) };
-        let options = StoreOptions::of_table(1 << 18, expiry.centroids_max);
+        let options = StoreOptions::of_table(BLOCK, expiry.centroids_max);
         let store = Arc::new(BlockStore::open(files, Arc::clone(detector), options, manifest)?);
         let old = (Arc::clone(&store) as Arc<dyn OldCentroids>, manifest.first);
         let clusterer = Clusterer::with_old(Arc::clone(detector), expiry, Position::default(), None, old);
         Ok(Self { clusterer, store })
     }
 
-    /// Inserts the centroids of these numbers, and waits for all merges; how long that took, and
-    /// the longest of it at once.
+    /// Inserts the centroids of these numbers, and waits until all that fills blocks is on disk and merged;
+    /// how long that took, and the longest of it at once.
     fn fill(
         &mut self,
         numbers: std::ops::Range<usize>,
@@ -170,11 +174,18 @@ impl Table {
                 (from..until).map(|number| centroid(number as u64, fingerprints, texts)).collect();
             let since = Instant::now();
             batch.iter().for_each(|centroid| self.clusterer.restore("", 0, centroid));
+            self.clusterer.insert_pending();
             time += since.elapsed();
             longest = longest.max(since.elapsed());
             self.check()?;
         }
+        // What waits in memory has to be written as well: the rate is what can be sustained.
         let since = Instant::now();
+        while (numbers.end as u64).saturating_sub(self.store.end()) >= BLOCK {
+            self.clusterer.insert_pending();
+            self.store.wait_for_blocks();
+            self.check()?;
+        }
         self.clusterer.insert_pending();
         self.store.finish();
         Ok((time + since.elapsed(), longest))

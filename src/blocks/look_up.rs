@@ -102,16 +102,20 @@ impl LookUp<'_> {
     }
 
     fn ask_filters(&self, queries: &[(u32, &Keys)]) -> Result<Vec<Wanted>, BlockError> {
-        let mut wanted = Vec::new();
-        // Run by run: a filter that was just asked is in the cache, as far as it fits.
+        let all: Vec<(u32, u64)> = queries
+            .iter()
+            .flat_map(|(query, keys)| keys.keys.iter().map(move |key| (*query, *key)))
+            .collect();
+        let (mut wanted, mut has) = (Vec::new(), Vec::with_capacity(all.len()));
+        // Run by run: a filter that was just asked is in the cache, as far as it fits. All answers come
+        // before the first is looked at: so the processor asks for many at once, and waits once for all.
         for (at, run) in (0..).zip(&self.view.runs) {
-            for (query, keys) in queries {
-                for key in &keys.keys {
-                    if run.may_have(*key)? {
-                        wanted.push(Wanted { run: at, key: *key, query: *query });
-                    }
-                }
+            has.clear();
+            for (_, key) in &all {
+                has.push(run.may_have(*key)?);
             }
+            let found = all.iter().zip(&has).filter(|(_, has)| **has);
+            wanted.extend(found.map(|((query, key), _)| Wanted { run: at, key: *key, query: *query }));
         }
         Ok(wanted)
     }

@@ -16,13 +16,14 @@ use super::run::{Run, RunWriter, SecondOf};
 const ENTRIES_AT_ONCE: u64 = 1 << 16;
 
 /// Writes one run with the entries of all `sources`, which are neighbours, oldest first, but for
-/// those of centroids before `first`. Its numbers begin with the oldest run's, or with `begin` if that is
+/// those of centroids before `first`, in a table of `table` numbers. Its numbers begin with the oldest run's, or with `begin` if that is
 /// greater: none of the centroids between has a block. None if `stop` was set on the way.
 pub(super) fn merge(
     files: &Arc<dyn Files>,
     table_id: u64,
     sources: &[Arc<Run>],
     (begin, first): (u64, u64),
+    table: u64,
     second_of: SecondOf<'_>,
     stop: &AtomicBool,
 ) -> Result<Option<Run>, BlockError> {
@@ -30,29 +31,20 @@ pub(super) fn merge(
     let numbers = (oldest.numbers().0.max(begin), newest.numbers().1);
     let first = first.max(begin);
     let entries = sources.iter().map(|run| run.entries_estimate()).sum();
-    let mut writer = RunWriter::create(files, table_id, numbers, entries, second_of)?;
+    let mut writer = RunWriter::create(files, table_id, numbers, entries, table, second_of)?;
     let mut heads = Vec::new();
     for run in sources {
-        let begins = run.numbers().0;
-        let of_table = move |entry: Result<Entry, BlockError>| {
-            entry.map(|entry| Entry { number: entry.number + begins, ..entry })
-        };
-        let mut rest = run.iter().map(of_table);
-        if let Some(head) = rest.next() {
-            heads.push((head?, rest));
-        }
+        heads.extend(Head::of(run)?);
     }
     let mut written = 0_u64;
     loop {
         // Few runs: looking at all of them is as quick as anything cleverer. Of equal keys the
         // oldest run's come first, so that numbers ascend.
-        let least = (0..heads.len()).min_by_key(|at| (heads[*at].0.key, heads[*at].0.number));
+        let least = (0..heads.len()).min_by_key(|at| (heads[*at].entry.key, heads[*at].entry.number));
         let Some(least) = least else { break };
-        let (head, rest) = &mut heads[least];
-        let entry = *head;
-        match rest.next() {
-            Some(next) => *head = next?,
-            None => drop(heads.swap_remove(least)),
+        let entry = heads[least].entry;
+        if heads[least].advance()?.is_none() {
+            heads.swap_remove(least);
         }
         if entry.number >= first {
             writer.push(Entry { number: entry.number - numbers.0, ..entry })?;
@@ -63,4 +55,38 @@ pub(super) fn merge(
         }
     }
     writer.finish(&**files, table_id).map(Some)
+}
+
+/// How far a run has been read.
+struct Head<'a> {
+    run: &'a Run,
+    /// The first entry that has not been taken.
+    entry: Entry,
+    /// The page that is read next.
+    page: usize,
+    /// The entries of the page before, and how many of them have been read.
+    entries: Vec<Entry>,
+    at: usize,
+}
+
+impl<'a> Head<'a> {
+    /// At the first entry of this run; none if it has none.
+    fn of(run: &'a Run) -> Result<Option<Self>, BlockError> {
+        let entry = Entry { key: 0, number: 0, second: None };
+        let mut head = Self { run, entry, page: 0, entries: Vec::new(), at: 0 };
+        Ok(head.advance()?.map(|()| head))
+    }
+
+    /// Goes on to the next entry; none if there is none.
+    fn advance(&mut self) -> Result<Option<()>, BlockError> {
+        while self.at == self.entries.len() {
+            if self.run.read_page(self.page, &mut self.entries)?.is_none() {
+                return Ok(None);
+            }
+            (self.page, self.at) = (self.page + 1, 0);
+        }
+        self.entry = self.entries[self.at];
+        self.at += 1;
+        Ok(Some(()))
+    }
 }

@@ -5,8 +5,8 @@
 //! written, in the order of founding: the centroids themselves ([`block`]) and their sorted keys
 //! ([`run`]), once each and one after the other. Runs are [merged](merge), so that a look-up asks
 //! few; centroids are not written again. A block is dropped whole when its newest centroid has
-//! expired. In memory stay a [`filter`] over the keys, nine bits each, and sparse indexes: with the
-//! 22 keys of the default detector some 27 bytes a centroid.
+//! expired. In memory stay a [`filter`] over the keys, seven bits each, and sparse indexes: with the
+//! 22 keys of the default detector some 20 bytes a centroid.
 //!
 //! Invariants, each with a test (`tests.rs`, `tests/on_disk.rs`):
 //! * A table with blocks decides what the same table in memory decides.

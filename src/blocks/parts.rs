@@ -23,8 +23,9 @@ pub(super) const SUM_BYTES: usize = 8;
 const BUFFER_BYTES: usize = 1 << 20;
 const MAGIC: &[u8; 8] = b"leiblock";
 /// Raised when something is written that an older program could not read, and when detectors make
-/// other keys of a fingerprint: files of another version are refused. 2: keys of passages.
-pub(crate) const FORMAT_VERSION: u32 = 2;
+/// other keys of a fingerprint: files of another version are refused. 2: keys of passages. 3: pages whose
+/// entries have one length, filters of six bits.
+pub(crate) const FORMAT_VERSION: u32 = 3;
 const FOOTER_BYTES: usize = 8 + 4 + 4 + 8 * (3 + PLACES);
 /// Numbers in a footer that its kind gives a meaning.
 pub(super) const PLACES: usize = 5;

@@ -3,7 +3,7 @@
 //! ```text
 //! page 0 │ page 1 │ … │ filters │ first keys of the pages │ lengths of the filters │ footer
 //! ```
-//! In memory are the first key of each page (8 bytes for some 26 centroids of the default detector)
+//! In memory are the first key of each page (8 bytes for some 18 centroids of the default detector)
 //! and the [filters](Filter), each of the keys that begin alike, some million of them. A filter is
 //! read when it has been asked [`ASKED_MIN`] times: before that, pages are read instead. So a run
 //! is opened at once, and a few look-ups do not read all filters of a large table.
@@ -16,8 +16,8 @@ use std::sync::{Arc, OnceLock};
 
 use super::BlockError;
 use super::files::Files;
-use super::filter::Filter;
-use super::keys::{Entries, Entry, OpenPage, PAGE_BYTES};
+use super::filter::{Filter, FilterBuilder, PlaceBits};
+use super::keys::{ENTRIES_ABOUT, Entry, OpenPage, PAGE_BYTES, Page};
 use super::parts::{Footer, Kind, PartReader, PartWriter, SUM_BYTES};
 
 /// Keys of one filter at most, nearly: the size from which on they take nine bits a key.
@@ -32,6 +32,18 @@ pub(super) fn name((first, end): (u64, u64)) -> String {
     format!("keys-{first:012}-{end:012}.block")
 }
 
+/// Bits of a place in the filters of a run of so many numbers, in a table of so many. The longest runs,
+/// which have nearly all keys, take few bits a key; there are few of them, so that the many short ones
+/// would answer more look-ups in vain, and pay little for longer places.
+pub(super) fn place_bits(numbers: (u64, u64), table: u64) -> PlaceBits {
+    let span = numbers.1 - numbers.0;
+    match span.saturating_mul(16) {
+        much if much >= table => PlaceBits::SIX,
+        some if some.saturating_mul(4) >= table => PlaceBits::SEVEN,
+        _ => PlaceBits::EIGHT,
+    }
+}
+
 /// Gives the second key of a centroid by its number; none where the detector has none.
 pub(super) type SecondOf<'a> = &'a dyn Fn(u64) -> Result<Option<u64>, BlockError>;
 
@@ -43,8 +55,10 @@ pub(super) struct RunWriter<'a> {
     page: OpenPage,
     firsts: Vec<u64>,
     filter_bits: u32,
+    place_bits: PlaceBits,
     /// The keys of the filter that comes next, and which one it is.
     keys: Vec<u64>,
+    builder: FilterBuilder,
     filters: Vec<Filter>,
     /// The entries of the present key until they are a crowd, and how many it has.
     group: Vec<Entry>,
@@ -52,12 +66,13 @@ pub(super) struct RunWriter<'a> {
 }
 
 impl<'a> RunWriter<'a> {
-    /// A run of these numbers, with about so many entries.
+    /// A run of these numbers, with about so many entries, in a table of so many numbers.
     pub(super) fn create(
         files: &Arc<dyn Files>,
         table_id: u64,
         numbers: (u64, u64),
         entries: u64,
+        table: u64,
         second_of: SecondOf<'a>,
     ) -> Result<Self, BlockError> {
         let filters = entries.div_ceil(FILTER_KEYS).max(1).next_power_of_two();
@@ -68,7 +83,9 @@ impl<'a> RunWriter<'a> {
             page: OpenPage::default(),
             firsts: Vec::new(),
             filter_bits: filters.trailing_zeros(),
+            place_bits: place_bits(numbers, table),
             keys: Vec::new(),
+            builder: FilterBuilder::default(),
             filters: Vec::new(),
             group: Vec::new(),
             group_count: 0,
@@ -90,9 +107,10 @@ impl<'a> RunWriter<'a> {
             return Ok(());
         }
         // From here on the key's entries go out one by one, however many there are.
-        for entry in std::mem::take(&mut self.group) {
-            self.write_crowded(entry)?;
+        for of_group in 0..self.group.len() {
+            self.write_crowded(self.group[of_group])?;
         }
+        self.group.clear();
         self.write_crowded(entry)
     }
 
@@ -125,9 +143,10 @@ impl<'a> RunWriter<'a> {
     }
 
     fn end_group(&mut self) -> Result<(), BlockError> {
-        for entry in std::mem::take(&mut self.group) {
-            self.write(entry)?;
+        for at in 0..self.group.len() {
+            self.write(self.group[at])?;
         }
+        self.group.clear();
         self.group_count = 0;
         Ok(())
     }
@@ -156,7 +175,7 @@ impl<'a> RunWriter<'a> {
     }
 
     fn end_filter(&mut self) {
-        self.filters.push(Filter::of(&self.keys));
+        self.filters.push(self.builder.filter_of(&self.keys, self.place_bits));
         self.keys.clear();
     }
 }
@@ -249,14 +268,13 @@ impl Run {
     /// pages were read.
     pub(super) fn entries(&self, key: u64, mut each: impl FnMut(Entry)) -> Result<u64, BlockError> {
         // The key may stand at the end of the page before the first one that begins with it.
-        let from = self.firsts.partition_point(|first| *first < key).saturating_sub(1);
+        let from = self.firsts_below(key).saturating_sub(1);
         let pages = self.firsts[from..].iter().take_while(|first| **first <= key);
         let mut read = 0;
         for page in (from..).take(pages.count()) {
             let page = self.page(page)?;
             read += 1;
-            let found = Entries::new(&page).skip_while(|entry| entry.key < key);
-            for mut entry in found.take_while(|entry| entry.key == key) {
+            for mut entry in Page::new(&page).from(key).take_while(|entry| entry.key == key) {
                 entry.number += self.numbers.0;
                 each(entry);
             }
@@ -264,20 +282,21 @@ impl Run {
         Ok(read)
     }
 
-    /// All entries in their order, from the numbers of the run on.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Result<Entry, BlockError>> + '_ {
-        (0..self.firsts.len()).flat_map(|page| {
-            let (entries, error) = match self.page(page) {
-                Ok(page) => (Entries::new(&page).map(Ok).collect(), None),
-                Err(error) => (Vec::new(), Some(Err(error))),
-            };
-            entries.into_iter().chain(error)
-        })
+    /// Puts the entries of a page, counted from 0, in the place of `entries`: their numbers are those of the
+    /// table. None if there is no such page.
+    pub(super) fn read_page(&self, page: usize, entries: &mut Vec<Entry>) -> Result<Option<()>, BlockError> {
+        entries.clear();
+        if page == self.firsts.len() {
+            return Ok(None);
+        }
+        let of_table = |entry: Entry| Entry { number: entry.number + self.numbers.0, ..entry };
+        entries.extend(Page::new(&self.page(page)?).entries().map(of_table));
+        Ok(Some(()))
     }
 
     /// Entries, nearly.
     pub(super) fn entries_estimate(&self) -> u64 {
-        (self.firsts.len() * 440) as u64
+        (self.firsts.len() * ENTRIES_ABOUT) as u64
     }
 
     /// Reads every part, and says after each to `read` how many bytes it was, which may end it; how many
@@ -285,7 +304,7 @@ impl Run {
     pub(super) fn verify(&self, read: &mut dyn FnMut(u64) -> bool) -> Result<u64, BlockError> {
         let (mut last, mut filter) = (0, None);
         for page in 0..self.firsts.len() {
-            for Entry { key, number, .. } in Entries::new(&self.page(page)?) {
+            for Entry { key, number, .. } in Page::new(&self.page(page)?).entries() {
                 let at = prefix(key, self.filter_bits);
                 if filter.as_ref().is_none_or(|(of, _)| *of != at) {
                     let lazy = &self.filters[at];
@@ -312,6 +331,18 @@ impl Run {
             }
         }
         Ok(self.reader.bytes())
+    }
+
+    /// How many pages begin with a lesser key. Keys are spread evenly, so that it is looked for around
+    /// where it should be first: all of these would be many cache misses.
+    fn firsts_below(&self, key: u64) -> usize {
+        let firsts = &self.firsts;
+        let guess = ((u128::from(key) * firsts.len() as u128) >> 64) as usize;
+        let slack = firsts.len().isqrt() / 8 + 4;
+        let (from, to) = (guess.saturating_sub(slack), firsts.len().min(guess + slack));
+        let found = from + firsts[from..to].partition_point(|first| *first < key);
+        let is_inside = (found > from || from == 0) && (found < to || to == firsts.len());
+        if is_inside { found } else { firsts.partition_point(|first| *first < key) }
     }
 
     fn page(&self, number: usize) -> Result<Vec<u8>, BlockError> {

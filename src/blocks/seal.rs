@@ -1,11 +1,12 @@
 //! Centroids, portion by portion → blocks on disk.
 //!
 //! Centroids come in the order of their numbers and are written as they come; only a block's keys
-//! gather in memory, 16 bytes each, until all are there to be sorted. A write that fails, as on a
-//! full disk, takes nothing along: the block is begun anew, from the centroids that are still in
-//! the table's memory.
+//! gather in memory, 16 bytes each, in heaps of those that begin alike, until all are there to be
+//! sorted. A write that fails, as on a full disk, takes nothing along: the block is begun anew,
+//! from the centroids that are still in the table's memory.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::BlockError;
 use super::block::{self, Block, BlockWriter};
@@ -15,27 +16,36 @@ use super::run::{self, Run, RunWriter};
 use super::shared::Shared;
 use crate::cluster::{Handed, Purpose, Query};
 
+/// Heaps of keys, so that each fits into a core's cache while it is sorted: a fifth of the time that all
+/// keys at once take.
+const HEAPS: usize = 1 << HEAP_BITS;
+const HEAP_BITS: u32 = 8;
+
 /// Whoever writes blocks.
 pub(super) struct Sealer {
     shared: Arc<Shared>,
     /// Number of the centroid that comes next.
     next: u64,
     open: Option<Open>,
+    /// Those of the block before, empty, for the next one.
+    heaps: Vec<Vec<u128>>,
 }
 
 /// A block that is being written.
 struct Open {
     first: u64,
     writer: BlockWriter,
-    /// Keys, and the centroids that have them, counted from the block's first one.
-    keys: Vec<(u64, u32)>,
+    /// Keys by their first bits: each with the centroid that has it, counted from the block's first one, in
+    /// the lower half.
+    heaps: Vec<Vec<u128>>,
+    began: Instant,
 }
 
 impl Sealer {
     /// Goes on where the blocks end.
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         let next = shared.view().end;
-        Self { shared, next, open: None }
+        Self { shared, next, open: None, heaps: Vec::new() }
     }
 
     /// Takes the centroids from number `first` on. Those that do not come next were on their way
@@ -61,7 +71,9 @@ impl Sealer {
             Some(open) => open,
             None => {
                 let writer = BlockWriter::create(&shared.files, shared.table_id, self.next)?;
-                self.open.insert(Open { first: self.next, writer, keys: Vec::new() })
+                let mut heaps = std::mem::take(&mut self.heaps);
+                heaps.resize_with(HEAPS, Vec::new);
+                self.open.insert(Open { first: self.next, writer, heaps, began: Instant::now() })
             }
         };
         let Handed { corpus, fingerprint_hash, centroid } = handed;
@@ -69,21 +81,22 @@ impl Sealer {
         open.writer.push(corpus, *fingerprint_hash, centroid, compared)?;
         let query = Query { corpus, fingerprint_hash: *fingerprint_hash, fingerprint: &centroid.fingerprint };
         let keys = keys_of(&*shared.detector, Some(&query), Purpose::Insert).keys;
-        let number = (self.next - open.first) as u32;
-        open.keys.extend(keys.into_iter().map(|key| (key, number)));
+        let number = u128::from(self.next - open.first);
+        for key in keys {
+            open.heaps[(key >> (64 - HEAP_BITS)) as usize].push(u128::from(key) << 64 | number);
+        }
         self.next += 1;
         if self.next.is_multiple_of(shared.options.block) { self.seal() } else { Ok(()) }
     }
 
     /// Brings the block to disk, where look-ups find it.
     fn seal(&mut self) -> Result<(), BlockError> {
-        let Some(Open { first, writer, mut keys }) = self.open.take() else { return Ok(()) };
+        let Some(Open { first, writer, mut heaps, began }) = self.open.take() else { return Ok(()) };
         let shared = &self.shared;
         let numbers = (first, self.next);
         let sealed = (|| {
             writer.finish()?;
             let block = Block::open(&*shared.files, shared.table_id, numbers)?;
-            keys.sort_unstable();
             let second = shared.detector.second_key();
             let second_of = |number: u64| match second {
                 Some(second) => {
@@ -93,17 +106,23 @@ impl Sealer {
                 }
                 None => Ok(None),
             };
-            let count = keys.len() as u64;
-            let mut run = RunWriter::create(&shared.files, shared.table_id, numbers, count, &second_of)?;
-            for (key, number) in keys {
-                run.push(Entry { key, number: u64::from(number), second: None })?;
+            let count = heaps.iter().map(|heap| heap.len() as u64).sum();
+            let table = shared.view().span() + numbers.1 - numbers.0;
+            let mut run =
+                RunWriter::create(&shared.files, shared.table_id, numbers, count, table, &second_of)?;
+            for heap in &mut heaps {
+                heap.sort_unstable();
+                for entry in heap.drain(..) {
+                    run.push(Entry { key: (entry >> 64) as u64, number: entry as u64, second: None })?;
+                }
             }
             let run: Run = run.finish(&*shared.files, shared.table_id)?;
             Ok((block, run))
         })();
         match sealed {
             Ok((block, run)) => {
-                shared.sealed(block, run);
+                shared.sealed(block, run, began.elapsed().div_f64((self.next - first) as f64));
+                self.heaps = heaps;
                 Ok(())
             }
             Err(error) => {

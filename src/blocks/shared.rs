@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::block::{self, Block};
 use super::files::Files;
@@ -68,10 +68,15 @@ pub(super) struct Progress {
     pub(super) on_their_way: usize,
     /// Lengths of the runs that are being merged.
     pub(super) merging: Vec<u64>,
+    /// Lengths of runs whose merging has failed, each with the end of the blocks from which on it is tried
+    /// again: a long run takes minutes to write, and is not begun with every block while the disk is full.
+    merges_failed: Vec<(u64, u64)>,
     /// Threads that look for what is to be merged.
     pub(super) mergers: usize,
     /// Why the last write failed, and the end of the table from which on it is tried again.
     pub(super) failed: Option<(String, u64)>,
+    /// What a centroid of the last block took until it was written.
+    pub(super) pace: Duration,
     /// The end of the table, as far as is known here.
     pub(super) end: u64,
     /// Why nothing can be decided any more.
@@ -175,15 +180,18 @@ impl Shared {
         self.changes.load(Ordering::Relaxed)
     }
 
-    /// Takes in a block that is on disk, and its run.
-    pub(super) fn sealed(&self, block: Block, run: Run) {
+    /// Takes in a block that is on disk, and its run, after so much time for each of its centroids.
+    pub(super) fn sealed(&self, block: Block, run: Run, pace: Duration) {
         self.reads.sealed(block.file_bytes() + run.file_bytes());
         self.change(|view| {
             view.end = block.end();
             view.blocks.push(Arc::new(block));
             view.runs.push(Arc::new(run));
         });
-        self.progress().failed = None;
+        let mut progress = self.progress();
+        progress.failed = None;
+        progress.pace = pace;
+        drop(progress);
         self.tell();
     }
 
@@ -195,8 +203,18 @@ impl Shared {
         };
         match self.merge_claimed(&sources, 0) {
             Ok(merged) => merged.is_some(),
-            // The runs are still there; it is tried again when the next block is sealed.
-            Err(BlockError::Io { .. }) => false,
+            // The runs are still there; it is tried again when a quarter of their numbers have come.
+            Err(error @ BlockError::Io { .. }) => {
+                let span: u64 = sources.iter().map(|run| run.span()).sum();
+                let again_at = self.view().end + (span / 4).max(self.options.block);
+                tracing::warn!(
+                    "runs of keys could not be merged, so that look-ups go on with more of them: {error}; it is tried \
+                     again after {} more centroids",
+                    again_at - self.view().end
+                );
+                self.progress().merges_failed.push((sources[0].span(), again_at));
+                false
+            }
             Err(error) => {
                 self.fail(&error);
                 false
@@ -223,7 +241,9 @@ impl Shared {
         }
         let view = self.view();
         let mut progress = self.progress();
-        let chosen = choose(&view, &progress.merging)?;
+        progress.merges_failed.retain(|(_, again_at)| *again_at > view.end);
+        let failed = progress.merges_failed.iter().map(|(span, _)| *span);
+        let chosen = choose(&view, &progress.merging.iter().copied().chain(failed).collect::<Vec<_>>())?;
         progress.merging.extend(chosen.iter().map(|run| run.span()));
         Some(chosen)
     }
@@ -252,7 +272,7 @@ impl Shared {
         let view = self.view();
         let second_of = |number| self.second_of(&view, number);
         let first = self.first.load(Ordering::Relaxed);
-        merge(&self.files, self.table_id, sources, (begin, first), &second_of, &self.stop)
+        merge(&self.files, self.table_id, sources, (begin, first), view.span(), &second_of, &self.stop)
     }
 
     /// Puts a merged run in the place of its sources.

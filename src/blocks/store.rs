@@ -15,6 +15,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -33,6 +34,8 @@ use crate::record::timestamp::Timestamp;
 
 /// Portions that wait for the thread that seals.
 const PORTIONS_MAX: usize = 64;
+/// The longest pause of whoever decides while blocks are written more slowly than they fill.
+const PAUSE_MAX: Duration = Duration::from_millis(20);
 
 /// The store.
 pub struct BlockStore {
@@ -253,6 +256,18 @@ impl BlockStore {
         self.or_fault(look_up.find(queries, keep))
     }
 
+    /// How long whoever decides is to pause, with so many centroids waiting. From half of what may wait on
+    /// it slows down, at three quarters to the rate at which the last block was written: many short pauses,
+    /// where else it would stand still for as long as a block takes.
+    fn slowed(&self, end: u64, waiting: u64) -> Duration {
+        if self.pool.is_none() {
+            return Duration::ZERO;
+        }
+        let progress = self.shared.progress();
+        let new = end.saturating_sub(progress.end);
+        pause(progress.pace, new, waiting, self.shared.options.waiting_max)
+    }
+
     fn or_fault<T: Default>(&self, result: Result<T, BlockError>) -> T {
         result.unwrap_or_else(|error| {
             self.shared.fail(&error);
@@ -297,8 +312,13 @@ impl OldCentroids for BlockStore {
         let options = &self.shared.options;
         let sealed = self.shared.view().end;
         let waiting = end.saturating_sub(sealed);
+        let slowed = self.slowed(end, waiting);
+        if !slowed.is_zero() {
+            thread::sleep(slowed);
+        }
         if waiting > options.waiting_max {
-            // Writing is slow, or fails. In the first case deciding waits for it.
+            // Writing is slow, or fails. In the first case deciding waits for it; mostly it was slowed down
+            // before it came to that.
             self.shared.wait(|progress| {
                 progress.fault.is_some() || progress.failed.is_some() || progress.on_their_way < PORTIONS_MAX
             });
@@ -417,6 +437,13 @@ impl Drop for BlockStore {
     }
 }
 
+/// The pause after so many `new` centroids, each of which takes `pace` to write, with so many waiting.
+fn pause(pace: Duration, new: u64, waiting: u64, waiting_max: u64) -> Duration {
+    let half = waiting_max / 2;
+    let over = waiting.saturating_sub(half) as f64 / (half / 2).max(1) as f64;
+    pace.mul_f64(new as f64 * over).min(PAUSE_MAX)
+}
+
 /// Whether old centroids of this detector can be on disk.
 ///
 /// # Errors
@@ -478,4 +505,20 @@ fn merge_beside(shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
         ended(shared);
     }
     merge.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_decides_slows_down_before_it_has_to_wait() {
+        let pause = |new, waiting| pause(Duration::from_micros(6), new, waiting, 8_000).as_micros();
+        assert_eq!(
+            [0, 3_999, 4_000, 5_000, 6_000, 8_000].map(|waiting| pause(1_000, waiting)),
+            [0, 0, 0, 3_000, 6_000, 12_000]
+        );
+        assert_eq!(pause(100_000, 8_000), PAUSE_MAX.as_micros());
+        assert_eq!(pause(0, 8_000), 0);
+    }
 }

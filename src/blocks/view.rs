@@ -49,6 +49,11 @@ impl View {
         None
     }
 
+    /// Numbers from the first block's first to the end.
+    pub(super) fn span(&self) -> u64 {
+        self.blocks.first().map_or(0, |block| self.end - block.first())
+    }
+
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
         let blocks: usize = self.blocks.iter().map(|block| block.bytes()).sum();

@@ -6,7 +6,8 @@ usage: corpora_kills.py [LEITONG]
 
 DOCUMENTS (1,000,000) documents are put together of the paragraphs of LEITONG_DATA: of ten, six of five paragraphs drawn at
 random, four an earlier one with a paragraph less. KILLS (10) times the run is killed, at moments drawn by SEED. Memory
-is the difference of two runs, over all documents and over half of them. Ends with status 1 where outputs differ.
+is the difference of two runs, over all documents and over half of them. With ON_DISK=1 old centroids are on disk
+(`table.on_disk`). Ends with status 1 where outputs differ.
 """
 import gzip
 import json
@@ -60,6 +61,11 @@ class Run:
         self.command = [leitong, "dedup", "--keep", self.kept, "--output", self.verdicts]
         self.command += ["--checkpoint", os.path.join(folder, "checkpoint"), "--checkpoint-every", os.environ.get("EVERY", "10"), source]
         os.makedirs(folder)
+        if os.environ.get("ON_DISK") == "1":
+            config = os.path.join(folder, "leitong.toml")
+            with open(config, "w", encoding="utf-8") as out:
+                out.write("[table]\non_disk = true\n")
+            self.command += ["--config", config, "--save-table", os.path.join(folder, "table")]
 
     def to_the_end(self, kill_after=None):
         """Seconds and peak megabytes of the run, and whether it came to its end."""
