@@ -96,7 +96,10 @@ impl FilterBuilder {
     /// Puts the hashes in order; none if there is no such order.
     fn peel(&mut self, filter: &Filter) -> Option<()> {
         let Self { hashes, counts, all, alone, order } = self;
-        (counts.clear(), all.clear(), alone.clear(), order.clear());
+        counts.clear();
+        all.clear();
+        alone.clear();
+        order.clear();
         counts.resize(filter.len() as usize, 0);
         all.resize(filter.len() as usize, 0);
         for hash in &*hashes {

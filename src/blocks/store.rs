@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -314,7 +314,8 @@ impl OldCentroids for BlockStore {
         let waiting = end.saturating_sub(sealed);
         let slowed = self.slowed(end, waiting);
         if !slowed.is_zero() {
-            thread::sleep(slowed);
+            // A fault ends it, and is seen below.
+            self.shared.pause_until(Instant::now() + slowed);
         }
         if waiting > options.waiting_max {
             // Writing is slow, or fails. In the first case deciding waits for it; mostly it was slowed down
