@@ -109,8 +109,13 @@ fn killed_while_it_is_written() {
             Row { value: Some(page.to_string().into_bytes()), ..Row::default() }
         })
         .collect();
+    // The one before is whole: there is none to begin with where each kill comes while one is written.
+    let (first, others) = rows.split_at(100);
+    let mut worker = installation.worker(&[]);
+    installation.feed(first, first.len());
+    assert_eq!(worker.terminate(30), 0);
     let mut torn = 0;
-    for part in rows.chunks(100) {
+    for part in others.chunks(100) {
         let mut worker = installation.worker(&[]);
         worker.wait_until_ready(60);
         installation.produce(part);
