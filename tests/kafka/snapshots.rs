@@ -113,6 +113,7 @@ fn killed_while_it_is_written() {
     let (first, others) = rows.split_at(100);
     let mut worker = installation.worker(&[]);
     installation.feed(first, first.len());
+    wait_for_snapshot(&installation, &worker);
     assert_eq!(worker.terminate(30), 0);
     let mut torn = 0;
     for part in others.chunks(100) {
