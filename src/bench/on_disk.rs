@@ -16,12 +16,9 @@ use super::fingerprints::Fingerprints;
 use super::table::{BATCH, Plan, Queries, centroid, look_ups};
 use crate::blocks::{BlockStore, Folder, Manifest, StoreOptions};
 use crate::cluster::{Centroid, Clusterer, OldCentroids, Position};
-use crate::config::ExpiryConfig;
+use crate::config::{ExpiryConfig, TableConfig};
 use crate::fingerprint::Detector;
 use crate::random::Random;
-
-/// Centroids in a block, as by default.
-const BLOCK: u64 = 1 << 18;
 
 /// What was measured at one size.
 #[derive(Debug, Clone, Serialize)]
@@ -152,7 +149,7 @@ struct Table {
 impl Table {
     fn open(files: Arc<Folder>, detector: &Arc<dyn Detector>, manifest: &Manifest) -> anyhow::Result<Self> {
         let expiry = ExpiryConfig { max_age_days: None, centroids_max: u64::from(u32::MAX) };
-        let options = StoreOptions::of_table(BLOCK, expiry.centroids_max);
+        let options = StoreOptions::of_table(TableConfig::default().block_centroids, expiry.centroids_max);
         let store = Arc::new(BlockStore::open(files, Arc::clone(detector), options, manifest)?);
         let old = (Arc::clone(&store) as Arc<dyn OldCentroids>, manifest.first);
         let clusterer = Clusterer::with_old(Arc::clone(detector), expiry, Position::default(), None, old);
@@ -181,7 +178,7 @@ impl Table {
         }
         // What waits in memory has to be written as well: the rate is what can be sustained.
         let since = Instant::now();
-        while (numbers.end as u64).saturating_sub(self.store.end()) >= BLOCK {
+        while (numbers.end as u64).saturating_sub(self.store.end()) >= self.store.leaving() {
             self.clusterer.insert_pending();
             self.store.wait_for_blocks();
             self.check()?;

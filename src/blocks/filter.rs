@@ -11,7 +11,7 @@
 use crate::mix::mix;
 
 /// Bits of a place: one key in two to the power of this is there too many.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PlaceBits(u32);
 
 impl PlaceBits {

@@ -142,18 +142,24 @@ impl<'a> Page<'a> {
             let middle = low.midpoint(high);
             if self.key(middle) < key { low = middle + 1 } else { high = middle }
         }
-        (low..self.layout.count).map(|at| self.entry(at))
+        self.entries_from(low)
     }
 
     /// All entries.
     pub(super) fn entries(&self) -> impl Iterator<Item = Entry> + use<'_, 'a> {
-        (0..self.layout.count).map(|at| self.entry(at))
+        self.entries_from(0)
     }
 
-    fn entry(&self, at: usize) -> Entry {
-        let Layout { number_bytes, .. } = self.layout;
-        let number = self.read(self.layout.numbers_at() + at * number_bytes, number_bytes);
-        Entry { key: self.key(at), number, second: self.second(at) }
+    fn entries_from(&self, from: usize) -> impl Iterator<Item = Entry> + use<'_, 'a> {
+        let Layout { count, number_bytes, .. } = self.layout;
+        let (numbers_at, mut second_at) = (self.layout.numbers_at(), self.layout.seconds_at());
+        second_at += (0..from).filter(|at| self.has_second(*at)).count() * 8;
+        (from..count).map(move |at| {
+            let number = self.read(numbers_at + at * number_bytes, number_bytes);
+            let second = self.has_second(at).then(|| self.read(second_at, 8));
+            second_at += usize::from(second.is_some()) * 8;
+            Entry { key: self.key(at), number, second }
+        })
     }
 
     #[inline]
@@ -162,15 +168,9 @@ impl<'a> Page<'a> {
         self.first.wrapping_add(self.read(HEAD_BYTES + at * key_bytes, key_bytes))
     }
 
-    fn second(&self, at: usize) -> Option<u64> {
-        if self.layout.seconds == 0 {
-            return None;
-        }
-        let which = &self.bytes[self.layout.which_at()..self.layout.seconds_at()];
-        let has = |at: usize| which[at / 8] >> (at % 8) & 1 == 1;
-        let whole: u32 = which[..at / 8].iter().map(|eight| eight.count_ones()).sum();
-        let before = whole as usize + (at / 8 * 8..at).filter(|at| has(*at)).count();
-        has(at).then(|| self.read(self.layout.seconds_at() + before * 8, 8))
+    #[inline]
+    fn has_second(&self, at: usize) -> bool {
+        self.layout.seconds > 0 && self.bytes[self.layout.which_at() + at / 8] >> (at % 8) & 1 == 1
     }
 
     /// The number of so many bytes, from none to eight, that begins there.

@@ -8,7 +8,7 @@
 //! read when it has been asked [`ASKED_MIN`] times: before that, pages are read instead. So a run
 //! is opened at once, and a few look-ups do not read all filters of a large table.
 //!
-//! Cost: of a key that is not there, in 255 of 256 cases no read; of one that is, one page, or as
+//! Cost: of a key that is not there, in 63 of 64 to 255 of 256 cases no read; of one that is, one page, or as
 //! many as a very frequent key takes.
 
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -16,8 +16,7 @@ use super::run::{self, Run, RunWriter};
 use super::shared::Shared;
 use crate::cluster::{Handed, Purpose, Query};
 
-/// Heaps of keys, so that each fits into a core's cache while it is sorted: a fifth of the time that all
-/// keys at once take.
+/// Heaps of keys, so that each fits into a core's cache while it is sorted.
 const HEAPS: usize = 1 << HEAP_BITS;
 const HEAP_BITS: u32 = 8;
 
@@ -27,7 +26,8 @@ pub(super) struct Sealer {
     /// Number of the centroid that comes next.
     next: u64,
     open: Option<Open>,
-    /// Those of the block before, empty, for the next one.
+    /// The keys of that block by their first bits: each with the centroid that has it, counted from the
+    /// block's first one, in the lower half. Their memory serves the next block.
     heaps: Vec<Vec<u128>>,
 }
 
@@ -35,9 +35,6 @@ pub(super) struct Sealer {
 struct Open {
     first: u64,
     writer: BlockWriter,
-    /// Keys by their first bits: each with the centroid that has it, counted from the block's first one, in
-    /// the lower half.
-    heaps: Vec<Vec<u128>>,
     began: Instant,
 }
 
@@ -45,7 +42,7 @@ impl Sealer {
     /// Goes on where the blocks end.
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         let next = shared.view().end;
-        Self { shared, next, open: None, heaps: Vec::new() }
+        Self { shared, next, open: None, heaps: vec![Vec::new(); HEAPS] }
     }
 
     /// Takes the centroids from number `first` on. Those that do not come next were on their way
@@ -71,9 +68,9 @@ impl Sealer {
             Some(open) => open,
             None => {
                 let writer = BlockWriter::create(&shared.files, shared.table_id, self.next)?;
-                let mut heaps = std::mem::take(&mut self.heaps);
-                heaps.resize_with(HEAPS, Vec::new);
-                self.open.insert(Open { first: self.next, writer, heaps, began: Instant::now() })
+                // A block that failed has left its keys.
+                self.heaps.iter_mut().for_each(Vec::clear);
+                self.open.insert(Open { first: self.next, writer, began: Instant::now() })
             }
         };
         let Handed { corpus, fingerprint_hash, centroid } = handed;
@@ -83,7 +80,7 @@ impl Sealer {
         let keys = keys_of(&*shared.detector, Some(&query), Purpose::Insert).keys;
         let number = u128::from(self.next - open.first);
         for key in keys {
-            open.heaps[(key >> (64 - HEAP_BITS)) as usize].push(u128::from(key) << 64 | number);
+            self.heaps[(key >> (64 - HEAP_BITS)) as usize].push(u128::from(key) << 64 | number);
         }
         self.next += 1;
         if self.next.is_multiple_of(shared.options.block) { self.seal() } else { Ok(()) }
@@ -91,7 +88,7 @@ impl Sealer {
 
     /// Brings the block to disk, where look-ups find it.
     fn seal(&mut self) -> Result<(), BlockError> {
-        let Some(Open { first, writer, mut heaps, began }) = self.open.take() else { return Ok(()) };
+        let Some(Open { first, writer, began }) = self.open.take() else { return Ok(()) };
         let shared = &self.shared;
         let numbers = (first, self.next);
         let sealed = (|| {
@@ -106,11 +103,11 @@ impl Sealer {
                 }
                 None => Ok(None),
             };
-            let count = heaps.iter().map(|heap| heap.len() as u64).sum();
+            let count = self.heaps.iter().map(|heap| heap.len() as u64).sum();
             let table = shared.view().span() + numbers.1 - numbers.0;
             let mut run =
                 RunWriter::create(&shared.files, shared.table_id, numbers, count, table, &second_of)?;
-            for heap in &mut heaps {
+            for heap in &mut self.heaps {
                 heap.sort_unstable();
                 for entry in heap.drain(..) {
                     run.push(Entry { key: (entry >> 64) as u64, number: entry as u64, second: None })?;
@@ -122,7 +119,6 @@ impl Sealer {
         match sealed {
             Ok((block, run)) => {
                 shared.sealed(block, run, began.elapsed().div_f64((self.next - first) as f64));
-                self.heaps = heaps;
                 Ok(())
             }
             Err(error) => {

@@ -198,20 +198,24 @@ impl Shared {
     /// Merges some runs, if any are due; false if none are, or it failed.
     pub(super) fn merge_once(&self) -> bool {
         let StoreOptions { fan, span_max, .. } = self.options;
-        let Some(sources) = self.claim(|view, merging| view.due(fan, span_max, merging)) else {
-            return false;
+        let choose = |view: &View, progress: &mut Progress| {
+            progress.merges_failed.retain(|(_, again_at)| *again_at > view.end);
+            let failed = progress.merges_failed.iter().map(|(span, _)| *span);
+            let left_out: Vec<u64> = progress.merging.iter().copied().chain(failed).collect();
+            view.due(fan, span_max, &left_out)
         };
+        let Some(sources) = self.claim(choose) else { return false };
         match self.merge_claimed(&sources, 0) {
             Ok(merged) => merged.is_some(),
             // The runs are still there; it is tried again when a quarter of their numbers have come.
             Err(error @ BlockError::Io { .. }) => {
                 let span: u64 = sources.iter().map(|run| run.span()).sum();
-                let again_at = self.view().end + (span / 4).max(self.options.block);
+                let more = (span / 4).max(self.options.block);
                 tracing::warn!(
                     "runs of keys could not be merged, so that look-ups go on with more of them: {error}; it is tried \
-                     again after {} more centroids",
-                    again_at - self.view().end
+                     again after {more} more centroids"
                 );
+                let again_at = self.view().end + more;
                 self.progress().merges_failed.push((sources[0].span(), again_at));
                 false
             }
@@ -226,8 +230,8 @@ impl Shared {
     /// what has expired out of one; how many there were. None if all is done, or the store closes.
     pub(super) fn compact_once(&self) -> Result<Option<usize>, BlockError> {
         let begin = self.view().blocks.first().map_or(0, |block| block.first());
-        let choose = |view: &View, merging: &[u64]| {
-            merging.is_empty().then(|| view.to_compact(self.options.span_max, begin)).flatten()
+        let choose = |view: &View, progress: &mut Progress| {
+            progress.merging.is_empty().then(|| view.to_compact(self.options.span_max, begin)).flatten()
         };
         let Some(sources) = self.claim(choose) else { return Ok(None) };
         let merged = self.merge_claimed(&sources, begin)?;
@@ -235,15 +239,16 @@ impl Shared {
     }
 
     /// The runs that are to be merged next, which nobody else takes until they are.
-    fn claim(&self, choose: impl FnOnce(&View, &[u64]) -> Option<Vec<Arc<Run>>>) -> Option<Vec<Arc<Run>>> {
+    fn claim(
+        &self,
+        choose: impl FnOnce(&View, &mut Progress) -> Option<Vec<Arc<Run>>>,
+    ) -> Option<Vec<Arc<Run>>> {
         if self.stop.load(Ordering::Relaxed) {
             return None;
         }
         let view = self.view();
         let mut progress = self.progress();
-        progress.merges_failed.retain(|(_, again_at)| *again_at > view.end);
-        let failed = progress.merges_failed.iter().map(|(span, _)| *span);
-        let chosen = choose(&view, &progress.merging.iter().copied().chain(failed).collect::<Vec<_>>())?;
+        let chosen = choose(&view, &mut progress)?;
         progress.merging.extend(chosen.iter().map(|run| run.span()));
         Some(chosen)
     }

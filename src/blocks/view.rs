@@ -21,13 +21,13 @@ impl View {
         self.blocks.get(after).filter(|block| block.first() <= number)
     }
 
-    /// The first `fan` neighbours among the runs that are of one length, below `span_max`, and of
-    /// whose length no others are being merged.
-    pub(super) fn due(&self, fan: usize, span_max: u64, merging: &[u64]) -> Option<Vec<Arc<Run>>> {
+    /// The first `fan` neighbours among the runs that are of one length, below `span_max`, and not of one
+    /// that is left out.
+    pub(super) fn due(&self, fan: usize, span_max: u64, left_out: &[u64]) -> Option<Vec<Arc<Run>>> {
         let mergeable = |runs: &&[Arc<Run>]| {
             let span = runs[0].span();
             let alike = runs.iter().all(|run| run.span() == span);
-            alike && span.saturating_mul(fan as u64) <= span_max && !merging.contains(&span)
+            alike && span.saturating_mul(fan as u64) <= span_max && !left_out.contains(&span)
         };
         self.runs.windows(fan).find(mergeable).map(<[Arc<Run>]>::to_vec)
     }
