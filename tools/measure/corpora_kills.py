@@ -65,7 +65,7 @@ class Run:
             config = os.path.join(folder, "leitong.toml")
             with open(config, "w", encoding="utf-8") as out:
                 out.write("[table]\non_disk = true\n")
-            self.command += ["--config", config, "--save-table", os.path.join(folder, "table")]
+            self.command += ["--config", config, "--table", os.path.join(folder, "table")]
 
     def to_the_end(self, kill_after=None):
         """Seconds and peak megabytes of the run, and whether it came to its end."""
