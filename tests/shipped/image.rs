@@ -52,6 +52,19 @@ fn run(command: &str, folder: &Path) {
     }
 }
 
+/// Gives the crate in `context` a version of its own. Cargo tells packages of one target folder by name, version and
+/// place in the workspace, so that it would take this copy for the crate itself, and compile that again after the test.
+fn give_another_version(context: &Path) {
+    for file in ["Cargo.toml", "Cargo.lock"] {
+        let path = context.join(file);
+        let text = fs::read_to_string(&path).expect("it is in the context");
+        let version = |version| format!("name = \"leitong\"\nversion = \"{version}\"\n");
+        let other = text.replacen(&version(env!("CARGO_PKG_VERSION")), &version("0.0.0-image"), 1);
+        assert_ne!(text, other, "{file} names the crate's version");
+        fs::write(path, other).expect("it can be written");
+    }
+}
+
 fn host() -> String {
     let output = Command::new("rustc").arg("-vV").output().expect("rustc starts");
     let text = String::from_utf8(output.stdout).expect("UTF-8");
@@ -64,6 +77,7 @@ fn the_image_builds_from_its_context_alone() {
     let (context, image) = (folder.path().join("context"), folder.path().join("image"));
     Ignore::read(&read(".dockerignore")).copy(Path::new(ROOT), &context);
     assert!(!context.join("target").exists() && !context.join(".git").exists(), "the context is small");
+    give_another_version(&context);
     let mut workdir = image.clone();
     fs::create_dir_all(&workdir).expect("a folder");
     for step in &stages()[0].steps {

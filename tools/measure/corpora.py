@@ -4,7 +4,8 @@ stays, and writes the table between the markers of a page. `make bench-corpora` 
 
 usage: corpora.py docs/corpora.md PYTHON [LEITONG]
 
-PYTHON has the packages; PEERS names those to run. Documents are the first DOCUMENTS (10,000) of the labelled streams in LEITONG_DATA. Each is run
+PYTHON has the packages; PEERS names those to run. FASTDEDUP names the program of that name, which no registry has; without
+it, it is left out. Documents are the first DOCUMENTS (10,000) of the labelled streams in LEITONG_DATA. Each is run
 ROUNDS (3) times, one after the other, on the first two cores; figures are medians.
 """
 import collections
@@ -90,6 +91,11 @@ def main():
                 continue
             name = f"{peer.replace('_', '-')} {found.stdout.strip()}"
             commands[name] = ([python, peers, peer, source, out[peer]], out[peer])
+        if fastdedup := os.environ.get("FASTDEDUP"):
+            kept = os.path.join(work, "kept-fastdedup.jsonl")
+            # As the packages do: runs of five characters, 128 permutations, similarity .7.
+            options = ["--field", "text", "--shingle-size", "5", "--num-hashes", "128", "--bands", "16", "--rows-per-band", "8", "--threshold", "0.7"]
+            commands["fastdedup"] = ([fastdedup, "fuzzy-dedup", "--input", source, "--output", kept, *options], kept)
         figures = {name: [] for name in commands}
         for _ in range(rounds):
             # One after the other in each round, so that what else the machine does meets all.
