@@ -25,6 +25,8 @@ mod check;
 mod check_tests;
 #[cfg(test)]
 mod compact_tests;
+#[cfg(test)]
+mod fault_tests;
 mod files;
 mod filter;
 mod keyed;

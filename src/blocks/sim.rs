@@ -1,10 +1,12 @@
-//! A folder in memory that fails as disks do: it loses what was not synced, is full, cannot be
+//! A folder in memory that fails as disks do: it loses what was not synced, is full, slow, cannot be
 //! written or read.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::thread;
+use std::time::Duration;
 
 use super::files::{Files, Input, Output};
 use crate::random::Random;
@@ -25,8 +27,12 @@ struct State {
     /// Operations that write, so far, and at which of them the power goes.
     operations: u64,
     power_until: Option<u64>,
-    /// Bytes that fit on the disk.
+    /// Bytes that fit on the disk, and into one file; and how often one more was refused.
     room: Option<u64>,
+    file_room: Option<u64>,
+    refused: u64,
+    /// How long a write takes.
+    pace: Option<Duration>,
     read_only: bool,
     fails_reading: bool,
     lock: Weak<()>,
@@ -86,6 +92,21 @@ impl SimFolder {
     /// So many bytes fit on the disk; none: any number.
     pub(super) fn set_room(&self, room: Option<u64>) {
         self.state().room = room;
+    }
+
+    /// So many bytes fit into one file; none: any number.
+    pub(super) fn set_file_room(&self, room: Option<u64>) {
+        self.state().file_room = room;
+    }
+
+    /// How often there was no room.
+    pub(super) fn refused(&self) -> u64 {
+        self.state().refused
+    }
+
+    /// How long each write takes.
+    pub(super) fn set_pace(&self, pace: Option<Duration>) {
+        self.state().pace = pace;
     }
 
     pub(super) fn set_read_only(&self, read_only: bool) {
@@ -225,16 +246,24 @@ impl Files for SimFolder {
 
 impl Output for Opened {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let state = self.folder.to_write()?;
+        let mut state = self.folder.to_write()?;
+        let pace = state.pace;
         let used: usize = state.names.values().map(|file| file.contents().bytes.len()).sum();
         let mut contents = self.file.contents();
-        if let Some(left) = state.room.map(|room| room.saturating_sub(used as u64) as usize)
-            && left < bytes.len()
-        {
+        let left =
+            |room: Option<u64>, used: usize| room.map(|room| room.saturating_sub(used as u64) as usize);
+        let room =
+            left(state.room, used).into_iter().chain(left(state.file_room, contents.bytes.len())).min();
+        if let Some(left) = room.filter(|left| *left < bytes.len()) {
             contents.bytes.extend_from_slice(&bytes[..left]);
+            state.refused += 1;
             return Err(ErrorKind::StorageFull.into());
         }
         contents.bytes.extend_from_slice(bytes);
+        drop((state, contents));
+        if let Some(pace) = pace {
+            thread::park_timeout(pace);
+        }
         Ok(())
     }
 

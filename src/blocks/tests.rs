@@ -436,55 +436,6 @@ fn detectors_without_keys_are_refused() {
     assert!(error.to_string().contains("table.on_disk = false"), "{error}");
 }
 
-/// What does not fit on the disk waits in memory, up to a limit, and goes to disk once there is room.
-#[test]
-fn a_full_disk_is_borne_for_a_time() {
-    let detector = coloured();
-    let expiry = ExpiryConfig::default();
-    let records = stream(700);
-    let expected = decide(&mut in_memory(&detector, &expiry), &records);
-    for read_only in [false, true] {
-        let folder = SimFolder::default();
-        let opened = OnDisk::open(Arc::new(folder.clone()), &detector, &expiry, tiny(), &Saved::nothing());
-        let mut disk = opened.expect("opens");
-        assert_eq!(disk.decide(&records[..150]), expected[..150]);
-        let sealed = disk.store.end();
-        let full = |is_full: bool| match read_only {
-            true => folder.set_read_only(is_full),
-            false => folder.set_room(is_full.then_some(0)),
-        };
-        full(true);
-        assert_eq!(disk.decide(&records[150..220]), expected[150..220]);
-        assert_eq!((disk.store.end(), disk.clusterer.fault()), (sealed, None));
-        full(false);
-        assert_eq!(disk.decide(&records[220..300]), expected[220..300]);
-        disk.clusterer.insert_pending();
-        assert!(disk.store.end() > sealed, "it goes on");
-        full(true);
-        for (number, record) in (300..).zip(&records[300..]) {
-            let decision = disk.decide(std::slice::from_ref(record));
-            if let Some(fault) = disk.clusterer.fault() {
-                assert!(fault.contains("make room on the disk") && fault.contains("128"), "{fault}");
-                break;
-            }
-            assert_eq!(decision, expected[number..=number]);
-            assert!(number < 690, "it has to give up");
-        }
-    }
-}
-
-#[test]
-fn what_cannot_be_read_is_a_fault() {
-    let (detector, expiry) = (coloured(), ExpiryConfig::default());
-    let folder = SimFolder::default();
-    let saved = filled(&folder, &detector, &expiry);
-    let opened = OnDisk::open(Arc::new(folder.clone()), &detector, &expiry, tiny(), &saved);
-    let mut disk = opened.expect("opens");
-    folder.fail_reading();
-    disk.decide(&stream(10));
-    assert!(disk.clusterer.fault().is_some_and(|fault| fault.contains("cannot read")));
-}
-
 /// Every detector that has keys, on texts that resemble one another.
 #[test]
 fn every_detector_decides_on_disk_what_it_decides_in_memory() {
@@ -555,7 +506,7 @@ fn every_detector_decides_on_disk_what_it_decides_in_memory() {
 }
 
 /// A founding page of the default detector.
-fn founding(number: u64) -> FingerprintRecord {
+pub(super) fn founding(number: u64) -> FingerprintRecord {
     FingerprintRecord::numbered(number as usize, Some(Fingerprints::even(1).get(number)))
 }
 
