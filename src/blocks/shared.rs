@@ -195,7 +195,7 @@ impl Shared {
         self.tell();
     }
 
-    /// Merges some runs, if any are due; false if none are, or it failed.
+    /// Merges some runs, if any are due, or finds that they cannot be merged now; false if none are.
     pub(super) fn merge_once(&self) -> bool {
         let StoreOptions { fan, span_max, .. } = self.options;
         let choose = |view: &View, progress: &mut Progress| {
@@ -217,7 +217,8 @@ impl Shared {
                 );
                 let again_at = self.view().end + more;
                 self.progress().merges_failed.push((sources[0].span(), again_at));
-                false
+                // Shorter ones may find room.
+                true
             }
             Err(error) => {
                 self.fail(&error);
