@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::StoreOptions;
 use super::sim::SimFolder;
+use super::store::PORTIONS_MAX;
 use super::tests::{OnDisk, Saved, coloured, decide, filled, founding, in_memory, stream, tiny};
 use crate::cluster::OldCentroids;
 use crate::config::{Config, ExpiryConfig};
@@ -103,7 +104,7 @@ fn a_slow_device_slows_down_who_decides() {
     let expiry = ExpiryConfig::default();
     let folder = SimFolder::default();
     folder.set_pace(Some(Duration::from_millis(8)));
-    let options = StoreOptions { readers: 2, ..StoreOptions::of_table(256, 1 << 30) };
+    let options = StoreOptions { readers: 2, portion: 8, ..StoreOptions::of_table(256, 1 << 30) };
     let opened = OnDisk::open(Arc::new(folder.clone()), &detector, &expiry, options, &Saved::nothing());
     let mut disk = opened.expect("opens");
     let mut memory = in_memory(&detector, &expiry);
@@ -113,9 +114,9 @@ fn a_slow_device_slows_down_who_decides() {
         assert_eq!(disk.decide(&records), decide(&mut memory, &records));
         most_waiting = most_waiting.max(start + 100 - disk.store.end());
     }
-    // One batch, and what was handed over meanwhile.
     assert!(most_waiting > options.waiting_max / 2, "the device is the slower one: {most_waiting}");
-    assert!(most_waiting <= options.waiting_max + 64 * options.portion, "{most_waiting}");
+    let most_allowed = options.waiting_max + PORTIONS_MAX as u64 * options.portion;
+    assert!(most_waiting <= most_allowed, "less than half of the stream: {most_waiting}");
     folder.set_pace(None);
     disk.store.finish();
     assert_eq!(disk.clusterer.fault(), None);

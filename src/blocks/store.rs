@@ -33,7 +33,7 @@ use crate::fingerprint::{Detector, LookUp as By};
 use crate::record::timestamp::Timestamp;
 
 /// Portions that wait for the thread that seals.
-const PORTIONS_MAX: usize = 64;
+pub(super) const PORTIONS_MAX: usize = 64;
 /// The longest pause of whoever decides while blocks are written more slowly than they fill.
 const PAUSE_MAX: Duration = Duration::from_millis(20);
 
