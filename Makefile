@@ -181,7 +181,8 @@ lint:
 .PHONY: unit
 unit:
 	$(OPTIMISED)
-	cargo test --locked --bins --examples $(WITHOUT_BROKER) --test shipped --test chromium --test archives
+	cargo test --locked --no-run --bins --examples $(BROKERLESS)
+	RUST_TEST_THREADS=4 cargo test --locked $(BROKERLESS)
 	cargo test --locked --doc
 
 # The tests against brokers wait most of their time: four at once take half as long as two, and what only computes is
@@ -206,12 +207,12 @@ former: prerequisites
 upgrade: test-prerequisites former ## Upgrade from former versions over a real broker, instance by instance, and back
 	cargo test --locked --test kafka -- --nocapture upgrade::
 
-# Those that start brokers or build what is shipped are folders.
-WITHOUT_BROKER := $(foreach file,$(wildcard tests/*.rs),--test $(basename $(notdir $(file))))
+BROKERLESS := --test local --test shipped --test chromium
 
+# Those of archives need what `test-prerequisites` installs.
 .PHONY: test-local
 test-local: prerequisites ## The tests that need no broker: what to run while working
-	cargo test --locked --lib $(WITHOUT_BROKER)
+	cargo test --locked --lib --test local -- --skip archives::
 
 # The optimised build of the library's tests, which shares the dependencies of the others.
 OPTIMISED := cargo test --locked --config profile.dev.package.leitong.opt-level=3 --lib
@@ -274,7 +275,7 @@ docs: ## Regenerate the pages that come from the program
 	cargo run --quiet -- config metrics > docs/metrics.md
 	cargo run --quiet -- config commands > docs/commands.md
 
-# Not part of `make test`: building mdbook takes minutes. That contents, links and named tests are right, tests/site.rs
+# Not part of `make test`: building mdbook takes minutes. That contents, links and named tests are right, tests/local/site.rs
 # says without it.
 .PHONY: site
 site: $(TOOLS)/bin/mdbook ## Build the documentation as a site: target/site/index.html, Chinese in target/site/zh

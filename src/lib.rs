@@ -26,7 +26,7 @@
 //!
 //! The modules stand in the order in which they build on one another,
 //! which is that of the flow: each uses those above it and none below
-//! (`tests/rooms.rs` holds them to it). `ARCHITECTURE.md` draws the flow.
+//! (`tests/local/rooms.rs` holds them to it). `ARCHITECTURE.md` draws the flow.
 
 // What all others stand on.
 mod hashed;

@@ -6,7 +6,7 @@
 //! machine, or on none.
 //!
 //! The weights in the stages were measured on the slowest input
-//! of each kind that was found (`tests/hostile_pages.rs`).
+//! of each kind that was found (`tests/local/hostile_pages.rs`).
 
 use thiserror::Error;
 

@@ -8,7 +8,7 @@
 //! expired. In memory stay a [`filter`] over the keys, seven bits each, and sparse indexes: with the
 //! 22 keys of the default detector some 20 bytes a centroid.
 //!
-//! Invariants, each with a test (`tests.rs`, `tests/on_disk.rs`):
+//! Invariants, each with a test (`tests.rs`, `tests/local/on_disk.rs`):
 //! * A table with blocks decides what the same table in memory decides.
 //! * What is on disk counts only if a saved table names it ([`manifest`]); so after a crash there is
 //!   the table as it was last saved. A file that a saved table names is not changed, and deleted

@@ -1,6 +1,6 @@
 //! The ids of topics, and what this program may do with them, as a broker says it. rdkafka
 //! does not wrap this question of librdkafka's (`DescribeTopics`), so it is put here in its
-//! own terms: unsafe code, as in `headers.rs`, `static_names.rs` and nowhere else (`tests/purity.rs`).
+//! own terms: unsafe code, as in `headers.rs`, `static_names.rs` and nowhere else (`tests/local/purity.rs`).
 //!
 //! Invariants: every object that librdkafka hands out is owned by one of
 //! the guards below, which gives it back once, also where an error ends

@@ -1,6 +1,11 @@
 //! Runs the program as users do, and reads what it writes.
 
-#![allow(dead_code, reason = "each test file uses a part of this")]
+#![allow(dead_code, reason = "each test program uses a part of this")]
+
+pub(crate) mod openapi;
+pub(crate) mod serve;
+pub(crate) mod sources;
+pub(crate) mod tables;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

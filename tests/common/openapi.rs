@@ -1,14 +1,12 @@
 //! `docs/openapi.yaml`, and what was seen of it in the answers of a running server.
 
-#![allow(dead_code, reason = "each test file uses a part of this")]
-
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use jsonschema::Validator;
 use serde_json::Value;
 
-use crate::serve::Answer;
+use super::serve::Answer;
 
 pub(crate) const LOOK_UP: (&str, &str) = ("post", "/v1/lookup");
 pub(crate) const STORE: (&str, &str) = ("post", "/v1/pages");

@@ -1,7 +1,5 @@
 //! `leitong serve` as a process of its own, and a client that says exactly what it is told.
 
-#![allow(dead_code, reason = "each test file uses a part of this")]
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;

@@ -1,7 +1,5 @@
 //! Parquet files for tests: written from JSON documents, and read again as JSON.
 
-#![allow(dead_code, reason = "each test file uses a part of this")]
-
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;

@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use crate::broker::topics::{self, Row};
 use crate::broker::worker::{Installation, MISSED_SOON, Worker};
 use crate::broker::{bootstrap, pause, wait_until};
+use crate::common::openapi::{Api, CLUSTER, LOOK_UP, PAGE, STORE};
+use crate::common::serve::{Answer, Client};
 use crate::common::{article, gzip, percent_encoded, write};
 use crate::dice::{Rng, from_environment};
-use crate::openapi::{Api, CLUSTER, LOOK_UP, PAGE, STORE};
-use crate::serve::{Answer, Client};
 
 const TOKEN: &str = "a-token-of-the-tests";
 

@@ -24,8 +24,6 @@ mod lost;
 mod memory;
 mod network;
 mod on_disk;
-#[path = "../common/openapi.rs"]
-mod openapi;
 mod operator;
 mod poison;
 mod presets;
@@ -34,8 +32,6 @@ mod queue;
 mod rebalance;
 mod recrawls;
 mod replaced;
-#[path = "../common/serve.rs"]
-mod serve;
 mod snapshots;
 mod standby;
 mod state;

@@ -1,0 +1,10 @@
+//! Corpora as other programs have them: WARC files by `warcio`, and objects of a store, which is S3Proxy. `make
+//! test-prerequisites` installs what these tests run.
+
+mod indexes;
+#[path = "../../kafka/broker/jars.rs"]
+mod jars;
+mod proxy;
+mod revisits;
+mod store;
+mod warcio;

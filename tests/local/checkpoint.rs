@@ -1,0 +1,399 @@
+//! `dedup --checkpoint`: a run that is killed again and again ends with the outputs of one that never was.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use arrow_array::{RecordBatch, StringArray};
+use leitong::random::Random;
+use serde_json::{Value, json};
+
+use crate::common::{self, article, gzip, leitong, run, tables, timeless, write};
+
+/// Kills in each run.
+const KILLS: usize = 3;
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Documents of which every third has come before, with lines that are none between them; each
+/// with so much that nobody reads that a few fill a batch, after which there may be a checkpoint.
+fn documents(from: usize, count: usize) -> String {
+    let padding = "y".repeat(40_000);
+    (from..from + count)
+        .map(|number| {
+            let topic = if number % 3 == 2 { number / 2 } else { number };
+            let page = json!({
+                "id": number.to_string(),
+                "url": format!("https://host{}.test/{number}", number % 4),
+                "text": article(topic, 12) + &"完".repeat(number % 5),
+                "padding": padding,
+            });
+            if number % 17 == 5 { format!("{page}\n\n{{broken\n") } else { format!("{page}\n") }
+        })
+        .collect()
+}
+
+/// The outputs of one run, in a folder of its own.
+struct Run {
+    folder: PathBuf,
+    arguments: Vec<String>,
+    /// Files of documents.
+    documents: &'static [&'static str],
+}
+
+impl Run {
+    fn new(folder: &Path, name: &str, options: &[&str], inputs: &[PathBuf]) -> Self {
+        let documents = &["kept/a.jsonl", "kept/b.jsonl.gz", "gone.jsonl.zst"];
+        Self::into(folder, name, ["kept/", "gone.jsonl.zst"], documents, options, inputs)
+    }
+
+    /// The same with other outputs of documents.
+    fn into(
+        folder: &Path,
+        name: &str,
+        [keep, drop]: [&str; 2],
+        documents: &'static [&'static str],
+        options: &[&str],
+        inputs: &[PathBuf],
+    ) -> Self {
+        let folder = folder.join(name);
+        std::fs::create_dir_all(folder.join("kept")).expect("a folder");
+        let file = |name: &str| folder.join(name).display().to_string();
+        let mut arguments = vec!["dedup".to_owned()];
+        for (option, name) in [
+            ("--output", "verdicts.jsonl"),
+            ("--dead-letters", "dead.jsonl"),
+            ("--keep", keep),
+            ("--drop", drop),
+            ("--clusters", "clusters.jsonl"),
+            ("--table", "table"),
+        ] {
+            arguments.extend([option.to_owned(), file(name)]);
+        }
+        arguments.extend(options.iter().map(|&option| option.to_owned()));
+        arguments.extend(inputs.iter().map(|path| path.display().to_string()));
+        Self { folder, arguments, documents }
+    }
+
+    fn checkpoints(&self) -> PathBuf {
+        self.folder.join("checkpoint")
+    }
+
+    /// The number of the last checkpoint.
+    fn sequence(&self) -> Option<u64> {
+        let json = std::fs::read(self.checkpoints().join("checkpoint.json")).ok()?;
+        serde_json::from_slice::<Value>(&json).expect("replaced in one step")["sequence"].as_u64()
+    }
+
+    fn start(&self) -> Child {
+        let checkpoints = self.checkpoints();
+        leitong()
+            .args(&self.arguments)
+            .arg("--checkpoint")
+            .arg(checkpoints)
+            .args(["--checkpoint-every", "0"])
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts")
+    }
+
+    /// All outputs, unpacked, without the time of each decision.
+    fn outputs(&self) -> Vec<(String, Vec<u8>)> {
+        let names = ["dead.jsonl", "clusters.jsonl"].iter().chain(self.documents);
+        let mut outputs: Vec<_> =
+            names.map(|name| ((*name).to_owned(), unpacked(&self.folder.join(name)))).collect();
+        let verdicts = std::fs::read_to_string(self.folder.join("verdicts.jsonl")).expect("verdicts");
+        let verdicts: Vec<Value> =
+            verdicts.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        outputs.push(("verdicts.jsonl".to_owned(), serde_json::to_vec(&timeless(&verdicts)).expect("JSON")));
+        outputs
+    }
+}
+
+fn unpacked(path: &Path) -> Vec<u8> {
+    let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("gz") => {
+            let mut all = Vec::new();
+            flate2::read::MultiGzDecoder::new(&*bytes).read_to_end(&mut all).expect("gzip");
+            all
+        }
+        Some("zst") => zstd::decode_all(&*bytes).expect("zstd"),
+        Some("parquet") => rows(path),
+        _ => bytes,
+    }
+}
+
+/// The columns and rows of a Parquet file, which may be cut into row groups anywhere.
+fn rows(path: &Path) -> Vec<u8> {
+    let rows =
+        tables::joined(&tables::read_table(path), &RecordBatch::new_empty(tables::schema(path).into()));
+    format!("{:?} {:?}", tables::schema(path), rows).into_bytes()
+}
+
+fn stderr(child: &mut Child) -> String {
+    let mut text = String::new();
+    child.stderr.take().expect("a pipe").read_to_string(&mut text).expect("UTF-8");
+    text
+}
+
+fn seed() -> u64 {
+    let fresh = std::time::UNIX_EPOCH.elapsed().expect("a clock").as_micros() as u64;
+    std::env::var("LEITONG_CHECKPOINT_SEED").map_or(fresh, |seed| seed.parse().expect("a number"))
+}
+
+#[test]
+fn killed_runs_lose_nothing_and_have_nothing_twice() {
+    let seed = seed();
+    eprintln!("LEITONG_CHECKPOINT_SEED={seed}");
+    let mut random = Random::of_seed(seed);
+    let folder = tempfile::tempdir().expect("a folder");
+    let inputs = [
+        write(folder.path(), "a.jsonl", documents(0, 250)),
+        write(folder.path(), "b.jsonl.gz", gzip(documents(250, 350).as_bytes())),
+    ];
+    for (number, options) in [&[][..], &["--prefer", "longest", "--one-per-host"]].into_iter().enumerate() {
+        let [whole, killed] = ["whole", "killed"]
+            .map(|name| Run::new(folder.path(), &format!("{name}{number}"), options, &inputs));
+        assert_killed_run_ends_as_whole(&whole, &killed, 3, seed, &mut random);
+    }
+}
+
+/// Old centroids stay in the table's folder, and checkpoints name them.
+#[test]
+fn killed_runs_with_a_table_on_disk_lose_nothing() {
+    let seed = seed();
+    eprintln!("LEITONG_CHECKPOINT_SEED={seed}");
+    let mut random = Random::of_seed(seed);
+    let folder = tempfile::tempdir().expect("a folder");
+    let before = write(folder.path(), "before.jsonl", documents(1_000, 120));
+    let inputs = [
+        write(folder.path(), "a.jsonl", documents(0, 250)),
+        write(folder.path(), "b.jsonl.gz", gzip(documents(250, 350).as_bytes())),
+    ];
+    // Some of what is in blocks expires on the way.
+    let settings = "[table]\non_disk = true\nblock_centroids = 32\n[expiry]\ncentroids_max = 300\n";
+    let config = write(folder.path(), "on-disk.toml", settings).display().to_string();
+    let [whole, killed] =
+        ["whole", "killed"].map(|name| Run::new(folder.path(), name, &["--config", &config], &inputs));
+    for either in [&whole, &killed] {
+        let table = either.folder.join("table").display().to_string();
+        let output = either.folder.join("before.jsonl").display().to_string();
+        let before = before.display().to_string();
+        let run = run(["dedup", &before, "--table", &table, "--config", &config, "--output", &output]);
+        assert_eq!(run.status, 3, "{}", run.stderr);
+    }
+    assert_killed_run_ends_as_whole(&whole, &killed, 3, seed, &mut random);
+    let table = killed.folder.join("table");
+    assert!(!table.join("checkpoint.mark").exists());
+    let verified = run(["table", "verify", &table.display().to_string()]);
+    assert_eq!(verified.status, 0, "{}", verified.stderr);
+}
+
+/// Blocks that another run wrote in the meantime would be taken for those of the checkpoint.
+#[test]
+fn a_checkpoint_is_refused_when_another_run_had_its_table() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let inputs = [write(folder.path(), "a.jsonl", documents(0, 200))];
+    let settings = "[table]\non_disk = true\nblock_centroids = 32\n";
+    let config = write(folder.path(), "on-disk.toml", settings).display().to_string();
+    let first = Run::new(folder.path(), "run", &["--config", &config], &inputs);
+    let mut child = first.start();
+    while first.sequence().is_none() {
+        assert!(child.try_wait().expect("a child").is_none(), "{}", stderr(&mut child));
+    }
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    let table = first.folder.join("table").display().to_string();
+    let other =
+        common::run_with_input(["dedup", "-", "--table", &table, "--config", &config], documents(900, 60));
+    assert_eq!(other.status, 3, "{}", other.stderr);
+    let mut child = first.start();
+    let told = stderr(&mut child);
+    assert_eq!(child.wait().expect("it ends").code(), Some(1), "{told}");
+    assert!(told.contains("was opened by another run since this checkpoint"), "{told}");
+    std::fs::remove_dir_all(first.checkpoints()).expect("removed");
+    let mut child = first.start();
+    let told = stderr(&mut child);
+    assert_eq!(child.wait().expect("it ends").code(), Some(3), "{told}");
+}
+
+/// A Parquet file cannot be cut back to where a checkpoint was.
+#[test]
+fn killed_runs_over_parquet_files_have_each_row_once() {
+    let seed = seed();
+    eprintln!("LEITONG_CHECKPOINT_SEED={seed}");
+    let mut random = Random::of_seed(seed);
+    let folder = tempfile::tempdir().expect("a folder");
+    let inputs = [("a.parquet", 0, 220), ("b.parquet", 220, 300)].map(|(name, from, count)| {
+        let lines = documents(from, count);
+        let documents: Vec<Value> =
+            lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let path = folder.path().join(name);
+        let layout = tables::Layout { row_group_rows: 50, ..tables::Layout::default() };
+        // A second body, which is read and not looked at, so that a few rows fill a batch.
+        let padding = StringArray::from(vec!["y".repeat(40_000); documents.len()]);
+        tables::write_table(
+            &path,
+            &tables::with_column(&tables::table(&documents), "html", padding),
+            &layout,
+        );
+        path
+    });
+    for (number, (outputs, documents, options)) in [
+        (
+            ["kept/", "gone.parquet"],
+            &["kept/a.parquet", "kept/b.parquet", "gone.parquet"][..],
+            &["--annotate"][..],
+        ),
+        (["kept.parquet", "gone.parquet"], &["kept.parquet", "gone.parquet"], &["--prefer", "longest"]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let [whole, killed] = ["whole", "killed"].map(|name| {
+            Run::into(folder.path(), &format!("{name}{number}"), outputs, documents, options, &inputs)
+        });
+        assert_killed_run_ends_as_whole(&whole, &killed, 0, seed, &mut random);
+    }
+}
+
+/// What revisit records say of the documents that stay has to be there after a kill.
+#[test]
+fn killed_runs_over_warc_files_leave_the_same_revisit_records() {
+    let seed = seed();
+    eprintln!("LEITONG_CHECKPOINT_SEED={seed}");
+    let mut random = Random::of_seed(seed);
+    let folder = tempfile::tempdir().expect("a folder");
+    let record = |document: &Value| {
+        let [id, url, text] = ["id", "url", "text"].map(|name| document[name].as_str().expect("a text"));
+        // What nobody reads makes records long, so that a few fill a batch.
+        let block = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n<p>{text}<!--{}-->",
+            "y".repeat(40_000)
+        );
+        format!(
+            "WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:{id}>\r\nWARC-Target-URI: {url}\r\n\
+             WARC-Date: 2026-01-01T00:00:00Z\r\nContent-Type: application/http\r\nContent-Length: {}\r\n\r\n\
+             {block}\r\n\r\n",
+            block.len()
+        )
+    };
+    let inputs = [("a.warc.gz", 0, 200), ("b.warc.gz", 200, 200)].map(|(name, from, count)| {
+        let lines = documents(from, count);
+        let documents = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let records: Vec<u8> = documents.flat_map(|document| gzip(record(&document).as_bytes())).collect();
+        write(folder.path(), name, records)
+    });
+    for (number, options) in
+        [&["--revisit"][..], &["--revisit", "--prefer", "longest"]].into_iter().enumerate()
+    {
+        let [whole, killed] = ["whole", "killed"].map(|name| {
+            let outputs = ["kept.warc.gz", "gone.warc.gz"];
+            let documents = &["kept.warc.gz", "gone.warc.gz"];
+            Run::into(folder.path(), &format!("{name}{number}"), outputs, documents, options, &inputs)
+        });
+        assert_killed_run_ends_as_whole(&whole, &killed, 0, seed, &mut random);
+        let kept = unpacked(&whole.folder.join("kept.warc.gz"));
+        let revisits = memchr::memmem::find_iter(&kept, b"WARC-Type: revisit").count();
+        let referring = memchr::memmem::find_iter(&kept, b"WARC-Refers-To: <urn:uuid:").count();
+        assert!(revisits > 50 && revisits == referring, "{revisits} revisits, {referring} refer to a record");
+    }
+}
+
+/// Runs `whole` at once, and `killed` until it has been killed [`KILLS`] times, and compares.
+#[track_caller]
+fn assert_killed_run_ends_as_whole(whole: &Run, killed: &Run, status: i32, seed: u64, random: &mut Random) {
+    let run = run(&whole.arguments);
+    assert_eq!(run.status, status, "{}", run.stderr);
+    let mut kills = 0;
+    let through = loop {
+        let until = killed.sequence().map_or(0, |sequence| sequence + 1) + random.below(4) as u64;
+        let mut child = killed.start();
+        let begun = Instant::now();
+        while kills < KILLS
+            && child.try_wait().expect("a child").is_none()
+            && killed.sequence().is_none_or(|sequence| sequence < until)
+        {
+            assert!(begun.elapsed() < PATIENCE, "seed {seed}: no checkpoint {until}");
+        }
+        if kills < KILLS {
+            #[expect(clippy::disallowed_methods, reason = "a kill at any moment, not a wait")]
+            std::thread::sleep(Duration::from_micros(random.below(20_000) as u64));
+            child.kill().expect("it runs or has ended");
+        }
+        let told = stderr(&mut child);
+        assert_eq!(kills > 0, told.contains("goes on behind record"), "seed {seed}: {told}");
+        match child.wait().expect("it ends").code() {
+            Some(status) => break status,
+            None => kills += 1,
+        }
+    };
+    assert_eq!(through, status, "seed {seed}");
+    assert!(kills >= 1, "seed {seed}: it was through after {kills} kills");
+    for (found, expected) in killed.outputs().into_iter().zip(whole.outputs()) {
+        assert!(found == expected, "seed {seed}: {} differs, {:?}", found.0, killed.arguments);
+    }
+    let left: Vec<_> = std::fs::read_dir(killed.checkpoints()).expect("a folder").collect();
+    assert_eq!(left.len(), 1, "all but the lock goes: {left:?}");
+    let tables = [whole, killed].map(|run| run.folder.join("table"));
+    let exported = |table: &Path| common::run(["table", "export", &table.display().to_string()]).stdout;
+    assert!(exported(&tables[0]) == exported(&tables[1]), "seed {seed}: other centroids");
+    // Each table that has blocks has a number of its own.
+    if !killed.arguments.contains(&"--config".to_owned()) {
+        let file = |table: &Path| std::fs::read(table.join("centroids.leitong")).expect("a table");
+        assert_eq!(file(&tables[0]), file(&tables[1]));
+    }
+}
+
+#[test]
+fn a_checkpoint_of_another_run_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let inputs =
+        [write(folder.path(), "a.jsonl", documents(0, 60)), write(folder.path(), "b.jsonl.gz", gzip(b"{}"))];
+    let first = Run::new(folder.path(), "run", &[], &inputs);
+    let mut child = first.start();
+    while first.sequence().is_none() {
+        assert!(child.try_wait().expect("a child").is_none(), "{}", stderr(&mut child));
+    }
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+
+    let verdicts = std::fs::read(first.folder.join("verdicts.jsonl")).expect("verdicts");
+    let other = Run::new(folder.path(), "run", &["--prefer", "newest"], &inputs);
+    let mut child = other.start();
+    let told = stderr(&mut child);
+    assert_eq!(child.wait().expect("it ends").code(), Some(1), "{told}");
+    assert!(
+        told.contains("is of another run, whose options were") && told.contains("--prefer newest"),
+        "{told}"
+    );
+    let grown = write(folder.path(), "a.jsonl", documents(0, 61));
+    let mut child = Run::new(folder.path(), "run", &[], &[grown, inputs[1].clone()]).start();
+    let told = stderr(&mut child);
+    assert!(told.contains("whose input 1 was") && told.contains("a.jsonl"), "{told}");
+    child.wait().expect("it ends");
+    assert_eq!(
+        std::fs::read(first.folder.join("verdicts.jsonl")).expect("verdicts"),
+        verdicts,
+        "nothing is cut"
+    );
+}
+
+#[test]
+fn what_a_checkpoint_cannot_hold_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pages = write(folder.path(), "a.jsonl", documents(0, 1));
+    let (pages, checkpoint) = (pages.display().to_string(), folder.path().join("c").display().to_string());
+    for (arguments, told) in [
+        (vec!["--checkpoint", &checkpoint, &pages], "every output must be a file"),
+        (vec!["--checkpoint", &checkpoint, "--keep", "-", &pages], "every output must be a file"),
+        (vec!["--checkpoint", &checkpoint, "--output", "v.jsonl", "-"], "every INPUT must be a file"),
+        (vec!["--checkpoint", &checkpoint, "--output", "v.jsonl"], "every INPUT must be a file"),
+        (vec!["--checkpoint-every", "1", &pages], "--checkpoint"),
+    ] {
+        let run = run(["dedup"].iter().chain(&arguments));
+        assert_eq!(run.status, 2, "{}", run.stderr);
+        assert!(run.stderr.contains(told), "{arguments:?}: {}", run.stderr);
+    }
+}

@@ -1,0 +1,195 @@
+//! Clients that mean no good: whatever they send, or do not send, is answered within the limits,
+//! and others are served meanwhile.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::common::serve::{Client, Server};
+use crate::common::{article, gzip, write};
+
+const LIMITS: &str = "[page]\nbytes_max = 1048576\nline_bytes_max = 2097152\nwork_max = 1000000000\n[pipeline]\nqueue_bytes = 8388608\n\
+                      [api]\nbody_bytes_max = 2097152\nhead_timeout_ms = 1500\nbody_timeout_ms = 1500\nconnections_max = 40\n";
+
+fn server(folder: &std::path::Path) -> Server {
+    let config = write(folder, "limits.toml", LIMITS);
+    Server::start(&folder.join("table"), &["--config", config.to_str().expect("UTF-8")])
+}
+
+/// A good client is served, and soon.
+#[track_caller]
+fn is_served(server: &Server) {
+    let began = Instant::now();
+    let page = json!({ "url": "http://a/", "text": article(1, 20) });
+    assert_eq!(server.connect().look_up(&page).status, 200);
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+/// The most memory that a process has had, in bytes.
+fn peak_bytes(server: &Server) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).expect("Linux");
+    let line = status.lines().find(|line| line.starts_with("VmHWM")).expect("a line");
+    let kib: usize = line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("a number");
+    kib * 1024
+}
+
+#[test]
+fn hostile_bodies_are_answered_within_the_limits() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = server(folder.path());
+    is_served(&server);
+    let before = peak_bytes(&server);
+    let deep = |open: &str| open.repeat(300_000);
+    let bomb = gzip(&vec![b' '; 100 << 20]);
+    let twice = gzip(&gzip(&vec![b'['; 100 << 20]));
+    let page = |value: &str| format!("{{\"url\":\"http://a/\",\"text\":{value}}}");
+    let json = "Content-Type: application/json\r\n";
+    let gzipped = "Content-Type: application/json\r\nContent-Encoding: gzip\r\n";
+    let codings = format!("{json}Content-Encoding: {}\r\n", ["gzip"; 50].join(", "));
+    let cases: Vec<(&str, &str, Vec<u8>, &[u16])> = vec![
+        ("deep arrays", json, deep("[").into(), &[400, 422]),
+        ("deep objects", json, deep("{\"a\":").into(), &[422]),
+        ("a deep field", json, page(&deep("[")).into(), &[422]),
+        (
+            "a deep passthrough",
+            json,
+            format!("{{\"url\":\"u\",\"passthrough\":{}}}", deep("[")).into(),
+            &[422],
+        ),
+        ("too many numbers", json, format!("[{}1]", "1,".repeat(900_000)).into(), &[413, 422]),
+        ("no UTF-8", json, b"{\"url\":\"\xff\xfe\"}".to_vec(), &[422]),
+        ("UTF-16", json, b"\xff\xfe{\0}\0".to_vec(), &[422]),
+        ("nothing", json, Vec::new(), &[422]),
+        ("null", json, b"null".to_vec(), &[422]),
+        ("a bomb", gzipped, bomb, &[413]),
+        ("a bomb within one", gzipped, twice, &[200, 413, 422]),
+        ("many codings", &codings, gzip(b"{}"), &[413]),
+        ("half of a gzip", gzipped, gzip(page("\"t\"").as_bytes())[..20].to_vec(), &[422]),
+        ("no gzip at all", gzipped, page("\"t\"").into(), &[200]),
+        ("a huge url", json, format!("{{\"url\":\"{}\"}}", "u".repeat(1 << 20)).into(), &[422]),
+        (
+            "random bytes",
+            "Content-Type: text/html; charset=utf-16\r\n",
+            (0..=255).cycle().take(1 << 20).collect(),
+            &[200],
+        ),
+        ("nested markup", "Content-Type: text/html\r\n", "<div>".repeat(200_000).into(), &[200]),
+        ("much text", "Content-Type: text/plain\r\n", "春天来了".repeat(80_000).into(), &[200]),
+        ("too large", json, vec![b' '; 2 << 20 | 1], &[413]),
+        ("far too large", json, vec![b' '; 64 << 20], &[413]),
+    ];
+    for (what, headers, body, statuses) in cases {
+        for path in ["/v1/lookup?id=x", "/v1/pages"] {
+            let mut client = server.connect();
+            let path = if headers.contains("text/") {
+                format!("{}?url=http://x/", path.split('?').next().expect("a path"))
+            } else {
+                path.split('?').next().expect("a path").to_owned()
+            };
+            let began = Instant::now();
+            let answer = client.ask(&format!("POST {path}"), headers, &body);
+            // A client that goes on sending may lose the answer with the connection.
+            let status = answer.as_ref().map_or(413, |answer| answer.status);
+            let body = answer.map(|answer| answer.body).unwrap_or_default();
+            assert!(statuses.contains(&status), "{what} to {path}: {status} {body}");
+            assert!(began.elapsed() < Duration::from_secs(20), "{what} to {path}: {:?}", began.elapsed());
+        }
+    }
+    is_served(&server);
+    let grown = peak_bytes(&server) - before;
+    assert!(grown < 200 << 20, "{} MB more than before", grown >> 20);
+    server.stop();
+}
+
+#[test]
+fn broken_framing_is_answered_or_closed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = server(folder.path());
+    let chunked = "POST /v1/pages HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for (request, status) in [
+        (format!("{chunked}ZZ\r\n"), 400),
+        ("GET / HTTP/1.1\r\nHost: t\r\nX: ".to_owned() + &"x".repeat(1 << 20), 431),
+        ("\u{1}\u{2}\r\n\r\n".to_owned(), 400),
+        ("GET / HTTP/9.9\r\n\r\n".to_owned(), 400),
+    ] {
+        let mut client = server.connect();
+        let _ = client.send(request.as_bytes());
+        if let Some(answer) = client.receive() {
+            assert_eq!(answer.status, status, "{}", answer.body);
+        }
+    }
+    // In chunks a body's size is not said beforehand.
+    let mut client = server.connect();
+    let _ = client.send(chunked.as_bytes());
+    let chunk = [b"8000\r\n", &[b' '; 0x8000][..], b"\r\n"].concat();
+    let sent = (0..2_000).take_while(|_| client.send(&chunk).is_ok()).count();
+    let answer = client.receive();
+    assert!(answer.is_none_or(|answer| answer.status == 413) && sent < 2_000, "{sent} chunks were taken");
+    is_served(&server);
+    server.stop();
+}
+
+/// Connections that begin a request and go silent, more of them than there may be.
+#[test]
+fn slow_clients_keep_nobody_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = server(folder.path());
+    let mut slow = Vec::new();
+    for number in 0..120 {
+        let mut stream = TcpStream::connect(server.address()).expect("the port is open");
+        let begun: &[u8] = match number % 3 {
+            0 => b"",
+            1 => b"POST /v1/pages HTTP/1.1\r\nHost: a\r\nX-A: ",
+            _ => b"POST /v1/pages HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\n\r\n{",
+        };
+        let _ = stream.write_all(begun);
+        slow.push(stream);
+        if number % 20 == 0 {
+            is_served(&server);
+        }
+    }
+    is_served(&server);
+    // They are answered 408, or closed, once their time is over.
+    for mut stream in slow {
+        stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+        let mut answer = Vec::new();
+        let ended = stream.read_to_end(&mut answer);
+        let text = String::from_utf8_lossy(&answer);
+        let was_closed = answer.is_empty() || text.starts_with("HTTP/1.1 408");
+        let timed_out = ended.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock);
+        assert!(was_closed && !timed_out, "{text}");
+    }
+    server.stop();
+}
+
+/// Clients that ask and never read do not hold memory for good.
+#[test]
+fn clients_that_do_not_read_are_dropped() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = server(folder.path());
+    let pages: Vec<_> = (0..800)
+        .map(|n| json!({ "id": n, "url": "u".repeat(1500), "text": format!("{n}{}", article(n, 5)) }))
+        .collect();
+    let body = json!(pages).to_string();
+    let mut deaf: Vec<Client> = (0..6).map(|_| server.connect()).collect();
+    for client in &mut deaf {
+        let head = format!(
+            "POST /v1/pages HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        let _ = client.send(&[head.as_bytes(), body.as_bytes()].concat());
+    }
+    let began = Instant::now();
+    let mut client = server.connect();
+    while client
+        .ask("POST /v1/pages", "Content-Type: application/json\r\n", body.as_bytes())
+        .is_none_or(|answer| answer.status != 200)
+    {
+        client = server.connect();
+        assert!(began.elapsed() < Duration::from_secs(60), "the memory is never given back");
+    }
+    is_served(&server);
+    server.stop();
+}

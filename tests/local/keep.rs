@@ -1,0 +1,481 @@
+//! `dedup --keep`, `--drop`, `--clusters`: the documents themselves, against a naive reading of
+//! the verdicts.
+
+use std::collections::{HashMap, HashSet};
+use std::io::Read as _;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::common::{Run, article, gzip, run, run_with_input, write};
+
+/// The bytes of a file, unpacked.
+fn unpacked(path: &Path) -> Vec<u8> {
+    let bytes = std::fs::read(path).expect("a file");
+    let mut all = Vec::new();
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("gz") => {
+            flate2::read::MultiGzDecoder::new(&*bytes).read_to_end(&mut all).expect("gzip");
+        }
+        Some("zst") => all = zstd::decode_all(&*bytes).expect("zstd"),
+        _ => all = bytes,
+    }
+    all
+}
+
+fn lines(path: &Path) -> Vec<String> {
+    let text = String::from_utf8(unpacked(path)).expect("UTF-8");
+    assert!(text.is_empty() || text.ends_with('\n'), "no half line");
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Runs `dedup` with these options over these inputs.
+fn dedup(options: &[&str], inputs: &[&Path]) -> Run {
+    let inputs = inputs.iter().map(|path| path.to_str().expect("a name"));
+    run(["dedup"].into_iter().chain(options.iter().copied()).chain(inputs))
+}
+
+/// Articles, each with copies on several hosts that differ in length, date and score.
+fn corpus() -> Vec<Value> {
+    let mut pages = Vec::new();
+    for copy in 0..4_usize {
+        for topic in 0..9_usize {
+            if topic % 4 < copy {
+                continue;
+            }
+            let number = pages.len();
+            let mut text = article(topic, 30);
+            // The text of the copy that is best in one way is not best in the others.
+            text.push_str(&"完".repeat((copy * 5 + topic) % 4));
+            let mut page = json!({
+                "score": (copy * 7 + topic * 3) % 5,
+                "id": format!("p{number}"),
+                "url": format!("https://host{}.test/{number}", (copy + topic) % 2),
+                "text": text,
+                "fetched_at": format!("2026-10-{:02}T00:00:00Z", 10 + (copy * 3 + topic) % 4),
+            });
+            if number % 7 == 3 {
+                page["score"] = json!("2.5");
+            }
+            pages.push(page);
+        }
+    }
+    pages.push(json!({ "id": "short", "url": "https://host0.test/short", "text": "短" }));
+    pages
+}
+
+fn file_of(pages: &[Value]) -> String {
+    pages.iter().map(|page| format!("{page}\n")).collect()
+}
+
+/// The ids of documents that stay, by a naive reading of verdicts.
+fn naive(pages: &[Value], verdicts: &[Value], prefer: &str, one_per_host: bool) -> HashSet<String> {
+    let text = |value: &Value| value.as_str().expect("a string").to_owned();
+    let rank = |page: &Value, verdict: &Value| match prefer {
+        "longest" => verdict["text_chars"].as_f64().expect("a number"),
+        "newest" => text(&page["fetched_at"])[8..10].parse().expect("a day"),
+        "highest:/score" | "lowest:/score" => {
+            let score = page["score"].as_f64().or_else(|| page["score"].as_str()?.parse().ok());
+            score.expect("a score") * if prefer.starts_with('l') { -1.0 } else { 1.0 }
+        }
+        _ => 0.0,
+    };
+    let mut best: HashMap<(String, String), (f64, String)> = HashMap::new();
+    let mut stay = HashSet::new();
+    for (page, verdict) in pages.iter().zip(verdicts) {
+        let id = text(&page["id"]);
+        if verdict["kind"] == "UNDECIDABLE" {
+            stay.insert(id);
+            continue;
+        }
+        let host = text(&page["url"]).split('/').nth(2).filter(|_| one_per_host).unwrap_or("").to_owned();
+        let rank = rank(page, verdict);
+        let best = best.entry((text(&verdict["cluster_id"]), host)).or_insert((f64::MIN, String::new()));
+        if rank > best.0 {
+            *best = (rank, id);
+        }
+    }
+    stay.extend(best.into_values().map(|(_, id)| id));
+    stay
+}
+
+#[test]
+fn each_document_stays_or_goes_as_it_came() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plain = std::fs::read("examples/pages.jsonl").expect("the samples");
+    let verdicts = run(["dedup", "examples/pages.jsonl"]).verdicts();
+    let members: Vec<u8> = plain.split_inclusive(|b| *b == b'\n').flat_map(gzip).collect();
+    let inputs = [
+        write(folder.path(), "pages.jsonl", &plain),
+        write(folder.path(), "pages.jsonl.gz", members),
+        write(folder.path(), "pages.jsonl.zst", zstd::encode_all(&*plain, 3).expect("memory")),
+        write(folder.path(), "no-ending", [b"\xef\xbb\xbf", plain.trim_ascii_end()].concat()),
+    ];
+    let text = String::from_utf8(plain).expect("UTF-8");
+    for input in &inputs {
+        for (keep, drop) in [("keep.jsonl", "drop.jsonl.gz"), ("keep.jsonl.zst", "drop.jsonl")] {
+            let (keep, drop) = (folder.path().join(keep), folder.path().join(drop));
+            let options =
+                ["--keep", keep.to_str().expect("a name"), "--drop", drop.to_str().expect("a name")];
+            let run = dedup(&options, &[input]);
+            assert_eq!((run.status, run.stdout.as_str()), (0, ""), "{}: {}", input.display(), run.stderr);
+            let (mut kept, mut dropped) = (lines(&keep).into_iter(), lines(&drop).into_iter());
+            for (line, verdict) in text.lines().zip(&verdicts) {
+                if verdict["kind"] == "UNIQUE" || verdict["kind"] == "UNDECIDABLE" {
+                    assert_eq!(kept.next().as_deref(), Some(line), "byte by byte, in order");
+                    continue;
+                }
+                let dropped = dropped.next().expect("a document that goes");
+                assert!(dropped.starts_with(line.trim_end_matches('}')), "with all its fields");
+                let dropped: Value = serde_json::from_str(&dropped).expect("JSON");
+                assert_eq!(dropped["leitong_kind"], verdict["kind"]);
+                assert_eq!(dropped["leitong_canonical"], verdict["canonical_page_id"]);
+                assert_eq!(dropped["leitong_cluster"], verdict["cluster_id"]);
+            }
+            assert_eq!((kept.next(), dropped.next()), (None, None));
+        }
+    }
+}
+
+#[test]
+fn every_preference_is_what_a_naive_reading_gives() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pages = corpus();
+    let (first, second) = pages.split_at(pages.len() / 2);
+    let inputs = [
+        write(folder.path(), "a.jsonl", file_of(first)),
+        write(folder.path(), "b.jsonl.gz", gzip(file_of(second).as_bytes())),
+    ];
+    let inputs: Vec<&Path> = inputs.iter().map(|path| &**path).collect();
+    let verdicts = dedup(&[], &inputs).verdicts();
+    assert!(verdicts.iter().filter(|verdict| verdict["kind"] == "UNIQUE").count() == 9, "{verdicts:?}");
+    let keep = folder.path().join("kept");
+    std::fs::create_dir(&keep).expect("a folder");
+    let clusters = folder.path().join("clusters.jsonl");
+    for prefer in ["first", "longest", "newest", "highest:/score", "lowest:/score"] {
+        for one_per_host in [false, true] {
+            if one_per_host && prefer.starts_with("highest") {
+                continue; // as lowest
+            }
+            let mut options =
+                vec!["--prefer", prefer, "--keep", keep.to_str().expect("a name"), "--annotate"];
+            options.extend(["--clusters", clusters.to_str().expect("a name")]);
+            options.extend(one_per_host.then_some("--one-per-host"));
+            let run = dedup(&options, &inputs);
+            assert_eq!(run.status, 0, "{}", run.stderr);
+            let kept = [lines(&keep.join("a.jsonl")), lines(&keep.join("b.jsonl.gz"))];
+            let expected = naive(&pages, &verdicts, prefer, one_per_host);
+            let in_order = |pages: &[Value]| -> Vec<Value> {
+                pages
+                    .iter()
+                    .filter(|page| expected.contains(page["id"].as_str().expect("an id")))
+                    .cloned()
+                    .collect()
+            };
+            let bare = |lines: &[String]| -> Vec<Value> {
+                lines
+                    .iter()
+                    .map(|line| {
+                        let mut page: Value = serde_json::from_str(line).expect("JSON");
+                        for field in ["leitong_cluster", "leitong_kind", "leitong_canonical"] {
+                            page.as_object_mut().expect("an object").remove(field).expect("an annotation");
+                        }
+                        page
+                    })
+                    .collect()
+            };
+            assert_eq!(
+                [bare(&kept[0]), bare(&kept[1])],
+                [in_order(first), in_order(second)],
+                "{prefer} {one_per_host}"
+            );
+
+            let clusters: Vec<Value> =
+                lines(&clusters).iter().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+            assert_eq!(clusters.len(), 9);
+            let members =
+                || clusters.iter().flat_map(|cluster| cluster["members"].as_array().expect("members"));
+            assert_eq!(members().count(), pages.len() - 1, "all but the undecidable one");
+            for cluster in &clusters {
+                let stand_for = members().filter(|member| member["page_id"] == cluster["canonical_page_id"]);
+                assert!(stand_for.clone().all(|member| member["kept"] == true) && stand_for.count() == 1);
+            }
+            for member in members() {
+                let id = member["page_id"].as_str().expect("an id");
+                assert_eq!(member["kept"] == true, expected.contains(id), "{prefer} {one_per_host} {id}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_report_counts_what_the_verdicts_say() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut pages = corpus();
+    let form = article(40, 60);
+    for number in 0..12 {
+        let text = format!("{form}{}", article(50 + number, 2));
+        let url = format!("https://form.test/<script>{number}");
+        pages.push(json!({ "id": format!("form{number}"), "url": url, "text": text }));
+    }
+    let input = write(folder.path(), "pages.jsonl", file_of(&pages));
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let (json, html, text) = (file("report.json"), file("report.html"), file("report.txt"));
+    let keep = file("keep.jsonl");
+    let verdicts = dedup(&["--report", &json], &[&input]).verdicts();
+    let count = |kind: &str| verdicts.iter().filter(|verdict| verdict["kind"] == kind).count();
+    let report: Value = serde_json::from_slice(&std::fs::read(&json).expect("a report")).expect("JSON");
+    assert_eq!(report["documents"], pages.len());
+    for kind in report["kinds"].as_array().expect("kinds") {
+        assert_eq!(kind[1], count(kind[0].as_str().expect("a kind")), "{kind}");
+    }
+    assert_eq!(report["clusters"], count("UNIQUE"));
+    let sizes = report["sizes"].as_array().expect("sizes");
+    let sum = |field: &str| sizes.iter().map(|size| size[field].as_u64().expect("a number")).sum::<u64>();
+    assert_eq!(sum("clusters"), count("UNIQUE") as u64);
+    assert_eq!(sum("documents"), (pages.len() - count("UNDECIDABLE")) as u64);
+    let largest = &report["largest"][0];
+    assert_eq!((&largest["size"], &largest["one_host"]), (&json!(12), &json!(true)), "{largest}");
+    assert_eq!(report["suspicious"], json!([largest]), "copies on two hosts are no template");
+    let hosts = report["hosts"].as_array().expect("hosts");
+    let of_host =
+        |verdict: &&Value| verdict["url"].as_str().expect("a url").starts_with("https://host0.test/");
+    let host0 = hosts.iter().find(|host| host["host"] == "host0.test").expect("the host");
+    assert_eq!(host0["documents"], verdicts.iter().filter(of_host).count());
+
+    assert_eq!(dedup(&["--report", &html, "--keep", &keep], &[&input]).status, 0);
+    assert_eq!(dedup(&["--report", &text, "--keep", &keep, "--prefer", "longest"], &[&input]).status, 0);
+    let [html, text] = [html, text].map(|path| std::fs::read_to_string(path).expect("a report"));
+    assert!(html.contains("https://form.test/&lt;script&gt;0") && !html.contains("<script"), "{html}");
+    assert!(text.contains("https://form.test/<script>0") && text.contains("documents that stay"), "{text}");
+}
+
+fn warc_record(kind: &str, url: &str, content: &str) -> Vec<u8> {
+    format!(
+        "WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\nWARC-Date: 2026-01-01T00:00:00Z\r\n\
+         Content-Type: text/plain\r\nContent-Length: {}\r\n\r\n{content}\r\n\r\n",
+        content.len()
+    )
+    .into_bytes()
+}
+
+#[test]
+fn warc_records_stay_whole_and_one_a_member() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let texts = [article(1, 30), article(2, 30), article(1, 30), article(3, 30)];
+    let mut records = vec![warc_record("warcinfo", "", "software: x\r\n")];
+    for (number, text) in texts.iter().enumerate() {
+        let url = format!("https://host.test/{number}");
+        records.push(warc_record("request", &url, "GET / HTTP/1.1\r\n\r\n"));
+        records.push(warc_record("conversion", &url, text));
+    }
+    let inputs = [
+        write(folder.path(), "plain.warc", [records.concat(), b"\r\n\r\n".to_vec()].concat()),
+        write(
+            folder.path(),
+            "pages.warc.gz",
+            records.iter().flat_map(|record| gzip(record)).collect::<Vec<_>>(),
+        ),
+    ];
+    let (keep, drop) = (folder.path().join("keep.warc.gz"), folder.path().join("drop.warc"));
+    for input in &inputs {
+        let options = ["--keep", keep.to_str().expect("a name"), "--drop", drop.to_str().expect("a name")];
+        let run = dedup(&options, &[input]);
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        let expected: Vec<&[u8]> = records
+            .iter()
+            .enumerate()
+            .filter(|(number, _)| *number != 6)
+            .map(|(_, record)| &**record)
+            .collect();
+        assert_eq!(unpacked(&keep), expected.concat());
+        let packed = std::fs::read(&keep).expect("a file");
+        let mut rest = &*packed;
+        for record in expected {
+            let mut member = flate2::bufread::GzDecoder::new(rest);
+            let mut bytes = Vec::new();
+            member.read_to_end(&mut bytes).expect("a member");
+            assert_eq!(bytes, record, "a member holds one record");
+            rest = member.into_inner();
+        }
+        assert!(rest.is_empty());
+        let dropped = String::from_utf8(unpacked(&drop)).expect("UTF-8");
+        assert!(dropped.contains("Leitong-Kind: EXACT_DUPLICATE\r\n"), "{dropped}");
+        assert!(dropped.ends_with(&format!("\r\n\r\n{}\r\n\r\n", texts[2])), "{dropped}");
+    }
+}
+
+#[test]
+fn only_new_documents_of_a_new_day_stay() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pages = corpus();
+    let (first, second) = pages.split_at(12);
+    let days =
+        [write(folder.path(), "1.jsonl", file_of(first)), write(folder.path(), "2.jsonl", file_of(second))];
+    let both = dedup(&[], &[&days[0], &days[1]]).verdicts();
+    let table = folder.path().join("table");
+    let keep = folder.path().join("keep.jsonl");
+    for prefer in ["first", "longest"] {
+        let _ = std::fs::remove_dir_all(&table);
+        for (day, verdicts) in days.iter().zip([&both[..12], &both[12..]]) {
+            let options = [
+                "--table",
+                table.to_str().expect("a name"),
+                "--keep",
+                keep.to_str().expect("a name"),
+                "--prefer",
+                prefer,
+            ];
+            assert_eq!(dedup(&options, &[day]).status, 0);
+            let news = verdicts.iter().filter(|verdict| {
+                verdict["kind"] != "NEAR_DUPLICATE" && verdict["kind"] != "EXACT_DUPLICATE"
+            });
+            assert_eq!(lines(&keep).len(), news.count(), "{prefer}: what an earlier day has kept goes");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_before_anything_is_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pages = write(folder.path(), "pages.jsonl", file_of(&corpus()));
+    let pages_name = pages.to_str().expect("a name");
+    let before = std::fs::read(&pages).expect("a file");
+    let keep = folder.path().join("keep.jsonl");
+    let keep = keep.to_str().expect("a name");
+    for (arguments, told) in [
+        (vec!["--keep", keep], "standard input cannot be"),
+        (vec!["--keep", keep, "-"], "can be read once only"),
+        (vec!["--keep", pages_name, pages_name], "is an input or output already"),
+        (
+            vec!["--keep", folder.path().to_str().expect("a name"), pages_name],
+            "is an input or output already",
+        ),
+        (vec!["--keep", keep, "--drop", keep, pages_name], "is named twice"),
+        (vec!["--keep", keep, "--prefer", "best", pages_name], "expected first, longest, newest, published"),
+        (vec!["--annotate", pages_name], "--keep"),
+    ] {
+        let run = run_with_input(["dedup"].iter().chain(&arguments), "");
+        assert_ne!(run.status, 0, "{arguments:?}");
+        assert!(run.stderr.contains(told), "{arguments:?}: {}", run.stderr);
+        assert!(!Path::new(keep).exists(), "{arguments:?}");
+    }
+    assert_eq!(std::fs::read(&pages).expect("a file"), before);
+}
+
+#[test]
+fn broken_and_overlong_lines_are_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = write(folder.path(), "leitong.toml", "[page]\nline_bytes_max = 10000\n");
+    let long = json!({ "id": "long", "url": "https://host.test/long", "text": article(1, 30), "x": "y".repeat(20_000_000) });
+    let good = json!({ "id": "good", "url": "https://host.test/good", "text": article(2, 30) });
+    let pages = write(folder.path(), "pages.jsonl", format!("{{\"broken\n{long}\n{good}\n"));
+    let keep = folder.path().join("keep.jsonl");
+    let options = ["--config", config.to_str().expect("a name"), "--keep", keep.to_str().expect("a name")];
+    let run = dedup(&options, &[&pages]);
+    assert_eq!(run.status, 3, "{}", run.stderr);
+    assert_eq!(lines(&keep), [good.to_string()]);
+    assert!(run.stderr.contains("1 documents are longer"), "{}", run.stderr);
+}
+
+/// A mirror with a page in GBK, a copy of it elsewhere, one that is packed, and files that are no pages.
+fn mirror(folder: &Path) -> Vec<(&'static str, Vec<u8>)> {
+    let html =
+        |head: &str, text: &str| format!("<!doctype html>{head}<title>t</title><p>{text}</p>").into_bytes();
+    let text = article(1, 30);
+    let (gbk, ..) = encoding_rs::GBK.encode(&text);
+    let mut declared = b"<html><head><meta charset=gbk><title>t</title></head><p>".to_vec();
+    declared.extend_from_slice(&gbk);
+    let pages = vec![
+        ("a.example/index.html", declared),
+        ("a.example/x/index.html", html("", &article(2, 30))),
+        ("b.example/index.html", html("<meta charset=utf-8>", &article(1, 30))),
+        ("b.example/view.php?id=3", html("", &article(3, 30))),
+        ("b.example/\u{65b0} page.htm.gz", gzip(&html("", &article(4, 30)))),
+        ("c.example/empty.html", Vec::new()),
+    ];
+    let others = [("a.example/x/data.json", b"{}".to_vec()), ("c.example/picture.png", b"\x89PNG".to_vec())];
+    for (name, bytes) in pages.iter().chain(&others) {
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, bytes).expect("written");
+    }
+    pages
+}
+
+#[test]
+fn pages_of_a_mirror_stay_where_they_were() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let pages = mirror(&at("mirror"));
+    // What an earlier run has left at the place of a page that goes.
+    std::fs::create_dir_all(at("kept/b.example")).expect("a folder");
+    write(&at("kept/b.example"), "index.html", "of an earlier run");
+    let name = |path: &str| at(path).to_str().expect("UTF-8").to_owned();
+    let (kept, gone, verdicts) = (name("kept/"), name("gone/"), name("verdicts.jsonl"));
+    let options = ["--url-base", "https://", "--keep", &kept, "--drop", &gone, "--output", &verdicts];
+    let run_it = dedup(&options, &[&at("mirror")]);
+    assert_eq!(run_it.status, 0, "{}", run_it.stderr);
+    assert!(run_it.stderr.contains("2 files in folders are passed over, since they are no pages of HTML"));
+
+    let verdicts: Vec<Value> =
+        lines(&at("verdicts.jsonl")).iter().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let seen: Vec<_> =
+        verdicts.iter().map(|v| (v["url"].as_str().expect("a url"), v["kind"].as_str())).collect();
+    assert_eq!(
+        seen,
+        [
+            ("https://a.example/index.html", Some("UNIQUE")),
+            ("https://a.example/x/index.html", Some("UNIQUE")),
+            ("https://b.example/index.html", Some("EXACT_DUPLICATE")),
+            ("https://b.example/view.php?id=3", Some("UNIQUE")),
+            ("https://b.example/%E6%96%B0%20page.htm.gz", Some("UNIQUE")),
+            ("https://c.example/empty.html", Some("UNDECIDABLE")),
+        ]
+    );
+    for ((name, bytes), verdict) in pages.iter().zip(&verdicts) {
+        let stays = verdict["kind"] != "EXACT_DUPLICATE";
+        let [stayed, went] = ["kept", "gone"].map(|output| at(output).join(name));
+        assert_eq!((stayed.exists(), went.exists()), (stays, !stays), "{name}");
+        let original = at("mirror").join(name);
+        let written = unpacked(if stays { &stayed } else { &went });
+        assert_eq!(written, unpacked(&original), "{name}");
+        assert!(!bytes.is_empty() || written.is_empty());
+    }
+}
+
+#[test]
+fn a_page_of_html_is_an_input_of_its_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = article(1, 30);
+    let page = write(folder.path(), "page.html", format!("<p>{text}"));
+    let line = write(folder.path(), "a.jsonl", format!("{}\n", json!({ "url": "http://a/", "text": text })));
+    let verdicts = dedup(&[], &[&line, &page]).verdicts();
+    assert_eq!(verdicts[1]["kind"], "EXACT_DUPLICATE");
+    assert_eq!(verdicts[1]["url"], page.to_str().expect("UTF-8"), "its name, without --url-base");
+
+    // Above the limit it is undecidable, and is not read into memory.
+    let limits = write(folder.path(), "limits.toml", "[page]\nbytes_max = 2000\n");
+    let large = write(folder.path(), "large.html", "<p>words".repeat(1_000));
+    let limits = ["--config", limits.to_str().expect("UTF-8")];
+    let verdicts = dedup(&limits, &[&large]).verdicts();
+    assert_eq!((&verdicts[0]["kind"], &verdicts[0]["reason"]), (&json!("UNDECIDABLE"), &json!("TOO_LARGE")));
+
+    // One that cannot be unpacked is a dead letter, and the rest goes on.
+    let cut = gzip(&[b"<html><p>", article(2, 200).as_bytes()].concat());
+    std::fs::write(folder.path().join("cut.html.gz"), &cut[..cut.len() / 2]).expect("written");
+    let run = dedup(&[], &[&folder.path().join("cut.html.gz"), &line]);
+    assert_eq!((run.status, run.verdicts().len()), (3, 1), "{}", run.stderr);
+    assert!(run.stderr.contains("TRUNCATED_INPUT"), "{}", run.stderr);
+
+    // Pages do not fit into one file, and folders of other files ask for --url-base.
+    let kept = folder.path().join("kept.jsonl");
+    let run = dedup(&["--keep", kept.to_str().expect("UTF-8")], &[&page]);
+    assert!(run.status == 1 && run.stderr.contains("pages of HTML need a folder"), "{}", run.stderr);
+    std::fs::create_dir(folder.path().join("site")).expect("a folder");
+    std::fs::copy(&page, folder.path().join("site/a.html")).expect("copied");
+    let run = dedup(&[], &[&folder.path().join("site")]);
+    assert!(run.status == 1 && run.stderr.contains("give --url-base"), "{}", run.stderr);
+    let run = dedup(&["--url-base", "example.com"], &[&folder.path().join("site")]);
+    assert!(run.status == 2 && run.stderr.contains("must begin as a url does"), "{}", run.stderr);
+}

@@ -1,0 +1,40 @@
+//! What needs no broker: commands, formats, extraction, the console and the HTTP API, and what sources and documentation
+//! promise. One program, so that it is linked once and its tests run beside one another.
+
+#[cfg(feature = "s3")]
+mod archives;
+mod canonical;
+mod checkpoint;
+mod cli;
+#[path = "../common/mod.rs"]
+mod common;
+mod conformance;
+mod console;
+mod csv;
+mod decode_charsets;
+mod dedup_bad_input;
+mod dedup_formats;
+mod dedup_samples;
+mod evaluation;
+mod extract_kinds;
+mod extract_pages;
+mod extract_properties;
+mod hostile_api;
+mod hostile_pages;
+mod keep;
+mod on_disk;
+mod openapi;
+mod paged_articles;
+mod parquet;
+mod presets;
+mod purity;
+mod recrawls;
+mod rooms;
+mod secret;
+mod serve;
+mod site;
+mod source_credits;
+mod streams;
+mod table;
+mod verdict_schema;
+mod walls;

@@ -1,0 +1,233 @@
+//! `docs/openapi.yaml` against the running server: every path, method, status and field in it is
+//! seen here, and every answer fits its schema.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::common::openapi::{Api, CLUSTER, LOOK_UP, PAGE, STORE, document};
+use crate::common::serve::{Answer, Client, Server};
+use crate::common::{article, write};
+
+const TOKEN: &str = "a-token-of-the-tests";
+
+/// Types of problems that are seen elsewhere, or cannot be had at will.
+const NOT_SEEN_HERE: [&str; 6] = [
+    "internal",
+    "stopping",
+    // tests/local/serve.rs, on a full disk.
+    "not-durable",
+    // tests/local/hostile_api.rs.
+    "broken-body",
+    // tests/kafka/look_ups.rs: these are a worker's.
+    "not-here",
+    "not-ready",
+];
+
+/// What a worker alone answers: the table is elsewhere, and nothing is stored over HTTP.
+const OF_WORKERS: [((&str, &str), &str); 3] = [(LOOK_UP, "421"), (CLUSTER, "421"), (STORE, "404")];
+
+fn server(folder: &Path, name: &str, config: &str) -> Server {
+    let config = write(folder, &format!("{name}.toml"), config);
+    Server::start(&folder.join(name), &["--config", config.to_str().expect("UTF-8")])
+}
+
+fn page(id: &str, text: &str) -> Value {
+    json!({ "id": id, "url": format!("https://a.example/{id}"), "text": text })
+}
+
+/// A server with a token and small limits, and a client that has the token.
+struct Limited {
+    _server: Server,
+    client: Client,
+}
+
+impl Limited {
+    fn start(folder: &Path) -> Self {
+        let token: PathBuf = write(folder, "token", format!("{TOKEN}\n"));
+        let config = format!(
+            "[api]\ntoken_file = {token:?}\nbody_bytes_max = 65536\nbatch_pages_max = 5\nbody_timeout_ms = 400\n\
+             [input.filter]\nstatuses = [\"200\"]\n[canonical]\nprefer = [\"longest\"]\n\
+             [recrawls]\nenabled = true\n"
+        );
+        let server = server(folder, "limited", &config);
+        let client = server.connect();
+        Self { _server: server, client }
+    }
+
+    #[track_caller]
+    fn ask(&mut self, request: &str, content_type: &str, body: impl AsRef<[u8]>) -> Answer {
+        let headers = format!("Authorization: Bearer {TOKEN}\r\nContent-Type: {content_type}\r\n");
+        let answer = self.client.ask(request, &headers, body.as_ref()).expect("an answer");
+        // Such a connection is closed, since the rest of the body is not read.
+        if answer.status == 408 || answer.status == 413 {
+            self.client = self._server.connect();
+        }
+        answer
+    }
+}
+
+fn good_answers(api: &mut Api, limited: &mut Limited) {
+    let text = article(1, 30);
+    let json = "application/json";
+    let first = json!({ "id": "a", "url": "https://a.example/", "text": text, "fetched_at": 1_795_248_000,
+                        "passthrough": { "job": 7 } });
+    let stored = limited.ask("POST /v1/pages", json, first.to_string());
+    api.check(STORE, 200, &stored);
+    let longer = format!("{text}{}", article(2, 6));
+    let batch =
+        json!([page("b", &longer), page("c", &article(3, 30)), page("d", "short"), { "id": "no url" }]);
+    let batch = limited.ask("POST /v1/pages", json, batch.to_string());
+    api.check(STORE, 200, &batch);
+    let html = format!(
+        "<html lang=\"zh-CN\"><head><meta name=\"author\" content=\"林远舟\"><meta property=\"og:site_name\" content=\"海岸早报\">\
+         <link rel=\"canonical\" href=\"http://x/first\"></head><body><article><h1>渡船</h1>\
+         <p>来源：新华社 2026-11-20 08:30</p><p>{text}</p></article></body></html>"
+    );
+    for (query, content_type, body) in [
+        ("", "application/x-ndjson", page("e", &text).to_string()),
+        ("?url=http://x/&id=x", "text/html", html),
+    ] {
+        api.check(STORE, 200, &limited.ask(&format!("POST /v1/pages{query}"), content_type, body));
+    }
+    // Half of it stands in a page that is there, so that it is related and no duplicate.
+    let merged = page("m", &format!("{text}{}{}", article(8, 40), article(9, 40)));
+    for body in [page("f", &longer), page("g", &article(4, 30)), merged] {
+        let found =
+            limited.ask("POST /v1/lookup?top=8&corpus=default&max_distance=20", json, body.to_string());
+        api.check(LOOK_UP, 200, &found);
+    }
+    let found = limited.ask("POST /v1/lookup?url=http://x/&id=x", "text/plain; charset=utf-8", &text);
+    api.check(LOOK_UP, 200, &found);
+    api.check(PAGE, 200, &limited.ask("GET /v1/pages/b", json, ""));
+    let id = stored.body["verdict"]["cluster_id"].as_str().expect("an id");
+    api.check(CLUSTER, 200, &limited.ask(&format!("GET /v1/clusters/{id}?members=5"), json, ""));
+    // The page that has come to stand for the cluster has another text now.
+    let recrawled = limited.ask("POST /v1/pages", json, page("b", &article(5, 30)).to_string());
+    api.check(STORE, 200, &recrawled);
+}
+
+fn refusals(api: &mut Api, limited: &mut Limited) {
+    let json = "application/json";
+    let good = page("a", "text").to_string();
+    for operation in [LOOK_UP, STORE] {
+        let post = format!("POST {}", operation.1);
+        let mut check = |request: &str, content_type: &str, body: &[u8], status| {
+            api.check(operation, status, &limited.ask(request, content_type, body));
+        };
+        check(&format!("{post}?nonsense=1"), json, good.as_bytes(), 400);
+        check(&post, "application/pdf", b"%PDF-1.7", 415);
+        check(&post, json, b"{\"id\":", 422);
+        check(&post, json, br#"{"url":"http://a/","text":"t","status":404}"#, 422);
+        check(&post, json, " ".repeat(65_537).as_bytes(), 413);
+        check(&post.replace("POST", "DELETE"), json, b"", 405);
+        let slow = format!(
+            "{post} HTTP/1.1\r\nHost: t\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: {json}\r\n\
+             Content-Length: 9\r\n\r\n{{"
+        );
+        limited.client.send(slow.as_bytes()).expect("sent");
+        api.check(operation, 408, &limited.client.receive().expect("an answer"));
+        limited.client = limited._server.connect();
+    }
+    let six = json!([1, 2, 3, 4, 5, 6]).to_string();
+    api.check(STORE, 413, &limited.ask("POST /v1/pages", json, six));
+    api.check(STORE, 400, &limited.ask("POST /v1/pages", json, "[1,"));
+    for (operation, path) in [(PAGE, "/v1/pages/nobody"), (CLUSTER, "/v1/clusters/nothing")] {
+        api.check(operation, 404, &limited.ask(&format!("GET {path}"), json, ""));
+        api.check(operation, 400, &limited.ask(&format!("GET {path}?nonsense=1"), json, ""));
+        api.check(operation, 405, &limited.ask(&format!("PUT {path}"), json, ""));
+    }
+    for (operation, request) in [
+        (LOOK_UP, "POST /v1/lookup"),
+        (STORE, "POST /v1/pages"),
+        (PAGE, "GET /v1/pages/a"),
+        (CLUSTER, "GET /v1/clusters/a"),
+    ] {
+        for headers in ["", "Authorization: Bearer wrong\r\n"] {
+            let answer = limited.client.ask(request, headers, b"").expect("an answer");
+            api.check(operation, 401, &answer);
+        }
+    }
+    // Where there is no operation, the problem alone is described.
+    let nowhere = limited.ask("GET /v2/pages", json, "");
+    assert_eq!(nowhere.status, 404);
+    assert!(api.validator(&json!({ "$ref": "#/$defs/Problem" })).is_valid(&nowhere.body), "{}", nowhere.body);
+    api.problems.insert(nowhere.problem().to_owned());
+}
+
+fn too_much(api: &mut Api, folder: &Path) {
+    let once = server(folder, "once", "[api]\nrequests_per_second = 1\n");
+    let mut client = once.connect();
+    for (operation, request) in [
+        (LOOK_UP, "POST /v1/lookup"),
+        (STORE, "POST /v1/pages"),
+        (PAGE, "GET /v1/pages/a"),
+        (CLUSTER, "GET /v1/clusters/a"),
+    ] {
+        let answer = (0..20).find_map(|_| client.ask(request, "", b"").filter(|answer| answer.status == 429));
+        api.check(operation, 429, &answer.expect("one of twenty within a second is too many"));
+    }
+    // Another client's slow body fills the memory for requests.
+    let small = server(
+        folder,
+        "small",
+        "[page]\nline_bytes_max = 65536\n[pipeline]\nqueue_bytes = 65536\n[api]\nbody_timeout_ms = 20000\n",
+    );
+    let founded = small.connect().store(&page("a", &article(1, 20))).body["verdict"]["cluster_id"].clone();
+    let mut slow = small.connect();
+    let head = "POST /v1/pages HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nContent-Length: 99999\r\n\r\n";
+    slow.send(head.as_bytes()).expect("sent");
+    slow.send(&[b' '; 1000]).expect("sent");
+    let mut client = small.connect();
+    for operation in [LOOK_UP, STORE] {
+        // Until the first bytes of the slow body have come in, there is room.
+        let ask = |_| {
+            Some(client.post(operation.1, "application/json", "{}")).filter(|answer| answer.status == 503)
+        };
+        api.check(operation, 503, &(0..1000).find_map(ask).expect("there is no room"));
+    }
+    let cluster = client.get(&format!("/v1/clusters/{}", founded.as_str().expect("an id")));
+    api.check(CLUSTER, 503, &cluster);
+}
+
+#[test]
+fn the_document_is_what_the_server_does() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut api = Api::read();
+    let mut limited = Limited::start(folder.path());
+    good_answers(&mut api, &mut limited);
+    refusals(&mut api, &mut limited);
+    too_much(&mut api, folder.path());
+    for ((method, path), status) in OF_WORKERS {
+        let new = api.seen.insert((path.to_owned(), method.to_owned(), status.to_owned()));
+        assert!(new, "{method} {path} {status} was seen: it is no worker's alone");
+    }
+    let missed: Vec<_> = api.statuses().difference(&api.seen).cloned().collect();
+    assert!(missed.is_empty(), "never seen: {missed:?}");
+    // Pages of Kafka are named by other fields, and workers say what they have a table as; a reason and a relation need
+    // pages of their own.
+    let of_topics = ["topic", "partition", "offset", "epoch", "record", "held_as"].map(str::to_owned).into();
+    let missed: Vec<_> = api.names().difference(&api.fields).cloned().collect();
+    let missed: Vec<_> = BTreeSet::from_iter(missed).difference(&of_topics).cloned().collect();
+    assert!(missed.is_empty(), "fields that never had a value: {missed:?}");
+    let named = api.definitions["Problem"]["properties"]["type"]["enum"].as_array().expect("names");
+    let named: BTreeSet<&str> = named.iter().filter_map(|name| name.as_str()?.rsplit(':').next()).collect();
+    let all: BTreeSet<&str> = leitong::api::problem::Kind::ALL.iter().map(|kind| kind.name()).collect();
+    assert_eq!(named, all);
+    let missed: Vec<_> = all
+        .into_iter()
+        .filter(|name| !api.problems.contains(*name) && !NOT_SEEN_HERE.contains(name))
+        .collect();
+    assert!(missed.is_empty(), "problems that were never seen: {missed:?}");
+}
+
+/// Nothing that is read leads nowhere, and the token is said nowhere.
+#[test]
+fn references_lead_somewhere() {
+    let text = document("openapi.yaml");
+    let api: Value = serde_saphyr::from_str(&text).expect("YAML");
+    for pointer in text.split("\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
+        assert!(api.pointer(pointer).is_some(), "{pointer}");
+    }
+}

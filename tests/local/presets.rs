@@ -1,0 +1,310 @@
+//! What crawlers write, and what is made of it: a file of sample
+//! messages a preset, with traps (wrong types, missing fields, Base64
+//! in lines, charsets, failures), and beside it the outcome of each.
+//!
+//! `tests/data/presets/NAME.jsonl` holds messages as they are; where a key, headers or bytes
+//! matter, each line says them (`key`, `headers`, and `json`, `value` or `value_b64`). After a
+//! change that is meant: `LEITONG_GOLDEN=write cargo test --test local presets::`, and read the difference.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use leitong::config::Config;
+use leitong::kafka::page_message::Message;
+use leitong::page::json::PageError;
+use leitong::page::mapping::preset::Preset;
+use leitong::page::mapping::{PRESETS, Taken};
+use leitong::page::{Body, Page};
+use leitong::pipeline::page_reader::PageReader;
+use leitong::record::Received;
+use leitong::source::Payload;
+use serde_json::{Value, json};
+
+use crate::common::{self, gzip, run, run_with_input, write};
+
+/// Presets whose samples say key, headers and bytes.
+const MESSAGES: [&str; 5] = ["json", "norconex", "frontera", "warc-record", "raw-body"];
+
+fn samples(preset: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/presets/{preset}.jsonl"))
+}
+
+fn reader(preset: &str, warcs: &Path) -> PageReader {
+    let mut config = Config::default();
+    config.input.preset = preset.to_owned();
+    config.input.warc_dir = Some(warcs.to_owned());
+    PageReader::new(&config, true).expect("a right configuration")
+}
+
+/// A file of three records, and where each begins.
+fn warc_file(folder: &Path) -> Vec<usize> {
+    let record = |kind: &str, body: &str| {
+        let http = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n{body}");
+        let head = format!("WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Target-URI: http://a.example/1\r\n");
+        gzip(format!("{head}Content-Length: {}\r\n\r\n{http}\r\n\r\n", http.len()).as_bytes())
+    };
+    let records = [record("response", "<p>第一"), record("response", "<p>第二"), record("revisit", "")];
+    write(folder, "one.warc.gz", records.concat());
+    (0..3).map(|number| records[..number].iter().map(Vec::len).sum()).collect()
+}
+
+/// A message of the samples, as it is read from a topic.
+fn message(reader: &PageReader, sample: &Value) -> Result<Taken, PageError> {
+    let bytes = |name: &str| {
+        let text = sample[name].as_str()?;
+        Some(STANDARD.decode(text).expect("Base64"))
+    };
+    let text = |name: &str| sample[name].as_str().map(|text| text.as_bytes().to_vec());
+    let json = || sample.get("json").map(|json| json.to_string().into_bytes());
+    let value = bytes("value_b64").or_else(|| text("value")).or_else(json);
+    let headers = sample["headers"].as_object().into_iter().flatten();
+    let headers = headers.map(|(name, value)| {
+        (name.clone(), Some(value.as_str().expect("a header is text").as_bytes().to_vec()))
+    });
+    let received = Received {
+        key: bytes("key_b64").or_else(|| text("key")),
+        headers: headers.collect(),
+        log_time: None,
+    };
+    reader.message(&Message { value: value.as_deref(), received: Box::new(received) })
+}
+
+fn shown(page: &Page) -> String {
+    let start = |text: &str| text.chars().take(60).collect::<String>().escape_debug().to_string();
+    let body = match &page.body {
+        Body::Html(html) => format!("html {}", start(html)),
+        Body::HtmlBytes(bytes) => {
+            let (text, charset, _) = encoding_rs::GB18030.decode(bytes);
+            match std::str::from_utf8(bytes) {
+                Ok(text) => format!("bytes in UTF-8 {}", start(text)),
+                Err(_) => format!("bytes in {} {}", charset.name(), start(&text)),
+            }
+        }
+        Body::Text(text) => format!("text {}", start(text)),
+        Body::Missing => "no body".to_owned(),
+        other => format!("{other:?}"),
+    };
+    let mut line = format!("page {}", page.url);
+    if page.id != leitong::page::id::from_url(&page.url) {
+        let _ = write!(line, " id={}", page.id);
+    }
+    for (name, value) in [
+        ("status", page.status.map(|status| status.to_string())),
+        ("title", page.title.clone()),
+        ("charset", page.hints.charset.clone()),
+        ("type", page.hints.content_type.clone()),
+        ("fetched", page.fetched_at.map(|time| time.to_string())),
+        ("passthrough", page.passthrough.clone()),
+    ] {
+        if let Some(value) = value {
+            let _ = write!(line, " {name}={value}");
+        }
+    }
+    let _ = write!(line, " | {body}");
+    if page.repaired != leitong::page::Repaired::default() {
+        let _ = write!(line, " | {:?}", page.repaired);
+    }
+    line
+}
+
+fn outcome(taken: Result<Taken, (String, String)>) -> String {
+    match taken {
+        Ok(Taken::Page(page)) => shown(&page),
+        Ok(Taken::Skipped(why)) => format!("skipped {}", why.as_str()),
+        Err((cause, message)) => format!("dead {cause} | {message}"),
+    }
+}
+
+fn outcomes(preset: &str) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let offsets = warc_file(folder.path());
+    let reader = reader(preset, folder.path());
+    let text = std::fs::read_to_string(samples(preset)).expect("samples");
+    let text = text.replace("\"@second\"", &offsets[1].to_string());
+    let text = text.replace("\"@revisit\"", &offsets[2].to_string());
+    let mut out = String::new();
+    for line in text.lines() {
+        let taken = if MESSAGES.contains(&preset) {
+            let sample = serde_json::from_str(line).expect("a sample");
+            message(&reader, &sample).map_err(|error| (error.cause().to_string(), error.to_string()))
+        } else {
+            let taken = reader.record(Payload::Json(line.as_bytes().to_vec()));
+            taken.map_err(|no_page| (no_page.cause.to_string(), no_page.message))
+        };
+        out.push_str(&outcome(taken));
+        out.push('\n');
+    }
+    out
+}
+
+#[test]
+fn every_message_has_the_outcome_that_is_written_down() {
+    let mut wrong = Vec::new();
+    for preset in PRESETS {
+        let path = samples(preset.name).with_extension("outcomes");
+        let found = outcomes(preset.name);
+        if std::env::var("LEITONG_GOLDEN").is_ok_and(|value| value == "write") {
+            std::fs::write(&path, &found).expect("written");
+        }
+        let expected = std::fs::read_to_string(&path).unwrap_or_default();
+        for (number, (found, expected)) in (1..).zip(found.lines().zip(expected.lines())) {
+            if found != expected {
+                wrong.push(format!("{} line {number}:\n  {expected}\n  {found}", preset.name));
+            }
+        }
+        assert_eq!(found.lines().count(), expected.lines().count(), "{}", preset.name);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Of each preset's samples the first is as its crawler writes it.
+#[test]
+fn every_preset_recognises_its_own_messages() {
+    use leitong::page::mapping::detect::Recognizer;
+    let recognizer = Recognizer::default();
+    for Preset { name, .. } in PRESETS {
+        let text = std::fs::read_to_string(samples(name)).expect("samples");
+        let line = text.lines().next().expect("a sample");
+        let sample: Value = serde_json::from_str(line).expect("JSON");
+        let value = match sample["value_b64"].as_str() {
+            Some(base64) => STANDARD.decode(base64).expect("Base64"),
+            None if MESSAGES.contains(name) => sample["json"].to_string().into_bytes(),
+            None => line.as_bytes().to_vec(),
+        };
+        assert_eq!(recognizer.preset(&value).map(|preset| preset.name), Some(*name));
+    }
+}
+
+#[test]
+fn a_run_with_a_preset_gives_verdicts_and_counts_the_rest() {
+    let path = samples("scrapy-cluster");
+    let path = path.to_str().expect("UTF-8");
+    let found = run(["dedup", "--preset", "scrapy-cluster", path]);
+    assert_eq!(found.status, 3, "{}", found.stderr);
+    let verdicts = found.verdicts();
+    assert_eq!(verdicts[0]["url"], "http://a.example/1");
+    assert_eq!(
+        verdicts[0]["passthrough"],
+        json!({ "appid": "news", "crawlid": "c-1", "attrs": { "step": 1 } })
+    );
+    assert_eq!(verdicts[0]["fetched_at"], "2026-11-21T08:00:00.123Z");
+    assert!(found.stderr.contains("1  messages that stand for a failure, skipped"), "{}", found.stderr);
+}
+
+/// Scrapy Cluster's messages became `UNDECIDABLE EMPTY`
+/// without a word, twenty thousand of Nutch's as many lines.
+#[test]
+fn messages_of_a_crawler_without_its_preset_are_recognised() {
+    let lines = |preset: &str, times: usize| {
+        let text = std::fs::read_to_string(samples(preset)).expect("samples");
+        format!("{}\n", text.lines().next().expect("a sample")).repeat(times)
+    };
+    let found = run_with_input(["dedup", "-"], lines("crawl4ai", 3).replace("\"html\"", "\"page\""));
+    assert!(found.verdicts().iter().all(|verdict| verdict["reason"] == "EMPTY"));
+    let found = run_with_input(["dedup", "-"], lines("nutch", 500));
+    assert_eq!(found.status, 3);
+    assert!(found.stderr.contains("set preset = \"nutch\" under [input]"), "{}", found.stderr);
+    assert!(found.stderr.contains("500 of these records look like messages of nutch"), "{}", found.stderr);
+    assert!(found.stderr.lines().count() < 50, "{}", found.stderr);
+    let found = run_with_input(["dedup", "-"], lines("os-scrapy", 20));
+    assert!(found.stderr.contains("this looks like a message of os-scrapy"), "{}", found.stderr);
+}
+
+#[test]
+fn a_file_is_told_its_preset_or_a_guess() {
+    let path = samples("katana");
+    let found = run(["preset", "detect", path.to_str().expect("UTF-8")]);
+    assert_eq!(found.status, 0, "{}", found.stderr);
+    assert!(found.stdout.contains("7 of 9 messages look like katana"), "{}", found.stdout);
+    assert!(found.stdout.contains("/response/technologies"), "what nothing reads: {}", found.stdout);
+    // What it prints is a configuration.
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = write(folder.path(), "leitong.toml", &found.stdout);
+    assert_eq!(run(["config", "check", config.to_str().expect("UTF-8")]).status, 0, "{}", found.stdout);
+    let page = json!({ "doc": { "link": "https://a.example/1", "source": format!("<p>{}", common::article(1, 30)) } });
+    let guess = run_with_input(["preset", "detect", "-"], format!("{page}\n"));
+    assert_eq!(guess.status, 0, "{}", guess.stderr);
+    let config = write(folder.path(), "guess.toml", &guess.stdout);
+    let arguments = ["dedup", "--config", config.to_str().expect("UTF-8"), "-"];
+    let verdict = &run_with_input(arguments, format!("{page}\n")).verdicts()[0];
+    assert_eq!((&verdict["kind"], &verdict["url"]), (&json!("UNIQUE"), &json!("https://a.example/1")));
+    let nothing = run_with_input(["preset", "detect", "-"], "[1]\n");
+    assert!(
+        nothing.status == 1 && nothing.stdout.contains("nothing in them looks like"),
+        "{}",
+        nothing.stdout
+    );
+    let missing = run(["preset", "detect", "no-such-topic"]);
+    assert!(missing.status == 1 && missing.stderr.contains("--config"), "{}", missing.stderr);
+}
+
+#[test]
+fn fields_filters_and_passthrough_are_the_users_to_change() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = write(
+        folder.path(),
+        "leitong.toml",
+        "[input]\npreset = \"json\"\n[input.fields]\nurl = [\"/meta/none\", \"/meta/link\"]\nhtml = [\"/page/0/source\"]\n\
+         [input.passthrough]\n\"tenant \\\"a\\\"\" = \"/tenant\"\ndeep = \"/meta/list/1\"\n\
+         [input.filter]\nstatuses = [\"200-299\"]\ncontent_types = [\"text/*\"]\nliterals = [\"FAILED\"]\n",
+    );
+    let text = common::article(3, 30);
+    let line = |status: u32, kind: &str| {
+        let page = json!({ "meta": { "link": format!("http://a.example/{status}"), "list": [1, { "b": 2.0 }] },
+            "page": [{ "source": format!("<article><p>{text}</p></article>") }], "tenant": "七", "status": status,
+            "content_type": kind });
+        format!("{page}\n")
+    };
+    let input =
+        [&*line(200, "text/html"), &line(404, "text/html"), &line(204, "image/png"), "FAILED\n"].concat();
+    let found = run_with_input(["dedup", "--config", config.to_str().expect("UTF-8"), "-"], input);
+    assert_eq!(found.status, 0, "{}", found.stderr);
+    let [verdict] = &found.verdicts()[..] else { panic!("{}", found.stdout) };
+    assert_eq!((&verdict["url"], &verdict["kind"]), (&json!("http://a.example/200"), &json!("UNIQUE")));
+    assert_eq!(verdict["passthrough"], json!({ "tenant \"a\"": "七", "deep": { "b": 2.0 } }));
+    for counted in ["1  messages that stand", "1  messages of other statuses", "1  messages of other content"]
+    {
+        assert!(found.stderr.contains(counted), "{counted}: {}", found.stderr);
+    }
+}
+
+#[test]
+fn what_is_wrong_with_the_input_is_told_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = write(
+        folder.path(),
+        "leitong.toml",
+        "[input]\npreset = \"json\"\n[input.fields]\nurl = [\"url\"]\nhtml = [\"/a~2\"]\n[input.filter]\nstatuses = [\"ok\"]\n",
+    );
+    let found = run(["config", "check", config.to_str().expect("UTF-8")]);
+    assert_eq!(found.status, 2);
+    for told in
+        ["input.fields.url: \"url\" is no JSON pointer", "\"/a~2\" is no JSON pointer", "\"ok\" is no status"]
+    {
+        assert!(found.stderr.contains(told), "{told}: {}", found.stderr);
+    }
+    let found = run(["dedup", "--preset", "nuch", "-"]);
+    assert_eq!(found.status, 2);
+    assert!(found.stderr.contains("did you mean \"nutch\"?"), "{}", found.stderr);
+    let found = run(["dedup", "--preset", "heritrix-log", "-"]);
+    assert!(found.status == 2 && found.stderr.contains("input.warc_dir: is not set"), "{}", found.stderr);
+    let found = run(["dedup", "--preset", "raw-body", "-"]);
+    assert!(found.status == 2 && found.stderr.contains("leitong run"), "{}", found.stderr);
+}
+
+/// A line above the limit keeps its fields, wherever the preset has them.
+#[test]
+fn the_head_of_a_long_line_is_read_by_the_preset() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "[input]\npreset = \"katana\"\n[page]\nline_bytes_max = 20000\nbytes_max = 10000\n";
+    let config = write(folder.path(), "leitong.toml", text);
+    let line = json!({ "request": { "endpoint": "http://a.example/1" },
+        "response": { "body": "x".repeat(30_000), "status_code": 200 } });
+    let config = config.to_str().expect("UTF-8");
+    let found = run_with_input(["dedup", "--config", config, "-"], format!("{line}\n{line}"));
+    let verdicts = found.verdicts();
+    assert_eq!(verdicts.len(), 2, "{}", found.stderr);
+    assert!(verdicts.iter().all(|verdict| verdict["reason"] == "TOO_LARGE"), "{}", found.stdout);
+}

@@ -1,0 +1,206 @@
+//! Fingerprints that a secret keys: whoever lacks it can't
+//! make one page the near-duplicate of another.
+
+use std::path::Path;
+
+use leitong::config::detectors::DETECTORS;
+use leitong::config::{Candidates, Config, Confirm, load};
+use leitong::detectors::simhash::{SimHash, simhash_of};
+use leitong::extract::Document;
+use leitong::fingerprint::Detector;
+use leitong::fingerprint::resources::Resources;
+use leitong::fingerprint::secret::Secret;
+use leitong::segment::{Lexicons, Segmenter, Terms};
+
+use crate::common::{Run, leitong, run, write};
+
+const SECRET: &str = "3f1d0f6be1c94f6d8a0c9f27";
+
+fn segmenter() -> Segmenter {
+    Segmenter::new(&Config::default().segment, &Lexicons::default()).expect("the defaults")
+}
+
+fn terms(segmenter: &Segmenter, text: &str) -> Terms {
+    let mut terms = Terms::default();
+    segmenter.segment(&Document::from_text(None, text), &mut terms);
+    terms
+}
+
+fn keyed(secret: &str) -> Resources {
+    Resources { secret: Some(Secret::new(secret).expect("long enough")), ..Resources::default() }
+}
+
+/// A word that nobody uses.
+fn word(number: u64) -> String {
+    let mut x = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    x ^= x >> 29;
+    (0..8).map(|at| char::from(b'a' + (x >> (8 * at) & 255) as u8 % 26)).collect()
+}
+
+/// A text of 200 words whose SimHash is that of another text it shares no
+/// word with: of twenty thousand made-up words those whose hashes agree
+/// with it most. It takes a moment, and nothing but the public hash.
+#[test]
+fn a_collision_made_without_the_secret_is_none_with_it() {
+    let segmenter = segmenter();
+    let mut config = Config::default().simhash;
+    (config.near.candidates, config.near.confirm) = (Candidates::Blocks, Confirm::None);
+    let open = SimHash::new(&config);
+    let victim: String = (0..300).map(|number| word(1_000_000 + number) + " ").collect();
+    let victim = terms(&segmenter, &victim);
+    let target = open.hash(&victim).expect("a SimHash");
+
+    let mut words: Vec<(u32, String)> = (0..20_000)
+        .map(word)
+        .filter_map(|word| Some(((open.hash(&terms(&segmenter, &word))? ^ target).count_ones(), word)))
+        .collect();
+    words.sort_unstable();
+    let crafted: String = words.iter().take(200).map(|(_, word)| word.clone() + " ").collect();
+    let crafted = terms(&segmenter, &crafted);
+    let near = |detector: &SimHash| {
+        let [a, b] = [&victim, &crafted].map(|terms| detector.fingerprint(terms).expect("a fingerprint"));
+        (detector.compare(&a, &b).near, (simhash_of(&a) ^ simhash_of(&b)).count_ones())
+    };
+    assert_eq!(near(&open), (true, 0), "the attack works where there is no secret");
+
+    for secret in [SECRET, "another secret of these tests"] {
+        let secret = Secret::new(secret).expect("long enough");
+        let (near, distance) = near(&SimHash::keyed(&config, Some(&secret)));
+        assert!(!near && distance > 16, "{distance} bits apart with a secret");
+    }
+}
+
+/// Every detector finds the same pages near with a secret as without one.
+#[test]
+fn near_pages_stay_near_with_a_secret() {
+    let segmenter = segmenter();
+    let paragraph = |seed: u64, count: u64| -> String {
+        (0..count)
+            .map(|i| {
+                let words: Vec<String> = (0..12).map(|j| word((seed + i * 7 + j * j) % 60)).collect();
+                words.join(" ") + ". "
+            })
+            .collect()
+    };
+    let article = |seed: u64| -> String { (0..12).map(|i| paragraph(seed + i * 31, 6) + "\n").collect() };
+    let copy = |seed: u64| article(seed).replacen(&paragraph(seed, 6), &paragraph(seed, 5), 1);
+    for (name, build) in DETECTORS {
+        let open = build(&Config::default(), &Resources::default()).expect("no files");
+        let keyed = build(&Config::default(), &keyed(SECRET)).expect("no files");
+        let (mut distances, mut near, mut far) = ([0_u32; 2], [0_u32; 2], [0_u32; 2]);
+        for seed in 0..6 {
+            let [page, copy, other] =
+                [article(seed), copy(seed), article(seed + 1_000_003)].map(|text| terms(&segmenter, &text));
+            let compared = |detector: &dyn Detector, other: &Terms| {
+                let [a, b] = [&page, other].map(|terms| detector.fingerprint(terms).expect("a fingerprint"));
+                detector.compare(&a, &b)
+            };
+            for (number, detector) in [&open, &keyed].into_iter().enumerate() {
+                let comparison = compared(&**detector, &copy);
+                distances[number] += comparison.distance;
+                near[number] += u32::from(comparison.near);
+                far[number] += u32::from(!compared(&**detector, &other).near);
+                assert!(compared(&**detector, &page).near, "{name}, text {seed}: a page is near itself");
+            }
+        }
+        // Detectors that sample a text by its hashes may take another
+        // sample: of a copy at their threshold either may err.
+        assert!(
+            near[0].abs_diff(near[1]) <= 2 && far[0].abs_diff(far[1]) <= 2,
+            "{name}: {near:?} of 6 copies near, {far:?} of 6 others far, without and with a secret"
+        );
+        let unit = if *name == "simhash" { 3 * 6 } else { 6 * 1_500 };
+        assert!(
+            distances[0].abs_diff(distances[1]) <= unit,
+            "{name}: {distances:?} without and with a secret"
+        );
+    }
+}
+
+/// Whatever of a fingerprint or its keys is a hash is another one.
+#[test]
+fn no_hash_of_any_detector_stays() {
+    let segmenter = segmenter();
+    let text: String =
+        (0..40).map(|i| format!("{} {} {} {}. ", word(i % 9), word(i % 5), word(i % 7), word(i))).collect();
+    let terms = terms(&segmenter, &text);
+    for (name, build) in DETECTORS {
+        let keys = |resources: &Resources| {
+            let detector = build(&Config::default(), resources).expect("no files");
+            let fingerprint = detector.fingerprint(&terms).expect("a fingerprint");
+            let mut keys = Vec::new();
+            detector.insert_keys(&fingerprint, &mut keys);
+            assert!(!keys.is_empty(), "{name}");
+            keys
+        };
+        let (open, one, other) = (
+            keys(&Resources::default()),
+            keys(&keyed(SECRET)),
+            keys(&keyed("another secret of these tests")),
+        );
+        assert!(open.iter().all(|key| !one.contains(key)), "{name}");
+        assert!(one.iter().all(|key| !other.contains(key)), "{name}");
+        assert_eq!(one, keys(&keyed(SECRET)), "{name}: the same secret, the same keys");
+    }
+}
+
+fn dedup(config: &Path, secret: Option<&str>, table: Option<&Path>) -> Run {
+    let mut command = leitong();
+    command.arg("dedup").arg("--config").arg(config).env_remove("FINGERPRINTS");
+    command.envs(secret.map(|secret| ("FINGERPRINTS", secret)));
+    table.map(|table| command.arg("--table").arg(table));
+    Run::of(command.arg("examples/pages.jsonl").output().expect("the program starts"))
+}
+
+#[test]
+fn the_secret_comes_from_the_environment_and_is_shown_nowhere() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let open = run(["dedup", "examples/pages.jsonl"]);
+    let config = write(folder.path(), "leitong.toml", "[fingerprint]\nsecret_env = \"FINGERPRINTS\"\n");
+    let table = folder.path().join("table");
+    let one = dedup(&config, Some(SECRET), Some(&table));
+    assert_eq!(one.status, open.status, "{}", one.stderr);
+    // The same verdicts, by other fingerprints, digests and hashes.
+    for (keyed, open) in one.verdicts().iter().zip(open.verdicts()) {
+        assert_eq!(keyed["kind"], open["kind"], "{keyed}");
+        assert_eq!(keyed["canonical_page_id"], open["canonical_page_id"]);
+        assert_ne!(keyed["fingerprint_hash"], open["fingerprint_hash"]);
+        for field in ["fingerprint", "text_digest"] {
+            assert!(keyed[field] != open[field] || open[field].is_null(), "{field}: {keyed}");
+        }
+    }
+    // A table of one secret is refused with another, and without any.
+    let other = dedup(&config, Some("another secret of these tests"), Some(&table));
+    assert_eq!(other.status, 1, "{}", other.stderr);
+    let shown = |run: &Run| [run.stdout.contains(SECRET), run.stderr.contains(SECRET)];
+    assert_eq!([shown(&one), shown(&other)], [[false; 2]; 2]);
+
+    // What is wrong with it is said by the variable's name.
+    for (secret, problem) in [
+        (None, "fingerprint.secret_env = \"FINGERPRINTS\": is not set"),
+        (Some("pass4711word"), "fingerprint.secret_env = \"FINGERPRINTS\": 12 bytes are too few"),
+    ] {
+        let wrong = dedup(&config, secret, None);
+        assert_eq!(wrong.status, 2, "{}", wrong.stderr);
+        assert!(wrong.stderr.contains(problem), "{}", wrong.stderr);
+        assert!(!wrong.stderr.contains("4711"), "{}", wrong.stderr);
+    }
+}
+
+/// Nor does `config check` show it, which shows the hash that follows from it.
+#[test]
+fn checking_the_configuration_shows_no_secret() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = write(folder.path(), "leitong.toml", "[fingerprint]\nsecret_env = \"FINGERPRINTS\"\n");
+    let check = |secret: &str| {
+        let mut command = leitong();
+        command.args(["config", "check"]).arg(&config).env("FINGERPRINTS", secret).env("RUST_LOG", "trace");
+        Run::of(command.output().expect("the program starts"))
+    };
+    let (one, other) = (check(SECRET), check("another secret of these tests"));
+    assert_eq!((one.status, other.status), (0, 0), "{}", one.stderr);
+    assert_ne!(one.stdout, other.stdout, "the fingerprint hash follows from the secret");
+    assert!(!format!("{}{}", one.stdout, one.stderr).contains(SECRET));
+    let config = load::load(&config).expect("a right configuration");
+    assert!(format!("{config:?}").contains("FINGERPRINTS"));
+}

@@ -1,0 +1,461 @@
+//! `leitong serve`: the verdicts of `dedup` over HTTP, kept whatever is killed when.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::common::serve::{Client, Server};
+use crate::common::{self, article, placeless, run_with_input, sample_pages, serve, timeless};
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+fn page(id: &str, text: &str) -> Value {
+    json!({ "id": id, "url": format!("https://example.test/{id}"), "text": text })
+}
+
+fn verdicts(answer: &serve::Answer) -> Vec<Value> {
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let results = answer.body["results"].as_array().expect("a batch");
+    results.iter().map(|result| result["verdict"].clone()).collect()
+}
+
+fn lines(pages: &[Value]) -> String {
+    pages.iter().map(|page| format!("{page}\n")).collect()
+}
+
+/// Old centroids in blocks of 32 on disk.
+const ON_DISK: &str = "[table]\non_disk = true\nblock_centroids = 32\n";
+
+/// The same pages in the same order, through every door, and with a restart in between.
+#[test]
+fn verdicts_are_those_of_dedup() {
+    assert_verdicts_are_those_of_dedup("");
+}
+
+#[test]
+fn with_old_centroids_on_disk_they_are_too() {
+    assert_verdicts_are_those_of_dedup(ON_DISK);
+}
+
+#[track_caller]
+fn assert_verdicts_are_those_of_dedup(settings: &str) {
+    let mut pages = sample_pages();
+    pages.extend((0..120).map(|number| page(&format!("p{number}"), &article(number % 37, 25))));
+    let expected = run_with_input(["dedup", "-"], lines(&pages)).verdicts();
+    let folder = folder();
+    let beside = tempfile::tempdir().expect("a folder");
+    let config = common::write(beside.path(), "settings.toml", settings);
+    let more = ["--config", config.to_str().expect("UTF-8")];
+    let mut found = Vec::new();
+    for (round, part) in pages.chunks(50).enumerate() {
+        let server = Server::start(folder.path(), &more);
+        let mut client = server.connect();
+        let (first, rest) = part.split_at(5);
+        for page in first {
+            // What is looked up is what is decided then.
+            let preview = client.look_up(page);
+            let stored = client.store(page);
+            assert_eq!((preview.status, stored.status), (200, 200), "{}", preview.body);
+            let pair = [preview.body["verdict"].clone(), stored.body["verdict"].clone()];
+            let pair = timeless(&pair);
+            assert_eq!(pair[0], pair[1]);
+            found.push(stored.body["verdict"].clone());
+        }
+        let (array, ndjson) = rest.split_at(rest.len() / 2);
+        found.extend(verdicts(&client.store(&json!(array))));
+        found.extend(verdicts(&client.post("/v1/pages", "application/x-ndjson", lines(ndjson))));
+        // A stop keeps all of it, and so does a kill.
+        if round % 2 == 0 {
+            server.stop()
+        } else {
+            server.kill()
+        };
+    }
+    common::assert_same("serve and dedup", &placeless(&found), &placeless(&expected));
+    let numbers: Vec<u64> = found.iter().filter_map(|verdict| verdict["source"]["line"].as_u64()).collect();
+    assert!(numbers.iter().copied().eq(1..=pages.len() as u64));
+    // The table is the one that `dedup` goes on with, once the server has ended in order.
+    let table = folder.path().to_str().expect("UTF-8");
+    let dedup = |pages: &[Value]| {
+        run_with_input([&["dedup", "-", "--table", table][..], &more[..]].concat(), lines(pages))
+    };
+    let left = dedup(&pages[..3]);
+    let ended_in_order = pages.chunks(50).len() % 2 == 1;
+    if !ended_in_order {
+        assert_eq!(left.status, 1);
+        assert!(left.stderr.contains("start and stop `leitong serve`"), "{}", left.stderr);
+        Server::start(folder.path(), &more).stop();
+    }
+    let run = dedup(&pages[..3]);
+    assert!(run.verdicts().iter().all(|verdict| verdict["kind"] != "UNIQUE"), "{}", run.stdout);
+}
+
+#[test]
+fn a_look_up_changes_nothing_and_says_what_is_near() {
+    let folder = folder();
+    let server = Server::start(folder.path(), &[]);
+    let mut client = server.connect();
+    let text = article(1, 30);
+    let near = text.replace("老船长", "老船工");
+    assert_ne!(text, near);
+    for _ in 0..3 {
+        let answer = client.look_up(&page("a", &text));
+        assert_eq!(answer.body["verdict"]["kind"], "UNIQUE");
+        assert_eq!(answer.body["as_of"], json!({ "log_partition": 0, "log_offset": 0 }));
+    }
+    client.store(&page("a", &text));
+    // A look-up needs neither url nor id.
+    let answer = client.post("/v1/lookup?top=3", "application/json", json!({ "text": near }).to_string());
+    let Value::Object(verdict) = &answer.body["verdict"] else { panic!("{}", answer.body) };
+    assert_eq!((&verdict["kind"], &verdict["canonical_page_id"]), (&json!("NEAR_DUPLICATE"), &json!("a")));
+    assert_eq!(answer.body["nearest"].as_array().map(Vec::len), Some(1), "{}", answer.body);
+    let nearest = &answer.body["nearest"][0];
+    for field in ["cluster_id", "distance", "similarity", "evidence", "relation", "share", "canonical_share"]
+    {
+        assert_eq!(nearest[field], verdict[field], "{field}");
+    }
+    // A stricter threshold, and another corpus.
+    assert!(verdict["distance"].as_f64() > Some(0.0), "{verdict:?}");
+    for query in ["max_distance=0", "corpus=other"] {
+        let answer = client.post(
+            &format!("/v1/lookup?{query}"),
+            "application/json",
+            json!({ "text": near }).to_string(),
+        );
+        assert_eq!(answer.body["verdict"]["kind"], "UNIQUE", "{query}");
+    }
+    assert_eq!(client.get("/v1/pages/a").status, 200);
+    // Nothing was stored under the url that a look-up named.
+    assert_eq!(client.get("/v1/pages/b").status, 404);
+    server.stop();
+}
+
+#[test]
+fn bodies_come_in_any_charset_and_coding() {
+    let folder = folder();
+    let server = Server::start(folder.path(), &[]);
+    let mut client = server.connect();
+    let text = article(3, 30);
+    client.store(&page("a", &text));
+    let html = format!("<html><body><article><p>{text}</p></article></body></html>");
+    let kind = |client: &mut Client, content_type: &str, more: &str, body: &[u8]| {
+        let headers = format!("Content-Type: {content_type}\r\n{more}");
+        let answer = client.ask("POST /v1/lookup?url=http%3A%2F%2Fb%2F", &headers, body).expect("an answer");
+        answer.body["verdict"]["kind"].as_str().unwrap_or_default().to_owned()
+    };
+    let encoded = |label: &str, text: &str| {
+        let encoding = encoding_rs::Encoding::for_label(label.as_bytes()).expect("known");
+        encoding.encode(text).0.into_owned()
+    };
+    for label in ["gbk", "gb18030", "utf-8"] {
+        let (html, text) = (encoded(label, &html), encoded(label, &text));
+        for content_type in [format!("text/html; charset={label}"), "text/html".to_owned()] {
+            assert_eq!(kind(&mut client, &content_type, "", &html), "EXACT_DUPLICATE", "{content_type}");
+        }
+        let plain = format!("text/plain;charset={label}");
+        assert_eq!(kind(&mut client, &plain, "", &text), "EXACT_DUPLICATE", "{plain}");
+    }
+    // A charset that is wrong, or is none, is not believed.
+    for wrong in ["text/html; charset=gbk", "text/html; charset=latin1", "text/html; charset=nonsense"] {
+        assert_eq!(kind(&mut client, wrong, "", html.as_bytes()), "EXACT_DUPLICATE", "{wrong}");
+    }
+    let json = page("b", &text).to_string();
+    let packed = common::gzip(json.as_bytes());
+    for coding in ["Content-Encoding: gzip\r\n", ""] {
+        assert_eq!(kind(&mut client, "application/json", coding, &packed), "EXACT_DUPLICATE");
+    }
+    let packed = zstd::encode_all(json.as_bytes(), 1).expect("memory");
+    assert_eq!(
+        kind(&mut client, "application/json", "Content-Encoding: zstd\r\n", &packed),
+        "EXACT_DUPLICATE"
+    );
+    // A page whose body is the request's is stored under the url that the query names.
+    let stored = client.post("/v1/pages?url=https%3A%2F%2Fc%2F%E4%BD%A0&id=c%20d", "text/html", &html);
+    assert_eq!(stored.body["verdict"]["url"], "https://c/你", "{}", stored.body);
+    assert_eq!(client.get("/v1/pages/c%20d").body["verdict"], stored.body["verdict"]);
+    server.stop();
+}
+
+#[test]
+fn clusters_have_members_with_their_evidence() {
+    let folder = folder();
+    let server = Server::start(folder.path(), &[]);
+    let mut client = server.connect();
+    let text = article(5, 30);
+    let founded = client.store(&page("a", &text)).body["verdict"].clone();
+    let copies: Vec<Value> =
+        (0..7).map(|n| page(&format!("copy {n}"), &format!("{text}{}", article(6, n % 2)))).collect();
+    let joined = verdicts(&client.store(&json!(copies)));
+    let path = format!("/v1/clusters/{}", founded["cluster_id"].as_str().expect("an id"));
+    let check = |client: &mut Client| {
+        let cluster = client.get(&format!("{path}?members=3")).body;
+        assert_eq!(cluster["canonical"]["page_id"], "a", "{cluster}");
+        assert_eq!(cluster["canonical"]["fingerprint"], founded["fingerprint"]);
+        assert_eq!(cluster["members_kept"], 7);
+        let youngest: Vec<Value> = joined.iter().rev().take(3).cloned().collect();
+        assert_eq!(cluster["members"], json!(youngest));
+        assert!(cluster["members"][0]["evidence"].is_object());
+        let again = client.store(&page("copy 0", &text)).body["verdict"].clone();
+        assert_eq!(client.get("/v1/pages/copy%200").body["verdict"], again, "the last one");
+    };
+    check(&mut client);
+    server.stop();
+    // It is all there after a restart.
+    let server = Server::start(folder.path(), &[]);
+    let cluster = server.connect().get(&path).body;
+    assert_eq!((&cluster["canonical"]["page_id"], &cluster["members_kept"]), (&json!("a"), &json!(8)));
+    for unknown in ["0", "zz", &"f".repeat(32), "00000001000000000000000000000000"] {
+        let answer = server.connect().get(&format!("/v1/clusters/{unknown}"));
+        assert_eq!((answer.status, answer.problem()), (404, "unknown-cluster"), "{unknown}");
+    }
+    server.stop();
+}
+
+/// Small numbers from a seed.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % n
+    }
+}
+
+/// Stores pages one after the other until the connection breaks; those that were answered.
+fn store_until_killed(address: &str, client_number: u64, round: u64, mut dice: Dice) -> Vec<Value> {
+    let mut answered = Vec::new();
+    let Ok(stream) = std::net::TcpStream::connect(address) else { return answered };
+    drop(stream);
+    let mut client = Client::to(address);
+    for number in 0.. {
+        let count = if dice.below(3) == 0 { 1 + dice.below(20) } else { 1 };
+        let pages: Vec<Value> = (0..count)
+            .map(|n| {
+                let id = format!("r{round}-c{client_number}-{number}-{n}");
+                page(&id, &article(dice.below(400) as usize, 12))
+            })
+            .collect();
+        let body = json!(pages).to_string();
+        let answer = client.ask("POST /v1/pages", "Content-Type: application/json\r\n", body.as_bytes());
+        let Some(answer) = answer else { return answered };
+        answered.extend(verdicts(&answer));
+    }
+    answered
+}
+
+#[test]
+fn no_answered_page_is_lost_whatever_is_killed_when() {
+    assert_no_answered_page_is_lost("", 12);
+}
+
+#[test]
+fn nor_is_one_with_old_centroids_on_disk() {
+    assert_no_answered_page_is_lost(ON_DISK, 8);
+}
+
+/// `kill -9` at random moments, while several clients store; the seeds are printed.
+#[track_caller]
+fn assert_no_answered_page_is_lost(settings: &str, rounds: u64) {
+    let seed = match std::env::var("SERVE_SEED") {
+        Ok(seed) => seed.parse().expect("SERVE_SEED is a number"),
+        Err(_) => std::time::UNIX_EPOCH.elapsed().expect("after 1970").as_millis() as u64,
+    };
+    println!("SERVE_SEED={seed}");
+    let mut dice = Dice(seed);
+    let folder = folder();
+    // So small that the table is saved in between as well.
+    let settings = format!("{settings}[api]\njournal_bytes_max = 4096\n");
+    let config = common::write(folder.path(), "serve.toml", settings);
+    let table = folder.path().join("table");
+    let more = ["--config", config.to_str().expect("UTF-8")];
+    let mut all: BTreeMap<u64, Value> = BTreeMap::new();
+    for round in 0..rounds {
+        let server = Server::start(&table, &more);
+        let mut client = server.connect();
+        let answered: Vec<&Value> = all.values().collect();
+        for _ in 0..answered.len().min(60) {
+            let verdict = answered[dice.below(answered.len() as u64) as usize];
+            let id = verdict["page_id"].as_str().expect("an id");
+            let kept = client.get(&format!("/v1/pages/{id}"));
+            assert_eq!(&kept.body["verdict"], verdict, "seed {seed}, round {round}");
+        }
+        let (_never, wait) = mpsc::channel::<()>();
+        let stores: Vec<_> = (0..3)
+            .map(|number| {
+                let (address, dice) = (server.address().to_owned(), Dice(dice.below(u64::MAX >> 33)));
+                std::thread::spawn(move || store_until_killed(&address, number, round, dice))
+            })
+            .collect();
+        let _ = wait.recv_timeout(Duration::from_millis(dice.below(400)));
+        server.kill();
+        for store in stores {
+            for verdict in store.join().expect("no fault") {
+                let log_offset = verdict["log_offset"].as_u64().expect("an offset");
+                assert!(all.insert(log_offset, verdict).is_none(), "seed {seed}: {log_offset} twice");
+            }
+        }
+    }
+    assert!(all.len() > 50, "seed {seed}: too few answers to say anything: {}", all.len());
+    let server = Server::start(&table, &more);
+    let mut client = server.connect();
+    for verdict in all.values() {
+        let id = verdict["page_id"].as_str().expect("an id");
+        assert_eq!(&client.get(&format!("/v1/pages/{id}")).body["verdict"], verdict, "seed {seed}");
+    }
+    println!("{} pages were answered, and are all there", all.len());
+    server.stop();
+    assert!(!table.join("journal.leitong").exists());
+}
+
+/// A block that is damaged while the server is down: no verdict goes out that could be wrong, and what
+/// was in the journal by then gets its verdict once the file is whole again.
+#[test]
+fn a_damaged_block_stops_verdicts_and_loses_no_page() {
+    let folder = folder();
+    // Nobody else is to find it first.
+    let config = common::write(folder.path(), "serve.toml", format!("{ON_DISK}check_mib_per_second = 0\n"));
+    let more = ["--config", config.to_str().expect("UTF-8")];
+    let table = folder.path().join("table");
+    let server = Server::start(&table, &more);
+    let pages: Vec<Value> = (0..100).map(|n| page(&format!("p{n}"), &article(n, 25))).collect();
+    verdicts(&server.connect().store(&json!(pages)));
+    server.stop();
+    let block = table.join("centroids-000000000000.block");
+    let good = std::fs::read(&block).expect("a block");
+    let mut bad = good.clone();
+    bad[20] ^= 1;
+    std::fs::write(&block, bad).expect("written");
+
+    let server = Server::start(&table, &more);
+    let mut client = server.connect();
+    let copy = |id: &str| page(id, &article(3, 25));
+    for refused in [client.store(&copy("copy")), client.store(&copy("late")), client.look_up(&copy("look"))] {
+        assert_eq!(refused.status, 503, "{}", refused.body);
+        let detail = refused.body["detail"].as_str().expect("a text");
+        assert!(detail.contains("damaged at byte 0"), "{detail}");
+    }
+    server.stop();
+    std::fs::write(&block, good).expect("written");
+    let server = Server::start(&table, &more);
+    let mut client = server.connect();
+    let kept = client.get("/v1/pages/copy");
+    assert_eq!(kept.body["verdict"]["canonical_page_id"], "p3", "{}", kept.body);
+    assert_eq!(client.get("/v1/pages/late").status, 404, "it was not stored");
+    assert_eq!(client.store(&copy("again")).body["verdict"]["kind"], "EXACT_DUPLICATE");
+    server.stop();
+}
+
+#[test]
+fn one_process_has_the_folder() {
+    let folder = folder();
+    let server = Server::start(folder.path(), &[]);
+    let mut second = common::leitong();
+    second.arg("serve");
+    let refused = Server::of(second, folder.path()).err().expect("refused");
+    assert!(refused.contains("another run is using this table"), "{refused}");
+    let table = folder.path().to_str().expect("UTF-8");
+    assert_eq!(run_with_input(["dedup", "-", "--table", table], "").status, 1);
+    server.stop();
+    assert_eq!(run_with_input(["dedup", "-", "--table", table], "").status, 0);
+}
+
+fn killed_after_three_batches(table: &Path) -> Vec<u8> {
+    let server = Server::start(table, &[]);
+    let mut client = server.connect();
+    (0..3).for_each(|n| assert_eq!(client.store(&page(&format!("p{n}"), &article(n, 20))).status, 200));
+    server.kill();
+    std::fs::read(table.join("journal.leitong")).expect("a journal")
+}
+
+#[test]
+fn torn_journals_are_cut_and_damaged_ones_refused() {
+    let folder = folder();
+    let table = folder.path();
+    let journal = table.join("journal.leitong");
+    let good = killed_after_three_batches(table);
+    let started = |bytes: &[u8]| {
+        std::fs::write(&journal, bytes).expect("written");
+        let mut command = common::leitong();
+        command.arg("serve");
+        Server::of(command, table)
+    };
+    let server = started(&good[..good.len() - 5]).unwrap_or_else(|stderr| panic!("{stderr}"));
+    let mut client = server.connect();
+    assert_eq!(["p0", "p1", "p2"].map(|id| client.get(&format!("/v1/pages/{id}")).status), [200, 200, 404]);
+    let said = server.kill();
+    assert!(said.contains("2 page(s) of its journal") && said.contains("cut off its end"), "{said}");
+    for at in [3, 20, 60, good.len() / 2] {
+        let mut bad = good.clone();
+        bad[at] ^= 4;
+        let refused = started(&bad).err().expect("refused");
+        assert!(refused.contains("journal.leitong: damaged at byte"), "byte {at}: {refused}");
+        assert_eq!(std::fs::read(&journal).expect("a journal"), bad, "left as it is");
+    }
+    // Other settings, and a journal that goes on where no table ends.
+    std::fs::write(&journal, &good).expect("written");
+    let mut other = common::leitong();
+    other.args(["serve", "--detector", "paragraph"]);
+    let refused = Server::of(other, table).err().expect("refused");
+    assert!(refused.contains("made with other settings"), "{refused}");
+    Server::start(table, &[]).stop();
+    let later = killed_after_three_batches(table);
+    std::fs::remove_file(table.join("centroids.leitong")).expect("removed");
+    let refused = started(&later).err().expect("refused");
+    assert!(refused.contains("begins at offset 3, and the saved table beside it ends at 0"), "{refused}");
+}
+
+/// A limit on the size of files is as good as a full disk.
+#[test]
+fn on_a_full_disk_nothing_is_said_to_be_stored() {
+    let folder = folder();
+    let program = env!("CARGO_BIN_EXE_leitong");
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "trap '' XFSZ; ulimit -f 16; exec \"$0\" serve \"$@\"", program]);
+    let server = Server::of(command, folder.path()).unwrap_or_else(|stderr| panic!("{stderr}"));
+    let mut client = server.connect();
+    let mut stored = Vec::new();
+    let refused = loop {
+        let id = format!("p{}", stored.len());
+        let answer = client.store(&page(&id, &article(stored.len(), 20)));
+        if answer.status != 200 {
+            break answer;
+        }
+        stored.push(id);
+        assert!(stored.len() < 1_000, "the limit holds");
+    };
+    assert_eq!((refused.status, refused.problem()), (503, "not-durable"), "{}", refused.body);
+    assert!(refused.head.to_ascii_lowercase().contains("retry-after"), "{}", refused.head);
+    // Look-ups go on, and what was answered is there after a start with room.
+    assert_eq!(client.look_up(&page("x", &article(0, 20))).body["verdict"]["kind"], "EXACT_DUPLICATE");
+    assert_eq!(client.get(&format!("/v1/pages/p{}", stored.len())).status, 404);
+    server.kill();
+    let server = Server::start(folder.path(), &[]);
+    let mut client = server.connect();
+    for id in &stored {
+        assert_eq!(client.get(&format!("/v1/pages/{id}")).status, 200, "{id}");
+    }
+    server.stop();
+}
+
+#[test]
+fn unusable_arguments_are_told() {
+    let folder = folder();
+    let table = folder.path().to_str().expect("UTF-8");
+    for (more, says) in [
+        (vec!["--address", "nowhere"], "--address \"nowhere\": must be ADDRESS:PORT"),
+        (vec!["--preset", "raw-body"], "text/html with ?url="),
+    ] {
+        let run = common::run([vec!["serve", "--table", table], more].concat());
+        assert_eq!(run.status, 2, "{}", run.stderr);
+        assert!(run.stderr.contains(says), "{}", run.stderr);
+    }
+    let config = common::write(folder.path(), "t.toml", "[api]\ntoken_env = \"LEITONG_NO_SUCH_TOKEN\"\n");
+    let run = common::run(["serve", "--table", table, "--config", config.to_str().expect("UTF-8")]);
+    assert_eq!(run.status, 2);
+    assert!(run.stderr.contains("api.token_env: the variable is not set"), "{}", run.stderr);
+}

@@ -1,0 +1,209 @@
+//! Standard output and standard error as they may be: closed, full,
+//! a terminal. Verdicts never depend on who reads the messages, and
+//! nothing that a page or a file name holds steers a terminal.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Output, Stdio};
+
+use crate::common::{Run, article, leitong, page, run, run_with_input, write};
+
+/// What a shell says of a program that writing to a closed pipe has ended.
+const CLOSED_PIPE: i32 = 141;
+/// What would change the colour, the title and the lines of a terminal.
+const CONTROLS: &str = "\u{1b}[31mred\u{1b}]0;title\u{7}\u{9b}2J\u{202e}back";
+
+fn full() -> File {
+    OpenOptions::new().write(true).open("/dev/full").expect("Linux has it")
+}
+
+/// The writing end of a pipe that nobody reads.
+fn closed() -> std::io::PipeWriter {
+    std::io::pipe().expect("a pipe").1
+}
+
+fn output(command: &mut Command) -> Output {
+    command.output().expect("the program starts")
+}
+
+/// Runs the program with its messages going to `stderr`.
+fn with_stderr(stderr: impl Into<Stdio>, arguments: &[&str]) -> Run {
+    Run::of(output(leitong().args(arguments).stdout(Stdio::piped()).stderr(stderr)))
+}
+
+/// Runs the program with its results going to `stdout`.
+fn with_stdout(stdout: impl Into<Stdio>, arguments: &[&str]) -> Run {
+    Run::of(output(leitong().args(arguments).stdout(stdout).stderr(Stdio::piped())))
+}
+
+/// A dead letter, progress and the summary went to standard error by `eprintln!`,
+/// which panics where that cannot be written: exit status 101, no verdicts, no table.
+#[test]
+fn dedup_needs_no_standard_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let input = write(folder.path(), "pages.jsonl", format!("{{\n{}", page("a", &article(1, 20))));
+    let input = input.to_str().expect("UTF-8");
+    for (name, stderr) in [("full", Stdio::from(full())), ("closed", Stdio::from(closed()))] {
+        let table = folder.path().join(name);
+        let run = with_stderr(stderr, &["dedup", "--table", table.to_str().expect("UTF-8"), input]);
+        assert_eq!(run.status, 3, "{name}");
+        assert_eq!(run.verdicts().len(), 1, "{name}");
+        assert!(table.join("centroids.leitong").is_file(), "{name}: the table is saved");
+    }
+}
+
+#[test]
+fn no_command_needs_standard_error() {
+    for (arguments, status) in [
+        (&["dedup", "no-such-file.jsonl"][..], 1),
+        (&["extract", "--jsonl", "Cargo.toml"], 3),
+        (&["idf", "build", "examples/pages.jsonl"], 0),
+        (&["boilerplate", "build", "examples/pages.jsonl"], 0),
+        (&["config", "check", "no-such-file.toml"], 2),
+        (&["nonsense"], 2),
+    ] {
+        for stderr in [Stdio::from(full()), Stdio::from(closed())] {
+            assert_eq!(with_stderr(stderr, arguments).status, status, "{arguments:?}");
+        }
+    }
+}
+
+/// Commands that print something, each with little to do.
+const PRINTING: [&[&str]; 9] = [
+    &["dedup", "examples/pages.jsonl"],
+    &["extract", "tests/data/kinds/article-de.html"],
+    &["extract", "--jsonl", "examples/pages.jsonl"],
+    &["compare", "examples/pages.jsonl#zh-pc", "examples/pages.jsonl#zh-pc-tw"],
+    &["perturb", "--change", "deleted=0.2", "--texts", "2", "examples/pages.jsonl"],
+    &["config", "example"],
+    &["config", "check", "examples/simhash-paper.toml"],
+    &["--help"],
+    &["--version"],
+];
+
+/// `leitong dedup pages.jsonl | head` ended with a panic and status 101.
+#[test]
+fn a_reader_that_goes_away_ends_the_run_quietly() {
+    for arguments in PRINTING {
+        let run = with_stdout(closed(), arguments);
+        assert_eq!(run.status, CLOSED_PIPE, "{arguments:?}: {}", run.stderr);
+        assert!(
+            !run.stderr.contains("cannot write") && !run.stderr.contains("panicked"),
+            "{arguments:?}: {}",
+            run.stderr
+        );
+    }
+}
+
+#[test]
+fn a_full_standard_output_is_an_error_with_a_message() {
+    for arguments in PRINTING {
+        let run = with_stdout(full(), arguments);
+        assert_eq!(run.status, 1, "{arguments:?}: {}", run.stderr);
+        let told = run.stderr.contains("leitong: cannot write") && run.stderr.contains("No space left");
+        assert!(told && !run.stderr.contains("panicked"), "{arguments:?}: {}", run.stderr);
+    }
+}
+
+/// As in `leitong dedup pages.jsonl | head -n 1`: the first line is read, then the reader is gone.
+#[test]
+fn a_reader_may_go_away_amid_the_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pages: String = (0..2_000).map(|i| page(&i.to_string(), &article(i, 12))).collect();
+    let input = write(folder.path(), "pages.jsonl", pages);
+    let mut child = leitong()
+        .args([
+            "dedup".as_ref(),
+            "--table".as_ref(),
+            folder.path().join("table").as_os_str(),
+            input.as_os_str(),
+        ])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("an output"));
+    let mut line = String::new();
+    lines.read_line(&mut line).expect("read");
+    assert!(line.contains("\"page_id\":\"0\""), "{line}");
+    drop(lines);
+    let mut messages = String::new();
+    child.stderr.take().expect("messages").read_to_string(&mut messages).expect("UTF-8");
+    assert_eq!((child.wait().expect("it ends").code(), messages.as_str()), (Some(CLOSED_PIPE), ""));
+    assert!(
+        !folder.path().join("table/centroids.leitong").exists(),
+        "verdicts nobody has read are not in the table"
+    );
+}
+
+/// No character that a terminal obeys; line ends and the
+/// escapes of our own colours are taken out before.
+#[track_caller]
+fn assert_harmless(what: &str, text: &str) {
+    let obeyed = |c: char| c != '\n' && (c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c));
+    assert!(!text.contains(obeyed), "{what}: {text:?}");
+}
+
+#[test]
+fn messages_hold_no_control_characters() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let named = folder.path().join(format!("a{CONTROLS}\nb.jsonl"));
+    let value = serde_json::json!({ "url": "http://a/", "status": CONTROLS }).to_string();
+    std::fs::write(&named, value).expect("written");
+    let missing = folder.path().join(format!("missing{CONTROLS}"));
+    let config = write(folder.path(), "c.toml", "detector = \"a\\u001b[31m\\u0007\"\n");
+    let toml = folder.path().join(format!("missing{CONTROLS}.toml"));
+    for arguments in [
+        vec!["dedup".as_ref(), named.as_os_str()],
+        vec!["extract".as_ref(), "--jsonl".as_ref(), named.as_os_str()],
+        vec!["dedup".as_ref(), missing.as_os_str()],
+        vec!["extract".as_ref(), missing.as_os_str()],
+        vec!["compare".as_ref(), missing.as_os_str(), named.as_os_str()],
+        vec!["config".as_ref(), "check".as_ref(), config.as_os_str()],
+        vec!["config".as_ref(), "check".as_ref(), toml.as_os_str()],
+    ] {
+        let run = run(&arguments);
+        assert_ne!(run.status, 0, "{arguments:?}");
+        assert_harmless(&format!("{arguments:?}"), &run.stderr);
+    }
+    // A dead letter stays on its line.
+    let letters = run(["dedup".as_ref(), named.as_os_str()]).stderr;
+    assert!(
+        letters.contains(r"\u{1b}[31mred") && letters.contains(r"\nb.jsonl: line 1: `status`"),
+        "{letters}"
+    );
+}
+
+#[test]
+fn compare_shows_titles_of_pages_harmlessly() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let html = format!("<title>t{CONTROLS}</title><p>{}</p>", article(1, 30));
+    let file = write(folder.path(), "a.html", html);
+    let run = run(["compare".as_ref(), file.as_os_str(), file.as_os_str()]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert_harmless("compare", &run.stdout);
+}
+
+/// Text that goes to a file is exact; what a page holds does not steer a terminal.
+#[test]
+fn extract_is_exact_in_a_pipe_and_harmless_on_a_terminal() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = format!("{}\u{1b}[31m{}\n", article(1, 10), article(2, 10));
+    let file = write(folder.path(), "page.txt", &text);
+    let piped = run(["extract".as_ref(), file.as_os_str()]);
+    assert!(piped.stdout.contains("\u{1b}[31m"), "{:?}", piped.stdout);
+    // util-linux' `script` runs a command on a terminal of its own.
+    let program = leitong().get_program().to_owned();
+    let command = format!("'{}' extract '{}'", program.to_str().expect("UTF-8"), file.display());
+    let shown = output(Command::new("script").args(["-qec", &command, "/dev/null"]).stdin(Stdio::null()));
+    let shown = String::from_utf8(shown.stdout).expect("UTF-8").replace('\r', "");
+    assert!(shown.contains(r"\u{1b}[31m"), "{shown:?}");
+    assert_harmless("extract", &shown);
+}
+
+#[test]
+fn good_runs_stay_as_they_were() {
+    let run = run_with_input(["dedup", "-"], page("a", &article(1, 20)));
+    assert_eq!((run.status, run.verdicts().len()), (0, 1));
+    assert!(run.stderr.contains("1 records in"), "{}", run.stderr);
+}

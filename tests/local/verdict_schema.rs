@@ -1,0 +1,161 @@
+//! The documents that consumers go by, `docs/verdict.schema.json`
+//! and `docs/asyncapi.yaml`, against what the program writes.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use jsonschema::Validator;
+use leitong::kafka::{cloud_events, verdict_headers};
+use leitong::proto::FORMAT_VERSION;
+use leitong::record::Reason;
+use leitong::verdict::Kind;
+use serde_json::{Value, json};
+
+use crate::common::{article, run, run_with_input};
+
+fn document(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(name);
+    std::fs::read_to_string(path).expect("the document")
+}
+
+fn schema() -> Value {
+    serde_json::from_str(&document("verdict.schema.json")).expect("JSON")
+}
+
+fn validator() -> Validator {
+    jsonschema::options().should_validate_formats(true).build(&schema()).expect("a schema")
+}
+
+fn names(object: &Value) -> BTreeSet<&str> {
+    object.as_object().expect("an object").keys().map(String::as_str).collect()
+}
+
+#[track_caller]
+fn assert_fits(validator: &Validator, verdicts: &[Value]) {
+    let schema = schema();
+    for verdict in verdicts {
+        let errors: Vec<_> = validator.iter_errors(verdict).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{errors:?}: {verdict}");
+        assert_eq!(names(verdict), names(&schema["properties"]), "every field is described");
+    }
+}
+
+/// Verdicts of every kind, relation and place that a run can come to.
+fn verdicts() -> Vec<Value> {
+    let mut all = run(["dedup", "examples/pages.jsonl"]).verdicts();
+    all.extend(run(["dedup", "--detector", "agglomerate-term", "examples/pages.jsonl"]).verdicts());
+    let text = article(1, 40);
+    let page = |more: Value| {
+        let mut page = json!({ "url": "http://a.example/1", "text": text });
+        page.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        format!("{page}\n")
+    };
+    let lines = [
+        page(json!({ "passthrough": [1, { "a": null }], "fetched_at": 1_795_248_000 })),
+        page(json!({})),
+        page(json!({ "url": "http://b.example/", "text": format!("{text}{}", article(2, 30)) })),
+        page(json!({ "text": "short" })),
+        page(json!({ "text": "" })),
+        page(json!({ "status": 404 })),
+        page(json!({ "text": null, "html": "%PDF-1.7 %\u{1}" })),
+    ];
+    all.extend(run_with_input(["dedup", "-"], lines.concat()).verdicts());
+    let warc = "WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Target-URI: http://a/\r\nContent-Length: 4\r\n\r\ntext\r\n\r\n";
+    all.extend(run_with_input(["dedup", "-"], warc).verdicts());
+    all
+}
+
+#[test]
+fn verdicts_fit_their_schema() {
+    let verdicts = verdicts();
+    assert_fits(&validator(), &verdicts);
+    let kinds: BTreeSet<&str> = verdicts.iter().filter_map(|verdict| verdict["kind"].as_str()).collect();
+    assert_eq!(kinds.len(), Kind::ALL.len(), "{kinds:?}");
+    // A verdict of a topic differs in its place alone.
+    let mut of_topic = verdicts[0].clone();
+    of_topic["source"] = json!({ "topic": "leitong.pages", "partition": 0, "offset": 7, "epoch": 0 });
+    assert_fits(&validator(), &[of_topic]);
+}
+
+#[test]
+fn what_is_no_verdict_does_not_fit() {
+    let validator = validator();
+    let verdicts = verdicts();
+    let unique = verdicts.iter().find(|verdict| verdict["kind"] == "UNIQUE").expect("one");
+    for (field, wrong) in [
+        ("kind", json!("NEW")),
+        ("reason", json!("EMPTY")),
+        ("cluster_id", json!(null)),
+        ("cluster_id", json!("12")),
+        ("same_url", json!(false)),
+        ("similarity", json!(1.5)),
+        ("fetched_at", json!("yesterday")),
+        ("source", json!({ "input": "x" })),
+        ("fingerprint_hash", json!(7)),
+    ] {
+        let mut verdict = unique.clone();
+        verdict[field] = wrong;
+        assert!(!validator.is_valid(&verdict), "{field}: {verdict}");
+    }
+    for field in names(unique) {
+        let mut verdict = unique.clone();
+        verdict.as_object_mut().expect("an object").remove(field);
+        assert!(!validator.is_valid(&verdict), "without {field}");
+    }
+}
+
+#[test]
+fn the_schema_knows_all_names() {
+    let schema = schema();
+    let known = |field: &str| -> BTreeSet<String> {
+        let names = schema["properties"][field]["enum"].as_array().expect("names").iter();
+        names.filter_map(|name| Some(name.as_str()?.to_owned())).collect()
+    };
+    assert_eq!(known("kind"), Kind::ALL.iter().map(|kind| kind.as_str().to_owned()).collect());
+    assert_eq!(known("reason"), Reason::ALL.iter().map(|reason| reason.as_str().to_owned()).collect());
+}
+
+#[test]
+fn the_asyncapi_document_says_what_messages_have() {
+    let api: Value = serde_saphyr::from_str(&document("asyncapi.yaml")).expect("YAML");
+    let config = leitong::Config::default().kafka;
+    let channels = &api["channels"];
+    assert_eq!(channels["verdicts"]["address"], config.topics.verdicts.as_str());
+    assert_eq!(channels["deadLetters"]["address"], config.topics.dead_letters.as_str());
+    let verdict = &api["components"]["messages"]["verdict"];
+    let optional = cloud_events::NAMES;
+    let all = verdict_headers::NAMES.into_iter().chain(optional).collect();
+    assert_eq!(names(&verdict["headers"]["properties"]), all);
+    assert_eq!(verdict["headers"]["properties"]["ce_type"]["enum"], json!([cloud_events::TYPE]));
+    let required: BTreeSet<&str> =
+        verdict["headers"]["required"].as_array().expect("names").iter().filter_map(Value::as_str).collect();
+    assert_eq!(required, verdict_headers::NAMES.into_iter().collect());
+    let of = |name: &str| &verdict["headers"]["properties"][name]["enum"];
+    assert_eq!(of(verdict_headers::KIND), &json!(Kind::ALL.map(Kind::as_str)));
+    assert_eq!(of(verdict_headers::VERSION), &json!([FORMAT_VERSION.to_string()]));
+    assert_eq!(verdict["payload"]["schema"]["$ref"], "verdict.schema.json");
+    // Every reference within the document leads somewhere.
+    for pointer in document("asyncapi.yaml").split("\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
+        assert!(api.pointer(pointer).is_some(), "{pointer}");
+    }
+}
+
+/// `select(.kind == "UNIQUE")`, as the README had it, lost every page that was crawled again.
+#[test]
+fn the_readmes_selection_keeps_recrawls() {
+    let readme = std::fs::read_to_string("README.md").expect("the README");
+    assert!(readme.contains("select(.kind == \"UNIQUE\" or .same_url)"));
+    let [first, second] = [article(5, 30), article(6, 30)];
+    let page = |url: &str, text: &str| format!("{}\n", json!({ "url": url, "text": text }));
+    let pages = [
+        page("http://a.example/", &first),
+        page("http://b.example/", &first),
+        page("http://a.example/", &first),
+        page("http://a.example/", &second),
+        page("http://a.example/", &second),
+    ];
+    let verdicts = run_with_input(["dedup", "-"], pages.concat()).verdicts();
+    let selected = |verdict: &&Value| verdict["kind"] == "UNIQUE" || verdict["same_url"] == true;
+    let kept: Vec<_> = verdicts.iter().filter(selected).map(|verdict| &verdict["source"]["line"]).collect();
+    assert_eq!(kept, [1, 3, 4, 5], "only the copy on another site is left out");
+}
