@@ -139,7 +139,9 @@ try-static: static ## Try that file in an empty root folder: sample pages, host 
 
 .PHONY: package
 package: prerequisites ## Make the crate as it is published, and build it from what it holds alone
-	cargo package --locked
+	@# In a folder of its own: Cargo takes what it builds of the crate for what it has built of this checkout.
+	cargo package --locked --target-dir target/package-build
+	mkdir -p target/package && cp target/package-build/package/leitong-*.crate target/package/
 
 .PHONY: demo
 demo: build ## Deduplicate the sample pages, and show verdicts and summary

@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::broker::worker::{Installation, Worker};
 use crate::broker::{bootstrap, pause, topics};
+use crate::common::serve::Client;
 use crate::owner::{RECORDS, again, full_log};
-use crate::serve::Client;
 use crate::{articles, cpu_seconds, median, wait_for_metric};
 
 const CONNECTIONS: usize = 8;

@@ -18,8 +18,6 @@ mod losses;
 mod owner;
 mod restore;
 mod scaling;
-#[path = "../../tests/common/serve.rs"]
-mod serve;
 
 use std::fs;
 

@@ -1,16 +1,14 @@
 //! Words with their frequencies: jieba's dictionary, and a user's own words.
 
-use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use super::jieba_cuts;
+use super::cuts::jieba_cuts;
 use super::pairs::Pairs;
 use super::route::Route;
-use super::trie::{Code, Entry, Full, MAX_CODE, MAX_VALUE, Trie};
+use super::trie::{Code, Entry, Full, MAX_CODE, MAX_VALUE, Trie, UNKNOWN};
 
-/// jieba's own dictionary, lines of `word frequency tag`:
-/// build.rs finds it in the package of jieba-rs.
-const DEFAULT: &str = include_str!(env!("JIEBA_DICTIONARY"));
+/// jieba's own dictionary, as `compile_dictionary` of build.rs writes it.
+const DEFAULT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dictionary.bin"));
 
 /// The words of ideographs that a text may be cut into, and how likely each is.
 pub(super) struct Dictionary {
@@ -34,13 +32,8 @@ pub(super) struct Dictionary {
 impl Dictionary {
     /// jieba's default dictionary and a user's `words`, each with its frequency;
     /// without one it gets that which just keeps it from being cut. The error is
-    /// the index of the first word that there is no room for. Takes some 100 ms.
+    /// the index of the first word that there is no room for.
     pub(super) fn new(words: &[(String, Option<u64>)]) -> Result<Self, usize> {
-        let default = DEFAULT.lines().filter_map(|line| {
-            let mut fields = line.split_ascii_whitespace();
-            Some((fields.next()?, fields.next()?.parse().ok()?))
-        });
-        let default: Vec<(&str, u64)> = default.collect();
         let mut dictionary = Self {
             trie: Trie::new(jieba_cuts),
             pairs: Pairs::none(),
@@ -51,10 +44,7 @@ impl Dictionary {
             log_probability_of_one: 0.0,
             total: 0,
         };
-        dictionary.number_by_frequency(&default).expect("the default dictionary fits");
-        for (word, frequency) in &default {
-            dictionary.enter(word, *frequency).expect("the default dictionary fits");
-        }
+        dictionary.read_default().expect("the default dictionary fits");
         for (index, (word, frequency)) in words.iter().enumerate() {
             let frequency = frequency.unwrap_or_else(|| {
                 dictionary.set_probabilities();
@@ -85,19 +75,27 @@ impl Dictionary {
         self.pairs.may_have(word[0], word[1]) && self.trie.value(word) > 0
     }
 
-    /// Gives characters and frequencies their numbers, the most frequent
-    /// first: what texts need most often then lies close together.
-    fn number_by_frequency(&mut self, words: &[(&str, u64)]) -> Result<(), Full> {
-        let mut characters = HashMap::<char, u64>::new();
-        for (word, frequency) in words.iter().filter(|(word, _)| word.chars().all(jieba_cuts)) {
-            word.chars().for_each(|c| *characters.entry(c).or_default() += frequency);
+    /// Gives characters and frequencies their numbers, the most frequent first: what texts need most often then lies
+    /// close together.
+    fn read_default(&mut self) -> Result<(), Full> {
+        let mut default = Reader(DEFAULT);
+        self.total = u64::from_le_bytes(default.next());
+        for _ in 0..u32::from_le_bytes(default.next()) {
+            let c = char::from_u32(u32::from_le_bytes(default.next())).expect("a character");
+            self.trie.make_code(c)?;
         }
-        let mut characters: Vec<(char, u64)> = characters.into_iter().collect();
-        characters.sort_unstable_by_key(|(c, frequency)| (Reverse(*frequency), *c));
-        characters.iter().try_for_each(|(c, _)| self.trie.make_code(*c).map(drop))?;
-        let mut frequencies: Vec<u64> = words.iter().map(|(_, frequency)| *frequency).collect();
-        frequencies.sort_unstable_by_key(|frequency| Reverse(*frequency));
-        frequencies.iter().try_for_each(|frequency| self.number(*frequency).map(drop))
+        for _ in 0..u32::from_le_bytes(default.next()) {
+            self.number(u64::from_le_bytes(default.next()))?;
+        }
+        let mut word = Vec::new();
+        while !default.0.is_empty() {
+            let length = u16::from_le_bytes(default.next());
+            let number = u16::from_le_bytes(default.next()) + 1;
+            word.clear();
+            word.extend((0..length).map(|_| u16::from_le_bytes(default.next()) + UNKNOWN + 1));
+            self.trie.insert_codes(&word, number)?;
+        }
+        Ok(())
     }
 
     fn enter(&mut self, word: &str, frequency: u64) -> Result<(), Full> {
@@ -151,5 +149,16 @@ impl Dictionary {
             route.steps().fold(0.0, |sum, step| sum + (frequency(&codes[step]) as f64).ln() - log_total);
         let just_more = ((log_probability + log_total).exp() as u64).saturating_add(1);
         just_more.max(frequency(&codes))
+    }
+}
+
+/// What is left to read.
+struct Reader(&'static [u8]);
+
+impl Reader {
+    fn next<const N: usize>(&mut self) -> [u8; N] {
+        let (next, rest) = self.0.split_first_chunk().expect("build.rs writes whole integers");
+        self.0 = rest;
+        *next
     }
 }

@@ -5,6 +5,7 @@
 //! bit for each of the [`pairs`] of characters and a [`trie`] of the rest; the second is rare, and
 //! jieba-rs does it, in one call a paragraph (ADR 9).
 
+mod cuts;
 mod dictionary;
 mod pairs;
 mod route;
@@ -156,14 +157,6 @@ impl ChineseWords {
         }
         words.extend_from_slice(&known[copied..]);
     }
-}
-
-/// Whether jieba cuts runs of such ideographs; any other it leaves alone.
-#[inline]
-fn jieba_cuts(c: char) -> bool {
-    matches!(c,
-        '\u{4e00}'..='\u{9fff}' | '\u{3400}'..='\u{4dbf}' | '\u{f900}'..='\u{faff}'
-        | '\u{20000}'..='\u{2a6df}' | '\u{2a700}'..='\u{2ebef}' | '\u{2f800}'..='\u{2fa1f}')
 }
 
 #[cfg(test)]

@@ -125,19 +125,22 @@ impl Trie {
     /// Enters `word`, of characters that jieba cuts, with
     /// `value`, and gives the value it had before.
     pub(super) fn insert(&mut self, word: &str, value: u16) -> Result<Option<u16>, Full> {
+        let word = word.chars().map(|c| self.make_code(c)).collect::<Result<Vec<Code>, Full>>()?;
+        self.insert_codes(&word, value)
+    }
+
+    /// Enters a word of characters that have these codes already.
+    pub(super) fn insert_codes(&mut self, word: &[Code], value: u16) -> Result<Option<u16>, Full> {
         debug_assert!(value > 0 && value <= MAX_VALUE);
-        let mut chars = word.chars();
-        let Some(first) = chars.next() else { return Ok(None) };
-        let first = self.make_code(first)?;
+        let Some((first, rest)) = word.split_first() else { return Ok(None) };
         // The node that the walk is at, and where its entry is: a root, or a slot.
-        let mut at = Err(usize::from(first));
-        for c in chars {
-            let code = self.make_code(c)?;
+        let mut at = Err(usize::from(*first));
+        for code in rest {
             let node = match at {
                 Err(root) => root as u32,
                 Ok(slot) => self.make_node(slot)?,
             };
-            at = Ok(self.make_entry(key(node, code))?);
+            at = Ok(self.make_entry(key(node, *code))?);
         }
         let entry = match at {
             Err(root) => &mut self.roots[root],
