@@ -139,9 +139,11 @@ try-static: static ## Try that file in an empty root folder: sample pages, host 
 
 .PHONY: package
 package: prerequisites ## Make the crate as it is published, and build it from what it holds alone
-	@# In a folder of its own: Cargo takes what it builds of the crate for what it has built of this checkout.
-	cargo package --locked --target-dir target/package-build
-	mkdir -p target/package && cp target/package-build/package/leitong-*.crate target/package/
+	@# Outside of this checkout, as whoever installs the crate has it: within, Cargo takes what it builds of the crate for
+	@# what it has built of the checkout, and build.rs is not run.
+	folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
+	cargo package --locked --target-dir "$$folder"; \
+	mkdir -p target/package && cp "$$folder"/package/leitong-*.crate target/package/
 
 .PHONY: demo
 demo: build ## Deduplicate the sample pages, and show verdicts and summary
