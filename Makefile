@@ -185,8 +185,7 @@ lint:
 .PHONY: unit
 unit:
 	$(OPTIMISED)
-	cargo test --locked --no-run --bins --examples $(BROKERLESS)
-	RUST_TEST_THREADS=4 cargo test --locked $(BROKERLESS)
+	RUST_TEST_THREADS=4 cargo test --locked --bins --examples --test local --test shipped --test chromium
 	cargo test --locked --doc
 
 # The tests against brokers wait most of their time: four at once take half as long as two, and what only computes is
@@ -210,8 +209,6 @@ former: prerequisites
 .PHONY: upgrade
 upgrade: test-prerequisites former ## Upgrade from former versions over a real broker, instance by instance, and back
 	cargo test --locked --test kafka -- --nocapture upgrade::
-
-BROKERLESS := --test local --test shipped --test chromium
 
 # Those of archives need what `test-prerequisites` installs.
 .PHONY: test-local

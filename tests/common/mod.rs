@@ -48,6 +48,16 @@ pub(crate) fn run<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item =
     Run::of(leitong().args(arguments).output().expect("the program starts"))
 }
 
+/// A path as an argument.
+pub(crate) fn name(path: &Path) -> &str {
+    path.to_str().expect("a name")
+}
+
+/// Deduplicates these files.
+pub(crate) fn dedup_files(options: &[&str], inputs: &[&Path]) -> Run {
+    run(["dedup"].into_iter().chain(options.iter().copied()).chain(inputs.iter().map(|path| name(path))))
+}
+
 /// Runs the program with these arguments and this standard input.
 pub(crate) fn run_with_input<S: AsRef<std::ffi::OsStr>>(
     arguments: impl IntoIterator<Item = S>,
@@ -232,4 +242,13 @@ pub(crate) fn prometheus_tool(name: &str) -> Command {
          target/tools, where it starts no service"
     );
     Command::new(program)
+}
+
+/// The seed of a test that draws: what the environment's `variable` says, or a fresh one. It is printed, so that a
+/// failure can be repeated.
+pub(crate) fn seed(variable: &str) -> u64 {
+    let fresh = std::time::UNIX_EPOCH.elapsed().expect("a clock").as_micros() as u64;
+    let seed = std::env::var(variable).map_or(fresh, |seed| seed.parse().expect("a number"));
+    eprintln!("{variable}={seed}");
+    seed
 }

@@ -9,7 +9,7 @@ use arrow_array::{RecordBatch, StringArray};
 use leitong::random::Random;
 use serde_json::{Value, json};
 
-use crate::common::{self, article, gzip, leitong, run, tables, timeless, write};
+use crate::common::{self, article, gzip, leitong, run, seed, tables, timeless, write};
 
 /// Kills in each run.
 const KILLS: usize = 3;
@@ -137,15 +137,9 @@ fn stderr(child: &mut Child) -> String {
     text
 }
 
-fn seed() -> u64 {
-    let fresh = std::time::UNIX_EPOCH.elapsed().expect("a clock").as_micros() as u64;
-    std::env::var("LEITONG_CHECKPOINT_SEED").map_or(fresh, |seed| seed.parse().expect("a number"))
-}
-
 #[test]
 fn killed_runs_lose_nothing_and_have_nothing_twice() {
-    let seed = seed();
-    eprintln!("LEITONG_CHECKPOINT_SEED={seed}");
+    let seed = seed("LEITONG_CHECKPOINT_SEED");
     let mut random = Random::of_seed(seed);
     let folder = tempfile::tempdir().expect("a folder");
     let inputs = [
@@ -162,8 +156,7 @@ fn killed_runs_lose_nothing_and_have_nothing_twice() {
 /// Old centroids stay in the table's folder, and checkpoints name them.
 #[test]
 fn killed_runs_with_a_table_on_disk_lose_nothing() {
-    let seed = seed();
-    eprintln!("LEITONG_CHECKPOINT_SEED={seed}");
+    let seed = seed("LEITONG_CHECKPOINT_SEED");
     let mut random = Random::of_seed(seed);
     let folder = tempfile::tempdir().expect("a folder");
     let before = write(folder.path(), "before.jsonl", documents(1_000, 120));
@@ -221,8 +214,7 @@ fn a_checkpoint_is_refused_when_another_run_had_its_table() {
 /// A Parquet file cannot be cut back to where a checkpoint was.
 #[test]
 fn killed_runs_over_parquet_files_have_each_row_once() {
-    let seed = seed();
-    eprintln!("LEITONG_CHECKPOINT_SEED={seed}");
+    let seed = seed("LEITONG_CHECKPOINT_SEED");
     let mut random = Random::of_seed(seed);
     let folder = tempfile::tempdir().expect("a folder");
     let inputs = [("a.parquet", 0, 220), ("b.parquet", 220, 300)].map(|(name, from, count)| {
@@ -261,8 +253,7 @@ fn killed_runs_over_parquet_files_have_each_row_once() {
 /// What revisit records say of the documents that stay has to be there after a kill.
 #[test]
 fn killed_runs_over_warc_files_leave_the_same_revisit_records() {
-    let seed = seed();
-    eprintln!("LEITONG_CHECKPOINT_SEED={seed}");
+    let seed = seed("LEITONG_CHECKPOINT_SEED");
     let mut random = Random::of_seed(seed);
     let folder = tempfile::tempdir().expect("a folder");
     let record = |document: &Value| {

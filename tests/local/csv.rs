@@ -2,11 +2,10 @@
 //! JSON lines, and rows written byte by byte as they came.
 
 use std::io::{Read as _, Write as _};
-use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::common::{self, Run, article, assert_same, run, write};
+use crate::common::{self, article, assert_same, dedup_files, name, write};
 
 /// Documents of which some have come before; texts have quotes, commas, tabs and line feeds in them.
 fn documents(count: usize) -> Vec<Value> {
@@ -41,14 +40,6 @@ fn table(rows: &[String]) -> String {
     rows.iter().map(|row| format!("{row}\r\n")).collect()
 }
 
-fn name(path: &Path) -> &str {
-    path.to_str().expect("a name")
-}
-
-fn dedup(options: &[&str], inputs: &[&Path]) -> Run {
-    run(["dedup"].into_iter().chain(options.iter().copied()).chain(inputs.iter().map(|path| name(path))))
-}
-
 fn lz4(bytes: &[u8]) -> Vec<u8> {
     let mut frame = lz4_flex::frame::FrameEncoder::new(Vec::new());
     frame.write_all(bytes).expect("memory");
@@ -67,13 +58,13 @@ fn compared(verdicts: &[Value]) -> Vec<Value> {
 fn verdicts_and_rows_are_those_of_json_lines() {
     let folder = tempfile::tempdir().expect("a folder");
     let documents = documents(90);
-    let expected = dedup(&[], &[&write(folder.path(), "a.jsonl", lines(&documents))]).verdicts();
+    let expected = dedup_files(&[], &[&write(folder.path(), "a.jsonl", lines(&documents))]).verdicts();
     assert!(expected.iter().any(|verdict| verdict["kind"] == "NEAR_DUPLICATE"));
     for (file, delimiter, is_packed) in [("a.csv", ',', false), ("a.tsv.lz4", '\t', true)] {
         let rows = rows(&documents, delimiter);
         let contents = format!("\u{feff}{}", table(&rows)).into_bytes();
         let input = write(folder.path(), file, if is_packed { lz4(&contents) } else { contents });
-        let run = dedup(&[], &[&input]);
+        let run = dedup_files(&[], &[&input]);
         assert_eq!(run.status, 0, "{}", run.stderr);
         let verdicts = run.verdicts();
         assert_same(file, &compared(&verdicts), &compared(&expected));
@@ -86,14 +77,14 @@ fn verdicts_and_rows_are_those_of_json_lines() {
             } else {
                 let kept = folder.path().join("kept.jsonl");
                 let json = folder.path().join("a.jsonl");
-                assert_eq!(dedup(&["--prefer", prefer, "--keep", name(&kept)], &[&json]).status, 0);
+                assert_eq!(dedup_files(&["--prefer", prefer, "--keep", name(&kept)], &[&json]).status, 0);
                 let kept = std::fs::read_to_string(kept).expect("lines");
                 documents.iter().map(|document| kept.contains(&format!("{document}\n"))).collect()
             };
             let keep = folder.path().join(format!("keep-{file}"));
             let drop = folder.path().join("drop.csv");
             let options = ["--prefer", prefer, "--keep", name(&keep), "--drop", name(&drop)];
-            let run = dedup(&options, &[&input]);
+            let run = dedup_files(&options, &[&input]);
             assert_eq!(run.status, 0, "{}", run.stderr);
             let mut kept = Vec::new();
             let file = std::fs::File::open(&keep).expect("a file");
@@ -126,7 +117,7 @@ fn faults_of_a_table_are_told_with_file_and_line() {
     let text = article(1, 12);
     let contents = format!("url,text\nhttp://a/,{text}\nhttp://b/\n,{text}\nhttp://c/,\"{text}\n");
     let input = write(folder.path(), "a.csv", contents);
-    let run = dedup(&[], &[&input]);
+    let run = dedup_files(&[], &[&input]);
     assert_eq!((run.status, run.verdicts().len()), (3, 1), "{}", run.stderr);
     for told in [
         "a.csv: line 3: 1 fields, where the first row has 2; the row is skipped (BROKEN_CSV)",
@@ -145,13 +136,13 @@ fn faults_of_a_table_are_told_with_file_and_line() {
     ] {
         let input = write(folder.path(), "b.csv", contents);
         let keep = folder.path().join("keep.csv");
-        let run = dedup(&[options, &["--keep", name(&keep)]].concat(), &[&input]);
+        let run = dedup_files(&[options, &["--keep", name(&keep)]].concat(), &[&input]);
         assert_eq!(run.status, 3, "{}", run.stderr);
         assert!(run.stderr.contains(&format!("b.csv: line 1: {told}")), "{}", run.stderr);
     }
     // Texts alone, in a column of another name.
     let input = write(folder.path(), "c.csv", format!("n,body\n1,{text}\n2,{text}\n"));
-    let verdicts = dedup(&["--text-column", "body"], &[&input]).verdicts();
+    let verdicts = dedup_files(&["--text-column", "body"], &[&input]).verdicts();
     assert_eq!(verdicts[1]["kind"], "EXACT_DUPLICATE");
     assert_eq!(verdicts[1]["canonical_url"], format!("document:{}#2", name(&input)));
 }
@@ -164,7 +155,7 @@ fn every_cut_inside_a_frame_of_lz4_is_told() {
     let (file, between) = (frames.concat(), frames[0].len());
     for cut in [7, between - 5, between - 1, between, between + 4, between + 5, between + 30, file.len()] {
         let input = write(folder.path(), "a.jsonl", &file[..cut]);
-        let run = dedup(&[], &[&input]);
+        let run = dedup_files(&[], &[&input]);
         let is_whole = cut == between || cut == file.len();
         assert_eq!(run.status, if is_whole { 0 } else { 3 }, "cut after {cut} bytes: {}", run.stderr);
         assert_eq!(
@@ -190,24 +181,24 @@ fn a_folder_stands_for_its_files() {
     write(&input, "b/x.jsonl", lines(&documents[20..40]));
     write(&input, "c.csv", table(&rows(&documents[40..], ',')));
     write(&input, "notes.txt", "no page");
-    let expected = dedup(&[], &[&write(folder.path(), "all.jsonl", lines(&documents))]).verdicts();
-    let run = dedup(&[], &[&input]);
+    let expected = dedup_files(&[], &[&write(folder.path(), "all.jsonl", lines(&documents))]).verdicts();
+    let run = dedup_files(&[], &[&input]);
     assert_eq!(run.status, 0, "{}", run.stderr);
     assert!(run.stderr.contains("1 files in folders are passed over"), "{}", run.stderr);
     assert_same("a folder", &compared(&run.verdicts()), &compared(&expected));
 
-    let run = dedup(&["--keep", name(&folder.path().join("keep"))], &[&input]);
+    let run = dedup_files(&["--keep", name(&folder.path().join("keep"))], &[&input]);
     assert_eq!(run.status, 1);
     assert!(run.stderr.contains("c.csv has others; name a folder"), "{}", run.stderr);
     let out = folder.path().join("out");
-    let run = dedup(&["--keep", &format!("{}/", name(&out))], &[&input]);
+    let run = dedup_files(&["--keep", &format!("{}/", name(&out))], &[&input]);
     assert_eq!(run.status, 0, "{}", run.stderr);
     let names = ["a.jsonl.lz4", "x.jsonl", "c.csv"];
     assert!(names.iter().all(|name| out.join(name).exists()));
 
-    let run = dedup(&[], &[&folder.path().join("out/none")]);
+    let run = dedup_files(&[], &[&folder.path().join("out/none")]);
     assert_eq!(run.status, 1, "{}", run.stderr);
     std::fs::create_dir(folder.path().join("empty")).expect("a folder");
-    let run = dedup(&[], &[&folder.path().join("empty")]);
+    let run = dedup_files(&[], &[&folder.path().join("empty")]);
     assert!(run.status == 1 && run.stderr.contains("empty: there is no file to read"), "{}", run.stderr);
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::common::{Run, article, gzip, run, run_with_input, write};
+use crate::common::{article, dedup_files, gzip, run, run_with_input, write};
 
 /// The bytes of a file, unpacked.
 fn unpacked(path: &Path) -> Vec<u8> {
@@ -27,12 +27,6 @@ fn lines(path: &Path) -> Vec<String> {
     let text = String::from_utf8(unpacked(path)).expect("UTF-8");
     assert!(text.is_empty() || text.ends_with('\n'), "no half line");
     text.lines().map(str::to_owned).collect()
-}
-
-/// Runs `dedup` with these options over these inputs.
-fn dedup(options: &[&str], inputs: &[&Path]) -> Run {
-    let inputs = inputs.iter().map(|path| path.to_str().expect("a name"));
-    run(["dedup"].into_iter().chain(options.iter().copied()).chain(inputs))
 }
 
 /// Articles, each with copies on several hosts that differ in length, date and score.
@@ -117,7 +111,7 @@ fn each_document_stays_or_goes_as_it_came() {
             let (keep, drop) = (folder.path().join(keep), folder.path().join(drop));
             let options =
                 ["--keep", keep.to_str().expect("a name"), "--drop", drop.to_str().expect("a name")];
-            let run = dedup(&options, &[input]);
+            let run = dedup_files(&options, &[input]);
             assert_eq!((run.status, run.stdout.as_str()), (0, ""), "{}: {}", input.display(), run.stderr);
             let (mut kept, mut dropped) = (lines(&keep).into_iter(), lines(&drop).into_iter());
             for (line, verdict) in text.lines().zip(&verdicts) {
@@ -147,7 +141,7 @@ fn every_preference_is_what_a_naive_reading_gives() {
         write(folder.path(), "b.jsonl.gz", gzip(file_of(second).as_bytes())),
     ];
     let inputs: Vec<&Path> = inputs.iter().map(|path| &**path).collect();
-    let verdicts = dedup(&[], &inputs).verdicts();
+    let verdicts = dedup_files(&[], &inputs).verdicts();
     assert!(verdicts.iter().filter(|verdict| verdict["kind"] == "UNIQUE").count() == 9, "{verdicts:?}");
     let keep = folder.path().join("kept");
     std::fs::create_dir(&keep).expect("a folder");
@@ -161,7 +155,7 @@ fn every_preference_is_what_a_naive_reading_gives() {
                 vec!["--prefer", prefer, "--keep", keep.to_str().expect("a name"), "--annotate"];
             options.extend(["--clusters", clusters.to_str().expect("a name")]);
             options.extend(one_per_host.then_some("--one-per-host"));
-            let run = dedup(&options, &inputs);
+            let run = dedup_files(&options, &inputs);
             assert_eq!(run.status, 0, "{}", run.stderr);
             let kept = [lines(&keep.join("a.jsonl")), lines(&keep.join("b.jsonl.gz"))];
             let expected = naive(&pages, &verdicts, prefer, one_per_host);
@@ -222,7 +216,7 @@ fn the_report_counts_what_the_verdicts_say() {
     let file = |name: &str| folder.path().join(name).display().to_string();
     let (json, html, text) = (file("report.json"), file("report.html"), file("report.txt"));
     let keep = file("keep.jsonl");
-    let verdicts = dedup(&["--report", &json], &[&input]).verdicts();
+    let verdicts = dedup_files(&["--report", &json], &[&input]).verdicts();
     let count = |kind: &str| verdicts.iter().filter(|verdict| verdict["kind"] == kind).count();
     let report: Value = serde_json::from_slice(&std::fs::read(&json).expect("a report")).expect("JSON");
     assert_eq!(report["documents"], pages.len());
@@ -243,8 +237,11 @@ fn the_report_counts_what_the_verdicts_say() {
     let host0 = hosts.iter().find(|host| host["host"] == "host0.test").expect("the host");
     assert_eq!(host0["documents"], verdicts.iter().filter(of_host).count());
 
-    assert_eq!(dedup(&["--report", &html, "--keep", &keep], &[&input]).status, 0);
-    assert_eq!(dedup(&["--report", &text, "--keep", &keep, "--prefer", "longest"], &[&input]).status, 0);
+    assert_eq!(dedup_files(&["--report", &html, "--keep", &keep], &[&input]).status, 0);
+    assert_eq!(
+        dedup_files(&["--report", &text, "--keep", &keep, "--prefer", "longest"], &[&input]).status,
+        0
+    );
     let [html, text] = [html, text].map(|path| std::fs::read_to_string(path).expect("a report"));
     assert!(html.contains("https://form.test/&lt;script&gt;0") && !html.contains("<script"), "{html}");
     assert!(text.contains("https://form.test/<script>0") && text.contains("documents that stay"), "{text}");
@@ -280,7 +277,7 @@ fn warc_records_stay_whole_and_one_a_member() {
     let (keep, drop) = (folder.path().join("keep.warc.gz"), folder.path().join("drop.warc"));
     for input in &inputs {
         let options = ["--keep", keep.to_str().expect("a name"), "--drop", drop.to_str().expect("a name")];
-        let run = dedup(&options, &[input]);
+        let run = dedup_files(&options, &[input]);
         assert_eq!(run.status, 0, "{}", run.stderr);
         let expected: Vec<&[u8]> = records
             .iter()
@@ -312,7 +309,7 @@ fn only_new_documents_of_a_new_day_stay() {
     let (first, second) = pages.split_at(12);
     let days =
         [write(folder.path(), "1.jsonl", file_of(first)), write(folder.path(), "2.jsonl", file_of(second))];
-    let both = dedup(&[], &[&days[0], &days[1]]).verdicts();
+    let both = dedup_files(&[], &[&days[0], &days[1]]).verdicts();
     let table = folder.path().join("table");
     let keep = folder.path().join("keep.jsonl");
     for prefer in ["first", "longest"] {
@@ -326,7 +323,7 @@ fn only_new_documents_of_a_new_day_stay() {
                 "--prefer",
                 prefer,
             ];
-            assert_eq!(dedup(&options, &[day]).status, 0);
+            assert_eq!(dedup_files(&options, &[day]).status, 0);
             let news = verdicts.iter().filter(|verdict| {
                 verdict["kind"] != "NEAR_DUPLICATE" && verdict["kind"] != "EXACT_DUPLICATE"
             });
@@ -372,7 +369,7 @@ fn broken_and_overlong_lines_are_told() {
     let pages = write(folder.path(), "pages.jsonl", format!("{{\"broken\n{long}\n{good}\n"));
     let keep = folder.path().join("keep.jsonl");
     let options = ["--config", config.to_str().expect("a name"), "--keep", keep.to_str().expect("a name")];
-    let run = dedup(&options, &[&pages]);
+    let run = dedup_files(&options, &[&pages]);
     assert_eq!(run.status, 3, "{}", run.stderr);
     assert_eq!(lines(&keep), [good.to_string()]);
     assert!(run.stderr.contains("1 documents are longer"), "{}", run.stderr);
@@ -414,7 +411,7 @@ fn pages_of_a_mirror_stay_where_they_were() {
     let name = |path: &str| at(path).to_str().expect("UTF-8").to_owned();
     let (kept, gone, verdicts) = (name("kept/"), name("gone/"), name("verdicts.jsonl"));
     let options = ["--url-base", "https://", "--keep", &kept, "--drop", &gone, "--output", &verdicts];
-    let run_it = dedup(&options, &[&at("mirror")]);
+    let run_it = dedup_files(&options, &[&at("mirror")]);
     assert_eq!(run_it.status, 0, "{}", run_it.stderr);
     assert!(run_it.stderr.contains("2 files in folders are passed over, since they are no pages of HTML"));
 
@@ -450,7 +447,7 @@ fn a_page_of_html_is_an_input_of_its_own() {
     let text = article(1, 30);
     let page = write(folder.path(), "page.html", format!("<p>{text}"));
     let line = write(folder.path(), "a.jsonl", format!("{}\n", json!({ "url": "http://a/", "text": text })));
-    let verdicts = dedup(&[], &[&line, &page]).verdicts();
+    let verdicts = dedup_files(&[], &[&line, &page]).verdicts();
     assert_eq!(verdicts[1]["kind"], "EXACT_DUPLICATE");
     assert_eq!(verdicts[1]["url"], page.to_str().expect("UTF-8"), "its name, without --url-base");
 
@@ -458,24 +455,24 @@ fn a_page_of_html_is_an_input_of_its_own() {
     let limits = write(folder.path(), "limits.toml", "[page]\nbytes_max = 2000\n");
     let large = write(folder.path(), "large.html", "<p>words".repeat(1_000));
     let limits = ["--config", limits.to_str().expect("UTF-8")];
-    let verdicts = dedup(&limits, &[&large]).verdicts();
+    let verdicts = dedup_files(&limits, &[&large]).verdicts();
     assert_eq!((&verdicts[0]["kind"], &verdicts[0]["reason"]), (&json!("UNDECIDABLE"), &json!("TOO_LARGE")));
 
     // One that cannot be unpacked is a dead letter, and the rest goes on.
     let cut = gzip(&[b"<html><p>", article(2, 200).as_bytes()].concat());
     std::fs::write(folder.path().join("cut.html.gz"), &cut[..cut.len() / 2]).expect("written");
-    let run = dedup(&[], &[&folder.path().join("cut.html.gz"), &line]);
+    let run = dedup_files(&[], &[&folder.path().join("cut.html.gz"), &line]);
     assert_eq!((run.status, run.verdicts().len()), (3, 1), "{}", run.stderr);
     assert!(run.stderr.contains("TRUNCATED_INPUT"), "{}", run.stderr);
 
     // Pages do not fit into one file, and folders of other files ask for --url-base.
     let kept = folder.path().join("kept.jsonl");
-    let run = dedup(&["--keep", kept.to_str().expect("UTF-8")], &[&page]);
+    let run = dedup_files(&["--keep", kept.to_str().expect("UTF-8")], &[&page]);
     assert!(run.status == 1 && run.stderr.contains("pages of HTML need a folder"), "{}", run.stderr);
     std::fs::create_dir(folder.path().join("site")).expect("a folder");
     std::fs::copy(&page, folder.path().join("site/a.html")).expect("copied");
-    let run = dedup(&[], &[&folder.path().join("site")]);
+    let run = dedup_files(&[], &[&folder.path().join("site")]);
     assert!(run.status == 1 && run.stderr.contains("give --url-base"), "{}", run.stderr);
-    let run = dedup(&["--url-base", "example.com"], &[&folder.path().join("site")]);
+    let run = dedup_files(&["--url-base", "example.com"], &[&folder.path().join("site")]);
     assert!(run.status == 2 && run.stderr.contains("must begin as a url does"), "{}", run.stderr);
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::common::tables::{
     Layout, index, joined, numbers, read_table, rows, schema, strings, table, write_table,
 };
-use crate::common::{self, Run, article, run, run_with_input, tables, write};
+use crate::common::{self, article, dedup_files, name, run_with_input, seed, tables, write};
 
 /// Documents of which many have come before, some short, some without a text.
 fn documents(count: usize) -> Vec<Value> {
@@ -41,14 +41,6 @@ fn lines(documents: &[Value]) -> String {
     documents.iter().map(|document| format!("{document}\n")).collect()
 }
 
-fn name(path: &Path) -> &str {
-    path.to_str().expect("a name")
-}
-
-fn dedup(options: &[&str], inputs: &[&Path]) -> Run {
-    run(["dedup"].into_iter().chain(options.iter().copied()).chain(inputs.iter().map(|path| name(path))))
-}
-
 /// Verdicts without the time of decision and the place.
 fn compared(verdicts: &[Value]) -> Vec<Value> {
     let mut verdicts = verdicts.to_vec();
@@ -67,7 +59,7 @@ fn verdicts_and_rows_are_those_of_json_lines() {
     let documents = documents(300);
     let table = table(&documents);
     let json = write(folder.path(), "a.jsonl", lines(&documents));
-    let expected = dedup(&[], &[&json]).verdicts();
+    let expected = dedup_files(&[], &[&json]).verdicts();
     assert!(expected.iter().any(|verdict| verdict["kind"] == "NEAR_DUPLICATE"));
     for packing in [
         Compression::UNCOMPRESSED,
@@ -79,14 +71,14 @@ fn verdicts_and_rows_are_those_of_json_lines() {
     ] {
         let input = file("a.parquet");
         write_table(&input, &table, &Layout { packing, row_group_rows: 70, page_bytes: 4000 });
-        let run = dedup(&[], &[&input]);
+        let run = dedup_files(&[], &[&input]);
         assert_eq!(run.status, 0, "{packing}: {}", run.stderr);
         let verdicts = run.verdicts();
         assert!(compared(&verdicts) == compared(&expected), "{packing}");
         assert_eq!(verdicts[17]["source"], json!({ "input": name(&input), "record": 18 }));
 
         let (keep, drop) = (file("keep.parquet"), file("drop.parquet"));
-        let run = dedup(&["--keep", name(&keep), "--drop", name(&drop)], &[&input]);
+        let run = dedup_files(&["--keep", name(&keep), "--drop", name(&drop)], &[&input]);
         assert_eq!((run.status, run.stdout.as_str()), (0, ""), "{}", run.stderr);
         let stays = |verdict: &Value| verdict["kind"] == "UNIQUE" || verdict["kind"] == "UNDECIDABLE";
         let (stay, go): (Vec<usize>, Vec<usize>) = (0..300).partition(|number| stays(&expected[*number]));
@@ -151,8 +143,8 @@ fn all_policies_keep_the_rows_that_they_keep_of_json_lines() {
                 ]
                 .concat()
             };
-            assert_eq!(dedup(&options(0), &json).status, 0);
-            let run = dedup(&options(2), &parquet);
+            assert_eq!(dedup_files(&options(0), &json).status, 0);
+            let run = dedup_files(&options(2), &parquet);
             assert_eq!(run.status, 0, "{}", run.stderr);
             for (lines, table) in [(0, 2), (1, 3)] {
                 let kept = read_table(&outputs[table]);
@@ -164,7 +156,7 @@ fn all_policies_keep_the_rows_that_they_keep_of_json_lines() {
     }
     // What an earlier run has added is replaced.
     let again = file("again.parquet");
-    let run = dedup(&["--annotate", "--keep", name(&again)], &[&outputs[3]]);
+    let run = dedup_files(&["--annotate", "--keep", name(&again)], &[&outputs[3]]);
     assert_eq!(run.status, 0, "{}", run.stderr);
     assert_eq!(schema(&again), schema(&outputs[3]));
     assert!(
@@ -185,9 +177,9 @@ fn a_folder_has_a_file_for_each_input_of_any_form_and_one_file_has_one_form() {
     write_table(&other, &narrow, &Layout::default());
 
     let out = folder.path().join("out/");
-    let run = dedup(&["--keep", &format!("{}/", name(&out))], &[&json, &first, &other, &second]);
+    let run = dedup_files(&["--keep", &format!("{}/", name(&out))], &[&json, &first, &other, &second]);
     assert_eq!(run.status, 0, "{}", run.stderr);
-    let plain = dedup(&[], &[&write(folder.path(), "first.jsonl", lines(&documents[..60]))]).verdicts();
+    let plain = dedup_files(&[], &[&write(folder.path(), "first.jsonl", lines(&documents[..60]))]).verdicts();
     let stays = |verdict: &&Value| verdict["kind"] == "UNIQUE" || verdict["kind"] == "UNDECIDABLE";
     let stay: Vec<_> =
         plain.iter().filter(stays).map(|verdict| verdict["page_id"].as_str().map(str::to_owned)).collect();
@@ -207,7 +199,7 @@ fn a_folder_has_a_file_for_each_input_of_any_form_and_one_file_has_one_form() {
         ),
         ([&first, &other], "d.parquet has \"url\" of type Utf8 (nullable); name a folder"),
     ] {
-        let run = dedup(&["--keep", name(&keep)], &inputs.map(PathBuf::as_path));
+        let run = dedup_files(&["--keep", name(&keep)], &inputs.map(PathBuf::as_path));
         assert_eq!((run.status, keep.exists()), (1, false), "{}", run.stderr);
         assert!(run.stderr.contains(told), "{}", run.stderr);
     }
@@ -221,7 +213,7 @@ fn columns_are_named_and_their_types_are_checked() {
     for document in &mut documents {
         document.as_object_mut().expect("an object").remove("fetched_at");
     }
-    let expected = dedup(&[], &[&write(folder.path(), "a.jsonl", lines(&documents))]).verdicts();
+    let expected = dedup_files(&[], &[&write(folder.path(), "a.jsonl", lines(&documents))]).verdicts();
     let column = |name: &str| -> ArrayRef {
         Arc::new(documents.iter().map(|document| document[name].as_str()).collect::<StringArray>())
     };
@@ -243,17 +235,17 @@ fn columns_are_named_and_their_types_are_checked() {
 
     // A corpus of texts alone.
     written(vec![("body of it", column("text"))]);
-    let run = dedup(&["--text-column", "body of it"], &[&input]);
+    let run = dedup_files(&["--text-column", "body of it"], &[&input]);
     assert_eq!(run.status, 0, "{}", run.stderr);
     let verdicts = run.verdicts();
     assert_eq!(kinds(&verdicts), kinds(&expected));
     assert_eq!(verdicts[4]["url"], format!("document:{}#5", name(&input)));
     written(vec![("t", column("text")), ("link to", column("url")), ("key", column("id"))]);
     let options = ["--text-column", "t", "--url-column", "link to", "--id-column", "key"];
-    assert!(compared(&dedup(&options, &[&input]).verdicts()) == compared(&expected));
+    assert!(compared(&dedup_files(&options, &[&input]).verdicts()) == compared(&expected));
     // HTML in any encoding.
     written(vec![("url", column("url")), ("page", Arc::clone(&html))]);
-    let run = dedup(&["--html-column", "page"], &[&input]);
+    let run = dedup_files(&["--html-column", "page"], &[&input]);
     assert_eq!(run.status, 0, "{}", run.stderr);
     let verdicts = run.verdicts();
     assert_eq!(verdicts.iter().filter(|verdict| verdict["kind"] == "UNIQUE").count(), {
@@ -295,7 +287,7 @@ fn columns_are_named_and_their_types_are_checked() {
         ),
     ] {
         written(columns);
-        let run = dedup(options, &[&input]);
+        let run = dedup_files(options, &[&input]);
         assert_eq!((run.status, run.verdicts().len()), (3, 0), "{}", run.stderr);
         assert!(run.stderr.contains(told) && run.stderr.contains(name(&input)), "{}", run.stderr);
     }
@@ -306,7 +298,7 @@ fn columns_are_named_and_their_types_are_checked() {
         ("content", numbers()),
         ("timestamp", html),
     ]);
-    let run = dedup(&[], &[&input]);
+    let run = dedup_files(&[], &[&input]);
     assert_eq!((run.status, kinds(&run.verdicts())), (0, kinds(&expected)), "{}", run.stderr);
 }
 
@@ -320,8 +312,10 @@ fn rows_without_a_url_and_rows_above_the_limit_cost_only_themselves() {
     write_table(&input, &table(&documents), &Layout::default());
     let config = write(folder.path(), "leitong.toml", "[page]\nline_bytes_max = 65536\nbytes_max = 60000\n");
     let keep = folder.path().join("keep.parquet");
-    let run =
-        dedup(&["--config", name(&config), "--output", "/dev/stdout", "--keep", name(&keep)], &[&input]);
+    let run = dedup_files(
+        &["--config", name(&config), "--output", "/dev/stdout", "--keep", name(&keep)],
+        &[&input],
+    );
     assert_eq!(run.status, 3, "{}", run.stderr);
     assert!(run.stderr.contains("a.parquet: record 4: no `url`"), "{}", run.stderr);
     let verdicts = run.verdicts();
@@ -359,7 +353,7 @@ fn a_broken_page_costs_its_rows_and_the_rest_goes_on() {
         std::fs::write(&path, &broken).expect("a file");
 
         let (keep, verdicts) = (file("keep.parquet"), file("verdicts.jsonl"));
-        let run = dedup(&["--keep", name(&keep), "--output", name(&verdicts)], &[&path]);
+        let run = dedup_files(&["--keep", name(&keep), "--output", name(&verdicts)], &[&path]);
         let verdicts = std::fs::read_to_string(&verdicts).expect("lines");
         let verdicts: Vec<Value> =
             verdicts.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
@@ -397,7 +391,7 @@ fn a_broken_page_costs_its_rows_and_the_rest_goes_on() {
         let stable = |verdicts: &[Value]| -> Vec<Value> {
             compared(&verdicts.iter().map(common::stable_fields).collect::<Vec<_>>())
         };
-        let expected = dedup(&[], &[&sound]).verdicts();
+        let expected = dedup_files(&[], &[&sound]).verdicts();
         common::assert_same(told, &stable(&verdicts), &stable(&expected));
         let stays = |verdict: &&Value| verdict["kind"] == "UNIQUE" || verdict["kind"] == "UNDECIDABLE";
         let stay: Vec<_> = verdicts.iter().filter(stays).map(|verdict| verdict["page_id"].as_str()).collect();
@@ -415,7 +409,7 @@ fn what_is_no_whole_parquet_file_is_told_and_the_next_goes_on() {
     let whole = std::fs::read(&input).expect("a file");
     let cut = write(folder.path(), "cut.parquet", &whole[..whole.len() / 2]);
     let out = folder.path().join("out");
-    let run = dedup(&["--keep", &format!("{}/", name(&out))], &[&cut, &input]);
+    let run = dedup_files(&["--keep", &format!("{}/", name(&out))], &[&cut, &input]);
     assert_eq!(run.status, 3, "{}", run.stderr);
     let told = "cut.parquet: record 1: the Parquet file cannot be read";
     assert!(run.stderr.contains(told) && run.stderr.contains("(BROKEN_PARQUET)"), "{}", run.stderr);
@@ -430,16 +424,10 @@ fn what_is_no_whole_parquet_file_is_told_and_the_next_goes_on() {
     assert!(run.stderr.contains("read their inputs twice"), "{}", run.stderr);
 }
 
-fn seed() -> u64 {
-    let fresh = std::time::UNIX_EPOCH.elapsed().expect("a clock").as_micros() as u64;
-    std::env::var("LEITONG_PARQUET_SEED").map_or(fresh, |seed| seed.parse().expect("a number"))
-}
-
 /// Whatever is wrong with a file: each row has one verdict at most, and the file behind it is read.
 #[test]
 fn files_with_any_bytes_changed_cost_no_other_file() {
-    let seed = seed();
-    eprintln!("LEITONG_PARQUET_SEED={seed}");
+    let seed = seed("LEITONG_PARQUET_SEED");
     let mut random = Random::of_seed(seed);
     let folder = tempfile::tempdir().expect("a folder");
     let documents = documents(120);
@@ -465,8 +453,10 @@ fn files_with_any_bytes_changed_cost_no_other_file() {
         }
         let path = write(folder.path(), "broken.parquet", &broken);
         let (out, verdicts) = (folder.path().join("out/"), folder.path().join("verdicts.jsonl"));
-        let run =
-            dedup(&["--keep", &format!("{}/", name(&out)), "--output", name(&verdicts)], &[&path, &behind]);
+        let run = dedup_files(
+            &["--keep", &format!("{}/", name(&out)), "--output", name(&verdicts)],
+            &[&path, &behind],
+        );
         let context = format!("seed {seed}, round {round}: {}", run.stderr);
         assert!([0, 3].contains(&run.status), "{context}");
         let verdicts = std::fs::read_to_string(&verdicts).expect("lines");

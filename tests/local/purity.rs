@@ -1,8 +1,7 @@
 //! Text and clustering code is pure: no clock, no input or output, no locks, no async. Kafka
 //! and tokio stay at the edges. This test reads the sources, so that nobody has to remember it.
 
-use crate::common::sources;
-use crate::common::sources::{code, rust_files};
+use crate::common::sources::{self, code, rust_files};
 
 /// Modules that only compute.
 const PURE: [&str; 13] = [

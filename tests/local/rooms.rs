@@ -4,8 +4,7 @@
 
 use std::path::Path;
 
-use crate::common::sources;
-use crate::common::sources::{code, rust_files};
+use crate::common::sources::{self, code, rust_files};
 
 /// The modules of `lib.rs` from top to bottom.
 fn rooms(source: &Path) -> Vec<String> {

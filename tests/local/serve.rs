@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::common::serve::{Client, Server};
-use crate::common::{self, article, placeless, run_with_input, sample_pages, serve, timeless};
+use crate::common::serve::{Answer, Client, Server};
+use crate::common::{self, article, placeless, run_with_input, sample_pages, seed, timeless};
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a folder")
@@ -18,7 +18,7 @@ fn page(id: &str, text: &str) -> Value {
     json!({ "id": id, "url": format!("https://example.test/{id}"), "text": text })
 }
 
-fn verdicts(answer: &serve::Answer) -> Vec<Value> {
+fn verdicts(answer: &Answer) -> Vec<Value> {
     assert_eq!(answer.status, 200, "{}", answer.body);
     let results = answer.body["results"].as_array().expect("a batch");
     results.iter().map(|result| result["verdict"].clone()).collect()
@@ -261,11 +261,7 @@ fn nor_is_one_with_old_centroids_on_disk() {
 /// `kill -9` at random moments, while several clients store; the seeds are printed.
 #[track_caller]
 fn assert_no_answered_page_is_lost(settings: &str, rounds: u64) {
-    let seed = match std::env::var("SERVE_SEED") {
-        Ok(seed) => seed.parse().expect("SERVE_SEED is a number"),
-        Err(_) => std::time::UNIX_EPOCH.elapsed().expect("after 1970").as_millis() as u64,
-    };
-    println!("SERVE_SEED={seed}");
+    let seed = seed("SERVE_SEED");
     let mut dice = Dice(seed);
     let folder = folder();
     // So small that the table is saved in between as well.
