@@ -8,8 +8,10 @@ pub(crate) mod sources;
 pub(crate) mod tables;
 
 use std::io::Write;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use serde_json::Value;
 
@@ -251,4 +253,21 @@ pub(crate) fn seed(variable: &str) -> u64 {
     let seed = std::env::var(variable).map_or(fresh, |seed| seed.parse().expect("a number"));
     eprintln!("{variable}={seed}");
     seed
+}
+
+/// Ports that nobody listens at, for servers that must be told one. They are below those that the system gives to outgoing
+/// connections, one of which could otherwise take a port before its server does, or while that is down.
+pub(crate) fn free_ports(count: usize) -> Vec<u16> {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    // Each process begins at another place, since test binaries run side by side.
+    let begin = std::process::id() % 600 * 20;
+    let mut ports = Vec::new();
+    while ports.len() < count {
+        let step = u32::from(NEXT.fetch_add(1, Ordering::Relaxed));
+        let port = 20_000 + ((begin + step) % 12_000) as u16;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            ports.push(port);
+        }
+    }
+    ports
 }

@@ -1,7 +1,7 @@
 //! A worker is broken in several ways, and Prometheus itself fires the alerts that ship.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::broker::server::Server;
 use crate::broker::topics::{self, Row};
 use crate::broker::worker::{Installation, Worker};
 use crate::broker::{bootstrap, pause, wait_until};
-use crate::common::{article, percent_encoded, prometheus_tool};
+use crate::common::{article, free_ports, percent_encoded, prometheus_tool};
 
 /// Queues are reported five times a second.
 const OFTEN: &str = "[kafka.properties]\n\"statistics.interval.ms\" = 200\n";
@@ -124,13 +124,12 @@ impl Prometheus {
 
     #[track_caller]
     fn wait_for(&self, alert: &str) {
-        wait_until(&format!("{alert} fires"), 60, || self.fires(alert));
+        wait_until(format_args!("{alert} fires"), 60, || self.fires(alert));
     }
 }
 
 pub(crate) fn free_address() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("an address").to_string()
+    format!("127.0.0.1:{}", free_ports(1)[0])
 }
 
 /// Asks for a batch of each partition every three seconds at most, however fast the worker is otherwise.

@@ -58,6 +58,7 @@ fn killed_at_random_nothing_is_lost_and_nothing_comes_twice() {
     crawler.join().expect("all pages are written");
     installation.wait_for_verdicts(rows.len(), 180);
     for (_, worker) in &mut workers {
+        worker.wait_until_ready(60);
         worker.signal("TERM");
     }
     for (role, worker) in &mut workers {

@@ -75,7 +75,7 @@ fn a_frozen_owner_is_fenced() {
         time_until(&[other], 30.0, 30);
         owner.signal("CONT");
         let owner = &*owner;
-        wait_until(&format!("the zombie notices:\n{}", owner.log()), 30, || {
+        wait_until(format_args!("the zombie notices:\n{}", owner.latest()), 30, || {
             let log = owner.said();
             log.contains("fenced") || log.contains("lost=true") || log.contains("partitions revoked")
         });

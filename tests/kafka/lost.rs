@@ -35,12 +35,12 @@ fn retention_that_overtakes_a_running_reader_is_counted() {
     let mut worker = installation.worker(&[]);
     installation.feed(&pages(0, 40), 40);
     overtake(&installation, &worker, &pages(40, 100), 70);
-    wait_until(&format!("thirty are missing:\n{}", worker.log()), 60, || lost(&worker) == 30);
+    wait_until(format_args!("thirty are missing:\n{}", worker.latest()), 60, || lost(&worker) == 30);
     installation.wait_for_verdicts(70, 60);
     assert!(worker.said().contains("pages 40 to 70 were deleted by retention"), "{}", worker.said());
     // Nothing comes behind them.
     overtake(&installation, &worker, &pages(100, 120), 120);
-    wait_until(&format!("fifty are missing:\n{}", worker.log()), 60, || lost(&worker) == 50);
+    wait_until(format_args!("fifty are missing:\n{}", worker.latest()), 60, || lost(&worker) == 50);
     assert!(worker.said().contains("pages 100 to 120 were deleted by retention"));
     // Another member comes, and counts nothing again; and
     // so does one that begins when they have gone.
@@ -139,7 +139,7 @@ fn retention_that_overtakes_a_running_owner_halts_it() {
     Admin::of(&installation).delete_records(&log, 30);
     owner.signal("CONT");
     let why = "the log begins at offset 30, and 20 is the next to read";
-    wait_until(&format!("{why:?}:\n{}", owner.log()), 60, || {
+    wait_until(format_args!("{why:?}:\n{}", owner.latest()), 60, || {
         owner.get("/readyz").is_some_and(|(status, body)| status == 503 && body.contains(why))
     });
     assert!(owner.metric("leitong_partition_halted") > 0.0);

@@ -68,7 +68,7 @@ impl Troubled {
         let rules = &network().rules;
         let rule = |fault: &Fault| Rule { api, client, fault: *fault, one_in, times };
         rules.set(self.slot, faults.iter().map(rule).collect());
-        wait_until(&format!("{faults:?} have struck:\n{}", self.owner.log()), 120, || {
+        wait_until(format_args!("{faults:?} have struck:\n{}", self.owner.latest()), 120, || {
             rules.left(self.slot) == 0
         });
     }
@@ -100,7 +100,7 @@ impl Troubled {
         let events = rules.events(self.slot, self.began);
         println!("{} pages; faults of {}:\n{events}", rows.len(), api.name());
         let mut outcomes = 0;
-        wait_until(&format!("an outcome for each of {} pages", rows.len()), 90, || {
+        wait_until(format_args!("an outcome for each of {} pages", rows.len()), 90, || {
             outcomes = self.installation.verdicts().len();
             let halted = self.owner.said().contains("log partition halted");
             assert!(!halted, "{outcomes} outcomes; {}", self.installation.tally(&rows));
@@ -191,7 +191,7 @@ fn init_producer_id() {
         // It takes over, and goes on for a while.
         let owner = &troubled.owner;
         let taken = || owner.metric("leitong_log_records_taken_total");
-        wait_until(&format!("verdicts:\n{}", owner.log()), 60, || taken() > 100.0);
+        wait_until(format_args!("verdicts:\n{}", owner.latest()), 60, || taken() > 100.0);
     }
     troubled.finish(Api::INIT_PRODUCER_ID);
 }

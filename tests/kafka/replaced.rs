@@ -34,7 +34,7 @@ fn recreate(installation: &Installation, topic: &str, settings: &[(&str, &str)])
 /// Waits until the worker says why it is halted; it lives, and an alert can see it.
 #[track_caller]
 fn wait_until_halted(worker: &mut Worker, why: &[&str], seconds: u64) {
-    wait_until(&format!("{why:?} in /readyz:\n{}", worker.log()), seconds, || {
+    wait_until(format_args!("{why:?} in /readyz:\n{}", worker.latest()), seconds, || {
         worker
             .get("/readyz")
             .is_some_and(|(status, body)| status == 503 && why.iter().all(|why| body.contains(why)))

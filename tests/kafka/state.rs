@@ -27,7 +27,7 @@ pub(crate) fn work_off(installation: &Installation, rows: &[Row], new: &[Row], a
 /// A worker that does not serve, says why, and lives.
 #[track_caller]
 pub(crate) fn assert_stands_still(worker: &mut Worker, why: &str) {
-    wait_until(&format!("{why:?} in /readyz:\n{}", worker.log()), 60, || {
+    wait_until(format_args!("{why:?} in /readyz:\n{}", worker.latest()), 60, || {
         worker.get("/readyz").is_some_and(|(status, body)| status == 503 && body.contains(why))
     });
     assert_eq!(worker.get("/livez").expect("an answer").0, 200);

@@ -9,13 +9,14 @@ pub(crate) mod topics;
 pub(crate) mod watch;
 pub(crate) mod worker;
 
+use crate::common::free_ports;
 use rdkafka::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, Consumer};
+use std::fmt::Display;
 use std::fs::{self, File};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 /// A cluster of this test binary.
@@ -205,23 +206,6 @@ impl Drop for Brokers {
     }
 }
 
-/// Ports that nobody listens at. They are below those that the system gives to outgoing
-/// connections, one of which could otherwise hold the port of a broker that is down for a while.
-pub(crate) fn free_ports(count: usize) -> Vec<u16> {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    // Each process begins at another place, since test binaries run side by side.
-    let begin = std::process::id() % 600 * 20;
-    let mut ports = Vec::new();
-    while ports.len() < count {
-        let step = u32::from(NEXT.fetch_add(1, Ordering::Relaxed));
-        let port = 20_000 + ((begin + step) % 12_000) as u16;
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            ports.push(port);
-        }
-    }
-    ports
-}
-
 /// Java with Kafka's classes.
 pub(crate) fn java() -> Command {
     jars::java("tests/kafka/broker/pom.xml", "kafka")
@@ -233,9 +217,9 @@ pub(crate) fn pause(ms: u64) {
     std::thread::sleep(Duration::from_millis(ms));
 }
 
-/// Waits until `done`; fails with `what` after `seconds`.
+/// Waits until `done`; fails with `what`, as it reads by then, after `seconds`.
 #[track_caller]
-pub(crate) fn wait_until(what: &str, seconds: u64, mut done: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: impl Display, seconds: u64, mut done: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(seconds);
     while !done() {
         assert!(Instant::now() < deadline, "not within {seconds} s: {what}");

@@ -1,8 +1,10 @@
 //! `leitong run` as an operator runs it: processes that can be stopped, killed and frozen.
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -121,7 +123,7 @@ impl Installation {
     #[track_caller]
     pub(crate) fn wait_for_verdicts(&self, count: usize, seconds: u64) -> Vec<serde_json::Value> {
         let mut verdicts = Vec::new();
-        wait_until(&format!("{count} verdicts and dead letters"), seconds, || {
+        wait_until(format_args!("{count} verdicts and dead letters"), seconds, || {
             verdicts = self.verdicts();
             verdicts.len() + self.dead_letters().len() >= count
         });
@@ -273,6 +275,11 @@ impl Worker {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
+    /// The log, read when it is displayed: for messages of what is waited for.
+    pub(crate) fn latest(&self) -> impl Display {
+        std::fmt::from_fn(|formatter| formatter.write_str(&self.log()))
+    }
+
     /// The log, without colours.
     pub(crate) fn said(&self) -> String {
         common::plain(&self.log())
@@ -300,7 +307,7 @@ impl Worker {
         self.wait(seconds)
     }
 
-    /// The exit status, which must come within `seconds`.
+    /// The exit status, which must come within `seconds`; 143 and the like where a signal has ended it, as in a shell.
     #[track_caller]
     pub(crate) fn wait(&mut self, seconds: u64) -> i32 {
         let mut status = None;
@@ -308,7 +315,14 @@ impl Worker {
             status = self.child.try_wait().expect("a child");
             status.is_some()
         });
-        status.expect("it has ended").code().expect("it was not killed")
+        let status = status.expect("it has ended");
+        status.code().or_else(|| Some(128 + status.signal()?)).expect("a code or a signal")
+    }
+
+    /// Whether it has ended, by itself or by a signal; until it is waited for, the system keeps it as a zombie.
+    fn has_ended(&self) -> bool {
+        std::fs::read_to_string(format!("/proc/{}/status", self.pid()))
+            .is_ok_and(|status| status.contains("State:\tZ"))
     }
 
     pub(crate) fn is_running(&mut self) -> bool {
@@ -317,7 +331,9 @@ impl Worker {
 
     #[track_caller]
     pub(crate) fn wait_for_log(&self, text: &str, seconds: u64) {
-        wait_until(&format!("{text:?} in the log:\n{}", self.log()), seconds, || self.log().contains(text));
+        wait_until(format_args!("{text:?} in the log:\n{}", self.latest()), seconds, || {
+            self.log().contains(text)
+        });
     }
 
     /// Status and body of a path of the admin port.
@@ -335,7 +351,8 @@ impl Worker {
 
     #[track_caller]
     pub(crate) fn wait_until_ready(&self, seconds: u64) {
-        wait_until(&format!("ready:\n{}", self.log()), seconds, || {
+        wait_until(format_args!("ready:\n{}", self.latest()), seconds, || {
+            assert!(!self.has_ended(), "it has ended:\n{}", self.log());
             self.get("/readyz").is_some_and(|(status, _)| status == 200)
         });
     }

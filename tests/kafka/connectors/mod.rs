@@ -12,8 +12,8 @@ use crate::broker::jars::java;
 use crate::broker::server::{NOBODY, Server, is_root, not_as_root};
 use crate::broker::topics::Row;
 use crate::broker::worker::Installation;
-use crate::broker::{bootstrap, free_ports, wait_until};
-use crate::common::{article, fences};
+use crate::broker::{bootstrap, wait_until};
+use crate::common::{article, fences, free_ports};
 
 const USER: &str = "crawl";
 

@@ -5,8 +5,9 @@ use std::net::TcpStream;
 use std::process::{Child, Stdio};
 
 use super::{Example, examples, with};
+use crate::broker::wait_until;
 use crate::broker::worker::Installation;
-use crate::broker::{free_ports, wait_until};
+use crate::common::free_ports;
 
 /// Serves the site until it is dropped.
 struct Site(Child);

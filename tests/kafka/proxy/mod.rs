@@ -25,7 +25,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use crate::broker::{Brokers, Proxied, free_ports};
+use crate::broker::{Brokers, Proxied};
+use crate::common::free_ports;
 use connection::Connection;
 use link::Link;
 pub(crate) use request::Api;

@@ -44,7 +44,7 @@ impl Collector {
     #[track_caller]
     fn wait_for(&self, count: usize) -> Vec<Value> {
         let different = || self.spans().iter().map(|span| span["span"].to_string()).collect::<BTreeSet<_>>();
-        wait_until(&format!("{count} spans"), 60, || different().len() >= count);
+        wait_until(format_args!("{count} spans"), 60, || different().len() >= count);
         self.spans()
     }
 }

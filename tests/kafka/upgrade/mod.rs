@@ -160,7 +160,7 @@ fn assert_stands_still(installation: &Installation, former: &Former, rows: &[Row
     let mut worker = installation.worker_of(&former.program, &["--role", "cluster"]);
     installation.produce(rows);
     let why = ["update this instance", "the topics are not what they must be"];
-    wait_until(&format!("it says why it stands still:\n{}", worker.log()), 60, || {
+    wait_until(format_args!("it says why it stands still:\n{}", worker.latest()), 60, || {
         why.iter().any(|why| worker.said().contains(why))
     });
     pause(1000);
@@ -218,6 +218,7 @@ fn both_versions_side_by_side_decide_as_one() {
         crawler.join().expect("all pages are written");
         installation.wait_for_verdicts(first.len(), 180);
         for (which, worker) in &mut workers {
+            worker.wait_until_ready(60);
             decided[*which] += worker.metric("leitong_verdicts_total");
             worker.signal("TERM");
         }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::jars;
 use super::proxy::Proxy;
-use crate::common::{Run, article, gzip, leitong, placeless, tables, write};
+use crate::common::{Run, article, free_ports, gzip, leitong, placeless, tables, write};
 
 const IDENTITY: &str = "local-identity";
 const CREDENTIAL: &str = "local-credential";
@@ -36,8 +36,7 @@ impl Store {
 
     fn start() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let port =
-            std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("bound").port();
+        let port = free_ports(1)[0];
         let properties = format!(
             "s3proxy.endpoint=http://127.0.0.1:{port}\ns3proxy.authorization=aws-v2-or-v4\ns3proxy.identity={IDENTITY}\n\
              s3proxy.credential={CREDENTIAL}\njclouds.provider=filesystem-nio2\njclouds.filesystem.basedir={}\n",
