@@ -107,10 +107,11 @@ fn what_does_not_fit_is_set_aside_and_restored_from_the_changelog() {
     };
     flip(&tables.join("centroids.leitong"), |length| length / 2);
     restart("");
-    let newest = |tables: &Path| blocks(tables).pop().expect("blocks");
-    flip(&newest(&tables), |length| length - 20);
+    // The youngest may have been written last, and be named by nothing yet.
+    let oldest = |tables: &Path| blocks(tables).swap_remove(0);
+    flip(&oldest(&tables), |length| length - 20);
     restart("damaged at byte");
-    fs::remove_file(newest(&tables)).expect("removed");
+    fs::remove_file(oldest(&tables)).expect("removed");
     restart("centroids-");
 
     // A folder of another table.
@@ -123,10 +124,10 @@ fn what_does_not_fit_is_set_aside_and_restored_from_the_changelog() {
     fs::rename(folder(&foreign, "tables"), &tables).expect("moved");
     restart("belongs to another configuration");
     // Only a block of another table.
-    let block = newest(&tables);
+    let block = oldest(&tables);
     let of_foreign = tables.with_extension("table-set-aside").join(name(block.clone()));
     let of_foreign =
-        if of_foreign.exists() { of_foreign } else { newest(of_foreign.parent().expect("a folder")) };
+        if of_foreign.exists() { of_foreign } else { oldest(of_foreign.parent().expect("a folder")) };
     fs::copy(of_foreign, &block).expect("copied");
     restart("centroids-");
 
