@@ -319,14 +319,10 @@ impl Worker {
         status.code().or_else(|| Some(128 + status.signal()?)).expect("a code or a signal")
     }
 
-    /// Whether it has ended, by itself or by a signal; until it is waited for, the system keeps it as a zombie.
-    fn has_ended(&self) -> bool {
+    /// Whether it has not ended, by itself or by a signal; until it is waited for, the system keeps it as a zombie.
+    pub(crate) fn is_running(&self) -> bool {
         std::fs::read_to_string(format!("/proc/{}/status", self.pid()))
-            .is_ok_and(|status| status.contains("State:\tZ"))
-    }
-
-    pub(crate) fn is_running(&mut self) -> bool {
-        self.child.try_wait().expect("a child").is_none()
+            .is_ok_and(|status| !status.contains("State:\tZ"))
     }
 
     #[track_caller]
@@ -352,7 +348,7 @@ impl Worker {
     #[track_caller]
     pub(crate) fn wait_until_ready(&self, seconds: u64) {
         wait_until(format_args!("ready:\n{}", self.latest()), seconds, || {
-            assert!(!self.has_ended(), "it has ended:\n{}", self.log());
+            assert!(self.is_running(), "it has ended:\n{}", self.log());
             self.get("/readyz").is_some_and(|(status, _)| status == 200)
         });
     }
