@@ -11,6 +11,7 @@
 pub mod fingerprints;
 pub mod machine;
 pub mod on_disk;
+mod raw_reads;
 pub mod report;
 pub mod stages;
 pub mod table;

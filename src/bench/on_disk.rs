@@ -1,6 +1,7 @@
 //! Speed and size of a table whose old centroids are on disk.
 //!
-//! A table is filled to each size in turn, in an empty folder, and asked as the table in memory is.
+//! A table is filled to each size in turn, in an empty folder, and asked as the table in memory is. Afterwards it is
+//! deleted, so that the disk has to have room for one at a time.
 //! What the system holds of the files in memory it holds here too: on a machine with less memory
 //! than the table has bytes, reads take what the disk takes.
 
@@ -13,12 +14,20 @@ use anyhow::{Context, ensure};
 use serde::Serialize;
 
 use super::fingerprints::Fingerprints;
+use super::raw_reads::raw_reads;
 use super::table::{BATCH, Plan, Queries, centroid, look_ups};
-use crate::blocks::{BlockStore, Folder, Manifest, StoreOptions};
+use crate::blocks::{BlockStore, Files, Folder, Manifest, StoreOptions};
 use crate::cluster::{Centroid, Clusterer, OldCentroids, Position};
 use crate::config::{ExpiryConfig, TableConfig};
 use crate::fingerprint::Detector;
 use crate::random::Random;
+
+/// None expires.
+const CENTROIDS_MAX: u64 = u32::MAX as u64;
+/// What a batch of insertions is to take at most.
+const LONG_HALT: Duration = Duration::from_millis(50);
+/// For how long the disk alone is measured.
+const RAW_TIME: Duration = Duration::from_secs(5);
 
 /// What was measured at one size.
 #[derive(Debug, Clone, Serialize)]
@@ -41,11 +50,15 @@ pub struct OnDiskFigures {
     pub false_reads: f64,
     /// Pages and groups that were read for a look-up.
     pub reads: f64,
+    /// Reads a second of a loop that does nothing but read pages at random places, right afterwards.
+    pub raw_reads_per_second: f64,
     /// Insertions a second, on the way from the last size to this one, until all that fills blocks was on disk
     /// and all merges were done.
     pub insertions_per_second: f64,
     /// The longest that a batch of insertions took, in milliseconds.
     pub longest_halt_ms: f64,
+    /// Batches that took longer than [`LONG_HALT`], and how many there were.
+    pub long_halts: (u64, u64),
     /// Bytes written for each byte that the blocks were when they were sealed.
     pub write_amplification: f64,
     /// Runs of keys that a look-up asks.
@@ -61,24 +74,39 @@ pub struct OnDiskFigures {
 pub fn measure(
     detector: &Arc<dyn Detector>,
     max_distance: u32,
-    (name, fingerprints): &(&'static str, Fingerprints),
+    source: &(&'static str, Fingerprints),
     plan: &Plan,
     folder: &Path,
-    mut progress: impl FnMut(&str),
+    progress: impl FnMut(&str),
 ) -> anyhow::Result<Vec<OnDiskFigures>> {
     let files = Arc::new(Folder::open(folder)?);
     let is_empty = std::fs::read_dir(folder)?.next().is_none();
     ensure!(is_empty, "{}: is not empty; name a folder that is, or that is not there", folder.display());
+    let figures = measure_in(&files, detector, max_distance, source, plan, progress);
+    let deleted = std::fs::remove_dir_all(folder);
+    let figures = figures?;
+    deleted.with_context(|| format!("{}: cannot be deleted", folder.display()))?;
+    Ok(figures)
+}
+
+fn measure_in(
+    files: &Arc<Folder>,
+    detector: &Arc<dyn Detector>,
+    max_distance: u32,
+    (name, fingerprints): &(&'static str, Fingerprints),
+    plan: &Plan,
+    mut progress: impl FnMut(&str),
+) -> anyhow::Result<Vec<OnDiskFigures>> {
     let mut manifest = Manifest { table_id: plan.seed, ..Manifest::default() };
     let mut tail: Vec<Centroid> = Vec::new();
     let mut figures = Vec::new();
     for &size in &plan.sizes {
         let began = Instant::now();
-        let mut table = Table::open(Arc::clone(&files), detector, &manifest)?;
+        let mut table = Table::open(Arc::clone(files), detector, &manifest)?;
         let opening_seconds = began.elapsed().as_secs_f64();
         tail.drain(..).for_each(|centroid| table.clusterer.restore("", 0, &centroid));
         let start = table.clusterer.centroid_count();
-        let (time, longest) = table.fill(start..size, fingerprints, plan.texts)?;
+        let filled = table.fill(start..size, fingerprints, plan)?;
         let sealed = table.store.end();
         let written = table.store.counted();
         let mut queries = Queries { random: Random::new(plan.seed, size as u64), max_distance, size };
@@ -89,6 +117,8 @@ pub fn measure(
             look_ups(&mut table.clusterer, &mut queries, fingerprints);
         let after = table.store.counted();
         table.check()?;
+        let threads = options().readers;
+        let raw_reads_per_second = raw_reads(&files.path(""), threads, RAW_TIME)?;
         let each = |count: u64| count as f64 / asked as f64;
         let figure = OnDiskFigures {
             fingerprints: name,
@@ -100,8 +130,10 @@ pub fn measure(
             found_percent,
             false_reads: each(after.false_keys - before.false_keys),
             reads: each(after.pages + after.groups - before.pages - before.groups),
-            insertions_per_second: (size - start) as f64 / time.as_secs_f64(),
-            longest_halt_ms: longest.as_secs_f64() * 1e3,
+            raw_reads_per_second,
+            insertions_per_second: (size - start) as f64 / filled.time.as_secs_f64(),
+            longest_halt_ms: filled.longest.as_secs_f64() * 1e3,
+            long_halts: (filled.long, filled.batches),
             write_amplification: written.written as f64 / written.written_first.max(1) as f64,
             runs: table.store.counts().1,
             opening_seconds,
@@ -120,8 +152,8 @@ impl fmt::Display for OnDiskFigures {
         write!(
             f,
             "on disk, {}: {} centroids, {} in blocks with {:.1} bytes of memory and {:.0} on disk each; {:.0} look-ups/s \
-             ({:.1} % of near ones found, {:.2} reads each, {:.2} of them in vain), {:.0} insertions/s with merges, \
-             longest halt {:.0} ms, write amplification {:.2}, {} runs; opened in {:.2} s",
+             ({:.1} % of near ones found, {:.2} reads each, {:.2} of them in vain; {:.0} reads/s of a loop of reads alone), \
+             {:.0} insertions/s with merges, longest halt {:.0} ms, {} of {} above {} ms, write amplification {:.2}, {} runs; opened in {:.2} s",
             self.fingerprints,
             self.centroids,
             self.sealed,
@@ -131,13 +163,21 @@ impl fmt::Display for OnDiskFigures {
             self.found_percent,
             self.reads,
             self.false_reads,
+            self.raw_reads_per_second,
             self.insertions_per_second,
             self.longest_halt_ms,
+            self.long_halts.0,
+            self.long_halts.1,
+            LONG_HALT.as_millis(),
             self.write_amplification,
             self.runs,
             self.opening_seconds
         )
     }
+}
+
+fn options() -> StoreOptions {
+    StoreOptions::of_table(TableConfig::default().block_centroids, CENTROIDS_MAX)
 }
 
 /// A table on disk.
@@ -148,32 +188,34 @@ struct Table {
 
 impl Table {
     fn open(files: Arc<Folder>, detector: &Arc<dyn Detector>, manifest: &Manifest) -> anyhow::Result<Self> {
-        let expiry = ExpiryConfig { max_age_days: None, centroids_max: u64::from(u32::MAX) };
-        let options = StoreOptions::of_table(TableConfig::default().block_centroids, expiry.centroids_max);
-        let store = Arc::new(BlockStore::open(files, Arc::clone(detector), options, manifest)?);
+        let expiry = ExpiryConfig { max_age_days: None, centroids_max: CENTROIDS_MAX };
+        let store = Arc::new(BlockStore::open(files, Arc::clone(detector), options(), manifest)?);
         let old = (Arc::clone(&store) as Arc<dyn OldCentroids>, manifest.first);
         let clusterer = Clusterer::with_old(Arc::clone(detector), expiry, Position::default(), None, old);
         Ok(Self { clusterer, store })
     }
 
-    /// Inserts the centroids of these numbers, and waits until all that fills blocks is on disk and merged;
-    /// how long that took, and the longest of it at once.
+    /// Inserts the centroids of these numbers, and waits until all that fills blocks is on disk and merged.
     fn fill(
         &mut self,
         numbers: std::ops::Range<usize>,
         fingerprints: &Fingerprints,
-        texts: bool,
-    ) -> anyhow::Result<(Duration, Duration)> {
-        let (mut time, mut longest) = (Duration::ZERO, Duration::ZERO);
+        plan: &Plan,
+    ) -> anyhow::Result<Filled> {
+        let mut filled = Filled::default();
+        let began = Instant::now();
         for from in numbers.clone().step_by(BATCH) {
             let until = numbers.end.min(from + BATCH);
             let batch: Vec<Centroid> =
-                (from..until).map(|number| centroid(number as u64, fingerprints, texts)).collect();
+                (from..until).map(|number| centroid(number as u64, fingerprints, plan.texts)).collect();
+            if let Some(rate) = plan.insertions_per_second {
+                let due = Duration::from_secs_f64((from - numbers.start) as f64 / rate);
+                pause(due.saturating_sub(began.elapsed()));
+            }
             let since = Instant::now();
             batch.iter().for_each(|centroid| self.clusterer.restore("", 0, centroid));
             self.clusterer.insert_pending();
-            time += since.elapsed();
-            longest = longest.max(since.elapsed());
+            filled.add(since.elapsed());
             self.check()?;
         }
         // What waits in memory has to be written as well: the rate is what can be sustained.
@@ -185,7 +227,8 @@ impl Table {
         }
         self.clusterer.insert_pending();
         self.store.finish();
-        Ok((time + since.elapsed(), longest))
+        filled.time += since.elapsed();
+        Ok(filled)
     }
 
     fn check(&self) -> anyhow::Result<()> {
@@ -194,6 +237,31 @@ impl Table {
             .map_or(Ok(()), |fault| Err(anyhow::Error::msg(fault)))
             .context("the store failed")
     }
+}
+
+/// How long insertions took.
+#[derive(Debug, Default)]
+struct Filled {
+    time: Duration,
+    /// Of a batch.
+    longest: Duration,
+    batches: u64,
+    /// Those that took longer than [`LONG_HALT`].
+    long: u64,
+}
+
+impl Filled {
+    fn add(&mut self, batch: Duration) {
+        self.time += batch;
+        self.longest = self.longest.max(batch);
+        self.batches += 1;
+        self.long += u64::from(batch > LONG_HALT);
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the rate is what is asked for")]
+fn pause(time: Duration) {
+    std::thread::sleep(time);
 }
 
 #[cfg(test)]
@@ -205,12 +273,13 @@ mod tests {
     #[test]
     fn finds_what_is_on_disk() {
         let folder = tempfile::tempdir().expect("a folder");
-        let plan = Plan { sizes: vec![1_000, 2_000], seed: 1, texts: true };
+        let plan = Plan { sizes: vec![1_000, 2_000], seed: 1, texts: true, insertions_per_second: Some(1e6) };
         let (_, detector) = default_detector(&Config::default());
         let source = ("even", Fingerprints::even(1));
         let figures = measure(&detector, 3, &source, &plan, folder.path(), |_| {}).expect("measured");
         assert_eq!(figures.len(), 2);
         assert!(figures.iter().all(|figures| figures.found_percent == 100.0), "{figures:?}");
+        assert!(!folder.path().exists(), "deleted");
         assert!(measure(&detector, 3, &source, &plan, Path::new("/proc"), |_| {}).is_err());
     }
 }

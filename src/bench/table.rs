@@ -29,6 +29,8 @@ pub struct Plan {
     pub seed: u64,
     /// Centroids have a page id and a url, as real ones do; without, more of them fit into memory.
     pub texts: bool,
+    /// A table on disk is filled no faster than this; without, as fast as it can be.
+    pub insertions_per_second: Option<f64>,
 }
 
 /// What was measured at one size.
@@ -251,7 +253,8 @@ mod tests {
 
     #[test]
     fn sizes_for_which_memory_is_short_are_left_out() {
-        let plan = Plan { sizes: vec![1_000, 2_000, 3_000], seed: 1, texts: false };
+        let plan =
+            Plan { sizes: vec![1_000, 2_000, 3_000], seed: 1, texts: false, insertions_per_second: None };
         let asked = std::cell::Cell::new(0);
         let memory_is_short = || asked.replace(asked.get() + 1) > 0;
         let mut said = Vec::new();

@@ -239,6 +239,13 @@ impl Block {
             .ok_or_else(|| self.reader.damaged(at, "a group is broken"))
     }
 
+    /// Says that [`Self::hot`] will be asked for soon.
+    pub(super) fn will_need_hot(&self, number: u64) {
+        if let Ok((at, length)) = self.place(number) {
+            self.reader.will_need(at, length);
+        }
+    }
+
     /// The rest of the centroids of that group.
     pub(super) fn cold(&self, number: u64) -> Result<Vec<Cold>, BlockError> {
         let (at, length) = self.place(number)?;

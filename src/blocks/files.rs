@@ -3,6 +3,8 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+#[cfg(target_os = "linux")]
+use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -69,6 +71,8 @@ pub trait Input: Send + Sync {
     /// # Errors
     /// It cannot be read, or ends before.
     fn read(&self, bytes: &mut [u8], at: u64) -> io::Result<()>;
+    /// Says that `count` bytes from `at` on will be read soon, so that the disk may begin with them.
+    fn will_need(&self, _at: u64, _count: usize) {}
     /// Bytes of the file.
     ///
     /// # Errors
@@ -159,6 +163,15 @@ impl Output for File {
 impl Input for File {
     fn read(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
         self.read_exact_at(bytes, at)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn will_need(&self, at: u64, count: usize) {
+        use rustix::fs::{Advice, fadvise};
+        if let Some(count) = NonZeroU64::new(count as u64) {
+            // What comes of it, the read says.
+            let _ = fadvise(self, at, Some(count), Advice::WillNeed);
+        }
     }
 
     fn bytes(&self) -> io::Result<u64> {

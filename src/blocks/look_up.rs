@@ -24,7 +24,7 @@ use crate::fingerprint::{Comparison, Detector};
 /// Below this many reads or queries, other threads are not woken for them.
 const PARALLEL_MIN: usize = 8;
 /// Queries whose filters are asked, or keys that are read, by one thread at a time.
-const TOGETHER: usize = 16;
+const TOGETHER: usize = 64;
 
 /// What a look-up goes through, and by whose means.
 pub(super) struct LookUp<'a> {
@@ -79,6 +79,8 @@ impl LookUp<'_> {
         let groups: Vec<&[Hit]> = hits.chunk_by(|a, b| a.0 / GROUP == b.0 / GROUP).collect();
         let compared = self.on_all(&groups, |some| {
             let (mut near, mut k) = (Vec::new(), K::default());
+            let blocks = some.iter().filter_map(|group| Some((self.view.block_of(group[0].0)?, group[0].0)));
+            blocks.for_each(|(block, number)| block.will_need_hot(number));
             some.iter().try_for_each(|group| self.compare(group, queries, &mut near))?;
             keep(&mut near, &mut k);
             Ok(k)
@@ -131,6 +133,9 @@ impl LookUp<'_> {
         let mut kept = K::default();
         let (mut hits, mut near): (Vec<Hit>, Vec<Near>) = Default::default();
         let second_key = self.detector.second_key();
+        for askers in wanted {
+            self.view.runs[askers[0].run as usize].will_need(askers[0].key);
+        }
         for askers in wanted {
             let Wanted { run, key, .. } = askers[0];
             let max_distance = second_key.map_or(64, |second| second.distance_under(is_wide(key)));

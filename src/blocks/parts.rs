@@ -168,6 +168,11 @@ impl PartReader {
         }
     }
 
+    /// Says that `length` bytes from `at` on will be read soon.
+    pub(super) fn will_need(&self, at: u64, length: usize) {
+        self.input.will_need(at, length);
+    }
+
     /// Bytes of the file.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes

@@ -11,6 +11,7 @@
 //! Cost: of a key that is not there, in 63 of 64 to 255 of 256 cases no read; of one that is, one page, or as
 //! many as a very frequent key takes.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -26,6 +27,8 @@ const FILTER_KEYS: u64 = 1_500_000;
 const ASKED_MIN: u32 = 32;
 /// Centroids under one key from which on their second keys stand beside them.
 const CROWD: usize = 64;
+/// Pages of one key that are asked for before they are read; behind them the system reads ahead by itself.
+const PAGES_AHEAD: usize = 4;
 
 /// The name of the file.
 pub(super) fn name((first, end): (u64, u64)) -> String {
@@ -267,11 +270,8 @@ impl Run {
     /// Calls `each` with the entries of this key, whose numbers are those of the table; how many
     /// pages were read.
     pub(super) fn entries(&self, key: u64, mut each: impl FnMut(Entry)) -> Result<u64, BlockError> {
-        // The key may stand at the end of the page before the first one that begins with it.
-        let from = self.firsts_below(key).saturating_sub(1);
-        let pages = self.firsts[from..].iter().take_while(|first| **first <= key);
         let mut read = 0;
-        for page in (from..).take(pages.count()) {
+        for page in self.pages_of(key) {
             let page = self.page(page)?;
             read += 1;
             for mut entry in Page::new(&page).from(key).take_while(|entry| entry.key == key) {
@@ -280,6 +280,12 @@ impl Run {
             }
         }
         Ok(read)
+    }
+
+    /// Says that the entries of this key will be read soon.
+    pub(super) fn will_need(&self, key: u64) {
+        let pages = self.pages_of(key);
+        self.reader.will_need((pages.start * PAGE_BYTES) as u64, pages.len().min(PAGES_AHEAD) * PAGE_BYTES);
     }
 
     /// Puts the entries of a page, counted from 0, in the place of `entries`: their numbers are those of the
@@ -331,6 +337,13 @@ impl Run {
             }
         }
         Ok(self.reader.bytes())
+    }
+
+    /// The pages that may hold entries of this key; at least one, unless the run has none that could.
+    fn pages_of(&self, key: u64) -> Range<usize> {
+        // The key may stand at the end of the page before the first one that begins with it.
+        let from = self.firsts_below(key).saturating_sub(1);
+        from..from + self.firsts[from..].iter().take_while(|first| **first <= key).count()
     }
 
     /// How many pages begin with a lesser key. Keys are spread evenly, so that it is looked for around

@@ -45,6 +45,10 @@ pub(super) struct Arguments {
     /// (`table.on_disk`), and not in memory; 100 million take some 40 GB
     #[arg(long, value_name = "DIR")]
     table_dir: Option<PathBuf>,
+    /// Fill the table on disk no faster than this, as a worker does that has so many pages: how
+    /// long its decisions halt meanwhile
+    #[arg(long, value_name = "NUMBER", requires = "table_dir")]
+    insertions_per_second: Option<f64>,
     /// Leave page ids and urls of centroids out, so that more of them fit into memory
     #[arg(long)]
     no_urls: bool,
@@ -66,7 +70,16 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Some(distance) = arguments.distances.iter().find(|distance| **distance > 16) {
         return Err(wrong(format_args!("--distances {distance}: the greatest is 16")));
     }
-    let plan = Plan { sizes: sizes(&arguments.sizes)?, seed: arguments.seed, texts: !arguments.no_urls };
+    let insertions_per_second = arguments.insertions_per_second;
+    if let Some(rate) = insertions_per_second.filter(|rate| !rate.is_finite() || *rate < 1.0) {
+        return Err(wrong(format_args!("--insertions-per-second {rate}: must be a number from 1 on")));
+    }
+    let plan = Plan {
+        sizes: sizes(&arguments.sizes)?,
+        seed: arguments.seed,
+        texts: !arguments.no_urls,
+        insertions_per_second,
+    };
 
     let records = if arguments.inputs.is_empty() { sample() } else { read(&arguments.inputs, &config)? };
     let inputs = match &arguments.inputs[..] {

@@ -19,9 +19,11 @@ const HANDED_OVER_MAX: usize = 32;
 const LEAVING_MAX: u64 = 4_096;
 
 /// Centroids of a saved table that are entered into the index at once: as many as make a batch,
-/// and an eighth of those that are in it, so that the index is merged with all that come.
+/// and an eighth of those that are in it, so that the index is merged with all that come. Where
+/// they leave by blocks, a whole block, of this length at most: 50 MB of keys.
 const RESTORED_AT_ONCE: usize = 1_024;
 const RESTORED_SHARE: usize = 8;
+const RESTORED_BLOCK_MAX: u64 = 1 << 18;
 
 /// The centroids.
 pub(super) struct Tiers {
@@ -206,8 +208,12 @@ impl Tiers {
         detector: &dyn Detector,
     ) {
         self.insert(corpus, fingerprint_hash, centroid, detector);
-        let (unsettled, settled) = (self.young.unsettled(), self.young.settled_together());
-        if unsettled >= RESTORED_AT_ONCE.max(settled / RESTORED_SHARE) {
+        let unsettled = self.young.unsettled();
+        let enough = match self.young.leaving_together() {
+            Some(block) => block.min(RESTORED_BLOCK_MAX) as usize,
+            None => self.young.len() / RESTORED_SHARE,
+        };
+        if unsettled >= enough.max(RESTORED_AT_ONCE) {
             self.settle(detector);
         } else if unsettled.is_multiple_of(RESTORED_AT_ONCE) {
             // What leaves memory before it is in the index need not be entered.

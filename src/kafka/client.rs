@@ -192,12 +192,23 @@ pub fn log_member(config: &KafkaConfig) -> ClientConfig {
     client
 }
 
-/// A reader of one partition, from an offset that it is told.
+/// A reader of one partition, from an offset that it is told to the end. It is dropped soon: waiting, it
+/// would ask the broker a hundred times a second.
 #[must_use]
 pub fn partition_reader(config: &KafkaConfig) -> ClientConfig {
-    // A broker says that a partition is read to its end
-    // after this wait, and a restore waits for that.
-    let defaults = [("fetch.wait.max.ms", "100")];
+    reader(config, "10")
+}
+
+/// The same for a reader that goes on reading what is written.
+#[must_use]
+pub fn partition_follower(config: &KafkaConfig) -> ClientConfig {
+    reader(config, "100")
+}
+
+/// A broker says after `wait_ms` that a partition is read to its end. Whoever restores a table waits for that, and
+/// whoever is told another offset for the request before it: several times in a row.
+fn reader(config: &KafkaConfig, wait_ms: &str) -> ClientConfig {
+    let defaults = [("fetch.wait.max.ms", wait_ms)];
     let mut client = consumer(config, "reader", &cluster_group(config), RECORDS_QUEUE_KBYTES, &defaults);
     client.set("auto.offset.reset", "error").set("enable.partition.eof", "true");
     client

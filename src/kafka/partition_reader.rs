@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use rdkafka::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::KafkaError;
 use rdkafka::message::Message;
@@ -28,14 +29,32 @@ pub struct PartitionReader {
 }
 
 impl PartitionReader {
-    /// A reader of `partition` of `topic`, which has to be told where to begin.
+    /// A reader of `partition` of `topic` to its end, which has to be told where to begin.
     ///
     /// # Errors
     /// The client cannot be made.
     pub fn new(config: &KafkaConfig, topic: &str, partition: u32) -> anyhow::Result<Self> {
+        Self::watched(config, &client::partition_reader(config), topic, partition)
+    }
+
+    /// The same for whoever goes on reading what is written.
+    ///
+    /// # Errors
+    /// The client cannot be made.
+    pub fn following(config: &KafkaConfig, topic: &str, partition: u32) -> anyhow::Result<Self> {
+        Self::watched(config, &client::partition_follower(config), topic, partition)
+    }
+
+    /// Metrics show its lag and its queue.
+    fn watched(
+        config: &KafkaConfig,
+        settings: &ClientConfig,
+        topic: &str,
+        partition: u32,
+    ) -> anyhow::Result<Self> {
         let queue = if topic == config.topics.fingerprints { "log-fetch" } else { "changelog-fetch" };
         let events = ClientEvents::new("reader").lag_of(topic).queue(queue, partition.to_string());
-        let consumer = client::create(&client::partition_reader(config), events)?;
+        let consumer = client::create(settings, events)?;
         Ok(Self { consumer, topic: topic.to_owned(), partition: i32::try_from(partition)? })
     }
 

@@ -56,6 +56,10 @@ impl<C: ConsumerContext + 'static> World for KafkaWorld<C> {
         PartitionReader::new(&self.config.kafka, topic, partition)
     }
 
+    fn follower(&self, topic: &str, partition: u32) -> anyhow::Result<PartitionReader> {
+        PartitionReader::following(&self.config.kafka, topic, partition)
+    }
+
     fn uncommitted_reader(&self, topic: &str, partition: u32) -> anyhow::Result<PartitionReader> {
         PartitionReader::uncommitted(&self.config.kafka, topic, partition)
     }

@@ -214,7 +214,7 @@ impl<W: World> Owner<W> {
 
     /// Serves the partition from taking over to the stop; what it leaves for the standby.
     fn serve(&self, history: &mut History) -> Result<Option<TableReplica>, Trouble> {
-        let reader = self.role.world.reader(&self.config().kafka.topics.fingerprints, self.partition)?;
+        let reader = self.role.world.follower(&self.config().kafka.topics.fingerprints, self.partition)?;
         let producer = self.take_over(&reader)?;
         let Table { mut state, mut disk, reset, changelog_next, committed } =
             match self.restore(&reader, history.damaged + 1)? {

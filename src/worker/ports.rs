@@ -38,14 +38,20 @@ pub(crate) trait World: Send + Sync + 'static {
     /// A generation of the consumer group.
     type Group;
 
-    /// A reader of `partition` of `topic`. It belongs to no
+    /// A reader of `partition` of `topic`, to its end. It belongs to no
     /// group: who may read is decided elsewhere.
     ///
     /// # Errors
     /// The client cannot be made.
     fn reader(&self, topic: &str, partition: u32) -> anyhow::Result<Self::Reader>;
 
-    /// The same for what is not committed, too.
+    /// The same for whoever goes on reading what is written.
+    ///
+    /// # Errors
+    /// The client cannot be made.
+    fn follower(&self, topic: &str, partition: u32) -> anyhow::Result<Self::Reader>;
+
+    /// A reader of what is not committed, too.
     ///
     /// # Errors
     /// The client cannot be made.

@@ -239,7 +239,7 @@ fn follow_until_owned<W: World>(role: &ClusterRole<W>, partition: u32, stop: &St
 
 fn try_follow<W: World>(role: &ClusterRole<W>, partition: u32, stop: &Stop) -> Result<(), Ended> {
     let (world, standby) = (&role.world, &role.standby);
-    let changelog = world.reader(&role.config.kafka.topics.centroids, partition)?;
+    let changelog = world.follower(&role.config.kafka.topics.centroids, partition)?;
     let enough = || stop.is_requested() || standby.is_owned(partition);
     let table = match standby.take(partition) {
         Some(table) => table,

@@ -183,7 +183,7 @@ fn other_settings_of_clustering_are_refused_until_accepted() {
     installation.configure(&format!("[expiry]\ncentroids_max = 3\n{ONE_PARTITION}"));
     assert_refused(&installation, &["the settings of clustering have changed", "--accept-cluster-hash"]);
     let mut worker = installation.worker(&[]);
-    worker.wait(60);
+    assert_eq!(worker.wait(60), 1, "refused again");
     let log = worker.said();
     let hash =
         log.split("--accept-cluster-hash ").nth(1).expect("a hint").get(..16).expect("a hash").to_owned();

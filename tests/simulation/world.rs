@@ -164,6 +164,10 @@ impl World for SimWorld {
         SimReader::new(self, topic, partition)
     }
 
+    fn follower(&self, topic: &str, partition: u32) -> anyhow::Result<SimReader> {
+        self.reader(topic, partition)
+    }
+
     fn uncommitted_reader(&self, topic: &str, partition: u32) -> anyhow::Result<SimReader> {
         SimReader::uncommitted(self, topic, partition)
     }

@@ -97,9 +97,10 @@ impl Generations {
         self.all.back_mut().expect("there is always one")
     }
 
-    /// Whether centroids leave by [`Self::drop_before`], and need not be [removed](Self::remove).
-    pub(in crate::cluster) fn leave_whole(&self) -> bool {
-        self.length.is_some()
+    /// How many centroids leave at once, by [`Self::drop_before`], so that they need not be
+    /// [removed](Self::remove).
+    pub(in crate::cluster) fn leaving_together(&self) -> Option<u64> {
+        self.length
     }
 
     /// Takes out `slot`, the oldest, which was entered with the one fingerprint of `batch`.
@@ -112,11 +113,6 @@ impl Generations {
         while self.all.len() > 1 && self.all[0].end <= first {
             self.all.pop_front();
         }
-    }
-
-    /// Centroids of the youngest generation: what an insertion is merged with.
-    pub(in crate::cluster) fn youngest_len(&self) -> usize {
-        self.all.back().map_or(0, |last| (last.end - last.first) as usize)
     }
 
     /// Bytes of memory.
@@ -187,7 +183,7 @@ mod tests {
                 prop_assert_eq!(alive(found(&cut, 9)), alive(found(&whole, 9)));
                 let oldest = found(&cut, 9).into_iter().flatten().min().map_or(first, u64::from);
                 prop_assert!(oldest >= first / length * length || cut.all.len() == 1, "{oldest} is there, {first} is the first");
-                prop_assert!(cut.youngest_len() as u64 <= length);
+                prop_assert!(cut.all.back().is_some_and(|last| last.end - last.first <= length));
             }
         }
     }

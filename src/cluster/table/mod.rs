@@ -322,7 +322,7 @@ impl Table {
     pub(super) fn remove_oldest(&mut self, detector: &dyn Detector) {
         let number = self.hot.first();
         let Some((corpus, compared)) = self.hot.get(number) else { return };
-        if !self.index.leave_whole() && number < self.first_recent() {
+        if self.index.leaving_together().is_none() && number < self.first_recent() {
             let Some(cold) = self.cold.get(number) else { return };
             let fingerprint = [compared, cold.rest].concat();
             self.removed.clear();
@@ -357,12 +357,14 @@ impl Table {
         self.recent.batch().len()
     }
 
-    /// Centroids that those which come are put among, once they are settled.
-    pub(super) fn settled_together(&self) -> usize {
-        match self.index.leave_whole() {
-            true => self.index.youngest_len(),
-            false => (self.hot.end() - self.hot.first()) as usize,
-        }
+    /// Centroids in it.
+    pub(super) fn len(&self) -> usize {
+        (self.hot.end() - self.hot.first()) as usize
+    }
+
+    /// So many leave at about one time; none: they leave one by one.
+    pub(super) fn leaving_together(&self) -> Option<u64> {
+        self.index.leaving_together()
     }
 
     /// Corpora that have centroids.

@@ -1,0 +1,64 @@
+//! What the disk allows: a loop that does nothing but read at random places of a table's files.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::random::Random;
+
+/// Bytes of a read, as of a page of keys.
+const READ_BYTES: usize = 4 << 10;
+
+/// Reads a second of so many threads, for so long, in all files of `folder` alike.
+///
+/// # Errors
+/// A file cannot be read, or the folder has none of a read's length.
+pub(super) fn raw_reads(folder: &Path, threads: usize, time: Duration) -> io::Result<f64> {
+    // Each file with its places, counted through all of them.
+    let mut files = Vec::new();
+    let mut places = 0;
+    for entry in fs::read_dir(folder)? {
+        let file = File::open(entry?.path())?;
+        let first = places;
+        places += file.metadata()?.len() / READ_BYTES as u64;
+        files.push((first..places, file));
+    }
+    if places == 0 {
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "no file has a whole page"));
+    }
+    let began = Instant::now();
+    let read = |thread: usize| -> io::Result<u64> {
+        let (mut random, mut reads) = (Random::new(1, thread as u64), 0);
+        let mut page = vec![0; READ_BYTES];
+        while began.elapsed() < time {
+            let place = random.below(places as usize) as u64;
+            let (of, file) = &files[files.partition_point(|(of, _)| of.end <= place)];
+            file.read_exact_at(&mut page, (place - of.start) * READ_BYTES as u64)?;
+            reads += 1;
+        }
+        Ok(reads)
+    };
+    let read = &read;
+    let reads: io::Result<u64> = std::thread::scope(|scope| {
+        let running: Vec<_> = (0..threads).map(|thread| scope.spawn(move || read(thread))).collect();
+        running.into_iter().map(|thread| thread.join().unwrap_or(Ok(0))).sum()
+    });
+    Ok(reads? as f64 / began.elapsed().as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_is_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let time = Duration::from_millis(20);
+        assert!(raw_reads(folder.path(), 2, time).is_err(), "there is nothing to read");
+        fs::write(folder.path().join("short"), [1; 10]).expect("written");
+        fs::write(folder.path().join("long"), [1; 3 * READ_BYTES + 1]).expect("written");
+        assert!(raw_reads(folder.path(), 2, time).expect("reads") > 0.0);
+    }
+}
