@@ -103,7 +103,7 @@ fn a_slow_device_slows_down_who_decides() {
     let detector: Arc<dyn Detector> = Arc::new(SimHash::new(&Config::default().simhash));
     let expiry = ExpiryConfig::default();
     let folder = SimFolder::default();
-    folder.set_pace(Some(Duration::from_millis(8)));
+    folder.set_pace(Some(Duration::from_millis(30)));
     let options = StoreOptions { readers: 2, portion: 8, ..StoreOptions::of_table(256, 1 << 30) };
     let opened = OnDisk::open(Arc::new(folder.clone()), &detector, &expiry, options, &Saved::nothing());
     let mut disk = opened.expect("opens");

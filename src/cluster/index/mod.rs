@@ -62,6 +62,13 @@ impl Batch {
         self.seconds.clear();
     }
 
+    /// Gives memory back beyond that for so many fingerprints and so many values of theirs.
+    fn shrink_to(&mut self, fingerprints: usize, values: usize) {
+        self.values.shrink_to(values);
+        self.ends.shrink_to(fingerprints);
+        self.seconds.shrink_to(fingerprints);
+    }
+
     /// Adds a fingerprint, whose values `push` appends to what is
     /// there; it gives the second key, or 0 where there is none.
     pub(super) fn push(&mut self, push: impl FnOnce(&mut Vec<u64>) -> u64) {

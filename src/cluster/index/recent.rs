@@ -7,6 +7,10 @@ use super::{Batch, spread};
 use crate::fingerprint::{LookUp, SecondKey, WIDE_KEY};
 use crate::hashed::HashedMap;
 
+/// For how many there is room at least once there were more: those of a large batch, with 32 keys each.
+const FINGERPRINTS_KEPT: usize = 1 << 13;
+const VALUES_KEPT: usize = FINGERPRINTS_KEPT * 32;
+
 /// Fingerprints in order of coming.
 #[derive(Debug, Default)]
 pub(in crate::cluster) struct Recent {
@@ -37,9 +41,11 @@ impl Recent {
         self.values.forget(count);
     }
 
-    /// Forgets all, and keeps the memory.
+    /// Forgets all, and keeps the memory that a batch needs: of a table that was restored, there were
+    /// a hundred times as many.
     pub(in crate::cluster) fn clear(&mut self) {
         self.values.clear();
+        self.values.shrink_to(FINGERPRINTS_KEPT, VALUES_KEPT);
         self.by_key.clear();
         self.entered = 0;
     }
@@ -79,5 +85,27 @@ impl Recent {
         found.sort_unstable();
         found.dedup();
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gives_back_what_a_restore_took() {
+        let mut recent = Recent::default();
+        for round in 0..2 {
+            for number in 0..10 * FINGERPRINTS_KEPT {
+                recent.push(|values| {
+                    values.extend([number as u64; 32]);
+                    0
+                });
+            }
+            recent.clear();
+            let Batch { values, ends, seconds } = recent.batch();
+            assert!(values.capacity() <= VALUES_KEPT, "{} values in round {round}", values.capacity());
+            assert!(ends.capacity().max(seconds.capacity()) <= FINGERPRINTS_KEPT);
+        }
     }
 }
