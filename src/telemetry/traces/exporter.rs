@@ -329,7 +329,11 @@ mod tests {
         let requests = kept.lock().expect("no panic");
         let batches: Vec<Vec<String>> = requests.iter().map(|one| names(std::slice::from_ref(one))).collect();
         assert_eq!(batches[..3], vec![vec!["0", "1", "2", "3"]; 3], "tried again as it was");
-        assert_eq!(names(&requests[2..]), (0..=10).map(|number| number.to_string()).collect::<Vec<_>>());
+        // The collector may have the batch that was under way at the end twice: its answer did not come in time.
+        let mut sent = names(&requests[2..]);
+        let mut seen = std::collections::HashSet::new();
+        sent.retain(|name| seen.insert(name.clone()));
+        assert_eq!(sent, (0..=10).map(|number| number.to_string()).collect::<Vec<_>>());
         let resource = requests[0].resource_spans[0].resource.as_ref().expect("a resource");
         assert!(resource.attributes.contains(&text("service.name", "leitong")));
     }
