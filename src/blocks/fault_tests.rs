@@ -103,7 +103,8 @@ fn a_slow_device_slows_down_who_decides() {
     let detector: Arc<dyn Detector> = Arc::new(SimHash::new(&Config::default().simhash));
     let expiry = ExpiryConfig::default();
     let folder = SimFolder::default();
-    folder.set_pace(Some(Duration::from_millis(30)));
+    // At first slower than anybody decides, however busy the machine is.
+    folder.set_pace(Some(Duration::from_millis(500)));
     let options = StoreOptions { readers: 2, portion: 8, ..StoreOptions::of_table(256, 1 << 30) };
     let opened = OnDisk::open(Arc::new(folder.clone()), &detector, &expiry, options, &Saved::nothing());
     let mut disk = opened.expect("opens");
@@ -113,6 +114,9 @@ fn a_slow_device_slows_down_who_decides() {
         let records: Vec<FingerprintRecord> = (start..start + 100).map(founding).collect();
         assert_eq!(disk.decide(&records), decide(&mut memory, &records));
         most_waiting = most_waiting.max(start + 100 - disk.store.end());
+        if most_waiting > options.waiting_max / 2 {
+            folder.set_pace(Some(Duration::from_millis(8)));
+        }
     }
     assert!(most_waiting > options.waiting_max / 2, "the device is the slower one: {most_waiting}");
     let most_allowed = options.waiting_max + PORTIONS_MAX as u64 * options.portion;
