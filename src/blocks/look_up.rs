@@ -79,8 +79,11 @@ impl LookUp<'_> {
         let groups: Vec<&[Hit]> = hits.chunk_by(|a, b| a.0 / GROUP == b.0 / GROUP).collect();
         let compared = self.on_all(&groups, |some| {
             let (mut near, mut k) = (Vec::new(), K::default());
-            let blocks = some.iter().filter_map(|group| Some((self.view.block_of(group[0].0)?, group[0].0)));
-            blocks.for_each(|(block, number)| block.will_need_hot(number));
+            for number in some.iter().map(|group| group[0].0) {
+                if let Some(block) = self.view.block_of(number) {
+                    block.will_need_hot(number);
+                }
+            }
             some.iter().try_for_each(|group| self.compare(group, queries, &mut near))?;
             keep(&mut near, &mut k);
             Ok(k)
