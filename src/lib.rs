@@ -28,7 +28,13 @@
 //! which is that of the flow: each uses those above it and none below
 //! (`tests/local/rooms.rs` holds them to it). `ARCHITECTURE.md` draws the flow.
 
+#![cfg_attr(
+    not(feature = "kafka"),
+    allow(dead_code, reason = "telemetry that only the worker uses has no user without it")
+)]
+
 // What all others stand on.
+mod backoff;
 mod hashed;
 #[doc(hidden)]
 pub mod limits;
@@ -110,9 +116,11 @@ pub mod api;
 #[doc(hidden)]
 pub mod console;
 
+#[cfg(feature = "kafka")]
 #[doc(hidden)]
 pub mod tap;
 
+#[cfg(feature = "kafka")]
 #[doc(hidden)]
 pub mod worker;
 
@@ -143,6 +151,6 @@ pub use verdict::{Kind, Verdict};
 #[cfg(test)]
 #[path = "../tests/golden/mod.rs"]
 mod golden;
-#[cfg(test)]
+#[cfg(all(test, feature = "kafka"))]
 #[path = "../tests/simulation/mod.rs"]
 mod simulation;

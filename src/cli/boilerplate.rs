@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
+#[cfg(feature = "kafka")]
 use super::boilerplate_of_site;
 use super::documents::Counted;
 use crate::detectors::paragraph::boilerplate::{HEADER, letters_hash};
@@ -34,12 +35,14 @@ enum Action {
     },
     /// List the paragraphs that pages of one site share, out of a worker's page topic; for the site
     /// that a template alarm names
+    #[cfg(feature = "kafka")]
     Site(boilerplate_of_site::Arguments),
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let (given, pages_min, paragraphs_max) = match &arguments.action {
         Action::Build { pages, pages_min, paragraphs_max } => (pages, pages_min, paragraphs_max),
+        #[cfg(feature = "kafka")]
         Action::Site(arguments) => return boilerplate_of_site::run(arguments),
     };
     // Of each paragraph on how many pages it stands, and its text from the second page on.

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use clap::{Args, Command, Subcommand};
 
-use super::run::detector_fault;
-use super::settings::{self, Wrong, wrong};
+use super::settings::{self, Wrong, detector_fault, wrong};
 use super::{documents, reference};
 use crate::config::{Config, describe, load};
+#[cfg(feature = "kafka")]
 use crate::kafka::client;
 use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::telemetry::metrics;
@@ -61,12 +61,24 @@ pub(super) fn run(arguments: &Arguments, program: Command) -> anyhow::Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
+/// The properties under `[kafka.properties]` that librdkafka refuses, a message each.
+#[cfg(feature = "kafka")]
+fn properties_refused(config: &Config) -> Vec<String> {
+    client::faults(&config.kafka).iter().map(ToString::to_string).collect()
+}
+
+/// Nothing is refused where there is no librdkafka to ask.
+#[cfg(not(feature = "kafka"))]
+fn properties_refused(_: &Config) -> Vec<String> {
+    Vec::new()
+}
+
 /// Refuses what `leitong run` would refuse, if the file is for it: a
 /// detector for comparison is right for all other commands, so with one and
 /// without a table `kafka` it is only said that the worker does not take it.
 fn for_the_worker(file: &Path, config: &Config) -> anyhow::Result<bool> {
     let text = std::fs::read_to_string(file)?;
-    let mut faults: Vec<String> = client::faults(&config.kafka).iter().map(ToString::to_string).collect();
+    let mut faults = properties_refused(config);
     let detector = detector_fault(config);
     let unfit = detector.is_some();
     if load::line_of_key(&text, "kafka").is_some() {

@@ -5,6 +5,7 @@
 
 mod bench;
 mod boilerplate;
+#[cfg(feature = "kafka")]
 mod boilerplate_of_site;
 mod columns;
 mod compare;
@@ -12,6 +13,7 @@ mod config;
 mod console;
 mod dedup;
 mod difference;
+#[cfg(feature = "kafka")]
 mod doctor;
 mod documents;
 mod eval;
@@ -24,15 +26,19 @@ mod perturb;
 mod preset;
 mod progress;
 mod reference;
+#[cfg(feature = "kafka")]
 mod replay;
+#[cfg(feature = "kafka")]
 mod run;
 mod serve;
 mod settings;
 mod shell;
 mod summary;
 mod table;
+#[cfg(feature = "kafka")]
 mod tap;
 mod top;
+#[cfg(feature = "kafka")]
 mod topics;
 mod tune;
 
@@ -98,12 +104,16 @@ enum Command {
     /// Answer over HTTP whether pages are new, and store them, without a broker
     Serve(serve::Arguments),
     /// Run the Kafka worker
+    #[cfg(feature = "kafka")]
     Run(run::Arguments),
     /// Cluster the worker's fingerprint log again, off line, with the same or other settings
+    #[cfg(feature = "kafka")]
     Replay(replay::Arguments),
     /// Make or check the worker's topics
+    #[cfg(feature = "kafka")]
     Topics(topics::Arguments),
     /// Show verdicts as they are published: those that fit a filter, or a sample of them
+    #[cfg(feature = "kafka")]
     Tap(tap::Arguments),
     /// Watch workers on the terminal: throughput, lag, tables, dead letters
     Top(top::Arguments),
@@ -113,6 +123,7 @@ enum Command {
     /// merge tables
     Table(table::Arguments),
     /// Print a report to attach to a bug: versions, machine, settings, what brokers say
+    #[cfg(feature = "kafka")]
     Doctor(doctor::Arguments),
     /// Show or check configurations
     Config(config::Arguments),
@@ -181,13 +192,18 @@ fn execute(cli: Result<Cli, clap::Error>) -> ExitCode {
         Command::Boilerplate(arguments) => boilerplate::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
+        #[cfg(feature = "kafka")]
         Command::Run(arguments) => run::run(&arguments),
+        #[cfg(feature = "kafka")]
         Command::Replay(arguments) => replay::run(&arguments),
+        #[cfg(feature = "kafka")]
         Command::Topics(arguments) => topics::run(&arguments),
+        #[cfg(feature = "kafka")]
         Command::Tap(arguments) => tap::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
         Command::Preset(arguments) => preset::run(&arguments),
         Command::Table(arguments) => table::run(&arguments),
+        #[cfg(feature = "kafka")]
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Config(arguments) => config::run(&arguments, Cli::command()),
         Command::Completions(arguments) => shell::completions(&arguments, Cli::command()),

@@ -10,9 +10,11 @@ use clap::{Args, Subcommand};
 use super::documents;
 use super::settings;
 use crate::config::Config;
+#[cfg(feature = "kafka")]
 use crate::kafka::sample;
 use crate::page::mapping::PRESETS;
 use crate::page::mapping::survey::{Sample, Survey};
+#[cfg(feature = "kafka")]
 use crate::page::wrapped::{unpacked, without_schema_head};
 use crate::source::{Payload, Source};
 
@@ -89,6 +91,12 @@ fn of_file(path: &Path, config: &Config) -> anyhow::Result<Vec<Sample>> {
     Ok(samples)
 }
 
+#[cfg(not(feature = "kafka"))]
+fn of_topic(topic: &Path, _: Option<&Path>) -> anyhow::Result<Vec<Sample>> {
+    bail!("{}: no such file, and this program was built without Kafka, so it reads no topic", topic.display())
+}
+
+#[cfg(feature = "kafka")]
 fn of_topic(topic: &Path, config: Option<&Path>) -> anyhow::Result<Vec<Sample>> {
     let Some(name) = topic.to_str().filter(|_| config.is_some()) else {
         bail!(

@@ -6,9 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 
 use super::documents;
-use super::settings::{self, wrong};
-use crate::config::Config;
-use crate::config::detectors::{BASELINES, DETECTORS};
+use super::settings::{self, detector_fault, wrong};
 use crate::kafka::client;
 use crate::telemetry::terminal;
 use crate::worker::check::{Finding, Grade, check};
@@ -60,18 +58,6 @@ enum Role {
 
 fn hash(text: &str) -> Result<u64, String> {
     u64::from_str_radix(text, 16).map_err(|_| "16 hex digits, as the refusal names them".to_owned())
-}
-
-/// Why the worker does not run with the configured detector.
-pub(super) fn detector_fault(config: &Config) -> Option<String> {
-    let names = DETECTORS.iter().map(|(name, _)| *name).filter(|name| !BASELINES.contains(name));
-    BASELINES.contains(&&*config.detector).then(|| {
-        format!(
-            "detector = {:?}: is there for comparison, in dedup, compare, eval and tune; run takes {}",
-            config.detector,
-            names.collect::<Vec<_>>().join(", ")
-        )
-    })
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {

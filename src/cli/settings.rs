@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::config::detectors::DETECTORS;
+use crate::config::detectors::{BASELINES, DETECTORS};
 use crate::config::load::{self, ConfigError};
 use crate::config::{Config, THREADS_MAX, load::detectors_hint};
 use crate::page::mapping::Mapping;
@@ -108,8 +108,21 @@ pub(super) fn checked_threads(threads: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Returns why the worker does not run with the configured detector, if it does not.
+pub(super) fn detector_fault(config: &Config) -> Option<String> {
+    let names = DETECTORS.iter().map(|(name, _)| *name).filter(|name| !BASELINES.contains(name));
+    BASELINES.contains(&&*config.detector).then(|| {
+        format!(
+            "detector = {:?}: is there for comparison, in dedup, compare, eval and tune; run takes {}",
+            config.detector,
+            names.collect::<Vec<_>>().join(", ")
+        )
+    })
+}
+
 /// The configuration of a command that talks to Kafka. A configuration that names no brokers
 /// is refused: a worker that quietly tries its own machine is a worker that nobody finds.
+#[cfg(feature = "kafka")]
 pub(super) fn kafka_config(file: Option<&Path>) -> anyhow::Result<Config> {
     let config = config(file, None, None)?;
     if config.kafka.bootstrap_servers.trim().is_empty() {

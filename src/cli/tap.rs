@@ -225,7 +225,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             if arguments.to_end && tails.iter().all(|(tail, _)| tail.is_read_to_end()) {
                 break;
             }
-            crate::kafka::client::backoff(WAIT);
+            crate::backoff::backoff(WAIT);
         }
     }
     lines.flush()?;

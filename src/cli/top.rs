@@ -94,7 +94,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
     let mut all_answer = look(&ports, &mut workers, began);
     if arguments.once {
-        crate::kafka::client::backoff(Duration::from_secs(1));
+        crate::backoff::backoff(Duration::from_secs(1));
         all_answer &= look(&ports, &mut workers, began);
         documents::print(&format!("{}\n", lines(&workers).join("\n")))?;
         return Ok(if all_answer { ExitCode::SUCCESS } else { ExitCode::FAILURE });

@@ -18,7 +18,8 @@ use rdkafka::types::RDKafkaRespErr;
 use rdkafka::{Offset, TopicPartitionList};
 
 use super::page_session::{Shared, State};
-use crate::kafka::client::{self, CALL_TIMEOUT};
+use crate::backoff::backoff;
+use crate::kafka::client::CALL_TIMEOUT;
 use crate::kafka::events::{ClientEvents, reports_by_events};
 use crate::kafka::identity::TopicWatch;
 use crate::log::identity::{Replaced, TopicIds};
@@ -158,7 +159,7 @@ impl PagesContext {
                 Err(error) => {
                     tracing::info!("asking again: {error:#}");
                     self.health.tick();
-                    client::backoff(Duration::from_millis(500));
+                    backoff(Duration::from_millis(500));
                 }
             }
         }

@@ -36,15 +36,6 @@ const RECONNECT: [(&str, &str); 2] =
 /// transactional producer's follows from `transaction.timeout.ms`, below which it has to be.
 const ANSWER: (&str, &str) = ("socket.timeout.ms", "10000");
 
-/// Waits before librdkafka or a broker is asked again, where there is no event to wait for.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "whoever calls it asks again in a loop with a deadline or a stop flag"
-)]
-pub fn backoff(time: Duration) {
-    std::thread::sleep(time);
-}
-
 /// Why a client cannot be made.
 #[derive(Debug, Error)]
 pub enum ClientError {

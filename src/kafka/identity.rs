@@ -17,6 +17,7 @@ use rdkafka::consumer::{BaseConsumer, Consumer};
 
 use super::client;
 use super::topic_id::{Described, describe};
+use crate::backoff::backoff;
 use crate::kafka::config::KafkaConfig;
 use crate::kafka::events::ClientEvents;
 use crate::log::identity::{Replaced, TopicId, TopicIds};
@@ -59,7 +60,7 @@ impl TopicWatch {
                 Ok(described) if !described.contains(&Described::Missing) => break described,
                 Ok(_) if Instant::now() >= deadline => bail!("a topic is not there any more"),
                 Err(error) if Instant::now() >= deadline => return Err(error),
-                Ok(_) | Err(_) => client::backoff(Duration::from_millis(200)),
+                Ok(_) | Err(_) => backoff(Duration::from_millis(200)),
             }
         };
         watch.ids = ids(&described);
@@ -99,7 +100,7 @@ impl TopicWatch {
     pub fn ask(&self) -> anyhow::Result<()> {
         let mut found = ids(&self.describe()?);
         if self.ids.verify(&found).is_err() {
-            client::backoff(BEFORE_BELIEVING);
+            backoff(BEFORE_BELIEVING);
             let again = ids(&self.describe()?);
             anyhow::ensure!(again == found, "brokers differ about the ids of topics");
             found = again;

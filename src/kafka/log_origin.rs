@@ -5,6 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+#[cfg(feature = "kafka")]
 use rdkafka::message::{Header, OwnedHeaders};
 
 /// The header's name.
@@ -19,6 +20,7 @@ pub(crate) struct LogOrigin {
     pub(crate) offset: u64,
 }
 
+#[cfg(feature = "kafka")]
 impl LogOrigin {
     /// Adds the header.
     pub(crate) fn add_to(self, headers: OwnedHeaders) -> OwnedHeaders {

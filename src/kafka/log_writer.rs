@@ -12,6 +12,7 @@ use rdkafka::message::{DeliveryResult, Header, Message, OwnedHeaders};
 use rdkafka::producer::{BaseRecord, Producer, ProducerContext};
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::backoff::backoff;
 use crate::kafka::client;
 use crate::kafka::config::KafkaConfig;
 use crate::kafka::events::{ClientEvents, reports_by_events};
@@ -119,7 +120,7 @@ impl LogProducer {
                         return false;
                     }
                     message = back;
-                    client::backoff(Duration::from_millis(5));
+                    backoff(Duration::from_millis(5));
                 }
                 Err((error, _)) => {
                     self.shared.fail(format!(

@@ -15,6 +15,7 @@ use rdkafka::error::RDKafkaErrorCode;
 
 use super::changelog_topic::{self, QUEUE};
 use super::client::{self, CALL_TIMEOUT};
+use crate::backoff::backoff;
 use crate::kafka::config::KafkaConfig;
 use crate::kafka::events::ClientEvents;
 
@@ -207,7 +208,7 @@ impl<'a> Topics<'a> {
             if count.is_some() || Instant::now() >= deadline {
                 return Ok(count);
             }
-            client::backoff(Duration::from_millis(50));
+            backoff(Duration::from_millis(50));
         }
     }
 
@@ -253,7 +254,7 @@ impl<'a> Topics<'a> {
             if Instant::now() >= deadline {
                 bail!("cannot read the settings of topic {topic}: {problem}");
             }
-            client::backoff(Duration::from_millis(50));
+            backoff(Duration::from_millis(50));
         }
     }
 

@@ -21,6 +21,7 @@ use rdkafka::producer::{BaseProducer, BaseRecord, Producer, ProducerContext};
 use rdkafka::util::Timeout;
 use rdkafka::{ClientContext, Offset, Statistics, TopicPartitionList};
 
+use crate::backoff::backoff;
 use crate::kafka::client::{self, ClientError};
 use crate::kafka::config::KafkaConfig;
 use crate::kafka::events::ClientEvents;
@@ -190,7 +191,7 @@ impl TransactionClient for KafkaTransactions {
                 Err((KafkaError::MessageProduction(RDKafkaErrorCode::QueueFull), back)) => {
                     message = back;
                     self.producer.poll(Duration::ZERO);
-                    client::backoff(Duration::from_millis(2));
+                    backoff(Duration::from_millis(2));
                 }
                 Err((
                     KafkaError::MessageProduction(code @ RDKafkaErrorCode::MessageSizeTooLarge),
@@ -221,7 +222,7 @@ impl TransactionClient for KafkaTransactions {
                 return Ok(());
             }
             drop(sent);
-            client::backoff(Duration::from_micros(200));
+            backoff(Duration::from_micros(200));
         }
     }
 

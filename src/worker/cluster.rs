@@ -22,6 +22,7 @@ use super::owner::{self, Owner};
 use super::role::{ClusterRole, RoleSettings};
 use super::stop::Stop;
 use super::{Accepted, deletion, snapshots, standby};
+use crate::backoff::backoff;
 use crate::config::Config;
 use crate::kafka::client;
 use crate::kafka::events::{ClientEvents, reports_by_events};
@@ -187,7 +188,7 @@ impl Owners {
         for (partition, running) in stopped {
             while !lost && !running.thread.is_finished() && Instant::now() < deadline {
                 health.tick();
-                client::backoff(Duration::from_millis(5));
+                backoff(Duration::from_millis(5));
             }
             if running.thread.is_finished() {
                 // An owner's panic has been logged by the

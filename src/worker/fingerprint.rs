@@ -18,8 +18,8 @@ use rdkafka::consumer::CommitMode;
 
 use super::positions;
 use super::stop::Stop;
+use crate::backoff::backoff;
 use crate::config::Config;
-use crate::kafka::client;
 use crate::kafka::identity::TopicWatch;
 use crate::kafka::log_writer::LogProducer;
 use crate::kafka::page_session::Shared;
@@ -263,7 +263,7 @@ impl<'a> Session<'a> {
     fn wait_for_room(&mut self, batch: &mut Vec<Assigned<'a>>) -> anyhow::Result<()> {
         let full_since = *self.full_since.get_or_insert_with(Instant::now);
         if full_since.elapsed() < Duration::from_millis(self.config.kafka.pages.pause_after_ms) {
-            client::backoff(Duration::from_millis(5));
+            backoff(Duration::from_millis(5));
             return Ok(());
         }
         if !self.paused {
@@ -296,7 +296,7 @@ impl<'a> Session<'a> {
         let done = || sending.is_finished() && producer.in_flight() == 0;
         while !done() && Instant::now() < deadline && self.shared.lock().broken.is_none() {
             self.health.tick();
-            client::backoff(Duration::from_millis(10));
+            backoff(Duration::from_millis(10));
         }
         if !done() {
             // Nothing is lost: what is not committed is read again.

@@ -10,8 +10,8 @@ use rustix::termios::{
 };
 use unicode_width::UnicodeWidthChar;
 
+use crate::backoff::backoff;
 use crate::cli::documents;
-use crate::kafka::client::backoff;
 
 /// How long a key is waited for, in tenths of a second.
 const KEY_WAIT: u8 = 2;
