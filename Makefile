@@ -248,3 +248,11 @@ kills: build ## Kill and continue a run over DOCUMENTS (a million) documents, an
 .PHONY: bench-table
 bench-table: build ## Measure the centroid table: the figures of docs/table.md
 	target/release/leitong bench --sizes 1,10 --distances 3,5,7
+
+.PHONY: hooks
+hooks: ## Check the subject of each commit that is made in this clone
+	git config core.hooksPath tools/hooks
+
+.PHONY: subjects
+subjects: ## Check that the subjects of new commits have at most 72 characters: BASE=origin/main for those of a branch
+	@tools/check_subjects.sh $(BASE)

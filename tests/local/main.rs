@@ -6,6 +6,7 @@ mod archives;
 mod canonical;
 mod checkpoint;
 mod cli;
+mod commit_subjects;
 #[path = "../common/mod.rs"]
 mod common;
 mod conformance;
