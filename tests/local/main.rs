@@ -39,3 +39,4 @@ mod streams;
 mod table;
 mod verdict_schema;
 mod walls;
+mod workflows;
