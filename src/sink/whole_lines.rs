@@ -140,6 +140,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(not(target_os = "linux"), ignore = "only Linux has /dev/full")]
     fn a_full_device_is_an_error() {
         let mut lines = WholeLines::create(Path::new("/dev/full")).expect("open");
         lines.push(&"a verdict").expect("gathered");

@@ -199,6 +199,7 @@ fn what_was_repaired_is_counted() {
 }
 
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "other systems do not limit the address space")]
 fn a_line_of_200_mb_is_a_verdict_in_little_memory() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("huge.jsonl");
@@ -416,6 +417,7 @@ fn the_name_of_a_corpus_is_bounded() {
 }
 
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "only Linux has /dev/full")]
 fn outputs_that_cannot_be_written_are_errors() {
     let input = page("a", &article(1, 20));
     let full = run_with_input(["dedup", "-", "--output", "/dev/full"], &input);

@@ -39,6 +39,7 @@ fn with_stdout(stdout: impl Into<Stdio>, arguments: &[&str]) -> Run {
 /// A dead letter, progress and the summary went to standard error by `eprintln!`,
 /// which panics where that cannot be written: exit status 101, no verdicts, no table.
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "only Linux has /dev/full")]
 fn dedup_needs_no_standard_error() {
     let folder = tempfile::tempdir().expect("a folder");
     let input = write(folder.path(), "pages.jsonl", format!("{{\n{}", page("a", &article(1, 20))));
@@ -53,6 +54,7 @@ fn dedup_needs_no_standard_error() {
 }
 
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "only Linux has /dev/full")]
 fn no_command_needs_standard_error() {
     for (arguments, status) in [
         (&["dedup", "no-such-file.jsonl"][..], 1),
@@ -96,6 +98,7 @@ fn a_reader_that_goes_away_ends_the_run_quietly() {
 }
 
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "only Linux has /dev/full")]
 fn a_full_standard_output_is_an_error_with_a_message() {
     for arguments in PRINTING {
         let run = with_stdout(full(), arguments);
@@ -186,6 +189,7 @@ fn compare_shows_titles_of_pages_harmlessly() {
 
 /// Text that goes to a file is exact; what a page holds does not steer a terminal.
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "other systems' script takes other options")]
 fn extract_is_exact_in_a_pipe_and_harmless_on_a_terminal() {
     let folder = tempfile::tempdir().expect("a folder");
     let text = format!("{}\u{1b}[31m{}\n", article(1, 10), article(2, 10));
