@@ -154,3 +154,6 @@ mod golden;
 #[cfg(all(test, feature = "kafka"))]
 #[path = "../tests/simulation/mod.rs"]
 mod simulation;
+#[cfg(test)]
+#[path = "../tests/common/wait.rs"]
+mod wait;

@@ -96,7 +96,7 @@ fn cpu_of(which: &str, backlog: bool) {
         let more = std::env::var("LEITONG_BENCH_CONFIG").unwrap_or_default();
         let installation = Installation::new(&bootstrap(), &format!("cpu{round}"), &more);
         let worker = installation.worker(&[]);
-        worker.wait_until_ready(60);
+        worker.wait_until_ready();
         let before = cpu_seconds(&worker.pid().to_string());
         if backlog {
             // Shorter than the session time-out: it stays a member.

@@ -27,7 +27,7 @@ pub(crate) fn delay() {
 
     let installation = Installation::new(&bootstrap(), "delay-half", "");
     let worker = installation.worker(&[]);
-    worker.wait_until_ready(60);
+    worker.wait_until_ready();
     let consumer = verdict_reader(&installation);
     // The reader needs some seconds to join its group, which are not the worker's.
     while consumer.assignment().expect("an assignment").count() == 0 {

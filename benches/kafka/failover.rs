@@ -37,16 +37,16 @@ pub(crate) fn failover() {
         let installation = Installation::new(&bootstrap(), &format!("failover{round}"), "");
         let mut left = [(); 2].map(|()| installation.worker(&["--role", "fingerprint"]));
         let mut right = [(); 2].map(|()| installation.worker(&["--role", "cluster"]));
-        left.iter().chain(&right).for_each(|worker| worker.wait_until_ready(60));
+        left.iter().chain(&right).for_each(|worker| worker.wait_until_ready());
         let stop = Arc::new(AtomicBool::new(false));
         let crawler = crawler(&installation, &stop);
         let taken = "leitong_log_records_taken_total";
-        wait_until("verdicts", 60, || right.iter().any(|worker| worker.metric(taken) > 200.0));
+        wait_until("verdicts", || right.iter().any(|worker| worker.metric(taken) > 200.0));
         right.sort_by_key(|worker| worker.metric(taken) as u64);
         let [other, owner] = &mut right;
         owner.kill();
         let began = Instant::now();
-        wait_until("the other one takes over", 60, || other.metric(taken) > 0.0);
+        wait_until("the other one takes over", || other.metric(taken) > 0.0);
         owners_away.push(began.elapsed().as_secs_f64());
         pause(3000);
 
@@ -106,13 +106,13 @@ pub(crate) fn takeover() {
         }
         let left = installation.worker(&["--role", "fingerprint"]);
         let mut owner = installation.worker(&["--role", "cluster"]);
-        owner.wait_until_ready(120);
+        owner.wait_until_ready();
         let other = installation.worker(&["--role", "cluster"]);
-        [&left, &other].iter().for_each(|worker| worker.wait_until_ready(120));
+        [&left, &other].iter().for_each(|worker| worker.wait_until_ready());
         let stop = Arc::new(AtomicBool::new(false));
         let crawler = crawler(&installation, &stop);
         let taken = "leitong_log_records_taken_total";
-        wait_until("verdicts", 60, || owner.metric(taken) > 200.0);
+        wait_until("verdicts", || owner.metric(taken) > 200.0);
         let consumer = verdict_reader(&installation);
         let (mut last, mut longest) = (None, Duration::ZERO);
         let began = Instant::now();
@@ -132,7 +132,7 @@ pub(crate) fn takeover() {
             .collect();
         owner.kill();
         let began = Instant::now();
-        wait_until("the other one takes over", 60, || other.metric(taken) > 0.0);
+        wait_until("the other one takes over", || other.metric(taken) > 0.0);
         let away = began.elapsed().as_secs_f64();
         let restore = other.metric("leitong_restore_seconds");
         let records = other.metric("leitong_restored_records");

@@ -125,7 +125,7 @@ pub(crate) fn look_ups_half() {
     for bytes in [400, 6_000] {
         let installation = Installation::new(&bootstrap(), &format!("asked-half{bytes}"), API);
         let worker = installation.worker(&[]);
-        worker.wait_until_ready(60);
+        worker.wait_until_ready();
         let (address, bodies, ended) = (address(&worker), bodies(bytes), AtomicBool::new(false));
         let took = thread::scope(|scope| {
             let clients = scope.spawn(|| ask(&address, &bodies, 500.0, &ended));

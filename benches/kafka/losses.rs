@@ -43,16 +43,16 @@ impl Cluster {
         installation.keep_standbys();
         let watch = Watch::start(&installation, 1);
         let workers = [installation.worker(&[]), installation.worker(&[])];
-        workers.iter().for_each(|worker| worker.wait_until_ready(90));
+        workers.iter().for_each(|worker| worker.wait_until_ready());
         let crawler = Crawler::start(&installation, 100);
-        wait_until("verdicts", 60, || watch.fewest() > 200);
+        wait_until("verdicts", || watch.fewest() > 200);
         Self { brokers, installation, watch, workers, crawler }
     }
 
     /// The longest time without a verdict, in seconds, when `lose` takes something away.
     fn longest(&mut self, what: &str, lose: impl FnOnce(&mut Self)) -> f64 {
         // Some ordinary seconds first, so that nothing of what went before is counted.
-        wait_until("verdicts", 60, || self.watch.fewest() > 0);
+        wait_until("verdicts", || self.watch.fewest() > 0);
         pause(3000);
         self.watch.begin();
         lose(self);
@@ -60,7 +60,7 @@ impl Cluster {
         while began.elapsed() < AWAY {
             pause(100);
         }
-        wait_until("verdicts", 60, || self.watch.fewest() > before + 100);
+        wait_until("verdicts", || self.watch.fewest() > before + 100);
         let longest = self.watch.longest().as_secs_f64();
         println!("{what}: longest time without a verdict {longest:.1} s");
         longest
@@ -69,7 +69,7 @@ impl Cluster {
     fn wait_until_in_sync(&self) {
         let topics = ["pages", "log", "verdicts", "centroids"].map(|name| self.installation.topic(name));
         let internal = ["__consumer_offsets", "__transaction_state"].map(str::to_owned);
-        wait_until("all brokers have everything", 120, || {
+        wait_until("all brokers have everything", || {
             topics.iter().chain(&internal).all(|topic| self.brokers.in_sync(topic))
         });
         pause(5000);
@@ -113,7 +113,7 @@ pub(crate) fn standby() {
         let owner = usize::from(!owns(&cluster.workers[0]));
         figures.push(cluster.longest("standby: owner killed", |cluster| cluster.workers[owner].kill()));
         cluster.workers[owner] = cluster.installation.worker(&[]);
-        cluster.workers[owner].wait_until_ready(90);
+        cluster.workers[owner].wait_until_ready();
     }
     cluster.crawler.stop();
     say("standby: owner killed", figures);

@@ -70,7 +70,7 @@ fn median(values: &mut [f64]) -> f64 {
 }
 
 fn wait_for_metric(worker: &Worker, name: &str, value: f64) {
-    wait_until(format_args!("{name} = {value}"), 600, || worker.metric(name) >= value);
+    wait_until(format_args!("{name} = {value}"), || worker.metric(name) >= value);
 }
 
 /// Articles of some 6 KB. Names that are drawn at random make them as unlike one another as

@@ -16,7 +16,7 @@ pub(crate) fn full_log(name: &str) -> Installation {
     installation.produce(&articles(RECORDS, 3));
     let mut worker = installation.worker(&["--role", "fingerprint"]);
     wait_for_metric(&worker, "leitong_log_records_sent_total", RECORDS as f64);
-    assert_eq!(worker.terminate(30), 0);
+    assert_eq!(worker.terminate(), 0);
     installation
 }
 

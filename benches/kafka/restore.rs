@@ -95,7 +95,7 @@ pub(crate) fn filled(name: &str, more: &str) -> Installation {
 pub(crate) fn restore() {
     let empty = Installation::new(&bootstrap(), "empty", "[kafka.create]\npage_partitions = 3\n");
     let worker = empty.worker(&["--role", "cluster"]);
-    worker.wait_until_ready(60);
+    worker.wait_until_ready();
     let without = worker.resident_bytes();
     drop(worker);
     let installation = filled("restore", "");
@@ -103,9 +103,9 @@ pub(crate) fn restore() {
     let mut memory = 0;
     for _ in 0..3 {
         let mut worker = installation.worker(&["--role", "cluster"]);
-        worker.wait_for_log("worker starts", 60);
+        worker.wait_for_log("worker starts");
         let before = cpu_seconds(&worker.pid().to_string());
-        worker.wait_until_ready(600);
+        worker.wait_until_ready();
         let cpu = cpu_seconds(&worker.pid().to_string()) - before;
         let seconds = worker.metric("leitong_restore_seconds");
         let count = centroids();
@@ -113,7 +113,7 @@ pub(crate) fn restore() {
         println!("restore: {count} centroids in {seconds:.2} s, {cpu:.2} s of CPU");
         rates.push(count as f64 / cpu / 1e6);
         memory = worker.resident_bytes();
-        assert_eq!(worker.terminate(30), 0);
+        assert_eq!(worker.terminate(), 0);
     }
     println!(
         "restore: {:.2} M centroids a second and core; {} bytes resident a centroid, and {} MiB without any\n",
@@ -130,11 +130,11 @@ pub(crate) fn restore_blocks() {
     let count = centroids();
     for source in ["changelog", "snapshot", "snapshot", "snapshot"] {
         let mut worker = installation.worker(&["--role", "cluster"]);
-        worker.wait_until_ready(900);
+        worker.wait_until_ready();
         assert!(worker.said().contains(&format!("from={source}")), "{}", worker.said());
         assert_eq!(worker.metric("leitong_restored_centroids"), count as f64);
         // The last blocks are written and merged beside it.
-        wait_until("the blocks are saved", 300, || {
+        wait_until("the blocks are saved", || {
             count as f64 - worker.metric("leitong_disk_centroids") < f64::from(1 << 18)
                 || source == "snapshot"
         });

@@ -60,7 +60,7 @@ pub(crate) fn scaling() {
             let workers: Vec<Worker> =
                 (0..processes).map(|_| installation.worker(&["--role", "fingerprint"])).collect();
             for (core, worker) in workers.iter().enumerate() {
-                worker.wait_until_ready(60);
+                worker.wait_until_ready();
                 let pinned = Command::new("taskset")
                     .args(["-a", "-c", "-p", &core.to_string(), &worker.pid().to_string()])
                     .output();
@@ -70,13 +70,13 @@ pub(crate) fn scaling() {
             let share = (4 / processes) as f64;
             let is_shared_out =
                 || workers.iter().all(|worker| worker.metric("leitong_partitions_owned") == share);
-            wait_until("the partitions are shared out", 60, is_shared_out);
+            wait_until("the partitions are shared out", is_shared_out);
             installation.produce(&rows);
             let sent =
                 || workers.iter().map(|worker| worker.metric("leitong_log_records_sent_total")).sum::<f64>();
             let cpu = || workers.iter().map(|worker| cpu_seconds(&worker.pid().to_string())).sum::<f64>();
             let (began, first, own, machine) = (Instant::now(), sent(), cpu(), machine_seconds());
-            wait_until("all are sent", 600, || sent() >= rows.len() as f64);
+            wait_until("all are sent", || sent() >= rows.len() as f64);
             let (pages, seconds) = (rows.len() as f64 - first, began.elapsed().as_secs_f64());
             let (own, machine) = (cpu() - own, machine_seconds() - machine);
             let rate = pages / seconds;

@@ -32,11 +32,14 @@ pub(super) fn raw_reads(folder: &Path, threads: usize, time: Duration) -> io::Re
     let read = |thread: usize| -> io::Result<u64> {
         let (mut random, mut reads) = (Random::new(1, thread as u64), 0);
         let mut page = vec![0; READ_BYTES];
-        while began.elapsed() < time {
+        loop {
             let place = random.below(places as usize) as u64;
             let (of, file) = &files[files.partition_point(|(of, _)| of.end <= place)];
             file.read_exact_at(&mut page, (place - of.start) * READ_BYTES as u64)?;
             reads += 1;
+            if began.elapsed() >= time {
+                break;
+            }
         }
         Ok(reads)
     };

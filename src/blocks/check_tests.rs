@@ -1,15 +1,14 @@
 //! Checksums that are compared in the background.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::StoreOptions;
 use super::sim::SimFolder;
 use super::tests::{OnDisk, coloured, filled, tiny};
 use crate::cluster::OldCentroids;
 use crate::config::ExpiryConfig;
-
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::wait::{HANG_LIMIT, wait_until};
 
 /// A store that only checks, as fast as it can.
 fn checking() -> StoreOptions {
@@ -26,14 +25,8 @@ fn damage_is_found_that_no_look_up_meets() {
         bad[100] ^= 4;
         let flipped = folder.with(name, bad);
         let disk = OnDisk::open(Arc::new(flipped), &detector, &expiry, checking(), &saved).expect("opens");
-        let began = Instant::now();
-        let fault = loop {
-            assert!(began.elapsed() < PATIENCE, "{name}: nobody has found it");
-            match disk.store.fault() {
-                Some(fault) => break fault,
-                None => std::thread::yield_now(),
-            }
-        };
+        wait_until(format_args!("{name} is found"), || disk.store.fault().is_some());
+        let fault = disk.store.fault().expect("it was waited for");
         assert!(fault.contains(name) && fault.contains("damaged at byte"), "{fault}");
         assert!(disk.store.is_unreadable());
     }
@@ -49,5 +42,5 @@ fn a_slow_check_halts_nobody() {
     let disk = OnDisk::open(Arc::new(folder), &detector, &expiry, slow, &saved).expect("opens");
     assert_eq!(disk.store.fault(), None);
     drop(disk);
-    assert!(began.elapsed() < PATIENCE);
+    assert!(began.elapsed() < *HANG_LIMIT);
 }

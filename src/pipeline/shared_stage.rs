@@ -89,6 +89,7 @@ mod tests {
     use crate::config::Config;
     use crate::detectors::simhash::SimHash;
     use crate::fingerprint::Detector;
+    use crate::wait::HANG_LIMIT;
 
     fn shared() -> SharedStage {
         let detector: Arc<dyn Detector> = Arc::new(SimHash::new(&Config::default().simhash));
@@ -120,7 +121,7 @@ mod tests {
             start.wait();
             let (mut writes, began) = (0_u64, Instant::now());
             // Without a hand-over an owner that never rests would have the lock to itself.
-            while reads.load(Ordering::SeqCst) < 200 && began.elapsed() < Duration::from_secs(60) {
+            while reads.load(Ordering::SeqCst) < 200 && began.elapsed() < *HANG_LIMIT {
                 shared.write(|stage| {
                     let next = offset(stage);
                     stage.clusterer_mut().skip_to(next + 1);

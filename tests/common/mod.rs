@@ -6,6 +6,7 @@ pub(crate) mod openapi;
 pub(crate) mod serve;
 pub(crate) mod sources;
 pub(crate) mod tables;
+pub(crate) mod wait;
 
 use std::io::Write;
 use std::net::TcpListener;

@@ -5,9 +5,10 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use serde_json::Value;
+
+use super::wait::HANG_LIMIT;
 
 /// A server, which is killed when this is dropped.
 pub(crate) struct Server {
@@ -124,7 +125,7 @@ impl Client {
     pub(crate) fn try_to(address: &str) -> Option<Self> {
         let stream = TcpStream::connect(address).ok()?;
         stream.set_nodelay(true).ok()?;
-        stream.set_read_timeout(Some(Duration::from_secs(60))).ok()?;
+        stream.set_read_timeout(Some(*HANG_LIMIT)).ok()?;
         Some(Self { stream: BufReader::new(stream) })
     }
 

@@ -1,7 +1,5 @@
 //! What operators do to topics and groups, and what goes wrong with them.
 
-use std::time::Duration;
-
 use rdkafka::admin::{
     AdminClient, AdminOptions, AlterConfig, NewPartitions, NewTopic, ResourceSpecifier, TopicReplication,
 };
@@ -10,7 +8,7 @@ use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer};
 use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 
 use crate::broker::worker::Installation;
-use crate::broker::{java, wait_until};
+use crate::broker::{HANG_LIMIT, java, wait_until};
 
 /// Orders to the brokers of an installation.
 pub(crate) struct Admin {
@@ -34,17 +32,17 @@ impl Admin {
         }
         let results = self.runtime.block_on(self.client.create_topics([&topic], &options()));
         results.expect("an answer")[0].as_ref().expect("made");
-        wait_until("the topic is known", 20, || self.is_topic(name));
+        wait_until("the topic is known", || self.is_topic(name));
     }
 
     pub(crate) fn delete_topic(&self, name: &str) {
         let results = self.runtime.block_on(self.client.delete_topics(&[name], &options()));
         results.expect("an answer")[0].as_ref().expect("deleted");
-        wait_until("the topic is gone", 20, || !self.is_topic(name));
+        wait_until("the topic is gone", || !self.is_topic(name));
     }
 
     fn is_topic(&self, name: &str) -> bool {
-        let metadata = self.client.inner().fetch_metadata(None, Duration::from_secs(10)).expect("metadata");
+        let metadata = self.client.inner().fetch_metadata(None, *HANG_LIMIT).expect("metadata");
         metadata.topics().iter().any(|topic| topic.name() == name && !topic.partitions().is_empty())
     }
 
@@ -68,7 +66,7 @@ impl Admin {
 
     /// How many partitions a topic has.
     pub(crate) fn partitions(&self, name: &str) -> usize {
-        let metadata = self.client.inner().fetch_metadata(Some(name), Duration::from_secs(10));
+        let metadata = self.client.inner().fetch_metadata(Some(name), *HANG_LIMIT);
         metadata.expect("metadata").topics()[0].partitions().len()
     }
 
@@ -120,7 +118,5 @@ pub(crate) fn throttle(bootstrap: &str, client_id: &str, bytes_per_second: u64) 
 }
 
 fn options() -> AdminOptions {
-    AdminOptions::new()
-        .operation_timeout(Some(Duration::from_secs(20)))
-        .request_timeout(Some(Duration::from_secs(20)))
+    AdminOptions::new().operation_timeout(Some(*HANG_LIMIT)).request_timeout(Some(*HANG_LIMIT))
 }

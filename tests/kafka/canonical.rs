@@ -34,12 +34,12 @@ fn later_owners_know_who_stands_for_a_cluster() {
             installation.configure(&snapshots);
         }
         let mut worker = installation.worker(&[]);
-        worker.wait_until_ready(60);
+        worker.wait_until_ready();
         let new = copies(round);
         rows.extend(new.iter().cloned());
         installation.feed(&new, rows.len());
         if round == 4 {
-            wait_until("a snapshot is written", 30, || worker.said().contains("snapshot written"));
+            wait_until("a snapshot is written", || worker.said().contains("snapshot written"));
         }
         worker.kill();
     }

@@ -27,8 +27,8 @@ fn what_is_right_is_said_and_nothing_begins() {
     }
     // It has taken nothing: a worker starts at once.
     let mut worker = installation.worker(&[]);
-    worker.wait_until_ready(30);
-    assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+    worker.wait_until_ready();
+    assert_eq!(worker.terminate(), 0, "{}", worker.log());
 }
 
 #[test]

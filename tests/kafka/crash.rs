@@ -2,8 +2,6 @@
 //!
 //! `LEITONG_CHAOS_SEED` repeats a run, `LEITONG_CHAOS_KILLS` makes it longer.
 
-use std::time::Duration;
-
 use crate::broker::pause;
 use crate::broker::topics::{self, Row};
 use crate::broker::worker::{Installation, MISSED_SOON, Worker};
@@ -40,7 +38,7 @@ fn killed_at_random_nothing_is_lost_and_nothing_comes_twice() {
                 topics::send(&producer, &topic, row);
                 pause(4);
             }
-            rdkafka::producer::Producer::flush(&producer, Duration::from_secs(60)).expect("delivered");
+            topics::flush(&producer);
         })
     };
     const ROLES: [&str; 5] = ["fingerprint", "cluster", "all", "fingerprint", "cluster"];
@@ -56,13 +54,13 @@ fn killed_at_random_nothing_is_lost_and_nothing_comes_twice() {
         workers.push((role, start(role)));
     }
     crawler.join().expect("all pages are written");
-    installation.wait_for_verdicts(rows.len(), 180);
+    installation.wait_for_verdicts(rows.len());
     for (_, worker) in &mut workers {
-        worker.wait_until_ready(60);
+        worker.wait_until_ready();
         worker.signal("TERM");
     }
     for (role, worker) in &mut workers {
-        assert_eq!(worker.wait(30), 0, "{role}: {}", worker.log());
+        assert_eq!(worker.wait(), 0, "{role}: {}", worker.log());
     }
     installation.assert_exactly_once(&rows);
 }
@@ -81,20 +79,20 @@ fn instances_come_and_go_in_mid_stream() {
         .map(|(i, row)| Row { headers: vec![("corpus".into(), Some(corpora[i % 4].into()))], ..row })
         .collect();
     let mut workers = vec![installation.worker(&[])];
-    workers[0].wait_until_ready(60);
+    workers[0].wait_until_ready();
     let (first, rest) = rows.split_at(1000);
     installation.produce(first);
     workers.push(installation.worker(&[]));
-    pause(1000);
+    workers[1].wait_until_ready();
     installation.produce(&rest[..600]);
     workers.push(installation.worker(&["--role", "cluster"]));
-    pause(2000);
+    workers[2].wait_until_ready();
     installation.produce(&rest[600..1200]);
-    assert_eq!(workers.remove(0).terminate(30), 0);
+    assert_eq!(workers.remove(0).terminate(), 0);
     installation.produce(&rest[1200..]);
-    installation.wait_for_verdicts(rows.len(), 90);
+    installation.wait_for_verdicts(rows.len());
     for worker in &mut workers {
-        assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+        assert_eq!(worker.terminate(), 0, "{}", worker.log());
     }
     let verdicts = installation.assert_exactly_once(&rows);
     // A canonical page is an earlier page of the same corpus.

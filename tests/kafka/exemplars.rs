@@ -27,7 +27,7 @@ fn prometheus_knows_the_last_page_of_each_count_and_its_trace() {
     std::fs::write(installation.config(), text).expect("written");
     let address = free_address();
     let worker = installation.worker(&["--admin", &address]);
-    worker.wait_until_ready(60);
+    worker.wait_until_ready();
     let prometheus = Prometheus::start(installation.folder.path(), &address);
     let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
     let header = |name: &str, value: String| (name.to_owned(), Some(value.into_bytes()));
@@ -45,7 +45,7 @@ fn prometheus_knows_the_last_page_of_each_count_and_its_trace() {
     ];
     installation.feed(&rows, rows.len());
     let of = |query: &str| exemplars(&prometheus, query);
-    wait_until("exemplars of all counts", 60, || !of("leitong_dead_letters_total").is_empty());
+    wait_until("exemplars of all counts", || !of("leitong_dead_letters_total").is_empty());
     let unique = of("leitong_verdicts_total{kind=\"UNIQUE\"}");
     assert_eq!(unique, [serde_json::json!({ "page_id": "first", "trace_id": trace })]);
     let copy = of("leitong_verdicts_total{kind=\"EXACT_DUPLICATE\"}");

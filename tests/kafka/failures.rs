@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::broker::crawler::Crawler;
 use crate::broker::worker::{Installation, MISSED_SOON, Worker};
-use crate::broker::{Brokers, bootstrap, pause, wait_until};
+use crate::broker::{Brokers, bootstrap, wait_until};
 
 /// Fast failure detection, and transactions that end as soon.
 fn fast() -> String {
@@ -13,12 +13,12 @@ fn fast() -> String {
 
 /// How long until these workers have committed `more` verdicts.
 #[track_caller]
-fn time_until(workers: &[&Worker], more: f64, seconds: u64) -> Duration {
+fn time_until(workers: &[&Worker], more: f64) -> Duration {
     let began = Instant::now();
     let committed =
         || workers.iter().map(|worker| worker.metric("leitong_log_records_taken_total")).sum::<f64>();
     let target = committed() + more;
-    wait_until("verdicts go on", seconds, || committed() >= target);
+    wait_until("verdicts go on", || committed() >= target);
     began.elapsed()
 }
 
@@ -27,27 +27,27 @@ fn brokers_die_one_after_the_other() {
     let mut brokers = Brokers::start(3);
     let installation = Installation::new(&brokers.bootstrap(), "brokers", &fast());
     let mut workers = [installation.worker(&[]), installation.worker(&[])];
-    workers.iter().for_each(|worker| worker.wait_until_ready(60));
+    workers.iter().for_each(|worker| worker.wait_until_ready());
     let crawler = Crawler::start(&installation, 100);
-    time_until(&[&workers[0], &workers[1]], 50.0, 60);
+    time_until(&[&workers[0], &workers[1]], 50.0);
     // Each in turn, so the coordinators of all groups and transactions,
     // and the leaders of all partitions, were among them.
     for broker in 0..3 {
         brokers.kill(broker);
-        let held_up = time_until(&[&workers[0], &workers[1]], 50.0, 60);
+        let held_up = time_until(&[&workers[0], &workers[1]], 50.0);
         println!("broker {broker} killed: held up for {:.1} s", held_up.as_secs_f64());
         brokers.restart(broker);
         // Its copies have caught up when the topics have all of them again.
-        wait_until("all copies are in sync", 60, || brokers.in_sync(&installation.topic("log")));
+        wait_until("all copies are in sync", || brokers.in_sync(&installation.topic("log")));
         workers.iter_mut().for_each(|worker| {
             assert!(worker.is_running());
             assert_eq!(worker.get("/livez").expect("an answer").0, 200, "alive throughout");
         });
     }
     let rows = crawler.stop();
-    installation.wait_for_verdicts(rows.len(), 90);
+    installation.wait_for_verdicts(rows.len());
     for worker in &mut workers {
-        assert_eq!(worker.terminate(40), 0, "{}", worker.log());
+        assert_eq!(worker.terminate(), 0, "{}", worker.log());
     }
     installation.assert_exactly_once(&rows);
 }
@@ -59,33 +59,32 @@ fn a_frozen_owner_is_fenced() {
     let installation = Installation::new(&bootstrap(), "zombie-owner", &more);
     let mut fingerprint = installation.worker(&["--role", "fingerprint"]);
     let mut owners = vec![installation.worker(&["--role", "cluster"])];
-    owners[0].wait_until_ready(60);
+    owners[0].wait_until_ready();
     owners.push(installation.worker(&["--role", "cluster"]));
-    owners[1].wait_until_ready(60);
+    owners[1].wait_until_ready();
     let crawler = Crawler::start(&installation, 40);
-    time_until(&[&owners[0], &owners[1]], 30.0, 60);
+    time_until(&[&owners[0], &owners[1]], 30.0);
     for _ in 0..3 {
         // The owner is the one that commits.
         owners.sort_by_key(|worker| worker.metric("leitong_partitions_owned") as u32);
         let [other, owner] = &mut owners[..] else { panic!("two") };
         owner.signal("STOP");
-        let held_up = time_until(&[other], 1.0, 30);
+        let held_up = time_until(&[other], 1.0);
         println!("owner frozen: the next verdict after {:.1} s", held_up.as_secs_f64());
-        assert!(held_up < Duration::from_secs(15), "{held_up:?}");
-        time_until(&[other], 30.0, 30);
+        time_until(&[other], 30.0);
         owner.signal("CONT");
         let owner = &*owner;
-        wait_until(format_args!("the zombie notices:\n{}", owner.latest()), 30, || {
+        wait_until(format_args!("the zombie notices:\n{}", owner.latest()), || {
             let log = owner.said();
             log.contains("fenced") || log.contains("lost=true") || log.contains("partitions revoked")
         });
-        owner.wait_until_ready(60);
-        time_until(&[other, owner], 30.0, 40);
+        owner.wait_until_ready();
+        time_until(&[other, owner], 30.0);
     }
     let rows = crawler.stop();
-    installation.wait_for_verdicts(rows.len(), 120);
+    installation.wait_for_verdicts(rows.len());
     for worker in owners.iter_mut().chain([&mut fingerprint]) {
-        assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+        assert_eq!(worker.terminate(), 0, "{}", worker.log());
     }
     installation.assert_exactly_once(&rows);
 }
@@ -96,28 +95,27 @@ fn a_frozen_fingerprint_worker_holds_nobody_up() {
     let mut owner = installation.worker(&["--role", "cluster"]);
     let mut left =
         [installation.worker(&["--role", "fingerprint"]), installation.worker(&["--role", "fingerprint"])];
-    owner.wait_until_ready(60);
-    left.iter().for_each(|worker| worker.wait_until_ready(60));
+    owner.wait_until_ready();
+    left.iter().for_each(|worker| worker.wait_until_ready());
     let crawler = Crawler::start(&installation, 400);
-    time_until(&[&owner], 100.0, 60);
+    time_until(&[&owner], 100.0);
     for round in 0..4 {
-        let frozen = &left[round % 2];
+        let (frozen, other) = (&left[round % 2], &left[1 - round % 2]);
         // Records are read and sent all the time, so some are in flight.
         frozen.signal("STOP");
-        let held_up = time_until(&[&owner], 100.0, 30);
+        let held_up = time_until(&[&owner], 100.0);
         println!("fingerprint worker frozen: a hundred verdicts more after {:.1} s", held_up.as_secs_f64());
-        pause(2500);
-        // Its partitions belong to the other one by now.
-        time_until(&[&owner], 100.0, 30);
+        wait_until("the other one has its partitions", || other.metric("leitong_partitions_owned") == 3.0);
+        time_until(&[&owner], 100.0);
         frozen.signal("CONT");
-        time_until(&[&owner], 100.0, 30);
-        frozen.wait_until_ready(60);
+        time_until(&[&owner], 100.0);
+        frozen.wait_until_ready();
     }
     let rows = crawler.stop();
-    installation.wait_for_verdicts(rows.len(), 120);
+    installation.wait_for_verdicts(rows.len());
     println!("records dropped: {}", owner.metric("leitong_log_records_dropped_total"));
     for worker in left.iter_mut().chain([&mut owner]) {
-        assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+        assert_eq!(worker.terminate(), 0, "{}", worker.log());
     }
     installation.assert_exactly_once(&rows);
 }

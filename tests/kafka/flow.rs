@@ -11,9 +11,9 @@ fn one_worker_gives_the_verdicts_of_dedup_in_log_order() {
         (0..90).map(|i| Row::page(i % 3, &format!("p{i}"), &article(i as usize % 31, 25))).collect();
     installation.produce(&rows);
     let mut worker = installation.worker(&[]);
-    let verdicts = installation.wait_for_verdicts(90, 60);
+    let verdicts = installation.wait_for_verdicts(90);
     assert_eq!(worker.get("/readyz").expect("an answer").0, 200);
-    assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+    assert_eq!(worker.terminate(), 0, "{}", worker.log());
 
     installation.assert_exactly_once(&rows);
 
@@ -65,8 +65,8 @@ fn headers_and_key_go_from_page_to_verdict() {
     ];
     installation.produce(&rows);
     let mut worker = installation.worker(&[]);
-    installation.wait_for_verdicts(3, 60);
-    assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+    installation.wait_for_verdicts(3);
+    assert_eq!(worker.terminate(), 0, "{}", worker.log());
     let verdicts = crate::broker::topics::read_all(&installation.bootstrap, &installation.topic("verdicts"));
     let keys: Vec<_> = verdicts.iter().map(|verdict| verdict.key.clone().expect("a key")).collect();
     assert_eq!(keys, [b"crawler-7".to_vec(), b"b".to_vec(), b"c".to_vec()], "else the page id");

@@ -20,15 +20,15 @@ fn fingerprints_of_other_settings_never_meet() {
     // Workers with the one setting, then with the other, as
     // in a roll-out; the owner has the first throughout.
     let mut owner = installation.worker(&["--role", "cluster"]);
-    owner.wait_until_ready(60);
+    owner.wait_until_ready();
     let mut all = Vec::new();
     for (round, more) in ["", other, ""].iter().enumerate() {
         installation.configure(more);
         let mut worker = installation.worker(&["--role", "fingerprint"]);
         installation.produce(&rows(round * 30));
         all.extend(rows(round * 30));
-        installation.wait_for_verdicts((round + 1) * 30, 60);
-        assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+        installation.wait_for_verdicts((round + 1) * 30);
+        assert_eq!(worker.terminate(), 0, "{}", worker.log());
     }
     let verdicts = installation.assert_exactly_once(&all);
     let hash_of: HashMap<&Value, &Value> =
@@ -41,7 +41,7 @@ fn fingerprints_of_other_settings_never_meet() {
     }
     assert_eq!(met, 70, "each setting founds ten clusters of its own");
     assert_eq!(owner.metric("leitong_other_fingerprint_hash_total"), 30.0);
-    assert_eq!(owner.terminate(30), 0);
+    assert_eq!(owner.terminate(), 0);
 }
 
 #[test]
@@ -66,13 +66,13 @@ fn transactions_of_any_size_give_the_same_verdicts_with_expiry_on() {
         let installation = Installation::new(&bootstrap, &format!("batch{size}"), &more);
         installation.produce(&rows);
         let mut worker = installation.worker(&[]);
-        installation.wait_for_verdicts(rows.len(), 120);
+        installation.wait_for_verdicts(rows.len());
         let changelog = topics::read_all(&bootstrap, &installation.topic("centroids"));
         let last = changelog.last().and_then(|record| record.value.clone()).expect("a position");
         let last = proto::Position::decode(&*last).expect("a position");
         let expired = last.founded.expect("a number") - last.centroid_count;
         assert!(expired > 100, "{expired}");
-        assert_eq!(worker.terminate(30), 0);
+        assert_eq!(worker.terminate(), 0);
         let mut verdicts: Vec<Value> =
             installation.assert_exactly_once(&rows).iter().map(stable_fields).collect();
         for verdict in &mut verdicts {

@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -39,7 +38,7 @@ fn client(worker: &Worker) -> Client {
 /// A worker is ready before the partition has changed hands, while nobody answers from its table.
 fn wait_until_it_answers(worker: &Worker) {
     let page = rows(0, 1, 1)[0].json();
-    wait_until("look-ups are answered", 60, || client(worker).look_up(&page).status == 200);
+    wait_until("look-ups are answered", || client(worker).look_up(&page).status == 200);
 }
 
 fn rows(from: usize, to: usize, texts: usize) -> Vec<Row> {
@@ -87,19 +86,19 @@ fn what_is_answered_is_the_verdict_from_owner_and_standby() {
     installation.keep_standbys();
     let all = rows(0, 130, 60);
     let mut owner = installation.worker(&["--role", "all"]);
-    owner.wait_until_ready(60);
+    owner.wait_until_ready();
     wait_until_it_answers(&owner);
     // Nothing is there yet, and that is an answer as well.
     let first = client(&owner).look_up(&all[0].json());
     assert_eq!((first.status, &first.body["verdict"]["kind"]), (200, &json!("UNIQUE")), "{}", first.body);
     assert_eq!(first.body["verdict"]["cluster_id"], Value::Null, "nobody knows yet how the log is named");
     let mut standby = installation.worker(&["--role", "cluster"]);
-    standby.wait_until_ready(60);
+    standby.wait_until_ready();
     installation.feed(&all[..100], 100);
     let followed = || {
         let position =
             |worker: &Worker| client(worker).look_up(&all[0].json()).body["as_of"]["log_offset"].clone();
-        wait_until("the standby has followed", 30, || position(&standby) == position(&owner));
+        wait_until("the standby has followed", || position(&standby) == position(&owner));
     };
     let mut api = Api::read();
     for (number, held_as) in (100..130).zip(["owner", "standby"].into_iter().cycle()) {
@@ -134,7 +133,7 @@ fn what_is_answered_is_the_verdict_from_owner_and_standby() {
     assert!(members(&of_owner) >= Some(1) && members(&of_standby) == Some(0), "{}", of_owner.body);
     // Who takes over answers on, and a worker stores nothing over HTTP.
     owner.kill();
-    wait_until("the standby is the owner", 60, || {
+    wait_until("the standby is the owner", || {
         client(&standby).look_up(&all[0].json()).body["as_of"]["held_as"] == "owner"
     });
     let stored = client(&standby).store(&all[0].json());
@@ -145,7 +144,7 @@ fn what_is_answered_is_the_verdict_from_owner_and_standby() {
         "{}",
         stored.body
     );
-    assert_eq!(standby.terminate(30), 0);
+    assert_eq!(standby.terminate(), 0);
 }
 
 #[test]
@@ -153,8 +152,8 @@ fn a_table_that_another_instance_has_is_not_guessed() {
     let more = "[corpus]\nby = \"header\"\n[kafka.create]\npage_partitions = 1\nlog_partitions = 2\n";
     let installation = Installation::new(&bootstrap(), "not-here", &settings(more));
     let mut both = [installation.worker(&[]), installation.worker(&[])];
-    both.iter().for_each(|worker| worker.wait_until_ready(60));
-    wait_until("each owns a partition", 60, || {
+    both.iter().for_each(|worker| worker.wait_until_ready());
+    wait_until("each owns a partition", || {
         both.iter().all(|worker| {
             let metrics = worker.get("/metrics").map_or(String::new(), |(_, text)| text);
             metrics.contains("leitong_partitions_owned{stage=\"cluster\"} 1")
@@ -172,7 +171,7 @@ fn a_table_that_another_instance_has_is_not_guessed() {
                     &text,
                 )
             };
-            wait_until("its table is there or elsewhere", 30, || ask().status != 503);
+            wait_until("its table is there or elsewhere", || ask().status != 503);
             ask()
         });
         let statuses = asked.each_ref().map(|answer| answer.status);
@@ -193,7 +192,7 @@ fn a_table_that_another_instance_has_is_not_guessed() {
     clusters.sort_by_key(|answer| answer.status);
     api.check(CLUSTER, 404, &clusters[0]);
     api.check(CLUSTER, 421, &clusters[1]);
-    both.iter_mut().for_each(|worker| assert_eq!(worker.terminate(30), 0));
+    both.iter_mut().for_each(|worker| assert_eq!(worker.terminate(), 0));
 }
 
 #[test]
@@ -202,21 +201,25 @@ fn limits_are_those_of_serve() {
     let token = write(folder.path(), "token", format!("{TOKEN}\n"));
     let more = format!(
         "[kafka.create]\npage_partitions = 1\n[api]\naddress = \"127.0.0.1:0\"\ntoken_file = {token:?}\n\
-         body_bytes_max = 65536\nbody_timeout_ms = 400\nrequests_per_second = 200\n"
+         body_bytes_max = 65536\nbody_timeout_ms = 3000\nrequests_per_second = 5\n"
     );
     let installation = Installation::new(&bootstrap(), "limits", &more);
     let mut worker = installation.worker(&[]);
-    worker.wait_until_ready(60);
+    worker.wait_until_ready();
     let checked = installation.leitong(&["run", "--check", "--admin", "127.0.0.1:0"]);
     assert!(checked.stdout.contains("look-ups"), "{}", checked.stdout);
     let with_token = format!("Authorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\n");
-    let ask = |headers: &str, body: &[u8]| client(&worker).ask("POST /v1/lookup", headers, body);
+    // Asks again until it is not one request too many.
+    let ask = |headers: &str, body: &[u8]| {
+        let mut answers = std::iter::repeat_with(|| client(&worker).ask("POST /v1/lookup", headers, body));
+        answers.find(|answer| answer.as_ref().is_none_or(|answer| answer.status != 429)).flatten()
+    };
     let good = json!({ "text": article(3, 20) }).to_string();
     let deep = [b"{\"text\":".repeat(5000), b"1".to_vec()].concat();
     let bomb = gzip(&vec![b' '; 30 << 20]);
     let as_gzip = format!("{with_token}Content-Encoding: gzip\r\n");
     // The partition may be changing hands still.
-    wait_until("look-ups are answered", 60, || {
+    wait_until("look-ups are answered", || {
         ask(&with_token, good.as_bytes()).expect("an answer").status == 200
     });
     for (headers, body, status) in [
@@ -242,7 +245,7 @@ fn limits_are_those_of_serve() {
     assert!(answers.into_iter().any(|status| status == 429));
     assert!(worker.metric("leitong_api_refused_total") > 8.0);
     assert!(!worker.said().contains(TOKEN));
-    assert_eq!(worker.terminate(30), 0);
+    assert_eq!(worker.terminate(), 0);
 }
 
 /// What some clients were answered: text, log offset that the answer is as of, page that it names.
@@ -343,7 +346,7 @@ fn storm(name: &str, table: &str) {
                 topics::send(&producer, &topic, row);
                 pause(3);
             }
-            rdkafka::producer::Producer::flush(&producer, Duration::from_secs(60)).expect("delivered");
+            topics::flush(&producer);
         });
         let tell = |workers: &[Worker]| {
             *addresses.lock().unwrap_or_else(PoisonError::into_inner) =
@@ -361,9 +364,9 @@ fn storm(name: &str, table: &str) {
         }
         crawler.join().expect("all pages are written");
         tell(&workers);
-        installation.wait_for_verdicts(rows.len(), 180);
+        installation.wait_for_verdicts(rows.len());
         // Where kills left no time to decide, all of it was drained at once; by now all texts are known.
-        wait_until("known texts are looked up", 60, || {
+        wait_until("known texts are looked up", || {
             tell(&workers);
             let answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
             answers.iter().filter(|(_, _, named)| !named.is_null()).count() > 300
@@ -383,7 +386,7 @@ fn storm(name: &str, table: &str) {
     }
     println!("{unique} look-ups of new texts and {duplicate} of known ones");
     assert!(duplicate > 300, "{duplicate} of {}", answers.len());
-    workers.iter_mut().for_each(|worker| assert_eq!(worker.terminate(40), 0));
+    workers.iter_mut().for_each(|worker| assert_eq!(worker.terminate(), 0));
 }
 
 /// Number of the first page of a text.
@@ -411,10 +414,10 @@ fn nothing_is_answered_from_what_cannot_be_read() {
     let all = rows(0, 400, 400);
     let mut worker = installation.worker(&[]);
     installation.feed(&all, all.len());
-    wait_until("blocks are saved", 30, || worker.metric("leitong_disk_centroids") > 300.0);
+    wait_until("blocks are saved", || worker.metric("leitong_disk_centroids") > 300.0);
     let before = client(&worker).look_up(&all[0].json());
     assert_eq!((before.status, &before.body["verdict"]["kind"]), (200, &json!("EXACT_DUPLICATE")));
-    assert_eq!(worker.terminate(30), 0);
+    assert_eq!(worker.terminate(), 0);
     let folder = installation.folder.path().join("tables").join(format!("{}-0.table", installation.app));
     let names = std::fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path());
     for path in names.filter(|path| path.to_string_lossy().ends_with(".block")) {
@@ -430,6 +433,6 @@ fn nothing_is_answered_from_what_cannot_be_read() {
     for answer in answers.iter().filter(|answer| answer.status == 200) {
         assert_eq!(answer.body["verdict"]["kind"], "EXACT_DUPLICATE", "{}", answer.body);
     }
-    worker.wait_for_log("log partition halted", 60);
-    assert_eq!(worker.terminate(30), 0);
+    worker.wait_for_log("log partition halted");
+    assert_eq!(worker.terminate(), 0);
 }

@@ -4,10 +4,12 @@
 use crate::admin::Admin;
 use crate::broker::topics::{self, Row};
 use crate::broker::worker::{Installation, Worker};
-use crate::broker::{bootstrap, pause, wait_until};
+use crate::broker::{HANG_LIMIT, bootstrap, pause, wait_until};
 use crate::common::article;
 
-const ONE_PARTITION: &str = "[kafka.create]\npage_partitions = 1\n";
+/// The broker soon answers a fetch that finds nothing, so none waits there while its worker is frozen.
+const ONE_PARTITION: &str =
+    "[kafka.create]\npage_partitions = 1\n[kafka.properties]\n\"fetch.wait.max.ms\" = 20\n";
 
 fn pages(from: usize, to: usize) -> Vec<Row> {
     (from..to).map(|i| Row::page(0, &format!("p{i}"), &article(i * 7 % 500, 25))).collect()
@@ -17,12 +19,15 @@ fn lost(worker: &Worker) -> u64 {
     worker.metric("leitong_pages_lost_total") as u64
 }
 
-/// Writes pages and has `deleted` deleted before the
-/// worker, which is halted meanwhile, sees any of them.
+/// Lets a frozen worker's last fetch come back empty. Nothing tells when the broker has answered it.
+fn wait_for_last_fetch() {
+    pause(1000);
+}
+
+/// Writes pages and deletes those before an offset. The worker is frozen meanwhile, and sees none of them.
 fn overtake(installation: &Installation, worker: &Worker, rows: &[Row], before: i64) {
     worker.signal("STOP");
-    // What it has asked for already comes back empty.
-    pause(500);
+    wait_for_last_fetch();
     installation.produce(rows);
     Admin::of(installation).delete_records(&installation.topic("pages"), before);
     worker.signal("CONT");
@@ -35,25 +40,24 @@ fn retention_that_overtakes_a_running_reader_is_counted() {
     let mut worker = installation.worker(&[]);
     installation.feed(&pages(0, 40), 40);
     overtake(&installation, &worker, &pages(40, 100), 70);
-    wait_until(format_args!("thirty are missing:\n{}", worker.latest()), 60, || lost(&worker) == 30);
-    installation.wait_for_verdicts(70, 60);
+    wait_until(format_args!("thirty are missing:\n{}", worker.latest()), || lost(&worker) == 30);
+    installation.wait_for_verdicts(70);
     assert!(worker.said().contains("pages 40 to 70 were deleted by retention"), "{}", worker.said());
     // Nothing comes behind them.
     overtake(&installation, &worker, &pages(100, 120), 120);
-    wait_until(format_args!("fifty are missing:\n{}", worker.latest()), 60, || lost(&worker) == 50);
+    wait_until(format_args!("fifty are missing:\n{}", worker.latest()), || lost(&worker) == 50);
     assert!(worker.said().contains("pages 100 to 120 were deleted by retention"));
     // Another member comes, and counts nothing again; and
     // so does one that begins when they have gone.
     let mut other = installation.worker(&[]);
-    other.wait_until_ready(60);
-    pause(1500);
-    assert_eq!(worker.terminate(30), 0, "{}", worker.log());
-    wait_until("the other one has the partition", 30, || {
+    other.wait_until_ready();
+    assert_eq!(worker.terminate(), 0, "{}", worker.log());
+    wait_until("the other one has the partition", || {
         other.said().matches("pages: partitions assigned").count() > 0
     });
     installation.feed(&pages(120, 140), 90);
     assert_eq!(lost(&other), 0, "{}", other.log());
-    assert_eq!(other.terminate(30), 0);
+    assert_eq!(other.terminate(), 0);
     let verdicts = installation.verdicts();
     assert_eq!(verdicts.len(), 90, "40, 30 and 20");
 }
@@ -65,25 +69,25 @@ fn losses_are_counted_once_across_restarts() {
     let delete = |before| Admin::of(&installation).delete_records(&installation.topic("pages"), before);
     // A group that has begun at an empty topic knows that it began there.
     let mut first = installation.worker(&["--role", "fingerprint"]);
-    first.wait_until_ready(60);
-    assert_eq!(first.terminate(30), 0);
+    first.wait_until_ready();
+    assert_eq!(first.terminate(), 0);
     installation.produce(&pages(0, 10));
     delete(10);
     let mut counts = Vec::new();
     for _ in 0..3 {
         let mut worker = installation.worker(&["--role", "fingerprint"]);
-        worker.wait_until_ready(60);
+        worker.wait_until_ready();
         counts.push(lost(&worker));
-        assert_eq!(worker.terminate(30), 0);
+        assert_eq!(worker.terminate(), 0);
     }
     assert_eq!(counts, [10, 0, 0]);
     // In part.
     installation.produce(&pages(10, 30));
     delete(15);
     let mut worker = installation.worker(&[]);
-    installation.wait_for_verdicts(15, 60);
+    installation.wait_for_verdicts(15);
     assert_eq!(lost(&worker), 5);
-    assert_eq!(worker.terminate(30), 0);
+    assert_eq!(worker.terminate(), 0);
 }
 
 /// A transactional crawler's marks, and pages that it took
@@ -94,13 +98,13 @@ fn marks_of_transactions_are_no_losses() {
     use rdkafka::producer::{BaseProducer, Producer};
     let installation = Installation::new(&bootstrap(), "marks", ONE_PARTITION);
     let mut worker = installation.worker(&[]);
-    worker.wait_until_ready(60);
+    worker.wait_until_ready();
     let crawler: BaseProducer = ClientConfig::new()
         .set("bootstrap.servers", &installation.bootstrap)
         .set("transactional.id", &installation.app)
         .create()
         .expect("a producer");
-    let patience = std::time::Duration::from_secs(30);
+    let patience = *HANG_LIMIT;
     crawler.init_transactions(patience).expect("transactions");
     for (number, row) in pages(0, 20).iter().enumerate() {
         crawler.begin_transaction().expect("begun");
@@ -112,16 +116,16 @@ fn marks_of_transactions_are_no_losses() {
             _ => crawler.commit_transaction(patience).expect("committed"),
         }
     }
-    installation.wait_for_verdicts(15, 60);
-    assert_eq!(worker.terminate(30), 0);
+    installation.wait_for_verdicts(15);
+    assert_eq!(worker.terminate(), 0);
     let mut worker = installation.worker(&[]);
-    worker.wait_until_ready(60);
+    worker.wait_until_ready();
     installation.feed(&pages(20, 25), 20);
     assert_eq!(lost(&worker), 0);
     let offset = |verdict: &serde_json::Value| verdict["source"]["offset"].as_u64();
     let last = installation.verdicts().iter().filter_map(offset).max();
     assert_eq!(last, Some(44), "marks and pages taken back have twenty offsets");
-    assert_eq!(worker.terminate(30), 0);
+    assert_eq!(worker.terminate(), 0);
 }
 
 /// The log's records are nobody's to lose: its owner is halted, as it does when it starts.
@@ -133,19 +137,19 @@ fn retention_that_overtakes_a_running_owner_halts_it() {
     installation.feed(&pages(0, 20), 20);
     let log = installation.topic("log");
     owner.signal("STOP");
-    pause(500);
+    wait_for_last_fetch();
     installation.produce(&pages(20, 40));
-    wait_until("the log has them", 60, || topics::read_all(&installation.bootstrap, &log).len() == 40);
+    wait_until("the log has them", || topics::read_all(&installation.bootstrap, &log).len() == 40);
     Admin::of(&installation).delete_records(&log, 30);
     owner.signal("CONT");
     let why = "the log begins at offset 30, and 20 is the next to read";
-    wait_until(format_args!("{why:?}:\n{}", owner.latest()), 60, || {
+    wait_until(format_args!("{why:?}:\n{}", owner.latest()), || {
         owner.get("/readyz").is_some_and(|(status, body)| status == 503 && body.contains(why))
     });
     assert!(owner.metric("leitong_partition_halted") > 0.0);
     assert_eq!(installation.verdicts().len(), 20);
-    assert_eq!(owner.terminate(30), 0);
+    assert_eq!(owner.terminate(), 0);
     let mut owner = installation.worker(&["--role", "cluster", "--accept-lost-records"]);
-    installation.wait_for_verdicts(30, 60);
-    assert_eq!([owner.terminate(30), left.terminate(30)], [0, 0]);
+    installation.wait_for_verdicts(30);
+    assert_eq!([owner.terminate(), left.terminate()], [0, 0]);
 }

@@ -28,7 +28,7 @@ fn a_slow_sink_holds_the_source_back() {
     // The log takes a hundred records a second or so.
     throttle(&installation.bootstrap, &format!("{}-log", installation.app), 15_000);
     let mut worker = installation.worker(&[]);
-    worker.wait_until_ready(60);
+    worker.wait_until_ready();
     let mut peak = 0;
     for part in rows.chunks(40) {
         installation.produce(part);
@@ -41,7 +41,7 @@ fn a_slow_sink_holds_the_source_back() {
     }
     println!("resident at most {} MiB", peak >> 20);
     assert!(peak < RESIDENT_BYTES_MAX, "resident {} MiB", peak >> 20);
-    assert_eq!(worker.terminate(30), 0);
+    assert_eq!(worker.terminate(), 0);
     installation.assert_exactly_once(&rows);
 }
 
@@ -56,10 +56,10 @@ fn a_throttled_owner_writes_smaller_transactions() {
     let rows: Vec<Row> = (0..500).map(|i| Row::page(0, &format!("p{i}"), &article(i % 40, 25))).collect();
     installation.produce(&rows);
     let mut worker = installation.worker(&[]);
-    installation.wait_for_verdicts(rows.len(), 120);
+    installation.wait_for_verdicts(rows.len());
     assert!(worker.log().contains("the broker is slow: smaller transactions"), "{}", worker.log());
     let failed = worker.log().matches("transaction not committed").count();
     println!("{failed} transactions were not committed");
-    assert_eq!(worker.terminate(30), 0);
+    assert_eq!(worker.terminate(), 0);
     installation.assert_exactly_once(&rows);
 }

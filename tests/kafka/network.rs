@@ -16,8 +16,8 @@ use std::sync::OnceLock;
 use std::time::Instant;
 
 use crate::broker::crawler::Crawler;
+use crate::broker::wait_until;
 use crate::broker::worker::{Installation, MISSED_SOON, Worker};
-use crate::broker::{pause, wait_until};
 use crate::dice::from_environment;
 use crate::proxy::{Api, Fault, Network, Rule};
 
@@ -57,7 +57,7 @@ impl Troubled {
         let installation = Installation::behind(network.bootstrap(slot), &direct, name, &more);
         let crawler = Crawler::start_with(&installation, 1000, || 100);
         let fingerprint = installation.worker(&["--role", "fingerprint"]);
-        fingerprint.wait_until_ready(60);
+        fingerprint.wait_until_ready();
         let owner = installation.worker(&["--role", "cluster"]);
         Self { slot, installation, fingerprint, owner, crawler, began: Instant::now() }
     }
@@ -68,7 +68,7 @@ impl Troubled {
         let rules = &network().rules;
         let rule = |fault: &Fault| Rule { api, client, fault: *fault, one_in, times };
         rules.set(self.slot, faults.iter().map(rule).collect());
-        wait_until(format_args!("{faults:?} have struck:\n{}", self.owner.latest()), 120, || {
+        wait_until(format_args!("{faults:?} have struck:\n{}", self.owner.latest()), || {
             rules.left(self.slot) == 0
         });
     }
@@ -92,22 +92,21 @@ impl Troubled {
         let rules = &network().rules;
         rules.set(self.slot, Vec::new());
         let counted = |what: &str| rules.counted(self.slot, &format!("{} {what}", api.name()));
-        wait_until("late requests have arrived", 30, || counted("delivered late") == counted("late"));
-        pause(300);
+        wait_until("late requests are answered", || counted("late and over") == counted("late"));
         println!("{}", self.owner.said());
         self.replace_owner();
         let rows = self.crawler.stop();
         let events = rules.events(self.slot, self.began);
         println!("{} pages; faults of {}:\n{events}", rows.len(), api.name());
         let mut outcomes = 0;
-        wait_until(format_args!("an outcome for each of {} pages", rows.len()), 90, || {
+        wait_until(format_args!("an outcome for each of {} pages", rows.len()), || {
             outcomes = self.installation.verdicts().len();
             let halted = self.owner.said().contains("log partition halted");
             assert!(!halted, "{outcomes} outcomes; {}", self.installation.tally(&rows));
             outcomes >= rows.len()
         });
         for worker in [&mut self.owner, &mut self.fingerprint] {
-            assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+            assert_eq!(worker.terminate(), 0, "{}", worker.log());
         }
         self.installation.assert_exactly_once(&rows);
     }
@@ -152,7 +151,7 @@ fn txn_offset_commit() {
             |troubled: &Troubled| network().rules.counted(troubled.slot, "TxnOffsetCommit delivered late");
         let before = delivered(&troubled);
         troubled.strike(api, "-cluster", &[Fault::Late(ms)], 4, 1);
-        wait_until("it is delivered", 20, || delivered(&troubled) > before);
+        wait_until("it is delivered", || delivered(&troubled) > before);
         troubled.replace_owner();
     }
     troubled.strike_all(api);
@@ -191,7 +190,7 @@ fn init_producer_id() {
         // It takes over, and goes on for a while.
         let owner = &troubled.owner;
         let taken = || owner.metric("leitong_log_records_taken_total");
-        wait_until(format_args!("verdicts:\n{}", owner.latest()), 60, || taken() > 100.0);
+        wait_until(format_args!("verdicts:\n{}", owner.latest()), || taken() > 100.0);
     }
     troubled.finish(Api::INIT_PRODUCER_ID);
 }

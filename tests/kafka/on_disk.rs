@@ -55,23 +55,23 @@ fn a_restart_opens_the_blocks_and_reads_the_tail() {
     let mut worker = installation.worker(&[]);
     installation.feed(&rows[..600], 600);
     let folder = folder(&installation, "tables");
-    wait_until("blocks are saved", 30, || worker.metric("leitong_disk_centroids") > 90.0);
+    wait_until("blocks are saved", || worker.metric("leitong_disk_centroids") > 90.0);
     assert!(blocks(&folder).len() >= 4, "{:?}", blocks(&folder));
     // Another instance does not get the folder.
     let mut other = installation.worker(&["--role", "cluster"]);
     worker.kill();
-    other.wait_until_ready(60);
+    other.wait_until_ready();
     assert!(other.said().contains("from=snapshot"), "{}", other.said());
 
     let records = topics::read_all(&installation.bootstrap, &installation.topic("centroids")).len() as f64;
     assert_eq!(other.metric("leitong_restored_centroids"), 150.0);
     let tail = other.metric("leitong_restored_records");
     assert!(tail < 200.0 && records > 500.0, "{tail} of {records}");
-    assert_eq!(other.terminate(30), 0);
+    assert_eq!(other.terminate(), 0);
     let mut worker = installation.restored_worker("snapshot", &[]);
     installation.feed(&rows[600..], 900);
     assert_eq!(worker.metric("leitong_snapshots_set_aside_total"), 0.0);
-    assert_eq!(worker.terminate(30), 0);
+    assert_eq!(worker.terminate(), 0);
     let info = leitong().args(["table", "info"]).arg(&folder).output().expect("it starts");
     let info = String::from_utf8_lossy(&info.stdout).into_owned();
     assert!(info.contains("the rest is in") && info.contains("simhash"), "{info}");
@@ -87,10 +87,10 @@ fn what_does_not_fit_is_set_aside_and_restored_from_the_changelog() {
     let mut worker = installation.worker(&[]);
     let feed = |worker: &Worker, from: usize, to: usize| {
         installation.feed(&rows[from..to], to);
-        wait_until("blocks are saved", 30, || worker.metric("leitong_disk_centroids") > 90.0);
+        wait_until("blocks are saved", || worker.metric("leitong_disk_centroids") > 90.0);
     };
     feed(&worker, 0, 300);
-    assert_eq!(worker.terminate(30), 0);
+    assert_eq!(worker.terminate(), 0);
     let tables = folder(&installation, "tables");
     let name = |path: PathBuf| path.file_name().expect("a name").to_owned();
     let restart = |why: &str| {
@@ -100,10 +100,10 @@ fn what_does_not_fit_is_set_aside_and_restored_from_the_changelog() {
         assert_eq!(worker.metric("leitong_restored_centroids"), 150.0);
         assert_eq!(worker.metric("leitong_snapshots_set_aside_total"), 1.0);
         assert!(tables.with_extension("table-set-aside").exists());
-        wait_until("the next table is saved", 30, || worker.metric("leitong_disk_centroids") > 90.0);
-        assert_eq!(worker.terminate(30), 0);
+        wait_until("the next table is saved", || worker.metric("leitong_disk_centroids") > 90.0);
+        assert_eq!(worker.terminate(), 0);
         let mut worker = installation.restored_worker("snapshot", &["--role", "cluster"]);
-        assert_eq!(worker.terminate(30), 0);
+        assert_eq!(worker.terminate(), 0);
     };
     flip(&tables.join("centroids.leitong"), |length| length / 2);
     restart("");
@@ -118,8 +118,8 @@ fn what_does_not_fit_is_set_aside_and_restored_from_the_changelog() {
     let foreign = Installation::new(&bootstrap(), "foreign", &settings("tables"));
     let mut worker = foreign.worker(&[]);
     foreign.feed(&rows[..300], 300);
-    wait_until("blocks are saved", 30, || worker.metric("leitong_disk_centroids") > 90.0);
-    assert_eq!(worker.terminate(30), 0);
+    wait_until("blocks are saved", || worker.metric("leitong_disk_centroids") > 90.0);
+    assert_eq!(worker.terminate(), 0);
     fs::remove_dir_all(&tables).expect("removed");
     fs::rename(folder(&foreign, "tables"), &tables).expect("moved");
     restart("belongs to another configuration");
@@ -133,7 +133,7 @@ fn what_does_not_fit_is_set_aside_and_restored_from_the_changelog() {
 
     let mut worker = installation.worker(&[]);
     installation.feed(&rows[300..], 400);
-    assert_eq!(worker.terminate(30), 0);
+    assert_eq!(worker.terminate(), 0);
     installation.assert_exactly_once(&rows);
 }
 
@@ -146,8 +146,8 @@ fn what_cannot_be_read_halts_before_anything_is_published() {
     let mut worker = installation.worker(&[]);
     installation.feed(&rows[..300], 300);
     let tables = folder(&installation, "tables");
-    wait_until("blocks are saved", 30, || worker.metric("leitong_disk_centroids") > 90.0);
-    assert_eq!(worker.terminate(30), 0);
+    wait_until("blocks are saved", || worker.metric("leitong_disk_centroids") > 90.0);
+    assert_eq!(worker.terminate(), 0);
     // All that a look-up reads, and nothing that is read when a table is opened.
     for path in blocks(&tables) {
         let mut bytes = fs::read(&path).expect("a block");
@@ -157,7 +157,7 @@ fn what_cannot_be_read_halts_before_anything_is_published() {
     let mut worker = installation.restored_worker("snapshot", &[]);
     let verdicts = installation.verdicts().len();
     installation.produce(&rows[300..]);
-    worker.wait_for_log("log partition halted", 60);
+    worker.wait_for_log("log partition halted");
     let said = worker.said();
     assert!(
         said.contains("damaged at byte") && said.contains("restores the table from the changelog"),
@@ -166,11 +166,11 @@ fn what_cannot_be_read_halts_before_anything_is_published() {
     assert_eq!(worker.metric("leitong_partition_halted"), 1.0);
     let published = installation.verdicts().len();
     assert!(published < rows.len(), "{published} of {}, {verdicts} before", rows.len());
-    assert_eq!(worker.terminate(30), 0);
+    assert_eq!(worker.terminate(), 0);
     // An operator starts it again.
     let mut worker = installation.restored_worker("changelog", &[]);
-    installation.wait_for_verdicts(rows.len(), 60);
-    assert_eq!(worker.terminate(30), 0);
+    installation.wait_for_verdicts(rows.len());
+    assert_eq!(worker.terminate(), 0);
     installation.assert_exactly_once(&rows);
 }
 
@@ -180,14 +180,14 @@ fn a_standby_keeps_blocks_of_its_own() {
     installation.keep_standbys();
     let rows = pages(0, 900);
     let mut first = installation.worker(&["--role", "all"]);
-    first.wait_until_ready(60);
+    first.wait_until_ready();
     installation.configure(&settings("second"));
     installation.keep_standbys();
     let mut second = installation.worker(&["--role", "all"]);
-    second.wait_until_ready(60);
+    second.wait_until_ready();
     installation.feed(&rows[..500], 500);
-    wait_until("the standby has followed", 30, || second.metric("leitong_standby_centroids") == 150.0);
-    wait_until("it has blocks of its own", 30, || blocks(&folder(&installation, "second")).len() >= 4);
+    wait_until("the standby has followed", || second.metric("leitong_standby_centroids") == 150.0);
+    wait_until("it has blocks of its own", || blocks(&folder(&installation, "second")).len() >= 4);
     first.kill();
     installation.feed(&rows[500..600], 600);
     assert!(second.said().contains("from=standby"), "{}", second.said());
@@ -195,13 +195,13 @@ fn a_standby_keeps_blocks_of_its_own() {
     installation.configure(&settings("first"));
     installation.keep_standbys();
     let mut third = installation.worker(&["--role", "all"]);
-    third.wait_until_ready(60);
+    third.wait_until_ready();
     installation.feed(&rows[600..800], 800);
-    assert_eq!(second.terminate(30), 0);
+    assert_eq!(second.terminate(), 0);
     installation.feed(&rows[800..], 900);
     let said = third.said();
     assert!(said.contains("from=standby") && !said.contains("set aside"), "{said}");
-    assert_eq!(third.terminate(30), 0);
+    assert_eq!(third.terminate(), 0);
     installation.assert_exactly_once(&rows);
 }
 
@@ -233,14 +233,15 @@ fn killed_at_random_with_blocks() {
                 topics::send(&producer, &topic, row);
                 pause(5);
             }
-            let time = std::time::Duration::from_secs(60);
-            rdkafka::producer::Producer::flush(&producer, time).expect("delivered");
+            topics::flush(&producer);
         })
     };
     let mut worker = installation.worker(&[]);
+    // What each restart has to begin with.
+    wait_until("blocks are saved", || worker.metric("leitong_disk_centroids") > 0.0);
     let mut taken_up = 0;
     for _ in 0..kills {
-        worker.wait_until_ready(60);
+        worker.wait_until_ready();
         pause(dice.roll(3000));
         let said = worker.said();
         assert!(!said.contains("set aside") && !said.contains("halted"), "{said}");
@@ -249,8 +250,8 @@ fn killed_at_random_with_blocks() {
         worker = installation.worker(&[]);
     }
     crawler.join().expect("all pages are written");
-    installation.wait_for_verdicts(rows.len(), 180);
-    assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+    installation.wait_for_verdicts(rows.len());
+    assert_eq!(worker.terminate(), 0, "{}", worker.log());
     println!("{taken_up} of {kills} restarts began with blocks");
     assert!(taken_up > kills as usize / 2, "{taken_up} of {kills}");
     installation.assert_exactly_once(&rows);

@@ -15,28 +15,27 @@ fn pages(count: usize) -> Vec<Row> {
 fn sigterm_finishes_what_was_begun() {
     let installation = Installation::new(&bootstrap(), "signals", "");
     let rows = pages(1500);
-    installation.produce(&rows);
     // Stopped in the midst of it, several times: each goes on where the last one stopped.
-    for _ in 0..3 {
+    for part in rows.chunks(500) {
+        installation.produce(part);
         let mut worker = installation.worker(&[]);
-        worker.wait_until_ready(60);
-        pause(300);
-        assert_eq!(worker.terminate(25), 0, "{}", worker.log());
+        wait_until("verdicts", || worker.metric("leitong_verdicts_total") > 0.0);
+        assert_eq!(worker.terminate(), 0, "{}", worker.log());
         assert!(worker.said().contains("stopping: finishing what is in flight"));
     }
     let mut worker = installation.worker(&[]);
-    installation.wait_for_verdicts(rows.len(), 90);
+    installation.wait_for_verdicts(rows.len());
     installation.assert_exactly_once(&rows);
     // A second signal does not wait.
     worker.signal("STOP");
     worker.signal("INT");
     worker.signal("TERM");
     worker.signal("CONT");
-    let status = worker.wait(25);
+    let status = worker.wait();
     assert!(status == 130 || status == 0, "{status}: {}", worker.log());
     let mut last = installation.worker(&[]);
-    last.wait_until_ready(60);
-    assert_eq!(last.terminate(25), 0);
+    last.wait_until_ready();
+    assert_eq!(last.terminate(), 0);
     installation.assert_exactly_once(&rows);
 }
 
@@ -46,23 +45,24 @@ fn sigterm_ends_a_worker_whose_brokers_are_away() {
     let installation = Installation::new(&brokers.bootstrap(), "away", "");
     let rows = pages(600);
     let mut worker = installation.worker(&[]);
-    worker.wait_until_ready(60);
+    worker.wait_until_ready();
     installation.produce(&rows[..300]);
     // In the midst of it.
-    wait_until("verdicts", 60, || worker.metric("leitong_verdicts_total") > 0.0);
+    wait_until("verdicts", || worker.metric("leitong_verdicts_total") > 0.0);
     installation.produce(&rows[300..]);
     brokers.kill(0);
+    // It stays alive meanwhile.
     pause(2000);
     assert!(worker.is_running() && worker.get("/livez").expect("an answer").0 == 200);
     let began = Instant::now();
-    let status = worker.terminate(30);
+    let status = worker.terminate();
     println!("ended with status {status} after {:.1} s", began.elapsed().as_secs_f64());
     // 0 where nothing was in flight, and nobody had to be asked.
     assert!(status <= 1, "{status}: {}", worker.log());
     brokers.restart(0);
     let mut worker = installation.worker(&[]);
-    installation.wait_for_verdicts(rows.len(), 90);
-    assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+    installation.wait_for_verdicts(rows.len());
+    assert_eq!(worker.terminate(), 0, "{}", worker.log());
     installation.assert_exactly_once(&rows);
 }
 
@@ -72,14 +72,15 @@ fn rust_log_says_what_is_logged() {
     let log_with = |filter: &str, wanted: &str, unwanted: &str| {
         let mut worker = installation.worker_with(&["--role", "fingerprint"], &[("RUST_LOG", filter)]);
         match wanted {
-            "" => pause(1500),
-            wanted => worker.wait_for_log(wanted, 30),
+            // By then it has said what it says at the start.
+            "" => wait_until("it has joined its group", || installation.has_groups()),
+            wanted => worker.wait_for_log(wanted),
         }
         assert!(!worker.log().contains(unwanted), "{filter:?}: {}", worker.log());
         worker.kill();
     };
-    log_with("", "worker starts", "DEBUG");
     log_with("error", "", "worker starts");
+    log_with("", "worker starts", "DEBUG");
     log_with("warn,leitong::worker=info", "worker starts", "admin port:http");
     log_with("leitong=loud", "is not used", "DEBUG");
 }
@@ -88,11 +89,11 @@ fn rust_log_says_what_is_logged() {
 fn probes_and_metrics_say_how_it_stands() {
     let installation = Installation::new(&bootstrap(), "probes", "");
     let mut worker = installation.worker(&[]);
-    worker.wait_for_log("admin port", 30);
+    worker.wait_for_log("admin port");
     assert_eq!(worker.get("/livez").expect("an answer").0, 200, "alive from the start");
-    worker.wait_until_ready(60);
+    worker.wait_until_ready();
     installation.produce(&pages(60));
-    installation.wait_for_verdicts(60, 60);
+    installation.wait_for_verdicts(60);
     assert_eq!(worker.get("/nothing").expect("an answer").0, 404);
     let (_, metrics) = worker.get("/metrics").expect("an answer");
     let documented = std::fs::read_to_string("docs/metrics.md").expect("the page");
@@ -119,20 +120,20 @@ fn probes_and_metrics_say_how_it_stands() {
     assert!(status == 200 && page.contains("<h1 id=\"state\">Working</h1>"), "{page}");
     // Every queue, once its client has reported.
     let queues = ["page-fetch", "page", "log-send", "log-fetch", "changelog-fetch", "transaction"];
-    wait_until("all queues are shown", 20, || {
+    wait_until("all queues are shown", || {
         let (_, metrics) = worker.get("/metrics").unwrap_or_default();
         let shown =
             |name: &str, queue: &str| metrics.contains(&format!("leitong_queue_{name}{{queue=\"{queue}\""));
         queues[..4].iter().chain(&queues[5..]).all(|queue| shown("records", queue) && shown("bytes", queue))
     });
-    assert_eq!(worker.terminate(25), 0);
+    assert_eq!(worker.terminate(), 0);
 }
 
 #[test]
 fn instances_that_stand_by_are_ready_too() {
     let installation = Installation::new(&bootstrap(), "standby", "");
     let workers = [(); 2].map(|()| installation.worker(&["--role", "cluster"]));
-    workers.iter().for_each(|worker| worker.wait_until_ready(60));
+    workers.iter().for_each(|worker| worker.wait_until_ready());
     let owned = workers.iter().map(|worker| worker.metric("leitong_partitions_owned") as u32).sum::<u32>();
     assert!(owned <= 1, "one partition, one owner");
 }
@@ -190,7 +191,7 @@ fn two_installations_with_one_name_say_so() {
         let (code, why) = worker.get("/readyz").unwrap_or_default();
         code == 503 && why.contains("is there a second installation with kafka.app")
     };
-    wait_until("both suspect a second installation", 120, || {
+    wait_until("both suspect a second installation", || {
         if let Some(part) = parts.next() {
             first.produce(part);
             second.produce(part);
@@ -199,12 +200,12 @@ fn two_installations_with_one_name_say_so() {
         workers.iter().all(says_so)
     });
     let [mut one, mut two] = workers;
-    assert_eq!(two.terminate(30), 0, "{}", two.log());
-    first.wait_for_verdicts(written, 120);
-    assert_eq!(one.terminate(30), 0, "{}", one.log());
+    assert_eq!(two.terminate(), 0, "{}", two.log());
+    first.wait_for_verdicts(written);
+    assert_eq!(one.terminate(), 0, "{}", one.log());
     first.assert_exactly_once(&rows[..written]);
     let mut two = second.worker(&[]);
-    second.wait_for_verdicts(written, 120);
-    assert_eq!(two.terminate(30), 0, "{}", two.log());
+    second.wait_for_verdicts(written);
+    assert_eq!(two.terminate(), 0, "{}", two.log());
     second.assert_exactly_once(&rows[..written]);
 }

@@ -109,7 +109,7 @@ fn poison_stops_nothing() {
     }
     let worker = installation.worker(&[]);
     installation.produce(&rows);
-    let verdicts = installation.wait_for_verdicts(rows.len(), 60);
+    let verdicts = installation.wait_for_verdicts(rows.len());
     installation.assert_exactly_once(&rows);
 
     for (id, _, kind, reason) in &good {
@@ -155,13 +155,13 @@ fn a_dead_letter_that_the_broker_refuses_goes_without_its_value() {
     let installation =
         Installation::new(&crate::broker::bootstrap(), "refused", "[kafka.create]\npage_partitions = 1");
     let mut worker = installation.worker(&[]);
-    worker.wait_until_ready(60);
+    worker.wait_until_ready();
     Admin::of(&installation).set_topic(&installation.topic("dead"), &[("max.message.bytes", "5000")]);
     let broken = row(JSON, Some("key"), &noise(20_000));
     let rows =
         [broken.clone(), row(JSON, None, b"{"), page("good", &json!({"text": article(1, 30)})), broken];
     installation.produce(&rows);
-    installation.wait_for_verdicts(4, 60);
+    installation.wait_for_verdicts(4);
     installation.assert_exactly_once(&rows);
     let letters = installation.dead_letters();
     let place =
@@ -170,5 +170,5 @@ fn a_dead_letter_that_the_broker_refuses_goes_without_its_value() {
     assert_eq!((letters[2].value.as_ref(), letters[2].header("leitong.value.left.out")), (None, place(3)));
     assert_eq!(letters[0].key.as_deref(), Some(&b"key"[..]));
     assert!(worker.metric("leitong_dead_letter_values_left_out_total") >= 2.0);
-    assert_eq!(worker.terminate(30), 0);
+    assert_eq!(worker.terminate(), 0);
 }

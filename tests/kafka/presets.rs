@@ -7,6 +7,7 @@ use rdkafka::TopicPartitionList;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use serde_json::json;
 
+use crate::broker::HANG_LIMIT;
 use crate::broker::topics::Row;
 use crate::broker::worker::Installation;
 use crate::common::{article, gzip};
@@ -21,7 +22,7 @@ fn committed(installation: &Installation) -> i64 {
         .expect("a consumer");
     let mut wanted = TopicPartitionList::new();
     wanted.add_partition(&installation.topic("pages"), 0);
-    let found = consumer.committed_offsets(wanted, std::time::Duration::from_secs(10)).expect("an answer");
+    let found = consumer.committed_offsets(wanted, *HANG_LIMIT).expect("an answer");
     found.elements()[0].offset().to_raw().unwrap_or(-1)
 }
 
@@ -59,10 +60,10 @@ fn messages_of_scrapy_cluster_become_verdicts() {
     ];
     installation.produce(&rows);
     let mut worker = installation.worker(&[]);
-    let verdicts = installation.wait_for_verdicts(5, 60);
-    crate::broker::wait_until("all is committed", 30, || committed(&installation) == 9);
+    let verdicts = installation.wait_for_verdicts(5);
+    crate::broker::wait_until("all is committed", || committed(&installation) == 9);
     assert!((worker.metric("leitong_messages_skipped_total{reason=\"literal\"}") - 4.0).abs() < 0.1);
-    assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+    assert_eq!(worker.terminate(), 0, "{}", worker.log());
     let kinds: Vec<_> = verdicts.iter().map(|verdict| verdict["kind"].as_str().expect("a kind")).collect();
     assert_eq!(kinds, ["UNIQUE", "EXACT_DUPLICATE", "EXACT_DUPLICATE", "UNDECIDABLE"]);
     assert_eq!(verdicts[1]["url"], "http://a.example/2");
@@ -79,8 +80,8 @@ fn messages_of_scrapy_cluster_become_verdicts() {
     assert!(survey.stdout.contains("preset = \"scrapy-cluster\""), "{}", survey.stdout);
     // Nothing is read again that was passed over at the end.
     let mut again = installation.worker(&[]);
-    again.wait_until_ready(60);
+    again.wait_until_ready();
     assert!(again.metric("leitong_messages_skipped_total{reason=\"literal\"}") < 0.1);
-    assert_eq!(again.terminate(30), 0);
+    assert_eq!(again.terminate(), 0);
     assert_eq!(installation.verdicts().len(), 4);
 }

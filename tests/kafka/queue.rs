@@ -40,7 +40,7 @@ fn numbers(changelog: &[Row]) -> Vec<u64> {
 
 /// Whoever is killed and comes back has the table that the log gives.
 fn assert_restored(worker: &Worker) {
-    worker.wait_until_ready(60);
+    worker.wait_until_ready();
     assert_eq!(worker.metric("leitong_restored_centroids"), 150.0, "{}", worker.log());
 }
 
@@ -59,7 +59,7 @@ fn what_has_expired_is_deleted_and_a_restart_has_the_same_table() {
     let rows = pages(0, 900, 400);
     let mut worker = installation.worker(&[]);
     installation.feed(&rows[..600], 600);
-    wait_until("what has expired is deleted", 30, || {
+    wait_until("what has expired is deleted", || {
         let numbers = numbers(&changelog(&installation));
         // Dense, and not many more than have not expired.
         numbers[0] > 200 && numbers.len() < 200 && numbers.windows(2).all(|pair| pair[0] + 1 == pair[1])
@@ -70,7 +70,7 @@ fn what_has_expired_is_deleted_and_a_restart_has_the_same_table() {
     assert_restored(&worker);
     assert!(worker.metric("leitong_restored_records") < 400.0);
     installation.feed(&rows[600..], 900);
-    assert_eq!(worker.terminate(30), 0);
+    assert_eq!(worker.terminate(), 0);
     assert_as_replayed(&installation, &rows);
 }
 
@@ -89,22 +89,22 @@ fn a_compacted_changelog_becomes_a_queue_under_a_running_group() {
     // A second member joins, and owns the partition when the first one is gone.
     installation.configure(&settings(1));
     let mut second = installation.worker(&[]);
-    second.wait_until_ready(60);
+    second.wait_until_ready();
     first.kill();
     installation.feed(&rows[300..600], 600);
-    wait_until("the changelog is a queue", 60, || admin.setting(&topic, "cleanup.policy") == "delete");
+    wait_until("the changelog is a queue", || admin.setting(&topic, "cleanup.policy") == "delete");
     for (name, value) in [("retention.ms", "-1"), ("retention.bytes", "-1"), ("segment.ms", "50")] {
         assert_eq!(admin.setting(&topic, name), value, "{name}");
     }
     installation.feed(&rows[600..800], 800);
-    wait_until("what has expired is deleted", 30, || numbers(&changelog(&installation))[0] > 200);
+    wait_until("what has expired is deleted", || numbers(&changelog(&installation))[0] > 200);
     assert!(second.said().contains("the changelog was compacted, and is a queue from now on"));
     second.kill();
     let mut third = installation.worker(&[]);
     assert_restored(&third);
     assert!(!third.said().contains("compacted"));
     installation.feed(&rows[800..], 900);
-    assert_eq!(third.terminate(30), 0);
+    assert_eq!(third.terminate(), 0);
     assert_as_replayed(&installation, &rows);
 }
 
@@ -174,13 +174,13 @@ fn a_changelog_of_an_older_version_is_gone_on_with() {
     let mut worker = installation.worker(&[]);
     assert_restored(&worker);
     installation.feed(&rows[450..], 900);
-    wait_until("what has expired is deleted", 60, || {
+    wait_until("what has expired is deleted", || {
         let changelog = changelog(&installation);
         changelog.iter().all(|row| centroid(row).is_none_or(|centroid| centroid.number.is_some()))
     });
     worker.kill();
     let mut worker = installation.worker(&[]);
     assert_restored(&worker);
-    assert_eq!(worker.terminate(30), 0);
+    assert_eq!(worker.terminate(), 0);
     assert_as_replayed(&installation, &rows);
 }

@@ -46,13 +46,13 @@ fn later_owners_know_what_was_crawled() {
             installation.configure(&snapshots);
         }
         let mut worker = installation.worker(&[]);
-        worker.wait_until_ready(60);
+        worker.wait_until_ready();
         let (new, lines): (Vec<Row>, Vec<Value>) = round(at).into_iter().unzip();
         rows.extend(new.iter().cloned());
         pages.extend(lines.iter().map(|line| format!("{line}\n")));
         installation.feed(&new, rows.len());
         if at == 4 {
-            wait_until("a snapshot is written", 30, || worker.said().contains("snapshot written"));
+            wait_until("a snapshot is written", || worker.said().contains("snapshot written"));
         }
         if at + 1 == ROUNDS {
             let recrawls = worker.metric("leitong_recrawls_total");

@@ -11,7 +11,7 @@ use rdkafka::consumer::{BaseConsumer, Consumer};
 use crate::admin::Admin;
 use crate::broker::topics::{self, Row};
 use crate::broker::worker::{Installation, Worker};
-use crate::broker::{bootstrap, wait_until};
+use crate::broker::{HANG_LIMIT, bootstrap, wait_until};
 use crate::common::article;
 
 const ONE_PARTITION: &str = "[kafka.create]\npage_partitions = 1\n";
@@ -33,8 +33,8 @@ fn recreate(installation: &Installation, topic: &str, settings: &[(&str, &str)])
 
 /// Waits until the worker says why it is halted; it lives, and an alert can see it.
 #[track_caller]
-fn wait_until_halted(worker: &mut Worker, why: &[&str], seconds: u64) {
-    wait_until(format_args!("{why:?} in /readyz:\n{}", worker.latest()), seconds, || {
+fn wait_until_halted(worker: &mut Worker, why: &[&str]) {
+    wait_until(format_args!("{why:?} in /readyz:\n{}", worker.latest()), || {
         worker
             .get("/readyz")
             .is_some_and(|(status, body)| status == 503 && why.iter().all(|why| body.contains(why)))
@@ -85,7 +85,7 @@ fn brokers_say_the_ids_of_topics() {
     let client: BaseConsumer =
         ClientConfig::new().set("bootstrap.servers", &installation.bootstrap).create().expect("a client");
     let [pages, log] = ["pages", "log"].map(|name| installation.topic(name));
-    let ask = |names: &[&str]| describe(client.client(), names, None, Duration::from_secs(10));
+    let ask = |names: &[&str]| describe(client.client(), names, None, *HANG_LIMIT);
     let first = ask(&[&pages, "nowhere", &log]).expect("an answer");
     let [Described::Id(of_pages), Described::Missing, Described::Id(of_log)] = first[..] else {
         panic!("{first:?}");
@@ -110,18 +110,18 @@ fn a_page_topic_created_anew_is_noticed_whatever_its_timestamps() {
         let installation = Installation::new(&bootstrap(), name, ONE_PARTITION);
         installation.produce(&pages(0, 20, old));
         let mut worker = installation.worker(&[]);
-        installation.wait_for_verdicts(20, 60);
-        assert_eq!(worker.terminate(30), 0);
+        installation.wait_for_verdicts(20);
+        assert_eq!(worker.terminate(), 0);
         recreate(&installation, &installation.topic("pages"), &[]);
         installation.produce(&pages(100, 130, new));
         let mut worker = installation.worker(&[]);
-        wait_until_halted(&mut worker, &[ANEW, "raise kafka.epoch"], 60);
-        assert_eq!(worker.terminate(30), 0);
+        wait_until_halted(&mut worker, &[ANEW, "raise kafka.epoch"]);
+        assert_eq!(worker.terminate(), 0);
         assert_eq!(installation.verdicts().len(), 20, "nothing is taken for a page of the old topic");
         raise_epoch(&installation);
         let mut worker = installation.worker(&[]);
-        installation.wait_for_verdicts(50, 60);
-        assert_eq!(worker.terminate(30), 0);
+        installation.wait_for_verdicts(50);
+        assert_eq!(worker.terminate(), 0);
         assert_all_have_one(&installation.verdicts(), 1, 30);
     }
 }
@@ -135,25 +135,25 @@ fn records_of_two_topics_in_one_log_are_told_apart() {
     installation.produce(&pages(0, 20, 1800));
     let mut left = installation.worker(&["--role", "fingerprint"]);
     let log = installation.topic("log");
-    wait_until("the log has them", 60, || topics::read_all(&installation.bootstrap, &log).len() == 20);
-    assert_eq!(left.terminate(30), 0);
+    wait_until("the log has them", || topics::read_all(&installation.bootstrap, &log).len() == 20);
+    assert_eq!(left.terminate(), 0);
     // No owner has ever run, so there is no position record,
     // and brokers forget the group's offsets with the topic.
     recreate(&installation, &installation.topic("pages"), &[]);
     installation.produce(&pages(100, 130, 0));
     let mut left = installation.worker(&["--role", "fingerprint"]);
-    wait_until("the log has the new ones, or they are refused", 60, || {
+    wait_until("the log has the new ones, or they are refused", || {
         topics::read_all(&installation.bootstrap, &log).len() == 50 || left.said().contains(ANEW)
     });
     let mut owner = installation.worker(&["--role", "cluster"]);
     if !left.said().contains(ANEW) {
-        wait_until_halted(&mut owner, &[ANEW, "raise kafka.epoch"], 60);
+        wait_until_halted(&mut owner, &[ANEW, "raise kafka.epoch"]);
     }
-    assert!([owner.terminate(30), left.terminate(30)] == [0, 0]);
+    assert!([owner.terminate(), left.terminate()] == [0, 0]);
     raise_epoch(&installation);
     let mut worker = installation.worker(&[]);
-    installation.wait_for_verdicts(50, 60);
-    assert_eq!(worker.terminate(30), 0);
+    installation.wait_for_verdicts(50);
+    assert_eq!(worker.terminate(), 0);
     assert_all_have_one(&installation.verdicts(), 0, 20);
     assert_all_have_one(&installation.verdicts(), 1, 30);
 }
@@ -175,17 +175,17 @@ fn a_page_topic_created_anew_under_a_running_worker() {
             worker.signal("CONT");
         }
         let began = Instant::now();
-        wait_until_halted(&mut worker, &[ANEW, "raise kafka.epoch"], 20);
+        wait_until_halted(&mut worker, &[ANEW, "raise kafka.epoch"]);
         println!("page topic created anew: said after {:.1} s", began.elapsed().as_secs_f64());
         // A restart changes nothing.
-        assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+        assert_eq!(worker.terminate(), 0, "{}", worker.log());
         let mut worker = installation.worker(&[]);
-        wait_until_halted(&mut worker, &[ANEW], 60);
-        assert_eq!(worker.terminate(30), 0);
+        wait_until_halted(&mut worker, &[ANEW]);
+        assert_eq!(worker.terminate(), 0);
         raise_epoch(&installation);
         let mut worker = installation.worker(&[]);
-        wait_until("all pages have a verdict", 60, || outcomes(&installation.verdicts(), 1).0.len() == 90);
-        assert_eq!(worker.terminate(30), 0);
+        wait_until("all pages have a verdict", || outcomes(&installation.verdicts(), 1).0.len() == 90);
+        assert_eq!(worker.terminate(), 0);
         let verdicts = installation.verdicts();
         assert_all_have_one(&verdicts, 1, 90);
         // Those that were read before it was noticed have one in the old epoch as well.
@@ -206,18 +206,18 @@ fn a_log_created_anew_under_running_workers() {
     owner.signal("STOP");
     installation.produce(&pages(300, 600, 0));
     let log = installation.topic("log");
-    wait_until("the log has them", 60, || topics::read_all(&installation.bootstrap, &log).len() == 600);
+    wait_until("the log has them", || topics::read_all(&installation.bootstrap, &log).len() == 600);
     recreate(&installation, &log, &[("max.message.bytes", "10485760")]);
     owner.signal("CONT");
     installation.produce(&pages(600, 900, 0));
-    wait_until_halted(&mut owner, &["the log", ANEW, "raise kafka.epoch"], 40);
-    wait_until_halted(&mut left, &["the log", ANEW, "raise kafka.epoch"], 40);
-    assert_eq!([owner.terminate(30), left.terminate(30)], [0, 0]);
+    wait_until_halted(&mut owner, &["the log", ANEW, "raise kafka.epoch"]);
+    wait_until_halted(&mut left, &["the log", ANEW, "raise kafka.epoch"]);
+    assert_eq!([owner.terminate(), left.terminate()], [0, 0]);
     // Neither half is made to forget it by a restart, each by itself.
     for role in ["cluster", "fingerprint"] {
         let mut worker = installation.worker(&["--role", role]);
-        wait_until_halted(&mut worker, &["the log", ANEW], 60);
-        assert_eq!(worker.terminate(30), 0);
+        wait_until_halted(&mut worker, &["the log", ANEW]);
+        assert_eq!(worker.terminate(), 0);
     }
     assert!(installation.verdicts().len() < 900, "some are lost, and it is known");
     // "When the log is lost" in docs/kafka.md.
@@ -229,8 +229,8 @@ fn a_log_created_anew_under_running_workers() {
     assert_eq!(installation.leitong(&["topics", "create"]).status, 0);
     let mut worker = installation.worker(&[]);
     let verdicts = || topics::verdicts(&installation.bootstrap, &installation.topic("verdicts-2"));
-    wait_until("all pages have a verdict", 120, || verdicts().len() >= 900);
-    assert_eq!(worker.terminate(30), 0);
+    wait_until("all pages have a verdict", || verdicts().len() >= 900);
+    assert_eq!(worker.terminate(), 0);
     assert_all_have_one(&verdicts(), 1, 900);
 }
 
@@ -241,17 +241,17 @@ fn another_log_is_refused_until_the_epoch_is_raised() {
     installation.produce(&pages(0, 40, 0));
     let mut left = installation.worker(&["--role", "fingerprint"]);
     let log = installation.topic("log");
-    wait_until("the log has them", 60, || topics::read_all(&installation.bootstrap, &log).len() == 40);
-    assert_eq!(left.terminate(30), 0);
+    wait_until("the log has them", || topics::read_all(&installation.bootstrap, &log).len() == 40);
+    assert_eq!(left.terminate(), 0);
     rename_topics(&installation, &[("log", "log-2")]);
     assert_eq!(installation.leitong(&["topics", "create"]).status, 0);
     let mut worker = installation.worker(&[]);
-    wait_until_halted(&mut worker, &["the log", "raise kafka.epoch"], 60);
-    assert_eq!(worker.terminate(30), 0);
+    wait_until_halted(&mut worker, &["the log", "raise kafka.epoch"]);
+    assert_eq!(worker.terminate(), 0);
     raise_epoch(&installation);
     let mut worker = installation.worker(&[]);
-    installation.wait_for_verdicts(40, 60);
-    assert_eq!(worker.terminate(30), 0);
+    installation.wait_for_verdicts(40);
+    assert_eq!(worker.terminate(), 0);
     assert_all_have_one(&installation.verdicts(), 1, 40);
 }
 
@@ -263,9 +263,9 @@ fn a_changelog_created_anew_under_a_running_owner() {
     installation.feed(&pages(0, 60, 0), 60);
     recreate(&installation, &installation.topic("centroids"), &[("cleanup.policy", "compact")]);
     let began = Instant::now();
-    wait_until_halted(&mut worker, &["the changelog", ANEW, "Rebuilding a table"], 20);
+    wait_until_halted(&mut worker, &["the changelog", ANEW, "Rebuilding a table"]);
     println!("changelog created anew: said after {:.1} s", began.elapsed().as_secs_f64());
-    assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+    assert_eq!(worker.terminate(), 0, "{}", worker.log());
     // "Rebuilding a table" in docs/kafka.md.
     installation.produce(&pages(60, 90, 0));
     rename_topics(&installation, &[("centroids", "centroids-2"), ("verdicts", "verdicts-2")]);
@@ -273,7 +273,7 @@ fn a_changelog_created_anew_under_a_running_owner() {
     Admin::of(&installation).delete_group(&format!("{}-cluster", installation.app));
     let mut worker = installation.worker(&[]);
     let verdicts = || topics::verdicts(&installation.bootstrap, &installation.topic("verdicts-2"));
-    wait_until("all pages have a verdict", 60, || verdicts().len() >= 90);
-    assert_eq!(worker.terminate(30), 0);
+    wait_until("all pages have a verdict", || verdicts().len() >= 90);
+    assert_eq!(worker.terminate(), 0);
     assert_all_have_one(&verdicts(), 0, 90);
 }

@@ -36,11 +36,11 @@ fn who_takes_over_has_the_table_already() {
         (0..900).map(|i| Row::page(0, &format!("p{i}"), &article(i * 7 % 400, 25))).collect();
     let mut fingerprint = installation.worker(&["--role", "fingerprint"]);
     let mut owner = installation.worker(&["--role", "cluster"]);
-    owner.wait_until_ready(60);
+    owner.wait_until_ready();
     let mut other = installation.worker(&["--role", "cluster"]);
-    other.wait_until_ready(60);
+    other.wait_until_ready();
     installation.feed(&rows[..600], 600);
-    wait_until("the standby has followed", 30, || other.metric("leitong_standby_centroids") == 150.0);
+    wait_until("the standby has followed", || other.metric("leitong_standby_centroids") == 150.0);
     let records = topics::read_all(&installation.bootstrap, &installation.topic("centroids")).len() as f64;
     assert!(records > 500.0, "a restore would read {records} records");
 
@@ -51,14 +51,14 @@ fn who_takes_over_has_the_table_already() {
 
     // It comes again as the standby, and takes over from one that goes by itself.
     let mut third = installation.worker(&["--role", "cluster"]);
-    third.wait_until_ready(60);
+    third.wait_until_ready();
     assert_eq!(third.metric("leitong_standby_centroids"), 150.0, "ready is who has followed to the end");
     installation.feed(&rows[700..800], 800);
-    assert_eq!(other.terminate(30), 0);
+    assert_eq!(other.terminate(), 0);
     installation.feed(&rows[800..], 900);
     assert!(tail_read(&third) < 50.0, "{}", third.log());
-    assert_eq!(third.terminate(30), 0);
-    assert_eq!(fingerprint.terminate(30), 0);
+    assert_eq!(third.terminate(), 0);
+    assert_eq!(fingerprint.terminate(), 0);
     installation.assert_exactly_once(&rows);
 }
 
@@ -76,24 +76,24 @@ fn a_table_goes_from_owner_to_standby_and_back() {
         })
         .collect();
     let mut first = installation.worker(&[]);
-    first.wait_until_ready(60);
+    first.wait_until_ready();
     installation.feed(&rows[..800], 800);
     // The second one takes a partition from it, which the first one goes on to follow …
     let mut second = installation.worker(&[]);
-    second.wait_until_ready(60);
-    wait_until("each has one", 30, || {
+    second.wait_until_ready();
+    wait_until("each has one", || {
         [&first, &second].iter().all(|worker| {
             let owned = worker.get("/metrics").map_or(String::new(), |(_, text)| text);
             owned.contains("leitong_partitions_owned{stage=\"cluster\"} 1")
         })
     });
     installation.feed(&rows[800..1200], 1200);
-    wait_until("the first follows", 30, || first.metric("leitong_standby_centroids") >= 100.0);
+    wait_until("the first follows", || first.metric("leitong_standby_centroids") >= 100.0);
     // … and gets back.
     let before = restores(&first).len();
     second.kill();
     installation.feed(&rows[1200..], 1500);
-    wait_until("it owns both", 30, || restores(&first).len() > before);
+    wait_until("it owns both", || restores(&first).len() > before);
     let log = restores(&first);
     assert!(log.last().expect("a restore").contains("from=standby"), "{log:?}");
     let records: u64 = log
@@ -101,6 +101,6 @@ fn a_table_goes_from_owner_to_standby_and_back() {
         .and_then(|line| line.split("records=").nth(1)?.split_whitespace().next()?.parse().ok())
         .expect("records");
     assert!(records < 50, "{log:?}");
-    assert_eq!(first.terminate(30), 0);
+    assert_eq!(first.terminate(), 0);
     installation.assert_exactly_once(&rows);
 }

@@ -2,17 +2,15 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use rdkafka::ClientConfig;
-use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
 use serde_json::Value;
 
 use crate::admin::Admin;
 use crate::broker::topics::{self, Row};
-use crate::broker::wait_until;
 use crate::broker::worker::Installation;
+use crate::broker::{HANG_LIMIT, wait_until};
 use crate::common::{article, leitong};
 
 const HOSTILE: &str = "https://evil.example/\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}gpj";
@@ -39,10 +37,10 @@ fn decided(name: &str, more: &str) -> Installation {
     let installation = Installation::new(&crate::broker::bootstrap(), name, more);
     installation.produce(&pages());
     let mut worker = installation.worker(&[]);
-    wait_until("all outcomes", 60, || {
+    wait_until("all outcomes", || {
         worker.metric("leitong_verdicts_total") + worker.metric("leitong_dead_letters_total") >= 8.0
     });
-    assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+    assert_eq!(worker.terminate(), 0, "{}", worker.log());
     installation
 }
 
@@ -102,12 +100,9 @@ fn verdicts_of_either_format_are_shown_by_what_they_say() {
             "{line}"
         );
         // Nobody has joined a group.
-        let asks: BaseConsumer =
-            ClientConfig::new().set("bootstrap.servers", &installation.bootstrap).create().expect("a client");
-        let groups = asks.fetch_group_list(None, Duration::from_secs(10)).expect("groups");
-        let tap = format!("{}-tap", installation.app);
-        assert!(groups.groups().iter().any(|group| group.name().starts_with(&installation.app)));
-        assert!(groups.groups().iter().all(|group| group.name() != tap));
+        let groups = topics::groups(&installation.bootstrap);
+        assert!(groups.iter().any(|group| group.starts_with(&installation.app)));
+        assert!(!groups.contains(&format!("{}-tap", installation.app)));
     }
 }
 
@@ -141,7 +136,7 @@ fn what_comes_is_shown_when_it_is_committed_and_the_end_is_clean() {
         .set("transactional.id", format!("{}-other", installation.app))
         .create()
         .expect("a producer");
-    let wait = Duration::from_secs(30);
+    let wait = *HANG_LIMIT;
     producer.init_transactions(wait).expect("answered");
     producer.begin_transaction().expect("begun");
     let value = br#"{"kind":"UNIQUE","page_id":"uncommitted"}"#;
@@ -158,7 +153,7 @@ fn what_comes_is_shown_when_it_is_committed_and_the_end_is_clean() {
     assert_eq!(live.wait().expect("an end").code(), Some(0), "--limit ends it");
     let ids: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert!(ids.len() == 3 && ids.iter().all(|verdict| verdict["page_id"] != "uncommitted"), "{out}");
-    assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+    assert_eq!(worker.terminate(), 0, "{}", worker.log());
 
     let sent = Command::new("sh").args(["-c", &format!("kill -INT {}", interrupted.id())]).status();
     assert!(sent.expect("sh starts").success());
@@ -198,7 +193,7 @@ fn partitions_that_are_added_while_it_runs_are_read() {
             let _ = tells.send(shown["page_id"].as_str().unwrap_or("-").to_owned());
         }
     });
-    let next = || told.recv_timeout(Duration::from_secs(120)).expect("a line within two minutes");
+    let next = || told.recv_timeout(*HANG_LIMIT).expect("a line");
     verdict(0, "old");
     assert_eq!(next(), "old");
     let existing = Admin::of(&installation).partitions(&topic);

@@ -25,9 +25,9 @@ fn all_workers_are_on_one_screen_and_a_template_is_named() {
     let installation = Installation::new(&crate::broker::bootstrap(), "top", "");
     installation.keep_standbys();
     let mut first = installation.worker(&[]);
-    first.wait_until_ready(60);
+    first.wait_until_ready();
     let mut second = installation.worker(&[]);
-    second.wait_until_ready(60);
+    second.wait_until_ready();
     // One form, filled in (with words: numbers that differ make short texts no duplicates); copies of one text on many sites; and a message that is no page.
     let form = article(7, 60);
     let mut rows: Vec<Row> = (0..40)
@@ -36,7 +36,7 @@ fn all_workers_are_on_one_screen_and_a_template_is_named() {
     rows.extend((0..40).map(|number| page(&format!("copy{number}.example"), number, &article(8, 60))));
     rows.push(Row { value: Some(b"no page".to_vec()), ..Row::default() });
     installation.feed(&rows, rows.len());
-    wait_until("the alarm", 30, || {
+    wait_until("the alarm", || {
         first.metric("leitong_templates_total") + second.metric("leitong_templates_total") > 0.0
     });
     let said = first.said() + &second.said();
@@ -56,7 +56,7 @@ fn all_workers_are_on_one_screen_and_a_template_is_named() {
 
     let (a, b) = (url(&first), url(&second));
     let of_owner = url(owner).trim_start_matches("http://").to_owned();
-    wait_until("a standby", 30, || {
+    wait_until("a standby", || {
         let both = run(["top", "--once", "--admin", &a, "--admin", &b]);
         assert_eq!(both.status, 0, "{}", both.stderr);
         let frame = both.stdout;
@@ -70,7 +70,7 @@ fn all_workers_are_on_one_screen_and_a_template_is_named() {
         // The other instance follows the owner's table.
         table.matches('(').count() == 2
     });
-    assert_eq!(second.terminate(30), 0, "{}", second.log());
+    assert_eq!(second.terminate(), 0, "{}", second.log());
     let one_away = run(["top", "--once", "--admin", &format!("{a},{b}")]);
     assert_eq!(one_away.status, 1, "somebody has to look: {}", one_away.stdout);
     assert!(one_away.stdout.contains("2 worker(s), 1 answer"), "{}", one_away.stdout);
@@ -80,5 +80,5 @@ fn all_workers_are_on_one_screen_and_a_template_is_named() {
     assert!(nowhere.status == 2 && nowhere.stderr.contains("--admin"), "{}", nowhere.stderr);
     let no_port = run(["top", "--admin", "https://a.example/"]);
     assert!(no_port.status == 2 && no_port.stderr.contains("http://HOST:PORT"), "{}", no_port.stderr);
-    assert_eq!(first.terminate(30), 0, "{}", first.log());
+    assert_eq!(first.terminate(), 0, "{}", first.log());
 }

@@ -1,15 +1,13 @@
 //! A transaction that the brokers end without telling all of its partitions, as
 //! Kafka 4.3 does when a cluster comes back after all of its brokers were away.
 
-use std::time::Duration;
-
 use rdkafka::ClientConfig;
 use rdkafka::message::{Header, OwnedHeaders};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
 
-use crate::broker::topics::Row;
+use crate::broker::topics::{self, Row};
 use crate::broker::worker::Installation;
-use crate::broker::{Brokers, pause};
+use crate::broker::{Brokers, HANG_LIMIT, pause};
 use crate::common::article;
 
 const VERDICT_PARTITIONS: i32 = 12;
@@ -26,7 +24,7 @@ fn what_was_aborted_is_never_published() {
         .set("transaction.timeout.ms", "10000")
         .create()
         .expect("a producer");
-    owner.init_transactions(Duration::from_secs(60)).expect("the id is free");
+    owner.init_transactions(*HANG_LIMIT).expect("the id is free");
     owner.begin_transaction().expect("begun");
     let (verdicts, changelog) = (installation.topic("verdicts"), installation.topic("centroids"));
     for i in 0..600 {
@@ -36,23 +34,24 @@ fn what_was_aborted_is_never_published() {
         let key = format!("aborted{i}");
         owner.send(BaseRecord::to(&changelog).partition(0).key(&key).payload("aborted")).expect("taken");
     }
-    owner.poll(Duration::from_millis(300));
+    topics::flush(&owner);
     brokers.kill(0);
     drop(owner);
+    // The broker is away for a while.
     pause(3000);
     brokers.restart(0);
     let rows: Vec<Row> =
         (0..60).map(|i| Row::page(i % 3, &format!("p{i}"), &article(i as usize % 20, 25))).collect();
     installation.produce(&rows);
     let mut worker = installation.worker(&[]);
-    installation.wait_for_verdicts(rows.len(), 120);
+    installation.wait_for_verdicts(rows.len());
     let ended = worker.metric("leitong_transactions_unended_total");
     println!("transactions that were still open in some partition: {ended}");
-    assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+    assert_eq!(worker.terminate(), 0, "{}", worker.log());
     // A restore would fail on the changelog's aborted records,
     // and a verdict without a source would be found here.
     installation.assert_exactly_once(&rows);
     let mut worker = installation.worker(&[]);
-    worker.wait_until_ready(60);
-    assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+    worker.wait_until_ready();
+    assert_eq!(worker.terminate(), 0, "{}", worker.log());
 }

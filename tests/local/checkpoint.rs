@@ -9,11 +9,11 @@ use arrow_array::{RecordBatch, StringArray};
 use leitong::random::Random;
 use serde_json::{Value, json};
 
+use crate::common::wait::{HANG_LIMIT, pause};
 use crate::common::{self, article, gzip, leitong, run, seed, tables, timeless, write};
 
 /// Kills in each run.
 const KILLS: usize = 3;
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Documents of which every third has come before, with lines that are none between them; each
 /// with so much that nobody reads that a few fill a batch, after which there may be a checkpoint.
@@ -306,11 +306,10 @@ fn assert_killed_run_ends_as_whole(whole: &Run, killed: &Run, status: i32, seed:
             && child.try_wait().expect("a child").is_none()
             && killed.sequence().is_none_or(|sequence| sequence < until)
         {
-            assert!(begun.elapsed() < PATIENCE, "seed {seed}: no checkpoint {until}");
+            assert!(begun.elapsed() < *HANG_LIMIT, "seed {seed}: no checkpoint {until}");
         }
         if kills < KILLS {
-            #[expect(clippy::disallowed_methods, reason = "a kill at any moment, not a wait")]
-            std::thread::sleep(Duration::from_micros(random.below(20_000) as u64));
+            pause(Duration::from_micros(random.below(20_000) as u64));
             child.kill().expect("it runs or has ended");
         }
         let told = stderr(&mut child);

@@ -3,8 +3,8 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
-use std::time::Duration;
 
+use crate::common::wait::HANG_LIMIT;
 use crate::common::{self, leitong, serve};
 
 /// A console, which is killed when this is dropped.
@@ -40,7 +40,7 @@ impl Console {
     #[track_caller]
     fn send(&self, bytes: &[u8]) -> (String, String) {
         let mut stream = TcpStream::connect(&self.address).expect("the port is open");
-        stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
+        stream.set_read_timeout(Some(*HANG_LIMIT)).expect("a timeout");
         // It may be answered and closed before all of it is taken.
         let _ = stream.write_all(bytes);
         let mut answer = Vec::new();

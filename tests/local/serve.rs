@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::mpsc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::common::serve::{Answer, Client, Server};
+use crate::common::wait::{pause, wait_until};
 use crate::common::{self, article, placeless, run_with_input, sample_pages, seed, timeless};
 
 fn folder() -> tempfile::TempDir {
@@ -227,7 +229,13 @@ impl Dice {
 }
 
 /// Stores pages one after the other until the connection breaks; those that were answered.
-fn store_until_killed(address: &str, client_number: u64, round: u64, mut dice: Dice) -> Vec<Value> {
+fn store_until_killed(
+    address: &str,
+    client_number: u64,
+    round: u64,
+    mut dice: Dice,
+    answers: &AtomicUsize,
+) -> Vec<Value> {
     let mut answered = Vec::new();
     let Ok(stream) = std::net::TcpStream::connect(address) else { return answered };
     drop(stream);
@@ -244,6 +252,7 @@ fn store_until_killed(address: &str, client_number: u64, round: u64, mut dice: D
         let answer = client.ask("POST /v1/pages", "Content-Type: application/json\r\n", body.as_bytes());
         let Some(answer) = answer else { return answered };
         answered.extend(verdicts(&answer));
+        answers.fetch_add(1, Ordering::Relaxed);
     }
     answered
 }
@@ -280,14 +289,18 @@ fn assert_no_answered_page_is_lost(settings: &str, rounds: u64) {
             let kept = client.get(&format!("/v1/pages/{id}"));
             assert_eq!(&kept.body["verdict"], verdict, "seed {seed}, round {round}");
         }
-        let (_never, wait) = mpsc::channel::<()>();
+        let answers = Arc::new(AtomicUsize::new(0));
         let stores: Vec<_> = (0..3)
             .map(|number| {
                 let (address, dice) = (server.address().to_owned(), Dice(dice.below(u64::MAX >> 33)));
-                std::thread::spawn(move || store_until_killed(&address, number, round, dice))
+                let answers = Arc::clone(&answers);
+                std::thread::spawn(move || store_until_killed(&address, number, round, dice, &answers))
             })
             .collect();
-        let _ = wait.recv_timeout(Duration::from_millis(dice.below(400)));
+        // Some answers, however slow the machine is; then any moment.
+        let least = dice.below(30) as usize;
+        wait_until("answers", || answers.load(Ordering::Relaxed) >= least);
+        pause(Duration::from_micros(dice.below(50_000)));
         server.kill();
         for store in stores {
             for verdict in store.join().expect("no fault") {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use super::pause;
 use super::topics::{self, Row};
@@ -45,7 +44,7 @@ impl Crawler {
                     pause(1000 / pages_per_second().max(1));
                 }
             }
-            rdkafka::producer::Producer::flush(&producer, Duration::from_secs(60)).expect("delivered");
+            topics::flush(&producer);
             written
         });
         Self { stop, thread }

@@ -10,14 +10,14 @@ pub(crate) mod watch;
 pub(crate) mod worker;
 
 use crate::common::free_ports;
+pub(crate) use crate::common::wait::{HANG_LIMIT, wait_until};
 use rdkafka::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, Consumer};
-use std::fmt::Display;
 use std::fs::{self, File};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A cluster of this test binary.
 pub(crate) struct Brokers {
@@ -158,7 +158,9 @@ impl Brokers {
     pub(crate) fn in_sync(&self, topic: &str) -> bool {
         let client: BaseConsumer =
             ClientConfig::new().set("bootstrap.servers", self.bootstrap()).create().expect("a client");
-        let Ok(metadata) = client.fetch_metadata(Some(topic), Duration::from_secs(10)) else { return false };
+        // Asked again by whoever waits: a broker that has just come back may leave a request unanswered.
+        let asked = client.fetch_metadata(Some(topic), Duration::from_secs(10));
+        let Ok(metadata) = asked else { return false };
         let partitions = metadata.topics()[0].partitions();
         !partitions.is_empty() && partitions.iter().all(|p| p.isr().len() == self.nodes.len())
     }
@@ -189,14 +191,14 @@ impl Brokers {
     }
 
     fn wait_until_up(&mut self, i: usize) {
-        let deadline = Instant::now() + Duration::from_secs(120);
-        while TcpStream::connect(("127.0.0.1", self.nodes[i].port)).is_err() {
-            let log = || fs::read_to_string(self.folder.path().join(format!("{i}.log"))).unwrap_or_default();
-            let running = self.nodes[i].running.as_mut().expect("it runs");
-            assert!(running.child.try_wait().expect("a child").is_none(), "the broker has ended:\n{}", log());
-            assert!(Instant::now() < deadline, "the broker does not come up:\n{}", log());
-            pause(100);
-        }
+        let node = &mut self.nodes[i];
+        let log = self.folder.path().join(format!("{i}.log"));
+        let log = std::fmt::from_fn(|out| out.write_str(&fs::read_to_string(&log).unwrap_or_default()));
+        wait_until(format_args!("the broker comes up:\n{log}"), || {
+            let running = node.running.as_mut().expect("it runs");
+            assert!(running.child.try_wait().expect("a child").is_none(), "the broker has ended:\n{log}");
+            TcpStream::connect(("127.0.0.1", node.port)).is_ok()
+        });
     }
 }
 
@@ -211,18 +213,7 @@ pub(crate) fn java() -> Command {
     jars::java("tests/kafka/broker/pom.xml", "kafka")
 }
 
-/// Lets time go by, where a test is about what happens meanwhile.
-#[expect(clippy::disallowed_methods, reason = "the one place for it")]
+/// Lets time pass, where the test is about what happens in the meantime: never to wait for an event.
 pub(crate) fn pause(ms: u64) {
-    std::thread::sleep(Duration::from_millis(ms));
-}
-
-/// Waits until `done`; fails with `what`, as it reads by then, after `seconds`.
-#[track_caller]
-pub(crate) fn wait_until(what: impl Display, seconds: u64, mut done: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(seconds);
-    while !done() {
-        assert!(Instant::now() < deadline, "not within {seconds} s: {what}");
-        pause(50);
-    }
+    crate::common::wait::pause(Duration::from_millis(ms));
 }

@@ -10,6 +10,8 @@ use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
 use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 use serde_json::Value;
 
+use super::HANG_LIMIT;
+
 /// A message, read or to be written.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Row {
@@ -45,13 +47,20 @@ pub(crate) fn produce(bootstrap: &str, topic: &str, rows: &[Row]) {
     for row in rows {
         send(&producer, topic, row);
     }
-    producer.flush(Duration::from_secs(60)).expect("delivered");
+    flush(&producer);
+}
+
+/// Waits until all messages of a producer are delivered.
+#[track_caller]
+pub(crate) fn flush(producer: &BaseProducer) {
+    producer.flush(*HANG_LIMIT).expect("delivered");
 }
 
 pub(crate) fn producer(bootstrap: &str) -> BaseProducer {
     ClientConfig::new()
         .set("bootstrap.servers", bootstrap)
         .set("message.max.bytes", "12000000")
+        .set("message.timeout.ms", HANG_LIMIT.as_millis().to_string())
         .set("enable.idempotence", "true")
         .create()
         .expect("a producer")
@@ -90,7 +99,7 @@ pub(crate) fn read_all(bootstrap: &str, topic: &str) -> Vec<Row> {
         .set("auto.offset.reset", "error")
         .create()
         .expect("a consumer");
-    let metadata = consumer.fetch_metadata(Some(topic), Duration::from_secs(10)).expect("metadata");
+    let metadata = consumer.fetch_metadata(Some(topic), *HANG_LIMIT).expect("metadata");
     let mut open = metadata.topics()[0].partitions().len();
     let mut assignment = TopicPartitionList::new();
     for partition in 0..open {
@@ -99,9 +108,9 @@ pub(crate) fn read_all(bootstrap: &str, topic: &str) -> Vec<Row> {
     }
     consumer.assign(&assignment).expect("assigned");
     let mut rows = Vec::new();
-    let deadline = Instant::now() + Duration::from_secs(120);
+    let began = Instant::now();
     while open > 0 {
-        assert!(Instant::now() < deadline, "{topic} cannot be read to its end");
+        assert!(began.elapsed() < *HANG_LIMIT, "{topic} cannot be read to its end");
         match consumer.poll(Duration::from_millis(200)) {
             None => {}
             Some(Err(KafkaError::PartitionEOF(_))) => open -= 1,
@@ -120,6 +129,14 @@ pub(crate) fn read_all(bootstrap: &str, topic: &str) -> Vec<Row> {
     }
     rows.sort_by_key(|row| (row.partition, row.offset));
     rows
+}
+
+/// The names of all consumer groups that the brokers know.
+pub(crate) fn groups(bootstrap: &str) -> Vec<String> {
+    let client: BaseConsumer =
+        ClientConfig::new().set("bootstrap.servers", bootstrap).create().expect("a client");
+    let groups = client.fetch_group_list(None, *HANG_LIMIT).expect("groups");
+    groups.groups().iter().map(|group| group.name().to_owned()).collect()
 }
 
 /// Verdicts in the order of the log.

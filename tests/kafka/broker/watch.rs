@@ -11,6 +11,7 @@ use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::message::Message;
 use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 
+use super::HANG_LIMIT;
 use super::worker::Installation;
 
 pub(crate) struct Watch {
@@ -47,7 +48,7 @@ impl Watch {
             .create()
             .expect("a consumer");
         let topic = installation.topic("verdicts");
-        let metadata = consumer.fetch_metadata(Some(&topic), Duration::from_secs(10)).expect("metadata");
+        let metadata = consumer.fetch_metadata(Some(&topic), *HANG_LIMIT).expect("metadata");
         let mut assignment = TopicPartitionList::new();
         for partition in metadata.topics()[0].partitions() {
             assignment.add_partition_offset(&topic, partition.id(), Offset::Beginning).expect("an offset");

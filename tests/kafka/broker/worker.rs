@@ -8,10 +8,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
 use super::topics::{self, Row};
-use super::wait_until;
+use super::{HANG_LIMIT, wait_until};
 use crate::common::{self, Run, leitong};
 
 /// Topics and a configuration of a test's own.
@@ -108,7 +107,13 @@ impl Installation {
     #[track_caller]
     pub(crate) fn feed(&self, rows: &[Row], total: usize) {
         self.produce(rows);
-        self.wait_for_verdicts(total, 120);
+        self.wait_for_verdicts(total);
+    }
+
+    /// Returns true once a worker has joined a group.
+    pub(crate) fn has_groups(&self) -> bool {
+        let groups = topics::groups(&self.bootstrap);
+        groups.iter().any(|group| group.starts_with(&self.app))
     }
 
     pub(crate) fn verdicts(&self) -> Vec<serde_json::Value> {
@@ -121,9 +126,9 @@ impl Installation {
 
     /// Waits until there are `count` verdicts and dead letters, and gives the verdicts.
     #[track_caller]
-    pub(crate) fn wait_for_verdicts(&self, count: usize, seconds: u64) -> Vec<serde_json::Value> {
+    pub(crate) fn wait_for_verdicts(&self, count: usize) -> Vec<serde_json::Value> {
         let mut verdicts = Vec::new();
-        wait_until(format_args!("{count} verdicts and dead letters"), seconds, || {
+        wait_until(format_args!("{count} verdicts and dead letters"), || {
             verdicts = self.verdicts();
             verdicts.len() + self.dead_letters().len() >= count
         });
@@ -139,7 +144,7 @@ impl Installation {
     #[track_caller]
     pub(crate) fn restored_worker(&self, source: &str, arguments: &[&str]) -> Worker {
         let worker = self.worker(arguments);
-        worker.wait_until_ready(60);
+        worker.wait_until_ready();
         let said = worker.said();
         assert!(said.contains(&format!("from={source}")), "{said}");
         worker
@@ -300,18 +305,18 @@ impl Worker {
         let _ = self.child.wait();
     }
 
-    /// SIGTERM; the exit status, which must come within `seconds`.
+    /// Sends SIGTERM, and returns the exit status.
     #[track_caller]
-    pub(crate) fn terminate(&mut self, seconds: u64) -> i32 {
+    pub(crate) fn terminate(&mut self) -> i32 {
         self.signal("TERM");
-        self.wait(seconds)
+        self.wait()
     }
 
-    /// The exit status, which must come within `seconds`; 143 and the like where a signal has ended it, as in a shell.
+    /// Returns the exit status; 143 and the like if a signal has ended the worker, as in a shell.
     #[track_caller]
-    pub(crate) fn wait(&mut self, seconds: u64) -> i32 {
+    pub(crate) fn wait(&mut self) -> i32 {
         let mut status = None;
-        wait_until("the worker ends", seconds, || {
+        wait_until("the worker ends", || {
             status = self.child.try_wait().expect("a child");
             status.is_some()
         });
@@ -326,10 +331,8 @@ impl Worker {
     }
 
     #[track_caller]
-    pub(crate) fn wait_for_log(&self, text: &str, seconds: u64) {
-        wait_until(format_args!("{text:?} in the log:\n{}", self.latest()), seconds, || {
-            self.log().contains(text)
-        });
+    pub(crate) fn wait_for_log(&self, text: &str) {
+        wait_until(format_args!("{text:?} in the log:\n{}", self.latest()), || self.log().contains(text));
     }
 
     /// Status and body of a path of the admin port.
@@ -337,7 +340,7 @@ impl Worker {
         let log = self.said();
         let address = log.split("admin port: http://").nth(1)?.split_whitespace().next()?.to_owned();
         let mut stream = TcpStream::connect(&address).ok()?;
-        stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
+        stream.set_read_timeout(Some(*HANG_LIMIT)).ok()?;
         write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").ok()?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).ok()?;
@@ -346,8 +349,8 @@ impl Worker {
     }
 
     #[track_caller]
-    pub(crate) fn wait_until_ready(&self, seconds: u64) {
-        wait_until(format_args!("ready:\n{}", self.latest()), seconds, || {
+    pub(crate) fn wait_until_ready(&self) {
+        wait_until(format_args!("ready:\n{}", self.latest()), || {
             assert!(self.is_running(), "it has ended:\n{}", self.log());
             self.get("/readyz").is_some_and(|(status, _)| status == 200)
         });

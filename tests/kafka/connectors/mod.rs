@@ -53,7 +53,7 @@ impl PostgreSql {
         server.args(["-h", "127.0.0.1", "-p", &port.to_string(), "-F"]);
         let said = folder.join("database.log");
         let started = Self { port, _server: Server::start_not_as_root(&server, &said, "QUIT") };
-        wait_until("PostgreSQL answers", 60, || started.ask("postgres", "SELECT 1").is_ok());
+        wait_until("PostgreSQL answers", || started.ask("postgres", "SELECT 1").is_ok());
         started
     }
 
@@ -117,9 +117,9 @@ fn verdicts_go_into_postgresql() {
     let said = folder.path().join("connect.log");
     let _connect = Server::start(&connect, &said, "KILL");
 
-    let mut verdicts = installation.wait_for_verdicts(40, 90);
+    let mut verdicts = installation.wait_for_verdicts(40);
     let failed = || fs::read_to_string(&said).unwrap_or_default();
-    wait_until("all verdicts are in the database", 120, || {
+    wait_until("all verdicts are in the database", || {
         assert!(!failed().contains("unrecoverable exception"), "{}", failed());
         database.ask("crawl", "SELECT count(*) FROM verdicts").expect("a count") == ["40"]
     });

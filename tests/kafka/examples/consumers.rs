@@ -1,7 +1,6 @@
 //! The consumers of the verdict topic.
 
 use std::sync::OnceLock;
-use std::time::Duration;
 
 use rdkafka::ClientConfig;
 use rdkafka::message::{Header, OwnedHeaders};
@@ -9,6 +8,7 @@ use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
 use serde_json::json;
 
 use super::{Example, examples, with};
+use crate::broker::HANG_LIMIT;
 use crate::broker::topics::Row;
 use crate::broker::worker::Installation;
 use crate::common::article;
@@ -25,8 +25,8 @@ fn verdicts() -> &'static Installation {
         let installation = Installation::new(&crate::broker::bootstrap(), "consumers", more);
         installation.produce(&pages());
         let mut worker = installation.worker(&[]);
-        installation.wait_for_verdicts(LINES.len(), 60);
-        assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+        installation.wait_for_verdicts(LINES.len());
+        assert_eq!(worker.terminate(), 0, "{}", worker.log());
         abort_verdicts(&installation);
         installation
     })
@@ -50,7 +50,7 @@ fn pages() -> Vec<Row> {
 /// Writes a verdict into each partition that no reader may see.
 fn abort_verdicts(installation: &Installation) {
     let topic = installation.topic("verdicts");
-    let timeout = Duration::from_secs(30);
+    let timeout = *HANG_LIMIT;
     let producer: BaseProducer = ClientConfig::new()
         .set("bootstrap.servers", &installation.bootstrap)
         .set("transactional.id", format!("{}-aborts", installation.app))

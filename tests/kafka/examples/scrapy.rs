@@ -31,17 +31,17 @@ fn scrapy_crawls_a_site_to_its_verdicts() {
     let serve = format!("exec {}", with(serve, &[("8000", &port)]));
     let mut serve = example.shell(&serve);
     let _site = Site(serve.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts"));
-    wait_until("the site is served", 30, || TcpStream::connect(format!("127.0.0.1:{port}")).is_ok());
+    wait_until("the site is served", || TcpStream::connect(format!("127.0.0.1:{port}")).is_ok());
     let pages = installation.topic("pages");
     let ours = [("8000", &*port), ("localhost:9092", &installation.bootstrap), ("leitong.pages", &pages)];
     let crawl = with(crawl, &ours);
     let mut worker = installation.worker(&[]);
     example.run(&crawl);
-    installation.wait_for_verdicts(8, 60);
+    installation.wait_for_verdicts(8);
     // Once more: every page is a copy of its earlier crawl, or undecidable again.
     example.run(&crawl);
-    let verdicts = installation.wait_for_verdicts(16, 60);
-    assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+    let verdicts = installation.wait_for_verdicts(16);
+    assert_eq!(worker.terminate(), 0, "{}", worker.log());
     assert_eq!(installation.dead_letters(), []);
 
     let site = format!("http://127.0.0.1:{port}");

@@ -131,7 +131,7 @@ fn a_pool_of_processes_and_the_worker_decide_as_dedup_does() {
     assert_same("the worker and dedup", &in_order("verdicts.parquet"), &expected);
     example.run(&publish);
     assert_same("once more", &in_order("verdicts.parquet"), &expected);
-    assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+    assert_eq!(worker.terminate(), 0, "{}", worker.log());
     assert_eq!((installation.verdicts().len(), installation.dead_letters().len()), (DOCUMENTS, 0));
 }
 

@@ -6,15 +6,11 @@ use std::io::{self, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
 
 use super::link::Link;
 use super::request::{Api, Header, answered, error_code, read_frame};
 use super::rules::{Fault, Rules};
 use crate::broker::pause;
-
-/// How long the broker may take to answer a request that was delivered late.
-const LATE_ANSWER: Duration = Duration::from_secs(20);
 
 pub(super) struct Connection {
     client: TcpStream,
@@ -32,6 +28,8 @@ struct State {
     responses: BTreeMap<i32, Response>,
     /// Nothing passes to the client any more.
     silent: bool,
+    /// The broker has closed its side, or the client has.
+    ended: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -72,6 +70,7 @@ impl Connection {
             let _ = responses.pass_responses();
             let _ = responses.client.shutdown(Shutdown::Both);
             let _ = responses.broker.shutdown(Shutdown::Both);
+            responses.lock().ended = true;
             responses.changed.notify_all();
         });
         thread::spawn(move || {
@@ -122,7 +121,7 @@ impl Connection {
             state.silent = true;
             state.responses.insert(header.correlation, Response::Awaited(header.api, header.version));
         }
-        self.client.shutdown(Shutdown::Both)?;
+        let _ = self.client.shutdown(Shutdown::Both);
         pause(ms);
         self.link.pass(0);
         self.rules.count(
@@ -130,9 +129,12 @@ impl Connection {
             format!("{} delivered late", header.api.name()),
             &format!("after {ms} ms"),
         );
-        (&self.broker).write_all(frame)?;
-        let is_open = |state: &mut State| state.responses.contains_key(&header.correlation);
-        let _ = self.changed.wait_timeout_while(self.lock(), LATE_ANSWER, is_open);
+        let sent = (&self.broker).write_all(frame);
+        let is_open = |state: &mut State| {
+            sent.is_ok() && !state.ended && state.responses.contains_key(&header.correlation)
+        };
+        drop(self.changed.wait_while(self.lock(), is_open));
+        self.rules.count(self.slot, format!("{} late and over", header.api.name()), "");
         Ok(())
     }
 

@@ -8,8 +8,8 @@ use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
 use super::{Api, Fault, Network, Rule};
 use crate::admin::Admin;
 use crate::broker::topics::{self, Row};
-use crate::broker::wait_until;
 use crate::broker::worker::Installation;
+use crate::broker::{HANG_LIMIT, wait_until};
 
 fn transactional(bootstrap: &str) -> BaseProducer {
     ClientConfig::new()
@@ -24,7 +24,39 @@ fn transactional(bootstrap: &str) -> BaseProducer {
 fn transaction(producer: &BaseProducer, topic: &str, value: &str) {
     producer.begin_transaction().expect("begun");
     producer.send(BaseRecord::<(), str>::to(topic).payload(value)).expect("sent");
-    producer.commit_transaction(Duration::from_secs(20)).expect("committed");
+    producer.commit_transaction(*HANG_LIMIT).expect("committed");
+}
+
+fn committed(network: &Network, topic: &str) -> usize {
+    topics::read_all(&network.brokers.bootstrap(), topic).len()
+}
+
+/// What a late request does: it commits a transaction of which nobody has said that it is complete.
+fn late_request_commits_half_a_transaction(network: &Network, topic: &str) {
+    let counted = |what: &str| network.rules.counted(0, &format!("EndTxn {what}"));
+    for late_ms in (0..).map(|attempt| 3000 << attempt) {
+        let producer = transactional(network.bootstrap(0));
+        producer.init_transactions(*HANG_LIMIT).expect("ready");
+        let (before, delivered, accepted) =
+            (committed(network, topic), counted("delivered late"), counted("late and accepted"));
+        let fault = Fault::Late(late_ms);
+        network.rules.set(0, vec![Rule { api: Api::END_TXN, client: "-test", fault, one_in: 1, times: 1 }]);
+        transaction(&producer, topic, "first");
+        assert_eq!(committed(network, topic), before + 1, "the client has asked again, and was answered");
+        producer.begin_transaction().expect("begun");
+        producer.send(BaseRecord::<(), str>::to(topic).payload("half")).expect("sent");
+        topics::flush(&producer);
+        let readable = committed(network, topic);
+        if counted("delivered late") > delivered {
+            // This machine is too busy: the request was there before all of this was done. Once more, later.
+            wait_until("it is over", || counted("late and over") == counted("late"));
+            continue;
+        }
+        assert_eq!(readable, before + 1, "nobody has committed the second one");
+        wait_until("it is answered", || counted("late and accepted") > accepted);
+        wait_until("half a transaction can be read", || committed(network, topic) == before + 2);
+        return;
+    }
 }
 
 #[test]
@@ -39,23 +71,23 @@ fn clients_work_through_the_proxy_and_faults_strike_what_they_are_about() {
     assert_eq!(topics::read_all(through, &topic).len(), 1);
 
     let producer = transactional(through);
-    producer.init_transactions(Duration::from_secs(20)).expect("ready");
-    let committed = || topics::read_all(&direct, &topic).len();
-    for (fault, soon) in [
-        (Fault::CutBefore, true),
-        (Fault::CutAfter, true),
-        (Fault::Twice, true),
-        (Fault::ResponseLate(3000), false),
-        (Fault::Late(0), true),
+    producer.init_transactions(*HANG_LIMIT).expect("ready");
+    let committed = || committed(&network, &topic);
+    for (fault, least_ms) in [
+        (Fault::CutBefore, 0),
+        (Fault::CutAfter, 0),
+        (Fault::Twice, 0),
+        (Fault::ResponseLate(3000), 3000),
+        (Fault::Late(0), 0),
     ] {
         let before = committed();
         network.rules.set(0, vec![Rule { api: Api::END_TXN, client: "-test", fault, one_in: 1, times: 1 }]);
         let began = Instant::now();
         transaction(&producer, &topic, fault.name());
-        assert_eq!(began.elapsed() < Duration::from_millis(3000), soon, "{fault:?}: {:?}", began.elapsed());
+        assert!(began.elapsed() >= Duration::from_millis(least_ms), "{fault:?}: {:?}", began.elapsed());
         assert_eq!(committed(), before + 1, "{fault:?}");
         assert_eq!(network.rules.counted(0, &format!("EndTxn {}", fault.name())), 1);
-        wait_until("a late request is answered", 20, || {
+        wait_until("a late request is answered", || {
             !matches!(fault, Fault::Late(_))
                 || network.rules.counted(0, "EndTxn late and accepted")
                     + network.rules.counted(0, "EndTxn late and refused")
@@ -64,40 +96,15 @@ fn clients_work_through_the_proxy_and_faults_strike_what_they_are_about() {
     }
     network.heal();
 
-    // What the late request does: it commits a transaction
-    // of which nobody has said that it is complete.
-    let before = committed();
-    network.rules.set(
-        0,
-        vec![Rule { api: Api::END_TXN, client: "-test", fault: Fault::Late(6000), one_in: 1, times: 1 }],
-    );
-    transaction(&producer, &topic, "first");
-    assert_eq!(committed(), before + 1, "the client has asked again, and was answered");
-    assert_eq!(
-        network.rules.counted(0, "EndTxn delivered late"),
-        1,
-        "the one from before; this one is under way"
-    );
-    producer.begin_transaction().expect("begun");
-    producer.send(BaseRecord::<(), str>::to(&topic).payload("half")).expect("sent");
-    producer.flush(Duration::from_secs(10)).expect("delivered");
-    // Read first: on a slow machine the request may arrive meanwhile.
-    let readable = committed();
-    assert!(
-        readable == before + 1 || network.rules.counted(0, "EndTxn delivered late") == 2,
-        "nobody has committed, and {} messages more can be read",
-        readable - before
-    );
-    wait_until("it arrives", 20, || network.rules.counted(0, "EndTxn delivered late") == 2);
-    wait_until("it is answered", 20, || network.rules.counted(0, "EndTxn late and accepted") >= 1);
-    wait_until("half a transaction can be read", 10, || committed() == before + 2);
+    late_request_commits_half_a_transaction(&network, &topic);
 
     // A frozen link lets nothing pass, and then all of it.
+    let before = committed();
     network.freeze(Some(0), None, Duration::from_millis(700));
     let began = Instant::now();
     topics::produce(through, &topic, &[Row::page(0, "b", "乙")]);
     assert!(began.elapsed() >= Duration::from_millis(600), "{:?}", began.elapsed());
     network.reset(None, None);
     topics::produce(through, &topic, &[Row::page(0, "c", "丙")]);
-    assert_eq!(committed(), before + 4);
+    assert_eq!(committed(), before + 2);
 }

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use crate::broker::crawler::Crawler;
 use crate::broker::watch::Watch;
 use crate::broker::worker::{Installation, MISSED_SOON, Worker};
-use crate::broker::{pause, wait_until};
+use crate::broker::{HANG_LIMIT, pause, wait_until};
 use crate::dice::{Rng, from_environment};
 use crate::proxy::{Network, Rule};
 use faults::Trouble;
@@ -31,10 +31,6 @@ const LOG_PARTITIONS: usize = 2;
 const PAGES_PER_SECOND: u64 = 40;
 /// While requests of transactions meet faults: so many that one transaction follows the other.
 const PAGES_PER_SECOND_MOST: u64 = 600;
-/// After this time without a verdict something is wrong:
-/// more than any fault lasts, and all that follows from it.
-const TIMEOUT: Duration = Duration::from_secs(90);
-
 /// Failures are noticed soon, so that many fit into a run; and
 /// clients are back before what was under way has arrived.
 const SETTINGS: &str = "\"transaction.timeout.ms\" = 5000\n\"message.timeout.ms\" = 4000\n\"socket.timeout.ms\" = 3000\n\
@@ -82,7 +78,7 @@ fn storm() {
     let mut storm = Storm::start(seed);
     let rate = Arc::clone(&storm.rate);
     let crawler = Crawler::start_with(&storm.installation, 0, move || rate.load(Ordering::Relaxed));
-    wait_until("verdicts", 60, || storm.watch.fewest() > 10);
+    wait_until("verdicts", || storm.watch.fewest() > 10);
     let deadline = (seconds > 0).then(|| Instant::now() + Duration::from_secs(seconds));
     let mut struck = 0;
     while struck < faults && deadline.is_none_or(|deadline| Instant::now() < deadline) {
@@ -103,7 +99,7 @@ fn storm() {
         worker.signal("TERM");
     }
     for worker in storm.slots.iter_mut().flatten() {
-        assert_eq!(worker.wait(40), 0, "{}", worker.log());
+        assert_eq!(worker.wait(), 0, "{}", worker.log());
     }
     let tally = storm.installation.tally(&rows);
     println!("{struck} faults, {} pages, {tally}; seed {seed}", rows.len());
@@ -149,7 +145,7 @@ impl Storm {
             installation,
         };
         (0..ROLES.len() - 2).for_each(|slot| storm.start_worker(slot));
-        storm.slots.iter().flatten().for_each(|worker| worker.wait_until_ready(90));
+        storm.slots.iter().flatten().for_each(|worker| worker.wait_until_ready());
         storm
     }
 
@@ -205,15 +201,15 @@ impl Storm {
     /// too long, when a verdict comes twice, or when a partition is halted.
     #[track_caller]
     fn patiently(&mut self, what: &str, done: impl Fn(&Self) -> bool) {
-        let deadline = Instant::now() + TIMEOUT;
-        let mut looked = Instant::now();
+        let waiting = Instant::now();
+        let mut looked = waiting;
         while !done(self) {
             pause(50);
             if looked.elapsed() < Duration::from_secs(2) {
                 continue;
             }
             looked = Instant::now();
-            let late = looked > deadline;
+            let late = waiting.elapsed() > *HANG_LIMIT;
             let failed = self.start_ended_workers();
             let halted =
                 || self.slots.iter().flatten().any(|worker| worker.metric("leitong_partition_halted") > 0.0);
@@ -239,7 +235,7 @@ impl Storm {
             if worker.is_running() {
                 continue;
             }
-            let status = worker.wait(1);
+            let status = worker.wait();
             if status != 1 || worker.said().contains("worker starts") {
                 let said = worker.said();
                 let last: Vec<&str> = said.lines().rev().take(5).collect();
@@ -272,7 +268,7 @@ impl Storm {
             Trouble::KillWorker => self.restart(slot),
             Trouble::TerminateWorker => {
                 let mut worker = self.slots[slot].take().expect("it runs");
-                let status = worker.terminate(60);
+                let status = worker.terminate();
                 // Brokers may be away meanwhile; then it gives up.
                 assert!(status == 0 || status == 1, "{status}: {}", worker.log());
                 self.start_worker(slot);

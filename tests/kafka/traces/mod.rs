@@ -28,7 +28,7 @@ impl Collector {
         command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kafka/traces/collector.py"));
         let server = Server::start(&command, &said, "KILL");
         let mut port = None;
-        wait_until("the collector listens", 30, || {
+        wait_until("the collector listens", || {
             port = lines(&said).first().and_then(|line| line["port"].as_u64());
             port.is_some()
         });
@@ -44,7 +44,7 @@ impl Collector {
     #[track_caller]
     fn wait_for(&self, count: usize) -> Vec<Value> {
         let different = || self.spans().iter().map(|span| span["span"].to_string()).collect::<BTreeSet<_>>();
-        wait_until(format_args!("{count} spans"), 60, || different().len() >= count);
+        wait_until(format_args!("{count} spans"), || different().len() >= count);
         self.spans()
     }
 }
@@ -103,7 +103,7 @@ fn one_trace_goes_from_the_crawler_through_both_roles_to_the_consumer() {
     for (worker, role) in [(&mut upstream, "fingerprint"), (&mut owner, "cluster")] {
         let exported = worker.metric("leitong_trace_spans_total");
         assert!(exported > 0.0, "{role}: {exported}");
-        assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+        assert_eq!(worker.terminate(), 0, "{}", worker.log());
     }
     let traces: BTreeSet<&str> = spans.iter().filter_map(|span| span["trace"].as_str()).collect();
     assert_eq!(traces.len(), 5, "{traces:?}");
@@ -209,16 +209,16 @@ fn workers_that_are_killed_begin_no_other_trace() {
     for (round, rows) in rows.chunks(80).enumerate() {
         installation.produce(rows);
         if round < 2 {
-            wait_until("some verdicts", 60, || installation.verdicts().len() > round * 80 + 10);
+            wait_until("some verdicts", || installation.verdicts().len() > round * 80 + 10);
             workers[round].kill();
             workers.push(installation.worker_with(&[], &SOON));
         }
     }
-    installation.wait_for_verdicts(rows.len(), 120);
+    installation.wait_for_verdicts(rows.len());
     installation.assert_exactly_once(&rows);
     let out = format!("send {}", installation.topic("verdicts"));
     // Those are missing that a worker had not sent yet when it was killed.
-    wait_until("spans of most verdicts", 60, || {
+    wait_until("spans of most verdicts", || {
         collector.spans().iter().filter(|span| span["name"] == *out).count() > rows.len() / 2
     });
     drop(workers);
@@ -264,8 +264,8 @@ fn a_collector_that_is_away_stops_nothing() {
     let environment = [SOON[0], ("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "5")];
     let mut worker = installation.worker_with(&[], &environment);
     installation.feed(&rows, rows.len());
-    wait_until("spans without room are counted", 10, || worker.metric("leitong_trace_spans_total") >= 500.0);
-    assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+    wait_until("spans without room are counted", || worker.metric("leitong_trace_spans_total") >= 500.0);
+    assert_eq!(worker.terminate(), 0, "{}", worker.log());
     let warnings = worker.said().matches("spans of traces are lost").count();
     assert!(warnings <= 1, "{}", worker.said());
     installation.assert_exactly_once(&rows);

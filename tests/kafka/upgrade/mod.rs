@@ -56,7 +56,7 @@ fn accepting(installation: &Installation, former: &Former) -> Vec<String> {
 fn ready(installation: &Installation, program: &Path, arguments: &[String]) -> Worker {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let worker = installation.worker_of(program, &arguments);
-    worker.wait_until_ready(60);
+    worker.wait_until_ready();
     worker
 }
 
@@ -116,7 +116,7 @@ fn instances_are_upgraded_one_after_the_other_and_put_back() {
         // The first instance stops as it should, the second one is killed, each when the next one is ready.
         let mut first = ready(&installation, &today(), &accepting);
         feed(50);
-        assert_eq!(old[0].terminate(30), 0, "{}", old[0].log());
+        assert_eq!(old[0].terminate(), 0, "{}", old[0].log());
         feed(100);
         let mut second = ready(&installation, &today(), &accepting);
         feed(50);
@@ -126,7 +126,7 @@ fn instances_are_upgraded_one_after_the_other_and_put_back() {
         let mut forgotten =
             ready(&installation, &former.program, &["--role", "fingerprint"].map(str::to_owned));
         feed(60);
-        assert_eq!(forgotten.terminate(30), 0, "{}", forgotten.log());
+        assert_eq!(forgotten.terminate(), 0, "{}", forgotten.log());
         let others: f64 = [&first, &second]
             .iter()
             .map(|worker| worker.metric("leitong_other_fingerprint_hash_total"))
@@ -136,21 +136,21 @@ fn instances_are_upgraded_one_after_the_other_and_put_back() {
         // The owner is killed, and the other one takes over.
         first.kill();
         feed(50);
-        assert_eq!(second.terminate(30), 0, "{}", second.log());
+        assert_eq!(second.terminate(), 0, "{}", second.log());
 
         // The former version is put back.
         if former.both_ways {
             let mut again = ready(&installation, &former.program, &[]);
             feed(100);
-            assert_eq!(again.terminate(30), 0, "{}", again.log());
+            assert_eq!(again.terminate(), 0, "{}", again.log());
         } else {
             assert_stands_still(&installation, former, &rows[fed..fed + 100], fed);
             fed += 100;
         }
         let mut last = ready(&installation, &today(), &accepting);
-        installation.wait_for_verdicts(fed, 60);
+        installation.wait_for_verdicts(fed);
         installation.feed(&rows[fed..], rows.len());
-        assert_eq!(last.terminate(30), 0, "{}", last.log());
+        assert_eq!(last.terminate(), 0, "{}", last.log());
         assert_as_by_one(&installation, former, &rows);
     }
 }
@@ -160,9 +160,10 @@ fn assert_stands_still(installation: &Installation, former: &Former, rows: &[Row
     let mut worker = installation.worker_of(&former.program, &["--role", "cluster"]);
     installation.produce(rows);
     let why = ["update this instance", "the topics are not what they must be"];
-    wait_until(format_args!("it says why it stands still:\n{}", worker.latest()), 60, || {
+    wait_until(format_args!("it says why it stands still:\n{}", worker.latest()), || {
         why.iter().any(|why| worker.said().contains(why))
     });
+    // Time to do what it must not do.
     pause(1000);
     assert!(worker.get("/readyz").is_none_or(|(status, _)| status == 503), "{}", worker.log());
     worker.kill();
@@ -191,9 +192,7 @@ fn both_versions_side_by_side_decide_as_one() {
                     topics::send(&producer, &topic, row);
                     pause(4);
                 }
-                let flushed =
-                    rdkafka::producer::Producer::flush(&producer, std::time::Duration::from_secs(60));
-                flushed.expect("delivered");
+                topics::flush(&producer);
             })
         };
         let programs = [former.program.clone(), today()];
@@ -207,7 +206,7 @@ fn both_versions_side_by_side_decide_as_one() {
             decided[which] += worker.metric("leitong_verdicts_total");
             if dice.roll(3) == 0 {
                 worker.signal("TERM");
-                worker.wait(30);
+                worker.wait();
             } else {
                 worker.kill();
             }
@@ -216,21 +215,21 @@ fn both_versions_side_by_side_decide_as_one() {
             workers.push(start(usize::from(ones == 0 || (ones == 1 && dice.roll(2) == 0))));
         }
         crawler.join().expect("all pages are written");
-        installation.wait_for_verdicts(first.len(), 180);
+        installation.wait_for_verdicts(first.len());
         for (which, worker) in &mut workers {
-            worker.wait_until_ready(60);
+            worker.wait_until_ready();
             decided[*which] += worker.metric("leitong_verdicts_total");
             worker.signal("TERM");
         }
         for (_, worker) in &mut workers {
-            assert_eq!(worker.wait(30), 0, "{}", worker.log());
+            assert_eq!(worker.wait(), 0, "{}", worker.log());
         }
         // Each alone, so that each has decided on some whatever the dice said.
         for (part, which) in rest.chunks(100).zip([0, 1]) {
             let (_, mut worker) = start(which);
             installation.feed(part, first.len() + (which + 1) * 100);
             decided[which] += worker.metric("leitong_verdicts_total");
-            assert_eq!(worker.terminate(30), 0, "{}", worker.log());
+            assert_eq!(worker.terminate(), 0, "{}", worker.log());
         }
         println!("the former version has decided on {}, today's on {}", decided[0], decided[1]);
         assert!(decided.iter().all(|count| *count > 0.0), "{decided:?}");

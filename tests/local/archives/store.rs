@@ -4,7 +4,7 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use object_store::aws::AmazonS3Builder;
 use object_store::path::Path as Key;
@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 
 use super::jars;
 use super::proxy::Proxy;
+use crate::common::wait::{HANG_LIMIT, wait_until};
 use crate::common::{Run, article, free_ports, gzip, leitong, placeless, tables, write};
 
 const IDENTITY: &str = "local-identity";
 const CREDENTIAL: &str = "local-credential";
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A store, with a bucket for each folder.
 pub(crate) struct Store {
@@ -57,11 +57,7 @@ impl Store {
             .spawn()
             .expect("bash starts");
         let store = Self { port, folder, watchdog };
-        let begun = Instant::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(begun.elapsed() < PATIENCE, "S3Proxy does not start");
-            std::thread::yield_now();
-        }
+        wait_until("S3Proxy starts", || TcpStream::connect(("127.0.0.1", port)).is_ok());
         store
     }
 
@@ -301,7 +297,7 @@ fn kill_after_checkpoint(mut child: Child, folder: &Path) {
     let begun = Instant::now();
     while !folder.join("checkpoint/checkpoint.json").exists() {
         assert!(child.try_wait().expect("a child").is_none(), "it is through already");
-        assert!(begun.elapsed() < PATIENCE, "no checkpoint");
+        assert!(begun.elapsed() < *HANG_LIMIT, "no checkpoint");
     }
     child.kill().expect("it runs");
     child.wait().expect("it ends");
@@ -351,7 +347,7 @@ fn an_object_that_is_replaced_while_it_is_read_ends_the_run() {
     // Both objects were looked at, and the second is not copied before all of the first is decided on.
     while std::fs::metadata(&verdicts).map_or(0, |file| file.len()) == 0 {
         assert!(run.try_wait().expect("a child").is_none(), "it is through already");
-        assert!(begun.elapsed() < PATIENCE, "no verdicts");
+        assert!(begun.elapsed() < *HANG_LIMIT, "no verdicts");
     }
     store.put("replaced", "b.jsonl", lines(&documents(400, 3, 40_000)));
     let output = run.wait_with_output().expect("it ends");
