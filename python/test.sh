@@ -6,10 +6,12 @@ cd "$(dirname "$0")/.."
 
 folder=target/python
 rm -rf "$folder/fresh"
+tools/test-tools.sh python maturin wheels
 wheel=$(python/wheel.sh)
 
 python3 -m venv "$folder/fresh"
-"$folder/fresh/bin/pip" install --quiet --disable-pip-version-check "$wheel" 'pyarrow==26.0.1' 'mypy==2.4.1'
+"$folder/fresh/bin/pip" install --quiet --disable-pip-version-check --no-index --find-links "$folder/packages" \
+  "$wheel" --requirement python/tests/requirements.txt
 # From elsewhere, so that the package is the installed one.
 tests=$(pwd)/python/tests
 cd "$folder/fresh"

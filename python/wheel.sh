@@ -12,10 +12,7 @@ mkdir -p "$folder"
 # Tests beside one another need one wheel.
 exec 9> "$folder/lock"
 flock 9
-[ -x "$folder/tools/bin/maturin" ] || {
-  python3 -m venv "$folder/tools"
-  "$folder/tools/bin/pip" install --quiet --disable-pip-version-check 'maturin==1.16.0'
-}
+[ -x "$folder/tools/bin/maturin" ] || tools/test-tools.sh maturin >&2
 profile=${PROFILE:-dev}
 features=()
 [ "$profile" != dev ] || features=(--features tests)

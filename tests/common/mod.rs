@@ -9,10 +9,11 @@ pub(crate) mod tables;
 pub(crate) mod wait;
 
 use std::io::Write;
-use std::net::TcpListener;
+use std::net::{TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
@@ -234,14 +235,14 @@ pub(crate) fn percent_encoded(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
-/// A program of Prometheus: the one that `make test-prerequisites` unpacks, or the system's.
+/// A program of Prometheus: the one that `make all-tools` unpacks, or the system's.
 pub(crate) fn prometheus_tool(name: &str) -> Command {
     let unpacked = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/prometheus/usr/bin").join(name);
     let program = if unpacked.is_file() { unpacked } else { PathBuf::from(name) };
     let found = Command::new(&program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     assert!(
         found.is_ok_and(|status| status.success()),
-        "this test needs Prometheus' `{name}`: `make test-prerequisites` unpacks Debian's package `prometheus` below \
+        "this test needs Prometheus' `{name}`: `make all-tools` unpacks Debian's package `prometheus` below \
          target/tools, where it starts no service"
     );
     Command::new(program)
@@ -256,18 +257,23 @@ pub(crate) fn seed(variable: &str) -> u64 {
     seed
 }
 
-/// Ports that nobody listens at, for servers that must be told one. They are below those that the system gives to outgoing
-/// connections, one of which could otherwise take a port before its server does, or while that is down.
+/// Ports for servers that must be told one: nobody listens there, and no other test of this machine is given them before
+/// this process ends. They are below those that the system gives to outgoing connections, one of which could otherwise
+/// take a port before its server does, or while that is down.
 pub(crate) fn free_ports(count: usize) -> Vec<u16> {
     static NEXT: AtomicU16 = AtomicU16::new(0);
+    // Servers here use TCP: the UDP port of the same number, which only one process can have, says that it is taken.
+    static TAKEN: Mutex<Vec<UdpSocket>> = Mutex::new(Vec::new());
     // Each process begins at another place, since test binaries run side by side.
     let begin = std::process::id() % 600 * 20;
     let mut ports = Vec::new();
     while ports.len() < count {
         let step = u32::from(NEXT.fetch_add(1, Ordering::Relaxed));
         let port = 20_000 + ((begin + step) % 12_000) as u16;
+        let Ok(taken) = UdpSocket::bind(("127.0.0.1", port)) else { continue };
         if TcpListener::bind(("127.0.0.1", port)).is_ok() {
             ports.push(port);
+            TAKEN.lock().unwrap_or_else(PoisonError::into_inner).push(taken);
         }
     }
     ports

@@ -47,7 +47,7 @@ impl Limited {
     fn start(folder: &Path) -> Self {
         let token: PathBuf = write(folder, "token", format!("{TOKEN}\n"));
         let config = format!(
-            "[api]\ntoken_file = {token:?}\nbody_bytes_max = 65536\nbatch_pages_max = 5\nbody_timeout_ms = 400\n\
+            "[api]\ntoken_file = {token:?}\nbody_bytes_max = 65536\nbatch_pages_max = 5\nbody_timeout_ms = 3000\n\
              [input.filter]\nstatuses = [\"200\"]\n[canonical]\nprefer = [\"longest\"]\n\
              [recrawls]\nenabled = true\n"
         );
@@ -172,7 +172,7 @@ fn too_much(api: &mut Api, folder: &Path) {
     let small = server(
         folder,
         "small",
-        "[page]\nline_bytes_max = 65536\n[pipeline]\nqueue_bytes = 65536\n[api]\nbody_timeout_ms = 20000\n",
+        "[page]\nline_bytes_max = 65536\n[pipeline]\nqueue_bytes = 65536\n[api]\nbody_timeout_ms = 3600000\n",
     );
     let founded = small.connect().store(&page("a", &article(1, 20))).body["verdict"]["cluster_id"].clone();
     let mut slow = small.connect();

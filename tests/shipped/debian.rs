@@ -8,7 +8,7 @@ use crate::image::{ROOT, read};
 fn run(program: &str, arguments: &[&str]) -> Output {
     let run = Command::new(program).args(arguments).current_dir(ROOT).output();
     run.unwrap_or_else(|error| {
-        panic!("this test needs `{program}`: `make test-prerequisites` installs Debian's package `dpkg-dev`: {error}")
+        panic!("this test needs `{program}`: `make all-tools` installs Debian's package `dpkg-dev`: {error}")
     })
 }
 

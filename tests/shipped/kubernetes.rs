@@ -44,7 +44,7 @@ fn tools() -> PathBuf {
 fn tool(name: &str, arguments: &[&str]) -> String {
     let run = Command::new(tools().join(name)).args(arguments).current_dir(ROOT).output();
     let run = run.unwrap_or_else(|error| {
-        panic!("this test needs `{name}`: `make test-prerequisites` fetches it to target/tools: {error}")
+        panic!("this test needs `{name}`: `make all-tools` fetches it to target/tools: {error}")
     });
     assert!(run.status.success(), "{name} {arguments:?}: {}", String::from_utf8_lossy(&run.stderr));
     String::from_utf8(run.stdout).expect("UTF-8")
@@ -144,9 +144,8 @@ struct Schemas {
 impl Schemas {
     fn of(version: &'static str) -> Self {
         let path = tools().join(format!("{version}.json"));
-        let text = fs::read_to_string(&path).unwrap_or_else(|error| {
-            panic!("{}: {error}: `make test-prerequisites` fetches it", path.display())
-        });
+        let text = fs::read_to_string(&path)
+            .unwrap_or_else(|error| panic!("{}: {error}: `make all-tools` fetches it", path.display()));
         let mut all: Value = serde_json::from_str(&text).expect("JSON");
         let Value::Object(definitions) = all["$defs"].take() else { panic!("{version}: no definitions") };
         Self { version, definitions }
@@ -231,13 +230,13 @@ try {
 fn faults_of_operators_object(object: &Value) -> String {
     let node = Command::new("node")
         .args(["--input-type=module", "--eval", CHECK])
-        .current_dir(tools().join("operators"))
+        .current_dir(Path::new(ROOT).join("target/tools/kubernetes-operators"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
     let mut node = node.unwrap_or_else(|error| {
-        panic!("this test needs Node.js and models of the operators: `make test-prerequisites`: {error}")
+        panic!("this test needs Node.js and models of the operators: `make all-tools`: {error}")
     });
     let mut input = node.stdin.take().expect("a pipe");
     input.write_all(object.to_string().as_bytes()).expect("it reads");

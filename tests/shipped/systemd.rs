@@ -47,7 +47,7 @@ fn systemd_analyze(arguments: &[&str], unit: &Path) -> Output {
     let run = Command::new("systemd-analyze").args(arguments).arg(unit).output();
     run.unwrap_or_else(|error| {
         panic!(
-            "this test needs `systemd-analyze`: `make test-prerequisites` installs Debian's package `systemd`: {error}"
+            "this test needs `systemd-analyze`: `make all-tools` installs Debian's package `systemd`: {error}"
         )
     })
 }

@@ -1,6 +1,6 @@
-//! Apache Kafka itself for the tests: fetched once by Maven into `target/kafka`, started on free
-//! loopback ports, killed with the test process. `KAFKA_BOOTSTRAP` names another cluster, for tests
-//! that need no broker of their own. Where neither can be had, tests fail and say what to install.
+//! Apache Kafka itself for the tests: `make broker-tools` fetches it into `target/kafka`. It is started
+//! on free loopback ports, and killed with the test process. `KAFKA_BOOTSTRAP` names another cluster,
+//! for tests that need no broker of their own.
 
 pub(crate) mod crawler;
 pub(crate) mod jars;

@@ -17,14 +17,14 @@ use crate::common::{article, fences, free_ports};
 
 const USER: &str = "crawl";
 
-/// A program of PostgreSQL: of the folder that `make test-prerequisites` has found, or the system's.
+/// A program of PostgreSQL: of the folder that `make all-tools` has found, or the system's.
 fn postgresql(name: &str) -> Command {
     let found = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/postgresql").join(name);
     let program = if found.is_file() { found } else { PathBuf::from(name) };
     let works = Command::new(&program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     assert!(
         works.is_ok_and(|status| status.success()),
-        "this test needs PostgreSQL's `{name}`: `make test-prerequisites` installs Debian's package `postgresql`, which then \
+        "this test needs PostgreSQL's `{name}`: `make all-tools` installs Debian's package `postgresql`, which then \
          starts no service"
     );
     Command::new(program)

@@ -1,4 +1,7 @@
 //! The programs in `examples` by the commands of their READMEs, each in a copy of its folder below `target`.
+//!
+//! `make all-tools` makes the copies and runs the first command of each README there, which installs what the program
+//! needs. The tests run the others.
 
 mod consumers;
 mod scrapy;
@@ -7,7 +10,9 @@ mod spark;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A copy of an example's folder.
+use crate::broker::HANG_LIMIT;
+
+/// A copy of an example's folder, with all that it needs.
 struct Example {
     folder: PathBuf,
     /// The commands of its README, or of one section.
@@ -15,23 +20,33 @@ struct Example {
 }
 
 impl Example {
-    /// Copies the folder below `examples`; `readme` is where its commands stand.
+    /// Finds the copy of a folder below `examples`; `readme` is where its commands stand.
+    #[track_caller]
     fn new(name: &str, readme: &str) -> Self {
-        Self::copied(name, name, readme)
+        let example = Self::copied(name, name, readme);
+        let made_by = std::fs::read_to_string(example.folder.join("ready")).unwrap_or_default();
+        assert!(
+            made_by.starts_with(&example.commands[0]),
+            "{name} is of other commands: run `make all-tools`"
+        );
+        example
     }
 
-    /// The same, to a folder of this name.
+    /// Finds a copy that has another name than its folder.
+    #[track_caller]
     fn copied(name: &str, copied: &str, readme: &str) -> Self {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder");
         let folder = target.join("examples-copied").join(copied);
-        copy(&examples().join(name), &folder);
+        let is_ready = folder.join("ready").exists() && is_copied(&examples().join(name), &folder);
+        assert!(is_ready, "{} is no copy of examples/{name}: run `make all-tools`", folder.display());
         let commands = readme.lines().filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned).collect();
         Self { folder, commands }
     }
 
     /// Runs a command in the folder; it must succeed.
     fn run(&self, command: &str) -> String {
-        let output = self.shell(&format!("timeout 180 {command}")).output().expect("bash starts");
+        let limit = HANG_LIMIT.as_secs();
+        let output = self.shell(&format!("timeout {limit} {command}")).output().expect("bash starts");
         let Output { status, stdout, stderr } = output;
         let (out, err) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
         assert!(status.success(), "in {}: {command}: {status}\n{out}\n{err}", self.folder.display());
@@ -49,17 +64,16 @@ fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples")
 }
 
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).expect("a folder");
-    for entry in std::fs::read_dir(from).expect("its files") {
+/// Returns true if all files of a folder are in another one as well, with the same contents.
+fn is_copied(from: &Path, to: &Path) -> bool {
+    std::fs::read_dir(from).expect("its files").all(|entry| {
         let entry = entry.expect("a file");
-        let to = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &to);
-        } else {
-            std::fs::copy(entry.path(), to).expect("copied");
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        match from.is_dir() {
+            true => is_copied(&from, &to),
+            false => std::fs::read(&to).is_ok_and(|copy| copy == std::fs::read(&from).expect("a file")),
         }
-    }
+    })
 }
 
 /// `command` with what it takes in place of what the README says.

@@ -23,8 +23,7 @@ impl Drop for Site {
 fn scrapy_crawls_a_site_to_its_verdicts() {
     let readme = std::fs::read_to_string(examples().join("scrapy/README.md")).expect("the README");
     let example = Example::new("scrapy", &readme);
-    let [install, serve, crawl] = &example.commands[..] else { panic!("{:?}", example.commands) };
-    example.run(&format!("bash -c {install:?}"));
+    let [_install, serve, crawl] = &example.commands[..] else { panic!("{:?}", example.commands) };
     let more = "[kafka.create]\npage_partitions = 1\n";
     let installation = Installation::new(&crate::broker::bootstrap(), "scrapy", more);
     let port = free_ports(1)[0].to_string();

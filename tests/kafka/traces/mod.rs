@@ -22,7 +22,7 @@ struct Collector {
 impl Collector {
     fn start(folder: &Path) -> Self {
         let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/otlp/bin/python");
-        assert!(python.exists(), "the collector's package is missing: run `make test-prerequisites`");
+        assert!(python.exists(), "the collector's package is missing: run `make all-tools`");
         let said = folder.join("collector.jsonl");
         let mut command = Command::new(python);
         command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kafka/traces/collector.py"));

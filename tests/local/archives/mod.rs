@@ -1,5 +1,5 @@
 //! Corpora as other programs have them: WARC files by `warcio`, and objects of a store, which is S3Proxy. `make
-//! test-prerequisites` installs what these tests run.
+//! all-tools` fetches what these tests run.
 
 mod indexes;
 #[path = "../../kafka/broker/jars.rs"]

@@ -1,4 +1,4 @@
-//! `warcio` and `cdxj-indexer`, from the environment that `make test-prerequisites` makes.
+//! `warcio` and `cdxj-indexer`, from the environment that `make all-tools` makes.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,8 +7,7 @@ use std::process::Command;
 pub(crate) fn run(program: &str, arguments: &[&str]) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/warcio/bin").join(program);
     let output = Command::new(&path).args(arguments).output();
-    let output =
-        output.unwrap_or_else(|error| panic!("{}: {error}; run `make test-prerequisites`", path.display()));
+    let output = output.unwrap_or_else(|error| panic!("{}: {error}; run `make all-tools`", path.display()));
     let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).expect("UTF-8"));
     assert!(output.status.success(), "{program} {arguments:?}\n{out}\n{err}");
     out

@@ -1,0 +1,14 @@
+//! The ports that tests give to servers.
+
+use std::net::{TcpListener, UdpSocket};
+
+use crate::common::free_ports;
+
+/// A port was looked at and let go, so that a test in another process could be given it before the server listened there.
+#[test]
+fn no_other_test_is_given_a_port_before_its_server_listens() {
+    for port in free_ports(3) {
+        assert!(UdpSocket::bind(("127.0.0.1", port)).is_err(), "{port} is marked as taken");
+        assert!(TcpListener::bind(("127.0.0.1", port)).is_ok(), "{port} is free for a server");
+    }
+}
