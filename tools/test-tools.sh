@@ -28,7 +28,7 @@ thing() {
   local name=$1 purpose=$2 key=$4 began=$SECONDS
   folder=$3
   shift 4
-  printf '%-12s %s: ' "$name" "$purpose"
+  printf '%-16s %s: ' "$name" "$purpose"
   if [ -e "$folder/ready" ] && [ "$(cat "$folder/ready")" = "$key" ]; then
     echo "ready"
     return
@@ -55,7 +55,7 @@ thing() {
 system() {
   local name=$1 purpose=$2 packages=$3 began=$SECONDS
   shift 3
-  printf '%-12s %s: ' "$name" "$purpose"
+  printf '%-16s %s: ' "$name" "$purpose"
   if "$@" > /dev/null 2>&1; then
     echo "ready"
     return
