@@ -133,17 +133,20 @@ SLOW_BROKERS := alerts connectors examples exemplars memory on_disk queue replac
 brokers: prerequisites broker-tools ## The tests over a real broker, but for the slow ones
 	RUST_TEST_THREADS=4 cargo test --locked --test kafka -- $(SLOW_BROKERS:%=--skip %::)
 
+.PHONY: slow-brokers
+slow-brokers: prerequisites all-tools former
+	RUST_TEST_THREADS=4 cargo test --locked --test kafka -- $(SLOW_BROKERS:%=%::) $$(tools/former.sh skip)
+
 # What only computes is built and run beside the tests that wait, at the lowest priority.
 .PHONY: slow-tests
 slow-tests: prerequisites all-tools
 	cargo test --locked --test kafka --test local --test shipped --test chromium --no-run
-	{ exec nice -n 19 $(MAKE) --no-print-directory former slow-unit simulation python fuzz demo deny workflows; } \
+	{ exec nice -n 19 $(MAKE) --no-print-directory slow-unit simulation python fuzz demo deny workflows; } \
 	  > target/beside-brokers.log 2>&1 & \
 	beside=$$!; trap 'kill $$beside 2>/dev/null || true' EXIT; \
-	RUST_TEST_THREADS=4 cargo test --locked --test kafka -- $(SLOW_BROKERS:%=%::) $$(tools/former.sh skip); \
+	$(MAKE) --no-print-directory slow-brokers; \
 	wait $$beside || { tail -n 100 target/beside-brokers.log; exit 1; }; \
-	cat target/beside-brokers.log; \
-	tools/former.sh skip > /dev/null
+	cat target/beside-brokers.log
 
 .PHONY: slow-unit
 slow-unit: prerequisites all-tools
@@ -151,7 +154,7 @@ slow-unit: prerequisites all-tools
 	cargo test --locked --test local -- archives::
 
 # The programs of former versions that upgrades are tried from, out of the history of this checkout. A checkout without
-# history has none: then these tests are left out, and `slow-tests` says so.
+# history has none: then these tests are left out, and `slow-brokers` says so.
 .PHONY: former
 former: prerequisites
 	skip=$$(tools/former.sh skip); [ -n "$$skip" ] || tools/former.sh build-all
