@@ -235,10 +235,13 @@ fn limits_are_those_of_serve() {
         let answer = ask(headers, body).expect("an answer");
         assert_eq!(answer.status, status, "{}", answer.body);
     }
-    let mut slow = client(&worker);
     let head = format!("POST /v1/lookup HTTP/1.1\r\nHost: t\r\n{with_token}Content-Length: 9\r\n\r\n{{");
-    slow.send(head.as_bytes()).expect("sent");
-    assert_eq!(slow.receive().expect("an answer").status, 408);
+    let mut statuses = std::iter::repeat_with(|| {
+        let mut slow = client(&worker);
+        slow.send(head.as_bytes()).expect("sent");
+        slow.receive().expect("an answer").status
+    });
+    assert_eq!(statuses.find(|status| *status != 429), Some(408));
     let mut often = client(&worker);
     let answers =
         (0..600).map_while(|_| often.ask("GET /v1/pages/a", &with_token, b"")).map(|answer| answer.status);
