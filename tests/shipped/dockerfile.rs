@@ -20,6 +20,8 @@ pub(crate) enum Step {
     Entrypoint(Vec<String>),
     Cmd(Vec<String>),
     Expose(String),
+    /// `NAME=VALUE`.
+    Env(String),
 }
 
 /// One stage.
@@ -53,6 +55,7 @@ pub(crate) fn stages(text: &str) -> Vec<Stage> {
             "WORKDIR" => Step::Workdir(rest.to_owned()),
             "USER" => Step::User(rest.to_owned()),
             "EXPOSE" => Step::Expose(rest.to_owned()),
+            "ENV" => Step::Env(rest.to_owned()),
             "ENTRYPOINT" => Step::Entrypoint(serde_json::from_str(rest).expect("a list")),
             "CMD" => Step::Cmd(serde_json::from_str(rest).expect("a list")),
             other => panic!("{other}: this reader does not know the instruction; teach it"),

@@ -1,9 +1,10 @@
 //! The image builds from what is in the repository.
 //!
 //! The image could not be built: the program includes the sample pages, and they were in none of
-//! its layers. Nobody noticed, since there was no container engine. So the Dockerfile's steps are
-//! taken here on exactly its context: only the release build is a check. Packages that the program's
-//! own build has not needed, such as those of optional features, are downloaded.
+//! its layers. Nobody noticed, since no container engine had built it. So the Dockerfile's steps are
+//! taken here on exactly its context: only the release build is a check. `make image` takes them with a
+//! container engine, and leaves the check out. Packages that the program's own build has not needed, such
+//! as those of optional features, are downloaded.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,9 +19,9 @@ pub(crate) fn read(path: &str) -> String {
     fs::read_to_string(Path::new(ROOT).join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-fn stages() -> [Stage; 2] {
+fn stages() -> [Stage; 4] {
     let stages = dockerfile::stages(&read("deploy/Dockerfile"));
-    stages.try_into().expect("a stage that builds, and one that ships")
+    stages.try_into().expect("the system, all but the program, the stage that builds, and the image")
 }
 
 /// Runs a command of the build stage in `folder`.
@@ -80,7 +81,8 @@ fn the_image_builds_from_its_context_alone() {
     give_another_version(&context);
     let mut workdir = image.clone();
     fs::create_dir_all(&workdir).expect("a folder");
-    for step in &stages()[0].steps {
+    let [_, _, build, _] = stages();
+    for step in &build.steps {
         match step {
             Step::Workdir(path) => {
                 workdir = image.join(path.trim_start_matches('/'));
@@ -97,13 +99,13 @@ fn the_image_builds_from_its_context_alone() {
 
 #[test]
 fn the_image_runs_the_program_and_not_as_root() {
-    let [build, image] = stages();
+    let [system, runtime, build, image] = stages();
     let toolchain = read("rust-toolchain.toml");
     let version = build.base.strip_prefix("rust:").and_then(|tag| tag.split('-').next()).expect("a version");
     assert!(toolchain.contains(&format!("\"{version}\"")), "the image builds with {version}:\n{toolchain}");
     // OpenSSL is linked against that of the stage that builds.
     let debian = build.base.rsplit('-').next().expect("a release");
-    assert!(image.base.contains(debian), "{} and {}", build.base, image.base);
+    assert!(system.base.contains(debian), "{} and {}", build.base, system.base);
 
     let workdir = build.steps.iter().find_map(|step| match step {
         Step::Workdir(path) => Some(PathBuf::from(path)),
@@ -115,9 +117,15 @@ fn the_image_runs_the_program_and_not_as_root() {
         sources: vec![built.to_str().expect("UTF-8").to_owned()],
         target: "/usr/local/bin/leitong".to_owned(),
     };
-    assert!(image.steps.contains(&copied), "{:?}", image.steps);
-    assert!(image.steps.contains(&Step::Entrypoint(vec!["leitong".to_owned()])));
-    let user = image.steps.iter().rev().find_map(|step| match step {
+    assert_eq!(
+        image.steps,
+        [copied],
+        "deploy/image/build.sh adds a program to the stage before it, and nothing else"
+    );
+    assert_eq!(Some(image.base), runtime.name);
+    assert!(runtime.steps.contains(&Step::Entrypoint(vec!["leitong".to_owned()])));
+    assert!(runtime.steps.contains(&Step::Env("PATH=/usr/local/bin".to_owned())), "{:?}", runtime.steps);
+    let user = runtime.steps.iter().rev().find_map(|step| match step {
         Step::User(user) => Some(user.clone()),
         _ => None,
     });
