@@ -41,7 +41,8 @@ all-tools: ## Fetch what all tests need: also clients in other languages, Promet
 
 # $(call install,packages,what for): installs them where it may, else says how.
 install = { if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
-	    echo "installing for $(2): $(1)"; { apt-get update -qq && apt-get install -y -qq $(1); } >/dev/null; \
+	    echo "installing for $(2): $(1)"; log=$$(mktemp); \
+	    { apt-get update -qq && apt-get install -y -qq $(1); } > "$$log" 2>&1 || { cat "$$log"; rm "$$log"; exit 1; }; rm "$$log"; \
 	  else echo "Packages for $(2) are missing: install them with  sudo apt-get install $(1)"; exit 1; fi; }
 
 .PHONY: build
