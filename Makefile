@@ -296,3 +296,17 @@ workflows: $(TOOLS)/actionlint-$(ACTIONLINT_VERSION)/actionlint ## Check the wor
 $(TOOLS)/actionlint-$(ACTIONLINT_VERSION)/actionlint:
 	@tools/test-tools.sh go
 	GOBIN=$(@D) go install github.com/rhysd/actionlint/cmd/actionlint@v$(ACTIONLINT_VERSION)
+
+# The program that is put into the image: that of the tests by default; a release names its own.
+PROGRAM ?= $(or $(CARGO_TARGET_DIR),target)/debug/leitong
+
+.PHONY: image-prerequisites
+image-prerequisites: prerequisites
+	@{ command -v podman && command -v buildah && command -v runc && command -v mmdebstrap && command -v catatonit; } > /dev/null || \
+	  $(call install,podman buildah runc mmdebstrap catatonit,the image)
+
+.PHONY: image
+image: image-prerequisites broker-tools ## Make the image with PROGRAM, and try it with sample pages and a broker
+	$(if $(filter %/debug/leitong,$(PROGRAM)),cargo build --locked)
+	deploy/image/try.sh $(PROGRAM)
+	cargo test --locked --test kafka image:: -- --include-ignored

@@ -19,6 +19,7 @@ mod exemplars;
 mod failures;
 mod flow;
 mod hashes;
+mod image;
 mod look_ups;
 mod lost;
 mod memory;

@@ -162,7 +162,13 @@ impl Installation {
         self.start(command, arguments, &[])
     }
 
-    fn start(&self, mut program: Command, arguments: &[&str], environment: &[(&str, &str)]) -> Worker {
+    /// Starts `run` of a program with arguments of its own, such as those of a container engine.
+    pub(crate) fn start(
+        &self,
+        mut program: Command,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Worker {
         let number = self.workers.fetch_add(1, Ordering::Relaxed);
         let log = self.folder.path().join(format!("worker{number}.log"));
         let file = File::create(&log).expect("a file");
