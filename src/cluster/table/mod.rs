@@ -349,7 +349,8 @@ impl Table {
 
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> TableBytes {
-        TableBytes { hot: self.index.bytes() + self.hot.bytes(), cold: self.cold.bytes() }
+        let hot = self.corpora.bytes() + self.index.bytes() + self.hot.bytes();
+        TableBytes { hot, cold: self.cold.bytes() }
     }
 
     /// Centroids that have come since [`Self::settle`], which look-ups do not find.
