@@ -18,6 +18,7 @@ use parquet::file::reader::{ChunkReader, Length};
 use super::fetch::Fetch;
 #[cfg(feature = "s3")]
 use super::object::{Object, blocks::Blocks, blocks::BlocksReader};
+use super::reading::Stamp;
 
 /// How the name of an object begins.
 const OBJECT: &str = "s3://";
@@ -112,6 +113,21 @@ impl Location {
             Self::File(path) => Ok(Box::new(File::open(path)?)),
             #[cfg(feature = "s3")]
             Self::Object(object) => Ok(Box::new(BlocksReader::new(Arc::new(Blocks::in_order(object)), 0))),
+        }
+    }
+
+    /// The same, with what the operating system says of the file that was opened.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn stamped_reader(&self) -> io::Result<(Option<Stamp>, Box<dyn Read + Send>)> {
+        match self {
+            Self::File(path) => {
+                let file = File::open(path)?;
+                Ok((Some(Stamp::of(&file.metadata()?)), Box::new(file)))
+            }
+            #[cfg(feature = "s3")]
+            Self::Object(_) => Ok((None, self.reader()?)),
         }
     }
 

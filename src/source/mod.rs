@@ -19,6 +19,7 @@ pub mod open;
 pub mod originals;
 pub mod page_file;
 pub mod parquet;
+pub mod reading;
 pub mod rules;
 mod skim;
 pub mod warc;

@@ -24,6 +24,7 @@ use super::originals::{Framing, Originals, RecordOriginals};
 use super::page_file::{PageFile, begins_page, is_page};
 use super::parquet::originals::RowOriginals;
 use super::parquet::{ParquetFile, ParquetSource, is_parquet};
+use super::reading::{self, Reading, Stamp};
 use super::rules::InputRules;
 use super::warc::WarcReader;
 use super::{FramingError, ReadSoFar, Source};
@@ -40,6 +41,10 @@ pub struct Input {
     pub bytes: Option<u64>,
     /// Of a file that is a page of HTML; its name, unless it is set.
     pub url: Option<String>,
+    /// Takes note of what is read; `None` if nobody asks.
+    pub reading: Option<Arc<Reading>>,
+    /// The file when it was opened.
+    pub stamp: Option<Stamp>,
     contents: Contents,
 }
 
@@ -63,6 +68,8 @@ impl Input {
                 name,
                 bytes: None,
                 url: None,
+                reading: None,
+                stamp: None,
                 contents: Contents::Stream(Box::new(io::stdin())),
             });
         }
@@ -70,7 +77,7 @@ impl Input {
             let location = Location::object(path)?;
             let bytes = location.bytes();
             let contents = Contents::Again(location);
-            return Ok(Self { name, bytes, url: None, contents });
+            return Ok(Self { name, bytes, url: None, reading: None, stamp: None, contents });
         }
         let file = File::open(path)?;
         let metadata = file.metadata()?;
@@ -83,7 +90,21 @@ impl Input {
             // What is no file, such as a pipe, cannot be opened twice.
             None => Contents::Stream(Box::new(file)),
         };
-        Ok(Self { name, bytes, url: None, contents })
+        let stamp = bytes.map(|_| Stamp::of(&metadata));
+        Ok(Self { name, bytes, url: None, reading: None, stamp, contents })
+    }
+
+    /// Takes note of what is read from here on.
+    pub fn take_note(&mut self) -> Arc<Reading> {
+        let reading = Arc::new(Reading::new(self.version()));
+        self.reading = Some(Arc::clone(&reading));
+        reading
+    }
+
+    /// Returns true if this input can be read as often as one likes.
+    #[must_use]
+    pub fn can_be_read_again(&self) -> bool {
+        matches!(self.contents, Contents::Again(_))
     }
 
     /// What tells this version of the input from another, where that is known.
@@ -102,7 +123,10 @@ impl Input {
     pub fn into_reader(self) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self.contents {
             Contents::Stream(reader) => reader,
-            Contents::Again(location) => location.reader()?,
+            Contents::Again(location) => match self.reading {
+                Some(reading) => reading::noted(&location, reading)?,
+                None => location.reader()?,
+            },
         })
     }
 
@@ -164,7 +188,13 @@ impl Input {
     fn parquet(&self) -> io::Result<Option<Stored>> {
         let Contents::Again(location) = &self.contents else { return Ok(None) };
         let stored = location.open()?;
-        Ok(is_parquet(&stored)?.then_some(stored))
+        if !is_parquet(&stored)? {
+            return Ok(None);
+        }
+        if let Some(reading) = &self.reading {
+            reading::note_all(&stored, reading)?;
+        }
+        Ok(Some(stored))
     }
 
     /// Whether this input is a page of HTML, all of it.
