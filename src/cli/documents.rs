@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::Args;
 
+use super::outputs::refuse_overwriting;
 use super::settings::{self, Wrong};
 use crate::config::Config;
 use crate::eval::pages::Label;
@@ -36,6 +37,7 @@ pub(super) struct Counted {
 impl Counted {
     /// Calls `take` with the terms of each page.
     pub(super) fn for_each(&self, mut take: impl FnMut(&Terms)) -> anyhow::Result<()> {
+        refuse_overwriting(&[("--output", self.output.clone())], &self.inputs, &[])?;
         let config = settings::config(self.config.as_deref(), None, None)?;
         let segmenter = settings::segmenter(&config)?;
         let mut terms = Terms::default();

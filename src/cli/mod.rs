@@ -22,6 +22,7 @@ mod idf;
 mod interrupt;
 mod kept;
 mod open;
+mod outputs;
 mod perturb;
 mod preset;
 mod progress;

@@ -8,6 +8,7 @@ use anyhow::Context;
 use clap::Args;
 use serde_json::json;
 
+use super::outputs::refuse_overwriting;
 use super::settings::{self, wrong};
 use super::{documents, eval};
 use crate::eval::pages::{Sample, founders};
@@ -53,6 +54,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         }
         None => String::new(),
     };
+    refuse_overwriting(&[("--output", arguments.output.clone())], &arguments.inputs, &[])?;
     let config = settings::config(arguments.config.as_deref(), None, None)?;
     let pages = eval::pages(&arguments.inputs, &config)?;
     let Sample { texts, others } = Sample::draw(&pages, &founders(&pages), arguments.texts, arguments.seed);

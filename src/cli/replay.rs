@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use clap::Args;
 
+use super::outputs::refuse_overwriting;
 use super::settings::{self, Wrong, wrong};
 use crate::cluster::Position;
 use crate::kafka::topics::Topics;
@@ -56,6 +57,11 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
              folder first to keep the table as it is",
         ));
     }
+    let outputs = [("--output", &arguments.output), ("--dead-letters", &arguments.dead_letters)];
+    let outputs = outputs.into_iter().filter_map(|(option, path)| Some((option, path.clone()?)));
+    let folders: Vec<&Path> =
+        arguments.table.iter().chain(&arguments.save_table).map(PathBuf::as_path).collect();
+    refuse_overwriting(&outputs.collect::<Vec<_>>(), &[], &folders)?;
     // Without a folder all is in memory; verdicts are the same.
     config.table.on_disk &= blocks_in.is_some();
     let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;

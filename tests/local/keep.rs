@@ -476,3 +476,66 @@ fn a_page_of_html_is_an_input_of_its_own() {
     let run = dedup_files(&["--url-base", "example.com"], &[&folder.path().join("site")]);
     assert!(run.status == 2 && run.stderr.contains("must begin as a url does"), "{}", run.stderr);
 }
+
+/// An output that is another name of an input, or lies in the table's folder, destroyed the input or the table.
+#[test]
+fn outputs_that_would_overwrite_an_input_or_a_table_are_refused_under_any_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("a name").to_owned();
+    let pages = write(folder.path(), "pages.jsonl", file_of(&corpus()));
+    let table = path("table");
+    assert_eq!(dedup_files(&["--table", &table, "--output", &path("first")], &[&pages]).status, 0);
+    std::fs::hard_link(&pages, path("hard")).expect("a link");
+    std::fs::create_dir(path("kept")).expect("a folder");
+    std::fs::hard_link(&pages, path("kept/pages.jsonl")).expect("a link");
+    std::os::unix::fs::symlink("table", path("link")).expect("a link");
+    std::os::unix::fs::symlink("nowhere", path("dangling")).expect("a link");
+    std::fs::write(path("old"), "old").expect("written");
+    std::fs::hard_link(path("old"), path("same")).expect("a link");
+    std::fs::hard_link(path("table/centroids.leitong"), path("centroids")).expect("a link");
+    let state = || {
+        ["pages.jsonl", "old", "table/centroids.leitong"]
+            .map(|name| std::fs::read(path(name)).expect("a file"))
+    };
+    let before = state();
+    let (taken, twice, of_table) = ("is an input or output already", "is named twice", "belong to a table");
+    let named = |word: &str| if word.starts_with("--") { word.to_owned() } else { path(word) };
+    for (options, why) in [
+        ("--output hard", taken),
+        ("--dead-letters hard", taken),
+        ("--clusters hard", taken),
+        ("--report hard", taken),
+        ("--keep kept", taken),
+        ("--keep old --drop same", taken),
+        ("--keep new --drop kept/../new", twice),
+        ("--keep dangling --drop nowhere", twice),
+        ("--output table/centroids.leitong --table table", of_table),
+        ("--output link/verdicts --table table", of_table),
+        ("--keep table/new --table link", of_table),
+        ("--keep table/ --table table", of_table),
+        ("--report unmade/report --table unmade", of_table),
+        ("--drop centroids --table table", of_table),
+        ("--dead-letters state/dead --checkpoint state --output new", of_table),
+    ] {
+        let arguments = ["dedup".to_owned(), path("pages.jsonl")];
+        let run = run(arguments.into_iter().chain(options.split(' ').map(named)));
+        assert_eq!(run.status, 2, "{options}: {}", run.stderr);
+        assert!(run.stderr.contains(why), "{options}: {}", run.stderr);
+        assert!(state() == before, "{options}");
+        let made =
+            ["new", "nowhere", "unmade", "state", "table/new"].map(|name| Path::new(&path(name)).exists());
+        assert_eq!(made, [false; 5], "{options}");
+    }
+    for (command, arguments) in [
+        (&["table", "export"][..], "--output table/centroids.leitong table"),
+        (&["table", "merge"], "--output merged --clusters table/lines table kept"),
+        (&["idf"], "--output hard pages.jsonl"),
+    ] {
+        let command = command.iter().map(|&word| word.to_owned());
+        let run = run(command.chain(arguments.split(' ').map(named)));
+        assert_eq!(run.status, 2, "{arguments}: {}", run.stderr);
+        assert!(state() == before, "{arguments}");
+    }
+    // What is no regular file may be named as often as one likes.
+    assert_eq!(dedup_files(&["--output", "/dev/null", "--keep", "/dev/null"], &[&pages]).status, 0);
+}

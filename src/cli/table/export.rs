@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 
+use crate::cli::outputs::refuse_overwriting;
 use crate::proto;
 use crate::sink::whole_lines::WholeLines;
 use crate::snapshot::lines::{CentroidLine, CrawlLine, Head};
@@ -26,6 +27,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let Arguments { all, output, folder } = arguments;
     let output = output.as_deref().unwrap_or(Path::new("-"));
+    refuse_overwriting(&[("--output", output.to_owned())], &[], &[folder])?;
     let cannot = || format!("cannot write {}", output.display());
     let mut lines = WholeLines::create(output).with_context(cannot)?;
     let mut begun = false;

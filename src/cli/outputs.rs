@@ -1,0 +1,105 @@
+//! Files that a command writes: it refuses those that would overwrite what it reads, another output, or a file of
+//! a table.
+
+use std::collections::HashSet;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::settings::wrong;
+
+/// Links that a name is followed through, as the operating system has it.
+const LINKS_MAX: usize = 40;
+
+/// What two names have in common that mean one file.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Identity {
+    /// Device and inode: hard links have the same.
+    File(u64, u64),
+    /// The whole path of a file that does not exist yet.
+    Missing(PathBuf),
+}
+
+/// Refuses, before anything is opened for writing, each of `outputs` (an option and a file) that is one of the
+/// `inputs`, another output, or in one of `folders`, which belong to tables or checkpoints.
+pub(super) fn refuse_overwriting(
+    outputs: &[(&str, PathBuf)],
+    inputs: &[PathBuf],
+    folders: &[&Path],
+) -> anyhow::Result<()> {
+    let mut taken: HashSet<Identity> = inputs.iter().filter_map(|path| identity(path)).collect();
+    let folders: Vec<(PathBuf, HashSet<Identity>)> =
+        folders.iter().map(|folder| (resolved(folder), files_in(folder))).collect();
+    for (option, path) in outputs {
+        let name = path.display();
+        if path == Path::new("-") {
+            if !taken.insert(Identity::Missing(path.clone())) {
+                return Err(wrong(format_args!("{option} {name}: is named twice")));
+            }
+            continue;
+        }
+        let whole = resolved(path);
+        let identity = identity(path);
+        for (folder, files) in &folders {
+            if whole.starts_with(folder) || identity.as_ref().is_some_and(|file| files.contains(file)) {
+                return Err(wrong(format_args!(
+                    "{option} {name}: is in the folder {}, whose files belong to a table or to checkpoints; name a \
+                     file somewhere else",
+                    folder.display()
+                )));
+            }
+        }
+        // Whatever is not a regular file, such as /dev/null, may be named twice.
+        let Some(file) = identity else { continue };
+        let exists = matches!(file, Identity::File(..));
+        if !taken.insert(file) {
+            let why = match exists {
+                true => "is an input or output already, by this or another name",
+                false => "is named twice",
+            };
+            return Err(wrong(format_args!("{option} {name}: {why}")));
+        }
+    }
+    Ok(())
+}
+
+/// What tells this file from others; `None` if it is something else than a file.
+fn identity(path: &Path) -> Option<Identity> {
+    match fs::metadata(path) {
+        Ok(file) => file.is_file().then(|| of_file(&file)),
+        Err(_) => Some(Identity::Missing(resolved(path))),
+    }
+}
+
+fn of_file(file: &Metadata) -> Identity {
+    Identity::File(file.dev(), file.ino())
+}
+
+/// The files in `folder`, none where it does not exist.
+fn files_in(folder: &Path) -> HashSet<Identity> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| fs::metadata(entry.path()).ok())
+        .filter(Metadata::is_file)
+        .map(|file| of_file(&file))
+        .collect()
+}
+
+/// The whole path without links, also of a file that does not exist yet.
+fn resolved(path: &Path) -> PathBuf {
+    let mut path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    // A link to a file that does not exist is created through the link.
+    for _ in 0..LINKS_MAX {
+        let (false, Ok(target)) = (path.exists(), fs::read_link(&path)) else { break };
+        path = path.parent().map_or_else(|| target.clone(), |folder| folder.join(&target));
+    }
+    if let Ok(whole) = path.canonicalize() {
+        return whole;
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(folder), Some(name)) => resolved(folder).join(name),
+        // `..` in a folder that does not exist.
+        (Some(folder), None) => resolved(folder).parent().map_or_else(|| path.clone(), Path::to_owned),
+        _ => path,
+    }
+}
