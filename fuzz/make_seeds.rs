@@ -149,6 +149,7 @@ fn tables(detector: &Arc<dyn Detector>, fingerprint: &[u8]) {
         rules: Config::default().cluster_rules(),
         fingerprint_hash: 5,
         cluster_hash: 6,
+        corpus_hash: 7,
         on_disk: None,
     };
     let dir = TableDir::open(folder.path()).expect("a folder");

@@ -35,6 +35,7 @@ fn table(bytes: &[u8]) {
         rules: Config::default().cluster_rules(),
         fingerprint_hash: 5,
         cluster_hash: 6,
+        corpus_hash: 7,
         on_disk: None,
     };
     let dir = TableDir::open(FOLDER.path()).expect("a folder of our own");

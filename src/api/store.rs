@@ -243,6 +243,7 @@ pub(super) fn journal_head(settings: &TableSettings, position: Position) -> Jour
         format_version: FORMAT_VERSION,
         fingerprint_hash: settings.fingerprint_hash,
         cluster_hash: settings.cluster_hash,
+        corpus_hash: Some(settings.corpus_hash),
         next_log_offset: position.next_log_offset,
         log_generation: position.log_generation,
         salt: Seed::default().place(salt),
@@ -265,6 +266,9 @@ fn check_head(
         if found != wanted {
             return Err(SnapshotError::OtherSettings { path, which, found, wanted });
         }
+    }
+    if head.corpus_hash.is_some_and(|found| found != settings.corpus_hash) {
+        return Err(SnapshotError::OtherCorpora { path });
     }
     if head.next_log_offset > table.next_log_offset {
         let (journal, table) = (head.next_log_offset, table.next_log_offset);

@@ -80,6 +80,25 @@ pub trait Input: Send + Sync {
     fn bytes(&self) -> io::Result<u64>;
 }
 
+/// Creates the folder `path` and the missing ones above it. Each new folder is synced into its parent, so
+/// that what is later written there does not disappear with the folder's name after a power failure.
+///
+/// # Errors
+/// The operating system's error.
+pub fn create_folder(path: &Path) -> io::Result<()> {
+    if path.as_os_str().is_empty() || path.is_dir() {
+        return Ok(());
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    create_folder(parent)?;
+    match fs::create_dir(path) {
+        // Another process may have created it in the meantime.
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists || !path.is_dir() => return Err(error),
+        _ => {}
+    }
+    File::open(parent)?.sync_all()
+}
+
 /// A folder of the file system.
 #[derive(Debug)]
 pub struct Folder {
@@ -94,7 +113,7 @@ impl Folder {
     /// # Errors
     /// It cannot be made.
     pub fn open(path: &Path) -> io::Result<Self> {
-        fs::create_dir_all(path)?;
+        create_folder(path)?;
         Ok(Self { path: path.to_owned(), _lock: None })
     }
 

@@ -50,7 +50,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-pub use files::{Files, Folder, Input, Output};
+pub use files::{Files, Folder, Input, Output, create_folder};
 pub use manifest::Manifest;
 pub use reads::Counted;
 pub use store::{BlockStore, check_keys};

@@ -215,6 +215,7 @@ pub fn table_message(
         crawls: None,
         crawls_dead_below: 0,
         crawl_change_count: 0,
+        runs: Vec::new(),
     }
 }
 

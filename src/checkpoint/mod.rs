@@ -24,25 +24,39 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, bail, ensure};
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::cluster::Clusterer;
 use crate::keep::parts;
+use crate::record::timestamp::Timestamp;
 use crate::sink::Extents;
-use crate::snapshot::{TableDir, TableSettings, forget_mark, replace};
+use crate::snapshot::{TableDir, TableSettings, Unfinished, forget_mark};
+use crate::source::reading::{self, ReadPart};
 
 pub use milestones::Milestones;
 pub use sink::CheckpointSink;
 
 /// The format of `checkpoint.json`.
-pub(crate) const FORMAT_VERSION: u32 = 1;
+pub(crate) const FORMAT_VERSION: u32 = 2;
 
 /// What a run is, apart from how far it has come.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunId {
-    /// Names and bytes of the inputs, in order.
-    pub inputs: Vec<(String, u64)>,
+    /// The inputs, in order.
+    pub inputs: Vec<RunInput>,
     /// The options that say what is written where.
     pub options: Vec<String>,
+}
+
+/// An input as it was when the run began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunInput {
+    /// Its name, with the version of an object.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+    /// When it was written last, in seconds and nanoseconds; `None` for an object.
+    pub modified: Option<(i64, i64)>,
 }
 
 /// How far a run has come.
@@ -58,6 +72,41 @@ pub struct Checkpoint {
     sequence: u64,
     /// How long each output is.
     pub extents: Extents,
+    /// What was read of the inputs up to the one that `last` is in.
+    pub read: Vec<ReadPart>,
+    /// XXH3-64 of the JSON of all this with an empty checksum, as hex digits: outputs are cut by what it says.
+    checksum: String,
+}
+
+impl Checkpoint {
+    /// The checksum that belongs to the rest.
+    fn sum(&self) -> anyhow::Result<String> {
+        let bytes = serde_json::to_vec(&Self { checksum: String::new(), ..self.clone() })?;
+        Ok(format!("{:016x}", xxh3_64(&bytes)))
+    }
+
+    /// Refuses to go on if an input that was read is another one by now; `paths` are those of the inputs.
+    ///
+    /// # Errors
+    /// It is another one, or cannot be read.
+    pub fn check_inputs(&self, paths: &[PathBuf]) -> anyhow::Result<()> {
+        for (path, part) in paths.iter().zip(&self.read) {
+            let is_as_read = reading::is_as_read(path, part);
+            ensure!(
+                is_as_read.with_context(|| format!("cannot read {}", path.display()))?,
+                "{}: was replaced or changed since this run read it; put the former file back and repeat the command, or \
+                 remove the folder of checkpoints to begin anew",
+                path.display()
+            );
+        }
+        Ok(())
+    }
+}
+
+/// The version of any checkpoint.
+#[derive(Deserialize)]
+struct Version {
+    format_version: u32,
 }
 
 /// The folder of a run's checkpoints, locked for this process.
@@ -110,12 +159,18 @@ impl CheckpointDir {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
         };
-        let checkpoint: Checkpoint = serde_json::from_slice(&json)
-            .with_context(|| format!("{}: is no checkpoint; remove it to begin anew", path.display()))?;
-        let found = checkpoint.format_version;
+        let is_none = || format!("{}: is no checkpoint; remove the folder to begin anew", path.display());
+        let Version { format_version: found } = serde_json::from_slice(&json).with_context(is_none)?;
         ensure!(
             found == FORMAT_VERSION,
-            "{}: has format {found}, and this is {FORMAT_VERSION}",
+            "{}: has format {found}, and this version of Leitong knows {FORMAT_VERSION}; finish the run with the version \
+             that began it, or remove the folder to begin anew",
+            path.display()
+        );
+        let checkpoint: Checkpoint = serde_json::from_slice(&json).with_context(is_none)?;
+        ensure!(
+            checkpoint.sum()? == checkpoint.checksum,
+            "{}: damaged: its checksum does not fit its contents; restore it from a copy, or remove the folder to begin anew",
             path.display()
         );
         if checkpoint.run != *run {
@@ -166,12 +221,15 @@ impl CheckpointDir {
 
     /// Makes `checkpoint` the one that counts.
     fn commit(&self, checkpoint: &Checkpoint) -> anyhow::Result<()> {
-        let (path, new) = (self.path(), self.folder.join("checkpoint.new"));
+        let path = self.path();
+        let checksum = checkpoint.sum()?;
+        let checkpoint = Checkpoint { checksum, ..checkpoint.clone() };
         let write = || {
-            let mut file = File::create(&new)?;
-            file.write_all(&serde_json::to_vec_pretty(checkpoint)?)?;
+            let new = Unfinished::new(self.folder.join("checkpoint.new"));
+            let mut file = File::create(new.path())?;
+            file.write_all(&serde_json::to_vec_pretty(&checkpoint)?)?;
             file.sync_all()?;
-            replace(&path, &new)
+            new.replace(&path)
         };
         write().with_context(|| format!("cannot write {}", path.display()))?;
         self.remove_parts(Some(&checkpoint.extents))?;
@@ -185,11 +243,31 @@ impl CheckpointDir {
         Ok(())
     }
 
-    /// Takes the checkpoint away: the run is through.
+    /// Removes the checkpoint: the run is through, and its table is saved.
     ///
     /// # Errors
-    /// It cannot be taken away.
+    /// It cannot be removed.
     pub fn finish(&self) -> anyhow::Result<()> {
+        self.remove()?;
+        if let Some(OnDisk { table, .. }) = &self.on_disk {
+            table.end_checkpoints()?;
+        }
+        Ok(())
+    }
+
+    /// Removes the checkpoint of a run whose table is not saved. The saved table stays as it was.
+    ///
+    /// # Errors
+    /// It cannot be removed.
+    pub fn give_up(&self) -> anyhow::Result<()> {
+        self.remove()?;
+        if let Some(OnDisk { table, .. }) = &self.on_disk {
+            table.forget_checkpoints()?;
+        }
+        Ok(())
+    }
+
+    fn remove(&self) -> anyhow::Result<()> {
         for name in ["checkpoint.json", "decisions", "referents"] {
             match fs::remove_file(self.folder.join(name)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -201,9 +279,6 @@ impl CheckpointDir {
         }
         self.remove_parts(None)?;
         self.remove_tables_before(u64::MAX)?;
-        if let Some(OnDisk { table, .. }) = &self.on_disk {
-            table.end_checkpoints()?;
-        }
         forget_mark(&self.folder).with_context(|| format!("cannot clear {}", self.folder.display()))
     }
 
@@ -258,7 +333,13 @@ impl CheckpointDir {
 /// In what another run differs.
 fn difference(found: &RunId, wanted: &RunId) -> String {
     let input = |run: &RunId, at: usize| {
-        run.inputs.get(at).map_or("none".to_owned(), |(name, bytes)| format!("{name} of {bytes} bytes"))
+        run.inputs.get(at).map_or("none".to_owned(), |RunInput { name, bytes, modified }| {
+            let modified = modified.and_then(|(seconds, nanoseconds)| {
+                Timestamp::from_ms(seconds.checked_mul(1_000)? + nanoseconds / 1_000_000)
+            });
+            let written = modified.map(|time| format!(", written at {time}")).unwrap_or_default();
+            format!("{name} of {bytes} bytes{written}")
+        })
     };
     let inputs = 0..found.inputs.len().max(wanted.inputs.len());
     match inputs.into_iter().find(|at| found.inputs.get(*at) != wanted.inputs.get(*at)) {

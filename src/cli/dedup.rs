@@ -11,13 +11,16 @@ use clap::Args;
 
 use super::columns;
 use super::documents;
+use super::done::Marked;
 use super::kept::{self, Keeping, refuse_objects};
+use super::outputs::refuse_overwriting;
 use super::progress::Progress;
 use super::settings::{self, DecisionArguments, Wrong, wrong};
 use super::summary::summary;
-use crate::checkpoint::{Checkpoint, CheckpointDir, CheckpointSink, Milestones, RunId};
+use crate::checkpoint::{Checkpoint, CheckpointDir, CheckpointSink, Milestones, RunId, RunInput};
 use crate::cluster::{Clusterer, Position};
 use crate::config::Config;
+use crate::config::hash::reading_hash;
 use crate::keep::KeepSink;
 use crate::pipeline::cluster_stage::ClusterStage;
 use crate::pipeline::fingerprint_stage::{FingerprintStage, Fingerprinted};
@@ -33,6 +36,8 @@ use crate::source::inputs::{InputNames, Inputs, Resumed};
 use crate::source::location::can_be_read_again;
 use crate::source::open::Input;
 use crate::source::page_file;
+use crate::source::reading::Reading;
+use crate::source::rules::InputRules;
 use crate::telemetry::counts::Counts;
 use crate::telemetry::terminal;
 
@@ -116,67 +121,164 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             .zip(&below)
             .for_each(|(input, below)| input.url = Some(page_file::url_below(base, below)));
     }
-    let names = InputNames::new(inputs.iter().map(|input| Arc::clone(&input.name)).collect());
-    let run_id = run_id(arguments, &inputs);
-    let (table_dir, checkpoints) = folders_of(arguments, &config)?;
-    let checkpoint = checkpoints.as_ref().map(|folder| folder.load(&run_id)).transpose()?.flatten();
-    let checkpoint = checkpoint.as_ref();
     let fingerprint_stage = Arc::new(FingerprintStage::new(config.clone()).map_err(Wrong::from)?);
-    let detector = fingerprint_stage.detector();
-    let table = TableSettings::of(&config, detector, fingerprint_stage.fingerprint_hash());
-    if let (Some(folder), None) = (&checkpoints, checkpoint) {
-        folder.begin()?;
-    }
-    let clusterer = match (&checkpoints, checkpoint, &table_dir) {
-        (Some(folder), Some(checkpoint), _) => folder.table(checkpoint, &table)?,
-        (_, _, Some(dir)) => dir.load_or_begin(&table)?,
-        _ => Clusterer::new(Arc::clone(detector), config.cluster_rules(), Position::default()),
+    let table =
+        TableSettings::of(&config, fingerprint_stage.detector(), fingerprint_stage.fingerprint_hash());
+    let run_id = run_id(arguments, &inputs, (&config, &table));
+    let (table_dir, checkpoints) = folders_of(arguments, &config)?;
+    let mark = match &arguments.table {
+        Some(_) => Marked::new(&run_id, (&paths, &inputs), &outputs(arguments, &below), prints(arguments))?,
+        None => None,
     };
-    let begun_at = checkpoint.map_or(clusterer.position().next_log_offset, |checkpoint| checkpoint.begun_at);
-    let cluster_stage = ClusterStage::new(clusterer, Arc::clone(detector), table.cluster_hash);
+    let checkpoint = checkpoints.as_ref().map(|folder| folder.load(&run_id));
+    if let (Some(mark), Some(dir), Some(path)) = (&mark, &table_dir, &arguments.table)
+        && mark.is_done(dir, path)?
+    {
+        // It may have been killed before it removed its checkpoint. One of another run is left alone.
+        if let (Some(folder), Some(Ok(_))) = (&checkpoints, &checkpoint) {
+            folder.finish()?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let checkpoint = checkpoint.transpose()?.flatten();
+    if let Some(checkpoint) = &checkpoint {
+        checkpoint.check_inputs(&paths)?;
+    }
+    let run = Run {
+        arguments,
+        config,
+        rules,
+        paths,
+        below,
+        run_id,
+        fingerprint_stage,
+        table,
+        table_dir,
+        checkpoints,
+        mark,
+        checkpoint,
+        started,
+    };
+    run.decide(inputs)
+}
 
-    let counts = Arc::new(Counts::default());
-    let read = Arc::new(ReadSoFar::default());
-    let bytes_total = inputs.iter().map(|input| input.bytes).sum();
-    let progress = Progress::start(bytes_total, Arc::clone(&read), Arc::clone(&counts));
-    let kept = &arguments.kept;
-    let folder = checkpoints.as_deref();
-    let mut keeping = Keeping::begin(kept, (&paths, &below), &rules, begun_at, folder, checkpoint)?;
-    let sink = sink(arguments, &progress, &counts, checkpoint)?;
-    let spool = keeping.spool(checkpoints.as_deref())?;
-    let sink = KeepSink::new(sink, names.clone(), keeping.copier()?, spool)?;
-    let sink = CheckpointSink::new(sink, checkpoints.clone(), run_id, names.clone(), begun_at);
-    let last = checkpoint.map(|checkpoint| checkpoint.last);
-    if let Some((input, number)) = last {
-        progress.note(format_args!("goes on behind record {number} of {}", inputs[input].name));
-        inputs.drain(..input);
+/// A run that is to be done, or to be gone on with.
+struct Run<'a> {
+    arguments: &'a Arguments,
+    config: Config,
+    rules: InputRules,
+    paths: Vec<PathBuf>,
+    /// What the files of outputs are called in folders.
+    below: Vec<PathBuf>,
+    run_id: RunId,
+    fingerprint_stage: Arc<FingerprintStage>,
+    table: TableSettings,
+    table_dir: Option<Arc<TableDir>>,
+    checkpoints: Option<Arc<CheckpointDir>>,
+    /// The mark that it leaves in the table.
+    mark: Option<Marked>,
+    checkpoint: Option<Checkpoint>,
+    started: Instant,
+}
+
+impl Run<'_> {
+    /// Decides on all records of `inputs`.
+    fn decide(self, mut inputs: Vec<Input>) -> anyhow::Result<ExitCode> {
+        let Self { arguments, config, rules, fingerprint_stage, table, checkpoints, .. } = &self;
+        let checkpoint = self.checkpoint.as_ref();
+        let names = InputNames::new(inputs.iter().map(|input| Arc::clone(&input.name)).collect());
+        let readings = self.readings(&mut inputs);
+        if let (Some(folder), None) = (checkpoints, checkpoint) {
+            folder.begin()?;
+        }
+        let clusterer = self.clusterer()?;
+        let begun_at =
+            checkpoint.map_or(clusterer.position().next_log_offset, |checkpoint| checkpoint.begun_at);
+        let detector = Arc::clone(fingerprint_stage.detector());
+        let cluster_stage = ClusterStage::new(clusterer, detector, table.cluster_hash);
+
+        let counts = Arc::new(Counts::default());
+        let read = Arc::new(ReadSoFar::default());
+        let bytes_total = inputs.iter().map(|input| input.bytes).sum();
+        let progress = Progress::start(bytes_total, Arc::clone(&read), Arc::clone(&counts));
+        let folder = checkpoints.as_deref();
+        let of_inputs = (&*self.paths, &*self.below, &*readings);
+        let mut keeping = Keeping::begin(&arguments.kept, of_inputs, rules, begun_at, folder, checkpoint)?;
+        let sink = sink(arguments, &progress, &counts, checkpoint)?;
+        let spool = keeping.spool(folder)?;
+        let sink = KeepSink::new(sink, names.clone(), keeping.copier()?, spool)?;
+        let (run_id, begun) = (self.run_id.clone(), (begun_at, readings.clone()));
+        let sink = CheckpointSink::new(sink, checkpoints.clone(), run_id, names.clone(), begun);
+        let last = checkpoint.map(|checkpoint| checkpoint.last);
+        if let Some((input, number)) = last {
+            progress.note(format_args!("goes on behind record {number} of {}", inputs[input].name));
+            inputs.drain(..input);
+        }
+        let source = Box::new(Resumed::new(Inputs::new(inputs, rules.clone(), read), names, last));
+        let every = Duration::from_secs(arguments.checkpoint_every);
+        let mut milestones = Milestones::new(folder, checkpoint, every, table);
+        let observed = Arc::clone(&counts);
+        let result = crate::pipeline::run(
+            &config.pipeline,
+            source,
+            fingerprint_stage,
+            cluster_stage,
+            sink,
+            move |fingerprinted| count(&observed, fingerprinted),
+            |stage, last| milestones.after(stage, last),
+        );
+        progress.finish();
+        let (cluster_stage, sink, source) = result?;
+        // Documents first: should they fail, the next run with this table decides on them again.
+        keeping.finish(sink.into_inner().finish()?)?;
+        let clusterer = cluster_stage.into_clusterer();
+        let (skipped, centroids) = (source.skipped(), clusterer.centroid_count());
+        let tell = || terminal::note_lines(summary(&counts, skipped, centroids, self.started.elapsed()));
+        let status = conclude(config, fingerprint_stage.reader(), &counts);
+        if status.is_ok() {
+            self.save(&clusterer, &readings, &counts)?;
+        } else if let Some(folder) = checkpoints {
+            // The table is as it was before, so the next run, with other settings, is not compared with this one.
+            folder.give_up()?;
+        }
+        tell();
+        status
     }
-    let source = Box::new(Resumed::new(Inputs::new(inputs, rules.clone(), read), names, last));
-    let every = Duration::from_secs(arguments.checkpoint_every);
-    let mut milestones = Milestones::new(checkpoints.as_deref(), checkpoint, every, &table);
-    let observed = Arc::clone(&counts);
-    let result = crate::pipeline::run(
-        &config.pipeline,
-        source,
-        &fingerprint_stage,
-        cluster_stage,
-        sink,
-        move |fingerprinted| count(&observed, fingerprinted),
-        |stage, last| milestones.after(stage, last),
-    );
-    progress.finish();
-    let (cluster_stage, sink, source) = result?;
-    // Documents first: should they fail, the next run with this table decides on them again.
-    keeping.finish(sink.into_inner().finish()?)?;
-    let clusterer = cluster_stage.into_clusterer();
-    if let Some(dir) = table_dir {
-        dir.save(&clusterer, &table)?;
+
+    /// What is read of each input, by an earlier process or this one.
+    fn readings(&self, inputs: &mut [Input]) -> Vec<Arc<Reading>> {
+        let earlier =
+            self.checkpoint.iter().flat_map(|checkpoint| checkpoint.read.iter().take(checkpoint.last.0));
+        let mut earlier = earlier.cloned();
+        let reading = |input: &mut Input| match earlier.next() {
+            Some(part) => Arc::new(Reading::of_earlier(input.version(), part)),
+            None => input.take_note(),
+        };
+        inputs.iter_mut().map(reading).collect()
     }
-    if let Some(folder) = checkpoints {
-        folder.finish()?;
+
+    /// The table that the run goes on with.
+    fn clusterer(&self) -> anyhow::Result<Clusterer> {
+        Ok(match (&self.checkpoints, &self.checkpoint, &self.table_dir) {
+            (Some(folder), Some(checkpoint), _) => folder.table(checkpoint, &self.table)?,
+            (_, _, Some(dir)) => dir.load_or_begin(&self.table)?,
+            _ => {
+                let detector = Arc::clone(&self.table.detector);
+                Clusterer::new(detector, self.table.rules.clone(), Position::default())
+            }
+        })
     }
-    terminal::note_lines(summary(&counts, source.skipped(), clusterer.centroid_count(), started.elapsed()));
-    conclude(&config, fingerprint_stage.reader(), &counts)
+
+    /// Saves the table, and with it that this run is done; then the checkpoint goes. Outputs are complete.
+    fn save(&self, clusterer: &Clusterer, readings: &[Arc<Reading>], counts: &Counts) -> anyhow::Result<()> {
+        if let Some(dir) = &self.table_dir {
+            if let Some(mark) = &self.mark {
+                mark.leave(dir, readings, counts)?;
+            }
+            dir.save(clusterer, &self.table)?;
+        }
+        self.checkpoints.as_ref().map_or(Ok(()), |folder| folder.finish())
+    }
 }
 
 /// Counts a record that was worked on, whatever becomes of it.
@@ -216,7 +318,9 @@ fn check(
     arguments.kept.check(inputs)?;
     check_checkpoint(arguments, inputs)?;
     check_on_disk(arguments, config)?;
-    refuse_overwriting(arguments, inputs, below)
+    let folders: Vec<&Path> =
+        arguments.table.iter().chain(&arguments.checkpoint).map(PathBuf::as_path).collect();
+    refuse_overwriting(&outputs(arguments, below), inputs, &folders)
 }
 
 /// The table's folder, and that of checkpoints.
@@ -273,7 +377,7 @@ fn named_for_records(index: &Path) -> PathBuf {
 }
 
 /// What tells this run from others.
-fn run_id(arguments: &Arguments, inputs: &[Input]) -> RunId {
+fn run_id(arguments: &Arguments, inputs: &[Input], (config, table): (&Config, &TableSettings)) -> RunId {
     let paths = [
         ("--output", &arguments.output),
         ("--dead-letters", &arguments.dead_letters),
@@ -285,13 +389,21 @@ fn run_id(arguments: &Arguments, inputs: &[Input]) -> RunId {
         Some(version) => format!("{} (version {version})", input.name),
         None => input.name.to_string(),
     };
+    let of_input = |input: &Input| RunInput {
+        name: name(input),
+        bytes: input.bytes.unwrap_or(0),
+        modified: input.stamp.map(|stamp| stamp.modified),
+    };
+    let hashes = [reading_hash(config), table.fingerprint_hash, table.cluster_hash];
+    let settings = hashes.map(|hash| format!("{hash:016x}")).join("-");
     RunId {
-        inputs: inputs.iter().map(|input| (name(input), input.bytes.unwrap_or(0))).collect(),
+        inputs: inputs.iter().map(of_input).collect(),
         options: paths
             .chain(arguments.url_base.iter().map(|base| format!("--url-base {base}")))
             .chain(arguments.warc_base.iter().map(|base| format!("--warc-base {}", base.display())))
             .chain(arguments.columns.options())
             .chain(arguments.kept.options())
+            .chain([format!("settings {settings}")])
             .collect(),
     }
 }
@@ -338,7 +450,7 @@ fn tell(letter: &Unreadable, before: u64, progress: &Progress) {
     }
 }
 
-/// What the run comes to, once all is written.
+/// What the run comes to, once its outputs are written. After an error the table is left as it was.
 fn conclude(config: &Config, reader: &PageReader, counts: &Counts) -> anyhow::Result<ExitCode> {
     if let Some((preset, count)) = reader.likeliest().filter(|_| counts.dead_letters() > 0) {
         terminal::note(format_args!(
@@ -347,7 +459,7 @@ fn conclude(config: &Config, reader: &PageReader, counts: &Counts) -> anyhow::Re
     }
     if has_hardly_any_body(counts) {
         bail!(
-            "{} of {} records have no body: nothing was found where preset {} has it. {}",
+            "{} of {} records have no body: nothing was found where preset {} has it, so no table is saved. {}",
             counts.without_body(),
             counts.records(),
             config.input.preset,
@@ -390,27 +502,16 @@ fn open_inputs(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
     documents::open(paths)
 }
 
-/// Verdicts must not overwrite pages, and dead letters not verdicts.
-fn refuse_overwriting(arguments: &Arguments, inputs: &[PathBuf], below: &[PathBuf]) -> anyhow::Result<()> {
+/// The files that are written, each with its option.
+fn outputs(arguments: &Arguments, below: &[PathBuf]) -> Vec<(&'static str, PathBuf)> {
     let outputs = [("--output", &arguments.output), ("--dead-letters", &arguments.dead_letters)];
     let outputs = outputs.into_iter().filter_map(|(option, path)| Some((option, path.clone()?)));
-    let outputs = outputs.chain(arguments.kept.files(below));
-    let mut taken: Vec<PathBuf> = inputs.iter().filter_map(|path| path.canonicalize().ok()).collect();
-    for (option, path) in outputs {
-        // What is no regular file, such as /dev/null, may well be named twice.
-        let Ok(known) = path.canonicalize() else {
-            if taken.contains(&path) {
-                bail!("{option} {}: is named twice", path.display());
-            }
-            taken.push(path);
-            continue;
-        };
-        if known.is_file() && taken.contains(&known) {
-            return Err(wrong(format_args!("{option} {}: is an input or output already", path.display())));
-        }
-        taken.push(known);
-    }
-    Ok(())
+    outputs.chain(arguments.kept.files(below)).collect()
+}
+
+/// Whether verdicts go to standard output.
+fn prints(arguments: &Arguments) -> bool {
+    arguments.output.is_none() && !arguments.kept.copies()
 }
 
 fn create(path: &Path) -> anyhow::Result<WholeLines> {

@@ -1,6 +1,7 @@
 //! The documents that `leitong dedup` writes beside verdicts.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
@@ -18,6 +19,7 @@ use crate::keep::spool::Spool;
 use crate::keep::{Copied, Copier, Prefer, clusters};
 use crate::sink::whole_lines::WholeLines;
 use crate::source::location::{can_be_read_again, is_object};
+use crate::source::reading::Reading;
 use crate::source::rules::InputRules;
 use crate::telemetry::terminal;
 
@@ -134,6 +136,8 @@ pub(super) fn refuse_objects(outputs: &[(&str, &Option<PathBuf>)]) -> anyhow::Re
 pub(super) struct Keeping<'a> {
     arguments: &'a Arguments,
     inputs: &'a [PathBuf],
+    /// The first reading of each input.
+    readings: &'a [Arc<Reading>],
     input_rules: &'a InputRules,
     rules: Rules,
     /// Until the run is over, if the choice waits for that.
@@ -143,10 +147,11 @@ pub(super) struct Keeping<'a> {
 }
 
 impl<'a> Keeping<'a> {
-    /// Of a run over `inputs`, each with what its file is called in folders, that begins at `log_offset`, or goes on at `checkpoint`.
+    /// Begins with the documents of a run over `inputs`, each with the name of its file in folders and its first reading.
+    /// The run begins at `log_offset`, or goes on at `checkpoint`.
     pub(super) fn begin(
         arguments: &'a Arguments,
-        (inputs, names): (&'a [PathBuf], &[PathBuf]),
+        (inputs, names, readings): (&'a [PathBuf], &[PathBuf], &'a [Arc<Reading>]),
         input_rules: &'a InputRules,
         log_offset: u64,
         checkpoints: Option<&CheckpointDir>,
@@ -175,7 +180,7 @@ impl<'a> Keeping<'a> {
             }),
             false => None,
         };
-        Ok(Self { arguments, inputs, input_rules, rules, outputs, checkpoint })
+        Ok(Self { arguments, inputs, readings, input_rules, rules, outputs, checkpoint })
     }
 
     /// Whether what stays is known while the run goes on.
@@ -185,7 +190,7 @@ impl<'a> Keeping<'a> {
 
     /// The inputs once more; of tables only the column `column`, if there is one.
     fn walk(&self, column: Option<String>) -> Walk {
-        Walk::new(self.inputs.to_vec(), self.input_rules.clone(), column)
+        Walk::new(self.inputs.to_vec(), self.readings.to_vec(), self.input_rules.clone(), column)
     }
 
     /// Copies while the run goes on, if what stays is known at once.

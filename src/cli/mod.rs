@@ -16,6 +16,7 @@ mod difference;
 #[cfg(feature = "kafka")]
 mod doctor;
 mod documents;
+mod done;
 mod eval;
 mod extract;
 mod idf;

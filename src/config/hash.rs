@@ -71,6 +71,13 @@ pub fn corpus_hash(config: &Config) -> u64 {
     hash(&json!({ "by": config.corpus.by, "header": header }))
 }
 
+/// Of what says which records become which pages: with other settings, a run of `dedup` over the same
+/// inputs is another one.
+#[must_use]
+pub fn reading_hash(config: &Config) -> u64 {
+    hash(&json!({ "input": config.input, "page": config.page, "corpus": config.corpus }))
+}
+
 /// XXH3-64 of the JSON text with sorted keys, so that the
 /// order of fields in a type does not matter.
 fn hash(settings: &Value) -> u64 {

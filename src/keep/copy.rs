@@ -1,8 +1,10 @@
 //! Copies documents from the inputs to where they stay or go.
 
+use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use serde::Serialize;
 
 use super::annotate::Annotation;
@@ -16,16 +18,21 @@ use crate::sink::Extents;
 use crate::source::open::Input;
 use crate::source::originals::{Framing, Original, Originals};
 use crate::source::parquet::originals::Row;
+use crate::source::reading::Reading;
 use crate::source::rules::InputRules;
 
 /// The records of all inputs once more, one after the other.
 pub struct Walk {
     inputs: Vec<PathBuf>,
+    /// The first reading of each input.
+    readings: Vec<Arc<Reading>>,
     rules: InputRules,
     /// Of tables, the one column that is of use; none: all.
     column: Option<String>,
     /// The input that is being read, and its number.
     current: Option<(usize, Originals)>,
+    /// What is read of it now.
+    again: Arc<Reading>,
 }
 
 /// A record that was looked for.
@@ -36,11 +43,16 @@ enum Found {
 }
 
 impl Walk {
-    /// Of `inputs`, by the `rules` of the first reading; of tables only the column
-    /// of this name, if there is one.
+    /// Walks through `inputs`, of which these are the first `readings`, by the same `rules`; of tables
+    /// only the column of this name, if there is one.
     #[must_use]
-    pub fn new(inputs: Vec<PathBuf>, rules: InputRules, column: Option<String>) -> Self {
-        Self { inputs, rules, column, current: None }
+    pub fn new(
+        inputs: Vec<PathBuf>,
+        readings: Vec<Arc<Reading>>,
+        rules: InputRules,
+        column: Option<String>,
+    ) -> Self {
+        Self { inputs, readings, rules, column, current: None, again: Arc::default() }
     }
 
     /// The next record, and the input that it is of, up to the end of the input `last`. Rows of tables
@@ -71,9 +83,28 @@ impl Walk {
 
     /// Goes to the beginning of `input`.
     fn begin_with(&mut self, input: usize) -> anyhow::Result<()> {
+        self.end()?;
         let path = &self.inputs[input];
-        let open = || Input::open(path)?.into_originals(&self.rules, self.column.as_deref());
-        self.current = Some((input, open().with_context(|| format!("{}", path.display()))?));
+        let open = || {
+            let mut input = Input::open(path)?;
+            let again = Arc::new(Reading::again(input.version()));
+            input.reading = Some(Arc::clone(&again));
+            Ok((again, input.into_originals(&self.rules, self.column.as_deref())?))
+        };
+        let opened: io::Result<_> = open();
+        let (again, originals) = opened.with_context(|| format!("{}", path.display()))?;
+        ensure!(!self.readings[input].is_surely_another(&again), "{}: {REPLACED}", path.display());
+        self.again = again;
+        self.current = Some((input, originals));
+        Ok(())
+    }
+
+    /// Leaves the present input, of which all is read: compares what was read with the first reading.
+    fn end(&mut self) -> anyhow::Result<()> {
+        let Some((input, _)) = self.current.take() else { return Ok(()) };
+        let path = &self.inputs[input];
+        let is_same = self.readings[input].is_same(&self.again, path);
+        ensure!(is_same.with_context(|| format!("{}", path.display()))?, "{}: {REPLACED}", path.display());
         Ok(())
     }
 
@@ -107,6 +138,10 @@ impl Walk {
         )
     }
 }
+
+/// What is wrong with an input that is another one by now.
+const REPLACED: &str = "was replaced or changed while this run read it, so that some of its documents were never decided \
+                        on; the outputs are not complete: run again";
 
 /// Where documents go, and in what form.
 pub struct Outputs {
@@ -261,6 +296,7 @@ impl Copier {
         while let Some((input, original)) = self.walk.next(usize::MAX)? {
             keep_what_is_no_page(&mut self.outputs.keep, input, &original)?;
         }
+        self.walk.end()?;
         for output in [self.outputs.keep, self.outputs.drop].into_iter().flatten() {
             output.finish()?;
         }

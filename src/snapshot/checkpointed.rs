@@ -14,9 +14,10 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
+use super::SnapshotError;
 use super::file::{FILE_NAME, TableDir, TableSettings, at, new_table_id};
-use super::{SnapshotError, folder};
-use crate::blocks::BlockStore;
+use super::folder::Unfinished;
+use crate::blocks::{BlockStore, create_folder};
 use crate::cluster::Clusterer;
 use crate::log::watermarks::Watermarks;
 
@@ -78,7 +79,7 @@ impl TableDir {
         clusterer: &Clusterer,
         settings: &TableSettings,
     ) -> Result<u64, SnapshotError> {
-        fs::create_dir_all(checkpoint).map_err(at(checkpoint))?;
+        create_folder(checkpoint).map_err(at(checkpoint))?;
         let blocks = self.blocks();
         if let Some(blocks) = blocks {
             blocks.wait_for_blocks();
@@ -108,7 +109,10 @@ impl TableDir {
     }
 
     /// Checkpoints of earlier runs do not count any more.
-    pub(super) fn forget_checkpoints(&self) -> Result<(), SnapshotError> {
+    ///
+    /// # Errors
+    /// [`SnapshotError::Io`].
+    pub fn forget_checkpoints(&self) -> Result<(), SnapshotError> {
         let folder = self.folder();
         match fs::remove_file(folder.join(MARK)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -130,9 +134,9 @@ pub fn forget_mark(checkpoints: &Path) -> io::Result<()> {
 
 /// Writes a file in one step.
 fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let new = path.with_extension("new");
-    let mut file = fs::File::create(&new)?;
+    let new = Unfinished::new(path.with_extension("new"));
+    let mut file = fs::File::create(new.path())?;
     file.write_all(bytes)?;
     file.sync_all()?;
-    folder::replace(path, &new)
+    new.replace(path)
 }

@@ -1,7 +1,7 @@
 //! Files that end in the XXH3-64 of all that stands before it, 8 bytes, big-endian.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -71,6 +71,28 @@ impl ChecksummedReader {
         self.inner.read_exact(bytes)?;
         self.hash.update(bytes);
         Ok(())
+    }
+
+    /// Reads the rest of the file, of which the last bytes are the sum. Returns true if that is the sum of
+    /// everything before it.
+    pub(super) fn rest_fits(mut self) -> io::Result<bool> {
+        let mut sum = Vec::with_capacity(2 * SUM_BYTES as usize);
+        loop {
+            let bytes = self.inner.fill_buf()?;
+            if bytes.is_empty() {
+                return Ok(sum == self.hash.digest().to_be_bytes());
+            }
+            let count = bytes.len();
+            // The last bytes so far may be the sum; those that turn out not to be are part of the contents.
+            let (contents, end) = bytes.split_at(count.saturating_sub(SUM_BYTES as usize));
+            let keep = (SUM_BYTES as usize).saturating_sub(end.len());
+            let gone = sum.len().saturating_sub(keep);
+            self.hash.update(&sum[..gone]);
+            sum.drain(..gone);
+            self.hash.update(contents);
+            sum.extend_from_slice(end);
+            self.inner.consume(count);
+        }
     }
 
     /// Whether the sum that stands here is that of all that was read.

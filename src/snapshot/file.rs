@@ -3,12 +3,13 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use prost::Message;
 
 use super::checksummed::{ChecksummedReader, ChecksummedWriter};
-use super::{SnapshotError, folder, recent};
+use super::folder::{self, Unfinished};
+use super::{SnapshotError, recent};
 use crate::blocks::{BlockStore, Folder, Manifest, StoreOptions};
 use crate::changelog::centroid::{canonical_of, from_message, set_canonical, to_message};
 use crate::changelog::crawl;
@@ -16,7 +17,7 @@ use crate::changelog::restore::{NUMBER_MAX, watermarks};
 use crate::changelog::{Identity, bounds, table_message};
 use crate::cluster::{ArticlePage, ClusterRules, Clusterer, OldCentroids, Position};
 use crate::config::Config;
-use crate::config::hash::cluster_hash;
+use crate::config::hash::{cluster_hash, corpus_hash};
 use crate::fingerprint::Detector;
 use crate::hashed::Seed;
 use crate::log::identity::TopicIds;
@@ -46,6 +47,8 @@ pub struct TableSettings {
     pub fingerprint_hash: u64,
     /// Of the settings downstream of the log.
     pub cluster_hash: u64,
+    /// Hash of `corpus.*`: under other settings no page would be compared with these centroids.
+    pub corpus_hash: u64,
     /// How old centroids are kept on disk; none: all are in memory.
     pub on_disk: Option<StoreOptions>,
 }
@@ -60,6 +63,7 @@ impl TableSettings {
             rules: config.cluster_rules(),
             fingerprint_hash,
             cluster_hash: cluster_hash(config, &**detector),
+            corpus_hash: corpus_hash(config),
             on_disk: config.table.on_disk.then(|| StoreOptions {
                 check_bytes_per_second: config.table.check_bytes_per_second(),
                 ..StoreOptions::of_table(config.table.block_centroids, config.expiry.centroids_max)
@@ -74,7 +78,7 @@ impl TableSettings {
             log_partition_count: 0,
             fingerprint_hash: self.fingerprint_hash,
             cluster_hash: self.cluster_hash,
-            corpus_hash: 0,
+            corpus_hash: self.corpus_hash,
             app_hash: 0,
             topic_ids: TopicIds::default(),
         }
@@ -89,6 +93,8 @@ pub struct TableDir {
     pub(super) checkpointed: bool,
     /// The blocks of the table that was loaded or begun.
     blocks: OnceLock<Arc<BlockStore>>,
+    /// The runs that the loaded table has finished; the next saved table lists them as well.
+    runs: Mutex<Vec<proto::FinishedRun>>,
 }
 
 impl TableDir {
@@ -111,8 +117,8 @@ impl TableDir {
         let path = folder.join("lock");
         match folder::lock(&path).map_err(at(&path))? {
             Some(lock) => {
-                let (folder, blocks) = (folder.to_owned(), OnceLock::new());
-                Ok(Self { folder, lock, checkpointed: false, blocks })
+                let (folder, blocks, runs) = (folder.to_owned(), OnceLock::new(), Mutex::default());
+                Ok(Self { folder, lock, checkpointed: false, blocks, runs })
             }
             None => Err(SnapshotError::Locked { path: folder.to_owned() }),
         }
@@ -147,8 +153,9 @@ impl TableDir {
         settings: &TableSettings,
         any_cluster_hash: bool,
     ) -> Result<Option<(Clusterer, Watermarks)>, SnapshotError> {
-        let Some((mut reader, saved)) = begin(path)? else { return Ok(None) };
+        let Some((mut reader, saved)) = begin_verified(path)? else { return Ok(None) };
         check_usable(path, &saved, settings, any_cluster_hash)?;
+        self.set_runs(saved.runs.clone());
         if saved.founded > Some(NUMBER_MAX) || saved.dead_below > saved.founded.unwrap_or_default() {
             return Err(reader.damaged("it counts an impossible number of centroids"));
         }
@@ -204,6 +211,7 @@ impl TableDir {
         if !self.checkpointed {
             self.forget_checkpoints()?;
         }
+        self.remove_unfinished()?;
         let blocks = saved.and_then(|saved| saved.blocks.as_ref());
         let first = saved.map_or(0, |saved| saved.founded.unwrap_or(0).saturating_sub(saved.centroid_count));
         let (detector, rules) = (Arc::clone(&settings.detector), settings.rules.clone());
@@ -233,8 +241,20 @@ impl TableDir {
     /// Which blocks the saved table has.
     fn saved_manifest(&self) -> Result<Option<Manifest>, SnapshotError> {
         let path = self.folder.join(FILE_NAME);
-        let saved = begin(&path)?;
+        let saved = begin_verified(&path)?;
         Ok(saved.and_then(|(_, saved)| saved.blocks.as_ref().map(manifest_of)))
+    }
+
+    /// Removes what a process left that was killed while it saved.
+    fn remove_unfinished(&self) -> Result<(), SnapshotError> {
+        for name in [FILE_NAME, RECENT_NAME, JOURNAL_NAME] {
+            let path = new_path(&self.folder.join(name));
+            match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(&path)(error)),
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// The folder.
@@ -334,18 +354,59 @@ impl TableDir {
         watermarks: &Watermarks,
         settings: &TableSettings,
     ) -> Result<(), SnapshotError> {
-        let new_path = path.with_extension("leitong.new");
         let manifest = self.blocks().map(BlockStore::manifest);
         if let Some(fault) = clusterer.fault() {
             return Err(SnapshotError::Fault(fault));
         }
-        write(&new_path, clusterer, watermarks, settings, manifest.as_ref()).map_err(at(&new_path))?;
-        folder::replace(path, &new_path).map_err(at(path))
+        let new = Unfinished::new(new_path(path));
+        let position = self.position(clusterer, watermarks, settings, manifest.as_ref());
+        write(new.path(), clusterer, &*settings.detector, &position).map_err(at(new.path()))?;
+        new.replace(path).map_err(at(path))
+    }
+
+    /// What a saved table says of itself.
+    fn position(
+        &self,
+        clusterer: &Clusterer,
+        watermarks: &Watermarks,
+        settings: &TableSettings,
+        manifest: Option<&Manifest>,
+    ) -> proto::Position {
+        let identity = settings.identity(clusterer.position().log_partition);
+        let count = clusterer.in_memory_count() as u64;
+        let mut position = table_message(clusterer, &identity, 0, count, watermarks);
+        if let Some(manifest) = manifest {
+            position.format_version = FORMAT_WITH_BLOCKS;
+            position.blocks = Some(blocks_of(manifest, clusterer, &*settings.detector));
+        }
+        if let Some((counted, dead_below)) = clusterer.crawl_bounds() {
+            position.format_version = FORMAT_WITH_CRAWLS;
+            position.crawls = Some(counted);
+            position.crawls_dead_below = dead_below;
+            position.crawl_change_count = clusterer.crawl_changes().0;
+        }
+        position.runs = self.runs();
+        position
+    }
+
+    /// The runs that are part of the table, the oldest first.
+    pub(super) fn runs(&self) -> Vec<proto::FinishedRun> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Sets the runs that are part of the table.
+    pub(super) fn set_runs(&self, runs: Vec<proto::FinishedRun>) {
+        *self.runs.lock().unwrap_or_else(PoisonError::into_inner) = runs;
     }
 }
 
-/// Refuses what is a part of a worker's table, or was made with other settings; `any_cluster_hash`:
-/// those downstream of the log may be others.
+/// The name of a file until it is whole.
+fn new_path(path: &Path) -> PathBuf {
+    path.with_extension("leitong.new")
+}
+
+/// Refuses a part of a worker's table, and a table that was made with other settings. With
+/// `any_cluster_hash` only the settings upstream of the log must be the same.
 pub(super) fn check_usable(
     path: &Path,
     saved: &proto::Position,
@@ -364,6 +425,10 @@ pub(super) fn check_usable(
         if found != wanted && !(any_cluster_hash && which == "cluster_hash") {
             return Err(SnapshotError::OtherSettings { path: path(), which, found, wanted });
         }
+    }
+    // Tables of former versions do not say. A log has its corpora in its records.
+    if !any_cluster_hash && saved.corpus_hash.is_some_and(|found| found != settings.corpus_hash) {
+        return Err(SnapshotError::OtherCorpora { path: path() });
     }
     Ok(())
 }
@@ -395,6 +460,31 @@ pub(super) fn begin(path: &Path) -> Result<Option<(Reader<'_>, proto::Position)>
     read_head(ChecksummedReader::new(file), path).map(Some)
 }
 
+/// The same, once the checksum of the whole file fits: for callers that delete or replace other files by
+/// what this one says.
+pub(super) fn begin_verified(path: &Path) -> Result<Option<(Reader<'_>, proto::Position)>, SnapshotError> {
+    let Some((reader, saved)) = begin(path)? else { return Ok(None) };
+    if !reader.rest_fits()? {
+        return Err(damage_of(path, &saved));
+    }
+    begin(path)
+}
+
+/// Where a file whose checksum does not fit is damaged, as far as that can be told.
+fn damage_of(path: &Path, saved: &proto::Position) -> SnapshotError {
+    let read = || {
+        let Some((mut reader, _)) = begin(path)? else { return Ok(()) };
+        reader.articles(saved, |_| {})?;
+        for _ in 0..saved.centroid_count {
+            reader.message::<proto::Centroid>()?;
+        }
+        reader.crawls(saved, |_, _| Ok(()))?;
+        reader.check_hash()
+    };
+    let problem = "its checksum does not fit its contents".to_owned();
+    read().err().unwrap_or_else(|| SnapshotError::Damaged { path: path.to_owned(), problem })
+}
+
 /// A reader that stands behind what the table says of itself, which is given as well.
 pub(super) fn read_head(
     inner: ChecksummedReader,
@@ -418,33 +508,18 @@ pub(super) fn read_head(
 fn write(
     path: &Path,
     clusterer: &Clusterer,
-    watermarks: &Watermarks,
-    settings: &TableSettings,
-    manifest: Option<&Manifest>,
+    detector: &dyn Detector,
+    position: &proto::Position,
 ) -> io::Result<()> {
     let mut writer = ChecksummedWriter::create(path)?;
-    let identity = settings.identity(clusterer.position().log_partition);
-    let count = clusterer.in_memory_count() as u64;
-    let mut position = table_message(clusterer, &identity, 0, count, watermarks);
-    if let Some(manifest) = manifest {
-        position.format_version = FORMAT_WITH_BLOCKS;
-        position.blocks = Some(blocks_of(manifest, clusterer, &*settings.detector));
-    }
-    let (crawl_change_count, crawls) = clusterer.crawl_changes();
-    if let Some((counted, dead_below)) = clusterer.crawl_bounds() {
-        position.format_version = FORMAT_WITH_CRAWLS;
-        position.crawls = Some(counted);
-        position.crawls_dead_below = dead_below;
-        position.crawl_change_count = crawl_change_count;
-    }
-    write_head(&mut writer, &position, clusterer)?;
-    let first = clusterer.founded() - count;
+    write_head(&mut writer, position, clusterer)?;
+    let first = clusterer.founded() - position.centroid_count;
     for (number, (corpus, fingerprint_hash, centroid)) in (first..).zip(clusterer.centroids()) {
-        let mut message = to_message(corpus, fingerprint_hash, &centroid, &*settings.detector);
+        let mut message = to_message(corpus, fingerprint_hash, &centroid, detector);
         set_canonical(&mut message, clusterer.canonical(number));
         writer.all(&message.encode_length_delimited_to_vec())?;
     }
-    for change in crawls {
+    for change in clusterer.crawl_changes().1 {
         writer.all(&crawl::to_message(change).encode_length_delimited_to_vec())?;
     }
     writer.finish()
@@ -584,6 +659,11 @@ impl Reader<'_> {
             take(self, message)?;
         }
         Ok(())
+    }
+
+    /// Reads the rest of the file, whatever it holds. Returns true if the checksum at its end fits.
+    fn rest_fits(self) -> Result<bool, SnapshotError> {
+        self.inner.rest_fits().map_err(at(self.path))
     }
 
     pub(super) fn check_hash(mut self) -> Result<(), SnapshotError> {

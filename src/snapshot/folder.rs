@@ -1,13 +1,15 @@
-//! Files of which one process writes the next version, and which are replaced in one step.
+//! Files and folders of which one process writes the next version, and which are replaced in one step.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// The lock at `path`, whose folder is made if it is not there; none
-/// while another process holds it. It is evicted when it is dropped.
+use crate::blocks::create_folder;
+
+/// Takes the lock at `path`, whose folder is created if it is missing. Returns `None`
+/// while another process holds the lock, which is released when the file is dropped.
 pub(super) fn lock(path: &Path) -> io::Result<Option<File>> {
-    path.parent().map_or(Ok(()), fs::create_dir_all)?;
+    path.parent().map_or(Ok(()), create_folder)?;
     let lock = File::create(path)?;
     match lock.try_lock() {
         Ok(()) => Ok(Some(lock)),
@@ -16,13 +18,86 @@ pub(super) fn lock(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Puts the file `new`, which is on disk, in place of `path`
-/// in the same folder: a crash leaves the one or the other.
+/// A file or folder that is written under a temporary name. Dropped before [`Self::replace`], it is
+/// removed: on a full disk it would take the room that is left.
+#[derive(Debug)]
+pub struct Unfinished {
+    path: PathBuf,
+    is_finished: bool,
+}
+
+impl Unfinished {
+    /// Takes charge of `path`, which may not exist yet.
+    #[must_use]
+    pub fn new(path: PathBuf) -> Self {
+        Self { path, is_finished: false }
+    }
+
+    /// The temporary name.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives the file, which is on disk, its final name in the same folder, instead of the file that
+    /// had this name. A crash leaves one or the other.
+    ///
+    /// # Errors
+    /// The operating system's error. If only the folder could not be synced, the file has its final name.
+    pub fn replace(mut self, path: &Path) -> io::Result<()> {
+        fs::rename(&self.path, path)?;
+        self.is_finished = true;
+        // The rename itself is on disk once the folder is.
+        sync_parent(path)
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if self.is_finished {
+            return;
+        }
+        // What cannot be removed is replaced by the next attempt.
+        let _ = match self.path.is_dir() {
+            true => fs::remove_dir_all(&self.path),
+            false => fs::remove_file(&self.path),
+        };
+    }
+}
+
+/// Syncs the folder that contains `path`, so that a new or changed name there survives a power failure.
 ///
 /// # Errors
-/// What the operating system says.
-pub fn replace(path: &Path, new: &Path) -> io::Result<()> {
-    fs::rename(new, path)?;
-    // The rename itself is on disk once the folder is.
-    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+/// The operating system's error.
+pub fn sync_parent(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => File::open(".")?.sync_all(),
+        Some(folder) => File::open(folder)?.sync_all(),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unfinished_files_and_folders_are_removed_and_finished_ones_are_not() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("file.new"), "half").expect("written");
+        fs::create_dir(path("folder.new")).expect("a folder");
+        fs::write(path("folder.new/file"), "half").expect("written");
+        drop(["file.new", "folder.new"].map(|name| Unfinished::new(path(name))));
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
+        fs::write(path("file"), "old").expect("written");
+        fs::write(path("file.new"), "new").expect("written");
+        Unfinished::new(path("file.new")).replace(&path("file")).expect("renamed");
+        assert_eq!(fs::read_to_string(path("file")).expect("a file"), "new");
+        // A failed rename removes the new file and leaves the old one.
+        fs::write(path("other.new"), "new").expect("written");
+        fs::create_dir(path("taken")).expect("a folder");
+        assert!(Unfinished::new(path("other.new")).replace(&path("taken")).is_err());
+        assert!(!path("other.new").exists() && path("taken").is_dir());
+    }
 }

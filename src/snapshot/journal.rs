@@ -20,7 +20,8 @@ use memchr::memmem;
 use prost::Message;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::{SnapshotError, folder};
+use super::SnapshotError;
+use super::folder::{Unfinished, sync_parent};
 use crate::proto::{FORMAT_VERSION, JournalBatch, JournalHead};
 
 const MARK: &[u8; 8] = b"\xf2leitong";
@@ -57,14 +58,14 @@ impl Journal {
     /// # Errors
     /// What the operating system says.
     pub fn create(path: &Path, head: JournalHead) -> Result<Self, SnapshotError> {
-        let new_path = path.with_extension("leitong.new");
         let write = || {
-            let mut file =
-                File::options().create(true).truncate(true).read(true).write(true).open(&new_path)?;
+            let new = Unfinished::new(path.with_extension("leitong.new"));
+            let mut options = File::options();
+            let mut file = options.create(true).truncate(true).read(true).write(true).open(new.path())?;
             let frame = frame(0, 0, &head.encode_to_vec());
             file.write_all(&frame)?;
             file.sync_all()?;
-            folder::replace(path, &new_path)?;
+            new.replace(path)?;
             Ok((file, frame.len() as u64))
         };
         let (file, bytes) = write().map_err(at(path))?;
@@ -182,10 +183,9 @@ impl Journal {
     /// # Errors
     /// What the operating system says.
     pub fn remove(self) -> Result<(), SnapshotError> {
-        let folder = self.path.parent().unwrap_or(Path::new("."));
         let remove = || {
             std::fs::remove_file(&self.path)?;
-            File::open(folder)?.sync_all()
+            sync_parent(&self.path)
         };
         remove().map_err(at(&self.path))
     }

@@ -91,6 +91,23 @@ pub struct Head {
     gaps_accepted_before: u64,
     /// Of a table that `replay` has saved.
     watermarks: Vec<WatermarkLine>,
+    /// Hash of `corpus.*`; `None` in tables of former versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    corpus_hash: Option<Hash>,
+    /// The last runs of `dedup`, which are answered with "already done" when they are repeated.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    runs: Vec<RunLine>,
+}
+
+/// A run of `dedup` that is part of the table.
+#[derive(Debug, Serialize, Deserialize)]
+struct RunLine {
+    id: Hash,
+    inputs: Hex,
+    finished_at: Option<Timestamp>,
+    dead_letters: u64,
+    /// Number of files and bytes of each output.
+    outputs: Vec<(u64, u64)>,
 }
 
 /// Up to where a partition of the page topic is part of the table.
@@ -127,6 +144,8 @@ impl Head {
             crawls_dead_below: position.crawls_dead_below,
             gaps_accepted_before: position.gaps_accepted_before,
             watermarks: position.watermarks.iter().map(WatermarkLine::of).collect(),
+            corpus_hash: position.corpus_hash.map(Hash),
+            runs: position.runs.iter().map(RunLine::of).collect(),
         }
     }
 
@@ -150,7 +169,32 @@ impl Head {
             crawls_dead_below: self.crawls_dead_below,
             gaps_accepted_before: self.gaps_accepted_before,
             watermarks: self.watermarks.into_iter().map(WatermarkLine::into_message).collect(),
+            corpus_hash: self.corpus_hash.map(|hash| hash.0),
+            runs: self.runs.into_iter().map(RunLine::into_message).collect(),
             ..proto::Position::default()
+        }
+    }
+}
+
+impl RunLine {
+    fn of(run: &proto::FinishedRun) -> Self {
+        Self {
+            id: Hash(run.id),
+            inputs: Hex(run.inputs.clone()),
+            finished_at: Timestamp::from_ms(run.finished_at_ms),
+            dead_letters: run.dead_letters,
+            outputs: run.outputs.iter().map(|output| (output.files, output.bytes)).collect(),
+        }
+    }
+
+    fn into_message(self) -> proto::FinishedRun {
+        let output = |(files, bytes)| proto::WrittenOutput { files, bytes };
+        proto::FinishedRun {
+            id: self.id.0,
+            inputs: self.inputs.0,
+            finished_at_ms: self.finished_at.map_or(0, Timestamp::as_ms),
+            dead_letters: self.dead_letters,
+            outputs: self.outputs.into_iter().map(output).collect(),
         }
     }
 }

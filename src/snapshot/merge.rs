@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use super::file::{FILE_NAME, TableDir, TableSettings, begin, check_usable, position_of};
-use super::{SnapshotError, inspect};
+use super::{RUNS_MAX, SnapshotError, inspect};
 use crate::changelog::bounds;
 use crate::changelog::centroid::{canonical_of, from_message};
 use crate::cluster::{Bounds, ClusterId, Clusterer, Merged, SavedCentroid};
@@ -21,6 +21,8 @@ const BATCH: usize = 1_024;
 pub struct Merge<'a> {
     settings: &'a TableSettings,
     clusterer: Clusterer,
+    /// The runs that are part of the tables.
+    runs: Vec<proto::FinishedRun>,
     tables: usize,
 }
 
@@ -30,7 +32,7 @@ impl<'a> Merge<'a> {
     /// # Errors
     /// [`SnapshotError`], where there is a table that cannot be loaded.
     pub fn into_empty(output: &TableDir, settings: &'a TableSettings) -> Result<Self, SnapshotError> {
-        Ok(Self { settings, clusterer: output.load_or_begin(settings)?, tables: 0 })
+        Ok(Self { settings, clusterer: output.load_or_begin(settings)?, runs: Vec::new(), tables: 0 })
     }
 
     /// Takes in the table in `folder`, which nobody else may write meanwhile. Calls `each` with
@@ -97,14 +99,21 @@ impl<'a> Merge<'a> {
             self.clusterer.merged_up_to(end, position.log_time);
         }
         self.tables += 1;
+        self.runs.extend(saved.runs);
         Ok(())
     }
 
-    /// The table with all that was taken in, without what has expired.
-    #[must_use]
-    pub fn finish(mut self) -> Clusterer {
+    /// Saves the table with all that was taken in, without what has expired, into `output`. Returns the
+    /// number of its centroids.
+    ///
+    /// # Errors
+    /// [`SnapshotError`], where it cannot be written.
+    pub fn save(mut self, output: &TableDir) -> Result<usize, SnapshotError> {
         self.clusterer.evict_expired();
-        self.clusterer
+        let too_many = self.runs.len().saturating_sub(RUNS_MAX);
+        output.set_runs(self.runs.split_off(too_many));
+        output.save(&self.clusterer, self.settings)?;
+        Ok(self.clusterer.centroid_count())
     }
 
     fn centroid(

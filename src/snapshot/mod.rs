@@ -17,6 +17,7 @@ mod checkpointed;
 mod checksummed;
 mod compact;
 mod file;
+mod finished;
 mod folder;
 mod import;
 mod inspect;
@@ -34,7 +35,8 @@ pub use checkpointed::forget_mark;
 pub use compact::{Compacted, has_blocks};
 pub(crate) use file::{FORMAT_WITH_BLOCKS, FORMAT_WITH_CRAWLS, unexpired};
 pub use file::{TableDir, TableSettings};
-pub use folder::replace;
+pub use finished::RUNS_MAX;
+pub use folder::{Unfinished, sync_parent};
 pub use import::import;
 pub use inspect::{BesideTable, Saved, beside, inspect, inspect_all, verify};
 pub use merge::Merge;
@@ -204,6 +206,16 @@ pub enum SnapshotError {
     /// The table cannot be relied on.
     #[error("the table is left as it was last saved, since what was decided cannot be relied on: {0}")]
     Fault(String),
+    /// Made with other settings of `corpus.*`.
+    #[error(
+        "{}: made with other settings of corpus.* (by, header), so that no page of this run would be compared with its \
+         centroids; run with the settings it was made with, or take another folder",
+        path.display()
+    )]
+    OtherCorpora {
+        /// The file.
+        path: PathBuf,
+    },
     /// Made with other settings.
     #[error(
         "{}: made with other settings: its {which} is {found:016x}, that of this run is {wanted:016x}; run with the \

@@ -8,8 +8,9 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use super::SnapshotError;
 use super::checksummed::{ChecksummedReader, ChecksummedWriter};
-use super::{SnapshotError, folder};
+use super::folder::Unfinished;
 
 const MAGIC: &[u8] = b"leitong recent verdicts\n";
 /// Far above any verdict, so that a damaged length does not ask for the whole memory.
@@ -21,9 +22,9 @@ pub(super) fn save<'a>(
     count: u64,
     verdicts: impl Iterator<Item = &'a [u8]>,
 ) -> Result<(), SnapshotError> {
-    let new_path = path.with_extension("leitong.new");
     let write = || {
-        let mut writer = ChecksummedWriter::create(&new_path)?;
+        let new = Unfinished::new(path.with_extension("leitong.new"));
+        let mut writer = ChecksummedWriter::create(new.path())?;
         writer.all(MAGIC)?;
         writer.all(&count.to_be_bytes())?;
         for verdict in verdicts {
@@ -31,7 +32,7 @@ pub(super) fn save<'a>(
             writer.all(verdict)?;
         }
         writer.finish()?;
-        folder::replace(path, &new_path)
+        new.replace(path)
     };
     write().map_err(|error| SnapshotError::Io { path: path.to_owned(), error })
 }

@@ -31,6 +31,7 @@ mod parquet;
 mod presets;
 mod purity;
 mod recrawls;
+mod repeated;
 mod rooms;
 mod secret;
 mod serve;

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use leitong::config::load;
+use leitong::pipeline::fingerprint_stage::FingerprintStage;
+use leitong::snapshot::{TableDir, TableSettings};
 use leitong::{Config, Deduplicator, Page, Table};
 
 use crate::common::{self, Run, article, page, placeless, run, run_with_input};
@@ -211,4 +213,39 @@ fn embedded_it_gives_the_verdicts_of_a_table_in_memory() {
     }
     let blocks = std::fs::read_dir(folder.path()).expect("a folder").flatten();
     assert!(blocks.filter(|file| file.file_name().to_string_lossy().starts_with("centroids-0")).count() > 2);
+}
+
+/// Sound blocks were deleted because the file that names them was damaged, and did not name them any more.
+#[test]
+fn no_file_is_deleted_by_what_a_damaged_head_says() {
+    let bench = Bench::new();
+    assert_eq!(bench.dedup(&pages(0..150).concat(), true).status, 0);
+    let config = load::load(&bench.config).expect("settings");
+    let stage = FingerprintStage::new(config.clone()).expect("settings");
+    let settings = TableSettings::of(&config, stage.detector(), stage.fingerprint_hash());
+    let head = bench.table().join("centroids.leitong");
+    let good = std::fs::read(&head).expect("a table");
+    let files = || -> Vec<(PathBuf, u64)> {
+        let entries =
+            std::fs::read_dir(bench.table()).expect("a folder").map(|entry| entry.expect("an entry"));
+        let mut files: Vec<_> =
+            entries.map(|entry| (entry.path(), entry.metadata().expect("a file").len())).collect();
+        files.sort();
+        files
+    };
+    let before = files();
+    // All bits of what it says of itself, and some of what follows.
+    let bits = (0..400 * 8).chain((400 * 8..good.len() * 8).step_by(61));
+    for bit in bits.filter(|bit| *bit < good.len() * 8) {
+        let mut bad = good.clone();
+        bad[bit / 8] ^= 1 << (bit % 8);
+        std::fs::write(&head, &bad).expect("written");
+        let dir = TableDir::open(&bench.table()).expect("nobody else has it");
+        assert!(dir.load(&settings).is_err(), "bit {bit}");
+        assert!(files() == before, "bit {bit}");
+    }
+    std::fs::write(&head, &good).expect("written");
+    assert_eq!(run(["table", "verify", text(&bench.table())]).status, 0);
+    let again = bench.dedup(&pages(0..150).concat(), true).verdicts();
+    assert!(again.iter().all(|verdict| verdict["kind"] == "EXACT_DUPLICATE"));
 }

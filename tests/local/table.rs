@@ -460,3 +460,24 @@ fn an_empty_table_is_exported_and_imported() {
     let imported = run_with_input(["table", "import", "--output", &path("copy"), "-"], &lines);
     assert_eq!((imported.status, imported.stdout.as_str()), (0, "0 centroids\n"), "{}", imported.stderr);
 }
+
+/// A save that failed left its file behind, which took the room that was left on the disk.
+#[test]
+fn a_save_that_fails_or_is_killed_leaves_no_file_behind() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let new = |name: &str| folder.path().join(format!("{name}.leitong.new"));
+    let table = leitong::Table::open(folder.path()).expect("a folder");
+    let deduplicator = leitong::Deduplicator::new(&leitong::Config::default()).expect("settings");
+    // The file cannot get its name.
+    std::fs::create_dir_all(folder.path().join("centroids.leitong/taken")).expect("a folder");
+    table.save(&deduplicator).expect_err("the name is taken");
+    assert!(!new("centroids").exists());
+    std::fs::remove_dir_all(folder.path().join("centroids.leitong")).expect("removed");
+    drop(table);
+    for name in ["centroids", "verdicts", "journal"] {
+        std::fs::write(new(name), "of a process that was killed").expect("written");
+    }
+    let run = run_with_input(["dedup", "-", "--table", folder.path().to_str().expect("UTF-8")], "");
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert_eq!(["centroids", "verdicts", "journal"].map(|name| new(name).exists()), [false; 3]);
+}

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::Args;
 
-use super::unfinished::Unfinished;
+use super::unfinished;
 use crate::cli::documents;
 use crate::cli::settings::{self, Wrong};
 use crate::pipeline::fingerprint_stage::FingerprintStage;
@@ -35,8 +35,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let settings = TableSettings::of(&config, stage.detector(), stage.fingerprint_hash());
     let input = Input::open(lines).and_then(Input::into_reader);
     let input = input.with_context(|| format!("cannot read {}", lines.display()))?;
-    let unfinished = Unfinished::begin(output, "an import")?;
-    let count = import(input, lines, unfinished.folder(), &settings)?;
-    unfinished.finish()?;
+    let unfinished = unfinished::begin(output, "an import")?;
+    let count = import(input, lines, unfinished.path(), &settings)?;
+    unfinished::finish(unfinished, output)?;
     documents::print(&format!("{count} centroids\n"))
 }

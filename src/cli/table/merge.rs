@@ -7,8 +7,9 @@ use anyhow::Context;
 use clap::Args;
 use serde::Serialize;
 
-use super::unfinished::{self, Unfinished};
+use super::unfinished;
 use crate::cli::documents;
+use crate::cli::outputs::refuse_overwriting;
 use crate::cli::settings::{self, Wrong, wrong};
 use crate::cluster::{ClusterId, Merged};
 use crate::pipeline::fingerprint_stage::FingerprintStage;
@@ -47,19 +48,19 @@ struct MergedCluster<'a> {
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let Arguments { output, clusters, tables, .. } = arguments;
     let config = settings::config(arguments.config.as_deref(), arguments.detector.as_deref(), None)?;
-    check(tables, output)?;
+    check(tables, output, clusters.as_ref())?;
     let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;
     let settings = TableSettings::of(&config, stage.detector(), stage.fingerprint_hash());
     // Nobody else writes them meanwhile.
     let _locks = tables.iter().map(|folder| TableDir::open(folder)).collect::<Result<Vec<_>, _>>()?;
     let mut lines = clusters.as_deref().map(Lines::create).transpose()?;
 
-    let unfinished = Unfinished::begin(output, "a merge")?;
-    let (count, joined) = merge(tables, unfinished.folder(), &settings, lines.as_mut())?;
+    let unfinished = unfinished::begin(output, "a merge")?;
+    let (count, joined) = merge(tables, unfinished.path(), &settings, lines.as_mut())?;
     if let Some(lines) = &mut lines {
         lines.finish()?;
     }
-    unfinished.finish()?;
+    unfinished::finish(unfinished, output)?;
     documents::print(&format!(
         "{count} centroids of {} tables; {joined} clusters of later tables joined those of earlier ones\n",
         tables.len()
@@ -85,13 +86,11 @@ fn merge(
             }
         })?;
     }
-    let clusterer = merge.finish();
-    dir.save(&clusterer, settings)?;
-    Ok((clusterer.centroid_count(), joined))
+    Ok((merge.save(&dir)?, joined))
 }
 
 /// Refuses what cannot be followed before anything is written.
-fn check(tables: &[PathBuf], output: &Path) -> anyhow::Result<()> {
+fn check(tables: &[PathBuf], output: &Path, clusters: Option<&PathBuf>) -> anyhow::Result<()> {
     let mut seen: Vec<PathBuf> = Vec::with_capacity(tables.len());
     for folder in tables {
         let path = folder.canonicalize().with_context(|| folder.display().to_string())?;
@@ -100,6 +99,12 @@ fn check(tables: &[PathBuf], output: &Path) -> anyhow::Result<()> {
         }
         seen.push(path);
     }
+    let folders: Vec<&Path> = tables.iter().map(PathBuf::as_path).chain([output]).collect();
+    refuse_overwriting(
+        &clusters.iter().map(|path| ("--clusters", path.to_path_buf())).collect::<Vec<_>>(),
+        &[],
+        &folders,
+    )?;
     unfinished::is_free(output)
 }
 

@@ -74,10 +74,16 @@ pub fn save(
         blocks: Some(blocks),
         ..position
     };
-    let mut writer = ChecksummedWriter::new(files.create(NEW_NAME)?);
-    write_head(&mut writer, &position, clusterer)?;
-    writer.finish()?;
-    files.rename(NEW_NAME, FILE_NAME)?;
+    let write = || {
+        let mut writer = ChecksummedWriter::new(files.create(NEW_NAME)?);
+        write_head(&mut writer, &position, clusterer)?;
+        writer.finish()?;
+        files.rename(NEW_NAME, FILE_NAME)
+    };
+    write().inspect_err(|_| {
+        // It would take the room that is left on a full disk.
+        let _ = files.remove(NEW_NAME);
+    })?;
     files.sync()?;
     store.saved();
     Ok(())

@@ -9,7 +9,7 @@ use prost::Message;
 use super::{ChangelogSnapshot, MAGIC, Unusable};
 use crate::proto::{self, CHANGELOG_FORMAT_VERSION};
 use crate::snapshot::checksummed::ChecksummedWriter;
-use crate::snapshot::folder;
+use crate::snapshot::folder::{self, Unfinished};
 
 /// Where the snapshots of one partition are.
 #[derive(Debug, Clone)]
@@ -69,10 +69,10 @@ impl SnapshotPlace {
     /// # Errors
     /// The file cannot be made.
     pub fn create(&self) -> io::Result<SnapshotWriter> {
-        let new = self.with("new");
-        let mut file = ChecksummedWriter::create(&new)?;
+        let new = Unfinished::new(self.with("new"));
+        let mut file = ChecksummedWriter::create(new.path())?;
         file.all(MAGIC)?;
-        Ok(SnapshotWriter { file, place: self.clone(), entries: 0, _unfinished: Unfinished(new) })
+        Ok(SnapshotWriter { file, place: self.clone(), entries: 0, new })
     }
 
     /// Puts the present snapshot out of the way, in place of the one before; where it is now.
@@ -91,18 +91,7 @@ pub struct SnapshotWriter {
     file: ChecksummedWriter,
     place: SnapshotPlace,
     entries: u64,
-    _unfinished: Unfinished,
-}
-
-/// A file that is removed unless it has been renamed: on a
-/// full disk it would take the room that is left.
-struct Unfinished(PathBuf);
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        // If it cannot be removed, the next one replaces it.
-        let _ = fs::remove_file(&self.0);
-    }
+    new: Unfinished,
 }
 
 impl SnapshotWriter {
@@ -129,6 +118,6 @@ impl SnapshotWriter {
         self.file.all(&bytes)?;
         self.file.all(&length.to_be_bytes())?;
         self.file.finish()?;
-        folder::replace(&self.place.path(), &self.place.with("new"))
+        self.new.replace(&self.place.path())
     }
 }

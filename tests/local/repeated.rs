@@ -1,0 +1,469 @@
+//! A `dedup` that is repeated: the same run again, a failed one, and one of which an input was replaced.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use serde_json::{Value, json};
+
+use crate::common::{Run, article, dedup_files, leitong, name, run, run_with_input, write};
+
+/// Documents of which every third is a copy of an earlier one.
+fn documents(numbers: std::ops::Range<usize>) -> String {
+    let line = |number: usize| {
+        let topic = if number % 3 == 2 { number / 2 } else { number };
+        let url = format!("https://host{}.test/{number}", number % 4);
+        format!("{}\n", json!({ "id": number.to_string(), "url": url, "text": article(topic, 12) }))
+    };
+    numbers.map(line).collect()
+}
+
+/// All files of a folder but for locks, with their contents, and when they were written last.
+fn contents(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, (i64, i64))> {
+    let mut all = BTreeMap::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            all.extend(contents(&path));
+        } else if !path.ends_with("lock") {
+            let file = fs::metadata(&path).expect("a file");
+            let bytes = fs::read(&path).expect("a file");
+            all.insert(path, (bytes, (file.mtime(), file.mtime_nsec())));
+        }
+    }
+    all
+}
+
+/// Copies a folder in place of another one.
+fn copy(from: &Path, to: &Path) {
+    let _ = fs::remove_dir_all(to);
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let target = to.join(path.file_name().expect("a name"));
+        if path.is_dir() { copy(&path, &target) } else { fs::copy(&path, &target).map(drop).expect("copied") }
+    }
+}
+
+/// A command with outputs in a folder of its own.
+struct Command {
+    folder: PathBuf,
+    arguments: Vec<String>,
+}
+
+impl Command {
+    fn new(folder: &Path, table: &Path, options: &[&str], inputs: &[&Path]) -> Self {
+        fs::create_dir_all(folder.join("kept")).expect("a folder");
+        let mut arguments = vec!["dedup".to_owned(), "--table".to_owned(), name(table).to_owned()];
+        for (option, file) in [
+            ("--output", "verdicts.jsonl"),
+            ("--dead-letters", "dead.jsonl"),
+            ("--keep", "kept/"),
+            ("--drop", "gone.jsonl"),
+            ("--clusters", "clusters.jsonl"),
+            ("--report", "report.json"),
+        ] {
+            arguments.extend([option.to_owned(), format!("{}/{file}", name(folder))]);
+        }
+        arguments.extend(options.iter().map(|&option| option.to_owned()));
+        arguments.extend(inputs.iter().map(|path| name(path).to_owned()));
+        Self { folder: folder.to_owned(), arguments }
+    }
+
+    fn run(&self) -> Run {
+        run(&self.arguments)
+    }
+
+    /// The documents that stay and go.
+    fn documents(&self) -> Vec<Vec<u8>> {
+        let mut files: Vec<_> =
+            contents(&self.folder.join("kept")).into_values().map(|file| file.0).collect();
+        files.extend(
+            ["gone.jsonl", "clusters.jsonl"].map(|file| fs::read(self.folder.join(file)).expect("a file")),
+        );
+        files
+    }
+}
+
+/// A finished run was repeated, as schedulers do: each page was compared with itself, and the documents that stay were
+/// replaced by none, with exit status 0.
+#[test]
+fn a_finished_run_that_is_repeated_leaves_everything_as_it_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let days = [
+        write(folder.path(), "1.jsonl", documents(0..60) + "{broken\n"),
+        write(folder.path(), "2.jsonl", documents(40..100)),
+    ];
+    let (table, out) = (path("table"), path("out"));
+    let runs = [1, 2].map(|day| Command::new(&out.join(day.to_string()), &table, &[], &[&days[day - 1]]));
+    assert_eq!(runs[0].run().status, 3, "one line is broken");
+    assert_eq!(runs[1].run().status, 0);
+    assert!(fs::read(out.join("1/kept/1.jsonl")).expect("kept").len() > 1_000);
+    let before = contents(folder.path());
+    // Yesterday's run is known as well, and a copy of an input is the same input.
+    fs::copy(&days[0], path("copy")).and_then(|_| fs::rename(path("copy"), &days[0])).expect("copied");
+    for (command, letters) in [(&runs[1], false), (&runs[0], true)] {
+        let again = command.run();
+        assert_eq!((again.status, again.stdout.as_str()), (0, ""), "{}", again.stderr);
+        assert!(again.stderr.contains("already done"), "{}", again.stderr);
+        assert!(again.stderr.contains("name a table that does not have these pages"), "{}", again.stderr);
+        assert_eq!(again.stderr.contains("It had 1 dead letters"), letters, "{}", again.stderr);
+    }
+    let mut after = contents(folder.path());
+    after.insert(days[0].clone(), before[&days[0]].clone());
+    let changed: Vec<_> = before.iter().filter(|(path, file)| after.get(*path) != Some(file)).collect();
+    assert!(
+        changed.is_empty() && after.len() == before.len(),
+        "{:?}",
+        changed.iter().map(|x| x.0).collect::<Vec<_>>()
+    );
+
+    // With a table that does not have these pages it is done again.
+    let other = Command::new(&out.join("1"), &path("other"), &[], &[&days[0]]);
+    let documents = other.documents();
+    assert_eq!(other.run().status, 3);
+    assert!(other.documents() == documents);
+    // Another input, or another setting, is another run.
+    write(folder.path(), "2.jsonl", documents_of_equal_size(&days[1]));
+    let replaced = runs[1].run();
+    assert!(replaced.status == 0 && !replaced.stderr.contains("already done"), "{}", replaced.stderr);
+    let configured = write(folder.path(), "leitong.toml", "[page]\nline_bytes_max = 9000000\n");
+    let other = Command::new(&out.join("1"), &path("other"), &["--config", name(&configured)], &[&days[0]]);
+    assert!(!other.run().stderr.contains("already done"));
+}
+
+/// The same lines in another order.
+fn documents_of_equal_size(path: &Path) -> String {
+    let text = fs::read_to_string(path).expect("a file");
+    text.lines().rev().fold(String::new(), |all, line| all + line + "\n")
+}
+
+/// Whoever repeats a run gets its outputs, or an error: never status 0 without them.
+#[test]
+fn a_repeated_run_whose_outputs_are_gone_or_printed_is_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let input = write(folder.path(), "1.jsonl", documents(0..30));
+    let command = Command::new(&path("out"), &path("table"), &[], &[&input]);
+    assert_eq!(command.run().status, 0);
+    fs::write(path("out/gone.jsonl"), "").expect("written");
+    let again = command.run();
+    assert_eq!(again.status, 1);
+    assert!(
+        again.stderr.contains("the output of --drop is not as this run left it: it has 0 bytes"),
+        "{}",
+        again.stderr
+    );
+    fs::remove_file(path("out/kept/1.jsonl")).expect("removed");
+    let again = command.run();
+    assert!(
+        again.status == 1 && again.stderr.contains("--keep is not as this run left it: it has no file"),
+        "{}",
+        again.stderr
+    );
+
+    let (table, clusters) = (path("printed"), path("clusters.jsonl"));
+    let options = ["--table", name(&table), "--clusters", name(&clusters)];
+    assert_eq!(dedup_files(&options, &[&input]).status, 0);
+    let again = dedup_files(&options, &[&input]);
+    assert_eq!((again.status, again.stdout.as_str()), (1, ""), "{}", again.stderr);
+    assert!(again.stderr.contains("standard output"), "{}", again.stderr);
+    // Verdicts alone on standard output have nothing to lose: they say what the table has, as before.
+    let table = path("verdicts");
+    let kinds = |run: Run| run.verdicts().iter().map(|verdict| verdict["kind"].clone()).collect::<Vec<_>>();
+    let first = kinds(dedup_files(&["--table", name(&table)], &[&input]));
+    let second = kinds(dedup_files(&["--table", name(&table)], &[&input]));
+    assert!(first.contains(&json!("UNIQUE")) && second.iter().all(|kind| kind == "EXACT_DUPLICATE"));
+}
+
+/// Marks of a table survive whatever else writes it.
+#[test]
+fn marks_of_runs_stay_in_a_table_that_is_compacted_merged_or_moved() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let inputs = ["a", "b"].map(|name| write(folder.path(), name, documents(0..9) + name));
+    for input in &inputs {
+        let name = input.file_name().and_then(|name| name.to_str()).expect("a name");
+        Command::new(&path(&format!("out-{name}")), &path(name).with_extension("table"), &[], &[input]).run();
+    }
+    let leitong = |arguments: &[&str]| {
+        let run = run(arguments);
+        assert_eq!(run.status, 0, "{arguments:?}: {}", run.stderr);
+        run.stdout
+    };
+    let tables = ["a.table", "b.table", "merged", "imported"].map(path);
+    let [a, b, merged, imported] = tables.each_ref().map(|path| name(path));
+    leitong(&["table", "compact", a]);
+    leitong(&["table", "merge", "--output", merged, a, b]);
+    let lines = write(folder.path(), "lines", leitong(&["table", "export", "--all", merged]));
+    leitong(&["table", "import", "--output", imported, name(&lines)]);
+    for (table, input) in [(a, 0), (merged, 0), (merged, 1), (imported, 0), (imported, 1)] {
+        let out = path(&format!("out-{}", ["a", "b"][input]));
+        let again = Command::new(&out, Path::new(table), &[], &[&inputs[input]]).run();
+        assert!(again.status == 0 && again.stderr.contains("already done"), "{table}: {}", again.stderr);
+    }
+}
+
+/// A run that was not through, with what it left: killed at its last checkpoint, or later.
+fn start(command: &Command, checkpoints: &Path) -> Child {
+    leitong()
+        .args(&command.arguments)
+        .args(["--checkpoint", name(checkpoints), "--checkpoint-every", "0"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts")
+}
+
+fn ended(mut child: Child) -> (Option<i32>, String) {
+    let mut told = String::new();
+    child.stderr.take().expect("a pipe").read_to_string(&mut told).expect("UTF-8");
+    (child.wait().expect("it ends").code(), told)
+}
+
+/// Between saving the table and its end a run can be killed at every step. A repetition emptied the outputs.
+#[test]
+fn a_run_that_is_killed_while_it_ends_has_the_outputs_of_one_that_is_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    // What nobody reads makes documents long, so that a few fill a batch, after which there may be a checkpoint.
+    let padded =
+        |lines: String| lines.replace("}\n", &format!(",\"padding\":\"{}\"}}\n", "y".repeat(40_000)));
+    let before = write(folder.path(), "before.jsonl", documents(1_000..1_060));
+    let input = write(folder.path(), "pages.jsonl", padded(documents(0..120)));
+    let settings = "[table]\non_disk = true\nblock_centroids = 32\n[expiry]\ncentroids_max = 100\n";
+    let on_disk = write(folder.path(), "on-disk.toml", settings);
+    let on_disk = ["--config", name(&on_disk)];
+    for (kind, options) in [("memory", &[][..]), ("disk", &on_disk), ("longest", &["--prefer", "longest"])] {
+        let (table, whole_table) = (path(&format!("{kind}.table")), path(&format!("{kind}-whole.table")));
+        for table in [&table, &whole_table] {
+            let settings = if kind == "disk" { &on_disk[..] } else { &[] };
+            let verdicts = path("verdicts.jsonl");
+            let made = [&["--table", name(table), "--output", name(&verdicts)][..], settings].concat();
+            assert_eq!(dedup_files(&made, &[&before]).status, 0);
+        }
+        let whole = Command::new(&path(&format!("{kind}-whole")), &whole_table, options, &[&input]);
+        assert_eq!(whole.run().status, 0);
+        let command = Command::new(&path(kind), &table, options, &[&input]);
+        let checkpoints = path(&format!("{kind}.checkpoints"));
+        let mut child = start(&command, &checkpoints);
+        while !checkpoints.join("checkpoint.json").exists() {
+            assert!(child.try_wait().expect("a child").is_none(), "{kind}: {}", ended(child).1);
+        }
+        child.kill().expect("it runs");
+        child.wait().expect("it ends");
+        let kept = [(&table, path("kept.table")), (&checkpoints, path("kept.checkpoints"))];
+        kept.iter().for_each(|(from, to)| copy(from, to));
+
+        let assert_whole = |step: &str, (status, told): (Option<i32>, String), is_done: bool| {
+            assert_eq!(status, Some(0), "{kind}, {step}: {told}");
+            assert_eq!(told.contains("already done"), is_done, "{kind}, {step}: {told}");
+            assert!(command.documents() == whole.documents(), "{kind}, {step}: other documents");
+            let left = fs::read_dir(&checkpoints).expect("a folder").count();
+            assert_eq!(left, 1, "{kind}, {step}: all but the lock goes");
+            let exported = [&table, &whole_table].map(|table| run(["table", "export", name(table)]).stdout);
+            assert!(exported[0] == exported[1], "{kind}, {step}: other centroids");
+            let verified = run(["table", "verify", name(&table)]);
+            assert_eq!(verified.status, 0, "{kind}, {step}: {}", verified.stdout);
+        };
+        assert_whole("killed at a checkpoint", ended(start(&command, &checkpoints)), false);
+        assert_whole("killed after the checkpoint went", ended(start(&command, &checkpoints)), true);
+        copy(&path("kept.checkpoints"), &checkpoints);
+        assert_whole("killed before the checkpoint went", ended(start(&command, &checkpoints)), true);
+        copy(&path("kept.checkpoints"), &checkpoints);
+        fs::remove_file(checkpoints.join("checkpoint.json")).expect("removed");
+        assert_whole("killed while the checkpoint went", ended(start(&command, &checkpoints)), true);
+        for (original, kept) in &kept {
+            copy(kept, original);
+        }
+        assert_whole("killed before the table was saved", ended(start(&command, &checkpoints)), false);
+        // The same without a checkpoint: the outputs are whole, and the table is that of before.
+        copy(&path("kept.table"), &table);
+        let _ = fs::remove_file(table.join("checkpoint.mark"));
+        let again = command.run();
+        assert_whole(
+            "killed before the table was saved, without a checkpoint",
+            (Some(again.status), again.stderr),
+            false,
+        );
+    }
+}
+
+/// A run over pages of another form ends with status 1. Its table was saved: with the right settings, the pages that
+/// had been read by chance were compared with themselves.
+#[test]
+fn a_run_that_finds_hardly_any_page_saves_no_table() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let line = |number: usize| {
+        let url = format!("https://host.test/{number}");
+        let page = match number % 3 {
+            0 => json!({ "url": url, "text": article(number, 12) }),
+            _ => json!({ "url": url, "page": { "source": article(number, 12) } }),
+        };
+        format!("{page}\n")
+    };
+    let input = write(folder.path(), "pages.jsonl", (0..60).map(line).collect::<String>());
+    let (table, checkpoints) = (path("table"), path("checkpoints"));
+    let keep = path("keep.jsonl");
+    let options = ["--table", name(&table), "--keep", name(&keep), "--checkpoint", name(&checkpoints)];
+    for _ in 0..2 {
+        let failed = dedup_files(&options, &[&input]);
+        assert!(failed.status == 1 && failed.stderr.contains("no table is saved"), "{}", failed.stderr);
+    }
+    let fields = "[input.fields]\ntext = [\"/page/source\", \"/text\"]\n";
+    let config = write(folder.path(), "fields.toml", fields);
+    let run = dedup_files(&[&options[..], &["--config", name(&config)]].concat(), &[&input]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert_eq!(fs::read_to_string(&keep).expect("kept").lines().count(), 60, "{}", run.stderr);
+}
+
+/// Replaces `path` by other lines of the same size, which were written at the same time.
+fn replace(path: &Path, in_place: bool) {
+    let modified = fs::metadata(path).expect("a file").modified().expect("a time");
+    let lines = documents_of_equal_size(path);
+    let target = if in_place { path.to_owned() } else { path.with_extension("other") };
+    let mut file =
+        fs::File::options().write(true).create(true).truncate(false).open(&target).expect("a file");
+    file.write_all(lines.as_bytes()).and_then(|()| file.set_modified(modified)).expect("written");
+    fs::rename(&target, path).expect("renamed");
+}
+
+/// An input was replaced between its two readings: documents were kept that nobody had decided on.
+#[test]
+fn an_input_that_is_replaced_between_its_two_readings_is_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let fifo = path("verdicts");
+    mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
+    for (change, is_refused) in [("file", true), ("contents", true), ("copy", false), ("none", false)] {
+        let input = write(folder.path(), "pages.jsonl", documents(0..1_500));
+        let keep = path("keep.jsonl");
+        let child = leitong()
+            .args([
+                "dedup",
+                "--prefer",
+                "longest",
+                "--output",
+                name(&fifo),
+                "--keep",
+                name(&keep),
+                name(&input),
+            ])
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        // Verdicts are more than a pipe holds, so the first reading is under way until all of them are read here.
+        let mut verdicts = fs::File::open(&fifo).expect("the pipe is opened");
+        verdicts.read_exact(&mut [0]).expect("a first verdict");
+        match change {
+            "file" => replace(&input, false),
+            "contents" => replace(&input, true),
+            "copy" => {
+                fs::copy(&input, path("copy"))
+                    .and_then(|_| fs::rename(path("copy"), &input))
+                    .expect("copied");
+            }
+            _ => {}
+        }
+        verdicts.read_to_end(&mut Vec::new()).expect("the other verdicts");
+        let (status, told) = ended(child);
+        if is_refused {
+            assert_eq!(status, Some(1), "{change}: {told}");
+            assert!(
+                told.contains("pages.jsonl: was replaced or changed while this run read it"),
+                "{change}: {told}"
+            );
+        } else {
+            assert_eq!(status, Some(0), "{change}: {told}");
+        }
+    }
+}
+
+/// A checkpoint went on with another file of the same size, which nobody had read from the beginning.
+#[test]
+fn a_checkpoint_is_refused_when_an_input_was_replaced_or_the_checkpoint_is_damaged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let padded =
+        |lines: String| lines.replace("}\n", &format!(",\"padding\":\"{}\"}}\n", "y".repeat(40_000)));
+    let input = write(folder.path(), "pages.jsonl", padded(documents(0..120)));
+    let command = Command::new(&path("out"), &path("table"), &[], &[&input]);
+    let checkpoints = path("checkpoints");
+    let mut child = start(&command, &checkpoints);
+    let checkpoint = checkpoints.join("checkpoint.json");
+    while !checkpoint.exists() {
+        assert!(child.try_wait().expect("a child").is_none(), "{}", ended(child).1);
+    }
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    let before = contents(&path("out"));
+    let refused = |why: &str| {
+        let (status, told) = ended(start(&command, &checkpoints));
+        assert!(status == Some(1) && told.contains(why), "{told}");
+        assert!(contents(&path("out")) == before, "{why}: outputs are left as they are");
+    };
+    let json = fs::read_to_string(&checkpoint).expect("a checkpoint");
+    let parsed: Value = serde_json::from_str(&json).expect("JSON");
+    let bytes = parsed["extents"]["verdicts"]["bytes"].as_u64().expect("bytes");
+    fs::write(&checkpoint, json.replace(&bytes.to_string(), &(bytes / 2).to_string())).expect("written");
+    refused("its checksum does not fit its contents");
+    fs::write(&checkpoint, json.replace("\"format_version\": 2", "\"format_version\": 1")).expect("written");
+    refused("has format 1");
+    fs::write(&checkpoint, &json).expect("written");
+    fs::copy(&input, path("former")).expect("copied");
+    let modified = fs::metadata(&input).expect("a file").modified().expect("a time");
+    replace(&input, false);
+    refused("pages.jsonl: was replaced or changed since this run read it");
+    fs::File::options()
+        .write(true)
+        .open(&input)
+        .and_then(|file| file.set_modified(modified + std::time::Duration::from_secs(1)))
+        .expect("set");
+    refused("whose input 1 was");
+    // With the former file it goes on.
+    fs::rename(path("former"), &input).expect("renamed");
+    fs::File::options().write(true).open(&input).and_then(|file| file.set_modified(modified)).expect("set");
+    let (status, told) = ended(start(&command, &checkpoints));
+    assert!(status == Some(0) && told.contains("goes on behind record"), "{told}");
+}
+
+/// A table under other settings of `corpus.*` made all pages new, with exit status 0.
+#[test]
+fn another_setting_of_corpora_is_refused_by_all_that_use_a_table() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let by_host = write(folder.path(), "host.toml", "[corpus]\nby = \"host\"\n");
+    let by_host = ["--config", name(&by_host)];
+    let tables = ["table", "other"].map(path);
+    let [table, other] = tables.each_ref().map(|path| name(path));
+    for (table, numbers) in [(table, 0..9), (other, 9..12)] {
+        assert_eq!(run_with_input(["dedup", "-", "--table", table], documents(numbers)).status, 0);
+    }
+    let lines = write(folder.path(), "lines", run(["table", "export", "--all", table]).stdout);
+    let output = path("output");
+    let before = contents(folder.path());
+    for arguments in [
+        &["dedup", "--table", table, name(&lines)][..],
+        &["serve", "--address", "127.0.0.1:0", "--table", table],
+        &["table", "merge", "--output", name(&output), table, other],
+        &["table", "import", "--output", name(&output), name(&lines)],
+        &["table", "compact", table],
+    ] {
+        let refused = run([arguments, &by_host[..]].concat());
+        assert_eq!(refused.status, 1, "{arguments:?}: {}", refused.stderr);
+        assert!(refused.stderr.contains("other settings of corpus.*"), "{arguments:?}: {}", refused.stderr);
+        assert!(contents(folder.path()).keys().eq(before.keys()), "{arguments:?}");
+    }
+    let config =
+        leitong::config::load::parse("corpus.by = \"host\"", "text".as_ref(), |_| None).expect("settings");
+    let library = leitong::Table::open(&tables[0]).expect("a table");
+    let refused = library.deduplicator(&config).err().map(|error| error.to_string());
+    assert!(refused.is_some_and(|why| why.contains("other settings of corpus.*")));
+    drop(library);
+    assert_eq!(run_with_input(["dedup", "-", "--table", table], documents(0..9)).status, 0);
+}
