@@ -17,6 +17,7 @@ use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
 use super::referents::Referent;
+use crate::page::http_head::Head;
 
 /// The payload is that of the record referred to.
 pub const IDENTICAL_PROFILE: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
@@ -65,11 +66,7 @@ impl<'a> Response<'a> {
                 }
             }
         }
-        let (http_head, payload) = match block.starts_with(b"HTTP/") {
-            true => parted(block)
-                .map_or((block, &[][..]), |(_, payload)| block.split_at(block.len() - payload.len())),
-            false => (&[][..], block),
-        };
+        let (http_head, payload) = block.split_at(Head::of_final(block).map_or(0, |head| head.bytes));
         let response = Self { fields, http_head, payload };
         let is_response =
             response.field("WARC-Type").is_some_and(|kind| kind.eq_ignore_ascii_case("response"));

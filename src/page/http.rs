@@ -1,4 +1,4 @@
-//! HTTP/1.x response as archived → status, content type and unpacked body.
+//! HTTP response as archived → status, content type and unpacked body. Its head is read by [`Head`].
 //!
 //! Archives differ in what they keep: some hold the body as it came over
 //! the wire, some undo chunking or compression and leave the headers as
@@ -11,15 +11,19 @@
 use std::borrow::Cow;
 use std::io::Read;
 
-/// What a response says.
+use super::http_head::Head;
+
+/// The parts of a response that are used.
 #[derive(Debug, PartialEq)]
 pub(super) struct Response {
-    /// Status code, if there is a status line.
+    /// Status code, if there is a status line that has one.
     pub(super) status: Option<u32>,
     /// `Content-Type`.
     pub(super) content_type: Option<String>,
     /// The body, unpacked.
     pub(super) body: Result<Vec<u8>, StillPacked>,
+    /// The body's chunks or its compression break off, so that some of it may be missing.
+    pub(super) breaks_off: bool,
 }
 
 /// Why there is no body.
@@ -40,40 +44,29 @@ const UNPACKED_BODIES_MAX: usize = 2;
 /// content codings. It would take up to 128 MiB otherwise.
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 
-/// Headers that are read; servers send a few dozen at most.
-const HEADERS_MAX: usize = 256;
-
 /// Reads a response, whose unpacked body may have
 /// `body_bytes_max` bytes. What has no head is all body.
 pub(super) fn parse(response: &[u8], body_bytes_max: usize) -> Response {
-    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
-    let mut parsed = httparse::Response::new(&mut headers);
-    let mut lenient = httparse::ParserConfig::default();
-    lenient
-        .ignore_invalid_headers_in_responses(true)
-        .allow_spaces_after_header_name_in_responses(true)
-        .allow_obsolete_multiline_headers_in_responses(true)
-        .allow_multiple_spaces_in_response_status_delimiters(true);
-    let Ok(httparse::Status::Complete(head)) = lenient.parse_response(&mut parsed, response) else {
+    let Some(head) = Head::of_final(response) else {
         let body = bounded(response.into(), body_bytes_max);
-        return Response { status: None, content_type: None, body };
+        return Response { status: None, content_type: None, body, breaks_off: false };
     };
-    let header = |name: &str| {
-        let header = parsed.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name))?;
-        Some(String::from_utf8_lossy(header.value).trim().to_ascii_lowercase())
-    };
-    let mut body = Cow::Borrowed(&response[head..]);
-    if header("transfer-encoding").is_some_and(|coding| coding.contains("chunked"))
-        && let Some(joined) = join_chunks(&body)
+    let mut body = Cow::Borrowed(&response[head.bytes..]);
+    let mut breaks_off = false;
+    if head.transfer_codings.split(',').any(|coding| coding.trim() == "chunked")
+        && let Some((joined, is_whole)) = join_chunks(&body)
     {
         body = joined.into();
+        breaks_off = !is_whole;
     }
-    // The codings stand in the order in which they were applied.
-    let codings = header("content-encoding").unwrap_or_default();
+    // The codings stand in the order in which they were applied, those of the transfer last.
+    let codings = format!("{},{}", head.content_codings, head.transfer_codings);
+    let unpacked = unpack_codings(&codings, body, body_bytes_max);
     Response {
-        status: parsed.code.map(u32::from),
-        content_type: header("content-type"),
-        body: unpack_all(&codings, body, body_bytes_max),
+        status: head.status,
+        content_type: head.content_type,
+        breaks_off: breaks_off || matches!(unpacked, Ok((_, false))),
+        body: unpacked.map(|(body, _)| body),
     }
 }
 
@@ -84,18 +77,29 @@ fn bounded(body: Cow<'_, [u8]>, bytes_max: usize) -> Result<Vec<u8>, StillPacked
 /// Undoes `codings`, the last first.
 pub(super) fn unpack_all(
     codings: &str,
-    mut body: Cow<'_, [u8]>,
+    body: Cow<'_, [u8]>,
     bytes_max: usize,
 ) -> Result<Vec<u8>, StillPacked> {
+    unpack_codings(codings, body, bytes_max).map(|(body, _)| body)
+}
+
+/// The same, and whether all of it was unpacked.
+fn unpack_codings(
+    codings: &str,
+    mut body: Cow<'_, [u8]>,
+    bytes_max: usize,
+) -> Result<(Vec<u8>, bool), StillPacked> {
     let codings = || known_codings(codings);
     let count = codings().count();
     if count > CODINGS_MAX {
         return Err(StillPacked::TooManyCodings(count));
     }
     let mut left = bytes_max.saturating_mul(UNPACKED_BODIES_MAX);
+    let mut all_whole = true;
     for coding in codings().rev() {
         match unpack(coding, &body, bytes_max.min(left)) {
-            Unpacked::Body(unpacked) => {
+            Unpacked::Body { body: unpacked, is_whole } => {
+                all_whole &= is_whole;
                 left -= unpacked.len();
                 body = unpacked.into();
             }
@@ -103,7 +107,7 @@ pub(super) fn unpack_all(
             Unpacked::TooLarge => return Err(StillPacked::TooLarge),
         }
     }
-    bounded(body, bytes_max)
+    Ok((bounded(body, bytes_max)?, all_whole))
 }
 
 /// Those of a list of content codings that can be undone, in their order.
@@ -112,18 +116,18 @@ pub(super) fn known_codings(codings: &str) -> impl DoubleEndedIterator<Item = &s
     codings.split(',').map(str::trim).filter(known)
 }
 
-/// The data of a chunked body (RFC 9112, section 7.1); none where it
-/// is not chunked. A body that breaks off is taken as far as it goes.
-fn join_chunks(mut body: &[u8]) -> Option<Vec<u8>> {
+/// The data of a chunked body (RFC 9112, section 7.1), and whether all of it is there; none where it
+/// is not chunked. A body that breaks off, or has a broken chunk, is taken as far as it goes.
+fn join_chunks(mut body: &[u8]) -> Option<(Vec<u8>, bool)> {
     let mut joined = Vec::with_capacity(body.len());
     let mut first = true;
     loop {
-        let Some((size, rest)) = chunk_size(body) else { return (!first).then_some(joined) };
+        let Some((size, rest)) = chunk_size(body) else { return (!first).then_some((joined, false)) };
         first = false;
         let data = &rest[..size.min(rest.len())];
         joined.extend_from_slice(data);
         if size == 0 || data.len() < size {
-            return Some(joined);
+            return Some((joined, size == 0));
         }
         body = rest[size..].strip_prefix(b"\r\n").unwrap_or(&rest[size..]);
     }
@@ -138,7 +142,11 @@ fn chunk_size(body: &[u8]) -> Option<(usize, &[u8])> {
 }
 
 enum Unpacked {
-    Body(Vec<u8>),
+    Body {
+        body: Vec<u8>,
+        /// Else it breaks off.
+        is_whole: bool,
+    },
     /// The coding is not known, or the bytes do not have it.
     AsItWas,
     TooLarge,
@@ -151,10 +159,18 @@ fn unpack(coding: &str, body: &[u8], bytes_max: usize) -> Unpacked {
         }
         // Meant to be zlib's format; many servers send bare deflate.
         "deflate" => match read_up_to(flate2::read::ZlibDecoder::new(body), bytes_max) {
+            Unpacked::AsItWas if body.trim_ascii_start().starts_with(b"<") => Unpacked::AsItWas,
             Unpacked::AsItWas => read_up_to(flate2::read::DeflateDecoder::new(body), bytes_max),
             unpacked => unpacked,
         },
-        "br" => read_up_to(brotli_decompressor::Decompressor::new(body, 4096), bytes_max),
+        // Brotli takes the beginning of almost anything for its own. A second line about it, or a proxy that unpacks,
+        // must not cost a page that is not packed any more.
+        "br" => match read_up_to(brotli_decompressor::Decompressor::new(body, 4096), bytes_max) {
+            Unpacked::Body { is_whole: false, .. } if body.trim_ascii_start().starts_with(b"<") => {
+                Unpacked::AsItWas
+            }
+            unpacked => unpacked,
+        },
         "zstd" if body.starts_with(b"\x28\xb5\x2f\xfd") => {
             let decoder = zstd::stream::read::Decoder::new(body).and_then(|mut decoder| {
                 decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
@@ -173,7 +189,7 @@ fn read_up_to(decoder: impl Read, bytes_max: usize) -> Unpacked {
     match result {
         _ if unpacked.len() > bytes_max => Unpacked::TooLarge,
         Err(_) if unpacked.is_empty() => Unpacked::AsItWas,
-        _ => Unpacked::Body(unpacked),
+        result => Unpacked::Body { body: unpacked, is_whole: result.is_ok() },
     }
 }
 
@@ -263,5 +279,48 @@ mod tests {
     fn bad_heads_do_not_lose_the_page() {
         assert_eq!(body(b"HTTP/1.0 200\nBad Header\nServer : x\n\n<p>hi").as_deref(), Some("<p>hi"));
         assert_eq!(body(b"<p>no head").as_deref(), Some("<p>no head"));
+    }
+
+    /// Only the first of several lines was read, so that such a body stayed packed.
+    #[test]
+    fn codings_of_several_lines_are_undone_in_their_order() {
+        let zstd = |body: &[u8]| zstd::encode_all(body, 1).expect("memory");
+        let twice = zstd(&gzip(b"hello"));
+        let lines = "Content-Encoding: gzip\r\nVary: *\r\ncontent-encoding: zstd\r\n";
+        assert_eq!(body(&response(lines, &twice)).as_deref(), Some("hello"));
+        // A line that is only repeated changes nothing, with codings that take any bytes for theirs as well.
+        for coding in ["gzip", "deflate", "br"] {
+            let lines = format!("Content-Encoding: {coding}\r\n").repeat(2);
+            assert_eq!(body(&response(&lines, b"<p>hello")).as_deref(), Some("<p>hello"), "{coding}");
+        }
+        let lines = "Content-Encoding: gzip\r\n".repeat(2);
+        assert_eq!(body(&response(&lines, &gzip(b"hello"))).as_deref(), Some("hello"));
+        let packed = gzip(b"hello");
+        let chunked = [format!("{:x}\r\n", packed.len()).as_bytes(), &packed, b"\r\n0\r\n\r\n"].concat();
+        let lines = "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n";
+        assert_eq!(body(&response(lines, &chunked)).as_deref(), Some("hello"));
+    }
+
+    /// A broken chunk cut the body, and nothing said so.
+    #[test]
+    fn a_body_that_breaks_off_is_told() {
+        let breaks_off = |headers: &str, body: &[u8]| {
+            let parsed = parse(&response(headers, body), 1000);
+            (parsed.breaks_off, parsed.body.map(|body| String::from_utf8_lossy(&body).into_owned()))
+        };
+        let chunked = "Transfer-Encoding: chunked\r\n";
+        for (body, expected) in [
+            (&b"3\r\nabc\r\n0\r\n\r\n"[..], (false, "abc")),
+            (b"3\r\nabc\r\n5\r\nde", (true, "abcde")),
+            (b"3\r\nabc\r\nxyz\r\nde\r\n0\r\n\r\n", (true, "abc")),
+            (b"3\r\nabc\r\n", (true, "abc")),
+            (b"not chunked any more", (false, "not chunked any more")),
+        ] {
+            assert_eq!(breaks_off(chunked, body), (expected.0, Ok(expected.1.to_owned())));
+        }
+        let text: String = (0..100).map(|number| format!("{number} ")).collect();
+        let packed = gzip(text.as_bytes());
+        assert!(!breaks_off("Content-Encoding: gzip\r\n", &packed).0);
+        assert!(breaks_off("Content-Encoding: gzip\r\n", &packed[..packed.len() - 20]).0);
     }
 }

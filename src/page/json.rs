@@ -242,6 +242,7 @@ impl Fields {
                     + passthrough.as_ref().map_or(0, |fitting| fitting.lone_surrogates),
                 bad_fetched_at: self.fetched_at.is_some() && fetched_at.is_none(),
                 passthrough_too_large,
+                ..Repaired::default()
             },
             fetched_at,
             passthrough: passthrough.map(|fitting| fitting.json),

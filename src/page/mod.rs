@@ -10,6 +10,7 @@ pub mod config;
 pub mod field;
 pub mod host;
 mod http;
+pub(crate) mod http_head;
 pub mod id;
 pub mod json;
 pub mod mapping;
@@ -147,4 +148,6 @@ pub struct Repaired {
     pub bad_fetched_at: bool,
     /// `passthrough` was above a limit and is left out.
     pub passthrough_too_large: bool,
+    /// The chunks or the compression of an archived HTTP body break off; it was read as far as it goes.
+    pub breaks_off: bool,
 }

@@ -2,7 +2,7 @@
 
 use super::http::StillPacked;
 use super::json::PageError;
-use super::{Body, Hints, Page, http};
+use super::{Body, Hints, Page, Repaired, http};
 use crate::limits::URL_BYTES_MAX;
 use crate::record::timestamp::Timestamp;
 
@@ -47,6 +47,7 @@ impl WarcRecord {
         }
         let whole = self.content.len() as u64 == self.content_bytes;
         let too_large = Body::TooLarge(self.content_bytes);
+        let mut repaired = Repaired::default();
         let (body, content_type, status) = match self.kind {
             WarcKind::Conversion | WarcKind::Resource if !whole || self.content.len() > page_bytes_max => {
                 (too_large, None, None)
@@ -59,6 +60,7 @@ impl WarcRecord {
             }
             WarcKind::Response => {
                 let response = http::parse(&self.content, page_bytes_max);
+                repaired.breaks_off = whole && response.breaks_off;
                 let body = match response.body {
                     Ok(body) if whole => Body::HtmlBytes(body),
                     Err(StillPacked::TooManyCodings(codings)) if whole => Body::TooManyCodings(codings),
@@ -68,6 +70,6 @@ impl WarcRecord {
             }
         };
         let hints = Hints { charset: None, content_type };
-        Ok(Page { hints, status, fetched_at: self.date, ..Page::new(url, body) })
+        Ok(Page { hints, status, fetched_at: self.date, repaired, ..Page::new(url, body) })
     }
 }

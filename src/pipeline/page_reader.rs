@@ -172,6 +172,7 @@ impl PageReader {
         let Some(record) = record else { return Ok(Taken::Skipped(Skip::NoPage)) };
         let archived = record.into_page(self.rules.page_bytes_max)?;
         page.body = archived.body;
+        page.repaired.breaks_off = archived.repaired.breaks_off;
         // It says the charset, which a crawl log does not.
         page.hints.content_type = archived.hints.content_type.or(page.hints.content_type);
         Ok(Taken::Page(Box::new(page)))

@@ -23,6 +23,7 @@ pub struct Counts {
     lone_surrogates: AtomicU64,
     bad_fetched_at: AtomicU64,
     passthrough_too_large: AtomicU64,
+    breaks_off: AtomicU64,
     without_body: AtomicU64,
     skipped: Mutex<BTreeMap<Skip, u64>>,
 }
@@ -49,6 +50,7 @@ impl Counts {
         self.lone_surrogates.fetch_add(u64::from(repaired.lone_surrogates), Ordering::Relaxed);
         self.bad_fetched_at.fetch_add(u64::from(repaired.bad_fetched_at), Ordering::Relaxed);
         self.passthrough_too_large.fetch_add(u64::from(repaired.passthrough_too_large), Ordering::Relaxed);
+        self.breaks_off.fetch_add(u64::from(repaired.breaks_off), Ordering::Relaxed);
     }
 
     /// Counts whether a page had a body.
@@ -123,6 +125,7 @@ impl Counts {
             ("lone surrogates replaced by U+FFFD", &self.lone_surrogates),
             ("fetched_at that is no date, read as null", &self.bad_fetched_at),
             ("passthrough above 4 KiB or nested too deep, left out", &self.passthrough_too_large),
+            ("HTTP bodies with broken chunks or compression, read as far as they go", &self.breaks_off),
         ];
         counts
             .map(|(what, count)| (what, count.load(Ordering::Relaxed)))

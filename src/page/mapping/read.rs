@@ -208,8 +208,12 @@ impl Picking<'_, '_> {
         let (fetched_at, bad_fetched_at) = self.fetched_at();
         let body = self.body(taken_out)?;
         let (passthrough, passthrough_too_large) = self.passthrough();
-        let repaired =
-            Repaired { lone_surrogates: self.lone_surrogates, bad_fetched_at, passthrough_too_large };
+        let repaired = Repaired {
+            lone_surrogates: self.lone_surrogates,
+            bad_fetched_at,
+            passthrough_too_large,
+            ..Repaired::default()
+        };
         let hints = Hints { charset, content_type };
         Ok(Taken::Page(Box::new(Page {
             id,
