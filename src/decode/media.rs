@@ -44,21 +44,102 @@ const SIGNATURES: &[(&[u8], &str)] = &[
     (b"SQLite format 3\0", "a database"),
 ];
 
-/// Kinds that a `Content-Type` can name; what is not here may be text.
-const MEDIA_TYPES: &[(&str, &str)] = &[
-    ("image/svg+xml", "an SVG image"),
+/// Kinds of files that a media type can name: how their names begin.
+const KINDS: [(&str, &str); 14] = [
+    ("image/svg", "an SVG image"),
     ("image/", "an image"),
     ("audio/", "a sound"),
     ("video/", "a video"),
     ("font/", "a font"),
+    ("model/", "a model"),
+    ("multipart/", "a message of several parts"),
+    ("message/", "a message"),
     ("application/pdf", "a PDF document"),
     ("application/zip", "a ZIP archive"),
+    ("application/wasm", "a WebAssembly module"),
     ("application/octet-stream", "a file of no stated kind"),
-    ("application/json", "JSON"),
-    ("application/javascript", "a script"),
-    ("text/javascript", "a script"),
-    ("text/css", "a style sheet"),
-    ("text/calendar", "a calendar"),
+    ("application/font", "a font"),
+    ("application/x-font", "a font"),
+];
+
+/// Parts of subtypes that name a language of programs or data, under any of its names (`text/x-json`,
+/// `application/ld+json`).
+const LANGUAGES: [(&str, &str); 16] = [
+    ("json", "JSON"),
+    ("javascript", "a script"),
+    ("ecmascript", "a script"),
+    ("typescript", "a script"),
+    ("jscript", "a script"),
+    ("livescript", "a script"),
+    ("css", "a style sheet"),
+    ("scss", "a style sheet"),
+    ("calendar", "a calendar"),
+    ("vcard", "a card of addresses"),
+    ("manifest", "a manifest"),
+    ("yaml", "data"),
+    ("csv", "a table"),
+    ("tab-separated-values", "a table"),
+    ("vtt", "subtitles"),
+    ("event-stream", "a stream of events"),
+];
+
+/// Media types of pages, of text for people, and of files that say nothing of themselves.
+const READ: [&str; 12] = [
+    "application/xhtml+xml",
+    "application/vnd.wap.xhtml+xml",
+    "application/html",
+    "application/text",
+    "application/txt",
+    "application/unknown",
+    "application/x-unknown",
+    "application/x-httpd-php",
+    "application/php",
+    "application/x-php",
+    "application/markdown",
+    "application/xhtml",
+];
+
+/// Elements with which pages of HTML begin whose `Content-Type` calls them something else.
+const FIRST_ELEMENTS: [&str; 39] = [
+    "html",
+    "head",
+    "body",
+    "title",
+    "meta",
+    "link",
+    "base",
+    "style",
+    "script",
+    "noscript",
+    "div",
+    "p",
+    "table",
+    "center",
+    "main",
+    "article",
+    "section",
+    "header",
+    "nav",
+    "form",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "ul",
+    "ol",
+    "span",
+    "a",
+    "br",
+    "font",
+    "b",
+    "img",
+    "strong",
+    "pre",
+    "dl",
+    "hr",
+    "frameset",
+    "iframe",
+    "blockquote",
 ];
 
 /// Bytes in which control bytes are counted.
@@ -86,13 +167,81 @@ fn has_nul(bytes: &[u8]) -> bool {
 }
 
 /// Refuses by `Content-Type` what is text by its bytes but no page.
+///
+/// Pages and plain text are read, and what says nothing of itself. All else that a media type names is refused, unless
+/// it begins as a page of HTML does. Without a type JSON is told by its first bytes.
 pub(super) fn check_content_type(text: &str, content_type: Option<&str>) -> Result<(), DecodeError> {
-    let Some(content_type) = content_type else { return Ok(()) };
-    let media_type = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    let Some((_, kind)) = MEDIA_TYPES.iter().find(|(prefix, _)| media_type.starts_with(prefix)) else {
-        return Ok(());
+    let media_type = content_type.map(media_type).unwrap_or_default();
+    let Some((kind, subtype)) = media_type.split_once('/') else { return check_nameless(text) };
+    let language = LANGUAGES.iter().find(|(part, _)| is_named(subtype, part)).map(|(_, language)| *language);
+    let known = || KINDS.iter().find(|(start, _)| media_type.starts_with(start)).map(|(_, kind)| *kind);
+    let is_xml = matches!(subtype, "xml" | "x-xml") || subtype.ends_with("+xml");
+    let refused = match (kind, language) {
+        ("*" | "unknown", _) => return check_nameless(text),
+        _ if READ.contains(&media_type.as_str()) => None,
+        (_, Some(language)) => Some(language),
+        _ if is_xml => known().or(Some("XML")),
+        ("text", None) => None,
+        ("application", None) => Some(known().unwrap_or("a file of another kind")),
+        // Servers invent kinds of types, such as `httpd/unix-directory`.
+        _ => known(),
     };
-    if looks_like_markup(text) { Ok(()) } else { Err(DecodeError::NotHtml(kind)) }
+    match refused {
+        Some(refused) if !looks_like_page(text) => Err(DecodeError::NotHtml(refused)),
+        _ => Ok(()),
+    }
+}
+
+/// A content type without its parameters, in lower case.
+fn media_type(content_type: &str) -> String {
+    let ends = |c: char| matches!(c, ';' | ',') || c.is_whitespace();
+    content_type.trim().split(ends).next().unwrap_or_default().trim_matches('"').to_ascii_lowercase()
+}
+
+/// Whether a word of `subtype` is `part`, or begins so and goes on with a version (`javascript1.5`).
+fn is_named(subtype: &str, part: &str) -> bool {
+    let subtype = subtype.strip_prefix("x-").unwrap_or(subtype);
+    let is_version = |rest: &str| rest.chars().all(|c| c.is_ascii_digit() || c == '.');
+    subtype == part
+        || subtype.split(['+', '-', '.']).any(|word| word.strip_prefix(part).is_some_and(is_version))
+        || subtype.strip_prefix(part).is_some_and(is_version)
+}
+
+/// Refuses JSON that no media type names.
+fn check_nameless(text: &str) -> Result<(), DecodeError> {
+    let text = text.trim_start_matches('\u{feff}').trim();
+    let may_be_json =
+        (text.starts_with('{') && text.ends_with('}')) || (text.starts_with('[') && text.ends_with(']'));
+    match may_be_json && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() {
+        true => Err(DecodeError::NotHtml("JSON")),
+        false => Ok(()),
+    }
+}
+
+/// Whether a text begins as a page of HTML does, and not as other XML.
+fn looks_like_page(text: &str) -> bool {
+    let mut rest = text.trim_start_matches(|c: char| c == '\u{feff}' || c.is_ascii_whitespace());
+    loop {
+        let behind = match rest {
+            _ if rest.starts_with("<!--") => rest.find("-->").map(|end| end + 3),
+            _ if rest.starts_with("<?") => rest.find('>').map(|end| end + 1),
+            _ => None,
+        };
+        let Some(behind) = behind else { break };
+        rest = rest[behind..].trim_ascii_start();
+    }
+    let Some(tag) = rest.strip_prefix('<') else { return false };
+    let name = |text: &str| {
+        text.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default().to_ascii_lowercase()
+    };
+    match tag.strip_prefix('!') {
+        Some(declared) => {
+            let mut words = declared.split_ascii_whitespace();
+            words.next().is_some_and(|word| word.eq_ignore_ascii_case("doctype"))
+                && words.next().is_some_and(|root| name(root) == "html")
+        }
+        None => FIRST_ELEMENTS.contains(&name(tag).as_str()),
+    }
 }
 
 /// Whether a text begins as HTML does.
@@ -134,6 +283,83 @@ mod tests {
         assert!(check_content_type("<html><p>x", Some("application/octet-stream")).is_ok());
         assert!(check_content_type("{\"a\": 1}", Some("application/json; charset=utf-8")).is_err());
         assert!(check_content_type("plain words", Some("text/plain")).is_ok());
+    }
+
+    /// Scripts, JSON and other files were pages under the media types that a list of ten did not have.
+    #[test]
+    fn files_of_other_kinds_are_told_by_any_of_their_names() {
+        for refused in [
+            "text/javascript",
+            "text/JavaScript;charset=utf-8",
+            "text/x-javascript",
+            "text/javascript1.5",
+            "application/x-javascript",
+            "application/ecmascript",
+            "text/jscript",
+            "application/json",
+            "text/json",
+            "text/x-json; charset=UTF-8",
+            "application/ld+json",
+            "application/manifest+json",
+            "application/vnd.api+json",
+            "application/json-rpc",
+            "application/x-ndjson",
+            "application/geo+json-seq",
+            "text/cache-manifest",
+            "application/x-web-app-manifest+json",
+            "application/wasm",
+            "multipart/related; boundary=x",
+            "message/rfc822",
+            "text/css",
+            "text/x-scss",
+            "text/calendar",
+            "text/vcard",
+            "text/csv",
+            "text/vtt",
+            "application/rss+xml",
+            "application/atom+xml",
+            "text/xml",
+            "application/xml",
+            "image/svg+xml",
+            "font/woff2",
+            "application/font-woff",
+            "application/x-font-ttf",
+            "application/vnd.ms-fontobject",
+            "model/gltf+json",
+            "application/octet-stream",
+            "application/x-www-form-urlencoded",
+            "video/mp4",
+        ] {
+            for text in ["var a = 1;", "<?xml version=\"1.0\"?><!-- x --><rss><channel>", "<svg>"] {
+                assert!(check_content_type(text, Some(refused)).is_err(), "{refused}: {text}");
+            }
+            for page in
+                ["<!DOCTYPE HTML>", " \n<html lang=en>", "<?xml version='1.0'?>\n<!--x--><html>", "<div>x"]
+            {
+                assert!(check_content_type(page, Some(refused)).is_ok(), "{refused}: {page}");
+            }
+        }
+        for read in [
+            "text/html",
+            "TEXT/HTML; charset=gbk",
+            "text/html,text/html",
+            "text/html charset=utf-8",
+            "application/xhtml+xml",
+            "text/plain",
+            "text/markdown",
+            "text/x-unknown",
+            "httpd/unix-directory",
+            "html",
+            "*/*",
+            "unknown/unknown",
+            "",
+        ] {
+            assert!(check_content_type("words", Some(read)).is_ok(), "{read}");
+            assert!(check_content_type("<rss><channel>", Some(read)).is_ok(), "{read}");
+        }
+        assert!(check_content_type("words", None).is_ok());
+        assert!(check_content_type(" {\"a\": [1]}\n", None).is_err(), "JSON without a type");
+        assert!(check_content_type("{a} words", None).is_ok());
     }
 
     #[test]

@@ -86,6 +86,13 @@ pub enum DecodeError {
 /// [`DecodeError`], where the body is no HTML page and no plain text.
 pub fn decode<'a>(bytes: &'a [u8], hints: &Hints) -> Result<Decoded<'a>, DecodeError> {
     media::check_signature(bytes)?;
+    let decoded = text(bytes, hints)?;
+    media::check_content_type(&decoded.text, hints.content_type.as_deref())?;
+    Ok(decoded)
+}
+
+/// The text of a body that may be a page.
+fn text<'a>(bytes: &'a [u8], hints: &Hints) -> Result<Decoded<'a>, DecodeError> {
     if let Some((encoding, mark)) = Encoding::for_bom(bytes)
         && !utf16::is_utf32_mark(bytes)
     {
@@ -96,7 +103,6 @@ pub fn decode<'a>(bytes: &'a [u8], hints: &Hints) -> Result<Decoded<'a>, DecodeE
     }
     media::check_control_bytes(bytes)?;
     if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
-        media::check_content_type(text, hints.content_type.as_deref())?;
         return Ok(seven_bit(bytes).unwrap_or(Decoded {
             text: Cow::Borrowed(text),
             charset: UTF_8.name(),
