@@ -5,7 +5,9 @@
 //! In: a file that can be read at any place (the index stands at its end). Out: records in the order
 //! of the rows, numbered from 1. A row that cannot be read costs only itself, where the file's pages
 //! allow it ([`rows`]). Memory: one batch of rows of some [`BATCH_BYTES`], and the pages that it
-//! stands in; a page is unpacked as a whole, and writers make them about a megabyte large.
+//! stands in; a page is unpacked as a whole, and writers make them about a megabyte large. A value that
+//! a dictionary holds once may be that of every row, so as many rows are read at once as have
+//! [`DECODED_BYTES_MAX`] even so, or one.
 
 mod columns;
 mod json;
@@ -19,8 +21,9 @@ use std::path::Path;
 
 use arrow_schema::{ArrowError, SchemaRef};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::basic::Compression;
 use parquet::errors::ParquetError;
-use parquet::file::metadata::ParquetMetaData;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use parquet::schema::types::SchemaDescriptor;
 
 use super::location::{Location, Stored, is_object};
@@ -32,6 +35,8 @@ pub(super) use source::ParquetSource;
 const MAGIC: &[u8; 4] = b"PAR1";
 /// Bytes of rows that are read at once, as the file says how large they are on average.
 const BATCH_BYTES: u64 = 4 << 20;
+/// Bytes that rows which are read at once may have at most, of columns whose values the file holds once for many rows.
+const DECODED_BYTES_MAX: u64 = 64 << 20;
 /// Rows that are read at once at most.
 const BATCH_ROWS_MAX: usize = 1024;
 
@@ -68,6 +73,15 @@ impl ParquetFile {
     pub fn open(file: Stored) -> Result<Self, Fault> {
         let index = guarded(|| ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()));
         let index = index.map_err(|fault| fault.or_failure_of(&file))?;
+        let columns = index.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
+        let is_read = |packing: &Compression| !matches!(packing, Compression::BROTLI(_) | Compression::LZO);
+        if let Some(packing) = columns.map(ColumnChunkMetaData::compression).find(|packing| !is_read(packing))
+        {
+            let name = if packing == Compression::LZO { "LZO" } else { "Brotli" };
+            return Err(Fault::File(format!(
+                "its columns are packed with {name}, which is not read here; write it with zstd, snappy, gzip or lz4"
+            )));
+        }
         Ok(Self { file, index })
     }
 

@@ -9,14 +9,19 @@
 
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection, RowSelector,
 };
+use parquet::basic::{Encoding, PageType, Type};
+use parquet::column::page::PageReader;
+use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::serialized_reader::SerializedPageReader;
 
-use super::{BATCH_BYTES, BATCH_ROWS_MAX, Fault, ParquetFile, guarded};
+use super::{BATCH_BYTES, BATCH_ROWS_MAX, DECODED_BYTES_MAX, Fault, ParquetFile, guarded};
 
 /// What comes next of a file.
 #[derive(Debug)]
@@ -232,6 +237,40 @@ impl Rows {
         let bytes = read.map(|column| u64::try_from(column.uncompressed_size()).unwrap_or(0));
         let bytes = bytes.fold(1, u64::saturating_add);
         let rows = BATCH_BYTES.saturating_mul(self.file.rows_of(self.row_group)) / bytes;
+        let rows = rows.min(DECODED_BYTES_MAX / self.value_bytes_max().max(1));
         usize::try_from(rows).unwrap_or(usize::MAX).clamp(1, BATCH_ROWS_MAX)
+    }
+
+    /// Bytes that the values of one row may have, for columns that may hold a value more often than the file does:
+    /// every row may have the whole dictionary's bytes, or, where values share beginnings, those of the column.
+    fn value_bytes_max(&self) -> u64 {
+        let group = self.file.metadata().row_group(self.row_group);
+        let columns = group.columns().iter().enumerate();
+        let columns = columns.filter(|(at, _)| self.columns.leaf_included(*at)).map(|(_, column)| column);
+        let bytes = columns.filter(|column| column.column_type() == Type::BYTE_ARRAY).map(|column| {
+            let shares_beginnings = column.encodings().any(|encoding| encoding == Encoding::DELTA_BYTE_ARRAY);
+            match shares_beginnings {
+                true => u64::try_from(column.uncompressed_size()).unwrap_or(0),
+                false => self.dictionary_bytes(column),
+            }
+        });
+        bytes.fold(0, u64::saturating_add)
+    }
+
+    /// Bytes of the dictionary of a column of the row group, unpacked; 0 if there is none. A broken one is told of
+    /// when the column is read.
+    fn dictionary_bytes(&self, column: &ColumnChunkMetaData) -> u64 {
+        if column.dictionary_page_offset().is_none() {
+            return 0;
+        }
+        let page = guarded(|| {
+            let file = Arc::new(self.file.file.try_clone()?);
+            let rows = usize::try_from(self.file.rows_of(self.row_group)).unwrap_or(usize::MAX);
+            SerializedPageReader::new(file, column, rows, None)?.get_next_page()
+        });
+        match page {
+            Ok(Some(page)) if page.page_type() == PageType::DICTIONARY_PAGE => page.buffer().len() as u64,
+            _ => 0,
+        }
     }
 }
