@@ -9,7 +9,7 @@ use std::future::Future;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::mpsc::{self, Receiver};
 
@@ -68,8 +68,19 @@ impl Drop for Fetch {
     }
 }
 
+/// Opens a file that somebody else has named: a pipe would have to be waited for, and others have no end.
+///
+/// # Errors
+/// It is no regular file, or cannot be opened.
+pub(super) fn open_regular(path: &Path) -> io::Result<File> {
+    if !path.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "is no regular file"));
+    }
+    File::open(path)
+}
+
 fn read(path: &PathBuf, range: Range<u64>) -> io::Result<Bytes> {
-    let file = File::open(path)?;
+    let file = open_regular(path)?;
     let length = range.end.min(file.metadata()?.len()).saturating_sub(range.start);
     let mut bytes = vec![0; usize::try_from(length).map_err(io::Error::other)?];
     file.read_exact_at(&mut bytes, range.start)?;

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::GzDecoder;
 
+use super::fetch::open_regular;
 use super::warc::WarcReader;
 use super::{Payload, Source};
 use crate::page::InWarc;
@@ -53,9 +54,9 @@ impl WarcFolder {
     }
 
     fn open(&self, name: &str) -> io::Result<File> {
-        match File::open(self.dir.join(name)) {
+        match open_regular(&self.dir.join(name)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                File::open(self.dir.join(format!("{name}.open"))).map_err(|_| error)
+                open_regular(&self.dir.join(format!("{name}.open"))).map_err(|_| error)
             }
             opened => opened,
         }

@@ -1,10 +1,12 @@
 //! A line of an index → where the record stands that it is about.
 
-use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Characters of a line that messages show.
 const SHOWN_MAX: usize = 80;
+
+/// Places of a line in which its JSON is looked for.
+const STARTS_MAX: usize = 4;
 
 /// What a line says.
 #[derive(Debug, PartialEq, Eq)]
@@ -38,16 +40,6 @@ const ELEVEN: Columns =
 /// With 9: `N b a m s k r V g`.
 const NINE: Columns = Columns { count: 9, mime: Some(3), status: Some(4), length: None, offset: 7, file: 8 };
 
-/// What Common Crawl, pywb and others write behind key and time. Numbers may be strings.
-#[derive(Debug, Deserialize)]
-struct Fields {
-    filename: Option<String>,
-    offset: Option<Value>,
-    length: Option<Value>,
-    status: Option<Value>,
-    mime: Option<String>,
-}
-
 impl Columns {
     /// Those that the first line of a CDX file names, ` CDX N b a …`; none if it is no such line.
     pub(super) fn of_header(line: &str) -> Option<Result<Self, String>> {
@@ -73,8 +65,8 @@ impl IndexLine {
     /// # Errors
     /// Why it names no record.
     pub(super) fn of(line: &str, columns: Option<Columns>) -> Result<Self, String> {
-        match line.find('{').filter(|_| columns.is_none()) {
-            Some(json) => Self::of_json(&line[json..]),
+        match json_of(line).filter(|_| columns.is_none()) {
+            Some(fields) => fields.and_then(|fields| Self::of_json(&fields)),
             None => Self::of_columns(line, columns),
         }
         .map_err(|problem| {
@@ -83,22 +75,19 @@ impl IndexLine {
         })
     }
 
-    fn of_json(json: &str) -> Result<Self, String> {
-        let fields: Fields = serde_json::from_str(json).map_err(|error| format!("no CDXJ ({error})"))?;
-        let number = |value: &Value| match value {
+    /// What Common Crawl, pywb and others write behind key and time. Numbers may be strings.
+    fn of_json(fields: &Map<String, Value>) -> Result<Self, String> {
+        let number = |name: &str| match fields.get(name)? {
             Value::String(text) => text.parse().ok(),
             value => value.as_u64(),
         };
-        let file = fields.filename.filter(|name| !name.is_empty());
-        let file = file.ok_or("no filename")?;
-        let offset = fields.offset.as_ref().and_then(number).ok_or("no offset, or none that is a number")?;
-        let status = fields.status.as_ref().and_then(number).and_then(|status| i64::try_from(status).ok());
+        let text = |name: &str| fields.get(name)?.as_str().filter(|text| !text.is_empty());
         Ok(Self {
-            file,
-            offset,
-            length: fields.length.as_ref().and_then(number).filter(|length| *length > 0),
-            status,
-            mime: fields.mime,
+            file: text("filename").ok_or("no filename")?.to_owned(),
+            offset: number("offset").ok_or("no offset, or none that is a number")?,
+            length: number("length").filter(|length| *length > 0),
+            status: number("status").and_then(|status| i64::try_from(status).ok()),
+            mime: text("mime").map(str::to_owned),
         })
     }
 
@@ -122,6 +111,16 @@ impl IndexLine {
             mime: value(columns.mime).map(|mime| (*mime).to_owned()),
         })
     }
+}
+
+/// The JSON object of a CDXJ line, the last value of a repeated field; none if there is none. Key and time stand
+/// before it, and the key may have braces as well.
+fn json_of(line: &str) -> Option<Result<Map<String, Value>, String>> {
+    let braces = line.match_indices('{').map(|(at, _)| at);
+    let starts = braces.filter(|at| line[..*at].chars().next_back().is_none_or(char::is_whitespace));
+    let mut parsed = starts.take(STARTS_MAX).map(|at| serde_json::from_str(&line[at..]));
+    let first = parsed.next()?.map_err(|error| format!("no CDXJ ({error})"));
+    Some(first.or_else(|problem| parsed.find_map(Result::ok).ok_or(problem)))
 }
 
 #[cfg(test)]
@@ -160,6 +159,17 @@ mod tests {
             let columns = columns.filter(|_| length.is_none());
             assert_eq!(IndexLine::of(&line, columns), Ok(expected(length)), "{line}");
         }
+    }
+
+    /// A brace in the key was taken for the beginning of the JSON, and a repeated field for a fault.
+    #[test]
+    fn braces_in_keys_and_repeated_fields_cost_no_line() {
+        let json = r#"{"filename": "a.warc.gz", "offset": "5", "status": null, "mime": 7, "offset": "567"}"#;
+        for key in ["example)/a?t={{name}}", "example)/b{", "{", "{x", "example)/ {y", "example)/\u{65b0}{"] {
+            let line = IndexLine::of(&format!("{key} 20260101000000 {json}"), None).expect("a line");
+            assert_eq!((line.file.as_str(), line.offset, line.status), ("a.warc.gz", 567, None), "{key}");
+        }
+        assert_eq!(IndexLine::of(json, None).map(|line| line.offset), Ok(567));
     }
 
     #[test]

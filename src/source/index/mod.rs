@@ -15,6 +15,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use super::location::{Location, is_object};
+use super::open::is_machine_error;
 
 /// Where the WARC files lie that indexes name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +63,16 @@ impl Missing {
     fn of(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof => Self::Named(error.to_string()),
+            _ if is_machine_error(&error) => Self::Machine(error),
+            // The name leads to no file that can be read, which says nothing of other names.
+            io::ErrorKind::InvalidInput
+            | io::ErrorKind::InvalidFilename
+            | io::ErrorKind::IsADirectory
+            | io::ErrorKind::NotADirectory
+            | io::ErrorKind::PermissionDenied => Self::Named(error.to_string()),
+            _ if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+                Self::Named(error.to_string())
+            }
             _ => Self::Machine(error),
         }
     }
