@@ -46,6 +46,8 @@ pub struct Files {
     pub below: Vec<PathBuf>,
     /// Files in folders that are not read, since they are something else.
     pub passed_over: u64,
+    /// Objects of stores that would be read, and have keys by which they cannot be asked for.
+    pub unnameable: Vec<String>,
 }
 
 /// The files that `inputs` stand for. Hidden files and folders are not looked at, unless they are named.
@@ -64,8 +66,13 @@ pub fn files(inputs: &[PathBuf], read: Read) -> io::Result<Files> {
                 })?;
             }
             Some(pattern) => {
+                let root = root(input);
                 for path in matching(pattern).map_err(|error| named(input, &error))? {
-                    add(&path, read, &mut found)?;
+                    if path.is_dir() || is_file_of(&root, &path, read) {
+                        add(&path, read, &mut found)?;
+                    } else {
+                        found.passed_over += 1;
+                    }
                 }
             }
             None => add(input, read, &mut found)?,
@@ -99,7 +106,7 @@ fn add(input: &Path, read: Read, found: &mut Files) -> io::Result<()> {
         return Ok(());
     }
     let before = found.files.len();
-    walk(input, read, found).map_err(|error| named(input, &error))?;
+    walk(input, input, read, found).map_err(|error| named(input, &error))?;
     found.files[before..].sort_unstable();
     if found.files.len() == before {
         return Err(named(input, &nothing_to_read(read)));
@@ -125,11 +132,18 @@ fn nothing_to_read(read: Read) -> io::Error {
 /// Adds the objects of a store that `input` stands for.
 #[cfg(feature = "s3")]
 fn objects(input: &Path, read: Read, found: &mut Files) -> io::Result<()> {
-    use super::object::listing::{Listed, listed};
-    match listed(input, MATCHING)? {
-        Listed::Object(path) => found.files.push(path),
-        Listed::Matching(paths) => found.files.extend(paths),
-        Listed::Below(paths) => {
+    use super::object::listing::{Listed, Objects, listed};
+    let Listed { objects, unnameable } = listed(input, MATCHING)?;
+    let is_folder = matches!(objects, Objects::Below(_));
+    let is_wanted = |key: &String| {
+        let is_document = || is_called_document(&key.to_ascii_lowercase());
+        !is_folder || read == Read::Pages || is_document()
+    };
+    found.unnameable.extend(unnameable.into_iter().filter(is_wanted));
+    match objects {
+        Objects::Object(path) => found.files.push(path),
+        Objects::Matching(paths) => found.files.extend(paths),
+        Objects::Below(paths) => {
             let before = found.files.len();
             for (path, below) in paths {
                 let is_hidden = below.split('/').any(|name| name.starts_with('.'));
@@ -142,7 +156,7 @@ fn objects(input: &Path, read: Read, found: &mut Files) -> io::Result<()> {
                     found.passed_over += 1;
                 }
             }
-            if found.files.len() == before {
+            if found.files.len() == before && found.unnameable.is_empty() {
                 return Err(nothing_to_read(read));
             }
         }
@@ -176,7 +190,8 @@ fn matching(pattern: &str) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-fn walk(folder: &Path, read: Read, found: &mut Files) -> io::Result<()> {
+/// Adds what is read in `folder`, which is `root` or below it.
+fn walk(root: &Path, folder: &Path, read: Read, found: &mut Files) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
@@ -186,15 +201,25 @@ fn walk(folder: &Path, read: Read, found: &mut Files) -> io::Result<()> {
         // A link to a folder is not followed: it may lead back.
         if path.is_dir() {
             if !path.is_symlink() {
-                walk(&path, read, found)?;
+                walk(root, &path, read, found)?;
             }
-        } else if is_read(&path, &name, read)? {
+        } else if is_file_of(root, &path, read) && is_read(&path, &name, read)? {
             found.files.push(path);
         } else {
             found.passed_over += 1;
         }
     }
     Ok(())
+}
+
+/// Whether a file may be read that nobody has named: pipes and devices have no end. A mirror comes from elsewhere, so
+/// a link in it that leads out of it is not followed.
+fn is_file_of(root: &Path, path: &Path, read: Read) -> bool {
+    let leads_out = || match (root.canonicalize(), path.canonicalize()) {
+        (Ok(root), Ok(path)) => !path.starts_with(root),
+        _ => true,
+    };
+    path.is_file() && !(read == Read::Pages && path.is_symlink() && leads_out())
 }
 
 /// Whether a file in a folder is read; `name` is its name in lower case.
@@ -266,6 +291,36 @@ mod tests {
         assert!(none.ends_with("*.warc: no file is called so, and as a pattern it matches none"), "{none}");
         let wrong = of("***").expect_err("no pattern").to_string();
         assert!(wrong.contains("***: no pattern: "), "{wrong}");
+    }
+
+    /// A pipe in a mirror was waited for without end, and what a link led to was copied into the kept files.
+    #[test]
+    fn pipes_and_links_out_of_a_mirror_are_passed_over() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        let folder = tempfile::tempdir().expect("a folder");
+        let page = empty_file(folder.path(), "m/a.html");
+        let outside = empty_file(folder.path(), "outside.html");
+        let inside = folder.path().join("m/inside.html");
+        let link = |to: &Path, name: &str| {
+            std::os::unix::fs::symlink(to, folder.path().join("m").join(name)).expect("a link");
+        };
+        link(&page, "inside.html");
+        link(&outside, "outside.html");
+        link(Path::new("loop.html"), "loop.html");
+        let pipe = folder.path().join("m/pipe.html");
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR, 0).expect("a pipe");
+        for input in ["m", "m/*.html"] {
+            let found = files(&[folder.path().join(input)], Read::Pages).expect("files");
+            assert_eq!(
+                (&found.files, found.passed_over),
+                (&vec![page.clone(), inside.clone()], 3),
+                "{input}"
+            );
+        }
+        // Folders of documents are often links to where files are stored.
+        link(&empty_file(folder.path(), "b.jsonl"), "b.jsonl");
+        let found = files(&[folder.path().join("m")], Read::Documents).expect("files");
+        assert_eq!(found.files, [folder.path().join("m/b.jsonl")]);
     }
 
     #[test]

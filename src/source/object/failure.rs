@@ -4,6 +4,7 @@ use std::io;
 
 use object_store::Error;
 
+use super::http::BrokenList;
 use crate::source::open::MachineError;
 
 /// Characters of an answer that are shown, where nobody knows its form.
@@ -23,6 +24,9 @@ pub(super) struct Failure<'a> {
 impl Failure<'_> {
     /// The error for what the store says. It is never taken for a fault of the object's contents.
     pub(super) fn of(&self, error: &Error) -> io::Error {
+        if let Some(broken) = broken_list(error) {
+            return self.error(io::ErrorKind::InvalidData, &broken.to_string());
+        }
         let text = with_cause(error);
         // Not all requests tell errors apart; the codes of the protocol do.
         let says = |codes: &[&str]| codes.iter().any(|code| text.contains(&format!("<Code>{code}</Code>")));
@@ -73,6 +77,17 @@ impl Failure<'_> {
         let at = self.offset.map_or(String::new(), |offset| format!(" at byte {offset}"));
         let error = io::Error::new(kind, format!("s3://{bucket}/{key}{at}: {problem}"));
         io::Error::new(kind, MachineError::of(error))
+    }
+}
+
+/// The fault of a list of objects that has led to `error`.
+fn broken_list(error: &Error) -> Option<&BrokenList> {
+    let mut cause: &dyn std::error::Error = error;
+    loop {
+        if let Some(broken) = cause.downcast_ref() {
+            return Some(broken);
+        }
+        cause = cause.source()?;
     }
 }
 

@@ -12,9 +12,19 @@ use super::failure::Failure;
 use super::{Bucket, Object, ObjectName};
 use crate::source::fetch::wait;
 
+/// The objects that a name stands for.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Those that can be read.
+    pub objects: Objects,
+    /// Keys of objects that cannot be named, and so not be read: with empty parts, with `.` or `..` as a part, with
+    /// control characters.
+    pub unnameable: Vec<String>,
+}
+
 /// What a name stands for.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Listed {
+pub enum Objects {
     /// The object that is called so.
     Object(PathBuf),
     /// The objects that match it as a pattern.
@@ -31,7 +41,10 @@ pub fn listed(input: &Path, options: MatchOptions) -> io::Result<Listed> {
     let name = ObjectName::of(input)?;
     if !name.key.is_empty() && !name.key.ends_with('/') {
         match Object::at(input) {
-            Ok(_) => return Ok(Listed::Object(input.to_owned())),
+            Ok(_) => {
+                let objects = Objects::Object(input.to_owned());
+                return Ok(Listed { objects, unnameable: Vec::new() });
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
@@ -40,29 +53,30 @@ pub fn listed(input: &Path, options: MatchOptions) -> io::Result<Listed> {
     let Some(varies) = name.key.find(['*', '?', '[']) else {
         let folder = name.key()?;
         let below = format!("{folder}/");
-        let keys = keys(&bucket, &folder)?;
+        let (keys, unnameable) = keys(&bucket, &folder)?;
         let found = keys.into_iter().map(|key| {
             let within = key.strip_prefix(&below).unwrap_or(&key).to_owned();
             (path(&bucket, &key), within)
         });
-        return some(
-            found.collect(),
-            "no object is called so, or has a name that begins so with a slash behind it",
-        )
-        .map(Listed::Below);
+        let found = Objects::Below(found.collect());
+        let problem = "no object is called so, or has a name that begins so with a slash behind it";
+        return some(Listed { objects: found, unnameable }, problem);
     };
     let wrong = |error: glob::PatternError| {
         io::Error::new(io::ErrorKind::InvalidInput, format!("no pattern: {error}"))
     };
     let pattern = Pattern::new(name.key).map_err(wrong)?;
     let folder = name.key[..varies].rsplit_once('/').map_or("", |(folder, _)| folder);
-    let keys = keys(&bucket, &ObjectName { key: folder, ..name }.key()?)?;
+    let (keys, mut unnameable) = keys(&bucket, &ObjectName { key: folder, ..name }.key()?)?;
     let matching = keys.iter().filter(|key| pattern.matches_with(key, options)).map(|key| path(&bucket, key));
-    some(matching.collect(), "no object is called so, and as a pattern it matches none").map(Listed::Matching)
+    let objects = Objects::Matching(matching.collect());
+    unnameable.retain(|key| pattern.matches_with(key, options));
+    some(Listed { objects, unnameable }, "no object is called so, and as a pattern it matches none")
 }
 
 /// The keys below `folder` of objects that hold something; the objects are known from then on.
-fn keys(bucket: &Arc<Bucket>, folder: &Key) -> io::Result<Vec<String>> {
+/// With them, those that cannot be named.
+fn keys(bucket: &Arc<Bucket>, folder: &Key) -> io::Result<(Vec<String>, Vec<String>)> {
     let listing = Arc::clone(bucket);
     let below = folder.clone();
     let metas = wait(async move {
@@ -85,7 +99,7 @@ fn keys(bucket: &Arc<Bucket>, folder: &Key) -> io::Result<Vec<String>> {
         })
         .collect();
     keys.sort_unstable();
-    Ok(keys)
+    Ok((keys, bucket.lists.take_unnameable()))
 }
 
 /// The next of a stream.
@@ -97,8 +111,13 @@ fn path(bucket: &Bucket, key: &str) -> PathBuf {
     ObjectName { bucket: &bucket.name, key }.to_string().into()
 }
 
-fn some<T>(found: Vec<T>, problem: &str) -> io::Result<Vec<T>> {
-    match found.is_empty() {
+fn some(found: Listed, problem: &str) -> io::Result<Listed> {
+    let is_empty = match &found.objects {
+        Objects::Object(_) => false,
+        Objects::Matching(paths) => paths.is_empty(),
+        Objects::Below(paths) => paths.is_empty(),
+    };
+    match is_empty && found.unnameable.is_empty() {
         true => Err(io::Error::new(io::ErrorKind::NotFound, problem)),
         false => Ok(found),
     }

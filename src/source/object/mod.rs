@@ -8,7 +8,9 @@
 //! fails. Memory: a few hundred bytes an object that is looked at.
 
 pub mod blocks;
+mod environment;
 mod failure;
+mod http;
 pub mod listing;
 
 use std::collections::HashMap;
@@ -23,6 +25,7 @@ use object_store::path::Path as Key;
 use object_store::{GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt};
 
 use failure::Failure;
+use http::{Connector, Lists};
 
 use super::fetch::{Fetch, wait};
 
@@ -42,6 +45,7 @@ pub struct Object {
 struct Bucket {
     name: String,
     store: AmazonS3,
+    lists: Arc<Lists>,
 }
 
 /// The name of an object or of several, taken apart.
@@ -161,12 +165,15 @@ impl<'a> ObjectName<'a> {
         if let Some(bucket) = known().buckets.get(self.bucket) {
             return Ok(Arc::clone(bucket));
         }
-        let store = AmazonS3Builder::from_env().with_bucket_name(self.bucket).build();
+        environment::check(self.bucket)?;
+        let lists = Arc::<Lists>::default();
+        let builder = AmazonS3Builder::from_env().with_bucket_name(self.bucket);
+        let store = builder.with_http_connector(Connector(Arc::clone(&lists))).build();
         let wrong = |error: object_store::Error| {
             let problem = format!("s3://{}: {error}; check the environment variables AWS_…", self.bucket);
             io::Error::new(io::ErrorKind::InvalidInput, problem)
         };
-        let bucket = Arc::new(Bucket { name: self.bucket.to_owned(), store: store.map_err(wrong)? });
+        let bucket = Arc::new(Bucket { name: self.bucket.to_owned(), store: store.map_err(wrong)?, lists });
         known().buckets.insert(self.bucket.to_owned(), Arc::clone(&bucket));
         Ok(bucket)
     }

@@ -4,6 +4,7 @@
 mod indexes;
 #[path = "../../kafka/broker/jars.rs"]
 mod jars;
+mod lists;
 mod proxy;
 mod revisits;
 mod store;

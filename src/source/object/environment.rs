@@ -1,0 +1,82 @@
+//! Settings of stores in the environment, looked at before `object_store` is: it takes some wrong ones for granted, and
+//! panics where it builds the first request.
+
+use std::io;
+
+use url::Url;
+
+/// Variables that hold an address.
+const ADDRESSES: [&str; 5] = [
+    "AWS_ENDPOINT_URL_S3",
+    "AWS_ENDPOINT_URL",
+    "AWS_ENDPOINT",
+    "AWS_METADATA_ENDPOINT",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+];
+/// Variables that become part of a request's head.
+const WORDS: [&str; 4] = ["AWS_ACCESS_KEY_ID", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION"];
+
+/// Refuses what no request to `bucket` can be made with.
+pub(super) fn check(bucket: &str) -> io::Result<()> {
+    checked(bucket, |name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
+        .map_err(|problem| io::Error::new(io::ErrorKind::InvalidInput, format!("s3://{bucket}: {problem}")))
+}
+
+fn checked(bucket: &str, variable: impl Fn(&str) -> Option<String>) -> Result<(), String> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    if !bucket.chars().all(is_name) {
+        return Err("no name of a bucket, which has letters, digits, `.`, `-` and `_`".to_owned());
+    }
+    for name in ADDRESSES {
+        let Some(value) = variable(name).filter(|value| !value.is_empty()) else { continue };
+        let problem = match Url::parse(&value) {
+            Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => continue,
+            Ok(_) => "it does not begin with http:// or https://, and a host".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        // An address may hold a password, so it is not shown.
+        return Err(format!(
+            "{name} is no address of a store: {problem}; write it as in https://s3.example.com:9000"
+        ));
+    }
+    for name in WORDS {
+        let is_word = |value: &String| value.bytes().all(|byte| byte.is_ascii_graphic());
+        if variable(name).is_some_and(|value| !is_word(&value)) {
+            return Err(format!(
+                "{name} holds white space or characters that are not ASCII; set it again without"
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A port above 65535 made the program panic.
+    #[test]
+    fn settings_that_no_request_can_be_made_with_are_named() {
+        let check = |name: &str, value: &str| {
+            checked("crawl-1.a_b", |asked| (asked == name).then(|| value.to_owned()))
+        };
+        for (name, value) in [
+            ("AWS_ENDPOINT_URL", "http://127.0.0.1:99999"),
+            ("AWS_ENDPOINT_URL", "http://127.0.0.1:port"),
+            ("AWS_ENDPOINT_URL_S3", "127.0.0.1:9000"),
+            ("AWS_ENDPOINT", "localhost"),
+            ("AWS_ENDPOINT", "http://"),
+            ("AWS_ENDPOINT", "http://[::1"),
+            ("AWS_REGION", "eu west"),
+            ("AWS_ACCESS_KEY_ID", "key\n"),
+            ("AWS_SESSION_TOKEN", "\u{65b0}"),
+        ] {
+            let problem = check(name, value).expect_err(value);
+            assert!(problem.starts_with(name), "{problem}");
+        }
+        for value in ["http://127.0.0.1:9000", "https://s3.example.com/", "http://[::1]:9000", ""] {
+            assert_eq!(check("AWS_ENDPOINT_URL", value), Ok(()));
+        }
+        assert!(checked("a b", |_| None).is_err());
+    }
+}

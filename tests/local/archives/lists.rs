@@ -1,0 +1,112 @@
+//! Lists of objects as gateways give them that do not keep to the protocol, by a store that answers from a table.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+
+use crate::common::{Run, article, leitong, page};
+
+/// Begins a store, whose list for a token (none: "") is what `list` gives, and whose objects are all the same page.
+fn store(list: fn(&str) -> String) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let endpoint = format!("http://{}", listener.local_addr().expect("an address"));
+    std::thread::spawn(move || listener.incoming().flatten().for_each(|client| answer(client, list)));
+    endpoint
+}
+
+fn answer(mut client: TcpStream, list: fn(&str) -> String) {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") && client.read(&mut byte).is_ok_and(|count| count == 1) {
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8_lossy(&head).into_owned();
+    let target = head.split(' ').nth(1).unwrap_or_default();
+    let body = match target.split_once("continuation-token=") {
+        Some((_, token)) => list(token.split('&').next().unwrap_or_default()),
+        None if target.contains("list-type=2") => list(""),
+        None if target.contains(".jsonl") => page("a", &article(1, 20)),
+        None => String::new(),
+    };
+    let length = body.len();
+    let is_range = head.to_ascii_lowercase().contains("\r\nrange: ");
+    let (status, range) = match length {
+        0 => ("404 Not Found", String::new()),
+        _ if is_range => {
+            ("206 Partial Content", format!("Content-Range: bytes 0-{}/{length}\r\n", length - 1))
+        }
+        _ => ("200 OK", String::new()),
+    };
+    let body = if head.starts_with("HEAD") { String::new() } else { body };
+    let head = format!(
+        "HTTP/1.1 {status}\r\n{range}Content-Length: {length}\r\nLast-Modified: Sun, 01 Mar 2026 10:00:00 GMT\r\nETag: \"1\"\r\n\
+         Connection: close\r\n\r\n"
+    );
+    // A client that has gone is no fault of the store.
+    let _ = client.write_all((head + &body).as_bytes());
+}
+
+fn objects(keys: &[&str], end: &str) -> String {
+    let size = page("a", &article(1, 20)).len();
+    let object = |key: &&str| {
+        format!(
+            "<Contents><Key>{key}</Key><LastModified>2026-03-01T10:00:00Z</LastModified><ETag>\"1\"</ETag><Size>{size}\
+             </Size></Contents>"
+        )
+    };
+    let objects: String = keys.iter().map(object).collect();
+    format!("<?xml version=\"1.0\"?><ListBucketResult><Name>b</Name>{objects}{end}</ListBucketResult>")
+}
+
+fn more(token: &str) -> String {
+    format!("<IsTruncated>true</IsTruncated>{token}")
+}
+
+fn dedup(list: fn(&str) -> String) -> Run {
+    let mut command = leitong();
+    command.args(["dedup", "s3://bucket/"]).env("AWS_ENDPOINT_URL", store(list)).env("NO_PROXY", "127.0.0.1");
+    command.env("AWS_ALLOW_HTTP", "true").env("AWS_SKIP_SIGNATURE", "true").env("AWS_REGION", "eu-west-1");
+    Run::of(command.output().expect("the program starts"))
+}
+
+/// A list that broke off was taken for a whole one, with status 0; one that comes back to its beginning had no end.
+#[test]
+fn a_list_that_cannot_be_read_on_ends_the_run() {
+    for (list, told) in [
+        (
+            (|_| objects(&["a.jsonl"], &more(""))) as fn(&str) -> String,
+            "IsTruncated without NextContinuationToken",
+        ),
+        (
+            |_| objects(&["a.jsonl"], &more("<NextContinuationToken></NextContinuationToken>")),
+            "IsTruncated without NextContinuationToken",
+        ),
+        (
+            |token| match token {
+                "1" => objects(&["b.jsonl"], &more("<NextContinuationToken>2</NextContinuationToken>")),
+                _ => objects(&["a.jsonl"], &more("<NextContinuationToken>1</NextContinuationToken>")),
+            },
+            "NextContinuationToken is repeated",
+        ),
+    ] {
+        let run = dedup(list);
+        assert_eq!((run.status, run.stdout.as_str()), (1, ""), "{}", run.stderr);
+        assert!(run.stderr.contains("s3://bucket/") && run.stderr.contains(told), "{}", run.stderr);
+        assert!(!run.stderr.contains("AWS_ENDPOINT_URL"), "{}", run.stderr);
+    }
+}
+
+/// One key that cannot be asked for kept all objects from being read.
+#[test]
+fn an_object_whose_key_cannot_be_asked_for_costs_only_itself() {
+    let run = dedup(|token| match token {
+        "1" => objects(&["d/../e.jsonl", "f.jsonl", "g//"], "<IsTruncated>false</IsTruncated>"),
+        _ => {
+            let keys = ["a.jsonl", "b//c.jsonl", "d/&#x1;.jsonl", "d//picture.png"];
+            objects(&keys, &more("<NextContinuationToken>1</NextContinuationToken>"))
+        }
+    });
+    assert_eq!((run.status, run.verdicts().len()), (3, 2), "{}", run.stderr);
+    for told in ["\"b//c.jsonl\" is not read", "\"d/../e.jsonl\" is not read", "3 objects are not read"] {
+        assert!(run.stderr.contains(told), "{told}: {}", run.stderr);
+    }
+}
