@@ -19,6 +19,9 @@ pub(super) struct Arguments {
     /// Column with the url; a table that has none is read without
     #[arg(long, value_name = "NAME", help_heading = "Columns")]
     url_column: Option<String>,
+    /// In CSV and TSV, a quote is a character like any other: for tables of programs that do not put fields in quotes
+    #[arg(long, help_heading = "Columns")]
+    pub(super) no_quotes: bool,
 }
 
 impl Arguments {
@@ -33,7 +36,9 @@ impl Arguments {
 
     /// The options as they were given.
     pub(super) fn options(&self) -> impl Iterator<Item = String> {
-        self.all().into_iter().filter_map(|(option, name)| Some(format!("{option} {}", name.as_ref()?)))
+        let columns = self.all().into_iter();
+        let columns = columns.filter_map(|(option, name)| Some(format!("{option} {}", name.as_ref()?)));
+        columns.chain(self.no_quotes.then(|| "--no-quotes".to_owned()))
     }
 
     /// Has the named columns read in place of those that `fields` names.

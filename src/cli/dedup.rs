@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -29,8 +30,7 @@ use crate::record::Unreadable;
 use crate::sink::files::{DeadLetters, FileSink};
 use crate::sink::whole_lines::WholeLines;
 use crate::snapshot::{TableDir, TableSettings};
-use crate::source::ReadSoFar;
-use crate::source::folders;
+use crate::source::folders::{self, Files};
 use crate::source::index::WarcBase;
 use crate::source::inputs::{InputNames, Inputs, Resumed};
 use crate::source::location::can_be_read_again;
@@ -38,6 +38,7 @@ use crate::source::open::Input;
 use crate::source::page_file;
 use crate::source::reading::Reading;
 use crate::source::rules::InputRules;
+use crate::source::{ReadSoFar, WithoutRecords};
 use crate::telemetry::counts::Counts;
 use crate::telemetry::terminal;
 
@@ -100,19 +101,18 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     arguments.columns.apply(&mut config.input.fields);
     let read = if arguments.url_base.is_some() { folders::Read::Pages } else { folders::Read::Documents };
     let files = folders::files(&arguments.inputs, read)?;
-    if files.passed_over > 0 {
-        terminal::note(format_args!(
-            "{} files in folders are passed over, since they {}; name one itself to have it read",
-            files.passed_over,
-            if read == folders::Read::Pages { "are no pages of HTML" } else { "are not called as pages are" }
-        ));
-    }
+    tell_left_out(&files, read);
+    let unnameable = files.unnameable.len();
     let (paths, mut below) = (files.files, files.below);
+    if paths.is_empty() && !arguments.inputs.is_empty() {
+        bail!("there is nothing to read: what is named stands for no file that can be read");
+    }
     if arguments.warc_base.is_some() {
         below.iter_mut().for_each(|below| *below = named_for_records(below));
     }
     check(arguments, (&paths, &below), &config)?;
     let mut rules = settings::input_rules(&config)?;
+    rules.quotes = !arguments.columns.no_quotes;
     rules.warc_base = arguments.warc_base.as_deref().map(|base| Arc::new(WarcBase::new(base)));
     let mut inputs = open_inputs(&paths)?;
     if let Some(base) = &arguments.url_base {
@@ -157,6 +157,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         checkpoints,
         mark,
         checkpoint,
+        unnameable,
         started,
     };
     run.decide(inputs)
@@ -178,6 +179,8 @@ struct Run<'a> {
     /// The mark that it leaves in the table.
     mark: Option<Marked>,
     checkpoint: Option<Checkpoint>,
+    /// Objects that cannot be asked for.
+    unnameable: usize,
     started: Instant,
 }
 
@@ -214,7 +217,8 @@ impl Run<'_> {
             progress.note(format_args!("goes on behind record {number} of {}", inputs[input].name));
             inputs.drain(..input);
         }
-        let source = Box::new(Resumed::new(Inputs::new(inputs, rules.clone(), read), names, last));
+        let source =
+            Box::new(Resumed::new(Inputs::new(inputs, rules.clone(), Arc::clone(&read)), names, last));
         let every = Duration::from_secs(arguments.checkpoint_every);
         let mut milestones = Milestones::new(folder, checkpoint, every, table);
         let observed = Arc::clone(&counts);
@@ -234,7 +238,8 @@ impl Run<'_> {
         let clusterer = cluster_stage.into_clusterer();
         let (skipped, centroids) = (source.skipped(), clusterer.centroid_count());
         let tell = || terminal::note_lines(summary(&counts, skipped, centroids, self.started.elapsed()));
-        let status = conclude(config, fingerprint_stage.reader(), &counts);
+        let status = check_records(&read, last.is_some())
+            .and_then(|()| conclude(config, fingerprint_stage.reader(), &counts));
         if status.is_ok() {
             self.save(&clusterer, &readings, &counts)?;
         } else if let Some(folder) = checkpoints {
@@ -242,7 +247,7 @@ impl Run<'_> {
             folder.give_up()?;
         }
         tell();
-        status
+        Ok(if self.unnameable > 0 { status.and(Ok(ExitCode::from(3)))? } else { status? })
     }
 
     /// What is read of each input, by an earlier process or this one.
@@ -279,6 +284,49 @@ impl Run<'_> {
         }
         self.checkpoints.as_ref().map_or(Ok(()), |folder| folder.finish())
     }
+}
+
+/// Tells of files in folders, and of objects, that are not read.
+fn tell_left_out(files: &Files, read: folders::Read) {
+    if files.passed_over > 0 {
+        let why = match read {
+            folders::Read::Pages => "are no pages of HTML, or links that lead out of the folder",
+            folders::Read::Documents => "are not called as pages are, or are no regular files",
+        };
+        terminal::note(format_args!(
+            "{} files in folders are passed over, since they {why}; name one itself to have it read",
+            files.passed_over
+        ));
+    }
+    let told = usize::try_from(TOLD_MAX).unwrap_or(usize::MAX);
+    for key in files.unnameable.iter().take(told) {
+        terminal::note(format_args!("the object {key:?} is not read"));
+    }
+    if !files.unnameable.is_empty() {
+        terminal::note(format_args!(
+            "{} objects are not read: their keys have an empty part, a part `.` or `..`, or a control character, by which \
+             they cannot be asked for; copy them to other keys",
+            files.unnameable.len()
+        ));
+    }
+}
+
+/// Names the inputs without a record.
+///
+/// # Errors
+/// No input had one, though not all are empty: that must not pass for a run that went well.
+fn check_records(read: &ReadSoFar, is_resumed: bool) -> anyhow::Result<()> {
+    let without_records = read.without_records();
+    let told = usize::try_from(TOLD_MAX).unwrap_or(usize::MAX);
+    without_records.iter().take(told).for_each(terminal::note);
+    if without_records.len() > told {
+        terminal::note(format_args!("{} more inputs have no record", without_records.len() - told));
+    }
+    let holds_something = without_records.iter().any(WithoutRecords::holds_something);
+    if holds_something && !is_resumed && read.records.load(Ordering::Relaxed) == 0 {
+        bail!("no input has a page; name files that hold some");
+    }
+    Ok(())
 }
 
 /// Counts a record that was worked on, whatever becomes of it.

@@ -29,9 +29,13 @@ pub(super) fn summary(counts: &Counts, skipped: Skipped, centroids: usize, elaps
         let _ = writeln!(out, "{count:>16}  {cause}");
     }
     let _ = writeln!(out, "{centroids:>12}  centroids in the table");
+    let warc_records = skipped.warc_records.total();
+    if warc_records > 0 {
+        let types = skipped.warc_records;
+        let _ = writeln!(out, "{warc_records:>12}  WARC records of other types, skipped: {types}");
+    }
     let skipped = [
         ("blank lines, skipped", skipped.blank_lines),
-        ("WARC records of other types, skipped", skipped.warc_records),
         ("lines of indexes, skipped by [input.filter]", skipped.index_lines),
     ];
     let of_mapping = counts.skipped_in_words().into_iter().chain(counts.repaired_in_words());

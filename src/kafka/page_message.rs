@@ -123,7 +123,7 @@ fn warc_page(record: &[u8], mapping: &Mapping, limits: &PageConfig) -> Result<Ta
     {}
     let pages = batch.len();
     match batch.into_iter().next().map(|record| record.payload) {
-        None if source.skipped().warc_records > 0 => Ok(Taken::Skipped(Skip::OtherKind)),
+        None if source.skipped().warc_records.total() > 0 => Ok(Taken::Skipped(Skip::OtherKind)),
         None => Err(unfit(Cause::BrokenWarc, "an empty value; expected a WARC record".to_owned())),
         Some(Payload::Broken(error)) => Err(unfit(error.cause(), error.to_string())),
         Some(_) if pages > 1 => {

@@ -6,6 +6,7 @@ use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
+use crate::source::csv::Dialect;
 use crate::source::originals::Framing;
 use crate::verdict::Kind;
 
@@ -33,15 +34,15 @@ impl Annotation<'_> {
             Framing::Warc => self.added_to_warc(record),
             // There is no place in a page for what is no part of it.
             Framing::Page => record,
-            Framing::Csv { delimiter } => self.added_to_csv(record, delimiter),
+            Framing::Csv(dialect) => self.added_to_csv(record, dialect),
         }
     }
 
-    fn added_to_csv(&self, mut row: Vec<u8>, delimiter: u8) -> Vec<u8> {
+    fn added_to_csv(&self, mut row: Vec<u8>, dialect: Dialect) -> Vec<u8> {
         let values = [self.leitong_cluster, Some(self.leitong_kind.as_str()), self.leitong_canonical];
         for value in values {
-            row.push(delimiter);
-            row.extend_from_slice(csv_field(value.unwrap_or_default(), delimiter).as_bytes());
+            row.push(dialect.delimiter);
+            row.extend_from_slice(csv_field(value.unwrap_or_default(), dialect).as_bytes());
         }
         row
     }
@@ -82,10 +83,11 @@ impl Annotation<'_> {
     }
 }
 
-/// `value` as a field of a CSV file: in quotes where it has to be.
-fn csv_field(value: &str, delimiter: u8) -> Cow<'_, str> {
-    let needs_quotes = |byte: u8| byte == delimiter || matches!(byte, b'"' | b'\n' | b'\r');
-    match value.bytes().any(needs_quotes) {
+/// `value` as a field of a CSV file: in quotes where it has to be. Without quotes such characters become spaces.
+fn csv_field(value: &str, Dialect { delimiter, quotes }: Dialect) -> Cow<'_, str> {
+    let breaks = |byte: u8| byte == delimiter || matches!(byte, b'\n' | b'\r');
+    match value.bytes().any(|byte| breaks(byte) || (quotes && byte == b'"')) {
+        true if !quotes => value.replace(|c: char| u8::try_from(c).is_ok_and(breaks), " ").into(),
         true => format!("\"{}\"", value.replace('"', "\"\"")).into(),
         false => value.into(),
     }

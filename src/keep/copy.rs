@@ -307,9 +307,7 @@ impl Copier {
 /// Requests and descriptions of a WARC file stay, whatever becomes of its pages.
 fn keep_what_is_no_page(keep: &mut Option<Output>, input: usize, original: &Original) -> anyhow::Result<()> {
     match (keep, &original.bytes) {
-        (Some(keep), Some(bytes))
-            if !original.is_page && !matches!(original.framing, Framing::Csv { .. }) =>
-        {
+        (Some(keep), Some(bytes)) if !original.is_page && !matches!(original.framing, Framing::Csv(_)) => {
             keep.write(input, original.framing, bytes)
         }
         _ => Ok(()),

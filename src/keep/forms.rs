@@ -13,7 +13,7 @@ use parquet::file::metadata::{KeyValue, RowGroupMetaData};
 use parquet::schema::types::{ColumnPath, SchemaDescriptor};
 
 use super::annotate::FIELDS;
-use crate::source::csv;
+use crate::source::csv::{self, Dialect};
 use crate::source::open::Input;
 use crate::source::originals::Originals;
 use crate::source::parquet::{Fault, ParquetFile};
@@ -45,8 +45,8 @@ pub struct CsvForm {
     pub path: PathBuf,
     /// The row that names the columns.
     pub header: Vec<u8>,
-    /// What stands between two fields.
-    pub delimiter: u8,
+    /// How rows are cut into fields.
+    pub dialect: Dialect,
 }
 
 /// What Parquet files are written as.
@@ -93,7 +93,7 @@ pub fn common(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
         Some(Form::Rows(first)) => first,
         Some(first) => {
             let is_same = |form: &Form| match (first, form) {
-                (Form::Csv(a), Form::Csv(b)) => (&a.header, a.delimiter) == (&b.header, b.delimiter),
+                (Form::Csv(a), Form::Csv(b)) => (&a.header, a.dialect) == (&b.header, b.dialect),
                 (first, form) => std::mem::discriminant(first) == std::mem::discriminant(form),
             };
             if let Some(Form::Csv(other)) =
@@ -138,8 +138,8 @@ fn form(path: &Path, rules: &InputRules) -> anyhow::Result<Form> {
     }
     Ok(match ParquetFile::at(path) {
         Ok(None) if Input::open(path)?.is_page()? => Form::Page,
-        Ok(None) => match csv::delimiter(&path.to_string_lossy()) {
-            Some(delimiter) => csv_form(path, delimiter, rules)?,
+        Ok(None) => match csv::dialect(&path.to_string_lossy(), rules.quotes) {
+            Some(dialect) => csv_form(path, dialect, rules)?,
             None => Form::Bytes,
         },
         Ok(Some(file)) => Form::Rows(Arc::new(TableForm::of(path, &file))),
@@ -148,13 +148,13 @@ fn form(path: &Path, rules: &InputRules) -> anyhow::Result<Form> {
     })
 }
 
-fn csv_form(path: &Path, delimiter: u8, rules: &InputRules) -> anyhow::Result<Form> {
+fn csv_form(path: &Path, dialect: Dialect, rules: &InputRules) -> anyhow::Result<Form> {
     let originals = Input::open(path)?.into_originals(rules, None)?;
     let Originals::Records(mut originals) = originals else { return Ok(Form::Unreadable) };
     let header = originals.next_record()?.filter(|first| !first.is_page).and_then(|first| first.bytes);
     Ok(header.map_or(Form::Unreadable, |header| {
         let header = header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&header).to_vec();
-        Form::Csv(Arc::new(CsvForm { path: path.to_owned(), header, delimiter }))
+        Form::Csv(Arc::new(CsvForm { path: path.to_owned(), header, dialect }))
     }))
 }
 
@@ -175,7 +175,7 @@ impl CsvForm {
                 );
             }
             for name in FIELDS {
-                header.push(self.delimiter);
+                header.push(self.dialect.delimiter);
                 header.extend_from_slice(name.as_bytes());
             }
         }

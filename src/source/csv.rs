@@ -2,10 +2,12 @@
 //! columns that the mapping of `[input]` would look at in a message, all of them strings.
 //!
 //! A file is told by its name, `.csv` or `.tsv` (before `.gz`, `.zst` or `.lz4`), since nothing in it
-//! says what it is. The first row names the columns. Fields may stand in quotes, with line feeds and
-//! doubled quotes in them (RFC 4180). A row that has more or fewer fields than the first, or is no
-//! UTF-8, costs only itself; a quote that is never closed costs the rest of the file. Memory: one row
-//! of at most `page.line_bytes_max`; a longer one is passed over, and told.
+//! says what it is. The first row names the columns, and its end shows how rows end: with line feeds
+//! (and a carriage return before each, or none), or with bare carriage returns. Where line feeds end
+//! rows, a bare carriage return is a character of its field. Fields may stand in quotes, with line ends and
+//! doubled quotes in them (RFC 4180), unless [`Dialect::quotes`] is off. A row that has more or fewer fields
+//! than the first, or is no UTF-8, costs only itself; a quote that is never closed costs the rest of the file.
+//! Memory: one row of at most `page.line_bytes_max`; a longer one is passed over, and told.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
@@ -19,9 +21,26 @@ use crate::record::Place;
 /// Columns that are named where there are none that fit.
 const NAMED_MAX: usize = 20;
 
-/// What stands between the fields of an input with this name; none if it is no table of text.
+/// Lines in one field in quotes, above which a quote is suspected that is none.
+const QUOTED_LINES_MAX: u64 = 200;
+
+/// How rows are cut into fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dialect {
+    /// What stands between two fields.
+    pub delimiter: u8,
+    /// Whether fields may stand in quotes; else a quote is a character like any other.
+    pub quotes: bool,
+}
+
+/// How an input with this name is cut into fields; none if it is no table of text.
 #[must_use]
-pub fn delimiter(name: &str) -> Option<u8> {
+pub fn dialect(name: &str, quotes: bool) -> Option<Dialect> {
+    delimiter(name).map(|delimiter| Dialect { delimiter, quotes })
+}
+
+/// What stands between the fields of an input with this name; none if it is no table of text.
+fn delimiter(name: &str) -> Option<u8> {
     let name = [".gz", ".zst", ".lz4"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
     let (_, extension) = name.rsplit_once('.')?;
     match extension.to_ascii_lowercase().as_str() {
@@ -43,7 +62,7 @@ pub(super) enum Wanted<'a> {
 pub struct CsvRows<R> {
     rows: Rows<R>,
     input: Arc<str>,
-    delimiter: u8,
+    dialect: Dialect,
     /// How many columns there are; none before the first row is read.
     width: Option<usize>,
     /// The columns that are handed on: which, and what they are called.
@@ -53,6 +72,8 @@ pub struct CsvRows<R> {
     skipped: Skipped,
     /// What is to be said of the first row.
     first: Option<Record>,
+    /// Whether a quote that may be none is still to be told.
+    warns: bool,
     ended: bool,
 }
 
@@ -64,20 +85,29 @@ impl<R: Read> CsvRows<R> {
     pub(super) fn new(
         reader: BufReader<R>,
         input: Arc<str>,
-        delimiter: u8,
+        dialect: Dialect,
         limits: &PageConfig,
         wanted: &Wanted<'_>,
     ) -> io::Result<Self> {
-        let rows = Rows { reader, delimiter, bytes_max: limits.line_bytes_max, line: 1, at: 0 };
+        let rows = Rows {
+            reader,
+            dialect,
+            bytes_max: limits.line_bytes_max,
+            line: 1,
+            at: 0,
+            ends: Ends::Unknown,
+            may_go_on: false,
+        };
         let mut source = Self {
             rows,
             input,
-            delimiter,
+            dialect,
             width: None,
             columns: Vec::new(),
             url_field: None,
             skipped: Skipped::default(),
             first: None,
+            warns: matches!(wanted, Wanted::Mapped(_)),
             ended: false,
         };
         let Some((payload, length)) = source.begin(wanted)? else { return Ok(source) };
@@ -99,7 +129,7 @@ impl<R: Read> CsvRows<R> {
         };
         let names = header
             .bytes
-            .and_then(|bytes| fields(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes), self.delimiter));
+            .and_then(|bytes| fields(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes), self.dialect));
         let names = match names {
             Ok(names) => names,
             Err(problem) => {
@@ -158,6 +188,7 @@ impl<R: Read> CsvRows<R> {
             if self.ended {
                 return Ok(None);
             }
+            self.rows.pass_over_feed()?;
             let (line, at) = (self.rows.line, self.rows.at);
             let place = Place::Line { input: Arc::clone(&self.input), line };
             let row = match self.rows.next_row() {
@@ -177,6 +208,7 @@ impl<R: Read> CsvRows<R> {
                 }
             };
             let span = at..at + row.length;
+            self.warn_of_quotes(line, &row);
             let payload = match row.bytes {
                 Ok(bytes) if bytes.trim_ascii().is_empty() && self.width != Some(1) => {
                     self.skipped.blank_lines += 1;
@@ -191,9 +223,26 @@ impl<R: Read> CsvRows<R> {
         }
     }
 
+    /// Tells once of a field in quotes that has swallowed rows, as it seems.
+    fn warn_of_quotes(&mut self, line: u64, row: &Row) {
+        let is_tsv = self.dialect.delimiter == b'\t';
+        let looks_merged =
+            if is_tsv { row.quoted_has_delimiter } else { row.quoted_lines > QUOTED_LINES_MAX };
+        if self.warns && looks_merged && row.quoted_lines > 0 {
+            self.warns = false;
+            tracing::warn!(
+                "{}: a field that begins with a quote in the row of line {line} goes on over {} lines{}; if quotes have \
+                 no meaning in this file, rows are lost here: run again with --no-quotes",
+                self.input,
+                row.quoted_lines + 1,
+                if is_tsv { ", with tabs in them" } else { "" }
+            );
+        }
+    }
+
     /// The row as a JSON object.
     fn json(&self, row: &[u8], line: u64) -> Result<Vec<u8>, String> {
-        let fields = fields(row, self.delimiter)?;
+        let fields = fields(row, self.dialect)?;
         let width = self.width.unwrap_or_default();
         if fields.len() != width {
             return Err(format!(
@@ -217,8 +266,13 @@ impl<R: Read> CsvRows<R> {
 }
 
 /// The fields of a row.
-fn fields(row: &[u8], delimiter: u8) -> Result<Vec<String>, String> {
-    let mut reader = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
+fn fields(row: &[u8], Dialect { delimiter, quotes }: Dialect) -> Result<Vec<String>, String> {
+    // Outside of quotes a row has no line feed; a carriage return is a character of its field.
+    let mut reader = csv_core::ReaderBuilder::new()
+        .delimiter(delimiter)
+        .quoting(quotes)
+        .terminator(csv_core::Terminator::Any(b'\n'))
+        .build();
     // A row has at most as many fields as bytes, and one more.
     let (mut output, mut ends) =
         (vec![0; row.len()], vec![0; memchr::memchr_iter(delimiter, row).count() + 1]);
@@ -254,12 +308,26 @@ impl<R: Read + Send> Source for CsvRows<R> {
 /// Cuts a table into rows.
 struct Rows<R> {
     reader: BufReader<R>,
-    delimiter: u8,
+    dialect: Dialect,
     bytes_max: usize,
     /// The line that the next row begins in, from 1.
     line: u64,
     /// Bytes read so far.
     at: u64,
+    ends: Ends,
+    /// A line feed that comes next belongs to the row's end before it.
+    may_go_on: bool,
+}
+
+/// How rows end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    /// The first row has not ended yet.
+    Unknown,
+    /// With line feeds; a carriage return before them is part of the end.
+    Feeds,
+    /// With carriage returns, line feeds, or both.
+    Returns,
 }
 
 /// A row without its line end.
@@ -268,6 +336,10 @@ struct Row {
     bytes: Result<Vec<u8>, String>,
     /// How many there are.
     length: u64,
+    /// Line ends within quotes.
+    quoted_lines: u64,
+    /// Whether a delimiter stands within quotes.
+    quoted_has_delimiter: bool,
 }
 
 /// Where in a field the reader stands.
@@ -278,12 +350,15 @@ enum State {
     Quoted,
     /// Behind a quote in quotes, which ends them unless another follows.
     QuoteInQuoted,
+    /// Behind a carriage return that ends the first row, unless a line feed follows.
+    BehindReturn,
 }
 
 impl<R: Read> Rows<R> {
     fn next_row(&mut self) -> io::Result<Option<Row>> {
         let (mut bytes, mut length, mut state, first_line) =
             (Vec::new(), 0_u64, State::FieldStart, self.line);
+        let (mut quoted_lines, mut quoted_has_delimiter, mut before) = (0, false, 0);
         let is_ended = loop {
             let available = match self.reader.fill_buf() {
                 Ok([]) => break false,
@@ -291,39 +366,64 @@ impl<R: Read> Rows<R> {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             };
+            // Bytes of the row, and those of its end.
             let mut end = None;
             for (at, &byte) in available.iter().enumerate() {
                 state = match (state, byte) {
-                    (State::Quoted, b'"') => State::QuoteInQuoted,
-                    (State::Quoted, _) | (State::QuoteInQuoted | State::FieldStart, b'"') => State::Quoted,
-                    (_, b'\n') => {
-                        end = Some(at);
+                    (State::BehindReturn, byte) if byte != b'\n' => {
+                        self.ends = Ends::Returns;
+                        end = Some((at, 0));
                         break;
                     }
-                    (_, byte) if byte == self.delimiter => State::FieldStart,
+                    (State::Quoted, b'"') => State::QuoteInQuoted,
+                    (State::Quoted, byte) => {
+                        let is_line_end = match byte {
+                            b'\n' => before != b'\r' || self.ends != Ends::Returns,
+                            b'\r' => self.ends == Ends::Returns,
+                            _ => false,
+                        };
+                        quoted_lines += u64::from(is_line_end);
+                        quoted_has_delimiter |= byte == self.dialect.delimiter;
+                        State::Quoted
+                    }
+                    (State::QuoteInQuoted | State::FieldStart, b'"') if self.dialect.quotes => State::Quoted,
+                    (_, b'\n') => {
+                        end = Some((at, 1));
+                        break;
+                    }
+                    (_, b'\r') if self.ends == Ends::Returns => {
+                        self.may_go_on = true;
+                        end = Some((at, 1));
+                        break;
+                    }
+                    (_, b'\r') if self.ends == Ends::Unknown => State::BehindReturn,
+                    (_, byte) if byte == self.dialect.delimiter => State::FieldStart,
                     _ => State::Unquoted,
                 };
+                before = byte;
             }
-            let part = &available[..end.unwrap_or(available.len())];
-            self.line += memchr::memchr_iter(b'\n', part).count() as u64;
-            length += part.len() as u64;
+            let (row_bytes, end_bytes) = end.unwrap_or((available.len(), 0));
+            length += row_bytes as u64;
             if length <= self.bytes_max as u64 {
-                bytes.extend_from_slice(part);
+                bytes.extend_from_slice(&available[..row_bytes]);
             }
-            let read = part.len() + usize::from(end.is_some());
-            self.reader.consume(read);
-            self.at += read as u64;
+            self.reader.consume(row_bytes + end_bytes);
+            self.at += (row_bytes + end_bytes) as u64;
             if end.is_some() {
-                self.line += 1;
                 break true;
             }
         };
+        self.line += quoted_lines + u64::from(is_ended);
         if length == 0 && !is_ended {
             return Ok(None);
         }
+        if self.ends == Ends::Unknown {
+            self.ends = Ends::Feeds;
+        }
         let bytes = if state == State::Quoted {
             Err(format!(
-                "a quote in the row that begins in line {first_line} is never closed, so nothing behind it can be read"
+                "a quote in the row that begins in line {first_line} is never closed, so nothing behind it can be read; \
+                 if quotes have no meaning in this file, run again with --no-quotes"
             ))
         } else if length > self.bytes_max as u64 {
             Err(format!("the row has {length} bytes; raise page.line_bytes_max to have it read"))
@@ -334,7 +434,22 @@ impl<R: Read> Rows<R> {
             }
             Ok(bytes)
         };
-        Ok(Some(Row { bytes, length }))
+        Ok(Some(Row { bytes, length, quoted_lines, quoted_has_delimiter }))
+    }
+
+    /// Passes over the line feed behind a carriage return that has ended a row.
+    fn pass_over_feed(&mut self) -> io::Result<()> {
+        while std::mem::take(&mut self.may_go_on) {
+            match self.reader.fill_buf() {
+                Ok([b'\n', ..]) => {
+                    self.reader.consume(1);
+                    self.at += 1;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => self.may_go_on = true,
+                other => return other.map(|_| ()),
+            }
+        }
+        Ok(())
     }
 }
 
@@ -343,10 +458,14 @@ mod tests {
     use super::*;
 
     fn rows(text: &[u8], buffer: usize) -> Vec<(u64, String)> {
+        rows_of(text, buffer, Dialect { delimiter: b',', quotes: true })
+    }
+
+    fn rows_of(text: &[u8], buffer: usize, dialect: Dialect) -> Vec<(u64, String)> {
         let reader = BufReader::with_capacity(buffer, text);
         let limits = PageConfig { line_bytes_max: 1024, ..PageConfig::default() };
         let mut source =
-            CsvRows::new(reader, "a.csv".into(), b',', &limits, &Wanted::Only(Some("b"))).expect("memory");
+            CsvRows::new(reader, "a.csv".into(), dialect, &limits, &Wanted::Only(Some("b"))).expect("memory");
         assert!(matches!(source.next_record(), Ok(Some(Record { payload: Payload::NoPage, .. }))));
         let mut found = Vec::new();
         while let Some(record) = source.next_record().expect("memory") {
@@ -386,6 +505,42 @@ mod tests {
         assert_eq!(found[1], (3, r#"{"b":"short"}"#.to_owned()));
         assert!(found[2].1.contains("begins in line 4 is never closed"), "{found:?}");
         assert_eq!(found.len(), 3);
+    }
+
+    /// One half of the reader ended rows at a bare carriage return, and the other did not: texts were cut, rows were
+    /// lost, and a file with such line ends had no record at all.
+    #[test]
+    fn a_bare_carriage_return_ends_rows_only_if_it_ends_the_first() {
+        for buffer in [1, 2, 3, 7, 1000] {
+            for end in ["\n", "\r\n"] {
+                let text = format!("a,b{end}1,x\ry{end}2,\"x\r\"\"y\"{end}\r3,z{end}4,end\r");
+                let found = rows(text.as_bytes(), buffer);
+                let expected = [r#"{"b":"x\ry"}"#, r#"{"b":"x\r\"y"}"#, r#"{"b":"z"}"#, r#"{"b":"end"}"#];
+                let found: Vec<_> = found.iter().map(|(line, row)| (*line, row.as_str())).collect();
+                let expected: Vec<_> = (2..).zip(expected).collect();
+                // A carriage return before a row's end is part of the end.
+                assert_eq!(found, expected, "{end:?} {buffer}");
+            }
+            let text = b"a,b\r1,x\r\r2,\"x\ry\r\nz\"\r\n3,y\n4\r5,end";
+            let found = rows(text, buffer);
+            let lines: Vec<u64> = found.iter().map(|(line, _)| *line).collect();
+            assert_eq!(lines, [2, 4, 7, 8, 9], "{found:?}");
+            assert_eq!(found[0].1, r#"{"b":"x"}"#);
+            assert_eq!(found[1].1, r#"{"b":"x\ry\r\nz"}"#);
+            assert!(found[3].1.contains("1 fields"), "{found:?}");
+            assert_eq!(found[4].1, r#"{"b":"end"}"#);
+        }
+    }
+
+    /// A quote at the beginning of a field swallowed the rows up to the next quote.
+    #[test]
+    fn without_quotes_a_quote_is_a_character() {
+        let text = b"a\tb\n1\t\"open\n2\tan \"x\" y\n3\t\"\"\n";
+        let dialect = |quotes| Dialect { delimiter: b'\t', quotes };
+        let found = rows_of(text, 5, dialect(false));
+        let rows: Vec<_> = found.iter().map(|(_, row)| row.as_str()).collect();
+        assert_eq!(rows, [r#"{"b":"\"open"}"#, r#"{"b":"an \"x\" y"}"#, r#"{"b":"\"\""}"#]);
+        assert_eq!(rows_of(text, 5, dialect(true)).len(), 2);
     }
 
     #[test]

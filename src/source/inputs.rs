@@ -13,10 +13,17 @@ use crate::record::Place;
 /// All inputs of a run.
 pub struct Inputs {
     waiting: VecDeque<Input>,
-    current: Option<Box<dyn Source>>,
+    current: Option<Current>,
     rules: InputRules,
     read: Arc<ReadSoFar>,
     skipped: Skipped,
+}
+
+/// The input that is being read.
+struct Current {
+    name: Arc<str>,
+    source: Box<dyn Source>,
+    has_records: bool,
 }
 
 impl Inputs {
@@ -29,30 +36,37 @@ impl Inputs {
 
 impl Source for Inputs {
     fn read_batch(&mut self, batch: &mut Vec<Record>, bytes: usize) -> io::Result<bool> {
-        if self.current.is_none() {
-            let Some(input) = self.waiting.pop_front() else { return Ok(false) };
-            let name = Arc::clone(&input.name);
-            let source = input.into_source(&self.rules, Arc::clone(&self.read));
-            self.current = Some(source.map_err(|error| named(&name, &error))?);
-        }
-        let before = batch.len();
-        let more = match &mut self.current {
-            Some(source) => source.read_batch(batch, bytes)?,
-            None => true,
+        let mut current = match self.current.take() {
+            Some(current) => current,
+            None => {
+                let Some(input) = self.waiting.pop_front() else { return Ok(false) };
+                let name = Arc::clone(&input.name);
+                let source = input.into_source(&self.rules, Arc::clone(&self.read));
+                let source = source.map_err(|error| named(&name, &error))?;
+                Current { name, source, has_records: false }
+            }
         };
-        self.read.records.fetch_add((batch.len() - before) as u64, Ordering::Relaxed);
-        if let Some(source) = self.current.as_ref().filter(|_| !more) {
-            self.skipped += source.skipped();
-            self.current = None;
-            return Ok(!self.waiting.is_empty());
+        let before = batch.len();
+        let more = current.source.read_batch(batch, bytes)?;
+        let records = batch.len() - before;
+        self.read.records.fetch_add(records as u64, Ordering::Relaxed);
+        current.has_records |= records > 0;
+        if more {
+            self.current = Some(current);
+            return Ok(true);
         }
-        Ok(true)
+        let skipped = current.source.skipped();
+        self.skipped += skipped;
+        if !current.has_records {
+            self.read.note_without_records(current.name, skipped);
+        }
+        Ok(!self.waiting.is_empty())
     }
 
     fn skipped(&self) -> Skipped {
         let mut skipped = self.skipped;
-        if let Some(source) = &self.current {
-            skipped += source.skipped();
+        if let Some(current) = &self.current {
+            skipped += current.source.skipped();
         }
         skipped
     }

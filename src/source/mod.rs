@@ -7,6 +7,7 @@
 pub mod csv;
 pub mod fetch;
 pub mod folders;
+mod frames;
 mod gzip;
 pub mod index;
 pub mod inputs;
@@ -17,6 +18,7 @@ mod lz4;
 pub mod object;
 pub mod open;
 pub mod originals;
+mod other_formats;
 pub mod page_file;
 pub mod parquet;
 pub mod reading;
@@ -26,9 +28,11 @@ pub mod warc;
 pub mod warc_folder;
 mod window;
 
+use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use thiserror::Error;
 
@@ -42,6 +46,55 @@ pub struct ReadSoFar {
     pub bytes: AtomicU64,
     /// Records that were in them.
     pub records: AtomicU64,
+    /// Inputs that are read to their end and had no record.
+    without_records: Mutex<Vec<WithoutRecords>>,
+}
+
+/// An input in which no record was found, with all that was passed over in it.
+#[derive(Debug, Clone)]
+pub struct WithoutRecords {
+    /// The input.
+    pub name: Arc<str>,
+    /// What is in it, if that is not nothing.
+    pub skipped: Skipped,
+}
+
+impl WithoutRecords {
+    /// Whether the input holds something, which no filter was to pass over.
+    #[must_use]
+    pub fn holds_something(&self) -> bool {
+        self.skipped.blank_lines > 0 || self.skipped.warc_records.total() > 0
+    }
+}
+
+/// Such as `a.warc: no page in it, only WARC records of other types (3 request)`.
+impl fmt::Display for WithoutRecords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, skipped } = self;
+        match skipped {
+            Skipped { warc_records, .. } if warc_records.total() > 0 => {
+                write!(f, "{name}: no page in it, only WARC records of other types ({warc_records})")
+            }
+            Skipped { blank_lines: 1.., .. } => write!(f, "{name}: no page in it, only blank lines"),
+            _ => write!(f, "{name}: is empty"),
+        }
+    }
+}
+
+impl ReadSoFar {
+    /// The inputs that are read to their end and had no record.
+    #[must_use]
+    pub fn without_records(&self) -> Vec<WithoutRecords> {
+        self.without_records.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes note of an input that had no record.
+    fn note_without_records(&self, name: Arc<str>, skipped: Skipped) {
+        if skipped.index_lines == 0 {
+            let mut known = self.without_records.lock().unwrap_or_else(PoisonError::into_inner);
+            known.push(WithoutRecords { name, skipped });
+        }
+    }
 }
 
 /// One record of the input, not yet made sense of.
@@ -212,10 +265,56 @@ fn fill<S>(
 pub struct Skipped {
     /// Lines of white space only.
     pub blank_lines: u64,
-    /// WARC records other than responses and conversions.
-    pub warc_records: u64,
+    /// WARC records that hold no page.
+    pub warc_records: WarcTypes,
     /// Lines of indexes that are not read by their statuses and media types.
     pub index_lines: u64,
+}
+
+/// WARC records by type.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WarcTypes([u64; WarcTypes::NAMES.len()]);
+
+impl WarcTypes {
+    /// The types of the standard, and all others.
+    const NAMES: [&str; 9] = [
+        "request",
+        "metadata",
+        "response",
+        "resource",
+        "revisit",
+        "conversion",
+        "warcinfo",
+        "continuation",
+        "of unknown types",
+    ];
+
+    /// Counts a record of the type `record_type`, in lower case.
+    pub fn count(&mut self, record_type: &str) {
+        let place = Self::NAMES.iter().position(|name| *name == record_type);
+        self.0[place.unwrap_or(Self::NAMES.len() - 1)] += 1;
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+}
+
+impl std::ops::AddAssign for WarcTypes {
+    fn add_assign(&mut self, other: Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(count, more)| *count += more);
+    }
+}
+
+/// Such as `3 request, 1 warcinfo`.
+impl fmt::Display for WarcTypes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = self.0.iter().zip(Self::NAMES).filter(|(count, _)| **count > 0);
+        let named: Vec<String> = counts.map(|(count, name)| format!("{count} {name}")).collect();
+        f.write_str(&named.join(", "))
+    }
 }
 
 impl std::ops::AddAssign for Skipped {

@@ -11,16 +11,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use zstd::stream::read::Decoder as ZstdDecoder;
-
 use super::csv::{self, CsvRows, Wanted};
+use super::frames;
 use super::gzip::GzipMembers;
 use super::index::originals::IndexedOriginals;
 use super::index::records::IndexedRecords;
 use super::json_lines::JsonLines;
 use super::location::{Location, Stored, is_object};
-use super::lz4::Lz4Frames;
 use super::originals::{Framing, Originals, RecordOriginals};
+use super::other_formats::other_format;
 use super::page_file::{PageFile, begins_page, is_page};
 use super::parquet::originals::RowOriginals;
 use super::parquet::{ParquetFile, ParquetSource, is_parquet};
@@ -28,7 +27,6 @@ use super::reading::{self, Reading, Stamp};
 use super::rules::InputRules;
 use super::warc::WarcReader;
 use super::{FramingError, ReadSoFar, Source};
-use crate::page::config::PageConfig;
 
 /// Read at once from a file or decompressor; also the most that a batch takes in without waiting.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -145,7 +143,7 @@ impl Input {
             return Ok(Box::new(ParquetSource::new(file, self.name, rules, read)?));
         }
         let (name, url) = (Arc::clone(&self.name), self.page_url());
-        framed(unpacked(self.into_reader()?, read)?, (name, url), &rules.limits, &Wanted::Mapped(rules))
+        framed(unpacked(self.into_reader()?, read)?, (name, url), rules, &Wanted::Mapped(rules))
     }
 
     /// The records of this input once more, as they are: of a table all columns, or the one of this name.
@@ -166,13 +164,13 @@ impl Input {
             return Ok(Originals::Rows(Box::new(RowOriginals::new(file, column))));
         }
         let (name, url) = (Arc::clone(&self.name), self.page_url());
-        let lines = match csv::delimiter(&name) {
+        let lines = match csv::dialect(&name, rules.quotes) {
             _ if url.is_some() && self.is_page()? => Framing::Page,
-            Some(delimiter) => Framing::Csv { delimiter },
+            Some(dialect) => Framing::Csv(dialect),
             None => Framing::Line,
         };
         let unpacked = unpacked(self.into_reader()?, Arc::default())?;
-        let framed = |reader| framed(reader, (name, url), limits, &Wanted::Only(column));
+        let framed = |reader| framed(reader, (name, url), rules, &Wanted::Only(column));
         Ok(Originals::Records(RecordOriginals::new(unpacked, lines, limits, framed)?))
     }
 }
@@ -215,17 +213,15 @@ impl Input {
 fn unpacked(reader: Box<dyn Read + Send>, read: Arc<ReadSoFar>) -> io::Result<Box<dyn Read + Send>> {
     let raw = RawReader { inner: reader, read: Arc::clone(&read), counts: false };
     let mut raw = BufReader::with_capacity(BUFFER_BYTES, raw);
-    let magic = raw.fill_buf()?;
-    Ok(if magic.starts_with(b"\x1f\x8b") {
-        Box::new(GzipMembers::new(Packed { inner: raw, read }))
-    } else if magic.starts_with(b"\x28\xb5\x2f\xfd") {
-        Box::new(ZstdDecoder::with_buffer(Packed { inner: raw, read })?)
-    } else if magic.starts_with(b"\x04\x22\x4d\x18") {
-        Box::new(Lz4Frames::new(Packed { inner: raw, read }))
-    } else {
-        read.bytes.fetch_add(magic.len() as u64, Ordering::Relaxed);
+    if !raw.fill_buf()?.starts_with(b"\x1f\x8b") && !frames::may_begin(raw.buffer()) {
+        read.bytes.fetch_add(raw.buffer().len() as u64, Ordering::Relaxed);
         raw.get_mut().counts = true;
-        Box::new(raw)
+        return Ok(Box::new(raw));
+    }
+    let packed = Packed { inner: raw, read };
+    Ok(match packed.inner.buffer().starts_with(b"\x1f\x8b") {
+        true => Box::new(GzipMembers::new(packed)),
+        false => frames::unpacked(packed),
     })
 }
 
@@ -234,9 +230,10 @@ fn unpacked(reader: Box<dyn Read + Send>, read: Arc<ReadSoFar>) -> io::Result<Bo
 fn framed(
     unpacked: Box<dyn Read + Send>,
     (name, page_url): (Arc<str>, Option<String>),
-    limits: &PageConfig,
+    rules: &InputRules,
     wanted: &Wanted<'_>,
 ) -> io::Result<Box<dyn Source>> {
+    let limits = &rules.limits;
     let mut reader = BufReader::with_capacity(BUFFER_BYTES, unpacked);
     match reader.fill_buf() {
         Ok(start) if is_warc(start) => {
@@ -254,8 +251,8 @@ fn framed(
                 let broken = FramingError::OtherFormat("a page of HTML from a pipe; see `leitong extract`");
                 Ok(Box::new(JsonLines::broken_from_the_start(reader, name, limits, broken)))
             }
-            None => match csv::delimiter(&name) {
-                Some(delimiter) => Ok(Box::new(CsvRows::new(reader, name, delimiter, limits, wanted)?)),
+            None => match csv::dialect(&name, rules.quotes) {
+                Some(dialect) => Ok(Box::new(CsvRows::new(reader, name, dialect, limits, wanted)?)),
                 None => Ok(Box::new(JsonLines::new(reader, name, limits))),
             },
             Some(format) => {
@@ -273,29 +270,6 @@ fn framed(
 
 fn is_warc(start: &[u8]) -> bool {
     start.starts_with(b"WARC/")
-}
-
-/// What an input is that begins so, where it is something else
-/// than lines: one message says more than one for each line.
-fn other_format(start: &[u8]) -> Option<&'static str> {
-    const BEGINNINGS: [(&[u8], &str); 9] = [
-        (
-            b"PAR1",
-            "Parquet from a pipe or packed as a whole, while its index stands at its end: name a file that begins with it",
-        ),
-        (b"PARE", "encrypted Parquet"),
-        (b"ARROW1", "Arrow"),
-        (b"Obj\x01", "Avro"),
-        (b"PK\x03\x04", "a ZIP archive"),
-        (b"BZh", "packed with bzip2"),
-        (b"\xfd7zXZ", "packed with xz"),
-        (b"%PDF-", "a PDF"),
-        (b"SQLite format 3", "an SQLite database"),
-    ];
-    let known = BEGINNINGS.iter().find(|(beginning, _)| start.starts_with(beginning));
-    let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
-    let is_xml = || text.starts_with(b"<?xml") && !begins_page(start);
-    known.map(|(_, name)| *name).or_else(|| is_xml().then_some("XML"))
 }
 
 /// Counts bytes, and marks errors as the machine's own.

@@ -8,6 +8,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::csv::Dialect;
 use super::index::originals::IndexedOriginals;
 use super::parquet::originals::RowOriginals;
 use super::{Payload, Source};
@@ -40,10 +41,7 @@ pub enum Framing {
     /// By the lengths in their heads.
     Warc,
     /// Line by line, but for line feeds in quotes; the first names the columns.
-    Csv {
-        /// What stands between two fields.
-        delimiter: u8,
-    },
+    Csv(Dialect),
     /// The whole input is one page.
     Page,
 }
@@ -104,7 +102,7 @@ impl RecordOriginals {
         };
         let is_page = !matches!(record.payload, Payload::NoPage);
         let json = match record.payload {
-            Payload::Json(json) if matches!(framing, Framing::Csv { .. }) => Some(json),
+            Payload::Json(json) if matches!(framing, Framing::Csv(_)) => Some(json),
             _ => None,
         };
         Ok(Some(Original { number, framing, is_page, bytes, json }))

@@ -16,6 +16,8 @@ pub struct InputRules {
     pub mapping: Arc<Mapping>,
     /// The pointers that the configuration names itself, in place of the preset's.
     pub named: Arc<[String]>,
+    /// Whether fields of CSV and TSV may stand in quotes.
+    pub quotes: bool,
     /// Where the WARC files lie that inputs are indexes of; none: inputs are no indexes.
     pub warc_base: Option<Arc<WarcBase>>,
 }
@@ -43,7 +45,7 @@ impl InputRules {
             &fields.fetched_at,
         ];
         let named = named.into_iter().flatten().cloned().collect();
-        Ok(Self { limits: limits.clone(), mapping, named, warc_base: None })
+        Ok(Self { limits: limits.clone(), mapping, named, quotes: true, warc_base: None })
     }
 
     /// Whether the configuration itself names the field `name` at the top of a message.

@@ -1,12 +1,13 @@
-//! WARC files (ISO 28500, versions 0.17 to 1.1): responses and
-//! conversions are pages, all else is passed over and counted.
+//! WARC files (ISO 28500, versions 0.17 to 1.1): HTTP responses, conversions to text or HTML, and resources that are
+//! HTML are pages; all else is passed over and counted by type.
 //!
 //! Our own code, since memory must stay bounded and a broken record must not cost the rest of the
 //! file: a record above the limit keeps its head only, after a broken head reading goes on at the
 //! next line that begins a record, and a record that claims more bytes than it has is found out:
 //!
-//! * its bytes end with the file, or no record follows them, and a record's head
-//!   stands among them: reading goes on at that head ([`Window`] still holds it);
+//! * its bytes end with the file, or no record follows them, and a record's head begins
+//!   among them: reading goes on at that head ([`Window`] still holds it). Of a record above
+//!   the limit only the last bytes are looked at so;
 //! * no such head: what was claimed is passed over, and a dead letter says so.
 //!
 //! A head among the bytes alone proves nothing, since a page may well show a WARC file, or
@@ -16,6 +17,7 @@
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 
+use super::page_file::begins_page;
 use super::window::Window;
 use super::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
 use crate::page::config::PageConfig;
@@ -31,6 +33,10 @@ const HTTP_HEAD_BYTES_MAX: usize = 64 * 1024;
 pub(super) const RECORD_HEADS_MAX: usize = HEAD_BYTES_MAX + HTTP_HEAD_BYTES_MAX;
 /// Bytes by which the beginning of a head is told: a line feed and `WARC/1.0`.
 const MARK_BYTES: usize = 9;
+/// Bytes of a claimed end in which the next record's head is looked for, of a record that is not held.
+const TAIL_BYTES: usize = HEAD_BYTES_MAX;
+/// Bytes of a resource without a type by which a page is told.
+const SNIFFED_BYTES: usize = 2048;
 
 /// A source of WARC records.
 pub struct WarcReader<R> {
@@ -48,7 +54,7 @@ pub struct WarcReader<R> {
 }
 
 /// The fields of a record's head that matter here.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Head {
     record_type: String,
     url: Option<String>,
@@ -85,7 +91,6 @@ impl<R: Read> WarcReader<R> {
             let payload = match self.read_record() {
                 Ok(None) => break,
                 Ok(Some(None)) => {
-                    self.skipped.warc_records += 1;
                     if !self.all_records {
                         continue;
                     }
@@ -118,21 +123,11 @@ impl<R: Read> WarcReader<R> {
                 return Ok(Some(Some(Payload::Broken(FramingError::BrokenWarc(fault)))));
             }
         };
-        let kind = match head.record_type.as_str() {
-            // DNS look-ups are responses as well, but not of HTTP.
-            "response" if head.content_type.as_deref().is_none_or(is_http) => Some(WarcKind::Response),
-            "conversion" => Some(WarcKind::Conversion),
-            _ => None,
-        };
         let length = head.content_length.unwrap_or(0);
         let wanted = usize::try_from(length).unwrap_or(usize::MAX).min(self.content_bytes_max);
-        let held = self.window.hold(wanted)?;
-        if held.len() < wanted || length == wanted as u64 {
-            let content = &held[..held.len().min(wanted)];
-            let (found, next) = (content.len(), next_head(content));
-            if let Some(next) = next
-                && !self.is_followed_by_record(wanted)
-            {
+        let found = self.window.hold(wanted)?.len().min(wanted);
+        if found < wanted || length == wanted as u64 {
+            if let Some(next) = self.head_within(wanted) {
                 self.window.take(next);
                 return Ok(Some(Some(Payload::Broken(head.wrong_length(next as u64)))));
             }
@@ -141,7 +136,7 @@ impl<R: Read> WarcReader<R> {
                 return Ok(Some(Some(self.breaks_off(head, found as u64))));
             }
         }
-        let Some(kind) = kind else {
+        let Some(kind) = head.kind(&self.window.held()[..wanted.min(SNIFFED_BYTES)]) else {
             let (passed, found) = match length == wanted as u64 {
                 true => (self.window.pass_over(length)?, false),
                 false => self.seek_head(length, false)?,
@@ -149,13 +144,15 @@ impl<R: Read> WarcReader<R> {
             return Ok(Some(match passed {
                 passed if found => Some(Payload::Broken(head.wrong_length(passed))),
                 passed if passed < length => Some(self.breaks_off(head, passed)),
-                _ => None,
+                _ => {
+                    self.skipped.warc_records.count(&head.record_type);
+                    None
+                }
             }));
         };
         let content = self.window.held()[..wanted].to_vec();
-        let passed = self.window.pass_over(length)?;
-        if passed < length {
-            return Ok(Some(Some(self.breaks_off(head, passed))));
+        if let Err(fault) = self.pass_over_content(&head, wanted)? {
+            return Ok(Some(Some(fault)));
         }
         Ok(Some(Some(Payload::Warc(Box::new(WarcRecord {
             kind,
@@ -165,6 +162,45 @@ impl<R: Read> WarcReader<R> {
             content,
             content_bytes: length,
         })))))
+    }
+
+    /// Passes over the content of a page, of which `held` bytes are held, or says what is wrong with its end.
+    fn pass_over_content(&mut self, head: &Head, held: usize) -> io::Result<Result<(), Payload>> {
+        let length = head.content_length.unwrap_or(0);
+        // The next head may begin in what is held, and go on behind it.
+        let tail = match length == held as u64 {
+            true => 0,
+            false => usize::try_from(length).unwrap_or(usize::MAX).min(TAIL_BYTES),
+        };
+        let before = length - tail as u64;
+        let mut passed = self.window.pass_over(before)?;
+        if passed == before {
+            self.window.hold(tail)?;
+            if tail > 0
+                && let Some(next) = self.head_within(tail)
+            {
+                self.window.take(next);
+                return Ok(Err(Payload::Broken(head.clone().wrong_length(before + next as u64))));
+            }
+            passed += self.window.pass_over(tail as u64)?;
+        }
+        Ok(if passed < length { Err(self.breaks_off(head.clone(), passed)) } else { Ok(()) })
+    }
+
+    /// Where the next record begins, if that is before the claimed end after `length` bytes, and the claim is false:
+    /// no record follows that end. A head of which only the first bytes are claimed counts. `length` bytes are held,
+    /// or all there are.
+    fn head_within(&mut self, length: usize) -> Option<usize> {
+        let content = &self.window.held()[..self.window.held().len().min(length)];
+        let next = match next_head(content) {
+            Some(next) => next,
+            None => {
+                let next = content.len() - begun_head(content)?;
+                let held = self.window.hold_ahead(next + MARK_BYTES);
+                Some(next).filter(|next| begins_record(&held[*next..]))?
+            }
+        };
+        (!self.is_followed_by_record(length)).then_some(next)
     }
 
     /// The dead letter for a record with which the input ends.
@@ -179,9 +215,13 @@ impl<R: Read> WarcReader<R> {
     fn is_followed_by_record(&mut self, length: usize) -> bool {
         let mut ahead = 2 * MARK_BYTES;
         loop {
-            let Ok(held) = self.window.hold(length.saturating_add(ahead)) else { return true };
-            let Some(behind) = held.get(length..) else { return false };
+            self.window.hold_ahead(length.saturating_add(ahead));
+            let has_failed = self.window.has_failed();
+            let Some(behind) = self.window.held().get(length..) else { return has_failed };
             let ended = behind.len() < ahead;
+            if ended && has_failed {
+                return true;
+            }
             let text = behind.trim_ascii_start();
             if ended || text.len() >= MARK_BYTES || ahead > HEAD_BYTES_MAX {
                 return (ended && text.is_empty()) || begins_record(text);
@@ -280,17 +320,19 @@ impl<R: Read> WarcReader<R> {
         }
         let mut passed = 0;
         loop {
-            let held = self.window.held();
-            let within = usize::try_from(limit - passed).unwrap_or(usize::MAX).min(held.len());
-            if let Some(next) = next_head(&held[..within]) {
+            let (held, left) = (self.window.held(), limit - passed);
+            // A head that begins before the limit may go on behind it.
+            let wanted = usize::try_from(left).unwrap_or(usize::MAX).saturating_add(MARK_BYTES - 1);
+            let searched = held.len().min(wanted);
+            if let Some(next) = next_head(&held[..searched]).filter(|next| (*next as u64) < left) {
                 self.window.take(next);
                 return Ok((passed + next as u64, true));
             }
             // A mark may begin in the last bytes.
-            let done = if within < held.len() { within } else { within.saturating_sub(MARK_BYTES) };
+            let done = searched.saturating_sub(MARK_BYTES - 1);
             self.window.take(done);
             passed += done as u64;
-            if passed == limit || (!self.window.read_on()?) {
+            if searched == wanted || (!self.window.read_on()?) {
                 let rest = self.window.pass_over(limit - passed)?;
                 return Ok((passed + rest, false));
             }
@@ -299,6 +341,39 @@ impl<R: Read> WarcReader<R> {
 }
 
 impl Head {
+    /// What page the record holds, whose content begins with `start`; none if it holds none.
+    fn kind(&self, start: &[u8]) -> Option<WarcKind> {
+        let media_type = self.content_type.as_deref().map(media_type);
+        let media_type = media_type.as_deref();
+        let is_html = matches!(media_type, Some("text/html" | "application/xhtml+xml"));
+        let is_of_web = || {
+            let url = self.url.as_deref().unwrap_or_default();
+            let begins = |scheme: &str| {
+                url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+            };
+            begins("http://") || begins("https://")
+        };
+        match self.record_type.as_str() {
+            // DNS look-ups are responses as well, but not of HTTP.
+            "response" => media_type
+                .is_none_or(|media_type| media_type == "application/http")
+                .then_some(WarcKind::Response),
+            "conversion" | "resource" if is_html => Some(WarcKind::Resource),
+            "conversion" => media_type
+                .is_none_or(|media_type| media_type.starts_with("text/"))
+                .then_some(WarcKind::Conversion),
+            // Crawlers write their logs and settings as resources of plain text, with urls of their own.
+            "resource" => {
+                let is_page = match media_type {
+                    None => begins_page(start),
+                    Some(media_type) => media_type == "text/plain" && is_of_web(),
+                };
+                is_page.then_some(WarcKind::Resource)
+            }
+            _ => None,
+        }
+    }
+
     /// Whose record it is, in messages.
     fn name(self) -> String {
         self.url.unwrap_or_else(|| "an unnamed page".to_owned())
@@ -323,8 +398,22 @@ fn next_head(bytes: &[u8]) -> Option<usize> {
     marks.find(|at| begins_record(&bytes[at + 1..])).map(|at| at + 1)
 }
 
-fn is_http(content_type: &str) -> bool {
-    content_type.to_ascii_lowercase().starts_with("application/http")
+/// With how many bytes of a head `bytes` end, if not all of those are there by which it is told.
+fn begun_head(bytes: &[u8]) -> Option<usize> {
+    (1..MARK_BYTES - 1).rev().find(|count| {
+        let start = bytes.len().checked_sub(count + 1).map(|start| &bytes[start..]);
+        start.and_then(|start| start.strip_prefix(b"\n")).is_some_and(|head| {
+            head.iter().zip(b"WARC/0.").enumerate().all(|(at, (byte, mark))| match at {
+                5 => byte.is_ascii_digit(),
+                _ => byte == mark,
+            })
+        })
+    })
+}
+
+/// A content type without its parameters, in lower case.
+fn media_type(content_type: &str) -> String {
+    content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 impl<R: Read + Send> Source for WarcReader<R> {
@@ -368,7 +457,7 @@ mod tests {
                 other => panic!("{other:?}"),
             });
         }
-        (outcomes, source.skipped.warc_records)
+        (outcomes, source.skipped.warc_records.total())
     }
 
     /// The same however the input comes in.
@@ -442,6 +531,69 @@ mod tests {
             let broken = format!("WARC/1.0\r\nContent-Length: x\r\n{}\r\n\r\n", "y".repeat(padding));
             let b = record("response", "http://b/", None, "<p>b");
             assert_outcomes(&format!("{broken}{b}"), &["BROKEN_WARC", "http://b/"], 0);
+        }
+    }
+
+    /// A length that ended inside the head of the next record, as 5 to 11 bytes too many do, lost that record.
+    #[test]
+    fn a_length_that_is_a_little_too_large_costs_only_its_own_record() {
+        let b = record("response", "http://b/", None, "<p>b");
+        let c = record("response", "http://c/", None, "<p>c");
+        for kind in ["response", "conversion", "request"] {
+            for bytes in [5, 200, 4090, 4096, 5000, 70_000] {
+                let content = "x".repeat(bytes);
+                for more in 0..60 {
+                    let long = record(kind, "http://a/", Some((bytes + more) as u64), &content);
+                    let file = format!("{long}{b}{c}");
+                    let (found, skipped) = outcomes(&file, 4096, 1000);
+                    assert_eq!(
+                        found[found.len() - 2..],
+                        ["http://b/", "http://c/"],
+                        "{kind} {bytes} +{more}"
+                    );
+                    // With up to four more only line ends are taken in.
+                    let own = (kind != "request").then_some("http://a/").filter(|_| more < 5);
+                    let own = own.or((more >= 5).then_some("BROKEN_WARC"));
+                    assert_eq!(found.len(), 2 + usize::from(own.is_some()), "{kind} {bytes} +{more}");
+                    assert!(own.is_none_or(|own| found[0] == own), "{kind} {bytes} +{more}: {found:?}");
+                    assert_eq!(skipped, u64::from(own.is_none()));
+                }
+            }
+        }
+    }
+
+    /// Resources of HTML were passed over in silence, as tools that pack saved pages write them.
+    #[test]
+    fn what_a_record_holds_is_told_by_its_types() {
+        let record = |kind: &str, url: &str, content_type: &str, content: &str| {
+            let content_type = match content_type {
+                "" => String::new(),
+                content_type => format!("Content-Type: {content_type}\r\n"),
+            };
+            let length = content.len();
+            format!(
+                "WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\n{content_type}Content-Length: {length}\r\n\r\n{content}\r\n\r\n"
+            )
+        };
+        for (kind, url, content_type, content, is_page) in [
+            ("resource", "http://a/", "text/html; charset=GBK", "<p>", true),
+            ("resource", "file:///a", "Application/XHTML+XML", "<p>", true),
+            ("resource", "http://a/", "", "<!doctype html><p>", true),
+            ("resource", "http://a/", "", "{}", false),
+            ("resource", "https://a/", "text/plain", "words", true),
+            ("resource", "metadata://gnu.org/software/wget/warc/wget.log", "text/plain", "words", false),
+            ("resource", "urn:view:http://a/", "image/png", "\u{89}PNG", false),
+            ("conversion", "http://a/", "text/plain", "words", true),
+            ("conversion", "http://a/", "", "words", true),
+            ("conversion", "http://a/", "text/html", "<p>", true),
+            ("conversion", "http://a/", "image/jpeg", "x", false),
+            ("response", "dns:a", "text/dns", "x", false),
+            ("response", "http://a/", "Application/HTTP; msgtype=response", "x", true),
+            ("metadata", "http://a/", "text/html", "<p>", false),
+        ] {
+            let (found, skipped) = outcomes(&record(kind, url, content_type, content), 4096, 100);
+            let expected = if is_page { vec![url.to_owned()] } else { vec![] };
+            assert_eq!((found, skipped), (expected, u64::from(!is_page)), "{kind} {content_type}");
         }
     }
 

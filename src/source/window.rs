@@ -15,11 +15,13 @@ pub(super) struct Window<R> {
     taken: u64,
     /// Nothing comes behind `bytes`.
     ended: bool,
+    /// What looking ahead has met; told when the input is read on.
+    failure: Option<io::Error>,
 }
 
 impl<R: Read> Window<R> {
     pub(super) fn new(reader: BufReader<R>) -> Self {
-        Self { reader, bytes: Vec::new(), at: 0, taken: 0, ended: false }
+        Self { reader, bytes: Vec::new(), at: 0, taken: 0, ended: false, failure: None }
     }
 
     /// Bytes of the input that are taken or passed over.
@@ -43,6 +45,23 @@ impl<R: Read> Window<R> {
         Ok(self.held())
     }
 
+    /// The same, but an error is kept for whoever reads on.
+    pub(super) fn hold_ahead(&mut self, count: usize) -> &[u8] {
+        while self.failure.is_none() && self.held().len() < count {
+            match self.read_on() {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => self.failure = Some(error),
+            }
+        }
+        self.held()
+    }
+
+    /// Whether looking ahead has met an error.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
     /// Takes `count` of the bytes that are held.
     pub(super) fn take(&mut self, count: usize) {
         self.at += count;
@@ -63,6 +82,7 @@ impl<R: Read> Window<R> {
         if unheld == 0 {
             return Ok(count);
         }
+        self.tell_failure()?;
         let passed = io::copy(&mut (&mut self.reader).take(unheld), &mut io::sink())?;
         self.taken += passed;
         self.ended |= passed < unheld;
@@ -71,6 +91,7 @@ impl<R: Read> Window<R> {
 
     /// Holds more; false at the end of the input.
     pub(super) fn read_on(&mut self) -> io::Result<bool> {
+        self.tell_failure()?;
         while !self.ended {
             match self.reader.fill_buf() {
                 Ok([]) => self.ended = true,
@@ -85,5 +106,9 @@ impl<R: Read> Window<R> {
             }
         }
         Ok(false)
+    }
+
+    fn tell_failure(&mut self) -> io::Result<()> {
+        self.failure.take().map_or(Ok(()), Err)
     }
 }

@@ -24,6 +24,7 @@ mod free_ports;
 mod hostile_api;
 mod hostile_pages;
 mod keep;
+mod odd_inputs;
 mod on_disk;
 mod openapi;
 mod paged_articles;

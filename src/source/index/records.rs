@@ -9,7 +9,7 @@ use crate::page::config::PageConfig;
 use crate::record::Place;
 use crate::source::rules::InputRules;
 use crate::source::warc::WarcReader;
-use crate::source::{FramingError, Payload, Record, Skipped, Source, fill};
+use crate::source::{FramingError, Payload, Record, Skipped, Source, WarcTypes, fill};
 
 /// The records of one index. Each has the number of its line.
 pub(in crate::source) struct IndexedRecords {
@@ -17,7 +17,7 @@ pub(in crate::source) struct IndexedRecords {
     input: Arc<str>,
     limits: PageConfig,
     /// Records that are no pages.
-    no_pages: u64,
+    no_pages: WarcTypes,
 }
 
 impl IndexedRecords {
@@ -29,7 +29,7 @@ impl IndexedRecords {
         rules: &InputRules,
     ) -> Self {
         let ranges = Ranges::new(index, base, rules);
-        Self { ranges, input, limits: rules.limits.clone(), no_pages: 0 }
+        Self { ranges, input, limits: rules.limits.clone(), no_pages: WarcTypes::default() }
     }
 
     fn next_record(&mut self) -> io::Result<Option<Record>> {
@@ -39,7 +39,6 @@ impl IndexedRecords {
                 Ok(bytes) => self.payload(bytes, &name)?,
             };
             if matches!(payload, Payload::NoPage) {
-                self.no_pages += 1;
                 continue;
             }
             let place = Place::Record { input: Arc::clone(&self.input), record: line };
@@ -49,7 +48,7 @@ impl IndexedRecords {
     }
 
     /// The record that `bytes` begin with. What stands behind it is another one.
-    fn payload(&self, bytes: Vec<u8>, name: &str) -> io::Result<Payload> {
+    fn payload(&mut self, bytes: Vec<u8>, name: &str) -> io::Result<Payload> {
         let broken =
             |problem: String| Payload::Broken(FramingError::BrokenRange(format!("{name}: {problem}")));
         if !bytes.starts_with(b"WARC/") {
@@ -59,7 +58,11 @@ impl IndexedRecords {
         let mut source = WarcReader::new(reader, Arc::clone(&self.input), &self.limits).with_all_records();
         let mut batch = Vec::new();
         source.read_batch(&mut batch, 1)?;
-        Ok(match batch.into_iter().next().map(|record| record.payload) {
+        let first = batch.into_iter().next().map(|record| record.payload);
+        if matches!(first, Some(Payload::NoPage)) {
+            self.no_pages += source.skipped().warc_records;
+        }
+        Ok(match first {
             None => broken("no WARC record begins there".to_owned()),
             Some(Payload::Broken(error)) => broken(error.to_string()),
             Some(payload) => payload,

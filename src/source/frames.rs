@@ -1,0 +1,216 @@
+//! Zstd and lz4: frames in any number, and skippable frames before and between them.
+//!
+//! A skippable frame says nothing by itself, so `pzstd` and others put notes into them. That of the
+//! WARC specification for Zstandard holds a dictionary, which all frames of the file need. Memory: the
+//! dictionary, of at most [`DICTIONARY_BYTES_MAX`].
+
+use std::io::{self, BufRead, Read};
+
+use zstd::stream::read::Decoder as ZstdDecoder;
+
+use super::lz4::Lz4Frames;
+
+const ZSTD: [u8; 4] = *b"\x28\xb5\x2f\xfd";
+const LZ4: [u8; 4] = *b"\x04\x22\x4d\x18";
+/// The frame that holds a dictionary (<https://iipc.github.io/warc-specifications/specifications/warc-zstd/>).
+const DICTIONARY: [u8; 4] = *b"\x5d\x2a\x4d\x18";
+/// Dictionaries that are in use have some 100 KiB to 1 MiB.
+const DICTIONARY_BYTES_MAX: u64 = 16 << 20;
+
+/// Whether zstd, lz4 or a skippable frame begins so.
+pub(super) fn may_begin(start: &[u8]) -> bool {
+    start.first_chunk().is_some_and(|magic| [ZSTD, LZ4].contains(magic) || is_skippable(magic))
+}
+
+fn is_skippable(magic: &[u8; 4]) -> bool {
+    matches!(magic, [0x50..=0x5f, 0x2a, 0x4d, 0x18])
+}
+
+/// The unpacked bytes of `packed`, which [may be](may_begin) packed so. What is wrong with its beginning is told when
+/// it is read.
+pub(super) fn unpacked(packed: impl BufRead + Send + 'static) -> Box<dyn Read + Send> {
+    begin(packed).unwrap_or_else(|error| Box::new(Failed(Some(error))))
+}
+
+fn begin(mut packed: impl BufRead + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    let mut dictionary = None;
+    let magic = loop {
+        let Some(magic) = next_magic(&mut packed)? else { return Ok(Box::new(io::empty())) };
+        if !is_skippable(&magic) {
+            break magic;
+        }
+        let length = frame_length(&mut packed)?;
+        if magic == DICTIONARY && dictionary.is_none() {
+            dictionary = Some(read_dictionary(&mut packed, length)?);
+        } else {
+            pass_over(&mut packed, length)?;
+        }
+    };
+    let packed = Begun { magic, given: 0, rest: packed };
+    match magic {
+        ZSTD => Ok(match dictionary {
+            Some(dictionary) => {
+                Box::new(ZstdDecoder::with_dictionary(io::BufReader::new(packed), &dictionary)?)
+            }
+            None => Box::new(ZstdDecoder::new(packed)?),
+        }),
+        LZ4 => Ok(Box::new(Lz4Frames::new(io::BufReader::new(packed)))),
+        _ => Err(invalid("neither zstd nor lz4 follows the skippable frame with which it begins")),
+    }
+}
+
+/// The dictionary in a frame of `length` bytes, which may be packed with zstd itself.
+fn read_dictionary(packed: &mut impl Read, length: u64) -> io::Result<Vec<u8>> {
+    if length > DICTIONARY_BYTES_MAX {
+        return Err(invalid("its dictionary has more than 16 MiB"));
+    }
+    let mut dictionary = Vec::new();
+    if packed.take(length).read_to_end(&mut dictionary)? as u64 != length {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    if !dictionary.starts_with(&ZSTD) {
+        return Ok(dictionary);
+    }
+    let mut unpacked = Vec::new();
+    ZstdDecoder::new(&*dictionary)?.take(DICTIONARY_BYTES_MAX + 1).read_to_end(&mut unpacked)?;
+    match unpacked.len() as u64 > DICTIONARY_BYTES_MAX {
+        true => Err(invalid("its dictionary has more than 16 MiB")),
+        false => Ok(unpacked),
+    }
+}
+
+/// The first bytes of a frame; none at the end of the input.
+pub(super) fn next_magic(packed: &mut impl BufRead) -> io::Result<Option<[u8; 4]>> {
+    let mut magic = [0; 4];
+    if packed.fill_buf()?.is_empty() {
+        return Ok(None);
+    }
+    packed.read_exact(&mut magic)?;
+    Ok(Some(magic))
+}
+
+/// The length that stands behind the first bytes of a skippable frame.
+fn frame_length(packed: &mut impl Read) -> io::Result<u64> {
+    let mut length = [0; 4];
+    packed.read_exact(&mut length)?;
+    Ok(u32::from_le_bytes(length).into())
+}
+
+fn pass_over(packed: &mut impl Read, length: u64) -> io::Result<()> {
+    match io::copy(&mut packed.take(length), &mut io::sink())? == length {
+        true => Ok(()),
+        false => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+/// Passes over skippable frames, and gives the first bytes of the frame behind them; none at the end of the input.
+pub(super) fn pass_over_skippable(packed: &mut impl BufRead) -> io::Result<Option<[u8; 4]>> {
+    loop {
+        match next_magic(packed)? {
+            Some(magic) if is_skippable(&magic) => {
+                let length = frame_length(packed)?;
+                pass_over(packed, length)?;
+            }
+            magic => return Ok(magic),
+        }
+    }
+}
+
+fn invalid(problem: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, problem)
+}
+
+/// A frame of which the first bytes were read.
+struct Begun<R> {
+    magic: [u8; 4],
+    given: usize,
+    rest: R,
+}
+
+impl<R: Read> Read for Begun<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let held = &self.magic[self.given..];
+        if held.is_empty() {
+            return self.rest.read(buffer);
+        }
+        let count = held.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&held[..count]);
+        self.given += count;
+        Ok(count)
+    }
+}
+
+/// An input that cannot be unpacked.
+struct Failed(Option<io::Error>);
+
+impl Read for Failed {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn skippable(kind: u8, contents: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(contents.len()).expect("a short frame");
+        [&[0x50 + kind, 0x2a, 0x4d, 0x18], &length.to_le_bytes()[..], contents].concat()
+    }
+
+    fn lz4(text: &str) -> Vec<u8> {
+        use std::io::Write;
+        let mut encoder = lz4_flex::frame::FrameEncoder::new(Vec::new());
+        encoder.write_all(text.as_bytes()).expect("memory");
+        encoder.finish().expect("memory")
+    }
+
+    fn zstd(text: &str) -> Vec<u8> {
+        zstd::encode_all(text.as_bytes(), 1).expect("memory")
+    }
+
+    /// Read through buffers of any size.
+    fn read(file: &[u8]) -> io::Result<String> {
+        let mut results = [1, 3, 1000].map(|buffer| {
+            let mut text = String::new();
+            let packed = io::BufReader::with_capacity(buffer, io::Cursor::new(file.to_vec()));
+            unpacked(packed).read_to_string(&mut text).map(|_| text)
+        });
+        let first = results[0].as_ref().ok().cloned();
+        assert!(results.iter().all(|result| result.as_ref().ok() == first.as_ref()));
+        std::mem::replace(&mut results[2], Ok(String::new()))
+    }
+
+    /// Files that begin with a skippable frame were read as lines of JSON.
+    #[test]
+    fn skippable_frames_are_passed_over() {
+        for pack in [zstd, lz4] {
+            let note = skippable(0, b"\x5a\x02\0\0");
+            let file = [&note[..], &pack("one "), &note, &skippable(15, b""), &pack("two"), &note].concat();
+            assert!(may_begin(&file));
+            assert_eq!(read(&file).expect("two frames"), "one two");
+            for cut in [2, 6, 10, 14, note.len() + 6, file.len() - 5] {
+                assert!(read(&file[..cut]).is_err(), "cut after {cut}");
+            }
+        }
+        assert_eq!(read(&skippable(3, b"alone")).expect("nothing"), "");
+        let other = read(&[&skippable(3, b"a")[..], b"{\"url\": 1}"].concat()).expect_err("JSON").to_string();
+        assert!(other.contains("neither zstd nor lz4"), "{other}");
+    }
+
+    /// As in archives of the Archive Team, which cannot be unpacked without it.
+    #[test]
+    fn a_dictionary_in_the_first_frame_is_used() {
+        let dictionary = b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.example/".repeat(2);
+        let records = ["1", "2"].map(|number| format!("WARC/1.0\r\nWARC-Type: response\r\n{number}\r\n"));
+        let mut packer = zstd::bulk::Compressor::with_dictionary(3, &dictionary).expect("memory");
+        let mut pack = |text: &str| packer.compress(text.as_bytes()).expect("memory");
+        let frames = [pack(&records[0]), pack(&records[1])].concat();
+        let packed = zstd::encode_all(&*dictionary, 1).expect("memory");
+        for held in [&dictionary, &packed] {
+            let file = [&skippable(13, held)[..], &frames].concat();
+            assert_eq!(read(&file).expect("two frames"), records.concat());
+        }
+        assert!(read(&frames).is_err(), "it is needed");
+    }
+}

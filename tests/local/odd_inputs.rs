@@ -1,0 +1,261 @@
+//! Files as servers, crawlers and other programs write them, with what the standards do not have: every page in them
+//! is read, or the summary says why not.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::common::{self, Run, article, dedup_files, gzip, leitong, name, write};
+
+/// A WARC record.
+fn record(kind: &str, url: &str, content_type: &str, content: &[u8]) -> Vec<u8> {
+    let head = format!(
+        "WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\nWARC-Date: 2026-03-01T10:00:00Z\r\nContent-Type: \
+         {content_type}\r\nContent-Length: {}\r\n\r\n",
+        content.len()
+    );
+    [head.as_bytes(), content, b"\r\n\r\n"].concat()
+}
+
+fn html(topic: usize) -> String {
+    format!("<!DOCTYPE html><html><body><article><p>{}</p></article></body></html>", article(topic, 20))
+}
+
+fn response(url: &str, head: &str, body: &str) -> Vec<u8> {
+    let content = format!("{head}\r\ncontent-type: text/html; charset=utf-8\r\n\r\n{body}");
+    record("response", url, "application/http; msgtype=response", content.as_bytes())
+}
+
+/// The kinds and reasons of verdicts.
+fn outcomes(run: &Run) -> Vec<String> {
+    let word = |verdict: &Value, field: &str| verdict[field].as_str().map(str::to_owned);
+    let verdicts = run.verdicts();
+    verdicts.iter().map(|v| word(v, "reason").or_else(|| word(v, "kind")).expect("a kind")).collect()
+}
+
+/// Pages of HTTP/2, and errors and redirects with interim responses before them, were read with their heads as text.
+#[test]
+fn pages_of_any_http_version_are_judged_by_their_status() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let heads = [
+        ("HTTP/1.1 404 Not Found", "HTTP_STATUS"),
+        ("HTTP/2 404", "HTTP_STATUS"),
+        ("HTTP/3 301 ", "HTTP_STATUS"),
+        (
+            "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\nHTTP/2 503",
+            "HTTP_STATUS",
+        ),
+        ("ICY 200 OK\r\nx-note: a\0b\rc", "UNIQUE"),
+        ("http/2.0 200", "UNIQUE"),
+    ];
+    let records =
+        heads.iter().enumerate().map(|(topic, (head, _))| response("http://a/", head, &html(topic)));
+    let mut records: Vec<u8> = records.collect::<Vec<_>>().concat();
+    let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked";
+    records.extend(response("http://a/", chunked, &format!("3e8\r\n{}", &html(0))));
+    let file = write(folder.path(), "a.warc.gz", gzip(&records));
+    let run = dedup_files(&[], &[&file]);
+    let expected: Vec<_> = heads.iter().map(|(_, outcome)| *outcome).chain(["UNIQUE"]).collect();
+    assert_eq!(outcomes(&run), expected, "{}", run.stderr);
+    let told = "1  HTTP bodies with broken chunks or compression, read as far as they go";
+    assert!(run.stderr.contains(told), "{}", run.stderr);
+}
+
+/// Records of other types were passed over without their names, and a file with no page in it gave status 0.
+#[test]
+fn an_input_without_a_page_is_named_and_a_run_without_one_fails() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let resource = record("resource", "http://a/", "text/html", html(1).as_bytes());
+    let others = [
+        record("request", "http://a/", "application/http", b"GET / HTTP/1.1\r\n\r\n"),
+        record("resource", "urn:view:http://a/", "image/png", b"\x89PNG"),
+    ]
+    .concat();
+    let pages = write(folder.path(), "pages.warc", [&others[..], &resource].concat());
+    let others = write(folder.path(), "others.warc.gz", gzip(&others));
+    let empty = write(folder.path(), "empty.jsonl", "");
+    let run = dedup_files(&[], &[&pages, &others, &empty]);
+    assert_eq!((run.status, outcomes(&run)), (0, vec!["UNIQUE".to_owned()]), "{}", run.stderr);
+    for told in [
+        "others.warc.gz: no page in it, only WARC records of other types (1 request, 1 resource)",
+        "empty.jsonl: is empty",
+        "4  WARC records of other types, skipped: 2 request, 2 resource",
+    ] {
+        assert!(run.stderr.contains(told), "{told}: {}", run.stderr);
+    }
+    assert!(!run.stderr.contains("pages.warc: "), "{}", run.stderr);
+    let blank = write(folder.path(), "blank.jsonl", "\n \n");
+    for nothing in [&others, &blank] {
+        let run = dedup_files(&[], &[nothing, &empty]);
+        assert_eq!(run.status, 1, "{}", run.stderr);
+        assert!(run.stderr.contains("no input has a page"), "{}", run.stderr);
+    }
+    assert_eq!(dedup_files(&[], &[&empty]).status, 0, "an empty shard is no fault");
+}
+
+/// A bare carriage return ended rows in one reading and not in the other: the verdicts were about other rows than those
+/// that were copied.
+#[test]
+fn rows_with_carriage_returns_are_judged_and_copied_alike() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let row = |topic: usize, inner: &str, end: &str| {
+        format!("http://a/{topic},{}{inner}{}{end}", article(topic, 10), article(topic + 50, 10))
+    };
+    let feeds: String = (0..4).map(|topic| row(topic % 3, "\r", "\n")).collect();
+    let returns: String = (0..4).map(|topic| row(topic % 3, " ", "\r")).collect();
+    let kept = folder.path().join("kept.csv");
+    for (text, is_kept) in [(format!("url,text\n{feeds}"), true), (format!("url,text\r{returns}"), false)] {
+        let table = write(folder.path(), "a.csv", &text);
+        let run = dedup_files(&["--keep", name(&kept), "--output", "/dev/null"], &[&table]);
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        let end = if is_kept { '\n' } else { '\r' };
+        let expected: Vec<&str> = text.split_terminator(end).take(4).collect();
+        assert_eq!(std::fs::read_to_string(&kept).expect("rows"), expected.join("\n") + "\n");
+    }
+}
+
+/// A quote at the beginning of a field swallowed the rows up to the next quote, and nothing said so.
+#[test]
+fn quotes_without_a_meaning_are_warned_of_and_can_be_switched_off() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let rows = (0..4).map(|topic| {
+        let quote = ["\"", "", "a \"word\" ", "\"\""][topic];
+        format!("http://a/{topic}\t{quote}{}\n", article(topic, 20))
+    });
+    let table = write(folder.path(), "a.tsv", format!("url\ttext\n{}", rows.collect::<String>()));
+    let run = dedup_files(&[], &[&table]);
+    assert!(run.verdicts().len() < 4, "rows are swallowed");
+    let told = "a.tsv: a field that begins with a quote in the row of line 2 goes on over 3 lines, with tabs";
+    assert!(
+        common::plain(&run.stderr).contains(told) && run.stderr.contains("--no-quotes"),
+        "{}",
+        run.stderr
+    );
+    let kept = folder.path().join("kept.tsv");
+    let run = dedup_files(&["--no-quotes", "--keep", name(&kept), "--output", "/dev/null"], &[&table]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert_eq!(std::fs::read(&kept).expect("rows"), std::fs::read(&table).expect("rows"));
+}
+
+/// One such line ended the run, and a pipe was waited for without end.
+#[test]
+fn an_index_may_name_anything_and_costs_only_that_line() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    let folder = tempfile::tempdir().expect("a folder");
+    let base = folder.path().join("base");
+    std::fs::create_dir_all(base.join("folder")).expect("a folder");
+    let page = gzip(&response("http://a/", "HTTP/1.1 200 OK", &html(1)));
+    write(&base, "a.warc.gz", &page);
+    std::os::unix::fs::symlink("loop", base.join("loop")).expect("a link");
+    mknodat(CWD, base.join("pipe"), FileType::Fifo, Mode::RUSR, 0).expect("a pipe");
+    let line = |file: &str| {
+        let json = serde_json::json!({"filename": file, "offset": 0, "length": page.len()});
+        format!("a)/{{b 20260301100000 {json}\n")
+    };
+    let long = "x".repeat(300);
+    let wrong = ["a\0b", &long, "folder", "loop", "pipe", "a.warc.gz/b"];
+    let lines: String = wrong.iter().map(|file| line(file)).collect();
+    let index = write(folder.path(), "a.cdxj", lines + &line("a.warc.gz"));
+    for packed in [false, true] {
+        let index = match packed {
+            true => write(folder.path(), "b.cdxj.gz", gzip(&std::fs::read(&index).expect("an index"))),
+            false => index.clone(),
+        };
+        let kept = folder.path().join("kept.warc.gz");
+        let run =
+            dedup_files(&["--warc-base", name(&base), "--keep", name(&kept), "--output", "-"], &[&index]);
+        assert_eq!((run.status, outcomes(&run)), (3, vec!["UNIQUE".to_owned()]), "{}", run.stderr);
+        for number in 1..=wrong.len() {
+            assert!(run.stderr.contains(&format!("record {number}: ")), "{number}: {}", run.stderr);
+        }
+        assert!(run.stderr.contains("6  BODY_NOT_FOUND"), "{}", run.stderr);
+    }
+}
+
+/// Formats that are not read became a dead letter a line; files that begin with a skippable frame were read as JSON.
+#[test]
+fn a_file_is_read_or_refused_in_one_sentence() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let lines = common::page("a", &article(1, 20));
+    let skippable = b"\x50\x2a\x4d\x18\x04\0\0\0note";
+    let packed = [&skippable[..], &zstd::encode_all(lines.as_bytes(), 1).expect("memory")].concat();
+    let packed = write(folder.path(), "a.jsonl.zst", packed);
+    let run = dedup_files(&[], &[&packed]);
+    assert_eq!((run.status, outcomes(&run)), (0, vec!["UNIQUE".to_owned()]), "{}", run.stderr);
+    let arc = "filedesc://x.arc 0.0.0.0 20260301000000 text/plain 76\n1 0 Somebody\n";
+    for (file, contents, told) in [
+        ("a.arc", arc.as_bytes(), "this is ARC"),
+        ("a.arc.gz", &gzip(arc.as_bytes()), "this is ARC"),
+        ("a.json", b"[\n {\"url\": \"http://a/\", \"text\": \"x\"}\n]\n", "this is one JSON array"),
+        ("b.json", b"{\n \"url\": \"http://a/\"\n}\n", "this is JSON over several lines"),
+    ] {
+        let file = write(folder.path(), file, contents);
+        let run = dedup_files(&[], &[&file]);
+        assert_eq!((run.status, run.stdout.as_str()), (3, ""), "{}", run.stderr);
+        assert!(run.stderr.contains(told) && run.stderr.contains("1  dead letters"), "{}", run.stderr);
+    }
+}
+
+/// A pipe in a mirror was waited for without end.
+#[test]
+fn a_pipe_in_a_mirror_is_passed_over() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mirror, kept) = (folder.path().join("mirror"), folder.path().join("kept"));
+    std::fs::create_dir(&mirror).expect("a folder");
+    write(&mirror, "a.html", html(1));
+    write(folder.path(), "secret", html(2));
+    std::os::unix::fs::symlink("../secret", mirror.join("b.html")).expect("a link");
+    mknodat(CWD, mirror.join("c.html"), FileType::Fifo, Mode::RUSR, 0).expect("a pipe");
+    let run = dedup_files(&["--url-base", "https://", "--keep", &format!("{}/", name(&kept))], &[&mirror]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(run.stderr.contains("2 files in folders are passed over"), "{}", run.stderr);
+    let names = |folder: &Path| std::fs::read_dir(folder).expect("a folder").count();
+    assert_eq!(names(&kept), 1, "a.html alone");
+}
+
+/// An address with a port that there is not made the program panic.
+#[cfg(feature = "s3")]
+#[test]
+fn an_address_of_a_store_that_cannot_be_is_named() {
+    let mut command = leitong();
+    let command =
+        command.args(["dedup", "s3://bucket/a.jsonl"]).env("AWS_ENDPOINT_URL", "http://127.0.0.1:99999");
+    let run = Run::of(command.output().expect("the program starts"));
+    assert!(run.status == 1 || run.status == 2, "{}", run.status);
+    assert!(run.stderr.contains("AWS_ENDPOINT_URL is no address of a store"), "{}", run.stderr);
+    assert!(!run.stderr.contains("panicked"), "{}", run.stderr);
+}
+
+/// A value that a dictionary holds once was copied for every row at once: 3 KB took 1.8 GB.
+#[test]
+fn rows_that_share_a_large_value_are_read_in_bounded_memory() {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, RecordBatch, StringArray};
+    use parquet::basic::{Compression, ZstdLevel};
+    use parquet::file::properties::WriterProperties;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.parquet");
+    let value = "x".repeat(32 << 20);
+    let rows: ArrayRef = Arc::new(StringArray::from_iter_values((0..1).map(|_| &value)));
+    let batch = RecordBatch::try_from_iter([("text", rows)]).expect("a batch");
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_dictionary_page_size_limit(64 << 20)
+        .build();
+    let file = std::fs::File::create(&path).expect("a file");
+    let mut writer =
+        parquet::arrow::ArrowWriter::try_new(file, batch.schema(), Some(properties)).expect("a writer");
+    for _ in 0..40 {
+        writer.write(&batch).expect("written");
+    }
+    writer.close().expect("written");
+    assert!(path.metadata().expect("a file").len() < 100_000, "the value is there once");
+    let mut command = std::process::Command::new("bash");
+    // The program with its dictionaries takes less than 400 MB of address space; all rows take 1.3 GB.
+    let script = "ulimit -v 900000; exec \"$0\" dedup --threads 1 \"$1\"";
+    command.args(["-c", script]).arg(leitong().get_program()).arg(&path);
+    let run = Run::of(command.output().expect("bash is there"));
+    assert_eq!(run.verdicts().len(), 40, "{}", run.stderr);
+}
