@@ -79,7 +79,7 @@ pub(super) fn open_regular(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-fn read(path: &PathBuf, range: Range<u64>) -> io::Result<Bytes> {
+fn read(path: &Path, range: Range<u64>) -> io::Result<Bytes> {
     let file = open_regular(path)?;
     let length = range.end.min(file.metadata()?.len()).saturating_sub(range.start);
     let mut bytes = vec![0; usize::try_from(length).map_err(io::Error::other)?];
