@@ -226,36 +226,3 @@ fn an_address_of_a_store_that_cannot_be_is_named() {
     assert!(run.stderr.contains("AWS_ENDPOINT_URL is no address of a store"), "{}", run.stderr);
     assert!(!run.stderr.contains("panicked"), "{}", run.stderr);
 }
-
-/// A value that a dictionary holds once was copied for every row at once: 3 KB took 1.8 GB.
-#[test]
-fn rows_that_share_a_large_value_are_read_in_bounded_memory() {
-    use std::sync::Arc;
-
-    use arrow_array::{ArrayRef, RecordBatch, StringArray};
-    use parquet::basic::{Compression, ZstdLevel};
-    use parquet::file::properties::WriterProperties;
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("a.parquet");
-    let value = "x".repeat(32 << 20);
-    let rows: ArrayRef = Arc::new(StringArray::from_iter_values((0..1).map(|_| &value)));
-    let batch = RecordBatch::try_from_iter([("text", rows)]).expect("a batch");
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_dictionary_page_size_limit(64 << 20)
-        .build();
-    let file = std::fs::File::create(&path).expect("a file");
-    let mut writer =
-        parquet::arrow::ArrowWriter::try_new(file, batch.schema(), Some(properties)).expect("a writer");
-    for _ in 0..40 {
-        writer.write(&batch).expect("written");
-    }
-    writer.close().expect("written");
-    assert!(path.metadata().expect("a file").len() < 100_000, "the value is there once");
-    let mut command = std::process::Command::new("bash");
-    // The program with its dictionaries takes less than 400 MB of address space; all rows take 1.3 GB.
-    let script = "ulimit -v 900000; exec \"$0\" dedup --threads 1 \"$1\"";
-    command.args(["-c", script]).arg(leitong().get_program()).arg(&path);
-    let run = Run::of(command.output().expect("bash is there"));
-    assert_eq!(run.verdicts().len(), 40, "{}", run.stderr);
-}
