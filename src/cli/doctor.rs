@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::formats::{FORMATS, Format, VERDICT, Versions};
 use crate::pipeline::cpu::thread_count;
 use crate::pipeline::fingerprint_stage::FingerprintStage;
-use crate::telemetry::terminal;
+use crate::telemetry::{redact, terminal};
 use crate::worker::check::check;
 use crate::worker::resources::Limits;
 use crate::worker::{Accepted, Roles};
@@ -111,7 +111,11 @@ fn differences(name: &str, found: &Value, default: &Value, lines: &mut Vec<Strin
         }
     } else if found != default {
         let secret = NOT_SHOWN.iter().any(|secret| name.starts_with(secret));
-        let value = if secret { "(not shown)".to_owned() } else { found.to_string() };
+        let value = match found {
+            _ if secret => "(not shown)".to_owned(),
+            Value::String(text) if text.contains("://") => Value::from(redact::address(text)).to_string(),
+            found => found.to_string(),
+        };
         lines.push(format!("  {name} = {value}\n"));
     }
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{cloud_events, verdict_headers};
 use crate::telemetry::config::is_address;
+use crate::telemetry::redact;
 
 /// The worker, `leitong run`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -316,6 +317,14 @@ impl KafkaConfig {
     fn bootstrap_fault(&self) -> Option<String> {
         let servers = &self.bootstrap_servers;
         let wrong = servers.split(',').map(str::trim).find(|server| !is_broker(server))?;
+        let (has_user, servers, wrong) =
+            (servers.contains('@'), &redact::address(servers), &*redact::address(wrong));
+        if has_user {
+            return Some(format!(
+                "kafka.bootstrap_servers = {servers:?}: addresses of brokers have no user and password; write host:port, \
+                 and set sasl.username and sasl.password under [kafka.properties]"
+            ));
+        }
         let plain = wrong.split_once("://").map_or(wrong, |(_, rest)| rest);
         let host = plain.trim_end_matches('/').rsplit_once(':').map_or(plain, |(host, _)| host);
         let host = if host.is_empty() { "broker" } else { host };
@@ -463,6 +472,23 @@ mod tests {
         let config = KafkaConfig { properties, ..KafkaConfig::default() };
         let shown = format!("{config:?}");
         assert!(shown.contains("sasl.password") && !shown.contains("hunter2"), "{shown}");
+    }
+
+    /// The error for a wrong address named the password in it three times.
+    #[test]
+    fn errors_show_no_credentials_of_brokers() {
+        for servers in [
+            "user:hunter2@broker:9092",
+            "a:9092,sasl_ssl://user:hunter2@broker:9092",
+            "http://user:hun,ter2/x@broker:9092",
+            "broker:9092?key=hunter2",
+        ] {
+            let config = KafkaConfig { bootstrap_servers: servers.to_owned(), ..KafkaConfig::default() };
+            let [fault] = &config.faults()[..] else { panic!("{servers}: {:?}", config.faults()) };
+            let shown = fault.contains("hunter2") || fault.contains("hun") || fault.contains("ter2");
+            assert!(fault.contains("kafka.bootstrap_servers = ") && !shown, "{fault}");
+            assert!(fault.contains("broker:9092"), "{fault}");
+        }
     }
 
     #[test]

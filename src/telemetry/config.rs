@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::redact;
+
 /// The port for probes and metrics of `leitong run`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -28,8 +30,9 @@ impl AdminConfig {
         let address = &self.address;
         (!address.is_empty() && !is_address(address, true)).then(|| {
             format!(
-                "admin.address = {address:?}: must be ADDRESS:PORT, as in \"127.0.0.1:9464\" or \"0.0.0.0:9464\", or \"\" for \
-                 no admin port"
+                "admin.address = {:?}: must be ADDRESS:PORT, as in \"127.0.0.1:9464\" or \"0.0.0.0:9464\", or \"\" for \
+                 no admin port",
+                redact::address(address)
             )
         })
     }

@@ -9,6 +9,7 @@ pub(crate) mod exemplars;
 pub mod health;
 pub mod markup;
 pub mod metrics;
+pub mod redact;
 pub mod shared_paragraphs;
 pub mod tally;
 pub mod templates;

@@ -9,6 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use crate::telemetry::redact;
+
 /// Traces of the way that pages take through `leitong run` (docs/kafka.md#traces), for a collector of OpenTelemetry.
 /// What is unset here is what the variables `OTEL_…` say, and else OpenTelemetry's default.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -159,6 +161,7 @@ fn of_setting(name: &str, value: &str) -> Result<Url, String> {
 
 fn address(name: &str, value: &str) -> Result<Url, String> {
     let url = Url::parse(value).ok().filter(Url::has_host);
+    let value = redact::address(value);
     match url {
         Some(url) if url.scheme() == "http" => Ok(url),
         Some(url) if url.scheme() == "https" => Err(format!(
@@ -243,6 +246,21 @@ mod tests {
         let own = [variables[0], ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://c:3/in")];
         let found = settings(&on(), &own).expect("right").expect("on");
         assert_eq!(found.endpoint.as_str(), "http://c:3/in");
+    }
+
+    /// The endpoint was named with user, password and key in errors.
+    #[test]
+    fn errors_show_no_credentials_of_the_endpoint() {
+        for value in
+            ["https://user:hunter2@a/", "ftp://user:hunter2@a/", "user:hunter2@a", "https://a/?key=hunter2"]
+        {
+            let config = TracesConfig { endpoint: Some(value.to_owned()), ..on() };
+            let fault = config.fault().unwrap_or_default();
+            assert!(fault.starts_with("traces.endpoint = ") && !fault.contains("hunter2"), "{fault}");
+            let variables = [("OTEL_EXPORTER_OTLP_ENDPOINT", value)];
+            let fault = settings(&on(), &variables).err().unwrap_or_default();
+            assert!(fault.contains("OTEL_EXPORTER") && !fault.contains("hunter2"), "{fault}");
+        }
     }
 
     #[test]

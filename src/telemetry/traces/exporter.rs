@@ -25,7 +25,7 @@ use url::Position;
 use super::config::Settings;
 use super::spans::{SCHEMA_URL, text};
 use crate::proto::otlp::{ExportRequest, ExportResponse, Resource, ResourceSpans, Scope, ScopeSpans, Span};
-use crate::telemetry::metrics;
+use crate::telemetry::{metrics, redact};
 
 /// How often a batch is tried.
 const ATTEMPTS: u32 = 5;
@@ -153,7 +153,7 @@ impl Exporter {
         metrics::spans("failed", spans);
         self.lost += spans;
         if self.warned.is_none_or(|warned| warned.elapsed() >= WARNING_INTERVAL) {
-            let endpoint = self.settings.endpoint.as_str();
+            let endpoint = redact::address(self.settings.endpoint.as_str());
             tracing::warn!(endpoint, spans = self.lost, "spans of traces are lost, pages are not: {why}");
             (self.warned, self.lost) = (Some(Instant::now()), 0);
         }

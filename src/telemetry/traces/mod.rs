@@ -30,7 +30,7 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::metrics;
+use super::{metrics, redact};
 use crate::proto::otlp::Span;
 use config::Settings;
 use context::TraceContext;
@@ -78,7 +78,7 @@ pub(crate) fn begin(runtime: &tokio::runtime::Runtime, settings: Settings, names
     let (ending, ended) = mpsc::channel(1);
     let below = below(settings.sample_ratio);
     tracing::info!(
-        endpoint = settings.endpoint.as_str(),
+        endpoint = redact::address(settings.endpoint.as_str()),
         sample_ratio = settings.sample_ratio,
         "traces are sent to a collector"
     );

@@ -1,0 +1,68 @@
+//! Addresses as logs, errors and reports may show them: without users, passwords and keys.
+
+use url::Url;
+
+/// What stands for everything that is left out.
+const HIDDEN: &str = "…";
+
+/// Returns an address, or a list of addresses, without what may be secret: everything before the last
+/// `@` but the scheme, and what follows `?` or `#`.
+#[must_use]
+pub fn address(text: &str) -> String {
+    // A path may have an `@` of its own, if the address can be parsed. A password may have any
+    // character, and then it cannot.
+    if let Ok(url) = Url::parse(text)
+        && url.has_host()
+    {
+        return redacted_url(&url);
+    }
+    let (scheme, rest) = match text.find("://") {
+        // What looks like a scheme may be a part of a password.
+        Some(at) if text[..at].bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') => {
+            text.split_at(at + 3)
+        }
+        _ => ("", text),
+    };
+    let (hidden, rest) = match rest.rsplit_once('@') {
+        Some((_, rest)) => (HIDDEN, format!("@{rest}")),
+        None => ("", rest.to_owned()),
+    };
+    let query = rest.find(['?', '#']);
+    let (rest, query) = query.map_or((&*rest, ""), |at| (&rest[..at], &rest[at..=at]));
+    let query_hidden = if query.is_empty() { "" } else { HIDDEN };
+    format!("{scheme}{hidden}{rest}{query}{query_hidden}")
+}
+
+fn redacted_url(url: &Url) -> String {
+    let has_user = !url.username().is_empty() || url.password().is_some();
+    let user = if has_user { format!("{HIDDEN}@") } else { String::new() };
+    let host = &url[url::Position::BeforeHost..url::Position::AfterPath];
+    let query = if url.query().is_some() { format!("?{HIDDEN}") } else { String::new() };
+    let fragment = if url.fragment().is_some() { format!("#{HIDDEN}") } else { String::new() };
+    format!("{}://{user}{host}{query}{fragment}", url.scheme())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_passwords_and_keys_are_left_out_and_hosts_are_not() {
+        for (text, shown) in [
+            ("http://collector:4318/v1/traces", "http://collector:4318/v1/traces"),
+            ("http://user:hunter2@collector:4318/a@b", "http://…@collector:4318/a@b"),
+            ("http://hunter2@collector/", "http://…@collector/"),
+            ("http://collector/v1?key=hunter2&x=hunter2#hunter2", "http://collector/v1?…#…"),
+            ("https://user:hun/ter2@host:99999/", "https://…@host:99999/"),
+            ("user:hunter2@broker:9092", "…@broker:9092"),
+            ("user:hun,ter2@a:9092,user:hunter2@b:9092", "…@b:9092"),
+            ("sasl_ssl://user:hunter2@a:9092", "sasl_ssl://…@a:9092"),
+            ("a:9092?key=hunter2", "a:9092?…"),
+            ("http://a b/?hunter2", "http://a b/?…"),
+            ("broker-0:9092, broker-1:9092", "broker-0:9092, broker-1:9092"),
+            ("", ""),
+        ] {
+            assert_eq!(address(text), shown, "{text}");
+        }
+    }
+}
