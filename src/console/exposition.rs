@@ -1,9 +1,12 @@
 //! The text of `/metrics` → numbers by name and label.
 //!
-//! In: what the program's own recorder writes (Prometheus' text format). Lines that are none of
-//! its are passed over.
+//! In: what the program's own recorder writes (Prometheus' text format). Other lines are ignored, so
+//! that memory holds no more than this program's metrics.
 
 use std::collections::BTreeMap;
+
+/// How the names of all metrics of the program begin.
+const OWN: &str = "leitong_";
 
 /// One line.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,7 +61,7 @@ impl Metrics {
 }
 
 fn line(line: &str) -> Option<Sample> {
-    let (head, value) = line.rsplit_once(' ').filter(|_| !line.starts_with('#'))?;
+    let (head, value) = line.rsplit_once(' ').filter(|_| line.starts_with(OWN))?;
     let value = value.parse().ok()?;
     let (name, labels) = match head.split_once('{') {
         Some((name, labels)) => (name, self::labels(labels)?),

@@ -1,17 +1,45 @@
 //! The admin port of a worker: `GET /metrics`, `/livez` and `/readyz`.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::str::FromStr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::console::frame::Answer;
 use crate::telemetry::config::is_address;
+use crate::telemetry::redact;
 
-/// How long a worker may take to answer.
-const TIMEOUT: Duration = Duration::from_secs(3);
-/// Bytes of an answer that are read; that of a worker has some tens of thousands.
-const ANSWER_BYTES_MAX: u64 = 16 << 20;
+/// Limits of asking one worker.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    /// For all its answers together.
+    time: Duration,
+    /// Size of one answer.
+    bytes: usize,
+}
+
+/// A worker's metrics have some tens of thousands of bytes.
+const LIMITS: Limits = Limits { time: Duration::from_secs(5), bytes: 4 << 20 };
+
+/// Why there is no answer.
+enum Fault {
+    /// The time is up.
+    Late,
+    /// The answer has too many bytes.
+    TooLong,
+    /// It is no answer of HTTP.
+    NotHttp,
+    Io(io::Error),
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => Self::Late,
+            _ => Self::Io(error),
+        }
+    }
+}
 
 /// Where a worker answers.
 #[derive(Debug, Clone)]
@@ -29,7 +57,8 @@ impl FromStr for Port {
         let address = address.split('/').next().unwrap_or_default();
         if text.starts_with("https://") || !is_address(address, true) {
             return Err(format!(
-                "--admin {text:?}: must be http://HOST:PORT, as in http://127.0.0.1:9464; admin ports speak no TLS"
+                "--admin {:?}: must be http://HOST:PORT, as in http://127.0.0.1:9464; admin ports have no TLS and no users",
+                redact::address(text)
             ));
         }
         // A worker that listens everywhere is asked on this machine.
@@ -48,9 +77,25 @@ impl Port {
         &self.address
     }
 
-    /// What it answers, or why it does not, for people.
+    /// Returns what the worker answers, or why it does not, for people.
     pub(super) fn ask(&self) -> Result<Answer, String> {
-        let (status, metrics) = self.get("/metrics")?;
+        self.ask_within(LIMITS)
+    }
+
+    fn ask_within(&self, limits: Limits) -> Result<Answer, String> {
+        let deadline = Instant::now() + limits.time;
+        let get = |path| {
+            self.get(path, deadline, limits.bytes).map_err(|fault| match fault {
+                Fault::Late => format!("it has not answered within {:?}", limits.time),
+                Fault::TooLong => format!(
+                    "{path} answers with more than {} bytes: is this the admin port of a worker?",
+                    limits.bytes
+                ),
+                Fault::NotHttp => "what answers there does not speak HTTP".to_owned(),
+                Fault::Io(error) => error.to_string(),
+            })
+        };
+        let (status, metrics) = get("/metrics")?;
         if status != 200 {
             return Err(format!(
                 "/metrics answers with status {status}: is this the admin port of a worker?"
@@ -58,7 +103,7 @@ impl Port {
         }
         let mut reasons = Vec::new();
         for path in ["/livez", "/readyz"] {
-            let (status, body) = self.get(path)?;
+            let (status, body) = get(path)?;
             if status != 200 {
                 reasons.extend(body.lines().take(20).map(str::to_owned));
             }
@@ -66,22 +111,82 @@ impl Port {
         Ok(Answer { metrics, reasons })
     }
 
-    /// Status and body. HTTP 1.0, so that an answer ends where the connection does.
-    fn get(&self, path: &str) -> Result<(u16, String), String> {
-        let said = |error: std::io::Error| error.to_string();
-        let address = self.address.to_socket_addrs().map_err(said)?.next();
-        let address = address.ok_or("its name has no address")?;
-        let mut stream = TcpStream::connect_timeout(&address, TIMEOUT).map_err(said)?;
-        stream.set_read_timeout(Some(TIMEOUT)).map_err(said)?;
-        stream.set_write_timeout(Some(TIMEOUT)).map_err(said)?;
+    /// Returns status and body. Asks by HTTP 1.0, so that an answer ends where the connection does.
+    fn get(&self, path: &str, deadline: Instant, bytes_max: usize) -> Result<(u16, String), Fault> {
+        let address = self.address.to_socket_addrs()?.next();
+        let address = address.ok_or_else(|| Fault::Io(io::Error::other("its name has no address")))?;
+        let mut stream = TcpStream::connect_timeout(&address, left(deadline)?)?;
+        stream.set_write_timeout(Some(left(deadline)?))?;
         let request = format!("GET {path} HTTP/1.0\r\nHost: {}\r\n\r\n", self.address);
-        stream.write_all(request.as_bytes()).map_err(said)?;
-        let mut answer = Vec::new();
-        stream.take(ANSWER_BYTES_MAX).read_to_end(&mut answer).map_err(said)?;
+        stream.write_all(request.as_bytes())?;
+        let (mut answer, mut part) = (Vec::new(), [0; 8192]);
+        loop {
+            // A timeout of the socket is for one read, however many bytes that brings.
+            stream.set_read_timeout(Some(left(deadline)?))?;
+            match stream.read(&mut part)? {
+                0 => break,
+                count if answer.len() + count > bytes_max => return Err(Fault::TooLong),
+                count => answer.extend_from_slice(&part[..count]),
+            }
+        }
         let answer = String::from_utf8_lossy(&answer);
-        let no_http = || "what answers there does not speak HTTP".to_owned();
-        let (head, body) = answer.split_once("\r\n\r\n").ok_or_else(no_http)?;
+        let (head, body) = answer.split_once("\r\n\r\n").ok_or(Fault::NotHttp)?;
         let status = head.strip_prefix("HTTP/").and_then(|head| head.split(' ').nth(1)?.parse().ok());
-        Ok((status.ok_or_else(no_http)?, body.to_owned()))
+        Ok((status.ok_or(Fault::NotHttp)?, body.to_owned()))
+    }
+}
+
+/// Returns the time until `deadline`.
+fn left(deadline: Instant) -> Result<Duration, Fault> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(Fault::Late) } else { Ok(left) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::sync::mpsc;
+
+    use super::*;
+
+    /// A port that writes `part` again and again, with a pause after each, until nobody listens.
+    fn endless(part: &'static [u8], pause: Duration) -> Port {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address").to_string();
+        std::thread::spawn(move || {
+            let (_never, pauses) = mpsc::channel::<()>();
+            for stream in listener.incoming() {
+                let mut stream = stream.expect("a connection");
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
+                while stream.write_all(part).is_ok() {
+                    let _ = pauses.recv_timeout(pause);
+                }
+            }
+        });
+        Port { address }
+    }
+
+    /// `leitong top` hung on a port that sent a byte a second: the time limit was for each read.
+    #[test]
+    fn a_port_that_answers_byte_by_byte_is_given_up() {
+        let port = endless(b" ", Duration::from_millis(10));
+        let limits = Limits { time: Duration::from_millis(300), bytes: 1 << 20 };
+        let error = port.ask_within(limits).err().unwrap_or_default();
+        assert_eq!(error, "it has not answered within 300ms");
+    }
+
+    /// `leitong top` took a gigabyte of memory for an answer that never ended.
+    #[test]
+    fn an_answer_that_never_ends_is_given_up() {
+        let port = endless(&[b'a'; 4096], Duration::ZERO);
+        let limits = Limits { time: Duration::from_secs(600), bytes: 1 << 20 };
+        let error = port.ask_within(limits).err().unwrap_or_default();
+        assert!(error.contains("/metrics answers with more than 1048576 bytes"), "{error}");
+    }
+
+    #[test]
+    fn credentials_in_an_address_are_refused_and_not_shown() {
+        let error = "http://user:hunter2@127.0.0.1:9464".parse::<Port>().expect_err("credentials");
+        assert!(error.contains("127.0.0.1:9464") && !error.contains("hunter2"), "{error}");
     }
 }
