@@ -101,7 +101,7 @@ fn main() {
             let copies: Vec<Payload> = lines.iter().cloned().map(Payload::Json).collect();
             let since = Instant::now();
             for payload in copies {
-                std::hint::black_box(stage.reader().page(payload).expect("a page"));
+                std::hint::black_box(stage.reader().record(payload).expect("a page"));
             }
             times.push(since.elapsed());
         }

@@ -115,7 +115,7 @@ impl PageBench<'_> {
         let place = record.place.clone();
         let mut times = [Duration::MAX; STAGES.len()];
         let since = Instant::now();
-        let page = self.fingerprint_stage.reader().page(record.payload)?;
+        let page = self.fingerprint_stage.reader().page(&record.place, record.payload)?;
         times[0] = since.elapsed();
         let fingerprinted = self.fingerprint_stage.process_page(place, page.clone(), &mut self.workspace);
         let Ok(LogRecord::Page(log_record)) = fingerprinted.record else { return None };

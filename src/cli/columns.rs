@@ -7,7 +7,8 @@ use crate::page::mapping::config::FieldsConfig;
 #[derive(Debug, Args)]
 #[group(id = "columns")]
 pub(super) struct Arguments {
-    /// Column, or field of JSON lines, with the main text, in place of those of `[input.fields]`
+    /// Column, or field of JSON lines, with the main text, instead of those in `[input.fields]`. A name
+    /// that begins with `/` is a JSON pointer, such as /metadata/text
     #[arg(long, value_name = "NAME", help_heading = "Columns")]
     text_column: Option<String>,
     /// Column with HTML: text, or bytes in any encoding (in JSON lines in Base64)
@@ -16,7 +17,8 @@ pub(super) struct Arguments {
     /// Column with the id
     #[arg(long, value_name = "NAME", help_heading = "Columns")]
     id_column: Option<String>,
-    /// Column with the url; a table that has none is read without
+    /// Column with the url, by its name or a JSON pointer (/metadata/url); without it, a file that has no
+    /// urls is read all the same
     #[arg(long, value_name = "NAME", help_heading = "Columns")]
     url_column: Option<String>,
     /// In CSV and TSV, a quote is a character like any other: for tables of programs that do not put fields in quotes
@@ -43,7 +45,10 @@ impl Arguments {
 
     /// Has the named columns read in place of those that `fields` names.
     pub(super) fn apply(&self, fields: &mut FieldsConfig) {
-        let pointer = |name: &String| vec![format!("/{}", name.replace('~', "~0").replace('/', "~1"))];
+        let pointer = |name: &String| match name.starts_with('/') {
+            true => vec![name.clone()],
+            false => vec![format!("/{}", name.replace('~', "~0").replace('/', "~1"))],
+        };
         if self.text_column.is_some() || self.html_column.is_some() {
             for body in [
                 &mut fields.text,

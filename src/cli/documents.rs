@@ -84,7 +84,7 @@ pub(super) fn for_each(
                 Payload::Json(line) => Label::of_line(line),
                 _ => None,
             };
-            let page = reader.page(record.payload);
+            let page = reader.page(&record.place, record.payload);
             let mut work = Work::up_to(config.page.work_max);
             let mut document = |page: &_| {
                 let reading = document::read(page, &mut extractor, &mut work).ok()?;

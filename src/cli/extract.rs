@@ -82,7 +82,7 @@ fn many(path: &Path, config: &Config) -> anyhow::Result<ExitCode> {
             .with_context(|| format!("cannot read {}", path.display()))?;
         for record in batch {
             let place = record.place.clone();
-            match reader.record(record.payload) {
+            match reader.record_of_file(&place, record.payload) {
                 Ok(Taken::Skipped(_)) => {}
                 Ok(Taken::Page(page)) => out
                     .push(&line(&page, &mut extractor, config.page.work_max))

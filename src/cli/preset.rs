@@ -52,7 +52,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         documents::print(&lines)?;
         return Ok(ExitCode::SUCCESS);
     };
-    let samples = if source == Path::new("-") || source.exists() {
+    let is_file = source == Path::new("-") || source.exists();
+    let samples = if is_file {
         of_file(source, &settings::config(config.as_deref(), None, None)?)?
     } else {
         of_topic(source, config.as_deref())?
@@ -60,7 +61,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if samples.is_empty() {
         bail!("{}: there is nothing to look at", source.display());
     }
-    let survey = Survey::of(&samples);
+    let survey = Survey::of(&samples, !is_file);
     documents::print(&told(&survey))?;
     let is_known = !survey.presets.is_empty() || !survey.guesses.is_empty();
     Ok(if is_known { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -38,7 +38,7 @@ pub fn find(
     while more {
         let mut batch = Vec::new();
         more = source.read_batch(&mut batch, BATCH_BYTES).context("cannot read on")?;
-        let mut pages = batch.into_iter().filter_map(|record| reader.page(record.payload));
+        let mut pages = batch.into_iter().filter_map(|record| reader.page(&record.place, record.payload));
         if let Some(page) = pages.find(|page| is_it(page)) {
             return Ok(Some(page));
         }

@@ -62,6 +62,7 @@ impl Message<'_> {
                 key: self.received.key.as_deref(),
                 key_is_url: config.url_from == UrlFrom::Key,
                 cut_from: None,
+                made_up_url: None,
             };
             let rules = Rules { page_bytes_max: limits.bytes_max, url_required: true };
             let reading = mapping.read(&message, rules);

@@ -105,6 +105,11 @@ pub enum PageError {
         /// The preset.
         preset: &'static str,
     },
+    /// The page is to be withdrawn, and pages cannot be.
+    #[error(
+        "`withdrawn` is true, and nothing is withdrawn while recrawls.enabled is false; set enabled = true under [recrawls]"
+    )]
+    RecrawlsOff,
     /// A fault of the program.
     #[error("a fault in Leitong while reading this record: please report it with the record")]
     Internal,
@@ -131,6 +136,7 @@ impl PageError {
             Self::BodyNotFound(_) => Cause::BodyNotFound,
             Self::Unfit { cause, .. } => cause.clone(),
             Self::LooksLike { error, .. } => error.cause(),
+            Self::RecrawlsOff => Cause::RecrawlsOff,
             Self::Internal => Cause::Internal,
         }
     }
@@ -150,14 +156,23 @@ pub struct Rules {
 /// # Errors
 /// [`PageError`], where no page can be read.
 pub fn parse(json: &[u8], rules: Rules) -> Result<Page, PageError> {
-    parse_with_url(json, None, rules)
+    parse_given(json, Given::default(), rules)
 }
 
-/// The same, where a url that is known otherwise replaces the one in the object.
+/// What is known of a page besides its object.
+#[derive(Debug, Clone, Default)]
+pub struct Given<'a> {
+    /// A url that replaces the one in the object.
+    pub url: Option<String>,
+    /// The address of a document that has a body and no url.
+    pub made_up_url: Option<&'a str>,
+}
+
+/// Reads a page from one JSON object, of which something is known already.
 ///
 /// # Errors
 /// [`PageError`], where no page can be read.
-pub fn parse_with_url(json: &[u8], url: Option<String>, rules: Rules) -> Result<Page, PageError> {
+pub fn parse_given(json: &[u8], given: Given<'_>, rules: Rules) -> Result<Page, PageError> {
     let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json);
     let json = simdutf8::compat::from_utf8(json).map_err(|e| PageError::NotUtf8 { at: e.valid_up_to() })?;
     let field = Cell::new("");
@@ -165,7 +180,8 @@ pub fn parse_with_url(json: &[u8], url: Option<String>, rules: Rules) -> Result<
     let fields = FieldsSeed { field: &field }.deserialize(&mut deserializer);
     let fields = fields.and_then(|fields| deserializer.end().map(|()| fields));
     let mut fields = fields.map_err(|error| explain(&error, json.trim() == "null", field.get()))?;
-    fields.url = url.or(fields.url);
+    fields.url = given.url.or(fields.url);
+    fields.make_up_url(given.made_up_url);
     fields.into_page(rules)
 }
 
@@ -174,12 +190,13 @@ pub fn parse_with_url(json: &[u8], url: Option<String>, rules: Rules) -> Result<
 ///
 /// # Errors
 /// [`PageError`], where no page can be read.
-pub fn parse_head(json: impl Read) -> Result<Page, PageError> {
+pub fn parse_head(json: impl Read, made_up_url: Option<&str>) -> Result<Page, PageError> {
     let field = Cell::new("");
     let mut deserializer = serde_json::Deserializer::from_reader(json);
     let fields = FieldsSeed { field: &field }.deserialize(&mut deserializer);
     let fields = fields.and_then(|fields| deserializer.end().map(|()| fields));
     let mut fields = fields.map_err(|error| explain(&error, false, field.get()))?;
+    fields.make_up_url(made_up_url);
     fields.body = None;
     fields.into_page(Rules { page_bytes_max: usize::MAX, url_required: true })
 }
@@ -211,10 +228,23 @@ struct Fields {
     passthrough: Option<Box<RawValue>>,
     /// Values under other names of the fields, with the rank of the name.
     others: Vec<(Field, usize, Box<RawValue>)>,
+    /// The url is not the object's.
+    without_url: bool,
     lone_surrogates: u32,
 }
 
 impl Fields {
+    /// Gives a document its place as address. Without a body it is no document, but perhaps a message
+    /// of which other fields should be read.
+    fn make_up_url(&mut self, made_up_url: Option<&str>) {
+        if let Some(url) =
+            made_up_url.filter(|_| is_empty(&self.url) && self.body.is_some() && !self.withdrawn)
+        {
+            self.url = Some(url.to_owned());
+            self.without_url = true;
+        }
+    }
+
     fn into_page(self, rules: Rules) -> Result<Page, PageError> {
         let url = match self.url {
             url if !rules.url_required && url.as_ref().is_none_or(String::is_empty) => String::new(),
@@ -242,6 +272,7 @@ impl Fields {
                     + passthrough.as_ref().map_or(0, |fitting| fitting.lone_surrogates),
                 bad_fetched_at: self.fetched_at.is_some() && fetched_at.is_none(),
                 passthrough_too_large,
+                without_url: self.without_url,
                 ..Repaired::default()
             },
             fetched_at,

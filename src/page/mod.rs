@@ -13,6 +13,7 @@ mod http;
 pub(crate) mod http_head;
 pub mod id;
 pub mod json;
+pub mod made_up;
 pub mod mapping;
 pub mod page_number;
 pub mod passthrough;
@@ -150,4 +151,6 @@ pub struct Repaired {
     pub passthrough_too_large: bool,
     /// The chunks or the compression of an archived HTTP body break off; it was read as far as it goes.
     pub breaks_off: bool,
+    /// No url was given, so that the [address](made_up) says where the document stands.
+    pub without_url: bool,
 }

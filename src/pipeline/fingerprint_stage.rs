@@ -169,7 +169,7 @@ impl FingerprintStage {
 
     /// Makes a record of the log of a record of the source.
     pub fn process(&self, record: Record, workspace: &mut Workspace) -> Fingerprinted {
-        match self.reader.record(record.payload) {
+        match self.reader.record_of_file(&record.place, record.payload) {
             Ok(Taken::Page(page)) => self.process_page(record.place, *page, workspace),
             Ok(Taken::Skipped(why)) => skipped(why),
             Err(NoPage { cause, message, raw, raw_bytes }) => {

@@ -16,9 +16,10 @@ use crate::page::config::PageConfig;
 use crate::page::json::{PageError, Rules};
 use crate::page::mapping::detect::Recognizer;
 use crate::page::mapping::{self, Mapping, PRESETS, Reading, Skip, Taken};
-use crate::page::{Body, Page};
-use crate::record::Cause;
+use crate::page::{Body, Page, made_up};
+use crate::record::{Cause, Place};
 use crate::source::Payload;
+use crate::source::csv;
 use crate::source::warc_folder::WarcFolder;
 use crate::telemetry::metrics;
 use crate::telemetry::terminal::escape;
@@ -35,6 +36,8 @@ pub struct PageReader {
     pages: PagesConfig,
     /// A message without a value withdraws a page.
     withdraws: bool,
+    /// A document of a file needs no url.
+    may_make_up: bool,
     warcs: Option<WarcFolder>,
     recognizer: Recognizer,
     messages: AtomicU64,
@@ -70,6 +73,7 @@ impl PageReader {
             limits: config.page.clone(),
             pages: config.kafka.pages.clone(),
             withdraws: config.recrawls.enabled,
+            may_make_up: config.input.fields.url.is_empty(),
             warcs: config.input.warc_dir.as_deref().map(WarcFolder::new),
             recognizer: Recognizer::default(),
             messages: AtomicU64::new(0),
@@ -84,11 +88,31 @@ impl PageReader {
         &self.mapping
     }
 
-    /// What is made of a record of a source. Never panics: a fault is an error as well.
+    /// Reads a record of a source. Never panics: a fault is an error as well.
     ///
     /// # Errors
-    /// [`NoPage`], where it can be made no sense of.
+    /// [`NoPage`], if it can be made no sense of.
     pub fn record(&self, payload: Payload) -> Result<Taken, NoPage> {
+        self.read(payload, None)
+    }
+
+    /// Reads a record of a file, which stands at `place`. A document without a url is called by it,
+    /// unless the configuration itself says where urls are.
+    ///
+    /// # Errors
+    /// [`NoPage`], if it can be made no sense of.
+    pub fn record_of_file(&self, place: &Place, payload: Payload) -> Result<Taken, NoPage> {
+        // Rows of tables get their addresses from their sources, which know the columns.
+        let made_up = match place {
+            Place::Line { input, line } if self.may_make_up && csv::delimiter(input).is_none() => {
+                Some(made_up::url(input, *line))
+            }
+            _ => None,
+        };
+        self.read(payload, made_up.as_deref())
+    }
+
+    fn read(&self, payload: Payload, made_up_url: Option<&str>) -> Result<Taken, NoPage> {
         let no_page = |cause, message: String, raw: &[u8], raw_bytes: u64| NoPage {
             cause,
             message: bounded(&message),
@@ -96,7 +120,7 @@ impl PageReader {
             raw_bytes,
         };
         let (taken, raw, raw_bytes) = match payload {
-            Payload::Json(line) => (or_fault(|| self.line(&line, None)), Some(line), None),
+            Payload::Json(line) => (or_fault(|| self.line(&line, None, made_up_url)), Some(line), None),
             Payload::Warc(record) => {
                 let bytes = record.content_bytes;
                 let page = or_fault(|| {
@@ -105,7 +129,7 @@ impl PageReader {
                 (page, None, Some(bytes))
             }
             Payload::Head { json: Ok(json), bytes } => {
-                (or_fault(|| self.line(&json, Some(bytes))), None, Some(bytes))
+                (or_fault(|| self.line(&json, Some(bytes), made_up_url)), None, Some(bytes))
             }
             Payload::Head { json: Err(problem), bytes } => {
                 (Err(PageError::BrokenJson(problem)), None, Some(bytes))
@@ -122,8 +146,8 @@ impl PageReader {
     /// The page of a record; none where there is none, for
     /// commands that look at pages and pass over all else.
     #[must_use]
-    pub fn page(&self, payload: Payload) -> Option<Page> {
-        match self.record(payload).ok()? {
+    pub fn page(&self, place: &Place, payload: Payload) -> Option<Page> {
+        match self.record_of_file(place, payload).ok()? {
             Taken::Page(page) => Some(*page),
             Taken::Skipped(_) => None,
         }
@@ -140,8 +164,13 @@ impl PageReader {
         )
     }
 
-    fn line(&self, line: &[u8], cut_from: Option<u64>) -> Result<Taken, PageError> {
-        let message = mapping::Message { cut_from, ..mapping::Message::line(line) };
+    fn line(
+        &self,
+        line: &[u8],
+        cut_from: Option<u64>,
+        made_up_url: Option<&str>,
+    ) -> Result<Taken, PageError> {
+        let message = mapping::Message { cut_from, made_up_url, ..mapping::Message::line(line) };
         self.finished(self.mapping.read(&message, self.rules), line)
     }
 
@@ -150,8 +179,10 @@ impl PageReader {
         self.count(reading.hits, !matches!(reading.outcome, Ok(Taken::Skipped(_))));
         match reading.outcome {
             Ok(Taken::Page(page)) => match page.body {
+                Body::Withdrawn if !self.withdraws => Err(PageError::RecrawlsOff),
                 Body::InWarc(_) => self.with_body(*page),
-                Body::Missing => {
+                // Perhaps what was looked for has another name here.
+                _ if page.body == Body::Missing || page.repaired.without_url => {
                     self.look_alike(value);
                     Ok(Taken::Page(page))
                 }
@@ -257,7 +288,8 @@ mod tests {
         let reader = PageReader::new(&config, true).expect("right");
         let line = br#"{"url":"http://a/","body":"<p>","appid":"x","status_code":200,"timestamp":1}"#;
         for _ in 0..TELL_AFTER_MESSAGES {
-            assert!(reader.page(Payload::Json(line.to_vec())).is_some());
+            let place = Place::Line { input: "a".into(), line: 1 };
+            assert!(reader.page(&place, Payload::Json(line.to_vec())).is_some());
         }
         assert_eq!(
             reader.mapping.never_hit(reader.hits.load(Ordering::Relaxed)),

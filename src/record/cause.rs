@@ -36,6 +36,8 @@ pub enum Cause {
     NullValue,
     /// The input is of a format that is not read.
     OtherFormat,
+    /// The page is to be withdrawn, and `recrawls.enabled` is false.
+    RecrawlsOff,
     /// The value is packed and cannot be unpacked within its limits.
     StillPacked,
     /// The input breaks off.
@@ -50,7 +52,7 @@ pub enum Cause {
 
 impl Cause {
     /// All that this program gives.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::BadBase64,
         Self::BadKey,
         Self::BodyNotFound,
@@ -65,6 +67,7 @@ impl Cause {
         Self::MissingUrl,
         Self::NullValue,
         Self::OtherFormat,
+        Self::RecrawlsOff,
         Self::StillPacked,
         Self::TruncatedInput,
         Self::UrlTooLong,
@@ -101,6 +104,7 @@ impl Cause {
             Self::MissingUrl => "MISSING_URL",
             Self::NullValue => "NULL_VALUE",
             Self::OtherFormat => "OTHER_FORMAT",
+            Self::RecrawlsOff => "RECRAWLS_OFF",
             Self::StillPacked => "STILL_PACKED",
             Self::TruncatedInput => "TRUNCATED_INPUT",
             Self::UrlTooLong => "URL_TOO_LONG",

@@ -12,10 +12,13 @@
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
 
+use serde_json::value::RawValue;
+
 use super::rules::InputRules;
 use super::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
 use crate::page::config::PageConfig;
 use crate::page::field::Field;
+use crate::page::made_up;
 use crate::record::Place;
 
 /// Columns that are named where there are none that fit.
@@ -67,6 +70,8 @@ pub struct CsvRows<R> {
     width: Option<usize>,
     /// The columns that are handed on: which, and what they are called.
     columns: Vec<(usize, String)>,
+    /// The names of those that pointers lead into: their cells are JSON.
+    json_columns: Vec<String>,
     /// The field that a url is to stand in, if no column has one.
     url_field: Option<String>,
     skipped: Skipped,
@@ -104,6 +109,7 @@ impl<R: Read> CsvRows<R> {
             dialect,
             width: None,
             columns: Vec::new(),
+            json_columns: Vec::new(),
             url_field: None,
             skipped: Skipped::default(),
             first: None,
@@ -163,11 +169,18 @@ impl<R: Read> CsvRows<R> {
                 ));
             }
         }
+        let mut named = rules.named_at_top();
+        if let Some(name) = named.find(|name| place(name).is_none()) {
+            return Err(format!("there is no column {name:?}; {}", these(names)));
+        }
+        let led_into: Vec<(Field, String)> =
+            rules.mapping.led_into().filter(|(_, name)| place(name).is_some()).collect();
+        self.json_columns = led_into.iter().map(|(_, name)| name.clone()).collect();
         let wanted = rules.mapping.first_names();
         self.columns = wanted.filter_map(|name| Some((place(name)?, name.to_owned()))).collect();
         self.columns.sort_unstable();
         let has = |is_it: fn(Field) -> bool| {
-            fields.iter().any(|(field, name)| is_it(*field) && place(name).is_some())
+            fields.iter().chain(&led_into).any(|(field, name)| is_it(*field) && place(name).is_some())
         };
         if !has(|field| matches!(field, Field::Body(_) | Field::WarcFile)) {
             return Err(format!(
@@ -250,19 +263,24 @@ impl<R: Read> CsvRows<R> {
                 fields.len()
             ));
         }
-        let url = self.url_field.as_ref().map(|field| (field, format!("document:{}#{line}", self.input)));
+        let url = self.url_field.as_ref().map(|field| (field, made_up::url(&self.input, line)));
         let url = url.iter().map(|(field, url)| (field.as_str(), url.as_str()));
         let columns = self.columns.iter().map(|(at, name)| (name.as_str(), fields[*at].as_str()));
         let mut json = vec![b'{'];
         for (name, value) in url.chain(columns) {
             let comma = if json.len() > 1 { "," } else { "" };
-            let value =
-                format!("{comma}{}:{}", serde_json::Value::from(name), serde_json::Value::from(value));
-            json.extend_from_slice(value.as_bytes());
+            let is_json = self.json_columns.iter().any(|column| column == name) && is_json(value);
+            let value = if is_json { value.to_owned() } else { serde_json::Value::from(value).to_string() };
+            json.extend_from_slice(format!("{comma}{}:{value}", serde_json::Value::from(name)).as_bytes());
         }
         json.push(b'}');
         Ok(json)
     }
+}
+
+/// Returns true for the text of a JSON object or array.
+fn is_json(cell: &str) -> bool {
+    cell.trim_start().starts_with(['{', '[']) && serde_json::from_str::<&RawValue>(cell).is_ok()
 }
 
 /// The fields of a row.

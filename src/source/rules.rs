@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::index::WarcBase;
 use crate::page::config::PageConfig;
-use crate::page::mapping::Mapping;
 use crate::page::mapping::config::InputConfig;
+use crate::page::mapping::{Mapping, first_name};
 
 /// What sources have to know of the configuration. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -46,6 +46,11 @@ impl InputRules {
         ];
         let named = named.into_iter().flatten().cloned().collect();
         Ok(Self { limits: limits.clone(), mapping, named, quotes: true, warc_base: None })
+    }
+
+    /// Names of the fields at the top of a message that the configuration itself looks at.
+    pub fn named_at_top(&self) -> impl Iterator<Item = String> {
+        self.named.iter().filter_map(|pointer| first_name(pointer))
     }
 
     /// Whether the configuration itself names the field `name` at the top of a message.

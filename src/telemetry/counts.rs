@@ -24,6 +24,7 @@ pub struct Counts {
     bad_fetched_at: AtomicU64,
     passthrough_too_large: AtomicU64,
     breaks_off: AtomicU64,
+    without_url: AtomicU64,
     without_body: AtomicU64,
     skipped: Mutex<BTreeMap<Skip, u64>>,
 }
@@ -51,6 +52,7 @@ impl Counts {
         self.bad_fetched_at.fetch_add(u64::from(repaired.bad_fetched_at), Ordering::Relaxed);
         self.passthrough_too_large.fetch_add(u64::from(repaired.passthrough_too_large), Ordering::Relaxed);
         self.breaks_off.fetch_add(u64::from(repaired.breaks_off), Ordering::Relaxed);
+        self.without_url.fetch_add(u64::from(repaired.without_url), Ordering::Relaxed);
     }
 
     /// Counts whether a page had a body.
@@ -126,6 +128,7 @@ impl Counts {
             ("fetched_at that is no date, read as null", &self.bad_fetched_at),
             ("passthrough above 4 KiB or nested too deep, left out", &self.passthrough_too_large),
             ("HTTP bodies with broken chunks or compression, read as far as they go", &self.breaks_off),
+            ("documents without a url, named document:FILE#ROW", &self.without_url),
         ];
         counts
             .map(|(what, count)| (what, count.load(Ordering::Relaxed)))

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use super::{Kind, Number, RecrawlNote, Relation, Verdict};
 use crate::cluster::{Decision, Recrawl};
 use crate::fingerprint::{Detector, Shares, to_display};
-use crate::page::passthrough;
+use crate::page::{id, made_up, passthrough};
 use crate::record::timestamp::Timestamp;
 use crate::record::{FingerprintRecord, Outcome};
 
@@ -34,6 +34,15 @@ fn relate(verdict: &mut Verdict, relation: Option<Relation>, shares: Option<Shar
     verdict.relation = relation;
     verdict.share = shares.map(|shares| Number(to_display(shares.of_a)));
     verdict.canonical_share = shares.map(|shares| Number(to_display(shares.of_b)));
+}
+
+/// Returns true if the canonical page is an earlier crawl of the verdict's own page: its id or url is
+/// the same. A made-up address says nothing of that, and neither does an id that is made of it.
+fn is_same_page(verdict: &Verdict, canonical_id: &str, canonical_url: &str) -> bool {
+    if made_up::is_made_up(&verdict.url) {
+        return verdict.page_id == canonical_id && verdict.page_id != id::from_url(&verdict.url);
+    }
+    verdict.page_id == canonical_id || verdict.url == canonical_url
 }
 
 impl Judge<'_> {
@@ -110,7 +119,7 @@ impl Judge<'_> {
             Decision::Joined(centroid) => {
                 verdict.kind = if centroid.exact { Kind::ExactDuplicate } else { Kind::NearDuplicate };
                 verdict.cluster_id = Some(centroid.cluster_id);
-                verdict.same_url = centroid.page_id == verdict.page_id || centroid.url == verdict.url;
+                verdict.same_url = is_same_page(&verdict, &centroid.page_id, &centroid.url);
                 verdict.canonical_page_id = Some(centroid.page_id);
                 verdict.canonical_url = Some(centroid.url);
                 (verdict.replaces_page_id, verdict.replaces_url) = centroid.replaces.unzip();

@@ -202,3 +202,25 @@ fn a_folder_stands_for_its_files() {
     let run = dedup_files(&[], &[&folder.path().join("empty")]);
     assert!(run.status == 1 && run.stderr.contains("empty: there is no file to read"), "{}", run.stderr);
 }
+
+/// `--url-column /meta/url` was taken for the name of a column.
+#[test]
+fn columns_are_named_by_json_pointers_as_well() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = article(1, 20);
+    let table =
+        format!("/odd,body,meta\n{text},{},\"{{\"\"url\"\": \"\"http://a/1\"\"}}\"\n", article(2, 20));
+    let input = write(folder.path(), "a.csv", table);
+    let line = json!({ "/odd": text, "body": article(2, 20), "meta": { "url": "http://a/1" } });
+    let lines = write(folder.path(), "a.jsonl", format!("{line}\n"));
+    for input in [&input, &lines] {
+        let run = dedup_files(&["--text-column", "/body", "--url-column", "/meta/url"], &[input]);
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        assert_eq!(run.verdicts()[0]["url"], "http://a/1");
+        let odd = dedup_files(&["--text-column", "/~1odd", "--url-column", "/meta/url"], &[input]).verdicts();
+        assert_ne!(odd[0]["text_digest"], run.verdicts()[0]["text_digest"]);
+    }
+    let run = dedup_files(&["--text-column", "/body", "--url-column", "/mete/url"], &[&input]);
+    assert_eq!(run.status, 3);
+    assert!(run.stderr.contains("there is no column \"mete\""), "{}", run.stderr);
+}

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::common::{self, article, dedup, gzip, leitong, page, run, run_with_input, write};
+use crate::common::{self, article, dedup, dedup_files, gzip, leitong, page, run, run_with_input, write};
 
 /// The only outcome of one line of input, amid two good
 /// pages: a verdict's reason or a dead letter's cause.
@@ -59,9 +59,9 @@ fn what_cannot_be_read_as_a_page_is_a_dead_letter() {
         (r#"{"url":"http://a/","status":-1}"#, "WRONG_TYPE"),
         (r#"{"url":"http://a/","id":[12]}"#, "WRONG_TYPE"),
         (r#"{"url":"http://a/","id":{"n":12}}"#, "WRONG_TYPE"),
-        (r#"{"text":"no url"}"#, "MISSING_URL"),
-        (r#"{"url":null,"text":"x"}"#, "MISSING_URL"),
-        (r#"{"url":"","text":"x"}"#, "MISSING_URL"),
+        (r#"{"id":"no url and no text"}"#, "MISSING_URL"),
+        (r#"{"url":null}"#, "MISSING_URL"),
+        (r#"{"url":"","text":null}"#, "MISSING_URL"),
         (r#"{"url":"http://a/","html_b64":"!!!"}"#, "BAD_BASE64"),
         (&long_url, "URL_TOO_LONG"),
         (&long_id, "ID_TOO_LONG"),
@@ -162,6 +162,48 @@ fn equal_causes_are_counted_after_the_first_few() {
     assert_eq!(run.stderr.matches("no `url`").count(), 20, "{}", run.stderr);
     assert!(run.stderr.contains("further records with MISSING_URL are only counted"), "{}", run.stderr);
     assert!(run.stderr.contains("100  MISSING_URL") && run.stderr.contains("broken JSON"), "{}", run.stderr);
+}
+
+/// JSON lines without urls were all refused, although text-dedup and others write such files.
+#[test]
+fn documents_without_a_url_are_called_by_their_file_and_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let texts = [article(1, 20), article(2, 20), article(1, 20)];
+    let lines = [
+        json!({ "text": texts[0] }),
+        json!({ "id": 7, "text": texts[1], "url": "" }),
+        json!({ "text": texts[2], "url": null, "meta": { "link": "https://a.example/3" } }),
+    ];
+    let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let input = write(folder.path(), "a.jsonl", &lines);
+    let table = folder.path().join("table");
+    let options = ["--table", table.to_str().expect("UTF-8")];
+    let run = dedup_files(&options, &[&input]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(run.stderr.contains("3  documents without a url, named document:FILE#ROW"), "{}", run.stderr);
+    let verdicts = run.verdicts();
+    for (row, verdict) in (1..).zip(&verdicts) {
+        assert_eq!(verdict["url"], format!("document:{}#{row}", input.display()));
+    }
+    let of = |verdicts: &[Value], field: &str| -> Vec<Value> {
+        verdicts.iter().map(|verdict| verdict[field].clone()).collect()
+    };
+    assert_eq!(of(&verdicts, "kind"), ["UNIQUE", "UNIQUE", "EXACT_DUPLICATE"]);
+    assert_eq!(verdicts[1]["page_id"], "7");
+    // The same rows again: a made-up address does not say that a page was crawled again, but an id does.
+    let again = dedup_files(&options, &[&input]).verdicts();
+    assert_eq!(of(&again, "kind"), ["EXACT_DUPLICATE"; 3]);
+    assert_eq!(of(&again, "same_url"), [false, true, false]);
+    // Where urls are is said, so one that is missing is a fault.
+    let run = dedup_files(&["--url-column", "/meta/link"], &[&input]);
+    assert_eq!((run.status, run.verdicts().len()), (3, 1), "{}", run.stderr);
+    assert_eq!(run.verdicts()[0]["url"], "https://a.example/3");
+    assert!(run.stderr.contains("2  MISSING_URL"), "{}", run.stderr);
+    // Standard input is another one each time.
+    let [first, second] = [(); 2].map(|()| run_with_input(["dedup", "-"], &lines).verdicts());
+    assert!(first[0]["url"].as_str().is_some_and(|url| url.starts_with("document:stdin-")), "{}", first[0]);
+    assert_ne!(first[0]["url"], second[0]["url"]);
+    assert_eq!(of(&first, "kind"), of(&second, "kind"));
 }
 
 #[test]

@@ -6,7 +6,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BinaryArray, RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch, StringArray, StructArray};
+use arrow_schema::Field;
 use leitong::random::Random;
 use parquet::basic::Compression;
 use serde_json::{Value, json};
@@ -470,5 +471,29 @@ fn files_with_any_bytes_changed_cost_no_other_file() {
             drop(read_table(&out.join("broken.parquet")));
             std::fs::remove_file(out.join("broken.parquet")).expect("a file");
         }
+    }
+}
+
+/// Corpora keep their metadata in a struct, or in a column of JSON texts.
+#[test]
+fn json_pointers_lead_into_structs_and_into_texts_of_json() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let column = |values: [&str; 2]| -> ArrayRef { Arc::new(StringArray::from(values.to_vec())) };
+    let texts = [article(1, 20), article(2, 20)];
+    let metas = [r#"{"url": "http://a/1"}"#, r#" {"url": "http://a/2"}"#];
+    let urls = column(["http://a/1", "http://a/2"]);
+    let field = Arc::new(Field::new("url", urls.data_type().clone(), true));
+    let in_struct: ArrayRef = Arc::new(StructArray::from(vec![(field, urls)]));
+    for meta in [column(metas), in_struct] {
+        let text = column([&texts[0], &texts[1]]);
+        let input = folder.path().join("a.parquet");
+        let batch = RecordBatch::try_from_iter([("body", text), ("meta", meta)]).expect("a table");
+        write_table(&input, &batch, &Layout::default());
+        let run = dedup_files(&["--text-column", "/body", "--url-column", "/meta/url"], &[&input]);
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        let urls: Vec<_> = run.verdicts().iter().map(|verdict| verdict["url"].clone()).collect();
+        assert_eq!(urls, ["http://a/1", "http://a/2"]);
+        let run = dedup_files(&["--text-column", "/body", "--url-column", "/mete/url"], &[&input]);
+        assert!(run.stderr.contains("there is no column \"mete\""), "{}", run.stderr);
     }
 }

@@ -18,7 +18,7 @@ use leitong::page::mapping::preset::Preset;
 use leitong::page::mapping::{PRESETS, Taken};
 use leitong::page::{Body, Page};
 use leitong::pipeline::page_reader::PageReader;
-use leitong::record::Received;
+use leitong::record::{Place, Received};
 use leitong::source::Payload;
 use serde_json::{Value, json};
 
@@ -26,6 +26,9 @@ use crate::common::{self, gzip, run, run_with_input, write};
 
 /// Presets whose samples say key, headers and bytes.
 const MESSAGES: [&str; 5] = ["json", "norconex", "frontera", "warc-record", "raw-body"];
+
+/// Presets of documents in files.
+const CORPORA: [&str; 5] = ["fineweb", "dolma", "datatrove", "oscar", "the-pile"];
 
 fn samples(preset: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/presets/{preset}.jsonl"))
@@ -130,7 +133,13 @@ fn outcomes(preset: &str) -> String {
             let sample = serde_json::from_str(line).expect("a sample");
             message(&reader, &sample).map_err(|error| (error.cause().to_string(), error.to_string()))
         } else {
-            let taken = reader.record(Payload::Json(line.as_bytes().to_vec()));
+            // Lines of a file, of which those without a url are called by their places.
+            let place = Place::Line { input: "samples.jsonl".into(), line: 7 };
+            let payload = Payload::Json(line.as_bytes().to_vec());
+            let taken = match CORPORA.contains(&preset) {
+                true => reader.record_of_file(&place, payload),
+                false => reader.record(payload),
+            };
             taken.map_err(|no_page| (no_page.cause.to_string(), no_page.message))
         };
         out.push_str(&outcome(taken));

@@ -139,6 +139,30 @@ fn what_was_withdrawn_is_near_to_nothing() {
     }
 }
 
+/// A takedown did nothing while recrawls were off, and the verdict said WITHDRAWN.
+#[test]
+fn withdrawing_a_page_without_the_setting_is_a_dead_letter_that_names_it() {
+    let pages = [page("a", &article(1, 40)), withdrawn("a")];
+    let lines: String = pages.iter().map(|page| format!("{page}\n")).collect();
+    let run = run_with_input(["dedup", "-"], lines);
+    assert_eq!((run.status, run.verdicts().len()), (3, 1), "{}", run.stderr);
+    assert!(run.stderr.contains("set enabled = true under [recrawls] (RECRAWLS_OFF)"), "{}", run.stderr);
+}
+
+/// Row 1 of a file is another document when the file is written again, not a page with a new text.
+#[test]
+fn documents_without_a_url_are_not_crawled_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = write(folder.path(), "leitong.toml", ENABLED);
+    let table = folder.path().join("table");
+    for text in [1, 2] {
+        let input = write(folder.path(), "a.jsonl", format!("{}\n", json!({ "text": article(text, 40) })));
+        let options = ["--config", &config.to_string_lossy(), "--table", &table.to_string_lossy()];
+        let verdicts = common::dedup_files(&options, &[&input]).verdicts();
+        assert_eq!((&verdicts[0]["kind"], &verdicts[0]["recrawl"]), (&json!("UNIQUE"), &Value::Null));
+    }
+}
+
 /// Of a table that knows urls nothing is lost by a run that does not: it is refused.
 #[test]
 fn a_table_with_urls_needs_the_setting() {

@@ -16,6 +16,7 @@ use serde::Serialize;
 use super::{Clusterer, Query};
 use crate::cluster::recrawls::{Change, Crawl, CrawlChange, Crawls, crawl_key};
 use crate::cluster::{Canonical, ClusterId, NewCanonical, Rank};
+use crate::page::made_up;
 use crate::record::FingerprintRecord;
 
 /// What is said of a page whose url was crawled before, or that is withdrawn.
@@ -139,6 +140,10 @@ impl Clusterer {
         is_copy: bool,
     ) {
         let (Some(crawls), Some(text)) = (&self.crawls, record.text) else { return };
+        // The same row of the same file may hold another document by now.
+        if made_up::is_made_up(&record.url) {
+            return;
+        }
         let crawl = Crawl {
             sequence: crawls.bounds().0,
             key: crawl_key(&record.corpus, &record.url),

@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 pub struct InputConfig {
     /// What writes the messages, or lines: `json` (Leitong's own fields), `scrapy-cluster`,
     /// `nutch`, `norconex`, `os-scrapy`, `frontera`, `heritrix-log`, `cdr3`, `katana`, `crawl4ai`,
-    /// `apify`, `spider`, `warc-record`, `raw-body`. `leitong preset detect` finds out.
+    /// `apify`, `spider`, `fineweb`, `dolma`, `datatrove`, `oscar`, `the-pile`, `warc-record`, `raw-body`.
+    /// `leitong preset detect` finds out.
     pub preset: String,
     /// Folder of the WARC files that messages of `heritrix-log` name.
     pub warc_dir: Option<PathBuf>,

@@ -186,6 +186,17 @@ impl Mapping {
         })
     }
 
+    /// Names of fields at the top of a message that pointers lead into, and what each pointer is read as.
+    pub fn led_into(&self) -> impl Iterator<Item = (Field, String)> {
+        let sources = self.sources.iter().flat_map(|(field, sources)| sources.iter().map(|s| (*field, s)));
+        sources.filter_map(|(field, source)| match source {
+            Source::Pointer(slot) if top_name(&slot.pointer).is_none() => {
+                Some((field, first_name(&slot.pointer)?))
+            }
+            Source::Pointer(_) | Source::Key => None,
+        })
+    }
+
     /// The fields, or passed values, of which no pointer
     /// hit: `hits` is the union of those of many messages.
     #[must_use]
@@ -221,6 +232,12 @@ impl Mapping {
 /// The name at the top of a message that `pointer` points to; none where it leads further.
 fn top_name(pointer: &str) -> Option<String> {
     let name = pointer.strip_prefix('/').filter(|name| !name.contains('/'))?;
+    Some(name.replace("~1", "/").replace("~0", "~"))
+}
+
+/// The name at the top of a message that `pointer` begins with.
+pub fn first_name(pointer: &str) -> Option<String> {
+    let name = pointer.split('/').nth(1)?;
     Some(name.replace("~1", "/").replace("~0", "~"))
 }
 

@@ -20,6 +20,11 @@ pub const PRESETS: &[Preset] = &[
     CRAWL4AI,
     APIFY,
     SPIDER,
+    FINEWEB,
+    DOLMA,
+    DATATROVE,
+    OSCAR,
+    THE_PILE,
     WARC_RECORD,
     RAW_BODY,
 ];
@@ -250,6 +255,85 @@ const SPIDER: Preset = Preset {
         (Field::Status, &["/status", "/status_code"]),
     ],
     signature: &[&["/url"], &["/costs", "/links"], &["/content", "/html"]],
+    ..Preset::EMPTY
+};
+
+const FINEWEB: Preset = Preset {
+    name: "fineweb",
+    about: "documents of FineWeb, FineWeb-Edu and FineWeb2",
+    fields: &[
+        (Field::Id, &["/id"]),
+        (Field::Url, &["/url"]),
+        (Field::Body(Form::Text), &["/text"]),
+        (Field::FetchedAt, &["/date"]),
+    ],
+    signature: &[&["/text"], &["/dump"], &["/url"], &["/file_path", "/language_score", "/token_count"]],
+    ..Preset::EMPTY
+};
+
+const DOLMA: Preset = Preset {
+    name: "dolma",
+    about: "documents of Dolma's toolkit: `id`, `text`, `source`, `metadata`",
+    fields: &[
+        (Field::Id, &["/id"]),
+        (Field::Url, &["/metadata/url", "/metadata/warc_url", "/url"]),
+        (Field::Body(Form::Text), &["/text"]),
+        (Field::Title, &["/metadata/title"]),
+        (Field::FetchedAt, &["/metadata/date_download", "/metadata/warc_date", "/created"]),
+    ],
+    passthrough: &[("source", "/source")],
+    signature: &[&["/id"], &["/text"], &["/source"], &["/added", "/created", "/version"]],
+    ..Preset::EMPTY
+};
+
+const DATATROVE: Preset = Preset {
+    name: "datatrove",
+    about: "documents of datatrove's JsonlWriter: `text`, `id`, `metadata`",
+    fields: &[
+        (Field::Id, &["/id"]),
+        (Field::Url, &["/metadata/url", "/url"]),
+        (Field::Body(Form::Text), &["/text"]),
+        (Field::FetchedAt, &["/metadata/date", "/date"]),
+    ],
+    signature: &[
+        &["/id"],
+        &["/text"],
+        &["/metadata/url", "/metadata/file_path", "/metadata/dump", "/metadata/language"],
+    ],
+    ..Preset::EMPTY
+};
+
+const OSCAR: Preset = Preset {
+    name: "oscar",
+    about: "documents of OSCAR 22.01 and later: `content` or `text`, and the headers of the WARC record",
+    fields: &[
+        // A number in `id` counts the lines of one file only.
+        (Field::Id, &["/warc_headers/warc-record-id", "/meta/warc_headers/warc-record-id"]),
+        (Field::Url, &["/warc_headers/warc-target-uri", "/meta/warc_headers/warc-target-uri"]),
+        (Field::Body(Form::Text), &["/content", "/text"]),
+        (Field::FetchedAt, &["/warc_headers/warc-date", "/meta/warc_headers/warc-date"]),
+    ],
+    signature: &[
+        &["/content", "/text"],
+        &[
+            "/warc_headers/warc-target-uri",
+            "/warc_headers/warc-record-id",
+            "/meta/warc_headers/warc-target-uri",
+            "/meta/warc_headers/warc-record-id",
+        ],
+    ],
+    ..Preset::EMPTY
+};
+
+const THE_PILE: Preset = Preset {
+    name: "the-pile",
+    about: "documents of The Pile and SlimPajama: `text` and the name of their subset, without ids and urls",
+    fields: &[(Field::Url, &[KEY, "/url"]), (Field::Body(Form::Text), &["/text"])],
+    passthrough: &[
+        ("pile_set_name", "/meta/pile_set_name"),
+        ("redpajama_set_name", "/meta/redpajama_set_name"),
+    ],
+    signature: &[&["/text"], &["/meta/pile_set_name", "/meta/redpajama_set_name"]],
     ..Preset::EMPTY
 };
 

@@ -8,7 +8,7 @@ use super::preset::Framing;
 use super::{Mapping, NoPage, Skip, Source, value};
 use crate::page::body::{Form, GivenBody};
 use crate::page::field::Field;
-use crate::page::json::{self, PageError, Rules, checked_id, checked_url};
+use crate::page::json::{self, Given, PageError, Rules, checked_id, checked_url};
 use crate::page::{Body, Hints, InWarc, Page, Repaired, passthrough};
 use crate::record::Cause;
 
@@ -24,13 +24,15 @@ pub struct Message<'a> {
     /// Bytes of the whole, where long strings were cut out
     /// of the value because it was above a limit.
     pub cut_from: Option<u64>,
+    /// The address of a document that has a body and no url.
+    pub made_up_url: Option<&'a str>,
 }
 
 impl<'a> Message<'a> {
     /// A line, or a message without a key.
     #[must_use]
     pub fn line(value: &'a [u8]) -> Self {
-        Self { value, key: None, key_is_url: false, cut_from: None }
+        Self { value, key: None, key_is_url: false, cut_from: None, made_up_url: None }
     }
 }
 
@@ -136,9 +138,12 @@ impl Mapping {
     /// Leitong's own JSON.
     fn read_plain(&self, message: &Message<'_>, rules: Rules) -> Result<Taken, PageError> {
         let page = match message.cut_from {
-            None => json::parse_with_url(message.value, key_as_url(message)?, rules)?,
+            None => {
+                let given = Given { url: key_as_url(message)?, made_up_url: message.made_up_url };
+                json::parse_given(message.value, given, rules)?
+            }
             Some(bytes) => {
-                let page = json::parse_head(message.value)?;
+                let page = json::parse_head(message.value, message.made_up_url)?;
                 Page { body: Body::TooLarge(bytes), ..page }
             }
         };
@@ -202,7 +207,7 @@ impl Picking<'_, '_> {
         let Ok(status) = status.map(u32::try_from).transpose() else {
             return Err(self.wrong(Field::Status, "a number that is no status", "one from 0 on"));
         };
-        let url = self.url(given_url)?;
+        let (url, without_url) = self.url(given_url)?;
         let id = self.pick(Field::Id, "a string or a number", &mut |value| value::scalar(value))?;
         let id = checked_id(id, &url).map_err(|error| self.about(Field::Id, &error))?;
         let (fetched_at, bad_fetched_at) = self.fetched_at();
@@ -212,6 +217,7 @@ impl Picking<'_, '_> {
             lone_surrogates: self.lone_surrogates,
             bad_fetched_at,
             passthrough_too_large,
+            without_url,
             ..Repaired::default()
         };
         let hints = Hints { charset, content_type };
@@ -267,7 +273,8 @@ impl Picking<'_, '_> {
         }
     }
 
-    fn url(&self, given: Option<String>) -> Result<String, PageError> {
+    /// The url, and whether it is a made-up one.
+    fn url(&self, given: Option<String>) -> Result<(String, bool), PageError> {
         let of_mapping = self.mapping;
         let by_key = of_mapping
             .sources
@@ -280,15 +287,31 @@ impl Picking<'_, '_> {
             _ => None,
         };
         let url = key.or(given);
+        if let (None, Some(made_up)) = (&url, self.message.made_up_url)
+            && self.has_body()
+        {
+            return Ok((made_up.to_owned(), true));
+        }
         if url.is_none() && !self.rules.url_required {
-            return Ok(String::new());
+            return Ok((String::new(), false));
         }
         if url.is_none() {
             let pointers = self.pointers(Field::Url);
             let problem = format!("no url at {pointers}; found {}", value::fields_of(self.json));
             return Err(of_mapping.unfit(Cause::MissingUrl, problem));
         }
-        checked_url(url).map_err(|error| self.about(Field::Url, &error))
+        let url = checked_url(url).map_err(|error| self.about(Field::Url, &error))?;
+        Ok((url, false))
+    }
+
+    /// Returns true if a body stands where one is looked for.
+    fn has_body(&self) -> bool {
+        let sources = self.mapping.sources.iter().filter(|(field, _)| matches!(field, Field::Body(_)));
+        let mut slots = sources.flat_map(|(_, sources)| sources).filter_map(|source| match source {
+            Source::Pointer(slot) => Some(slot.number),
+            Source::Key => None,
+        });
+        slots.any(|number| self.found.hits() & 1 << number != 0)
     }
 
     /// When the page was fetched, and whether something else stands there.

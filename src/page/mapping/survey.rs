@@ -11,8 +11,8 @@ use super::config::InputConfig;
 use super::detect::{Looks, Recognizer, guess, pointers};
 use super::preset::Preset;
 use super::{Mapping, Message, Skip, Taken};
-use crate::page::Body;
 use crate::page::json::Rules;
+use crate::page::{Body, made_up};
 
 /// Errors that are shown.
 const ERRORS_MAX: usize = 3;
@@ -43,9 +43,9 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Looks at `samples`.
+    /// Looks at `samples`. In a topic each needs a url; in a file one without is called by its place.
     #[must_use]
-    pub fn of(samples: &[Sample]) -> Self {
+    pub fn of(samples: &[Sample], url_required: bool) -> Self {
         let mut survey = Self { samples: samples.len() as u64, ..Self::default() };
         let recognizer = Recognizer::default();
         let mut presets: BTreeMap<&'static str, u64> = BTreeMap::new();
@@ -55,13 +55,13 @@ impl Survey {
         survey.presets = presets.into_iter().collect();
         survey.presets.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         match survey.presets.first().and_then(|(name, _)| Preset::named(name).ok()) {
-            Some(preset) => survey.read_with(preset, samples),
+            Some(preset) => survey.read_with(preset, samples, url_required),
             None => survey.guess(samples),
         }
         survey
     }
 
-    fn read_with(&mut self, preset: &'static Preset, samples: &[Sample]) {
+    fn read_with(&mut self, preset: &'static Preset, samples: &[Sample], url_required: bool) {
         // No file is read here: the folder's name is only there to be set.
         let config = InputConfig {
             preset: preset.name.to_owned(),
@@ -74,8 +74,11 @@ impl Survey {
         let slots = mapping.slots();
         let mut hits = vec![0; slots.len()];
         let mut left: BTreeMap<String, u64> = BTreeMap::new();
+        let made_up = made_up::url("FILE", 1);
         for (key, value) in samples {
-            let reading = mapping.read(&Message { key: key.as_deref(), ..Message::line(value) }, rules);
+            let made_up_url = (!url_required).then_some(&*made_up);
+            let message = Message { key: key.as_deref(), made_up_url, ..Message::line(value) };
+            let reading = mapping.read(&message, rules);
             for (hit, (_, _, number)) in hits.iter_mut().zip(&slots) {
                 *hit += reading.hits >> number & 1;
             }
@@ -140,14 +143,14 @@ mod tests {
         let page =
             r#"{"appid":"x","crawlid":"y","url":"http://a/","body":"<p>","links":["z"],"extra":{"a":1}}"#;
         let bodiless = r#"{"appid":"x","crawlid":"y","url":"http://a/"}"#;
-        let survey = Survey::of(&samples(&[page, page, bodiless, "json failed to parse", "{"]));
+        let survey = Survey::of(&samples(&[page, page, bodiless, "json failed to parse", "{"]), true);
         assert_eq!((survey.samples, &survey.presets[..]), (5, &[("scrapy-cluster", 4)][..]));
         assert_eq!((survey.pages, survey.dead.0), ((2, 1), 1));
         assert_eq!(survey.skipped[&Skip::Literal], 1);
         assert!(survey.found.contains(&("url", "/url".to_owned(), 3)), "{:?}", survey.found);
         assert!(survey.found.contains(&("charset", "/encoding".to_owned(), 0)), "{:?}", survey.found);
         assert_eq!(survey.left, [("/extra/a".to_owned(), 2), ("/links".to_owned(), 2)]);
-        let own = Survey::of(&samples(&[r#"{"url":"http://a/","html":"<p>"}"#]));
+        let own = Survey::of(&samples(&[r#"{"url":"http://a/","html":"<p>"}"#]), true);
         assert_eq!((own.presets[0].0, own.pages), ("json", (1, 0)));
         assert!(own.found.contains(&("html", "/html".to_owned(), 1)), "{:?}", own.found);
     }
@@ -155,11 +158,11 @@ mod tests {
     #[test]
     fn a_mapping_is_guessed_where_no_preset_fits() {
         let page = serde_json::json!({ "doc": { "href": "https://a.example/1", "src": format!("<html>{}", "x".repeat(99)) } });
-        let survey = Survey::of(&samples(&[&page.to_string()]));
+        let survey = Survey::of(&samples(&[&page.to_string()]), true);
         assert_eq!(
             survey.guesses,
             [(Looks::Url, vec!["/doc/href".to_owned()]), (Looks::Body, vec!["/doc/src".to_owned()])]
         );
-        assert!(Survey::of(&samples(&["", "[]", "\"x\""])).guesses.is_empty());
+        assert!(Survey::of(&samples(&["", "[]", "\"x\""]), true).guesses.is_empty());
     }
 }

@@ -24,6 +24,8 @@ const CUT_BYTES: usize = URL_BYTES_MAX + 1;
 pub(super) struct Columns {
     /// In the order of the table: which of its columns, the name, and whether bytes are to be in Base64.
     read: Vec<(usize, String, bool)>,
+    /// The names of those with strings that pointers lead into: the strings are JSON.
+    json: Vec<String>,
     /// The field that a url is to stand in, if no column has one.
     url_field: Option<String>,
     line_bytes_max: usize,
@@ -67,6 +69,11 @@ impl Columns {
                 ));
             }
         }
+        if let Some(name) = rules.named_at_top().find(|name| columns.find(name).is_none()) {
+            return Err(format!("there is no column {name:?}; {}", these(columns)));
+        }
+        let led_into: Vec<(Field, String)> = rules.mapping.led_into().collect();
+        let mut json = Vec::new();
         let mut read = Vec::new();
         let (mut has_body, mut has_url) = (false, false);
         for name in rules.mapping.first_names() {
@@ -90,6 +97,13 @@ impl Columns {
             if misfit.is_some() || may_be_other {
                 continue;
             }
+            if is_text(column.data_type()) && led_into.iter().any(|(_, known)| known == name) {
+                let mut led_into =
+                    led_into.iter().filter(|(_, known)| known == name).map(|(field, _)| *field);
+                has_url |= led_into.clone().any(|field| field == Field::Url);
+                has_body |= led_into.any(is_body);
+                json.push(name.to_owned());
+            }
             has_body |= is_nested(column) || read_as.iter().any(|field| is_body(*field));
             has_url |= is_nested(column) || read_as.contains(&Field::Url);
             read.push((at, name.to_owned(), in_base64));
@@ -103,7 +117,7 @@ impl Columns {
         let url_field = fields.iter().find(|(field, _)| *field == Field::Url).map(|(_, name)| name.clone());
         read.sort_unstable();
         let line_bytes_max = rules.limits.line_bytes_max;
-        Ok(Self { read, url_field: url_field.filter(|_| !has_url), line_bytes_max })
+        Ok(Self { read, json, url_field: url_field.filter(|_| !has_url), line_bytes_max })
     }
 
     /// Which of the table's columns are read.
@@ -144,7 +158,10 @@ impl Columns {
             }
             line.string(name);
             line.json.push(':');
-            line.value(column, row, *in_base64);
+            match self.json.contains(name) {
+                true => line.json_text(column, row),
+                false => line.value(column, row, *in_base64),
+            }
             if line.not_utf8 {
                 return Err(name.clone());
             }
@@ -170,6 +187,10 @@ fn is_nested(column: &Column) -> bool {
 fn is_bytes(column: &DataType) -> bool {
     use DataType::{Binary, BinaryView, FixedSizeBinary, LargeBinary};
     matches!(value_type(column), Binary | LargeBinary | BinaryView | FixedSizeBinary(_))
+}
+
+fn is_text(column: &DataType) -> bool {
+    matches!(value_type(column), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
 fn fits(field: Field, column: &DataType) -> bool {

@@ -18,6 +18,7 @@ use arrow_array::{Array, ArrayRef, PrimitiveArray};
 use arrow_schema::{DataType, TimeUnit};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use serde_json::value::RawValue;
 use time::format_description::well_known::Rfc3339;
 use time::{Date, OffsetDateTime};
 
@@ -43,6 +44,19 @@ impl JsonWriter {
         let text = &text[..text.floor_char_boundary(self.string_bytes_max)];
         // A string is always JSON.
         self.json += &serde_json::to_string(text).unwrap_or_default();
+    }
+
+    /// Writes the string at `row` as the JSON that it holds; as a string if it holds none.
+    pub(super) fn json_text(&mut self, array: &ArrayRef, row: usize) {
+        let mut string = Self::new(self.string_bytes_max);
+        string.value(array, row, false);
+        let text = serde_json::from_str::<String>(&string.json).unwrap_or_default();
+        let is_nested = text.trim_start().starts_with(['{', '[']);
+        match serde_json::from_str::<&RawValue>(&text) {
+            Ok(json) if is_nested => self.json += json.get(),
+            _ => self.json += &string.json,
+        }
+        self.not_utf8 |= string.not_utf8;
     }
 
     fn bytes(&mut self, bytes: &[u8], as_base64: bool) {

@@ -9,6 +9,7 @@ use arrow_array::RecordBatch;
 use super::ParquetFile;
 use super::columns::{Columns, RowLine};
 use super::rows::{Chunk, Rows};
+use crate::page::made_up;
 use crate::record::Place;
 use crate::source::location::Stored;
 use crate::source::rules::InputRules;
@@ -68,7 +69,7 @@ impl ParquetSource {
             if let Some((first, rows, next)) = batch {
                 if *next < rows.num_rows() {
                     let number = *first + *next as u64;
-                    let url = || format!("document:{}#{}", self.input, number + 1);
+                    let url = || made_up::url(&self.input, number + 1);
                     let payload = match columns.line(rows, *next, url) {
                         RowLine::Whole(line) => Payload::Json(line),
                         RowLine::Cut { json, bytes } => Payload::Head { json: Ok(json), bytes },
