@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::settings::wrong;
 use crate::checkpoint::{Checkpoint, CheckpointDir};
-use crate::keep::copy::{Outputs, Ranker, Walk, collect_referents};
+use crate::keep::copy::{Outputs, Ranked, Ranker, Walk, collect_referents};
 use crate::keep::forms;
 use crate::keep::output::{Output, Plan};
 use crate::keep::prefer::{Choice, Rules};
@@ -233,7 +233,9 @@ impl<'a> Keeping<'a> {
                     let (prefer, choice) = (self.arguments.prefer.clone(), Choice::ranked(self.rules));
                     let mut ranker = Ranker::new(self.walk(prefer.field()), prefer, choice);
                     spooled.each(|_, decision| ranker.rank(decision))?;
-                    ranker.finish()
+                    let ranked = ranker.finish();
+                    self.check_field(&ranked)?;
+                    ranked.choice
                 }
             };
             if let Some(path) = &self.arguments.clusters {
@@ -257,6 +259,27 @@ impl<'a> Keeping<'a> {
         }
         if let Some(copied) = copied {
             tell(copied);
+        }
+        Ok(())
+    }
+}
+
+impl Keeping<'_> {
+    /// Refuses a preference for a field that no document has, and reports how many lack it.
+    fn check_field(&self, ranked: &Ranked) -> anyhow::Result<()> {
+        let (prefer, documents, lacking) = (&self.arguments.prefer, ranked.documents, ranked.lacking);
+        let (Prefer::Highest(pointer) | Prefer::Lowest(pointer)) = prefer else { return Ok(()) };
+        if lacking == documents && documents > 0 {
+            return Err(wrong(format_args!(
+                "--prefer {prefer}: none of the {documents} documents has a number at {pointer}; check the pointer. No \
+                 document is written, and the table is not saved"
+            )));
+        }
+        if lacking > 0 {
+            terminal::note(format_args!(
+                "{lacking} of {documents} documents have no number at {pointer} (--prefer): of a cluster, one that has it \
+                 stays"
+            ));
         }
         Ok(())
     }

@@ -373,13 +373,25 @@ pub struct Ranker {
     prefer: Prefer,
     choice: Choice,
     ordinal: u64,
+    /// Documents without the number that decides.
+    lacking: u64,
+}
+
+/// What ranking has come to.
+pub struct Ranked {
+    /// Knows the best document of each group.
+    pub choice: Choice,
+    /// Number of documents that were ranked.
+    pub documents: u64,
+    /// Number of those without the number that [`Prefer::Highest`] or [`Prefer::Lowest`] looks for.
+    pub lacking: u64,
 }
 
 impl Ranker {
     /// Reads what `walk` reads only if the verdicts do not tell.
     #[must_use]
     pub fn new(walk: Walk, prefer: Prefer, choice: Choice) -> Self {
-        Self { walk, prefer, choice, ordinal: 0 }
+        Self { walk, prefer, choice, ordinal: 0, lacking: 0 }
     }
 
     /// Ranks the document that `decision` is about. Decisions come in the order of the inputs.
@@ -394,7 +406,9 @@ impl Ranker {
                     Found::Record(original) => original.json.or(original.bytes),
                     Found::Row(row) => row.map(|row| row.json()),
                 };
-                json.map_or(f64::NEG_INFINITY, |json| self.prefer.of_record(&json))
+                let rank = json.map_or(f64::NEG_INFINITY, |json| self.prefer.of_record(&json));
+                self.lacking += u64::from(rank == f64::NEG_INFINITY);
+                rank
             }
         };
         self.choice.offer(self.ordinal, decision, rank);
@@ -402,9 +416,9 @@ impl Ranker {
         Ok(())
     }
 
-    /// What knows the best of each group.
+    /// Returns what knows the best document of each group.
     #[must_use]
-    pub fn finish(self) -> Choice {
-        self.choice
+    pub fn finish(self) -> Ranked {
+        Ranked { choice: self.choice, documents: self.ordinal, lacking: self.lacking }
     }
 }

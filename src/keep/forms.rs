@@ -82,6 +82,87 @@ pub fn of(inputs: &[PathBuf], rules: &InputRules) -> anyhow::Result<Vec<Form>> {
 /// # Errors
 /// The inputs do not fit into one file.
 pub fn common(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
+    let form = common_form(forms, output)?;
+    // Of inputs that cannot be read nothing is written, in no format.
+    if forms.iter().any(|form| !matches!(form, Form::Unreadable)) {
+        check_name(&form, output)?;
+    }
+    Ok(form)
+}
+
+/// Refuses a file whose name promises another format than is written into it.
+fn check_name(form: &Form, output: &Path) -> anyhow::Result<()> {
+    let Some(promised) = promised(output) else { return Ok(()) };
+    let written = match form {
+        Form::Rows(_) => Promised::Parquet,
+        Form::Csv(form) => Promised::Csv(form.delimiter),
+        // Lines and WARC records are told apart as they come: `keep::output` does.
+        Form::Bytes if matches!(promised, Promised::Lines | Promised::Warc) => return Ok(()),
+        Form::Bytes => Promised::Lines,
+        Form::Page | Form::Unreadable => return Ok(()),
+    };
+    if promised == written {
+        return Ok(());
+    }
+    let is = if matches!(form, Form::Bytes) { "JSON lines or WARC records" } else { written.name() };
+    bail!(
+        "{}: is the name of {}, and documents are written in the format of the inputs, which are {is}; choose a name \
+         that ends in {}",
+        output.display(),
+        promised.name(),
+        written.ending()
+    )
+}
+
+/// A format that the name of a file promises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Promised {
+    /// JSON lines.
+    Lines,
+    /// WARC records.
+    Warc,
+    /// Rows of a Parquet file.
+    Parquet,
+    /// Rows with this delimiter.
+    Csv(u8),
+}
+
+impl Promised {
+    /// The format, for people.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Lines => "JSON lines",
+            Self::Warc => "a WARC file",
+            Self::Parquet => "a Parquet file",
+            Self::Csv(b'\t') => "a TSV file",
+            Self::Csv(_) => "a CSV file",
+        }
+    }
+
+    fn ending(self) -> &'static str {
+        match self {
+            Self::Lines => ".jsonl or .warc",
+            Self::Warc => ".warc",
+            Self::Parquet => ".parquet",
+            Self::Csv(b'\t') => ".tsv",
+            Self::Csv(_) => ".csv",
+        }
+    }
+}
+
+/// Returns the format that a name promises; `None` if it promises none.
+pub(super) fn promised(output: &Path) -> Option<Promised> {
+    let name = output.file_name()?.to_str()?.to_ascii_lowercase();
+    let name = [".gz", ".zst", ".lz4"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    match name.rsplit_once('.')?.1 {
+        "jsonl" | "ndjson" | "json" => Some(Promised::Lines),
+        "warc" => Some(Promised::Warc),
+        "parquet" => Some(Promised::Parquet),
+        _ => csv::delimiter(name).map(Promised::Csv),
+    }
+}
+
+fn common_form(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
     if forms.iter().any(|form| matches!(form, Form::Page)) {
         bail!(
             "{}: pages of HTML need a folder, in which each has its file; let the name end with /",

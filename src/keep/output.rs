@@ -11,7 +11,7 @@ use flate2::write::GzEncoder;
 use lz4_flex::frame::FrameEncoder;
 
 use super::annotate::Annotation;
-use super::forms::{self, Form};
+use super::forms::{self, Form, Promised};
 use super::parts::Parts;
 use super::table_file::TableFile;
 use crate::sink::Extent;
@@ -131,6 +131,9 @@ impl Output {
         let Some((_, OutputFile::Bytes(file))) = &mut self.current else {
             bail!("{}: is of another form than its input: the input has changed", self.path.display());
         };
+        if file.framing.is_none() && matches!(self.files, Files::One(_)) {
+            check_framing(&file.path, framing)?;
+        }
         if *file.framing.get_or_insert(framing) != framing {
             bail!(
                 "{}: holds records of one form; name a folder, which has a file for each input",
@@ -246,6 +249,23 @@ impl Output {
             true => names.iter().map(|name| path.join(name)).collect(),
             false => vec![path.to_owned()],
         }
+    }
+}
+
+/// Refuses lines in a file that is called as WARC files are, and records in one of lines.
+fn check_framing(path: &Path, framing: Framing) -> anyhow::Result<()> {
+    let written = match framing {
+        Framing::Warc => Promised::Warc,
+        _ => Promised::Lines,
+    };
+    match forms::promised(path) {
+        Some(promised @ (Promised::Lines | Promised::Warc)) if promised != written => bail!(
+            "{}: is the name of {}, and documents are written in the format of the inputs, {}; choose another name",
+            path.display(),
+            promised.name(),
+            written.name()
+        ),
+        _ => Ok(()),
     }
 }
 

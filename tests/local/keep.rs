@@ -360,6 +360,67 @@ fn what_cannot_be_done_is_refused_before_anything_is_written() {
     assert_eq!(std::fs::read(&pages).expect("a file"), before);
 }
 
+/// A misspelt pointer had the first document of each cluster stay, without a word.
+#[test]
+fn a_preference_for_a_field_that_no_document_has_is_refused_and_missing_ones_are_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut pages = corpus();
+    let count = pages.len();
+    let input = write(folder.path(), "pages.jsonl", file_of(&pages));
+    let keep = folder.path().join("keep.jsonl");
+    let keep_name = keep.to_str().expect("a name");
+    let table = folder.path().join("table");
+    let options =
+        ["--prefer", "highest:/scroe", "--keep", keep_name, "--table", table.to_str().expect("a name")];
+    let run = dedup_files(&options, &[&input]);
+    assert_eq!(run.status, 2, "{}", run.stderr);
+    let told = format!("none of the {count} documents has a number at /scroe");
+    assert!(run.stderr.contains(&told), "{}", run.stderr);
+    assert_eq!(lines(&keep), [""; 0]);
+    // Nothing was decided for good, so the command can be corrected and run again.
+    for page in &mut pages[..4] {
+        page["score"] = json!("high");
+    }
+    let input = write(folder.path(), "pages.jsonl", file_of(&pages));
+    let options = [&options[..1], &["lowest:/score"], &options[2..]].concat();
+    let run = dedup_files(&options, &[&input]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    // The short page at the end has none either.
+    let told = format!("5 of {count} documents have no number at /score");
+    assert!(run.stderr.contains(&told) && !lines(&keep).is_empty(), "{}", run.stderr);
+}
+
+/// JSON lines were written into a file called `.parquet`.
+#[test]
+fn a_name_that_promises_another_format_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let lines = write(folder.path(), "pages.jsonl", file_of(&corpus()));
+    let table = write(folder.path(), "pages.csv", format!("url,text\nhttp://a/,{}\n", article(1, 20)));
+    let record = "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a/\r\nContent-Length: 19\r\n\r\n\
+                  HTTP/1.1 200 OK\r\n\r\n\r\n\r\n";
+    let warc = write(folder.path(), "pages.warc", record);
+    for (input, keep, told) in [
+        (&lines, "keep.parquet", "is the name of a Parquet file"),
+        (&lines, "keep.csv.gz", "is the name of a CSV file"),
+        (&lines, "keep.warc.gz", "is the name of a WARC file"),
+        (&table, "keep.jsonl", "is the name of JSON lines"),
+        (&table, "keep.tsv", "is the name of a TSV file"),
+        (&warc, "keep.jsonl.zst", "is the name of JSON lines"),
+        (&warc, "keep.parquet", "is the name of a Parquet file"),
+    ] {
+        let keep = folder.path().join(keep);
+        let run = dedup_files(&["--keep", keep.to_str().expect("a name")], &[input]);
+        assert_eq!(run.status, 1, "{}: {}", keep.display(), run.stderr);
+        assert!(run.stderr.contains(told), "{}: {}", keep.display(), run.stderr);
+    }
+    for (input, keep) in [(&lines, "keep.txt"), (&lines, "keep.json"), (&table, "kept"), (&warc, "keep.warc")]
+    {
+        let keep = folder.path().join(keep);
+        let run = dedup_files(&["--keep", keep.to_str().expect("a name")], &[input]);
+        assert_eq!(run.status, 0, "{}: {}", keep.display(), run.stderr);
+    }
+}
+
 #[test]
 fn broken_and_overlong_lines_are_told() {
     let folder = tempfile::tempdir().expect("a folder");
