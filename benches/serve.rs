@@ -101,7 +101,7 @@ fn html_page(topic: usize) -> String {
 /// Sends a request and takes its answer; the bytes of the answer's body.
 fn ask(stream: &mut BufReader<TcpStream>, path: &str, content_type: &str, body: &str, into: &mut Vec<u8>) {
     let head = format!(
-        "POST {path} HTTP/1.1\r\nHost: t\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\n\r\n{body}",
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     );
     stream.get_mut().write_all(head.as_bytes()).expect("written");

@@ -19,6 +19,8 @@ pub(super) struct Answer {
     pub body: Vec<u8>,
     /// The methods that the path takes, where it was asked with another one.
     pub allow: Option<&'static str>,
+    /// The body is text, not JSON.
+    pub is_text: bool,
 }
 
 impl Answer {
@@ -29,13 +31,18 @@ impl Answer {
 
     /// A good answer that is JSON already.
     pub(super) fn raw(body: Vec<u8>) -> Self {
-        Self { status: 200, body, allow: None }
+        Self { status: 200, body, allow: None, is_text: false }
+    }
+
+    /// An answer in plain text, for probes and scrapers.
+    pub(super) fn text(status: u16, text: String) -> Self {
+        Self { status, body: text.into_bytes(), allow: None, is_text: true }
     }
 }
 
 impl From<Problem> for Answer {
     fn from(problem: Problem) -> Self {
-        Self { status: problem.kind.status(), body: problem.to_json(), allow: None }
+        Self { status: problem.kind.status(), body: problem.to_json(), allow: None, is_text: false }
     }
 }
 
@@ -156,6 +163,19 @@ pub(super) fn of_batch(outcomes: &[Outcome]) -> Answer {
     }
     body.extend_from_slice(b"]}");
     Answer::raw(body)
+}
+
+/// One look-up of a batch, as JSON: the look-up itself, or `{"problem":…}`.
+pub(super) fn one_of_batch(found: Result<Answer, Problem>) -> Vec<u8> {
+    match found {
+        Ok(answer) => answer.body,
+        Err(problem) => [b"{\"problem\":", &problem.to_json()[..], b"}"].concat(),
+    }
+}
+
+/// `{"results":[…]}`, for a batch of look-ups.
+pub(super) fn of_look_ups(results: &[Vec<u8>]) -> Answer {
+    Answer::raw([&b"{\"results\":["[..], &results.join(&b','), b"]}"].concat())
 }
 
 /// `{"cluster_id":…,"canonical":…,"members_kept":…,"members":[…]}`.

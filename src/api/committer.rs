@@ -123,6 +123,7 @@ impl Committer {
             tracing::error!(%error, "the journal cannot be written, so pages are not stored");
             let remedy = match self.journal.has_failed() {
                 true => {
+                    self.store.journal_has_failed();
                     "whether this request's pages are stored is not known, and nothing more is until a restart"
                 }
                 false => "none of this request's pages is stored; make room on the disk, and send it again",
@@ -156,6 +157,7 @@ impl Committer {
                 Err(error) => {
                     // The old one may or may not have lost its name.
                     self.journal.give_up();
+                    self.store.journal_has_failed();
                     return Err(error);
                 }
             }

@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::answer::{self, Answer, LookUp, NearPage, Outcome};
-use super::options::{OF_CLUSTERS, OF_LOOK_UPS, OF_RAW_PAGES, Options};
+use super::options::{OF_CLUSTERS, OF_LOOK_UPS, OF_PAGES, OF_STORED_PAGES, Options};
 use super::problem::{Kind, Problem};
 use super::records::{self, Form, Records};
 use super::store::place;
@@ -21,7 +21,7 @@ use crate::cluster::{ClusterId, Scratch};
 use crate::config::Config;
 use crate::config::load::ConfigError;
 use crate::page::mapping::Taken;
-use crate::page::{Body, Hints, Page, json, wrapped};
+use crate::page::{Body, Hints, Page, id, json, wrapped};
 use crate::pipeline::fingerprint_stage::{FingerprintStage, Workspace, corpus_name};
 use crate::pipeline::page_reader::{NoPage, PageReader};
 use crate::record::timestamp::Timestamp;
@@ -56,7 +56,7 @@ pub(super) struct Request {
     pub(super) body: Vec<u8>,
 }
 
-/// A request to store, cut into records.
+/// A request to store or to look up, cut into records.
 pub(super) struct Batch {
     request: Request,
     options: Options,
@@ -69,6 +69,12 @@ impl Batch {
     pub(super) fn len(&self) -> usize {
         self.records.ranges.len()
     }
+}
+
+/// What became of a request to look up.
+pub(super) enum LookedUpOrBatch {
+    LookedUp(Answer),
+    Batch(Batch),
 }
 
 /// What became of a record before it is stored.
@@ -121,25 +127,31 @@ impl Core {
         }
     }
 
-    /// `POST /v1/lookup`.
-    pub(super) fn look_up(&self, request: Request, tools: &mut Tools) -> Result<Answer, Problem> {
-        let Request { query, content_type, corpus, body } = request;
-        let options = Options::parse(&query, OF_LOOK_UPS)?;
-        let mut page = match Form::of(content_type.as_deref())? {
-            Form::Raw => {
-                let url = options.url.clone().unwrap_or_default();
-                raw_page(body, content_type, url, self.page_bytes_max)
-            }
-            Form::Json => taken(self.look_up_reader.record(Payload::Json(body)))?,
-            Form::Lines => {
-                let detail = "a look-up is of one page; send it as application/json, text/html or text/plain";
-                return Err(Problem::new(Kind::UnsupportedMediaType, detail));
+    /// `POST /v1/lookup`: the answer for one page, or a batch that is still to be looked up.
+    pub(super) fn look_up(&self, request: Request, tools: &mut Tools) -> Result<LookedUpOrBatch, Problem> {
+        let batch = self.cut(request, OF_LOOK_UPS)?;
+        if batch.records.is_batch {
+            return Ok(LookedUpOrBatch::Batch(batch));
+        }
+        self.look_up_one(&batch, 0..batch.request.body.len(), tools).map(LookedUpOrBatch::LookedUp)
+    }
+
+    /// Looks some pages of a batch up; gives the results as JSON.
+    pub(super) fn look_some_up(&self, batch: &Batch, some: Range<usize>, tools: &mut Tools) -> Vec<Vec<u8>> {
+        let each = |range: &Range<usize>| answer::one_of_batch(self.look_up_one(batch, range.clone(), tools));
+        batch.records.ranges[some].iter().map(each).collect()
+    }
+
+    fn look_up_one(&self, batch: &Batch, range: Range<usize>, tools: &mut Tools) -> Result<Answer, Problem> {
+        let (request, options) = (&batch.request, &batch.options);
+        let page = match batch.form {
+            Form::Raw => raw_page(request, self.page_bytes_max),
+            Form::Json | Form::Lines => {
+                taken(self.look_up_reader.record(Payload::Json(request.body[range].to_vec())))?
             }
         };
-        if let Some(id) = &options.id {
-            page.id = json::checked_id(Some(id.clone()), &page.url).map_err(|error| unreadable(&error))?;
-        }
-        let mut record = self.fingerprinted(page, corpus.as_deref(), tools);
+        let page = named(page, options)?;
+        let mut record = self.fingerprinted(page, request.corpus.as_deref(), tools);
         if let Some(corpus) = &options.corpus {
             record.corpus = corpus_name(corpus.as_bytes());
         }
@@ -157,9 +169,16 @@ impl Core {
 
     /// Cuts the body of `POST /v1/pages` into records.
     pub(super) fn batch(&self, request: Request) -> Result<Batch, Problem> {
+        self.cut(request, OF_STORED_PAGES)
+    }
+
+    fn cut(&self, request: Request, known: &[&str]) -> Result<Batch, Problem> {
         let form = Form::of(request.content_type.as_deref())?;
-        let options = Options::parse(&request.query, if form == Form::Raw { OF_RAW_PAGES } else { &[] })?;
+        let options = Options::parse(&request.query, known)?;
         let records = records::cut(&request.body, form, self.batch_pages_max)?;
+        if records.is_batch {
+            options.check_batch()?;
+        }
         Ok(Batch { request, options, form, records })
     }
 
@@ -178,18 +197,17 @@ impl Core {
     fn page(&self, batch: &Batch, range: Range<usize>) -> Result<Page, Problem> {
         let Batch { request, options, form, .. } = batch;
         if *form != Form::Raw {
-            let line = request.body[range].to_vec();
-            return taken(self.stage.reader().record(Payload::Json(line)));
+            let line = Payload::Json(request.body[range].to_vec());
+            // A url in the query stands for the one that is missing.
+            let reader = if options.url.is_some() { &self.look_up_reader } else { self.stage.reader() };
+            return named(taken(reader.record(line))?, options);
         }
-        let url = json::checked_url(options.url.clone()).map_err(|error| {
+        json::checked_url(options.url.clone()).map_err(|error| {
             let mut problem = unreadable(&error);
             problem.detail += "; give it as ?url=…, percent-encoded";
             problem
         })?;
-        let (body, content_type) = (request.body.clone(), request.content_type.clone());
-        let mut page = raw_page(body, content_type, url, self.page_bytes_max);
-        page.id = json::checked_id(options.id.clone(), &page.url).map_err(|error| unreadable(&error))?;
-        Ok(page)
+        named(raw_page(request, self.page_bytes_max), options)
     }
 
     /// The record of the log of a page; its place is not known yet.
@@ -219,6 +237,25 @@ impl Core {
                 answer::of_batch(&outcomes)
             }
         }
+    }
+
+    /// `GET /v1/pages?url=…`.
+    pub(super) fn page_of_url(&self, query: &str) -> Result<Answer, Problem> {
+        let Some(url) = Options::parse(query, OF_PAGES)?.url else {
+            let detail = "give the page's url as ?url=…, percent-encoded, or its id as /v1/pages/{id}";
+            return Err(Problem::new(Kind::BadOption, detail));
+        };
+        Ok(answer::of_one(Outcome::Verdict(self.tables.page_of_url(&url)?)))
+    }
+
+    /// Why the server should get no requests now; `None` if it can work on them.
+    pub(super) fn not_ready(&self) -> Option<String> {
+        self.tables.not_ready()
+    }
+
+    /// Sets the metrics that say how large the tables are.
+    pub(super) fn measure(&self) {
+        self.tables.measure();
     }
 
     /// `GET /v1/pages/{id}`.
@@ -255,25 +292,42 @@ impl Core {
         Answer { allow: Some(allow), ..problem.into() }
     }
 
-    /// The problem of a path that there is not.
+    /// The problem of a path that does not exist.
     pub(super) fn nowhere(&self, path: &str) -> Problem {
         let store = if self.stores().is_ok() { "POST /v1/pages, " } else { "" };
         Problem::new(
             Kind::NoSuchPath,
             format!(
-                "{path:?}: there is POST /v1/lookup, {store}GET /v1/pages/{{id}} and GET /v1/clusters/{{id}}"
+                "{path:?}: there is POST /v1/lookup, {store}GET /v1/pages?url=…, GET /v1/pages/{{id}} and GET \
+                 /v1/clusters/{{id}}"
             ),
         )
     }
 }
 
 /// A page that is the body of a request.
-fn raw_page(body: Vec<u8>, content_type: Option<String>, url: String, page_bytes_max: usize) -> Page {
-    let body = match body.len() {
+fn raw_page(request: &Request, page_bytes_max: usize) -> Page {
+    let body = match request.body.len() {
         bytes if bytes > page_bytes_max => Body::TooLarge(bytes as u64),
-        _ => Body::HtmlBytes(body),
+        _ => Body::HtmlBytes(request.body.clone()),
     };
-    Page { hints: Hints { charset: None, content_type }, ..Page::new(url, body) }
+    let hints = Hints { charset: None, content_type: request.content_type.clone() };
+    Page { hints, ..Page::new("", body) }
+}
+
+/// The page with the names that the query gives it.
+fn named(mut page: Page, options: &Options) -> Result<Page, Problem> {
+    if let Some(url) = &options.url {
+        let has_own_id = page.id != id::from_url(&page.url);
+        page.url = json::checked_url(Some(url.clone())).map_err(|error| unreadable(&error))?;
+        if !has_own_id {
+            page.id = id::from_url(&page.url);
+        }
+    }
+    if options.id.is_some() {
+        page.id = json::checked_id(options.id.clone(), &page.url).map_err(|error| unreadable(&error))?;
+    }
+    Ok(page)
 }
 
 fn taken(read: Result<Taken, NoPage>) -> Result<Page, Problem> {

@@ -1,7 +1,7 @@
 //! One request over HTTP: who asks, what comes in, which answer goes out.
 //!
 //! ```text
-//! rate ─► token ─► path ─► body ─► a place among the requests at work ─► CPU threads, committer
+//! rate ─► site ─► token ─► path ─► body ─► a place among the requests at work ─► CPU threads, committer
 //! ```
 //! What costs little comes first, and nothing is read of a request that is refused.
 
@@ -17,17 +17,19 @@ use hyper::header::{
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
+use metrics_exporter_prometheus::PrometheusHandle;
 use percent_encoding::percent_decode_str;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-use super::answer::Answer;
+use super::answer::{self, Answer};
 use super::body::{self, Limits, Memory, Reserved};
 use super::client::Clients;
 use super::committer::Submission;
 use super::connections::Activity;
-use super::core::{self, Core, Prepared};
+use super::core::{self, Core, LookedUpOrBatch, Prepared};
 use super::pool::{Pool, Urgency};
 use super::problem::{Kind, Problem};
+use super::site::Site;
 use super::token::Token;
 use crate::config::ApiConfig;
 use crate::telemetry::metrics;
@@ -44,7 +46,11 @@ pub(super) struct Edge {
     /// Where pages go that are stored; none where none are.
     pub(super) submissions: Option<mpsc::Sender<Submission>>,
     pub(super) clients: Clients,
+    /// Which browsers' requests are answered.
+    pub(super) site: Site,
     pub(super) token: Option<Token>,
+    /// Of this process, if probes and scrapers ask here.
+    pub(super) metrics: Option<PrometheusHandle>,
     pub(super) memory: Memory,
     /// Requests that may be worked on.
     pub(super) places: Semaphore,
@@ -52,7 +58,8 @@ pub(super) struct Edge {
 }
 
 impl Edge {
-    /// With the limits of `config`; `queue_bytes` of requests may be in flight.
+    /// With the limits of `config`; `queue_bytes` of requests may be in flight. `is_loopback` says that
+    /// only this machine can reach the port.
     pub(super) fn new(
         config: &ApiConfig,
         queue_bytes: usize,
@@ -60,6 +67,7 @@ impl Edge {
         pool: Pool,
         submissions: Option<mpsc::Sender<Submission>>,
         token: Option<Token>,
+        is_loopback: bool,
     ) -> Self {
         let timeout = Duration::from_millis(config.body_timeout_ms);
         Self {
@@ -67,7 +75,9 @@ impl Edge {
             pool,
             submissions,
             clients: Clients::new(config.requests_per_second),
+            site: Site::for_api(is_loopback, &config.hosts),
             token,
+            metrics: None,
             memory: Memory::new(queue_bytes),
             places: Semaphore::new(config.requests_max),
             limits: Limits { bytes_max: config.body_bytes_max, timeout },
@@ -83,14 +93,46 @@ impl Edge {
     ) -> Response<Full<Bytes>> {
         let mut reserved = self.memory.reserved();
         let (parts, incoming) = request.into_parts();
+        if let Some(answer) = self.operations(&parts, client) {
+            return response(answer, reserved);
+        }
         let began = Instant::now();
         let answer = match self.admitted(&parts, client) {
             Ok(()) => self.routed(&parts, incoming, &mut reserved, activity).await,
             Err(problem) => Err(problem),
         };
         let answer = answer.unwrap_or_else(Answer::from);
-        metrics::api_request(operation(parts.uri.path()), answer.status, began.elapsed());
+        metrics::api_request(operation(&parts.method, parts.uri.path()), answer.status, began.elapsed());
         response(answer, reserved)
+    }
+
+    /// Answers probes, which need no token, and scrapers, where they ask here.
+    fn operations(&self, parts: &Parts, client: IpAddr) -> Option<Answer> {
+        let (metrics, path) = (self.metrics.as_ref()?, parts.uri.path());
+        let admitted = match path {
+            "/livez" | "/readyz" => self.of_this_site(parts),
+            "/metrics" => self.admitted(parts, client),
+            _ => return None,
+        };
+        if let Err(problem) = admitted {
+            return Some(problem.into());
+        }
+        if !matches!(parts.method, Method::GET | Method::HEAD) {
+            return Some(Core::not_allowed(path, "GET, HEAD"));
+        }
+        Some(match (path, self.core.not_ready()) {
+            ("/metrics", _) => {
+                self.core.measure();
+                Answer::text(200, metrics.render())
+            }
+            ("/readyz", Some(why)) => Answer::text(503, why + "\n"),
+            _ => Answer::text(200, "ok\n".to_owned()),
+        })
+    }
+
+    fn of_this_site(&self, parts: &Parts) -> Result<(), Problem> {
+        let refusal = self.site.refusal(&parts.headers);
+        refusal.map_or(Ok(()), |why| Err(Problem::new(Kind::Forbidden, why)))
     }
 
     fn admitted(&self, parts: &Parts, client: IpAddr) -> Result<(), Problem> {
@@ -98,6 +140,7 @@ impl Edge {
             let detail = "more requests a second than api.requests_per_second; wait for a second";
             return Err(Problem::new(Kind::TooManyRequests, detail));
         }
+        self.of_this_site(parts)?;
         let authorization = parts.headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
         match &self.token {
             Some(token) if !token.is_in(authorization) => {
@@ -125,18 +168,24 @@ impl Edge {
         if path == "/v1/lookup" && is_post {
             let request = self.received(parts, incoming, reserved).await?;
             let (_place, _at_work) = (self.place()?, activity.at_work());
-            return self.pool.run(Urgency::LookUp, |core, tools| core.look_up(request, tools)).await?;
+            return self.look_up(request, reserved).await;
         }
-        if path == "/v1/pages" {
-            self.core.stores()?;
+        if path == "/v1/pages" && is_get {
+            return self.core.page_of_url(&query);
         }
         if path == "/v1/pages" && is_post {
+            self.core.stores()?;
             let request = self.received(parts, incoming, reserved).await?;
             let (_place, _at_work) = (self.place()?, activity.at_work());
             return self.store(request, reserved).await;
         }
         if path == "/v1/lookup" || path == "/v1/pages" {
-            return Ok(Core::not_allowed(path, "POST"));
+            let allow = match (path, self.core.stores()) {
+                ("/v1/lookup", _) => "POST",
+                (_, Ok(())) => "GET, POST",
+                (_, Err(_)) => "GET",
+            };
+            return Ok(Core::not_allowed(path, allow));
         }
         let _at_work = activity.at_work();
         match (of("/v1/pages/"), of("/v1/clusters/")) {
@@ -195,6 +244,32 @@ impl Edge {
         })
     }
 
+    /// `POST /v1/lookup`: one page, or a batch on all cores.
+    async fn look_up(&self, request: core::Request, reserved: &mut Reserved) -> Result<Answer, Problem> {
+        let body_bytes = request.body.capacity();
+        let looked_up = self.pool.run(Urgency::LookUp, |core, tools| core.look_up(request, tools)).await??;
+        let batch = match looked_up {
+            LookedUpOrBatch::LookedUp(answer) => return Ok(answer),
+            LookedUpOrBatch::Batch(batch) => Arc::new(batch),
+        };
+        let mut bytes = body_bytes + batch.len() * VERDICT_BYTES;
+        self.memory.reserve(reserved, bytes).await?;
+        let queue = |start| {
+            let some = start..batch.len().min(start + PREPARED_AT_ONCE);
+            let batch = Arc::clone(&batch);
+            self.pool.run(Urgency::Batch, move |core, tools| core.look_some_up(&batch, some, tools))
+        };
+        let parts: Vec<_> = (0..batch.len()).step_by(PREPARED_AT_ONCE).map(queue).collect();
+        let mut results = Vec::with_capacity(batch.len());
+        for part in parts {
+            results.extend(part.await?);
+        }
+        // The results, and the answer that is made of them.
+        bytes = body_bytes + 2 * results.iter().map(Vec::len).sum::<usize>();
+        self.memory.reserve(reserved, bytes).await?;
+        Ok(answer::of_look_ups(&results))
+    }
+
     /// `POST /v1/pages`: prepared on all cores, and stored together.
     async fn store(&self, request: core::Request, reserved: &mut Reserved) -> Result<Answer, Problem> {
         let body_bytes = request.body.capacity();
@@ -237,9 +312,10 @@ impl Edge {
 }
 
 /// What a path asks for, for the counts: of few values, whatever clients send.
-fn operation(path: &str) -> &'static str {
+fn operation(method: &Method, path: &str) -> &'static str {
     match path {
         "/v1/lookup" => "lookup",
+        "/v1/pages" if *method == Method::GET => "page",
         "/v1/pages" => "store",
         path if path.starts_with("/v1/pages/") => "page",
         path if path.starts_with("/v1/clusters/") => "cluster",
@@ -260,9 +336,13 @@ impl AsRef<[u8]> for Held {
 }
 
 fn response(answer: Answer, reserved: Reserved) -> Response<Full<Bytes>> {
-    let Answer { status, body, allow } = answer;
+    let Answer { status, body, allow, is_text } = answer;
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let content_type = if status.is_success() { "application/json" } else { "application/problem+json" };
+    let content_type = match is_text {
+        true => "text/plain; version=0.0.4; charset=utf-8",
+        false if status.is_success() => "application/json",
+        false => "application/problem+json",
+    };
     let bytes = Bytes::from_owner(Held { bytes: body, _reserved: reserved });
     let mut response = Response::new(Full::new(bytes));
     *response.status_mut() = status;

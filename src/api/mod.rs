@@ -29,6 +29,7 @@ pub mod problem;
 pub(crate) mod recent;
 mod records;
 pub mod server;
+pub mod site;
 mod socket;
 pub mod store;
 pub mod tables;

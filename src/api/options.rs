@@ -20,15 +20,17 @@ pub(super) struct Options {
     pub(super) asked: Asked,
     /// The corpus of a look-up.
     pub(super) corpus: Option<String>,
-    /// Of a page whose body is the request's.
+    /// Names of the one page of a request, instead of those in its body.
     pub(super) url: Option<String>,
     pub(super) id: Option<String>,
     /// Members of a cluster.
     pub(super) members: usize,
 }
 
-/// Options of a page whose body is the request's.
-pub(super) const OF_RAW_PAGES: &[&str] = &["url", "id"];
+/// Options of a page that is stored.
+pub(super) const OF_STORED_PAGES: &[&str] = &["url", "id"];
+/// Options of a page that is asked for by its url.
+pub(super) const OF_PAGES: &[&str] = &["url"];
 /// Options of a look-up.
 pub(super) const OF_LOOK_UPS: &[&str] = &["url", "id", "corpus", "max_distance", "top"];
 /// Options of a cluster.
@@ -53,8 +55,8 @@ impl Options {
                 _ => Err(wrong(format!("{name}={value:?}: must be a whole number from 0 to {max}"))),
             };
             match &*name {
-                "url" => options.url = Some(value.into_owned()),
-                "id" => options.id = Some(value.into_owned()),
+                "url" => options.url = Some(value.into_owned()).filter(|url| !url.is_empty()),
+                "id" => options.id = Some(value.into_owned()).filter(|id| !id.is_empty()),
                 "corpus" => options.corpus = Some(value.into_owned()),
                 "top" => options.asked.top = number(TOP_MAX)?,
                 "members" => options.members = number(MEMBERS_MAX)?,
@@ -65,6 +67,18 @@ impl Options {
             }
         }
         Ok(options)
+    }
+
+    /// Refuses names of one page for a batch of several.
+    pub(super) fn check_batch(&self) -> Result<(), Problem> {
+        let given = [("url", &self.url), ("id", &self.id)];
+        match given.iter().find(|(_, value)| value.is_some()) {
+            None => Ok(()),
+            Some((name, _)) => Err(Problem::new(
+                Kind::BadOption,
+                format!("{name:?} names one page, and the body is a batch; give each page its own {name:?}"),
+            )),
+        }
     }
 }
 

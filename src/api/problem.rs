@@ -46,6 +46,8 @@ kinds! {
     BrokenBody "broken-body" 400 "The body cannot be received",
     /// No token, or a wrong one.
     Unauthorized "unauthorized" 401 "A token is needed",
+    /// A web page of another site, or one under another host name, sent the request.
+    Forbidden "forbidden" 403 "The request comes from another site",
     /// There is nothing at this path.
     NoSuchPath "no-such-path" 404 "There is nothing at this path",
     /// No verdict on this page is kept.

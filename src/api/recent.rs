@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::Deserialize;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::verdict::Verdict;
 
@@ -19,6 +20,8 @@ pub(crate) struct Recent {
     first: u64,
     /// Of each page id the number of its last verdict.
     by_page: BTreeMap<Box<str>, u64>,
+    /// By the hash of each url, the number of the last verdict on it.
+    by_url: BTreeMap<u64, u64>,
     /// Of each cluster, by the log offset of its centroid, the numbers of the duplicates in it.
     by_cluster: BTreeMap<u64, VecDeque<u64>>,
     bytes: usize,
@@ -30,6 +33,7 @@ pub(crate) struct Recent {
 /// One verdict.
 struct Kept {
     page_id: Box<str>,
+    url_hash: u64,
     /// Log offset of the centroid that the page is a duplicate of.
     joined: Option<u64>,
     json: Box<[u8]>,
@@ -45,6 +49,7 @@ impl Kept {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Named {
     page_id: Box<str>,
+    url_hash: u64,
     joined: Option<u64>,
     pub(super) log_offset: u64,
 }
@@ -55,6 +60,7 @@ impl Named {
         let is_duplicate = verdict.distance.is_some();
         Self {
             page_id: verdict.page_id.as_str().into(),
+            url_hash: xxh3_64(verdict.url.as_bytes()),
             joined: verdict.cluster_id.filter(|_| is_duplicate).map(|id| id.log_offset),
             log_offset: verdict.log_offset,
         }
@@ -65,17 +71,19 @@ impl Named {
         #[derive(Deserialize)]
         struct Fields {
             page_id: Box<str>,
+            #[serde(default)]
+            url: String,
             kind: String,
             cluster_id: Option<String>,
             log_offset: u64,
         }
-        let Fields { page_id, kind, cluster_id, log_offset } = serde_json::from_slice(json).ok()?;
+        let Fields { page_id, url, kind, cluster_id, log_offset } = serde_json::from_slice(json).ok()?;
         let is_duplicate = kind.ends_with("_DUPLICATE");
         let joined = match cluster_id.filter(|_| is_duplicate) {
             Some(id) => Some(u64::from_str_radix(id.get(16..)?, 16).ok()?),
             None => None,
         };
-        Some(Self { page_id, joined, log_offset })
+        Some(Self { page_id, url_hash: xxh3_64(url.as_bytes()), joined, log_offset })
     }
 }
 
@@ -86,6 +94,7 @@ impl Recent {
             kept: VecDeque::new(),
             first: 0,
             by_page: BTreeMap::new(),
+            by_url: BTreeMap::new(),
             by_cluster: BTreeMap::new(),
             bytes: 0,
             bytes_max,
@@ -95,17 +104,18 @@ impl Recent {
 
     /// Keeps a verdict, unless it is one that is kept already.
     pub(crate) fn push(&mut self, named: Named, json: Box<[u8]>) {
-        let Named { page_id, joined, log_offset } = named;
+        let Named { page_id, url_hash, joined, log_offset } = named;
         if log_offset < self.next_log_offset {
             return;
         }
         self.next_log_offset = log_offset + 1;
         let number = self.first + self.kept.len() as u64;
         self.by_page.insert(page_id.clone(), number);
+        self.by_url.insert(url_hash, number);
         if let Some(cluster) = joined {
             self.by_cluster.entry(cluster).or_default().push_back(number);
         }
-        let kept = Kept { page_id, joined, json };
+        let kept = Kept { page_id, url_hash, joined, json };
         self.bytes += kept.bytes();
         self.kept.push_back(kept);
         while self.bytes > self.bytes_max {
@@ -118,6 +128,9 @@ impl Recent {
         self.bytes -= kept.bytes();
         if self.by_page.get(&kept.page_id) == Some(&self.first) {
             self.by_page.remove(&kept.page_id);
+        }
+        if self.by_url.get(&kept.url_hash) == Some(&self.first) {
+            self.by_url.remove(&kept.url_hash);
         }
         if let Some(cluster) = kept.joined
             && let Some(numbers) = self.by_cluster.get_mut(&cluster)
@@ -138,6 +151,18 @@ impl Recent {
     /// The last verdict on a page.
     pub(crate) fn page(&self, page_id: &str) -> Option<&[u8]> {
         self.json(*self.by_page.get(page_id)?)
+    }
+
+    /// The last verdict on a page with this url.
+    pub(crate) fn page_of_url(&self, url: &str) -> Option<&[u8]> {
+        #[derive(Deserialize)]
+        struct Fields {
+            url: String,
+        }
+        let json = self.json(*self.by_url.get(&xxh3_64(url.as_bytes()))?)?;
+        // Urls with the same hash can be made on purpose.
+        let found: Fields = serde_json::from_slice(json).ok()?;
+        (found.url == url).then_some(json)
     }
 
     /// The verdicts on the duplicates in the cluster whose centroid was founded at this offset,
@@ -171,7 +196,7 @@ mod tests {
 
     fn verdict(page_id: &str, kind: &str, cluster: u64, log_offset: u64) -> Box<[u8]> {
         format!(
-            r#"{{"page_id":"{page_id}","kind":"{kind}","cluster_id":"{:016x}{cluster:016x}","log_offset":{log_offset}}}"#,
+            r#"{{"page_id":"{page_id}","url":"http://a/{page_id}","kind":"{kind}","cluster_id":"{:016x}{cluster:016x}","log_offset":{log_offset}}}"#,
             7
         )
         .into_bytes()
@@ -196,12 +221,14 @@ mod tests {
         push(&mut recent, &all[49]);
         assert!(recent.len() >= 3 && recent.bytes <= recent.bytes_max);
         assert_eq!(recent.page("p9"), Some(&*all[49]));
-        assert_eq!(recent.page("p0"), None);
+        assert_eq!(recent.page_of_url("http://a/p9"), Some(&*all[49]));
+        assert_eq!((recent.page("p0"), recent.page_of_url("http://a/p0")), (None, None));
         let members: Vec<&[u8]> = recent.members(0).collect();
         let kept: Vec<&[u8]> = all.iter().rev().take(recent.len()).map(|json| &**json).collect();
         assert_eq!(members, kept);
         assert_eq!(recent.members(1).len(), 0);
         assert_eq!((recent.next_log_offset, recent.by_page.len()), (50, recent.len()));
+        assert_eq!(recent.by_url.len(), recent.len());
     }
 
     #[test]

@@ -17,6 +17,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioTimer;
+use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 
@@ -59,7 +60,7 @@ impl ApiPort {
         self.address
     }
 
-    /// Serves it until `stop` is true; then the `committer`, if pages are stored, saves the table.
+    /// Serves it, and `metrics` and probes if they are given, until `stop` is true; then the `committer`, if pages are stored, saves the table.
     ///
     /// # Errors
     /// Threads cannot be started; the committer has failed, or cannot save the table.
@@ -69,6 +70,7 @@ impl ApiPort {
         core: Core,
         committer: Option<Committer>,
         token: Option<Token>,
+        metrics: Option<PrometheusHandle>,
         stop: watch::Receiver<bool>,
     ) -> anyhow::Result<()> {
         let core = Arc::new(core);
@@ -84,7 +86,10 @@ impl ApiPort {
         // Nobody holds the other end but the committer: it is gone where that has failed.
         let failed = submissions.clone();
         let queue_bytes = config.pipeline.queue_bytes;
-        let edge = Arc::new(Edge::new(&config.api, queue_bytes, core, pool, submissions, token));
+        let is_loopback = self.address.ip().is_loopback();
+        let mut edge = Edge::new(&config.api, queue_bytes, core, pool, submissions, token, is_loopback);
+        edge.metrics = metrics;
+        let edge = Arc::new(edge);
         let storing_fails = async {
             match &failed {
                 Some(submissions) => submissions.closed().await,

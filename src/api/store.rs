@@ -4,6 +4,7 @@
 //! lock while it decides. Nobody holds either while a page is parsed, or while the disk is waited
 //! for. Cost of opening: that of loading the table, and of deciding again on what the journal has.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::committer::Committer;
@@ -20,12 +21,15 @@ use crate::record::timestamp::Timestamp;
 use crate::record::{FingerprintRecord, LogRecord, Place};
 use crate::snapshot::journal::{Journal, Torn};
 use crate::snapshot::{SnapshotError, TableDir, TableSettings};
+use crate::telemetry::metrics;
 use crate::verdict::{Conclusion, Verdict};
 
 /// The table and the verdicts that were given last.
 pub struct Store {
     table: RwLock<ClusterStage>,
     recent: RwLock<Recent>,
+    /// Nothing more is stored until a restart.
+    journal_failed: AtomicBool,
 }
 
 /// What was found when a store was opened.
@@ -55,6 +59,7 @@ impl Store {
                 settings.cluster_hash,
             )),
             recent: RwLock::new(Recent::new(config.api.recent_bytes_max)),
+            journal_failed: AtomicBool::new(false),
         };
         store.load_recent(&folder)?;
         let mut replayed = 0;
@@ -126,6 +131,7 @@ impl Store {
     pub(super) fn decide(&self, pages: Vec<FingerprintRecord>, decided_at: Timestamp) -> Vec<Verdict> {
         let records = pages.into_iter().map(|page| LogRecord::Page(Box::new(page))).collect();
         let conclusions = self.write().conclude_batch(records, decided_at);
+        conclusions.iter().for_each(|conclusion| metrics::committed(&metrics::Outcome::of(conclusion)));
         let verdict = |conclusion| match conclusion {
             Conclusion::Verdict(verdict) => *verdict,
             Conclusion::DeadLetter(_) => unreachable!("pages have verdicts"),
@@ -150,6 +156,11 @@ impl Store {
     pub(super) fn fault_of_table(&self) -> Option<Problem> {
         let fault = self.read().clusterer().fault()?;
         Some(Problem::new(Kind::NotReady, format!("the table cannot be relied on: {fault}")))
+    }
+
+    /// Takes note that the journal takes no more pages.
+    pub(super) fn journal_has_failed(&self) {
+        self.journal_failed.store(true, Ordering::Relaxed);
     }
 
     /// How far the table has come.
@@ -204,6 +215,28 @@ impl Tables for Store {
                 ),
             )
         })
+    }
+
+    fn page_of_url(&self, url: &str) -> Result<Box<[u8]>, Problem> {
+        self.recent().page_of_url(url).map(Into::into).ok_or_else(|| {
+            Problem::new(
+                Kind::UnknownPage,
+                format!(
+                    "{url:?}: no verdict on a page with this url is among those that are kept (api.recent_bytes_max)"
+                ),
+            )
+        })
+    }
+
+    fn not_ready(&self) -> Option<String> {
+        if self.journal_failed.load(Ordering::Relaxed) {
+            return Some("the journal has failed: pages cannot be stored until a restart".to_owned());
+        }
+        self.fault_of_table().map(|problem| problem.detail)
+    }
+
+    fn measure(&self) {
+        metrics::centroids(0, self.read().clusterer().centroid_count());
     }
 
     fn cluster(

@@ -32,6 +32,12 @@ pub trait Tables: Send + Sync {
     /// None is kept.
     fn page(&self, page_id: &str) -> Result<Box<[u8]>, Problem>;
 
+    /// The last verdict on a page with this url, as JSON.
+    ///
+    /// # Errors
+    /// None is kept.
+    fn page_of_url(&self, url: &str) -> Result<Box<[u8]>, Problem>;
+
     /// What is known of a cluster; of the verdicts on its members, `members_max` at most.
     ///
     /// # Errors
@@ -42,6 +48,14 @@ pub trait Tables: Send + Sync {
         members_max: usize,
         scratch: &mut Scratch,
     ) -> Result<KnownCluster, Problem>;
+
+    /// Why no request can be answered well now; `None` if all is well.
+    fn not_ready(&self) -> Option<String> {
+        None
+    }
+
+    /// Sets the metrics of the tables, where no one else does.
+    fn measure(&self) {}
 
     /// What to do in place of `POST /v1/pages`, where nothing is stored over HTTP.
     fn instead_of_storing(&self) -> Option<String>;

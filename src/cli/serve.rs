@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
@@ -19,8 +20,10 @@ use crate::config::Config;
 use crate::pipeline::cpu::thread_count;
 use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::snapshot::{TableDir, TableSettings};
-use crate::telemetry::terminal;
+use crate::telemetry::{metrics, terminal};
 
+/// How often the recorder of metrics tidies up.
+const UPKEEP: Duration = Duration::from_secs(5);
 /// Threads that serve sockets; pages are worked on by others.
 const SOCKET_THREADS_MAX: usize = 4;
 
@@ -45,6 +48,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let folder = TableDir::open_beside_journal(&arguments.table)?;
     let (store, committer, found) = Store::open(folder, settings, &config)?;
     tell(found);
+    // Pages of the journal were counted by the run that answered them.
+    let metrics = metrics::install()?;
+    metrics::begin_serving();
     let core = Core::new(&config, stage, store).map_err(Wrong::from)?;
     let runtime = Builder::new_multi_thread()
         .worker_threads(thread_count(0).min(SOCKET_THREADS_MAX))
@@ -71,7 +77,14 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             );
         }
         terminal::note(format_args!("serving http://{}", port.address()));
-        port.serve(&config, core, Some(committer), token, stopped).await
+        let upkeep = metrics.clone();
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(UPKEEP).await;
+                upkeep.run_upkeep();
+            }
+        });
+        port.serve(&config, core, Some(committer), token, Some(metrics), stopped).await
     })?;
     Ok(ExitCode::SUCCESS)
 }

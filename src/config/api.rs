@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::telemetry::config::is_address;
+use crate::telemetry::redact;
 
 /// The HTTP API (docs/api.md): of `leitong serve`, and of `leitong run`, which answers look-ups from
 /// the tables that it has. Its memory is bounded by `pipeline.queue_bytes` for requests in flight,
@@ -16,6 +17,11 @@ pub struct ApiConfig {
     /// Where it is served: `address:port`. Port 0 takes a free one. An empty text: `leitong serve`
     /// takes `127.0.0.1:8642`, and `leitong run` serves no API.
     pub address: String,
+    /// Host names by which clients may call the API, without a port, such as `leitong.example`. The
+    /// server's addresses and `localhost` always work. Empty: on a loopback address no other name
+    /// works, and on any other address all names do. A web page may send requests to the API only if
+    /// its own host name is in this list.
+    pub hosts: Vec<String>,
     /// Environment variable that holds the token which clients send as `Authorization: Bearer …`.
     /// Unset, and without `token_file`: no token is asked for.
     pub token_env: Option<String>,
@@ -72,7 +78,13 @@ impl ApiConfig {
         if !self.address.is_empty() && !is_address(&self.address, true) {
             return Some(format!(
                 "api.address = {:?}: must be ADDRESS:PORT, as in \"127.0.0.1:8642\" or \"0.0.0.0:8642\"",
-                self.address
+                redact::address(&self.address)
+            ));
+        }
+        if let Some(host) = self.hosts.iter().find(|host| !is_host_name(host)) {
+            return Some(format!(
+                "api.hosts: {host:?} is not a host name; write names without scheme, port and path, as in \
+                 \"leitong.example\""
             ));
         }
         let both = self.token_env.is_some() && self.token_file.is_some();
@@ -80,10 +92,17 @@ impl ApiConfig {
     }
 }
 
+/// Returns true for a name such as `api.example`, and for an address.
+fn is_host_name(name: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    !name.is_empty() && name.chars().all(fits)
+}
+
 impl Default for ApiConfig {
     fn default() -> Self {
         Self {
             address: String::new(),
+            hosts: Vec::new(),
             token_env: None,
             token_file: None,
             body_bytes_max: 32 << 20,

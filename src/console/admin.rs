@@ -16,6 +16,7 @@ use super::http::{self, Answer, Query};
 use super::live::{Beside, History, Live, MOMENT_S};
 use super::render::layout::{self, Delivery, Frame};
 use super::render::live as rendered;
+use crate::api::site::Site;
 use crate::record::timestamp::Timestamp;
 use crate::telemetry::health::Health;
 use crate::telemetry::{tally, templates};
@@ -29,8 +30,8 @@ pub struct AdminConsole {
     metrics: PrometheusHandle,
     history: Mutex<History>,
     started: Instant,
-    /// Only this machine reaches the port.
-    is_loopback: bool,
+    /// Which requests are answered.
+    site: Site,
 }
 
 impl AdminConsole {
@@ -38,7 +39,13 @@ impl AdminConsole {
     #[must_use]
     pub fn begin(health: Arc<Health>, metrics: PrometheusHandle, is_loopback: bool) -> Self {
         tally::begin();
-        Self { health, metrics, history: Mutex::default(), started: Instant::now(), is_loopback }
+        Self {
+            health,
+            metrics,
+            history: Mutex::default(),
+            started: Instant::now(),
+            site: Site::for_pages(is_loopback),
+        }
     }
 
     /// Keeps the counters of this moment; to be called every [`MOMENT_S`] seconds.
@@ -57,7 +64,7 @@ impl AdminConsole {
     pub fn answer(&self, request: &Parts) -> Option<Response<Full<Bytes>>> {
         let path = request.uri.path();
         let rest = if path == "/console" { "" } else { path.strip_prefix(BASE)? };
-        if let Some(why) = http::refusal(&request.headers, self.is_loopback) {
+        if let Some(why) = self.site.refusal(&request.headers) {
             let body = format!("{why}\n");
             let answer =
                 Answer { status: StatusCode::FORBIDDEN, content_type: "text/plain; charset=utf-8", body };

@@ -1,16 +1,14 @@
-//! What answers of the console have in common, and who may ask.
+//! Headers and queries that the pages of the console have in common.
 //!
-//! A page that a browser shows must not be turned against the one who looks at it. So an answer
-//! allows only what comes from here, and a request is refused that some other site has made: by a
-//! name that was pointed at this machine (DNS rebinding), or by a form of its own.
-
-use std::net::IpAddr;
+//! A page that a browser shows must not be turned against the person who looks at it. So an answer
+//! allows only what comes from this server, and [`api::site`](crate::api::site) refuses requests that
+//! other sites make.
 
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{
-    ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, HeaderMap, HeaderName,
-    HeaderValue, ORIGIN, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderName,
+    HeaderValue, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use hyper::{Response, StatusCode, Uri};
 use url::form_urlencoded;
@@ -81,34 +79,6 @@ impl Answer {
     }
 }
 
-/// Why a request is refused, if it is: `is_loopback` says that only this machine reaches the port.
-///
-/// A name that is not this machine's may be another site's that was pointed here. Addresses are
-/// nobody's names, and a port that others reach may be called by any name.
-#[must_use]
-pub fn refusal(headers: &HeaderMap, is_loopback: bool) -> Option<&'static str> {
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    if is_loopback && !is_this_machine(host) {
-        return Some("ask by the address of this machine, as in http://127.0.0.1: this name is not its own");
-    }
-    let header = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or_default());
-    let is_own = |origin: &str| origin.split_once("://").is_some_and(|(_, from)| from == host);
-    // A link of another site may lead here, and has no origin: what it opens that site cannot read.
-    let is_from_elsewhere = match (header(ORIGIN), header(HeaderName::from_static("sec-fetch-site"))) {
-        (None, _) | (Some(_), Some("same-origin")) => false,
-        (Some(origin), _) => !is_own(origin),
-    };
-    is_from_elsewhere.then_some("this was sent by the page of another site")
-}
-
-fn is_this_machine(host: &str) -> bool {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
-    };
-    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok()
-}
-
 /// What a page's address asks for, beside its path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
@@ -160,48 +130,6 @@ pub fn accepted_language(headers: &HeaderMap) -> Language {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn asked(host: &'static str, more: &[(&'static str, &'static str)]) -> HeaderMap {
-        let mut headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static(host))]);
-        let more =
-            more.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
-        headers.extend(more);
-        headers
-    }
-
-    #[test]
-    fn names_of_others_and_forms_of_others_are_refused() {
-        for host in ["127.0.0.1:8643", "localhost:1", "LOCALHOST", "[::1]:8643", "[::1]", "10.0.0.7"] {
-            assert_eq!(refusal(&asked(host, &[]), true), None, "{host}");
-        }
-        for host in [
-            "",
-            "evil.example",
-            "evil.example:8643",
-            "127.0.0.1.evil.example",
-            "localhost.evil.example",
-            "[::1",
-        ] {
-            assert!(refusal(&asked(host, &[]), true).is_some() || host == "[::1", "{host}");
-        }
-        assert_eq!(refusal(&asked("worker-0.leitong", &[]), false), None);
-        for own in [
-            &[("origin", "http://127.0.0.1:8643")][..],
-            &[("origin", "null"), ("sec-fetch-site", "same-origin")],
-            &[("sec-fetch-site", "cross-site")],
-        ] {
-            assert_eq!(refusal(&asked("127.0.0.1:8643", own), true), None, "{own:?}");
-        }
-        for site in ["cross-site", "same-site", "none"] {
-            let others = [("origin", "null"), ("sec-fetch-site", site)];
-            assert!(refusal(&asked("127.0.0.1:8643", &others), true).is_some(), "{site}");
-        }
-        for origin in
-            ["http://evil.example", "null", "http://127.0.0.1:8644", "http://127.0.0.1:8643.evil.example"]
-        {
-            assert!(refusal(&asked("127.0.0.1:8643", &[("origin", origin)]), true).is_some(), "{origin}");
-        }
-    }
 
     #[test]
     fn languages_are_changed_and_the_rest_of_the_query_stays() {

@@ -21,6 +21,7 @@ use tokio::time::timeout;
 
 use super::http::{self, Answer, Query};
 use super::site::{Asked, Site};
+use crate::api::site::Site as Host;
 use crate::telemetry::connections::Connections;
 
 /// Requests that are worked on at once; the others wait.
@@ -83,8 +84,9 @@ struct Edge {
 
 impl Edge {
     async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
-        if let Some(why) = http::refusal(request.headers(), true) {
-            return said(StatusCode::FORBIDDEN, why);
+        // Only this machine reaches the port.
+        if let Some(why) = Host::for_pages(true).refusal(request.headers()) {
+            return said(StatusCode::FORBIDDEN, &why);
         }
         match (request.method(), request.uri().path()) {
             (&Method::GET | &Method::HEAD, _) => self.made(request, Vec::new()).await,

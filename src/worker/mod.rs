@@ -45,7 +45,6 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use metrics_exporter_prometheus::{Matcher, PrometheusBuilder};
 
 use crate::blocks::check_keys;
 use crate::config::{Config, KafkaConfig};
@@ -188,12 +187,7 @@ fn serve_admin_port(
     config: &AdminConfig,
     health: &Arc<Health>,
 ) -> anyhow::Result<()> {
-    let of_look_ups = Matcher::Full(metrics::API_SECONDS.to_owned());
-    let recorder = PrometheusBuilder::new()
-        .set_buckets(metrics::SECONDS)?
-        .set_buckets_for_metric(of_look_ups, metrics::SHORT_SECONDS)?
-        .install_recorder()?;
-    metrics::describe();
+    let recorder = metrics::install()?;
     metrics::begin();
     if config.exemplars {
         exemplars::begin();

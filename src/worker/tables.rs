@@ -14,6 +14,7 @@ use std::sync::Arc;
 use super::ports::World;
 use super::role::ClusterRole;
 use crate::api::problem::{Kind, Problem};
+use crate::api::recent::Recent;
 use crate::api::store::place;
 use crate::api::tables::{AsOf, HeldAs, KnownCluster, LookedUp, Tables};
 use crate::changelog::restore::Restoration;
@@ -35,6 +36,25 @@ impl<W: World> WorkerTables<W> {
     pub(crate) fn new(role: Arc<ClusterRole<W>>) -> Self {
         let cluster_hash = role.identity(0).cluster_hash;
         Self { role, cluster_hash }
+    }
+
+    /// What `find` finds first among the verdicts that owners here have committed last.
+    fn kept(&self, find: impl Fn(&Recent) -> Option<Box<[u8]>>) -> Option<Box<[u8]>> {
+        let look_ups = &self.role.look_ups;
+        let owned = look_ups.partitions().into_iter().filter_map(|partition| look_ups.owned(partition));
+        owned.into_iter().find_map(|owned| find(&owned.recent.read()))
+    }
+
+    fn unknown(&self, what: &str) -> Problem {
+        let (partitions, count) = (self.role.look_ups.partitions(), self.role.log_partitions);
+        Problem::new(
+            Kind::UnknownPage,
+            format!(
+                "{what} is among those that this instance has committed last (api.recent_bytes_max), as the owner of log \
+                 partitions {partitions:?} of {count}; all verdicts are in the topic {}",
+                self.role.config.kafka.topics.verdicts
+            ),
+        )
     }
 
     /// A look-up in one partition, whatever the page's corpus. See [`Tables::look_up`].
@@ -152,23 +172,13 @@ impl<W: World> Tables for WorkerTables<W> {
     }
 
     fn page(&self, page_id: &str) -> Result<Box<[u8]>, Problem> {
-        let look_ups = &self.role.look_ups;
-        let partitions = look_ups.partitions();
-        let kept = partitions.iter().filter_map(|partition| look_ups.owned(*partition));
-        let mut found =
-            kept.filter_map(|owned| owned.recent.read().page(page_id).map(|json| json.to_vec().into()));
-        found.next().ok_or_else(|| {
-            let count = self.role.log_partitions;
-            Problem::new(
-                Kind::UnknownPage,
-                format!(
-                    "{page_id:?}: no verdict on such a page is among those that this instance has committed last \
-                     (api.recent_bytes_max), as the owner of log partitions {partitions:?} of {count}; all verdicts are in the \
-                     topic {}",
-                    self.role.config.kafka.topics.verdicts
-                ),
-            )
-        })
+        let kept = |recent: &Recent| recent.page(page_id).map(Into::into);
+        self.kept(kept).ok_or_else(|| self.unknown(&format!("{page_id:?}: no verdict on such a page")))
+    }
+
+    fn page_of_url(&self, url: &str) -> Result<Box<[u8]>, Problem> {
+        let kept = |recent: &Recent| recent.page_of_url(url).map(Into::into);
+        self.kept(kept).ok_or_else(|| self.unknown(&format!("{url:?}: no verdict on a page with this url")))
     }
 
     fn cluster(

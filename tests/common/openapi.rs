@@ -11,6 +11,8 @@ use super::serve::Answer;
 pub(crate) const LOOK_UP: (&str, &str) = ("post", "/v1/lookup");
 pub(crate) const STORE: (&str, &str) = ("post", "/v1/pages");
 pub(crate) const PAGE: (&str, &str) = ("get", "/v1/pages/{id}");
+pub(crate) const PAGE_OF_URL: (&str, &str) = ("get", "/v1/pages");
+pub(crate) const OPERATIONS: [(&str, &str); 3] = [("get", "/livez"), ("get", "/readyz"), ("get", "/metrics")];
 pub(crate) const CLUSTER: (&str, &str) = ("get", "/v1/clusters/{id}");
 
 pub(crate) fn document(name: &str) -> String {
@@ -94,7 +96,7 @@ impl Api {
     pub(crate) fn names(&self) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
         for (name, schema) in self.definitions.as_object().expect("schemas") {
-            if name != "Page" {
+            if !matches!(&**name, "Page" | "NamedPage") {
                 note_names(schema, &mut names);
             }
         }

@@ -235,7 +235,8 @@ fn limits_are_those_of_serve() {
         let answer = ask(headers, body).expect("an answer");
         assert_eq!(answer.status, status, "{}", answer.body);
     }
-    let head = format!("POST /v1/lookup HTTP/1.1\r\nHost: t\r\n{with_token}Content-Length: 9\r\n\r\n{{");
+    let head =
+        format!("POST /v1/lookup HTTP/1.1\r\nHost: localhost\r\n{with_token}Content-Length: 9\r\n\r\n{{");
     let mut statuses = std::iter::repeat_with(|| {
         let mut slow = client(&worker);
         slow.send(head.as_bytes()).expect("sent");

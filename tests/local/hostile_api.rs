@@ -112,10 +112,10 @@ fn hostile_bodies_are_answered_within_the_limits() {
 fn broken_framing_is_answered_or_closed() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = server(folder.path());
-    let chunked = "POST /v1/pages HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let chunked = "POST /v1/pages HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (request, status) in [
         (format!("{chunked}ZZ\r\n"), 400),
-        ("GET / HTTP/1.1\r\nHost: t\r\nX: ".to_owned() + &"x".repeat(1 << 20), 431),
+        ("GET / HTTP/1.1\r\nHost: localhost\r\nX: ".to_owned() + &"x".repeat(1 << 20), 431),
         ("\u{1}\u{2}\r\n\r\n".to_owned(), 400),
         ("GET / HTTP/9.9\r\n\r\n".to_owned(), 400),
     ] {
@@ -141,8 +141,8 @@ fn begin_request(server: &Server, number: usize) -> TcpStream {
     let mut stream = TcpStream::connect(server.address()).expect("the port is open");
     let begun: &[u8] = match number % 3 {
         0 => b"",
-        1 => b"POST /v1/pages HTTP/1.1\r\nHost: a\r\nX-A: ",
-        _ => b"POST /v1/pages HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\n\r\n{",
+        1 => b"POST /v1/pages HTTP/1.1\r\nHost: localhost\r\nX-A: ",
+        _ => b"POST /v1/pages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n{",
     };
     let _ = stream.write_all(begun);
     stream
@@ -193,7 +193,7 @@ fn clients_that_do_not_read_are_dropped() {
     let mut deaf: Vec<Client> = (0..6).map(|_| server.connect()).collect();
     for client in &mut deaf {
         let head = format!(
-            "POST /v1/pages HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            "POST /v1/pages HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
             body.len()
         );
         let _ = client.send(&[head.as_bytes(), body.as_bytes()].concat());
@@ -209,4 +209,74 @@ fn clients_that_do_not_read_are_dropped() {
     }
     is_served(&server);
     server.stop();
+}
+
+/// A web page could post pages through the browser of whoever looked at it, as text/plain needs no
+/// preflight, and with a host name that it pointed at this machine it could read clusters.
+#[test]
+fn requests_of_other_sites_are_refused_and_those_of_programs_are_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = server(folder.path());
+    let port = server.address().rsplit_once(':').expect("a port").1.to_owned();
+    let page = json!({ "url": "http://a/", "text": article(1, 20) }).to_string();
+    let text = article(2, 20);
+    let ask = |request: &str, host: &str, headers: &str, body: &str| {
+        let mut client = server.connect();
+        let length = body.len();
+        let head = format!("{request} HTTP/1.1\r\nHost: {host}\r\n{headers}Content-Length: {length}\r\n\r\n");
+        client.send(&[head.as_bytes(), body.as_bytes()].concat()).expect("sent");
+        client.receive().expect("an answer")
+    };
+    let (json, plain) = ("Content-Type: application/json\r\n", "Content-Type: text/plain\r\n");
+    let local = format!("127.0.0.1:{port}");
+    for (host, headers) in [
+        (&*local, "Origin: http://evil.example\r\n"),
+        (&local, "Origin: null\r\nSec-Fetch-Site: cross-site\r\n"),
+        (&local, "Origin: http://127.0.0.1:3000\r\nSec-Fetch-Site: same-site\r\n"),
+        (&local, "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\n"),
+        ("evil.example", ""),
+        ("evil.example", "Origin: http://evil.example\r\n"),
+    ] {
+        for (request, body) in [
+            ("POST /v1/pages?url=http://b/", &*text),
+            ("POST /v1/lookup", &text),
+            ("GET /v1/pages/x", ""),
+            ("GET /v1/clusters/x", ""),
+            ("OPTIONS /v1/pages", ""),
+        ] {
+            let answer = ask(request, host, &format!("{plain}{headers}"), body);
+            assert_eq!((answer.status, answer.problem()), (403, "forbidden"), "{request} {host} {headers}");
+            assert!(!answer.head.to_ascii_lowercase().contains("access-control-"), "{}", answer.head);
+        }
+    }
+    // Nothing of it was stored, and programs are served by every name of this machine.
+    for host in [&*local, "localhost", &format!("[::1]:{port}"), "10.1.2.3"] {
+        let answer = ask("POST /v1/lookup", host, json, &page);
+        assert_eq!((answer.status, &answer.body["as_of"]["log_offset"]), (200, &json!(0)), "{host}");
+    }
+    let answer = ask("POST /v1/lookup", &local, &format!("{json}Origin: http://{local}\r\n"), &page);
+    assert_eq!(answer.status, 200, "{}", answer.body);
+}
+
+/// A proxy in front of the server may pass on the name that its own clients use.
+#[test]
+fn listed_host_names_are_answered() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = write(folder.path(), "hosts.toml", "[api]\nhosts = [\"leitong.example\"]\n");
+    let table = folder.path().join("table");
+    let server = Server::start(&table, &["--config", config.to_str().expect("UTF-8")]);
+    for (host, status) in [("leitong.example", 404), ("localhost", 404), ("evil.example", 403)] {
+        let mut client = server.connect();
+        let request = format!("GET /v1/pages/x HTTP/1.1\r\nHost: {host}\r\n\r\n");
+        client.send(request.as_bytes()).expect("sent");
+        assert_eq!(client.receive().expect("an answer").status, status, "{host}");
+    }
+    let config = write(folder.path(), "wrong.toml", "[api]\nhosts = [\"https://leitong.example\"]\n");
+    let run = crate::common::run(["config", "check", config.to_str().expect("UTF-8")]);
+    assert_eq!(run.status, 2);
+    assert!(
+        run.stderr.contains("api.hosts: \"https://leitong.example\" is not a host name"),
+        "{}",
+        run.stderr
+    );
 }

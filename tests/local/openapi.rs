@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::common::openapi::{Api, CLUSTER, LOOK_UP, PAGE, STORE, document};
+use crate::common::openapi::{Api, CLUSTER, LOOK_UP, OPERATIONS, PAGE, PAGE_OF_URL, STORE, document};
 use crate::common::serve::{Answer, Client, Server};
 use crate::common::{article, write};
 
@@ -27,6 +27,9 @@ const NOT_SEEN_HERE: [&str; 6] = [
 
 /// What a worker alone answers: the table is elsewhere, and nothing is stored over HTTP.
 const OF_WORKERS: [((&str, &str), &str); 3] = [(LOOK_UP, "421"), (CLUSTER, "421"), (STORE, "404")];
+
+/// What tests/local/serve.rs sees: a server whose files have failed.
+const OF_FAILED: ((&str, &str), &str) = (("get", "/readyz"), "503");
 
 fn server(folder: &Path, name: &str, config: &str) -> Server {
     let config = write(folder, &format!("{name}.toml"), config);
@@ -100,7 +103,15 @@ fn good_answers(api: &mut Api, limited: &mut Limited) {
     }
     let found = limited.ask("POST /v1/lookup?url=http://x/&id=x", "text/plain; charset=utf-8", &text);
     api.check(LOOK_UP, 200, &found);
+    let batch = json!([page("f", &longer), { "text": text, "status": 404 }, { "id": [] }]);
+    api.check(LOOK_UP, 200, &limited.ask("POST /v1/lookup?top=2", json, batch.to_string()));
     api.check(PAGE, 200, &limited.ask("GET /v1/pages/b", json, ""));
+    let found = limited.ask("GET /v1/pages?url=https%3A%2F%2Fa.example%2Fb", json, "");
+    api.check(PAGE_OF_URL, 200, &found);
+    assert_eq!(found.body["verdict"]["page_id"], "b");
+    for operation in OPERATIONS {
+        api.check(operation, 200, &limited.ask(&format!("GET {}", operation.1), json, ""));
+    }
     let id = stored.body["verdict"]["cluster_id"].as_str().expect("an id");
     api.check(CLUSTER, 200, &limited.ask(&format!("GET /v1/clusters/{id}?members=5"), json, ""));
     // The page that has come to stand for the cluster has another text now.
@@ -123,7 +134,7 @@ fn refusals(api: &mut Api, limited: &mut Limited) {
         check(&post, json, " ".repeat(65_537).as_bytes(), 413);
         check(&post.replace("POST", "DELETE"), json, b"", 405);
         let slow = format!(
-            "{post} HTTP/1.1\r\nHost: t\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: {json}\r\n\
+            "{post} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: {json}\r\n\
              Content-Length: 9\r\n\r\n{{"
         );
         limited.client.send(slow.as_bytes()).expect("sent");
@@ -138,16 +149,31 @@ fn refusals(api: &mut Api, limited: &mut Limited) {
         api.check(operation, 400, &limited.ask(&format!("GET {path}?nonsense=1"), json, ""));
         api.check(operation, 405, &limited.ask(&format!("PUT {path}"), json, ""));
     }
+    api.check(PAGE_OF_URL, 400, &limited.ask("GET /v1/pages", json, ""));
+    api.check(PAGE_OF_URL, 404, &limited.ask("GET /v1/pages?url=http://nobody/", json, ""));
+    let batch = json!([page("a", "text")]).to_string();
+    for operation in [LOOK_UP, STORE] {
+        api.check(operation, 400, &limited.ask(&format!("POST {}?id=a", operation.1), json, &batch));
+    }
+    for operation in OPERATIONS {
+        let request = format!("GET {}", operation.1);
+        let answer = limited.client.ask(&request, "Origin: http://evil.example\r\n", b"").expect("an answer");
+        api.check(operation, 403, &answer);
+    }
     for (operation, request) in [
         (LOOK_UP, "POST /v1/lookup"),
         (STORE, "POST /v1/pages"),
         (PAGE, "GET /v1/pages/a"),
+        (PAGE_OF_URL, "GET /v1/pages?url=a"),
         (CLUSTER, "GET /v1/clusters/a"),
+        (OPERATIONS[2], "GET /metrics"),
     ] {
         for headers in ["", "Authorization: Bearer wrong\r\n"] {
             let answer = limited.client.ask(request, headers, b"").expect("an answer");
             api.check(operation, 401, &answer);
         }
+        let answer = limited.client.ask(request, "Origin: http://evil.example\r\n", b"").expect("an answer");
+        api.check(operation, 403, &answer);
     }
     // Where there is no operation, the problem alone is described.
     let nowhere = limited.ask("GET /v2/pages", json, "");
@@ -163,7 +189,9 @@ fn too_much(api: &mut Api, folder: &Path) {
         (LOOK_UP, "POST /v1/lookup"),
         (STORE, "POST /v1/pages"),
         (PAGE, "GET /v1/pages/a"),
+        (PAGE_OF_URL, "GET /v1/pages?url=a"),
         (CLUSTER, "GET /v1/clusters/a"),
+        (OPERATIONS[2], "GET /metrics"),
     ] {
         let answer = (0..20).find_map(|_| client.ask(request, "", b"").filter(|answer| answer.status == 429));
         api.check(operation, 429, &answer.expect("one of twenty within a second is too many"));
@@ -176,7 +204,7 @@ fn too_much(api: &mut Api, folder: &Path) {
     );
     let founded = small.connect().store(&page("a", &article(1, 20))).body["verdict"]["cluster_id"].clone();
     let mut slow = small.connect();
-    let head = "POST /v1/pages HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nContent-Length: 99999\r\n\r\n";
+    let head = "POST /v1/pages HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99999\r\n\r\n";
     slow.send(head.as_bytes()).expect("sent");
     slow.send(&[b' '; 1000]).expect("sent");
     let mut client = small.connect();
@@ -199,9 +227,9 @@ fn the_document_is_what_the_server_does() {
     good_answers(&mut api, &mut limited);
     refusals(&mut api, &mut limited);
     too_much(&mut api, folder.path());
-    for ((method, path), status) in OF_WORKERS {
+    for ((method, path), status) in OF_WORKERS.into_iter().chain([OF_FAILED]) {
         let new = api.seen.insert((path.to_owned(), method.to_owned(), status.to_owned()));
-        assert!(new, "{method} {path} {status} was seen: it is no worker's alone");
+        assert!(new, "{method} {path} {status} was seen after all");
     }
     let missed: Vec<_> = api.statuses().difference(&api.seen).cloned().collect();
     assert!(missed.is_empty(), "never seen: {missed:?}");
@@ -220,6 +248,77 @@ fn the_document_is_what_the_server_does() {
         .filter(|name| !api.problems.contains(*name) && !NOT_SEEN_HERE.contains(name))
         .collect();
     assert!(missed.is_empty(), "problems that were never seen: {missed:?}");
+}
+
+/// The document and the server differed in four places: what one allowed, the other refused.
+#[test]
+fn pages_that_fit_their_schema_are_answered_and_others_are_refused() {
+    let api = Api::read();
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = "[recrawls]\nenabled = true\n";
+    let server = server(folder.path(), "fields", config);
+    let mut client = server.connect();
+    let long = |count: usize| json!("x".repeat(count));
+    let fields: [(&str, Vec<Value>); 12] = [
+        (
+            "id",
+            vec![
+                json!("a"),
+                json!(7),
+                json!(7.5),
+                json!(true),
+                json!(null),
+                json!([1]),
+                long(256),
+                long(257),
+            ],
+        ),
+        ("url", vec![json!("u"), json!(null), json!(""), json!(7), long(8192), long(8193)]),
+        ("html", vec![json!("<p>"), json!(null), json!(1), json!({})]),
+        ("html_b64", vec![json!("PHA+"), json!("PH A+\n"), json!(null), json!("!!!"), json!(1)]),
+        ("text", vec![json!("t"), json!(null), json!([])]),
+        ("title", vec![json!("t"), json!(null), json!(1)]),
+        ("charset", vec![json!("gbk"), json!("none"), json!(null), json!(1)]),
+        ("content_type", vec![json!("text/html"), json!(null), json!(false)]),
+        (
+            "status",
+            vec![json!(200), json!(200.0), json!("404"), json!(null), json!("ok"), json!(-1), json!(200.5)],
+        ),
+        ("withdrawn", vec![json!(true), json!(false), json!(null), json!("yes")]),
+        ("fetched_at", vec![json!("2026-11-21"), json!(1), json!("noon"), json!([1])]),
+        ("passthrough", vec![json!(1), json!({ "a": [1] }), long(5000)]),
+    ];
+    for (operation, schema, named) in [(LOOK_UP, "Page", false), (STORE, "NamedPage", true)] {
+        let validator = api.validator(&json!({ "$ref": format!("#/$defs/{schema}") }));
+        let mut cases = vec![json!({}), json!({ "url": "http://a/" }), json!({ "unknown": 1, "url": "u" })];
+        for (field, values) in &fields {
+            cases.extend(values.iter().map(|value| {
+                let mut page = if named { json!({ "url": "http://a/" }) } else { json!({}) };
+                page[field] = value.clone();
+                page
+            }));
+        }
+        for page in cases {
+            // A page is withdrawn by its url.
+            if !named && page["withdrawn"] == true {
+                continue;
+            }
+            let answer = client.post(operation.1, "application/json", page.to_string());
+            let expected = if validator.is_valid(&page) { 200 } else { 422 };
+            assert_eq!(answer.status, expected, "{} {page:.100}: {}", operation.1, answer.body);
+        }
+    }
+    // Names in the query are those of the one page, whatever its type.
+    for (content_type, body) in [("application/json", "{\"text\":\"x\"}"), ("text/plain", "x")] {
+        for path in ["/v1/lookup", "/v1/pages"] {
+            let answer = client.post(&format!("{path}?url=http://q/&id=q"), content_type, body);
+            let verdict = &answer.body["verdict"];
+            assert_eq!(
+                (answer.status, &verdict["url"], &verdict["page_id"]),
+                (200, &json!("http://q/"), &json!("q"))
+            );
+        }
+    }
 }
 
 /// Nothing that is read leads nowhere, and the token is said nowhere.

@@ -348,6 +348,11 @@ fn a_damaged_block_stops_verdicts_and_loses_no_page() {
         let detail = refused.body["detail"].as_str().expect("a text");
         assert!(detail.contains("damaged at byte 0"), "{detail}");
     }
+    // An orchestrator is to send nothing more here, and not to restart what a restart does not mend.
+    let ready = client.get("/readyz");
+    assert_eq!(ready.status, 503, "{}", ready.body);
+    assert!(ready.body.as_str().is_some_and(|why| why.contains("damaged at byte 0")), "{}", ready.body);
+    assert_eq!(client.get("/livez").status, 200);
     server.stop();
     std::fs::write(&block, good).expect("written");
     let server = Server::start(&table, &more);
@@ -356,6 +361,75 @@ fn a_damaged_block_stops_verdicts_and_loses_no_page() {
     assert_eq!(kept.body["verdict"]["canonical_page_id"], "p3", "{}", kept.body);
     assert_eq!(client.get("/v1/pages/late").status, 404, "it was not stored");
     assert_eq!(client.store(&copy("again")).body["verdict"]["kind"], "EXACT_DUPLICATE");
+    server.stop();
+}
+
+/// The results of a batch are those of one look-up after the other.
+#[test]
+fn a_batch_of_look_ups_gives_what_single_ones_give() {
+    let folder = folder();
+    let server = Server::start(folder.path(), &[]);
+    let mut client = server.connect();
+    let stored: Vec<Value> = (0..30).map(|n| page(&format!("p{n}"), &article(n, 25))).collect();
+    verdicts(&client.store(&json!(stored)));
+    let mut pages: Vec<Value> = (20..60).map(|n| json!({ "text": article(n, 25) })).collect();
+    pages.push(json!({ "url": "http://a/", "id": ["no id"] }));
+    let timeless = |mut result: Value| {
+        if let Some(verdict) = result["verdict"].as_object_mut() {
+            verdict.remove("decided_at");
+        }
+        result
+    };
+    let lines = lines(&pages);
+    let [array, ndjson] = [("application/json", json!(pages).to_string()), ("application/x-ndjson", lines)]
+        .map(|(content_type, body)| client.post("/v1/lookup?top=2", content_type, body));
+    for batch in [array, ndjson] {
+        assert_eq!(batch.status, 200, "{}", batch.body);
+        let results = batch.body["results"].as_array().expect("results").clone();
+        assert_eq!(results.len(), pages.len());
+        for (page, result) in pages.iter().zip(results) {
+            let single = client.post("/v1/lookup?top=2", "application/json", page.to_string());
+            let single = match single.status {
+                200 => single.body,
+                _ => json!({ "problem": single.body }),
+            };
+            assert_eq!(timeless(result), timeless(single));
+        }
+    }
+    let empty = client.post("/v1/lookup", "application/json", "[]");
+    assert_eq!((empty.status, empty.body), (200, json!({ "results": [] })));
+    server.stop();
+}
+
+/// A page is found by its url as well, and probes and scrapers ask where clients do.
+#[test]
+fn pages_are_found_by_url_and_the_server_is_watched_at_its_own_port() {
+    let folder = folder();
+    let server = Server::start(folder.path(), &[]);
+    let mut client = server.connect();
+    let url = "https://example.test/?a=%E4%BD%A0&b=c d";
+    for text in [1, 2] {
+        client.store(&json!({ "id": "x", "url": url, "text": article(text, 25) }));
+    }
+    let query: String = url::form_urlencoded::Serializer::new(String::new()).append_pair("url", url).finish();
+    let [by_url, by_id] =
+        [format!("/v1/pages?{query}"), "/v1/pages/x".to_owned()].map(|path| client.get(&path));
+    assert_eq!((by_url.status, &by_url.body), (200, &by_id.body), "{}", by_url.body);
+    assert_eq!(by_url.body["verdict"]["log_offset"], 1, "the last one");
+    assert_eq!(client.get("/readyz").body, "ok\n");
+    let metrics = client.get("/metrics").body;
+    let metrics = metrics.as_str().expect("a text");
+    for line in [
+        "leitong_verdicts_total{kind=\"UNIQUE\"} 2",
+        "leitong_centroids{partition=\"0\"} 2",
+        "leitong_api_requests_total{operation=\"store\"} 2",
+    ] {
+        assert!(metrics.lines().any(|known| known == line), "{line}: {metrics}");
+    }
+    server.stop();
+    // Verdicts by url are kept over a restart, as those by id are.
+    let server = Server::start(folder.path(), &[]);
+    assert_eq!(server.connect().get(&format!("/v1/pages?{query}")).body, by_id.body);
     server.stop();
 }
 

@@ -1,0 +1,180 @@
+//! Recognises requests that the page of another web site makes somebody's browser send.
+//!
+//! ```text
+//! Host ─► a name that may be called? ─► Origin, Sec-Fetch-Site: sent by a page of its own? ─► answered
+//!              └ DNS rebinding               └ forms and scripts of other sites ─► 403
+//! ```
+//! Shared by the API and by the console. Programs send neither `Origin` nor `Sec-Fetch-Site`, so this
+//! is about browsers only, but for the host names ([ADR 37](../../docs/adr/0037-requests-of-other-sites.md)).
+
+use std::net::IpAddr;
+
+use hyper::header::{HOST, HeaderMap, HeaderName, ORIGIN};
+
+/// Which requests a port answers.
+#[derive(Debug, Clone)]
+pub struct Site {
+    /// Only this machine can reach the port.
+    is_loopback: bool,
+    /// Host names that the configuration allows, without ports.
+    hosts: Vec<String>,
+    /// A link on another site may lead here.
+    takes_links: bool,
+}
+
+impl Site {
+    /// The site of an API, which is called by programs. `hosts` are the names that may be called
+    /// besides this machine's own.
+    #[must_use]
+    pub fn for_api(is_loopback: bool, hosts: &[String]) -> Self {
+        Self { is_loopback, hosts: hosts.to_vec(), takes_links: false }
+    }
+
+    /// The site of pages that people look at, to which links of other sites may lead.
+    #[must_use]
+    pub fn for_pages(is_loopback: bool) -> Self {
+        Self { is_loopback, hosts: Vec::new(), takes_links: true }
+    }
+
+    /// Returns why a request with these headers is refused, or `None` if it is answered.
+    #[must_use]
+    pub fn refusal(&self, headers: &HeaderMap) -> Option<String> {
+        let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+        let name = name_of(host);
+        let is_known = is_this_machine(name) || self.allows(name);
+        // Without a list, a port that others can reach may have any name, such as that of a service.
+        let takes_any_name = !self.is_loopback && self.hosts.is_empty();
+        if !is_known && !takes_any_name {
+            return Some(format!(
+                "Host: {host:?} is not a name of this server; use its address or localhost{}",
+                self.how_to_allow()
+            ));
+        }
+        let header = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+        let fetch_site = header(HeaderName::from_static("sec-fetch-site"));
+        match (header(ORIGIN), fetch_site) {
+            (_, Some("same-origin")) | (None, Some("none") | None) => None,
+            (None, Some(_)) if self.takes_links => None,
+            (None, Some(_)) => Some(self.as_foreign("a page of another site sent this request")),
+            (Some(origin), _) => {
+                let from = origin.split_once("://").map_or("", |(_, from)| from);
+                let is_own = is_known && from == host || self.allows(name_of(from));
+                (!is_own).then(|| self.as_foreign(&format!("Origin: {origin:?} is another site")))
+            }
+        }
+    }
+
+    fn as_foreign(&self, what: &str) -> String {
+        format!("{what}, and only programs and this server's own pages may do that{}", self.how_to_allow())
+    }
+
+    fn how_to_allow(&self) -> &'static str {
+        if self.takes_links { "" } else { ", or list the name in api.hosts" }
+    }
+
+    fn allows(&self, name: &str) -> bool {
+        !name.is_empty() && self.hosts.iter().any(|host| host.eq_ignore_ascii_case(name))
+    }
+}
+
+/// The name in a `Host` header, or in an origin without its scheme: without the port.
+fn name_of(host: &str) -> &str {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    name.strip_suffix('.').unwrap_or(name)
+}
+
+/// Returns true for `localhost` and for addresses. Another site cannot give either of them to this machine.
+fn is_this_machine(name: &str) -> bool {
+    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::HeaderValue;
+
+    use super::*;
+
+    fn request(host: &'static str, more: &[(&'static str, &'static str)]) -> HeaderMap {
+        let mut headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static(host))]);
+        let more =
+            more.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+        headers.extend(more);
+        headers
+    }
+
+    fn local() -> [Site; 2] {
+        [Site::for_api(true, &[]), Site::for_pages(true)]
+    }
+
+    #[test]
+    fn a_port_of_this_machine_is_called_by_an_address_or_as_localhost() {
+        for site in local() {
+            for host in ["127.0.0.1:8643", "localhost:1", "LOCALHOST", "localhost.", "[::1]:8643", "10.0.0.7"]
+            {
+                assert_eq!(site.refusal(&request(host, &[])), None, "{host}");
+            }
+            for host in
+                ["", "evil.example", "evil.example:1", "127.0.0.1.evil.example", "localhost.evil.example"]
+            {
+                assert!(site.refusal(&request(host, &[])).is_some(), "{host}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_page_of_another_site_is_refused_and_one_of_its_own_is_not() {
+        for site in local() {
+            for own in [
+                &[("origin", "http://127.0.0.1:8643")][..],
+                &[("origin", "null"), ("sec-fetch-site", "same-origin")],
+                &[("sec-fetch-site", "same-origin")],
+                &[("sec-fetch-site", "none")],
+            ] {
+                assert_eq!(site.refusal(&request("127.0.0.1:8643", own)), None, "{own:?}");
+            }
+            for from in ["cross-site", "same-site", "none"] {
+                let other = [("origin", "null"), ("sec-fetch-site", from)];
+                assert!(site.refusal(&request("127.0.0.1:8643", &other)).is_some(), "{from}");
+            }
+            for origin in
+                ["http://evil.example", "null", "http://127.0.0.1:8644", "http://127.0.0.1:8643.evil.example"]
+            {
+                let refusal = site.refusal(&request("127.0.0.1:8643", &[("origin", origin)]));
+                assert!(refusal.is_some(), "{origin}");
+            }
+        }
+    }
+
+    #[test]
+    fn links_of_other_sites_lead_to_pages_and_not_to_the_api() {
+        let [api, pages] = local();
+        let link = request("127.0.0.1:8643", &[("sec-fetch-site", "cross-site")]);
+        assert_eq!(pages.refusal(&link), None);
+        assert!(api.refusal(&link).is_some());
+    }
+
+    /// Behind a service of Kubernetes or a proxy the server is called by names that it does not know.
+    #[test]
+    fn a_port_that_others_reach_is_called_by_any_name_until_names_are_listed() {
+        let open = Site::for_api(false, &[]);
+        assert_eq!(open.refusal(&request("leitong-api.crawl.svc:8642", &[])), None);
+        // A name that somebody pointed here sends its pages' requests with itself as the origin.
+        let rebound = request("evil.example:8642", &[("origin", "http://evil.example:8642")]);
+        assert!(open.refusal(&rebound).is_some());
+        let own = request("10.0.0.7:8642", &[("origin", "http://10.0.0.7:8642")]);
+        assert_eq!(open.refusal(&own), None);
+        for is_loopback in [true, false] {
+            let listed = Site::for_api(is_loopback, &["api.example".to_owned()]);
+            for host in ["api.example", "API.example:443", "10.0.0.7:8642", "localhost:8642"] {
+                assert_eq!(listed.refusal(&request(host, &[])), None, "{host}");
+            }
+            let refusal = listed.refusal(&request("evil.example", &[])).unwrap_or_default();
+            assert!(refusal.contains("\"evil.example\"") && refusal.contains("api.hosts"), "{refusal}");
+            let own = [("origin", "https://api.example"), ("sec-fetch-site", "cross-site")];
+            assert_eq!(listed.refusal(&request("127.0.0.1:8642", &own)), None);
+        }
+    }
+}
