@@ -20,6 +20,7 @@ use crate::eval::recommend::{Recommendation, recommend};
 use crate::eval::report::{DetectorReport, Report, markdown};
 use crate::eval::{self, EvaluatedDetector, Plan, html, stream};
 use crate::segment::Segmenter;
+use crate::telemetry::terminal;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -158,8 +159,8 @@ fn evaluate(
     } else {
         (Vec::new(), "texts and what became of them when 5 % were rewritten")
     };
-    let unrelated = pairs::draw(&founders, plan.pairs, plan.seed);
     let passages = Passages::new(pages);
+    let unrelated = unrelated_pairs(pairs::draw(&founders, plan.pairs, plan.seed), &passages, labelled);
     let numbered: Vec<usize> = (0..evaluated.len()).collect();
     let reports = workers.map(
         "pairs and streams, by detector",
@@ -197,6 +198,24 @@ fn evaluate(
         recommendation: Recommendation::default(),
         detectors: reports,
     })
+}
+
+/// The drawn pairs of pages that are unrelated. Without labels nobody knows which are copies, so those
+/// that share most of their passages are left out.
+fn unrelated_pairs(drawn: Vec<(usize, usize)>, passages: &Passages, labelled: bool) -> Vec<(usize, usize)> {
+    if labelled {
+        return drawn;
+    }
+    let count = drawn.len();
+    let left: Vec<_> = drawn.into_iter().filter(|(a, b)| !passages.are_mostly_shared(*a, *b)).collect();
+    if left.len() < count {
+        terminal::note(format_args!(
+            "{} of {count} pairs that were drawn share most of their passages: they are copies, and do not count as \
+             unrelated",
+            count - left.len()
+        ));
+    }
+    left
 }
 
 /// Related pairs, where there are no labels.

@@ -1,6 +1,9 @@
 //! Pages for an evaluation: documents, with labels where they have them.
 
+use std::collections::HashSet;
+
 use serde::Deserialize;
+use xxhash_rust::xxh3::xxh3_128;
 
 use crate::extract::Document;
 use crate::random::Random;
@@ -62,15 +65,21 @@ pub fn are_labelled(pages: &[EvalPage]) -> bool {
     !pages.is_empty() && pages.iter().all(|page| page.label.is_some())
 }
 
-/// Pages that are unrelated as far as is known: the first
-/// of each cluster, or all where there are no labels.
+/// Pages that are unrelated as far as is known: the first of each cluster, or, of pages without
+/// labels, the first with each text.
 #[must_use]
 pub fn founders(pages: &[EvalPage]) -> Vec<usize> {
-    let mut seen = std::collections::HashSet::new();
-    let is_first =
-        |page: &EvalPage| page.label.as_ref().is_none_or(|label| seen.insert(label.cluster.clone()));
-    let mut is_first = is_first;
+    let (mut clusters, mut texts) = (HashSet::new(), HashSet::new());
+    let mut is_first = |page: &EvalPage| match &page.label {
+        Some(label) => clusters.insert(label.cluster.clone()),
+        None => texts.insert(letters_digest(&page.document.text())),
+    };
     (0..pages.len()).filter(|at| is_first(&pages[*at])).collect()
+}
+
+/// A digest of the letters and digits of a text.
+fn letters_digest(text: &str) -> u128 {
+    xxh3_128(text.chars().filter(|c| c.is_alphanumeric()).collect::<String>().as_bytes())
 }
 
 /// Each near-duplicate with the first page of its cluster.
@@ -128,5 +137,8 @@ mod tests {
         assert!(are_labelled(&pages));
         assert_eq!(founders(&pages), [0]);
         assert_eq!(labelled_pairs(&pages), [(0, 1), (0, 3)]);
+        let page = |text: &str| EvalPage { document: Document::from_text(None, text), ..page("what") };
+        let pages = [page("a text"), page("another"), page("a  text."), page("a text")];
+        assert_eq!(founders(&pages), [0, 1], "without labels, copies are of one origin");
     }
 }

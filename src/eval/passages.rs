@@ -41,6 +41,22 @@ impl<'a> Passages<'a> {
         false
     }
 
+    /// Returns true if the page with fewer passages has most of them in common with the other one. Such
+    /// pages are copies, as far as anybody can know without labels.
+    #[must_use]
+    pub fn are_mostly_shared(&self, a: usize, b: usize) -> bool {
+        let (mut a, mut b) = (self.of(a), self.of(b));
+        let fewer = a.len().min(b.len());
+        let mut common = 0;
+        while let (Some(x), Some(y)) = (a.first(), b.first()) {
+            common += usize::from(x == y);
+            let order = x.cmp(y);
+            a = &a[usize::from(order.is_le())..];
+            b = &b[usize::from(order.is_ge())..];
+        }
+        2 * common > fewer
+    }
+
     fn of(&self, page: usize) -> &[u64] {
         self.hashes[page].get_or_init(|| hashes(&self.pages[page].document.text()))
     }
@@ -79,5 +95,23 @@ mod tests {
         assert!(passages.share(0, 1) && passages.share(1, 0));
         assert!(!passages.share(0, 2), "19 letters are too few");
         assert!(!passages.share(0, 3) && !passages.share(3, 3));
+    }
+
+    #[test]
+    fn copies_share_most_passages_of_the_shorter_text() {
+        let letters: String = ('一'..='丿').collect();
+        let other: String = ('中'..='乿').collect();
+        let page = |text: &str| EvalPage {
+            id: String::new(),
+            document: Document::from_text(None, text),
+            label: None,
+        };
+        let quoted = format!("{}{other}", letters.chars().take(30).collect::<String>());
+        let excerpt: String = letters.chars().take(40).collect();
+        let pages = [page(&letters), page(&excerpt), page(&quoted), page("")];
+        let passages = Passages::new(&pages);
+        assert!(passages.are_mostly_shared(0, 1) && passages.are_mostly_shared(1, 0));
+        assert!(!passages.are_mostly_shared(0, 2), "a quotation is no copy");
+        assert!(!passages.are_mostly_shared(0, 3) && !passages.are_mostly_shared(3, 3));
     }
 }

@@ -132,6 +132,24 @@ fn eval_takes_pages_without_labels() {
     assert!(unknown.status == 2 && unknown.stderr.contains("there is simhash"), "{}", unknown.stderr);
 }
 
+/// Without labels every copy in the files counted as an unrelated pair that is called near, and a worse
+/// detector was recommended for it.
+#[test]
+fn copies_do_not_count_as_unrelated_pairs_without_labels() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pages = stream(folder.path(), false);
+    let json = folder.path().join("report.json");
+    let arguments =
+        ["eval", "--detector", "simhash", "--texts", "6", "--pairs", "400", "--json", text(&json)];
+    let found = run(arguments.into_iter().chain([text(&pages)]));
+    assert_eq!(found.status, 0, "{}", found.stderr);
+    assert!(found.stderr.contains("of 400 pairs that were drawn share most of"), "{}", found.stderr);
+    let report: Value = serde_json::from_slice(&std::fs::read(&json).expect("a report")).expect("JSON");
+    let distances = &report["detectors"][0]["distances"];
+    assert_eq!(distances["near_unrelated"].as_f64(), Some(0.0), "{distances}");
+    assert!(distances["unrelated"].as_u64().is_some_and(|pairs| (300..400).contains(&pairs)), "{distances}");
+}
+
 /// `eval` of a labelled stream alone: no text is perturbed.
 fn eval_labelled(arguments: &[&str]) -> common::Run {
     run([&["eval", "--texts", "0", "--pairs", "10"], arguments].concat())
