@@ -102,9 +102,16 @@ impl Deduplicator {
     /// The verdicts on `pages`, in their order: those that [`Self::decide`] would give on one after
     /// the other. Texts are read and centroids are looked up on all cores; memory holds all pages.
     pub fn decide_batch(&mut self, pages: Vec<Page>) -> Vec<Verdict> {
+        let records = self.read_batch(0, pages);
+        self.conclude_batch(records)
+    }
+
+    /// Makes the records of some pages of a batch, of which `before` were read already. Nothing is decided
+    /// by it, so a caller may stop between two calls.
+    #[doc(hidden)]
+    pub fn read_batch(&mut self, before: usize, pages: Vec<Page>) -> Vec<LogRecord> {
         let stage = &self.fingerprint_stage;
-        let numbered: Vec<(u64, Page)> = (self.pages + 1..).zip(pages).collect();
-        self.pages += numbered.len() as u64;
+        let numbered: Vec<(u64, Page)> = (self.pages + before as u64 + 1..).zip(pages).collect();
         let records = numbered.into_par_iter().map_init(
             || stage.workspace(),
             |workspace, (line, page)| {
@@ -113,7 +120,14 @@ impl Deduplicator {
                 record
             },
         );
-        let conclusions = self.cluster_stage.conclude_batch(records.collect(), Timestamp::now());
+        records.collect()
+    }
+
+    /// The verdicts on all records of a batch, in their order.
+    #[doc(hidden)]
+    pub fn conclude_batch(&mut self, records: Vec<LogRecord>) -> Vec<Verdict> {
+        self.pages += records.len() as u64;
+        let conclusions = self.cluster_stage.conclude_batch(records, Timestamp::now());
         conclusions.into_iter().map(verdict).collect()
     }
 

@@ -1,13 +1,18 @@
 //! Pages in, verdicts out.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::process;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 
 use leitong::Page;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
+use crate::cores::{self, CHUNK};
 use crate::page::Pages;
+use crate::pickled;
 use crate::settings::{settings, value_error};
 use crate::table::{Table, refused};
 use crate::verdict::Verdict;
@@ -20,6 +25,10 @@ use crate::verdict::Verdict;
 #[pyclass(frozen, subclass, module = "leitong")]
 pub(crate) struct Deduplicator {
     inner: Mutex<leitong::Deduplicator>,
+    /// The process that has held the lock last.
+    held_by: AtomicU32,
+    /// Its old centroids are in files, which threads of the process that opened them write.
+    is_on_disk: bool,
     pages: Pages,
 }
 
@@ -35,10 +44,17 @@ impl Deduplicator {
     ) -> PyResult<Self> {
         let config = settings(config, toml)?;
         let inner = match table {
-            Some(table) => table.get().opened(py, |table| table.deduplicator(&config))?,
+            Some(table) => table.get().opened(py, |table| {
+                cores::on_all(|| table.deduplicator(&config))?.map_err(|error| refused(&error))
+            })?,
             None => leitong::Deduplicator::new(&config).map_err(value_error)?,
         };
-        Ok(Self { inner: Mutex::new(inner), pages: Pages::new(config.page.bytes_max) })
+        Ok(Self {
+            inner: Mutex::new(inner),
+            held_by: AtomicU32::new(process::id()),
+            is_on_disk: config.table.on_disk,
+            pages: Pages::new(config.page.bytes_max),
+        })
     }
 
     /// The verdict on a page: a str, or a dict with "text" or "html" (a str, or bytes in any charset)
@@ -46,16 +62,39 @@ impl Deduplicator {
     /// Other keys are passed over.
     fn decide(&self, py: Python<'_>, page: &Bound<'_, PyAny>) -> PyResult<Verdict> {
         let page = self.pages.page(page)?;
-        py.detach(|| held(&self.inner).try_decide(page)).map(Verdict).map_err(|error| refused(&error))
+        let decided = py.detach(|| {
+            let mut inner = self.inner()?;
+            let deduplicator = &mut *inner;
+            cores::on_all(move || deduplicator.try_decide(page))?.map_err(|error| refused(&error))
+        });
+        decided.map(Verdict::new)
     }
 
-    /// The verdicts on many pages, in their order; their texts are read on all cores.
+    /// The verdicts on many pages, in their order; their texts are read on all cores. Ctrl-C ends it, and
+    /// then none of them is decided.
     fn decide_batch(&self, py: Python<'_>, pages: &Bound<'_, PyAny>) -> PyResult<Vec<Verdict>> {
         let pages: Vec<Page> =
             pages.try_iter()?.map(|page| self.pages.page(&page?)).collect::<PyResult<_>>()?;
-        let verdicts = py.detach(|| held(&self.inner).try_decide_batch(pages));
-        let verdicts = verdicts.map_err(|error| refused(&error))?;
-        Ok(verdicts.into_iter().map(Verdict).collect())
+        let verdicts = py.detach(|| {
+            let mut inner = self.inner()?;
+            let deduplicator = &mut *inner;
+            let (mut pages, mut records) = (pages.into_iter(), Vec::new());
+            loop {
+                let chunk: Vec<Page> = pages.by_ref().take(CHUNK).collect();
+                if chunk.is_empty() {
+                    break;
+                }
+                let before = records.len();
+                records.extend(cores::on_all(|| deduplicator.read_batch(before, chunk))?);
+                cores::check_signals()?;
+            }
+            let verdicts = cores::on_all(|| deduplicator.conclude_batch(records))?;
+            match deduplicator.fault() {
+                None => Ok(verdicts),
+                Some(fault) => Err(refused(&leitong::SnapshotError::Fault(fault))),
+            }
+        })?;
+        Ok(verdicts.into_iter().map(Verdict::new).collect())
     }
 
     /// The verdicts on pages whose records were made elsewhere (`Fingerprinter.records`), in their
@@ -63,30 +102,66 @@ impl Deduplicator {
     fn decide_records(&self, py: Python<'_>, records: &Bound<'_, PyAny>) -> PyResult<Vec<Verdict>> {
         let records: Vec<PyBackedBytes> =
             records.try_iter()?.map(|record| Ok(record?.extract()?)).collect::<PyResult<_>>()?;
-        let verdicts = py.detach(|| held(&self.inner).decide_records(&records)).map_err(value_error)?;
-        Ok(verdicts.into_iter().map(Verdict).collect())
+        let verdicts = py.detach(|| {
+            let mut inner = self.inner()?;
+            let (deduplicator, records) = (&mut *inner, &records);
+            cores::on_all(move || deduplicator.decide_records(records))?.map_err(value_error)
+        })?;
+        Ok(verdicts.into_iter().map(Verdict::new).collect())
     }
 
     /// Centroids in the table: different texts so far.
-    fn __len__(&self, py: Python<'_>) -> usize {
-        py.detach(|| held(&self.inner).centroid_count())
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        py.detach(|| Ok(self.inner()?.centroid_count()))
     }
 
     /// The name of the detector that decides.
     #[getter]
-    fn detector(&self, py: Python<'_>) -> &'static str {
-        py.detach(|| held(&self.inner).detector().name())
+    fn detector(&self, py: Python<'_>) -> PyResult<&'static str> {
+        py.detach(|| Ok(self.inner()?.detector().name()))
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(pickled::refused(
+            "Deduplicator",
+            "its table is in this process; make one in each process, or keep the table in \
+             a Table and load it there",
+        ))
     }
 }
 
 impl Deduplicator {
-    /// For as long as the guard lives, nobody else decides.
-    pub(crate) fn inner(&self) -> MutexGuard<'_, leitong::Deduplicator> {
-        held(&self.inner)
+    /// Locks it. As long as the guard lives, no other thread decides.
+    ///
+    /// In a forked child the lock may be held by a thread that only the parent has, and threads that
+    /// write files are missing. Both are errors, since waiting would never end.
+    pub(crate) fn inner(&self) -> PyResult<MutexGuard<'_, leitong::Deduplicator>> {
+        let own = process::id();
+        let is_of_parent = || self.held_by.load(Ordering::Acquire) != own;
+        if is_of_parent() {
+            if self.is_on_disk {
+                return Err(PyRuntimeError::new_err(
+                    "this Deduplicator has its table on disk, which only the process that made it can use; make one in \
+                     each process, with a folder of its own",
+                ));
+            }
+            // A page that could not be read leaves nothing half done.
+            let held = match self.inner.try_lock() {
+                Ok(held) => Some(held),
+                Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => None,
+            };
+            if let Some(held) = held {
+                self.held_by.store(own, Ordering::Release);
+                return Ok(held);
+            }
+            if is_of_parent() {
+                return Err(PyRuntimeError::new_err(
+                    "another thread was using this Deduplicator when the process was forked, so it cannot be used in the \
+                     child; make one here, or start processes with multiprocessing's \"spawn\"",
+                ));
+            }
+        }
+        Ok(self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
-}
-
-/// A page that could not be read leaves nothing half done behind it.
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -10,43 +10,81 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
 use crate::page::lossy;
+use crate::pickled;
 
 /// The main text of a page.
 #[pyclass(frozen, module = "leitong")]
-pub(crate) struct Document(leitong::Document);
+pub(crate) struct Document {
+    title: Option<String>,
+    text: String,
+    paragraphs: Vec<String>,
+    /// JSON.
+    credits: Option<String>,
+}
+
+/// The parts of a Document.
+type Parts = (Option<String>, String, Vec<String>, Option<String>);
 
 #[pymethods]
 impl Document {
     /// The title, if there is one.
     #[getter]
     fn title(&self) -> Option<&str> {
-        self.0.title.as_deref()
+        self.title.as_deref()
     }
 
     /// The paragraphs, one a line.
     #[getter]
-    fn text(&self) -> String {
-        self.0.text()
+    fn text(&self) -> &str {
+        &self.text
     }
 
     /// The paragraphs.
     #[getter]
     fn paragraphs(&self) -> Vec<&str> {
-        self.0.paragraphs.iter().map(|paragraph| &*paragraph.text).collect()
+        self.paragraphs.iter().map(String::as_str).collect()
     }
 
     /// What the page says of its source and of itself: publisher, authors, date and so on.
     #[getter]
     fn credits<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let Some(credits) = &self.0.credits else { return Ok(None) };
-        let json = serde_json::to_string(credits).expect("credits are JSON");
-        Ok(Some(py.import("json")?.call_method1("loads", (json,))?.cast_into::<PyDict>()?))
+        let Some(credits) = &self.credits else { return Ok(None) };
+        Ok(Some(py.import("json")?.call_method1("loads", (credits,))?.cast_into::<PyDict>()?))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Parts)> {
+        let Self { title, text, paragraphs, credits } = self;
+        let parts = (title.clone(), text.clone(), paragraphs.clone(), credits.clone());
+        Ok((pickled::maker(py, "restore_document")?, parts))
     }
 
     fn __repr__(&self) -> String {
-        let title = self.0.title.as_deref().unwrap_or_default();
-        format!("<Document {title:?}, {} paragraphs>", self.0.paragraphs.len())
+        let title = self.title.as_deref().unwrap_or_default();
+        format!("<Document {title:?}, {} paragraphs>", self.paragraphs.len())
     }
+}
+
+impl From<leitong::Document> for Document {
+    fn from(document: leitong::Document) -> Self {
+        let credits = document.credits.as_deref();
+        Self {
+            text: document.text(),
+            credits: credits.map(|credits| serde_json::to_string(credits).expect("credits are JSON")),
+            title: document.title,
+            paragraphs: document.paragraphs.into_iter().map(|paragraph| paragraph.text).collect(),
+        }
+    }
+}
+
+/// Makes a Document that was pickled.
+#[pyfunction]
+pub(crate) fn restore_document(
+    title: Option<String>,
+    text: String,
+    paragraphs: Vec<String>,
+    credits: Option<String>,
+) -> Document {
+    Document { title, text, paragraphs, credits }
 }
 
 thread_local! {
@@ -76,7 +114,7 @@ pub(crate) fn extract(
         EXTRACTOR.with_borrow_mut(|extractor| document::read(&page, extractor, &mut Work::up_to(work_max)))
     });
     match read {
-        Ok(reading) => Ok(Document(reading.document)),
+        Ok(reading) => Ok(reading.document.into()),
         Err(refusal) => {
             Err(PyValueError::new_err(format!("{}: {}", refusal.reason.as_str(), refusal.message)))
         }

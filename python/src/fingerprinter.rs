@@ -11,7 +11,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rayon::prelude::*;
 
+use crate::cores::{self, CHUNK};
 use crate::page::Pages;
+use crate::pickled;
 use crate::settings::{settings, value_error};
 
 /// Makes fingerprints of pages and compares them. They are the same in every process with the same
@@ -20,6 +22,8 @@ use crate::settings::{settings, value_error};
 pub(crate) struct Fingerprinter {
     stage: FingerprintStage,
     bytes_max: usize,
+    /// The settings as they were given, for other processes.
+    given: (Option<PathBuf>, Option<String>),
 }
 
 #[pymethods]
@@ -27,9 +31,21 @@ impl Fingerprinter {
     #[new]
     #[pyo3(signature = (config = None, *, toml = None))]
     fn new(config: Option<PathBuf>, toml: Option<&str>) -> PyResult<Self> {
+        // Another process may have another folder.
+        let path = config.as_ref().map(std::path::absolute).transpose()?;
+        let given = (path, toml.map(str::to_owned));
         let config = settings(config, toml)?;
         let bytes_max = config.page.bytes_max;
-        Ok(Self { stage: FingerprintStage::new(config).map_err(value_error)?, bytes_max })
+        Ok(Self { stage: FingerprintStage::new(config).map_err(value_error)?, bytes_max, given })
+    }
+
+    /// Settings travel; the other process reads the file of settings itself.
+    #[expect(clippy::type_complexity, reason = "what pickle wants")]
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Option<PathBuf>, Option<String>))> {
+        Ok((pickled::maker(py, "restore_fingerprinter")?, self.given.clone()))
     }
 
     /// The fingerprint of a page (a str, or a dict as for `Deduplicator`); None where there is
@@ -52,12 +68,7 @@ impl Fingerprinter {
     ) -> PyResult<Vec<Option<Bound<'py, PyBytes>>>> {
         let made = Pages::new(self.bytes_max);
         let pages: Vec<Page> = pages.try_iter()?.map(|page| made.page(&page?)).collect::<PyResult<_>>()?;
-        let fingerprints: Vec<_> = py.detach(|| {
-            let each = pages
-                .into_par_iter()
-                .map_init(|| self.stage.workspace(), |workspace, page| self.make(page, workspace));
-            each.collect()
-        });
+        let fingerprints = py.detach(|| self.on_all(pages, |workspace, page| self.make(page, workspace)))?;
         Ok(fingerprints.into_iter().map(|made| made.map(|bytes| PyBytes::new(py, &bytes))).collect())
     }
 
@@ -68,16 +79,9 @@ impl Fingerprinter {
         let made = Pages::new(self.bytes_max);
         let pages: Vec<Page> =
             pages.try_iter()?.map(|page| made.named_page(&page?)).collect::<PyResult<_>>()?;
-        let records: Vec<Vec<u8>> = py.detach(|| {
-            let each = pages.into_par_iter().map_init(
-                || self.stage.workspace(),
-                |workspace, page| {
-                    let detector = self.stage.detector().name();
-                    Unplaced::new(self.record(page, workspace), detector).bytes()
-                },
-            );
-            each.collect()
-        });
+        let detector = self.stage.detector().name();
+        let record = |workspace: &mut _, page| Unplaced::new(self.record(page, workspace), detector).bytes();
+        let records: Vec<Vec<u8>> = py.detach(|| self.on_all(pages, record))?;
         Ok(records.iter().map(|record| PyBytes::new(py, record)).collect())
     }
 
@@ -104,7 +108,37 @@ impl Fingerprinter {
     }
 }
 
+/// Makes a Fingerprinter that was pickled.
+#[pyfunction]
+pub(crate) fn restore_fingerprinter(
+    config: Option<PathBuf>,
+    toml: Option<String>,
+) -> PyResult<Fingerprinter> {
+    Fingerprinter::new(config, toml.as_deref())
+}
+
 impl Fingerprinter {
+    /// What `make` makes of each page, on all cores. Ctrl-C ends it.
+    fn on_all<T: Send>(
+        &self,
+        pages: Vec<Page>,
+        make: impl Fn(&mut Workspace, Page) -> T + Send + Sync,
+    ) -> PyResult<Vec<T>> {
+        let (mut pages, mut made) = (pages.into_iter(), Vec::new());
+        loop {
+            let chunk: Vec<Page> = pages.by_ref().take(CHUNK).collect();
+            if chunk.is_empty() {
+                return Ok(made);
+            }
+            let each = || {
+                let each = chunk.into_par_iter().map_init(|| self.stage.workspace(), &make);
+                each.collect::<Vec<T>>()
+            };
+            made.extend(cores::on_all(each)?);
+            cores::check_signals()?;
+        }
+    }
+
     fn make(&self, page: Page, workspace: &mut Workspace) -> Option<Box<[u8]>> {
         match self.record(page, workspace).outcome {
             Outcome::Fingerprint(fingerprint) => Some(fingerprint),

@@ -4,11 +4,13 @@
 //! gives (`python/tests`). What takes time runs without the interpreter's lock.
 
 mod command;
+mod cores;
 mod deduplicator;
 mod document;
 mod fingerprinter;
 mod log_source;
 mod page;
+mod pickled;
 mod settings;
 mod table;
 mod verdict;
@@ -23,13 +25,19 @@ mod _native {
     #[pymodule_export]
     use super::deduplicator::Deduplicator;
     #[pymodule_export]
-    use super::document::{Document, extract};
+    use super::document::{Document, extract, restore_document};
     #[pymodule_export]
-    use super::fingerprinter::Fingerprinter;
+    use super::fingerprinter::{Fingerprinter, restore_fingerprinter};
     #[pymodule_export]
     use super::log_source::LogSource;
     #[pymodule_export]
     use super::table::Table;
     #[pymodule_export]
-    use super::verdict::Verdict;
+    use super::verdict::{Verdict, restore_verdict};
+
+    #[pymodule_init]
+    fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        super::cores::imported();
+        Ok(())
+    }
 }

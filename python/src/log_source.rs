@@ -10,6 +10,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use crate::page::timestamp;
+use crate::pickled;
 
 /// As of Kafka's topics, whose names stand where this one does.
 const NAME_BYTES_MAX: usize = 249;
@@ -73,6 +74,13 @@ impl LogSource {
         });
         let placed = placed.map_err(|error: String| PyValueError::new_err(error))?;
         Ok(placed.into_iter().map(|(partition, bytes)| (partition, PyBytes::new(py, &bytes))).collect())
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(pickled::refused(
+            "LogSource",
+            "it numbers the records of one process in one order; send it the records",
+        ))
     }
 
     /// The offset of the next record: how many have been placed.

@@ -6,7 +6,9 @@ use std::sync::Mutex;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::cores;
 use crate::deduplicator::Deduplicator;
+use crate::pickled;
 
 /// Table(folder)
 /// --
@@ -29,18 +31,30 @@ impl Table {
     /// Loads the saved table in place of what the deduplicator has; False where none was saved.
     fn load(&self, py: Python<'_>, deduplicator: &Bound<'_, Deduplicator>) -> PyResult<bool> {
         let deduplicator = deduplicator.get();
-        self.opened(py, |table| table.load(&mut deduplicator.inner()))
+        self.opened(py, |table| {
+            let mut inner = deduplicator.inner()?;
+            let inner = &mut *inner;
+            cores::on_all(move || table.load(inner))?.map_err(|error| refused(&error))
+        })
     }
 
     /// Saves the deduplicator's table, in one step: a crash leaves the old file or the new one.
     fn save(&self, py: Python<'_>, deduplicator: &Bound<'_, Deduplicator>) -> PyResult<()> {
         let deduplicator = deduplicator.get();
-        self.opened(py, |table| table.save(&deduplicator.inner()))
+        self.opened(py, |table| {
+            let mut inner = deduplicator.inner()?;
+            let inner = &mut *inner;
+            cores::on_all(move || table.save(inner))?.map_err(|error| refused(&error))
+        })
     }
 
     /// Unlocks the folder.
     fn close(&self) {
         self.held().take();
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(pickled::refused("Table", "it locks its folder for this process; open it there"))
     }
 
     fn __enter__(table: Py<Self>) -> Py<Self> {
@@ -61,10 +75,10 @@ impl Table {
     pub(crate) fn opened<T: Send>(
         &self,
         py: Python<'_>,
-        act: impl FnOnce(&leitong::Table) -> Result<T, leitong::SnapshotError> + Send,
+        act: impl FnOnce(&leitong::Table) -> PyResult<T> + Send,
     ) -> PyResult<T> {
         py.detach(|| match &*self.held() {
-            Some(table) => act(table).map_err(|error| refused(&error)),
+            Some(table) => act(table),
             None => Err(PyValueError::new_err("the table is closed")),
         })
     }

@@ -1,97 +1,171 @@
 //! What Leitong says of a page, as Python sees it.
 
 use leitong::Kind;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde_json::Value;
+
+use crate::pickled;
 
 /// The verdict on one page. `to_dict()` has all fields, under the names of the program's output.
 #[pyclass(frozen, module = "leitong")]
-pub(crate) struct Verdict(pub(crate) leitong::Verdict);
+pub(crate) struct Verdict {
+    page_id: String,
+    url: String,
+    kind: String,
+    reason: Option<String>,
+    cluster_id: Option<String>,
+    canonical_page_id: Option<String>,
+    canonical_url: Option<String>,
+    same_url: bool,
+    distance: Option<f64>,
+    similarity: Option<f64>,
+    /// As the program prints it.
+    json: String,
+}
+
+impl Verdict {
+    pub(crate) fn new(verdict: leitong::Verdict) -> Self {
+        Self {
+            json: serde_json::to_string(&verdict).expect("a verdict is JSON"),
+            kind: verdict.kind.as_str().to_owned(),
+            reason: verdict.reason.map(|reason| reason.as_str().to_owned()),
+            cluster_id: verdict.cluster_id.map(|id| id.to_string()),
+            canonical_page_id: verdict.canonical_page_id,
+            canonical_url: verdict.canonical_url,
+            same_url: verdict.same_url,
+            distance: verdict.distance.map(|number| number.0),
+            similarity: verdict.similarity.map(|number| number.0),
+            page_id: verdict.page_id,
+            url: verdict.url,
+        }
+    }
+}
 
 #[pymethods]
 impl Verdict {
     /// The page's id.
     #[getter]
     fn page_id(&self) -> &str {
-        &self.0.page_id
+        &self.page_id
     }
 
     /// The page's url.
     #[getter]
     fn url(&self) -> &str {
-        &self.0.url
+        &self.url
     }
 
     /// `UNIQUE`, `EXACT_DUPLICATE`, `NEAR_DUPLICATE` or `UNDECIDABLE`.
     #[getter]
-    fn kind(&self) -> &'static str {
-        self.0.kind.as_str()
+    fn kind(&self) -> &str {
+        &self.kind
     }
 
     /// Whether the page is a duplicate of another one: not of itself, read once more.
     #[getter]
     fn is_duplicate(&self) -> bool {
-        matches!(self.0.kind, Kind::ExactDuplicate | Kind::NearDuplicate) && !self.0.same_url
+        self.joins() && !self.same_url
     }
 
     /// Why it is undecidable; None for all other kinds.
     #[getter]
-    fn reason(&self) -> Option<&'static str> {
-        self.0.reason.map(leitong::Reason::as_str)
+    fn reason(&self) -> Option<&str> {
+        self.reason.as_deref()
     }
 
     /// The cluster that the page founds or joins, 32 hex digits.
     #[getter]
-    fn cluster_id(&self) -> Option<String> {
-        self.0.cluster_id.map(|id| id.to_string())
+    fn cluster_id(&self) -> Option<&str> {
+        self.cluster_id.as_deref()
     }
 
     /// The id of the page that stands for the cluster.
     #[getter]
     fn canonical_page_id(&self) -> Option<&str> {
-        self.0.canonical_page_id.as_deref()
+        self.canonical_page_id.as_deref()
     }
 
     /// Its url.
     #[getter]
     fn canonical_url(&self) -> Option<&str> {
-        self.0.canonical_url.as_deref()
+        self.canonical_url.as_deref()
     }
 
     /// The canonical page has the same page id or url: never delete on such a verdict.
     #[getter]
     fn same_url(&self) -> bool {
-        self.0.same_url
+        self.same_url
     }
 
     /// To the centroid, in the detector's unit.
     #[getter]
     fn distance(&self) -> Option<f64> {
-        self.0.distance.map(|number| number.0)
+        self.distance
     }
 
     /// To the centroid, 0 to 1.
     #[getter]
     fn similarity(&self) -> Option<f64> {
-        self.0.similarity.map(|number| number.0)
+        self.similarity
     }
 
     /// The verdict as the program prints it, one JSON object.
-    fn to_json(&self) -> String {
-        serde_json::to_string(&self.0).expect("a verdict is JSON")
+    fn to_json(&self) -> &str {
+        &self.json
     }
 
     /// All fields.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let loaded = py.import("json")?.call_method1("loads", (self.to_json(),))?;
+        let loaded = py.import("json")?.call_method1("loads", (&self.json,))?;
         Ok(loaded.cast_into::<PyDict>()?)
     }
 
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (&str, Option<f64>, Option<f64>))> {
+        Ok((pickled::maker(py, "restore_verdict")?, (&self.json, self.distance, self.similarity)))
+    }
+
     fn __repr__(&self) -> String {
-        let canonical = match (self.0.kind, &self.0.canonical_page_id) {
-            (Kind::ExactDuplicate | Kind::NearDuplicate, Some(canonical)) => format!(" of {canonical:?}"),
+        let canonical = match &self.canonical_page_id {
+            Some(canonical) if self.joins() => format!(" of {canonical:?}"),
             _ => String::new(),
         };
-        format!("<Verdict {:?}: {}{canonical}>", self.0.page_id, self.kind())
+        format!("<Verdict {:?}: {}{canonical}>", self.page_id, self.kind)
     }
+}
+
+impl Verdict {
+    fn joins(&self) -> bool {
+        [Kind::ExactDuplicate, Kind::NearDuplicate].iter().any(|kind| kind.as_str() == self.kind)
+    }
+}
+
+/// Makes a Verdict that was pickled. JSON has fewer digits of the numbers.
+#[pyfunction]
+#[pyo3(signature = (json, distance, similarity))]
+pub(crate) fn restore_verdict(
+    json: String,
+    distance: Option<f64>,
+    similarity: Option<f64>,
+) -> PyResult<Verdict> {
+    let fields: Value =
+        serde_json::from_str(&json).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let text = |name: &str| fields[name].as_str().map(str::to_owned);
+    Ok(Verdict {
+        page_id: text("page_id").unwrap_or_default(),
+        url: text("url").unwrap_or_default(),
+        kind: text("kind").unwrap_or_default(),
+        reason: text("reason"),
+        cluster_id: text("cluster_id"),
+        canonical_page_id: text("canonical_page_id"),
+        canonical_url: text("canonical_url"),
+        same_url: fields["same_url"].as_bool().unwrap_or_default(),
+        distance,
+        similarity,
+        json,
+    })
 }

@@ -1,0 +1,58 @@
+//! Threads for batches, also in a process that was forked.
+//!
+//! The threads of a pool stay in the parent. Work that a forked child hands to them would wait forever,
+//! so a child makes a pool of its own. Cost: nothing in a process that was not forked.
+
+use std::mem;
+use std::process;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+/// Pages that are worked on between two looks whether Ctrl-C was pressed.
+pub(crate) const CHUNK: usize = 64;
+
+/// The process that has imported the package, for which the threads of the library are.
+static IMPORTED_BY: OnceLock<u32> = OnceLock::new();
+
+/// The pool of a forked child, and which child that is.
+static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
+
+/// Takes note of the process that imports the package.
+pub(crate) fn imported() {
+    IMPORTED_BY.get_or_init(process::id);
+}
+
+/// Does work that may use all cores.
+pub(crate) fn on_all<T: Send>(work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    if IMPORTED_BY.get().is_none_or(|pid| *pid == process::id()) {
+        return Ok(work());
+    }
+    Ok(pool_of_child()?.install(work))
+}
+
+/// Raises `KeyboardInterrupt` if Ctrl-C was pressed. Called without the interpreter's lock.
+pub(crate) fn check_signals() -> PyResult<()> {
+    Python::attach(|py| py.check_signals())
+}
+
+fn pool_of_child() -> PyResult<Arc<ThreadPool>> {
+    let make = || {
+        let made = ThreadPoolBuilder::new().build();
+        made.map(Arc::new).map_err(|error| PyRuntimeError::new_err(format!("cannot start threads: {error}")))
+    };
+    // Locked: another thread makes the pool, or did so in the parent at the moment of the fork and
+    // will never unlock it here.
+    let Ok(mut known) = POOL.try_lock() else { return make() };
+    match &*known {
+        Some((pid, pool)) if *pid == process::id() => Ok(Arc::clone(pool)),
+        _ => {
+            let pool = make()?;
+            // The former one has no threads here that its end could wait for.
+            mem::forget(known.replace((process::id(), Arc::clone(&pool))));
+            Ok(pool)
+        }
+    }
+}

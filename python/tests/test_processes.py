@@ -1,0 +1,173 @@
+"""Forked children, pickle and Ctrl-C: what happens to the classes when there is more than one process."""
+
+import copy
+import multiprocessing
+import os
+import pickle
+import signal
+import tempfile
+import threading
+import unittest
+
+import leitong
+
+TEXT = (
+    "The ferry to the islands sails again from Monday on. The company has repaired the engine that failed in March, "
+    "and adds a second sailing in the evening for those who work in town and want to be at home for the night."
+)
+WORDS = [first + second for first in "ka lo mi ru te sa".split() for second in "ben dar fol gim hus jat".split()]
+
+
+def texts(count, length=60):
+    """Different texts, of which every third is a copy of an earlier one."""
+    number = 1
+    made = []
+    for place in range(count):
+        if place % 3 == 2:
+            made.append(made[place // 2])
+            continue
+        words = []
+        for _ in range(length):
+            number = number * 6364136223846793005 + 1442695040888963407 & (1 << 64) - 1
+            words.append(WORDS[(number >> 33) % len(WORDS)])
+        made.append(" ".join(words) + ".")
+    return made
+
+
+def kinds(verdicts):
+    return [verdict.kind for verdict in verdicts]
+
+
+class ForkedChildren(unittest.TestCase):
+    """Batches hung in a forked child once the parent had used one: the child has none of its threads."""
+
+    def in_a_child(self, work):
+        context = multiprocessing.get_context("fork")
+        receiver, sender = context.Pipe(duplex=False)
+
+        def child():
+            try:
+                sender.send(work())
+            except Exception as error:  # noqa: BLE001
+                sender.send(error)
+
+        process = context.Process(target=child)
+        process.start()
+        sender.close()
+        try:
+            self.assertTrue(receiver.poll(300), "the child hangs")
+            return receiver.recv()
+        finally:
+            process.kill()
+            process.join()
+
+    def test_a_batch_is_decided_by_a_new_object_and_by_one_of_the_parent(self):
+        batch = texts(200)
+        parent = leitong.Deduplicator()
+        expected = kinds(parent.decide_batch(batch))
+        self.assertIn("EXACT_DUPLICATE", expected)
+        self.assertEqual(self.in_a_child(lambda: kinds(leitong.Deduplicator().decide_batch(batch))), expected)
+        again = self.in_a_child(lambda: kinds(parent.decide_batch(batch)))
+        self.assertEqual(set(again), {"EXACT_DUPLICATE"})
+
+    def test_fingerprints_are_made(self):
+        batch = texts(200)
+        fingerprinter = leitong.Fingerprinter()
+        expected = fingerprinter.fingerprints(batch)
+        self.assertEqual(self.in_a_child(lambda: fingerprinter.fingerprints(batch)), expected)
+
+    def test_a_child_of_a_child_decides_as_well(self):
+        batch = texts(100)
+        expected = kinds(leitong.Deduplicator().decide_batch(batch))
+
+        def child():
+            leitong.Deduplicator().decide_batch(batch)
+            return self.in_a_child(lambda: kinds(leitong.Deduplicator().decide_batch(batch)))
+
+        self.assertEqual(self.in_a_child(child), expected)
+
+    def test_a_table_on_disk_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder, leitong.Table(folder) as table:
+            deduplicator = leitong.Deduplicator(toml="table.on_disk = true", table=table)
+            deduplicator.decide_batch(texts(10))
+            error = self.in_a_child(lambda: deduplicator.decide(TEXT))
+            self.assertIsInstance(error, RuntimeError)
+            self.assertIn("make one in each process", str(error))
+            del deduplicator
+
+
+class Pickled(unittest.TestCase):
+    def test_values_and_settings_travel(self):
+        deduplicator = leitong.Deduplicator()
+        for verdict in [deduplicator.decide(TEXT), deduplicator.decide(TEXT + " Again."), deduplicator.decide("x")]:
+            same = pickle.loads(pickle.dumps(verdict))
+            for name in ("kind", "page_id", "canonical_url", "distance", "similarity", "reason", "is_duplicate"):
+                self.assertEqual(getattr(same, name), getattr(verdict, name), name)
+            self.assertEqual((same.to_dict(), repr(same)), (verdict.to_dict(), repr(verdict)))
+        document = leitong.extract(f"<title>Ferry</title><article><p>{TEXT}</p><p>{TEXT[::-1]}</p></article>")
+        same = pickle.loads(pickle.dumps(document))
+        self.assertEqual((same.title, same.text), (document.title, document.text))
+        self.assertEqual((same.paragraphs, same.credits), (document.paragraphs, document.credits))
+        for fingerprinter in [leitong.Fingerprinter(), leitong.Fingerprinter(toml='detector = "paragraph"')]:
+            same = copy.copy(pickle.loads(pickle.dumps(fingerprinter)))
+            self.assertEqual(same.fingerprint_hash, fingerprinter.fingerprint_hash)
+            self.assertEqual(same.fingerprint(TEXT), fingerprinter.fingerprint(TEXT))
+
+    def test_a_file_of_settings_is_found_from_elsewhere(self):
+        with tempfile.TemporaryDirectory() as folder:
+            before = os.getcwd()
+            os.chdir(folder)
+            try:
+                with open("settings.toml", "w", encoding="utf-8") as file:
+                    file.write('detector = "paragraph"\n')
+                pickled = pickle.dumps(leitong.Fingerprinter("settings.toml"))
+            finally:
+                os.chdir(before)
+            expected = leitong.Fingerprinter(toml='detector = "paragraph"').fingerprint_hash
+            self.assertEqual(pickle.loads(pickled).fingerprint_hash, expected)
+
+    def test_state_does_not_travel_and_the_error_says_what_to_do(self):
+        with tempfile.TemporaryDirectory() as folder, leitong.Table(folder) as table:
+            for stateful, advice in [
+                (leitong.Deduplicator(), "make one in each process"),
+                (leitong.LogSource("crawl"), "send it the records"),
+                (table, "open it there"),
+            ]:
+                with self.assertRaisesRegex(TypeError, advice):
+                    pickle.dumps(stateful)
+
+
+class Interrupted(unittest.TestCase):
+    """Ctrl-C waited for the end of a batch."""
+
+    def interrupted(self, work):
+        started = threading.Event()
+
+        def press():
+            started.wait()
+            os.kill(os.getpid(), signal.SIGINT)
+
+        thread = threading.Thread(target=press)
+        thread.start()
+        try:
+            with self.assertRaises(KeyboardInterrupt):
+                started.set()
+                work()
+        finally:
+            thread.join()
+
+    def test_ctrl_c_ends_a_batch_of_which_nothing_is_decided(self):
+        batch = texts(20_000)
+        deduplicator = leitong.Deduplicator()
+        self.interrupted(lambda: deduplicator.decide_batch(batch))
+        self.assertEqual(len(deduplicator), 0)
+        self.assertEqual(deduplicator.decide(TEXT).kind, "UNIQUE")
+
+    def test_ctrl_c_ends_the_making_of_fingerprints(self):
+        batch = texts(20_000)
+        fingerprinter = leitong.Fingerprinter()
+        self.interrupted(lambda: fingerprinter.fingerprints(batch))
+
+
+if __name__ == "__main__":
+    unittest.main()
