@@ -95,7 +95,7 @@ fn check_name(form: &Form, output: &Path) -> anyhow::Result<()> {
     let Some(promised) = promised(output) else { return Ok(()) };
     let written = match form {
         Form::Rows(_) => Promised::Parquet,
-        Form::Csv(form) => Promised::Csv(form.delimiter),
+        Form::Csv(form) => Promised::Csv(form.dialect.delimiter),
         // Lines and WARC records are told apart as they come: `keep::output` does.
         Form::Bytes if matches!(promised, Promised::Lines | Promised::Warc) => return Ok(()),
         Form::Bytes => Promised::Lines,

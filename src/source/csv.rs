@@ -43,7 +43,7 @@ pub fn dialect(name: &str, quotes: bool) -> Option<Dialect> {
 }
 
 /// What stands between the fields of an input with this name; none if it is no table of text.
-fn delimiter(name: &str) -> Option<u8> {
+pub(crate) fn delimiter(name: &str) -> Option<u8> {
     let name = [".gz", ".zst", ".lz4"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
     let (_, extension) = name.rsplit_once('.')?;
     match extension.to_ascii_lowercase().as_str() {
