@@ -30,7 +30,7 @@ use thiserror::Error;
 use crate::page::Hints;
 
 /// Part of the fingerprint hash: raised whenever the same bytes may give another text than before.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// A page's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,7 +109,9 @@ fn text<'a>(bytes: &'a [u8], hints: &Hints) -> Result<Decoded<'a>, DecodeError> 
             how: How::Utf8,
             malformed: 0,
         }));
-    } else if utf8::is_meant(bytes) {
+    }
+    let is_declared = candidates::declared(bytes, hints).any(|(encoding, _)| encoding == UTF_8);
+    if utf8::is_meant(bytes, is_declared) {
         return Ok(with(UTF_8, How::Utf8, bytes));
     }
     Ok(legacy(bytes, hints))

@@ -1,40 +1,66 @@
-//! Is this UTF-8 with a few broken bytes? Pages cut off in
-//! a character, or with a stray Latin-1 comment, are.
+//! Is this UTF-8 with a few broken bytes? Pages cut off in a character are, and pages that took in a
+//! comment, a widget or a footer in another charset.
 //!
-//! In: bytes that are not valid UTF-8. Out: whether UTF-8 is meant. Well-formed sequences of two
-//! or more bytes hardly occur by chance (in GBK text about one in four looks well-formed), so ten
-//! for each broken byte decide. Cost: linear, and an early end after [`BROKEN_MAX`] broken places.
+//! In: bytes that are not valid UTF-8, and whether the page declares that they are. Out: whether UTF-8
+//! is meant. Well-formed sequences of two or more bytes hardly occur by chance (in GBK text about one in
+//! four looks well-formed), so ten for each broken byte decide, or two where UTF-8 is declared. Long runs
+//! of them without anything broken in between never occur by chance, so fewer of these are enough. Cost:
+//! linear, and an early end after [`BROKEN_MAX`] broken places.
 
 /// Well-formed multi-byte sequences demanded for each broken byte. GBK, Big5, Shift_JIS and
 /// windows-125x pages of our sets stay below 0.6; UTF-8 pages with damage are above 40.
 const WELL_FORMED_PER_BROKEN: usize = 10;
 
-/// Broken places after which a page with little UTF-8 so far is given up.
-const BROKEN_MAX: usize = 64;
+/// The same where the page declares UTF-8.
+const WELL_FORMED_PER_BROKEN_DECLARED: usize = 2;
 
-/// Whether `bytes`, which are not valid UTF-8, are meant as UTF-8.
-pub(super) fn is_meant(bytes: &[u8]) -> bool {
-    let mut well_formed = 0;
-    let mut broken = 0;
+/// Well-formed sequences without a broken byte in between that make a run. In other charsets that is
+/// one chance in 60,000 at most.
+const RUN_MIN: usize = 8;
+
+/// Sequences in such runs that are demanded for each broken byte. A footer in GBK has 1.2 broken bytes a
+/// character, so UTF-8 makes up two thirds of the characters that are not ASCII.
+const IN_RUNS_PER_BROKEN: usize = 2;
+
+/// The same where the page declares UTF-8, which is then half of them.
+const IN_RUNS_PER_BROKEN_DECLARED: usize = 1;
+
+/// Broken places after which a page with little UTF-8 so far is given up; with a declaration, the
+/// foreign part may come first.
+const BROKEN_MAX: usize = 64;
+const BROKEN_MAX_DECLARED: usize = 4096;
+
+/// Returns true if `bytes`, which are not valid UTF-8, are meant as UTF-8.
+pub(super) fn is_meant(bytes: &[u8], is_declared: bool) -> bool {
+    let (per_broken, in_runs_per_broken, broken_max) = match is_declared {
+        true => (WELL_FORMED_PER_BROKEN_DECLARED, IN_RUNS_PER_BROKEN_DECLARED, BROKEN_MAX_DECLARED),
+        false => (WELL_FORMED_PER_BROKEN, IN_RUNS_PER_BROKEN, BROKEN_MAX),
+    };
+    let (mut well_formed, mut in_runs, mut broken) = (0, 0, 0);
+    let mut count = |text: &[u8]| {
+        let sequences = multi_byte_sequences(text);
+        well_formed += sequences;
+        in_runs += if sequences >= RUN_MIN { sequences } else { 0 };
+        (well_formed, in_runs)
+    };
     let mut rest = bytes;
-    while !rest.is_empty() {
+    loop {
         match simdutf8::compat::from_utf8(rest) {
             Ok(text) => {
-                well_formed += multi_byte_sequences(text.as_bytes());
-                break;
+                let (well_formed, in_runs) = count(text.as_bytes());
+                return well_formed >= broken * per_broken || in_runs >= broken * in_runs_per_broken;
             }
             Err(error) => {
                 let (good, bad) = rest.split_at(error.valid_up_to());
-                well_formed += multi_byte_sequences(good);
+                let (well_formed, _) = count(good);
                 broken += 1;
-                if broken >= BROKEN_MAX && well_formed < broken * WELL_FORMED_PER_BROKEN {
+                if broken >= broken_max && well_formed < broken {
                     return false;
                 }
                 rest = &bad[error.error_len().unwrap_or(bad.len()).max(1)..];
             }
         }
     }
-    well_formed >= broken * WELL_FORMED_PER_BROKEN
 }
 
 fn multi_byte_sequences(bytes: &[u8]) -> usize {
@@ -48,9 +74,38 @@ mod tests {
     #[test]
     fn a_cut_page_is_utf8_and_gbk_is_not() {
         let text = "这一页在字中间断了，其余都好。".repeat(3);
-        assert!(is_meant(&text.as_bytes()[..text.len() - 1]));
+        assert!(is_meant(&text.as_bytes()[..text.len() - 1], false));
         let (gbk, _, _) = encoding_rs::GBK.encode(&text);
-        assert!(!is_meant(&gbk));
-        assert!(!is_meant(b"caf\xe9"));
+        for is_declared in [false, true] {
+            assert!(!is_meant(&gbk, is_declared));
+            assert!(!is_meant(b"caf\xe9", is_declared));
+        }
+    }
+
+    /// Pages that declared UTF-8, and were, were read as windows-1252 because of a footer in GBK or a
+    /// widget in Latin-1.
+    #[test]
+    fn a_few_foreign_bytes_leave_a_page_utf8() {
+        let text = "<p>渡轮十月底停航，港务局周二晚间宣布。".repeat(8);
+        let (footer, _, _) =
+            encoding_rs::GBK.encode("版权所有：滨海晨报社，未经许可不得转载，违者必究。电话零七五五");
+        let page = |parts: [&[u8]; 2]| parts.concat();
+        for is_declared in [false, true] {
+            assert!(is_meant(&page([text.as_bytes(), &footer]), is_declared));
+            assert!(is_meant(&page([&footer, text.as_bytes()]), is_declared));
+        }
+        let french = "La météo de l’été : \u{201c}orages\u{201d}".as_bytes();
+        assert!(is_meant(&page([french, b"caf\xe9, cr\xeape"]), true));
+        assert!(!is_meant(&page([french, b"caf\xe9, cr\xeape"]), false));
+    }
+
+    #[test]
+    fn a_page_mostly_of_another_charset_is_not_utf8() {
+        let text = "<p>渡轮十月底停航，港务局周二晚间宣布。";
+        let (gbk, _, _) = encoding_rs::GBK.encode(text);
+        for is_declared in [false, true] {
+            assert!(!is_meant(&[text.as_bytes(), &gbk.repeat(4)].concat(), is_declared));
+            assert!(!is_meant(&[&gbk.repeat(400)[..], text.as_bytes()].concat(), is_declared));
+        }
     }
 }
