@@ -14,6 +14,7 @@
 
 mod credits;
 mod features;
+mod hidden;
 mod in_data;
 mod page_kind;
 mod paged;
@@ -32,7 +33,9 @@ use crate::page::address::Address;
 use crate::record::Credits;
 use crate::work::{TooMuchWork, Work};
 pub use credits::Known;
+use features::Names;
 pub use page_kind::PageKind;
+use parse::Show;
 use parse::tree::Tree;
 pub use walls::Wall;
 
@@ -44,6 +47,9 @@ pub const VERSION: u32 = 8;
 /// it is parsed, and for a block each time that blocks are scored.
 const BYTE_STEPS: u64 = 10;
 const BLOCK_STEPS: u64 = 2500;
+
+/// Bytes of prose from which a page of which next to nothing is kept is looked at again.
+const PROSE_MIN: u32 = 400;
 
 /// From HTML to main text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -298,20 +304,42 @@ impl Extractor {
         paged::has_text(&self.tree, self.selection.blocks(), document.kind, is_dated).then_some(article)
     }
 
-    /// Parses `html` and chooses among its blocks; what is
-    /// hidden is read too where that alone has text.
+    /// Parses `html` and chooses among its blocks. Hidden parts that belong to the text are read too, and
+    /// all of them where they alone have text. If next to nothing is left of a page with much prose, what
+    /// names say is put aside.
     fn choose(&mut self, html: &str, work: &mut Work) -> Result<(), ExtractError> {
-        self.parse(html, false, work)?;
-        self.select(html, work)?;
+        self.parse(html, Show::Also(&[]), work)?;
+        self.select(html, Names::Read, work)?;
+        self.open_hidden(html, work)?;
         if self.selection.is_nearly_empty(&self.tree) && self.parse_hidden(html, work)? {
-            self.select(html, work)?;
+            self.select(html, Names::Read, work)?;
+        }
+        if self.selection.is_nearly_empty(&self.tree) && self.selection.prose(&self.tree) >= PROSE_MIN {
+            self.select(html, Names::Doubted, work)?;
         }
         Ok(())
     }
 
-    fn select(&mut self, html: &str, work: &mut Work) -> Result<(), TooMuchWork> {
+    /// Reads hidden parts that belong to the text. What is hidden within them is looked at once more, as
+    /// in a page under an open dialog that has collapsed sections.
+    fn open_hidden(&mut self, html: &str, work: &mut Work) -> Result<(), ExtractError> {
+        let mut shown: Vec<u32> = Vec::new();
+        for _ in 0..2 {
+            let more = hidden::belonging(html, &self.tree, self.selection.blocks());
+            if more.is_empty() {
+                break;
+            }
+            shown.extend(more);
+            shown.sort_unstable();
+            self.parse(html, Show::Also(&shown), work)?;
+            self.select(html, Names::Read, work)?;
+        }
+        Ok(())
+    }
+
+    fn select(&mut self, html: &str, names: Names, work: &mut Work) -> Result<(), TooMuchWork> {
         work.add(self.tree.blocks.len(), BLOCK_STEPS)?;
-        self.selection.select(&self.tree, html, &self.config);
+        self.selection.select(&self.tree, html, &self.config, names);
         Ok(())
     }
 
@@ -325,13 +353,12 @@ impl Extractor {
         }
     }
 
-    fn parse(&mut self, html: &str, keep_hidden: bool, work: &mut Work) -> Result<(), ExtractError> {
+    fn parse(&mut self, html: &str, show: Show<'_>, work: &mut Work) -> Result<(), ExtractError> {
         work.add(html.len(), BYTE_STEPS)?;
         if u32::try_from(html.len()).is_err() {
             return Err(ExtractError::TooLong { bytes: html.len() });
         }
-        let mut builder =
-            parse::Builder::new(html, &self.config, keep_hidden, &mut self.tree, &mut self.stack);
+        let mut builder = parse::Builder::new(html, &self.config, show, &mut self.tree, &mut self.stack);
         parse::scan::scan(html.as_bytes(), &mut builder)
     }
 
@@ -339,11 +366,11 @@ impl Extractor {
     /// text: pages that a script shows or makes, such as threads of Discourse.
     fn parse_hidden(&mut self, html: &str, work: &mut Work) -> Result<bool, ExtractError> {
         let visible = self.tree.bytes();
-        self.parse(html, true, work)?;
+        self.parse(html, Show::Everything, work)?;
         if self.tree.bytes() > 4 * visible.max(40) {
             return Ok(true);
         }
-        self.parse(html, false, work)?;
+        self.parse(html, Show::Also(&[]), work)?;
         Ok(false)
     }
 }

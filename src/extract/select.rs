@@ -7,9 +7,9 @@
 //! than one with a clear text. Cost: linear in the blocks.
 
 use crate::extract::ExtractConfig;
-use crate::extract::features::Features;
 use crate::extract::features::context::Context;
 use crate::extract::features::phrases::Phrases;
+use crate::extract::features::{Features, Names};
 use crate::extract::parse::tree::{Block, Tree};
 use crate::extract::score::{Weights, Writing, score};
 
@@ -53,17 +53,23 @@ impl Selection {
         self.chosen.iter().map(|&block| tree.blocks[block as usize].counts.bytes).sum::<u32>() < 200
     }
 
+    /// Bytes of text in the blocks of `tree` that count as prose.
+    pub(super) fn prose(&self, tree: &Tree) -> u32 {
+        self.features.prose(tree)
+    }
+
     /// Chooses among the blocks of `tree`.
-    pub(super) fn select(&mut self, tree: &Tree, html: &str, config: &ExtractConfig) {
+    pub(super) fn select(&mut self, tree: &Tree, html: &str, config: &ExtractConfig, names: Names) {
         let blocks = tree.blocks.len();
-        self.features.gather(tree, html.as_bytes(), config.comments);
+        self.features.gather(tree, html.as_bytes(), config.comments, names);
         let Self { features, probabilities, .. } = self;
         let weights = Weights::of(Writing::of(tree, html.as_bytes()));
         score(weights.first, &features.columns, blocks, probabilities);
         self.context.append(tree, features, probabilities);
         score(weights.second, &features.columns, blocks, probabilities);
         for (at, probability) in probabilities.iter_mut().enumerate() {
-            let is_named = weights.named_out && features.is_named_boilerplate(tree, at);
+            let is_named =
+                weights.named_out && names == Names::Read && features.is_named_boilerplate(tree, at);
             *probability = if features.kept_out[at] || is_named { 0 } else { *probability };
         }
         let described = probabilities.iter().enumerate();

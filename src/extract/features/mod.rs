@@ -8,6 +8,7 @@
 mod block;
 mod candidates;
 mod columns;
+mod consent;
 pub(super) mod context;
 pub(super) mod described;
 mod groups;
@@ -21,6 +22,7 @@ use crate::extract::parse::tree::{Block, Segment, Tree};
 use candidates::Candidates;
 use columns::Feature;
 pub(in crate::extract) use columns::{Columns, LANES, Tile, WIDTH, names};
+use consent::Consent;
 use described::Described;
 use groups::Groups;
 use page::Page;
@@ -37,6 +39,15 @@ const TEXT_BYTES: u32 = 80;
 
 /// Bytes from which a block is no button, and its own words say nothing of what it is for.
 const NAMED_BYTES_MAX: u32 = 60;
+
+/// Whether names of classes and the like may speak against text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::extract) enum Names {
+    /// They count like everything else.
+    Read,
+    /// They do not: reading them left next to nothing of a page with much prose.
+    Doubted,
+}
 
 /// Sums over all blocks before a place.
 #[derive(Debug, Clone, Copy, Default)]
@@ -67,6 +78,7 @@ pub(in crate::extract) struct Features {
     copy_counts: Vec<u32>,
     groups: Groups,
     described: Described,
+    consent: Consent,
     candidates: Candidates,
     /// For each node, the hints of itself and those above, boilerplate only where trusted.
     trusted: Vec<Hints>,
@@ -110,6 +122,11 @@ impl Features {
         self.columns.features(block)
     }
 
+    /// Bytes of text in blocks that count as such.
+    pub(in crate::extract) fn prose(&self, tree: &Tree) -> u32 {
+        self.sums.get(tree.blocks.len()).map_or(0, |sums| sums.text)
+    }
+
     /// For each block, the kinds of phrases in it.
     pub(in crate::extract) fn phrases(&self) -> &[Phrases] {
         &self.phrases
@@ -141,10 +158,11 @@ impl Features {
 
     /// Gathers the features of all blocks of `tree`. With
     /// `comments`, comment sections are not known as such.
-    pub(in crate::extract) fn gather(&mut self, tree: &Tree, html: &[u8], comments: bool) {
+    pub(in crate::extract) fn gather(&mut self, tree: &Tree, html: &[u8], comments: bool, names: Names) {
         self.sum(tree);
         let mut page = Page::of(tree, html, &self.sums);
-        self.trust(tree, &page, comments);
+        self.consent.find(tree, html, &self.sums);
+        self.trust(tree, &page, comments, names);
         for block in &tree.blocks {
             let bytes = if is_text(block) { block.counts.bytes } else { 0 };
             let comment = self.in_comment[block.node as usize];
@@ -214,12 +232,12 @@ impl Features {
     /// 60 % of the best run, for its name speaks of one part (`main-with-sidebar`) or of the page's
     /// first state (`hide`); a comment section or banner is one unless it holds the page's title or
     /// nearly all text.
-    fn trust(&mut self, tree: &Tree, page: &Page, comments: bool) {
+    fn trust(&mut self, tree: &Tree, page: &Page, comments: bool, names: Names) {
         self.trusted.clear();
         self.in_comment.clear();
         let all = self.sums[tree.blocks.len()];
         let best = self.sums[page.best_run.1].text - self.sums[page.best_run.0].text;
-        for node in &tree.nodes {
+        for (at, node) in tree.nodes.iter().enumerate() {
             let (first, end) = (node.first_block as usize, node.end_block as usize);
             let text = self.sums[end].text - self.sums[first].text;
             let (from, to) = (first.max(page.best_run.0), end.min(page.best_run.1));
@@ -231,6 +249,12 @@ impl Features {
             }
             if has_title || u64::from(text) * 20 > u64::from(all.text) * 19 {
                 doubted |= hints::COMMENT | hints::CONSENT;
+            }
+            if node.hints & hints::CONSENT != 0 && !self.consent.is_banner(at) {
+                doubted |= hints::CONSENT | hints::POPUP;
+            }
+            if names == Names::Doubted {
+                doubted |= hints::BOILERPLATE | hints::HIDDEN;
             }
             let own = node.hints & !doubted;
             let above = self.trusted.get(node.parent as usize).copied().unwrap_or(0);

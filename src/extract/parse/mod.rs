@@ -10,24 +10,42 @@
 
 pub(super) mod count;
 pub(super) mod entities;
+mod foreign;
 mod head;
 pub(super) mod hints;
 mod nesting;
 pub(super) mod scan;
 mod stack;
 pub(super) mod tag;
+#[cfg(test)]
+mod tests;
 pub(super) mod tree;
 mod unseen;
 
 use crate::extract::parse::count::count;
 use crate::extract::parse::scan::Attributes;
 use crate::extract::parse::tag::{COUNT, Tag, flag};
-use crate::extract::parse::tree::{Block, Node, Segment, Tree, block_flag, says};
+use crate::extract::parse::tree::{Block, Hidden, Node, Segment, Tree, block_flag, says};
 use crate::extract::{ExtractConfig, ExtractError};
 use hints::Hints;
 pub(in crate::extract) use stack::Stack;
 use stack::{Inside, Open, open};
 use unseen::{is_hidden, is_mark};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Source bytes of a run of text in a hidden element that counts as prose, and of such runs in an element
+/// that is worth a thought.
+const HIDDEN_RUN_MIN: usize = 40;
+const HIDDEN_PROSE_MIN: u32 = 80;
+
+/// Which of the hidden elements of a page are read like the rest.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::extract) enum Show<'a> {
+    /// Those that begin at these places.
+    Also(&'a [u32]),
+    /// All of them, and what is shown without scripts.
+    Everything,
+}
 
 /// Builds one page's tree.
 pub(in crate::extract) struct Builder<'a> {
@@ -36,8 +54,10 @@ pub(in crate::extract) struct Builder<'a> {
     stack: &'a mut Stack,
     nodes_max: usize,
     depth_max: usize,
-    keep_hidden: bool,
+    show: Show<'a>,
     inside: Inside,
+    /// The hidden element that is open and not within another one.
+    hidden: Option<Hidden>,
     /// The innermost open block element, scope and their node.
     scope: u32,
     block_position: u32,
@@ -50,7 +70,7 @@ impl<'a> Builder<'a> {
     pub(in crate::extract) fn new(
         html: &'a str,
         config: &ExtractConfig,
-        keep_hidden: bool,
+        show: Show<'a>,
         tree: &'a mut Tree,
         stack: &'a mut Stack,
     ) -> Self {
@@ -73,8 +93,9 @@ impl<'a> Builder<'a> {
             stack,
             nodes_max: config.nodes_max,
             depth_max: config.depth_max,
-            keep_hidden,
+            show,
             inside: Inside::default(),
+            hidden: None,
             scope: 0,
             block_position: 0,
             node: 0,
@@ -84,12 +105,23 @@ impl<'a> Builder<'a> {
 
     /// Whether this time what is not shown is read too.
     pub(in crate::extract) fn keeps_hidden(&self) -> bool {
-        self.keep_hidden
+        matches!(self.show, Show::Everything)
+    }
+
+    /// Returns true if the element is hidden or a button, and its content is not wanted all the same. (A
+    /// button without end tag may hold a whole page.)
+    fn is_unseen(&self, tag: Tag, attributes: &Attributes<'_>) -> bool {
+        let is_shown = || match self.show {
+            Show::Everything => true,
+            Show::Also(shown) => shown.binary_search(&index(attributes.start)).is_ok(),
+        };
+        (is_hidden(attributes) || tag == Tag::Button) && tag != Tag::Body && !is_shown()
     }
 
     /// Text from `start` to `end`; it may be blank.
     pub(in crate::extract) fn text(&mut self, start: usize, end: usize) {
         if self.inside.skipped != 0 {
+            self.hidden_text(start, end);
             return;
         }
         let before = self.block.counts.bytes;
@@ -103,6 +135,19 @@ impl<'a> Builder<'a> {
             self.block.strong_bytes = self.block.strong_bytes.saturating_add(bytes);
         }
         self.push_segment(start, end);
+    }
+
+    /// Counts text that is passed over, if it stands in a hidden element and in nothing else that is
+    /// passed over.
+    fn hidden_text(&mut self, start: usize, end: usize) {
+        if end - start < HIDDEN_RUN_MIN || self.inside.skipped != 1 || self.inside.links != 0 {
+            return;
+        }
+        let Some(hidden) = &mut self.hidden else { return };
+        if hidden.prose == 0 {
+            hidden.first_run = xxh3_64(self.html[start..end].trim_ascii());
+        }
+        hidden.prose = hidden.prose.saturating_add(u32::try_from(end - start).unwrap_or(u32::MAX));
     }
 
     /// White space from `start` to `end`.
@@ -135,26 +180,41 @@ impl<'a> Builder<'a> {
         if self.tree.nodes.len() + self.tree.blocks.len() >= self.nodes_max {
             return Err(ExtractError::TooManyNodes { nodes_max: self.nodes_max });
         }
+        if self.is_in_foreign() && self.start_foreign(tag, attributes)? {
+            return Ok(());
+        }
+        if matches!(tag, Tag::Svg | Tag::Math) {
+            return self.push_foreign(tag, attributes);
+        }
+        if self.close_select(tag) {
+            return Ok(());
+        }
         if tag.is(flag::VOID) {
             self.void(tag, attributes);
             return Ok(());
         }
         self.close_implied(tag);
-        if self.stack.elements.len() >= self.depth_max {
-            return Err(ExtractError::TooDeep { depth_max: self.depth_max });
-        }
+        self.check_depth()?;
         let mut features = match tag {
             Tag::A if attributes.linked => open::LINK,
             Tag::B | Tag::Strong | Tag::Em => open::STRONG,
             Tag::Code | Tag::Tt => open::CODE,
-            Tag::Pre | Tag::Xmp => open::PREFORMATTED,
+            Tag::Pre | Tag::Xmp | Tag::Listing | Tag::Plaintext => open::PREFORMATTED,
             _ => 0,
         };
-        let is_unseen = is_hidden(attributes) && !self.keep_hidden && tag != Tag::Body;
-        if tag.is(flag::SKIP) || is_unseen || is_mark(tag, attributes.class) {
+        let is_unseen = self.is_unseen(tag, attributes);
+        let is_shadow = tag == Tag::Template && attributes.shadow;
+        if (tag.is(flag::SKIP) && !is_shadow) || is_unseen || is_mark(tag, attributes.class) {
             features |= open::SKIPPED;
         }
+        if is_unseen && self.inside.skipped == 0 {
+            features |= open::HIDDEN;
+            self.begin_hidden(tag, attributes);
+        }
         let is_block = tag.is(flag::BLOCK) && self.inside.skipped == 0;
+        if is_shadow && self.inside.skipped == 0 {
+            self.end_block();
+        }
         if is_block {
             self.end_block();
         }
@@ -162,17 +222,14 @@ impl<'a> Builder<'a> {
             self.mark_element(tag, attributes, true);
         }
         let position = self.position() + 1;
-        let element = Open {
+        self.push_open(Open {
             tag,
             features,
             node: self.node,
-            same_tag: self.stack.last[tag as usize],
+            same_tag: self.last(tag),
             scope: self.scope,
             block: self.block_position,
-        };
-        self.stack.last[tag as usize] = position;
-        self.stack.elements.push(element);
-        self.inside.change(features, 1);
+        });
         if tag.is(flag::SCOPE) {
             self.scope = position;
         }
@@ -195,6 +252,36 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
+    fn begin_hidden(&mut self, tag: Tag, attributes: &Attributes<'_>) {
+        let names = [attributes.class, attributes.id].map(|names| hints::of_names(names, &mut 0));
+        self.hidden = Some(Hidden {
+            at: index(attributes.start),
+            parent: self.node,
+            block: index(self.tree.blocks.len()),
+            hints: hints::of_tag(tag) | hints::of_role(attributes.role) | names[0] | names[1],
+            prose: 0,
+            first_run: 0,
+        });
+    }
+
+    /// The end of the hidden element that was open: it is kept in mind if it holds prose.
+    fn end_hidden(&mut self) {
+        self.tree.hidden.extend(self.hidden.take().filter(|hidden| hidden.prose >= HIDDEN_PROSE_MIN));
+    }
+
+    fn check_depth(&self) -> Result<(), ExtractError> {
+        match self.stack.elements.len() >= self.depth_max {
+            true => Err(ExtractError::TooDeep { depth_max: self.depth_max }),
+            false => Ok(()),
+        }
+    }
+
+    fn push_open(&mut self, element: Open) {
+        self.stack.last[element.tag as usize] = self.position() + 1;
+        self.stack.elements.push(element);
+        self.inside.change(element.features, 1);
+    }
+
     /// Adds a node, and says what its names say.
     fn push_node(&mut self, tag: Tag, attributes: &Attributes<'_>) -> Hints {
         let mut signature = tag as u32 + 1;
@@ -210,7 +297,7 @@ impl<'a> Builder<'a> {
                 // part of the text (`class="twitter-tweet"`).
                 hints &= !hints::SHARE;
             }
-            if is_hidden(attributes) {
+            if is_hidden(attributes) && !matches!(self.show, Show::Also(_)) {
                 hints |= hints::HIDDEN;
             }
         }

@@ -13,13 +13,13 @@ impl Builder<'_> {
     pub(in crate::extract) fn close_implied(&mut self, tag: Tag) {
         if tag.is(flag::CLOSES_P) {
             let paragraph = self.last(Tag::P);
-            if paragraph > self.scope {
+            if paragraph > self.button_scope() {
                 self.pop_to(paragraph);
             }
         }
         match tag {
-            Tag::Li => self.close_item(&[Tag::Li], &[Tag::Ul, Tag::Ol, Tag::Menu, Tag::Dir]),
-            Tag::Dd | Tag::Dt => self.close_item(&[Tag::Dd, Tag::Dt], &[Tag::Dl]),
+            Tag::Li => self.close_item(&[Tag::Li], &[Tag::Ul, Tag::Ol, Tag::Menu, Tag::Dir, Tag::Button]),
+            Tag::Dd | Tag::Dt => self.close_item(&[Tag::Dd, Tag::Dt], &[Tag::Dl, Tag::Button]),
             Tag::Td | Tag::Th => self.close_item(&[Tag::Td, Tag::Th, Tag::Caption], &[Tag::Table]),
             Tag::Tr => self.close_item(&[Tag::Tr, Tag::Caption, Tag::Colgroup], &[Tag::Table]),
             Tag::Tbody | Tag::Thead | Tag::Tfoot => {
@@ -30,6 +30,8 @@ impl Builder<'_> {
             }
             Tag::A => self.end_link(),
             Tag::Option | Tag::Optgroup => self.close_item(&[Tag::Option], &[Tag::Select]),
+            Tag::Button if self.last(tag) > self.scope => self.pop_to(self.last(tag)),
+            Tag::Rb | Tag::Rt | Tag::Rp | Tag::Rtc => self.close_ruby(tag),
             _ if tag.is(flag::HEADING) => {
                 let top = self.stack.elements.last().map(|element| element.tag);
                 if top.is_some_and(|top| top.is(flag::HEADING)) {
@@ -37,6 +39,42 @@ impl Builder<'_> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// The innermost scope or button, which hides paragraphs outside of it.
+    fn button_scope(&self) -> u32 {
+        self.scope.max(self.last(Tag::Button))
+    }
+
+    /// Closes an open `<select>` that `tag` ends. Returns true if that is all the tag does.
+    pub(super) fn close_select(&mut self, tag: Tag) -> bool {
+        let select = self.last(Tag::Select);
+        let ends = select > 0
+            && match tag {
+                Tag::Select | Tag::Input => select > self.scope,
+                Tag::Caption | Tag::Tbody | Tag::Tfoot | Tag::Thead | Tag::Tr | Tag::Td | Tag::Th => {
+                    select > self.table_scope()
+                }
+                _ => false,
+            };
+        if ends {
+            self.pop_to(select);
+        }
+        ends && tag == Tag::Select
+    }
+
+    /// Closes the parts of a ruby that `tag` may not stand in.
+    fn close_ruby(&mut self, tag: Tag) {
+        let may_hold = |top: Tag| top == Tag::Rtc && matches!(tag, Tag::Rt | Tag::Rp);
+        if self.last(Tag::Ruby) <= self.scope {
+            return;
+        }
+        while let Some(top) = self.stack.elements.last().map(|element| element.tag)
+            && matches!(top, Tag::Rb | Tag::Rt | Tag::Rp | Tag::Rtc)
+            && !may_hold(top)
+        {
+            self.pop_to(self.position());
         }
     }
 
@@ -66,6 +104,9 @@ impl Builder<'_> {
 
     /// An end tag.
     pub(in crate::extract) fn end(&mut self, tag: Tag) {
+        if self.is_in_foreign() && self.end_foreign(tag) {
+            return;
+        }
         match tag {
             Tag::A => self.end_link(),
             Tag::Br => self.void(tag, &Attributes::default()),
@@ -79,10 +120,12 @@ impl Builder<'_> {
             Tag::Li => {
                 self.end_in(self.last(tag), self.scope.max(self.last(Tag::Ul)).max(self.last(Tag::Ol)));
             }
-            Tag::Table => self.end_in(self.last(tag), 0),
-            _ if tag.is(flag::SCOPE) => self.end_in(self.last(tag), self.last(Tag::Table)),
+            Tag::Template => self.end_in(self.last(tag), 0),
+            Tag::Table => self.end_in(self.last(tag), self.last(Tag::Template)),
+            Tag::P => self.end_in(self.last(tag), self.button_scope()),
+            _ if tag.is(flag::SCOPE) => self.end_in(self.last(tag), self.table_scope()),
             Tag::Tr | Tag::Tbody | Tag::Thead | Tag::Tfoot => {
-                self.end_in(self.last(tag), self.last(Tag::Table));
+                self.end_in(self.last(tag), self.table_scope());
             }
             _ if tag.is(flag::BLOCK) => self.end_in(self.last(tag), self.scope),
             _ if tag.is(flag::SKIP) => self.end_in(self.last(tag), 0),
@@ -106,7 +149,12 @@ impl Builder<'_> {
         }
     }
 
-    fn last(&self, tag: Tag) -> u32 {
+    /// The innermost table or template: end tags within it close no part of a table outside.
+    fn table_scope(&self) -> u32 {
+        self.last(Tag::Table).max(self.last(Tag::Template))
+    }
+
+    pub(super) fn last(&self, tag: Tag) -> u32 {
         self.stack.last[tag as usize]
     }
 
@@ -118,11 +166,18 @@ impl Builder<'_> {
     pub(in crate::extract) fn pop_to(&mut self, position: u32) {
         while self.position() >= position.max(1) {
             let Some(element) = self.stack.elements.pop() else { return };
+            if element.tag == Tag::Template && self.inside.skipped == 0 {
+                // The end of a shadow tree.
+                self.end_block();
+            }
             if element.tag.is(flag::BLOCK) && self.node != element.node {
                 self.end_block();
                 let end = index(self.tree.blocks.len());
                 self.tree.nodes[self.node as usize].end_block = end;
                 self.node = element.node;
+            }
+            if element.features & open::HIDDEN != 0 {
+                self.end_hidden();
             }
             self.inside.change(element.features, -1);
             self.stack.last[element.tag as usize] = element.same_tag;

@@ -32,12 +32,18 @@ pub(in crate::extract) struct Attributes<'a> {
     pub(in crate::extract) kind: &'a [u8],
     /// `data-preloaded`, the state of a thread of Discourse.
     pub(in crate::extract) state: &'a [u8],
+    /// Where the tag begins in the page.
+    pub(in crate::extract) start: usize,
     /// `hidden` or `aria-hidden=true`.
     pub(in crate::extract) hidden: bool,
     /// Empty where there is none, or an empty one: see `linked`.
     pub(in crate::extract) href: &'a [u8],
     /// Whether there is an `href`.
     pub(in crate::extract) linked: bool,
+    /// The tag ends with `/>`.
+    pub(in crate::extract) self_closing: bool,
+    /// `shadowrootmode=open` or `closed`, of `<template>`: its content is shown.
+    pub(in crate::extract) shadow: bool,
 }
 
 /// Reads all of `html` into `builder`.
@@ -68,6 +74,9 @@ fn markup(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize, Ex
     match html.get(at + 1) {
         Some(byte) if byte.is_ascii_alphabetic() => start_tag(html, at + 1, builder),
         Some(b'/') => Ok(end_tag(html, at + 2, builder)),
+        Some(b'!') if builder.is_in_foreign() && html[at + 2..].starts_with(b"[CDATA[") => {
+            Ok(character_data(html, at + 9, builder))
+        }
         Some(b'!') => Ok(declaration(html, at + 2)),
         Some(b'?') => Ok(after_angle(html, at + 2)),
         _ => {
@@ -106,6 +115,13 @@ fn declaration(html: &[u8], at: usize) -> usize {
     html.len()
 }
 
+/// Reads text that begins at `at`, after `<![CDATA[`; only drawings and formulas have it.
+fn character_data(html: &[u8], at: usize, builder: &mut Builder<'_>) -> usize {
+    let length = memmem::find(&html[at..], b"]]>").unwrap_or(html.len() - at);
+    builder.text(at, at + length);
+    (at + length + 3).min(html.len())
+}
+
 /// Reads an end tag whose name begins at `at`.
 fn end_tag(html: &[u8], at: usize, builder: &mut Builder<'_>) -> usize {
     match html.get(at) {
@@ -120,25 +136,35 @@ fn end_tag(html: &[u8], at: usize, builder: &mut Builder<'_>) -> usize {
         }
         // `</>` is nothing, `</` with anything else a bogus comment.
         Some(_) => after_angle(html, at),
-        None => html.len(),
+        None => {
+            builder.text(at - 2, at);
+            html.len()
+        }
     }
 }
 
 fn start_tag(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize, ExtractError> {
     let name = name_end(html, at);
     let tag = Tag::of(&html[at..name]);
-    let mut found = Attributes::default();
+    let mut found = Attributes { start: at, ..Attributes::default() };
     let end = if html.get(name) == Some(&b'>') { name + 1 } else { attributes(html, name, &mut found) };
     if end > html.len() {
         // The page ends within the tag: the standard drops it.
         return Ok(html.len());
+    }
+    if builder.is_in_foreign() {
+        builder.start(tag, &found)?;
+        return Ok(end);
     }
     if tag == Tag::Noscript && builder.keeps_hidden() {
         // What is shown without scripts is read like the rest.
         return Ok(end);
     }
     if tag.is(flag::RAW) {
-        let close = raw_text_end(html, end, &html[at..name]);
+        let close = match tag {
+            Tag::Script => script_end(html, end, &html[at..name]),
+            _ => raw_text_end(html, end, &html[at..name]),
+        };
         if tag == Tag::Title {
             builder.title(end, close);
         } else if tag == Tag::Script && found.kind.eq_ignore_ascii_case(b"application/ld+json") {
@@ -146,18 +172,68 @@ fn start_tag(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize,
         } else if tag == Tag::Script && found.kind.eq_ignore_ascii_case(b"application/json") {
             builder.state(&html[end..close]);
         }
-        return Ok(if close < html.len() { after_angle(html, close + 1) } else { close });
+        return Ok(after_end_tag(html, close));
     }
     if !found.state.is_empty() {
         builder.state(found.state);
     }
     builder.start(tag, &found)?;
+    if matches!(tag, Tag::Xmp | Tag::Plaintext) {
+        // Markup within them is text; `<plaintext>` has no end.
+        let close = if tag == Tag::Xmp { raw_text_end(html, end, &html[at..name]) } else { html.len() };
+        builder.text(end, close);
+        builder.end(tag);
+        return Ok(after_end_tag(html, close));
+    }
     Ok(end)
+}
+
+/// The byte after the end tag that begins at `close`, if there is one.
+fn after_end_tag(html: &[u8], close: usize) -> usize {
+    if close >= html.len() {
+        return html.len();
+    }
+    attributes(html, name_end(html, close + 2), &mut Attributes::default()).min(html.len())
 }
 
 fn name_end(html: &[u8], at: usize) -> usize {
     let ends = |byte: &u8| is_white(*byte) || matches!(byte, b'>' | b'/');
     html[at..].iter().position(ends).map_or(html.len(), |length| at + length)
+}
+
+/// Where the end tag of a script begins that starts at `from`, or the page's end. Within `<!--` and
+/// `-->`, a script may hold another one with its end tag (the standard's *double escaped* state).
+fn script_end(html: &[u8], from: usize, name: &[u8]) -> usize {
+    let first = raw_text_end(html, from, name);
+    if memmem::find(&html[from..first], b"<!--").is_none() {
+        return first;
+    }
+    let is_tag = |at: usize| {
+        let name = html.get(at..at + 6).is_some_and(|name| name.eq_ignore_ascii_case(b"script"));
+        name && html.get(at + 6).is_some_and(|byte| is_white(*byte) || matches!(byte, b'>' | b'/'))
+    };
+    let (mut escaped, mut nested) = (false, false);
+    let mut at = from;
+    while let Some(found) = memchr2(b'<', b'>', &html[at..]) {
+        let (here, rest) = (at + found, &html[at + found..]);
+        at = here + 1;
+        if rest[0] == b'>' {
+            if escaped && html[from..here].ends_with(b"--") {
+                (escaped, nested) = (false, false);
+            }
+        } else if rest.starts_with(b"<!--") {
+            escaped = true;
+            at = here + 4;
+        } else if rest.starts_with(b"</") && is_tag(here + 2) {
+            if !nested {
+                return here;
+            }
+            nested = false;
+        } else if escaped && is_tag(here + 1) {
+            nested = true;
+        }
+    }
+    html.len()
 }
 
 /// Where the end tag of a raw text element begins, or the page's end.
@@ -182,12 +258,16 @@ fn attributes<'a>(html: &'a [u8], from: usize, found: &mut Attributes<'a>) -> us
     let mut at = from;
     loop {
         let mut value_start = 0;
+        let gap = at;
         while at < html.len() && (is_white(html[at]) || html[at] == b'/') {
             at += 1;
         }
         match html.get(at) {
             None => return html.len() + 1,
-            Some(b'>') => return at + 1,
+            Some(b'>') => {
+                found.self_closing = at > gap && html[at - 1] == b'/';
+                return at + 1;
+            }
             Some(_) => {}
         }
         let name_start = at;
@@ -256,6 +336,10 @@ fn keep<'a>(found: &mut Attributes<'a>, name: &[u8], value: &'a [u8], start: usi
         (8, b'd') if name.eq_ignore_ascii_case(b"datetime") => &mut found.datetime,
         (10, b'h') if name.eq_ignore_ascii_case(b"http-equiv") => &mut found.property,
         (14, b'd') if name.eq_ignore_ascii_case(b"data-preloaded") => &mut found.state,
+        (14, b's') if name.eq_ignore_ascii_case(b"shadowrootmode") => {
+            found.shadow = value.eq_ignore_ascii_case(b"open") || value.eq_ignore_ascii_case(b"closed");
+            return;
+        }
         (6, b'h') if name.eq_ignore_ascii_case(b"hidden") => {
             found.hidden |= !value.eq_ignore_ascii_case(b"until-found");
             return;

@@ -31,6 +31,12 @@ pub(in crate::extract) mod open {
     pub(in crate::extract::parse) const CODE: u8 = 8;
     /// Preformatted.
     pub(in crate::extract::parse) const PREFORMATTED: u8 = 16;
+    /// Of SVG or MathML.
+    pub(in crate::extract::parse) const FOREIGN: u8 = 32;
+    /// Of SVG or MathML, but HTML's rules apply within it.
+    pub(in crate::extract::parse) const INTEGRATION: u8 = 64;
+    /// Hidden, and not within anything else that is passed over.
+    pub(in crate::extract::parse) const HIDDEN: u8 = 128;
 }
 
 /// How many elements of each kind are open.

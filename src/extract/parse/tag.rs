@@ -48,16 +48,19 @@ tags! {
     Abbr "abbr" 0;
     Address "address" P;
     Annotation "annotation" SKIP;
+    AnnotationXml "annotation-xml" SKIP;
+    Applet "applet" SCOPE;
     Area "area" VOID;
     Article "article" P;
     Aside "aside" P;
     Audio "audio" SKIP;
     B "b" 0;
     Base "base" VOID;
+    Big "big" 0;
     Blockquote "blockquote" P;
     Body "body" BLOCK;
     Br "br" VOID;
-    Button "button" SKIP | BLOCK | SCOPE;
+    Button "button" BLOCK;
     Canvas "canvas" SKIP;
     Caption "caption" BLOCK | SCOPE;
     Center "center" P;
@@ -65,6 +68,7 @@ tags! {
     Col "col" VOID;
     Colgroup "colgroup" BLOCK;
     Dd "dd" P;
+    Desc "desc" 0;
     Details "details" P;
     Dialog "dialog" P;
     Dir "dir" P;
@@ -78,6 +82,7 @@ tags! {
     Figure "figure" P;
     Font "font" 0;
     Footer "footer" P;
+    ForeignObject "foreignobject" 0;
     Form "form" P;
     Frame "frame" VOID;
     Frameset "frameset" BLOCK;
@@ -100,12 +105,18 @@ tags! {
     Legend "legend" BLOCK;
     Li "li" P;
     Link "link" VOID;
+    Listing "listing" P;
     Main "main" P;
     Map "map" 0;
     Marquee "marquee" BLOCK | SCOPE;
     Math "math" 0;
     Menu "menu" P;
     Meta "meta" VOID;
+    Mi "mi" 0;
+    Mn "mn" 0;
+    Mo "mo" 0;
+    Ms "ms" 0;
+    Mtext "mtext" 0;
     Nav "nav" P;
     Nobr "nobr" 0;
     Noembed "noembed" RAW;
@@ -118,10 +129,13 @@ tags! {
     P "p" P;
     Param "param" VOID;
     Picture "picture" 0;
+    Plaintext "plaintext" P;
     Pre "pre" P;
     Q "q" 0;
+    Rb "rb" 0;
     Rp "rp" SKIP;
     Rt "rt" SKIP;
+    Rtc "rtc" SKIP;
     Ruby "ruby" 0;
     S "s" 0;
     Script "script" RAW;
@@ -131,6 +145,7 @@ tags! {
     Small "small" 0;
     Source "source" VOID;
     Span "span" 0;
+    Strike "strike" 0;
     Strong "strong" 0;
     Style "style" RAW;
     Sub "sub" 0;
@@ -152,6 +167,7 @@ tags! {
     Tt "tt" 0;
     U "u" 0;
     Ul "ul" P;
+    Var "var" 0;
     Video "video" SKIP;
     Wbr "wbr" VOID;
     Xmp "xmp" P;
@@ -160,8 +176,8 @@ tags! {
 /// Number of tags; arrays indexed by tag have this length.
 pub(in crate::extract) const COUNT: usize = TAGS.len();
 
-/// The longest name is `blockquote`; anything longer is unknown.
-const NAME_BYTES_MAX: usize = 12;
+/// The longest name is `annotation-xml`; anything longer is unknown.
+const NAME_BYTES_MAX: usize = 14;
 
 /// Slots of the table; a quarter full, so that a look-up takes 1.2 steps.
 const SLOTS: usize = 512;

@@ -23,6 +23,25 @@ pub(in crate::extract) struct Tree {
     pub(in crate::extract) head: Head,
     /// Where the markup says who published or wrote the page, and when.
     pub(in crate::extract) marks: Vec<Mark>,
+    /// Elements that the markup hides and that hold prose.
+    pub(in crate::extract) hidden: Vec<Hidden>,
+}
+
+/// An element whose content is not shown at first, by `hidden`, `aria-hidden` or `display: none`; or a button.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::extract) struct Hidden {
+    /// Byte offset of its start tag, which identifies it.
+    pub(in crate::extract) at: u32,
+    /// The node that it stands in.
+    pub(in crate::extract) parent: u32,
+    /// The block after it, or that it stands in.
+    pub(in crate::extract) block: u32,
+    /// What its own name says.
+    pub(in crate::extract) hints: Hints,
+    /// Bytes of the page in its runs of text that are no links and as long as a sentence.
+    pub(in crate::extract) prose: u32,
+    /// Hash of the first such run, to find a part that the page shows elsewhere.
+    pub(in crate::extract) first_run: u64,
 }
 
 /// A block element.
@@ -165,6 +184,7 @@ impl Tree {
         self.segments.clear();
         self.head = Head::default();
         self.marks.clear();
+        self.hidden.clear();
     }
 
     /// Bytes of text of the whole page.

@@ -35,7 +35,7 @@ impl Extractor {
     pub fn block_flags(&mut self, html: &str) -> Result<Vec<BlockFeatures>, ExtractError> {
         self.choose(html, &mut Work::unbounded())?;
         let mut features = features::Features::default();
-        features.gather(&self.tree, html.as_bytes(), false);
+        features.gather(&self.tree, html.as_bytes(), false, features::Names::Read);
         let blocks = self.tree.blocks.iter().enumerate();
         Ok(blocks
             .map(|(at, block)| BlockFeatures {

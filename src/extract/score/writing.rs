@@ -45,11 +45,12 @@ fn count(text: &[u8], is_counted: fn(u8) -> bool) -> u64 {
 mod tests {
     use super::*;
     use crate::extract::ExtractConfig;
-    use crate::extract::parse::{Builder, Stack, scan};
+    use crate::extract::parse::{Builder, Show, Stack, scan};
 
     fn of(html: &str) -> Writing {
         let (mut tree, mut stack) = (Tree::default(), Stack::default());
-        let mut builder = Builder::new(html, &ExtractConfig::default(), false, &mut tree, &mut stack);
+        let mut builder =
+            Builder::new(html, &ExtractConfig::default(), Show::Also(&[]), &mut tree, &mut stack);
         scan::scan(html.as_bytes(), &mut builder).expect("within the limits");
         Writing::of(&tree, html.as_bytes())
     }

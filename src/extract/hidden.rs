@@ -1,0 +1,208 @@
+//! Which hidden parts of a page belong to its text: collapsed sections, tab panels, the rest of an
+//! article after "read more", and the page under an open dialog.
+//!
+//! In: the tree, with the hidden elements that hold prose, and the chosen blocks. Out: where those begin
+//! that a reader gets by opening them. An element belongs to the text if it holds most of the page's
+//! prose, or if it stands next to chosen text in the same part of the page. What its own name calls a
+//! dialog, a form or an advertisement does not, nor does what the page shows elsewhere (a copy for small
+//! screens). Cost: linear in the blocks and hidden elements.
+
+use std::collections::HashSet;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::extract::parse::hints::{self, Hints};
+use crate::extract::parse::tag::Tag;
+use crate::extract::parse::tree::{Block, Hidden, Segment, Tree};
+
+/// Bytes from which a block with few links is prose, as for the features of blocks.
+const PROSE_BYTES: u32 = 80;
+
+/// Short blocks, such as headings and labels of buttons, that may stand between an element and chosen text.
+const SHORT_BLOCKS_MAX: usize = 30;
+
+/// Nodes from chosen text up to the one that holds the hidden element too.
+const LEVELS_MAX: usize = 3;
+
+/// Names of elements that are hidden because they are no part of the text.
+const OUT: Hints = hints::POPUP
+    | hints::CONSENT
+    | hints::FORM
+    | hints::COMMENT
+    | hints::AD
+    | hints::PROMO
+    | hints::SHARE
+    | hints::FOOTER
+    | hints::USER;
+
+/// Where the hidden elements begin that belong to the text of `tree`, in order. `chosen` are the chosen
+/// blocks in order.
+pub(super) fn belonging(html: &str, tree: &Tree, chosen: &[u32]) -> Vec<u32> {
+    if tree.hidden.is_empty() {
+        return Vec::new();
+    }
+    let is_shown = copies(html, tree);
+    let candidates = || tree.hidden.iter().filter(|hidden| !is_shown(hidden));
+    let all: u64 = visible_prose(tree) + candidates().map(|hidden| u64::from(hidden.prose)).sum::<u64>();
+    let belongs = |hidden: &Hidden| {
+        let is_most =
+            u64::from(hidden.prose) * 2 > all && hidden.hints & (hints::POPUP | hints::CONSENT) == 0;
+        is_most || (hidden.hints & OUT == 0 && is_next_to_text(tree, chosen, hidden))
+    };
+    let mut found: Vec<u32> = candidates().filter(|hidden| belongs(hidden)).map(|hidden| hidden.at).collect();
+    found.sort_unstable();
+    found
+}
+
+/// Returns a function that tells whether the page shows the first sentence of a hidden element elsewhere.
+fn copies<'a>(html: &str, tree: &'a Tree) -> impl Fn(&Hidden) -> bool + use<'a> {
+    let first = |block: &Block| {
+        let segment = tree.segments.get(block.first_segment as usize)?;
+        let is_text = *segment != Segment::LINE_BREAK;
+        let text = html.as_bytes().get(segment.start as usize..segment.end as usize);
+        text.filter(|_| is_text).map(|text| xxh3_64(text.trim_ascii()))
+    };
+    let shown: HashSet<u64> = tree.blocks.iter().filter(|block| is_prose(block)).filter_map(first).collect();
+    move |hidden| shown.contains(&hidden.first_run)
+}
+
+fn is_prose(block: &Block) -> bool {
+    block.counts.bytes >= PROSE_BYTES && block.link_bytes * 3 < block.counts.bytes
+}
+
+/// Bytes of prose that the page shows outside of dialogs.
+fn visible_prose(tree: &Tree) -> u64 {
+    let is_in_dialog = |block: &Block| {
+        let mut above = tree.ancestors(block.node);
+        above.any(|node| tree.nodes[node as usize].hints & (hints::POPUP | hints::CONSENT) != 0)
+    };
+    let shown = tree.blocks.iter().filter(|block| is_prose(block) && !is_in_dialog(block));
+    shown.map(|block| u64::from(block.counts.bytes)).sum()
+}
+
+/// Returns true if chosen prose stands before or after the element, with nothing but short blocks in
+/// between, and both stand in one part of the page.
+fn is_next_to_text(tree: &Tree, chosen: &[u32], hidden: &Hidden) -> bool {
+    let at = hidden.block as usize;
+    let is_chosen =
+        |block: usize| u32::try_from(block).is_ok_and(|block| chosen.binary_search(&block).is_ok());
+    let is_text = |block: &usize| is_chosen(*block) && is_prose(&tree.blocks[*block]);
+    let may_pass = |block: &usize| !is_prose(&tree.blocks[*block]);
+    let near = |blocks: &mut dyn Iterator<Item = usize>| {
+        let found = blocks.take(SHORT_BLOCKS_MAX).find(|block| is_text(block) || !may_pass(block));
+        found.filter(is_text).is_some_and(|block| are_together(tree, &tree.blocks[block], hidden))
+    };
+    near(&mut (0..at).rev()) || near(&mut (at..tree.blocks.len()))
+}
+
+/// Returns true if the innermost node that holds both is close to the block, and not the whole page.
+fn are_together(tree: &Tree, block: &Block, hidden: &Hidden) -> bool {
+    for (level, node) in tree.ancestors(block.node).take(LEVELS_MAX + 1).enumerate() {
+        if tree.ancestors(hidden.parent).any(|above| above == node) {
+            return level <= 1 || !matches!(tree.nodes[node as usize].tag, Tag::Html | Tag::Body);
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::extract::{ExtractConfig, extract};
+
+    const FERRY: &str = "<p>The ferry between the bay and the outer islands will stop running at the end of October, \
+        the harbour board said on Tuesday after a long meeting.</p><p>Passengers have complained for years about \
+        cancelled crossings, but the board blamed a worn gearbox that nobody can repair.</p>";
+    const PIER: &str = "<p>A replacement vessel could be chartered from the mainland, although its draught is too \
+        deep for the old stone pier.</p><p>Shopkeepers fear that deliveries of flour and medicine will become \
+        irregular, and several families have moved inland.</p>";
+    const OFFER: &str = "<p>Leave your address here, and once a week we will send you the best stories of the \
+        region, with pictures and maps, free of charge and without advertising.</p>";
+
+    fn text_of(body: &str) -> String {
+        let html = format!("<title>Ferry to stop</title><body><main><h1>Ferry to stop</h1>{body}</main>");
+        extract(&html, &ExtractConfig::default()).expect("within the limits").text()
+    }
+
+    /// Sections that readers open, panels behind tabs and the rest after "read more" were lost.
+    #[test]
+    fn collapsed_sections_of_an_article_belong_to_it() {
+        for body in [
+            format!("<article>{FERRY}<h2>Pier</h2><div style='display:none'>{PIER}</div></article>"),
+            format!("<article>{FERRY}<h2>Pier</h2><section hidden class=collapse>{PIER}</section></article>"),
+            format!(
+                "<article>{FERRY}<button>Read more</button><div class=more aria-hidden=true>{PIER}</div></article>"
+            ),
+            format!(
+                "<div class=tabs><div role=tabpanel>{FERRY}</div><div role=tabpanel hidden>{PIER}</div></div>"
+            ),
+            format!("<article><div><div hidden>{PIER}</div></div>{FERRY}</article>"),
+        ] {
+            let text = text_of(&body);
+            assert!(text.contains("gearbox") && text.contains("Shopkeepers"), "{body}: {text}");
+        }
+    }
+
+    #[test]
+    fn hidden_dialogs_forms_and_copies_do_not() {
+        for (body, word, times) in [
+            (
+                format!("<article>{FERRY}{PIER}<div class=newsletter hidden>{OFFER}</div></article>"),
+                "address",
+                0,
+            ),
+            (format!("<article>{FERRY}{PIER}<form hidden>{OFFER}</form></article>"), "address", 0),
+            (
+                format!(
+                    "<article>{FERRY}{PIER}<div role=dialog style='display:none'>{OFFER}</div></article>"
+                ),
+                "address",
+                0,
+            ),
+            (
+                format!("<article>{FERRY}{PIER}</article></main><div><div hidden>{OFFER}</div></div>"),
+                "address",
+                0,
+            ),
+            (
+                format!("<article>{FERRY}{PIER}<div class=small-screens hidden>{FERRY}</div></article>"),
+                "gearbox",
+                1,
+            ),
+        ] {
+            let text = text_of(&body);
+            assert!(text.contains("Shopkeepers"), "{body}: {text}");
+            assert_eq!(text.matches(word).count(), times, "{body}: {text}");
+        }
+    }
+
+    /// A page rendered with its dialog open has `aria-hidden` on everything else: the dialog alone was
+    /// kept, and pages of one site became copies of each other.
+    #[test]
+    fn the_page_under_an_open_dialog_is_the_text() {
+        let dialog = format!("<div role=dialog aria-modal=true>{OFFER}{OFFER}</div>");
+        for hidden in ["aria-hidden=true", "hidden", "style='display: none !important'"] {
+            for role in ["", "class=with-sidebar"] {
+                let html = format!(
+                    "<title>Ferry</title><body><div id=root {role} {hidden}><article>{FERRY}<div hidden>{PIER}</div>\
+                     </article></div>{dialog}"
+                );
+                let document = extract(&html, &ExtractConfig::default()).expect("within the limits");
+                let text = document.text();
+                assert!(text.contains("gearbox") && text.contains("Shopkeepers"), "{html}: {text}");
+                assert!(!text.contains("address"), "{html}: {text}");
+            }
+        }
+    }
+
+    /// A `<button>` without end tag, in no other element, holds the rest of the page, and browsers show it.
+    #[test]
+    fn a_page_within_a_button_is_the_text() {
+        for body in [
+            format!("<button>Menu<article>{FERRY}{PIER}</article>"),
+            format!("<article>{FERRY}<p>Share:<button>Mail<div>{PIER}</div></article>"),
+        ] {
+            let text = text_of(&body);
+            assert!(text.contains("gearbox") && text.contains("Shopkeepers"), "{body}: {text}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Content of SVG and MathML: which tags belong to it, and which lead back to HTML.
+//!
+//! In: start and end tags while such an element is the innermost one. Out: changes of the stack. The
+//! HTML standard's rules for foreign content: an element that closes itself is closed, tags such as
+//! `<p>` and `<div>` end the drawing, HTML goes on within `<foreignObject>` and `<mtext>`. Pages
+//! rely on that, since `<svg/>` and unclosed drawings are common. Cost: constant a call, but for pops.
+
+use crate::extract::ExtractError;
+use crate::extract::parse::Builder;
+use crate::extract::parse::scan::Attributes;
+use crate::extract::parse::stack::{Open, open};
+use crate::extract::parse::tag::Tag;
+
+impl Builder<'_> {
+    /// Returns true if the rules of foreign content apply to the next tag.
+    #[inline]
+    pub(in crate::extract) fn is_in_foreign(&self) -> bool {
+        let top = self.stack.elements.last();
+        top.is_some_and(|top| top.features & (open::FOREIGN | open::INTEGRATION) == open::FOREIGN)
+    }
+
+    /// Handles a start tag where the innermost element is foreign. Returns false if the tag has ended
+    /// the drawing and is HTML's.
+    pub(super) fn start_foreign(
+        &mut self,
+        tag: Tag,
+        attributes: &Attributes<'_>,
+    ) -> Result<bool, ExtractError> {
+        if breaks_out(tag) {
+            self.leave_foreign();
+            return Ok(false);
+        }
+        self.push_foreign(tag, attributes)?;
+        Ok(true)
+    }
+
+    /// Opens an element of a drawing or formula, unless it closes itself.
+    pub(super) fn push_foreign(&mut self, tag: Tag, attributes: &Attributes<'_>) -> Result<(), ExtractError> {
+        if attributes.self_closing {
+            return Ok(());
+        }
+        // HTML's rules must not find elements of a drawing under names of their own.
+        let tag = if is_own(tag) { tag } else { Tag::Unknown };
+        self.check_depth()?;
+        let mut features = open::FOREIGN;
+        if matches!(tag, Tag::Svg | Tag::Annotation | Tag::AnnotationXml) {
+            features |= open::SKIPPED;
+        }
+        if is_integration_point(tag) {
+            features |= open::INTEGRATION;
+        }
+        let position = self.position() + 1;
+        self.push_open(Open {
+            tag,
+            features,
+            node: self.node,
+            same_tag: self.last(tag),
+            scope: self.scope,
+            block: self.block_position,
+        });
+        if features & open::INTEGRATION != 0 {
+            self.scope = position;
+        }
+        Ok(())
+    }
+
+    /// Handles an end tag where the innermost element is foreign. Returns false if it is HTML's.
+    pub(super) fn end_foreign(&mut self, tag: Tag) -> bool {
+        if matches!(tag, Tag::P | Tag::Br) {
+            self.leave_foreign();
+            return false;
+        }
+        if !is_own(tag) && tag != Tag::Unknown {
+            return false;
+        }
+        let position = self.last(tag);
+        let root = self.last(Tag::Svg).max(self.last(Tag::Math));
+        if position < root || position == 0 {
+            return false;
+        }
+        self.pop_to(position);
+        true
+    }
+
+    /// Closes foreign elements down to one in which HTML's rules apply.
+    fn leave_foreign(&mut self) {
+        while self.is_in_foreign() {
+            self.pop_to(self.position());
+        }
+    }
+}
+
+/// Returns true if the element has a meaning of its own within a drawing or formula.
+fn is_own(tag: Tag) -> bool {
+    matches!(tag, Tag::Svg | Tag::Math | Tag::Annotation | Tag::AnnotationXml) || is_integration_point(tag)
+}
+
+/// Returns true if HTML's rules apply within this element of SVG or MathML.
+fn is_integration_point(tag: Tag) -> bool {
+    matches!(
+        tag,
+        Tag::ForeignObject | Tag::Desc | Tag::Title | Tag::Mi | Tag::Mn | Tag::Mo | Tag::Ms | Tag::Mtext
+    )
+}
+
+/// Returns true if the start tag ends a drawing or formula. `<font>` does so for some attributes only,
+/// which are not read.
+fn breaks_out(tag: Tag) -> bool {
+    matches!(
+        tag,
+        Tag::B
+            | Tag::Big
+            | Tag::Blockquote
+            | Tag::Body
+            | Tag::Br
+            | Tag::Center
+            | Tag::Code
+            | Tag::Dd
+            | Tag::Div
+            | Tag::Dl
+            | Tag::Dt
+            | Tag::Em
+            | Tag::Embed
+            | Tag::Head
+            | Tag::Hr
+            | Tag::I
+            | Tag::Img
+            | Tag::Li
+            | Tag::Listing
+            | Tag::Menu
+            | Tag::Meta
+            | Tag::Nobr
+            | Tag::Ol
+            | Tag::P
+            | Tag::Pre
+            | Tag::Ruby
+            | Tag::S
+            | Tag::Small
+            | Tag::Span
+            | Tag::Strong
+            | Tag::Strike
+            | Tag::Sub
+            | Tag::Sup
+            | Tag::Table
+            | Tag::Tt
+            | Tag::U
+            | Tag::Ul
+            | Tag::Var
+    ) || tag.heading_level() != 0
+}

@@ -1,0 +1,158 @@
+//! Which text a page shows, and in which elements it stands. The cases are our own; each states what the
+//! HTML standard says.
+
+use crate::extract::ExtractConfig;
+use crate::extract::parse::tree::{Segment, Tree};
+use crate::extract::parse::{Builder, Show, Stack, entities, scan};
+
+/// The blocks of a page, each as `elements round it: text`, without `<html>` and `<body>`.
+fn blocks(html: &str) -> Vec<String> {
+    let (mut tree, mut stack) = (Tree::default(), Stack::default());
+    let mut builder = Builder::new(html, &ExtractConfig::default(), Show::Also(&[]), &mut tree, &mut stack);
+    scan::scan(html.as_bytes(), &mut builder).expect("within the limits");
+    let name = |node: u32| format!("{:?}", tree.nodes[node as usize].tag).to_lowercase();
+    let line = |block: &crate::extract::parse::tree::Block| {
+        let mut path: Vec<String> = tree.ancestors(block.node).map(name).collect();
+        path.retain(|name| !matches!(name.as_str(), "html" | "body"));
+        path.reverse();
+        let mut text = String::new();
+        let segments = &tree.segments[block.first_segment as usize..block.end_segment as usize];
+        for segment in segments.iter().filter(|segment| **segment != Segment::LINE_BREAK) {
+            entities::decode_into(&html[segment.start as usize..segment.end as usize], &mut text);
+        }
+        format!("{}: {}", path.join(" "), text.trim()).trim_start_matches(": ").to_owned()
+    };
+    tree.blocks.iter().map(line).collect()
+}
+
+fn check(cases: &[(&str, &[&str])]) {
+    for (html, expected) in cases {
+        assert_eq!(blocks(html), *expected, "{html}");
+    }
+}
+
+/// A `<button>` without end tag hid the rest of the page, since end tags of elements round it did not
+/// close it.
+#[test]
+fn a_button_ends_with_the_element_that_holds_it() {
+    check(&[
+        ("<div><button>Menu</div><p>text", &["p: text"]),
+        ("<div><button class=x /></div><p>text", &["p: text"]),
+        ("<ul><li><button>a</li><li>text</ul>", &["ul li: text"]),
+        ("<table><tr><td><button>a<td>text</table>", &["table tr td: text"]),
+        ("<section><p>one<button>a</section>two", &["section p: one", "two"]),
+        ("<div><button>a<button>b</button>text</div>", &["div: text"]),
+        ("<form><button>a</form>text", &["text"]),
+    ]);
+}
+
+#[test]
+fn a_paragraph_goes_on_after_a_button_that_holds_blocks() {
+    check(&[
+        ("<p>one<button><p>a</p></button>two", &["p: one", "p: two"]),
+        ("<p>one<button></p></button>two", &["p: one", "p: two"]),
+        ("<ul><li>one<button><li>a</button>two", &["ul li: one", "ul li: two"]),
+    ]);
+}
+
+/// `<svg/>` and drawings without end tag hid the rest of the page.
+#[test]
+fn drawings_end_when_they_close_themselves_or_html_begins() {
+    check(&[
+        ("<svg class=icon /><p>text", &["p: text"]),
+        ("<svg/><p>text", &["p: text"]),
+        ("<svg><path d=x><g><p>text", &["p: text"]),
+        ("<p>one<svg><use href=#a /></svg>two", &["p: onetwo"]),
+        ("<div><svg><path></div>text", &["text"]),
+        ("<svg><g></p>text", &["text"]),
+        ("<svg width=0/>text", &[]),
+        ("<svg><title>a</title><style>p>b{}</style><script>c</script></svg>text", &["text"]),
+        ("<svg><style><![CDATA[ a > b </svg> ]]></style></svg>text", &["text"]),
+        ("<svg><foreignObject><p>a</p></foreignObject></svg>text", &["text"]),
+        ("<table><tr><td><svg><td></svg>text</td></table>", &["table tr td: text"]),
+        ("<svg><svg><g></svg>a</svg>text", &["text"]),
+        ("<a href=x><svg><a>b</a></svg>text</a>", &["text"]),
+    ]);
+}
+
+#[test]
+fn formulas_show_their_text_but_no_annotation() {
+    check(&[
+        ("<p>a <math><mi>x</mi><mo>=</mo><mn>2</mn></math> b", &["p: a x=2 b"]),
+        ("<math><mi>x<annotation encoding=tex>x^2</annotation></math>", &["x"]),
+        ("<math><mi>x</mi><annotation-xml>a</annotation-xml></math>b", &["xb"]),
+        ("<math><mi>x<p>text", &["x", "p: text"]),
+        ("<math/>text", &["text"]),
+        ("<math><mtext>a<b>b</b></mtext></math>c", &["abc"]),
+        ("<math><![CDATA[a<b]]></math>", &["a<b"]),
+    ]);
+}
+
+/// With `<rb>` and `<rtc>` the readings came into the text.
+#[test]
+fn ruby_shows_its_base_text_alone() {
+    check(&[
+        ("<ruby><rb>東京</rb><rt>とうきょう</rt></ruby>です", &["東京です"]),
+        ("<ruby><rb>東<rb>京<rtc><rt>とう<rt>きょう</ruby>です", &["東京です"]),
+        ("<ruby>東京<rtc>とうきょう</ruby>です", &["東京です"]),
+        ("<ruby><rb>東<rp>(<rt>とう<rp>)<rb>京<rt>きょう</ruby>です", &["東京です"]),
+        ("<ruby><rtc>a<rb>京</ruby>です", &["京です"]),
+    ]);
+}
+
+/// A script that writes another one leaked its end into the text.
+#[test]
+fn a_script_may_hold_another_one_in_a_comment() {
+    check(&[
+        ("a<script><!--\nw('<script src=x></script>b');//--></script>c", &["ac"]),
+        ("a<script><!-- <SCRIPT> </Script > d </script>c", &["ac"]),
+        ("a<script><!-- --> '<script>' </script>c", &["ac"]),
+        ("a<script>'<script>' </script>c", &["ac"]),
+        ("a<script><!--><script></script>c", &["ac"]),
+        ("a<script><!-- <scripty> </script>c", &["ac"]),
+        ("a<script></script b='>' c>d", &["ad"]),
+        ("a<script><!-- </script>b", &["ab"]),
+    ]);
+}
+
+#[test]
+fn markup_within_old_raw_elements_is_text() {
+    check(&[
+        ("<xmp><b>a</b></xmp>b", &["xmp: <b>a</b>", "b"]),
+        ("a<plaintext><p>b</plaintext>", &["a", "plaintext: <p>b</plaintext>"]),
+        ("<p>a<listing>b</listing>c", &["p: a", "listing: b", "c"]),
+    ]);
+}
+
+#[test]
+fn end_tags_close_nothing_outside_of_their_scope() {
+    check(&[
+        ("<template><table></template><p>text", &["p: text"]),
+        ("<table><tr><td><template></table></template>text</table>", &["table tr td: text"]),
+        ("<select><option>a<select>text", &["text"]),
+        ("<select><option>a<input>text", &["text"]),
+        ("<table><tr><td><select><option>a<tr><td>text", &["table tr td: text"]),
+        ("<p>a<object><p>b</object>c", &["p: a", "p p: b", "p: c"]),
+        ("a</", &["a</"]),
+    ]);
+}
+
+/// What a declarative shadow root holds is shown, and was passed over like the content of any template.
+#[test]
+fn shadow_trees_are_shown_and_other_templates_are_not() {
+    check(&[
+        (
+            "<x-a><template shadowrootmode=open><p>one</p></template><p>two</x-a>",
+            &["custom p: one", "custom p: two"],
+        ),
+        ("<div><template shadowrootmode='Closed'>one</template>two</div>", &["div: one", "div: two"]),
+        ("<div><template shadowrootmode=none>one</template>two</div>", &["div: two"]),
+        ("<div><template>one</template>two</div>", &["div: two"]),
+        (
+            "<div><template shadowrootmode=open>one<template>x</template><slot></slot></template></div>",
+            &["div: one"],
+        ),
+        ("<template><template shadowrootmode=open>one</template></template>two", &["two"]),
+        ("<div hidden><template shadowrootmode=open>one</template></div>two", &["two"]),
+    ]);
+}
