@@ -41,7 +41,7 @@ pub use walls::Wall;
 
 /// Part of the fingerprint hash: raised whenever the same page
 /// may give another text than before, or be another wall.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 
 /// Steps of [work](crate::work) for a byte of the page each time that
 /// it is parsed, and for a block each time that blocks are scored.

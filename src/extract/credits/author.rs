@@ -120,6 +120,16 @@ fn is_cue(text: &str, at: usize, cue: &str, place: Place) -> bool {
     {
         return false;
     }
+    // `转载请注明作者和出处`, `版权归作者所有`.
+    let after = &text[at + "作者".len().min(cue.len())..];
+    let asks = ["注明", "註明", "标明", "標明", "署名", "联系", "聯繫", "归", "歸"];
+    let goes_on = ["和", "与", "與", "及", "或", "、出处", "、来源", "所有", "信息", "姓名", "保留", "授权"];
+    if cue.starts_with("作者")
+        && (asks.iter().any(|word| before.ends_with(word))
+            || goes_on.iter().any(|word| after.starts_with(word)))
+    {
+        return false;
+    }
     if cue.starts_with('文') && last.is_some_and(|c| is_han(c) || c.is_alphanumeric()) {
         return false;
     }
@@ -262,6 +272,10 @@ mod tests {
             "作者：网络整理",
             "原作者 女儿",
             "本文仅代表作者个人观点。",
+            "（转载请注明作者和出处：滨海网）",
+            "转载请注明作者与来源",
+            "请联系作者授权",
+            "（版权归作者所有）",
             "责任编辑：张迪",
         ] {
             for place in [Place::Top, Place::Within, Place::Last, Place::First] {

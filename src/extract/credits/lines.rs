@@ -89,6 +89,11 @@ impl Range {
         (from..self.begin + FIRST).contains(&block) && is_near
     }
 
+    /// The first and the last block of the text.
+    pub(super) fn text(&self) -> (usize, usize) {
+        (self.begin, self.end)
+    }
+
     /// Whether a block stands within the text.
     pub(super) fn is_within(&self, block: usize) -> bool {
         (self.begin..=self.end + FIRST).contains(&block)

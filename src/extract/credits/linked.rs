@@ -62,7 +62,7 @@ pub(super) fn read(source: &str) -> Option<LinkedData> {
     if !wanted.iter().any(|word| memchr::memmem::find(source.as_bytes(), word.as_bytes()).is_some()) {
         return None;
     }
-    let text = source.trim().trim_start_matches("<!--").trim_end_matches("-->").trim_end_matches(';');
+    let text = unwrapped(source);
     let node = parse(text).or_else(|| {
         // Line breaks within strings are no JSON and yet common.
         let repaired: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
@@ -79,6 +79,23 @@ pub(super) fn read(source: &str) -> Option<LinkedData> {
         }
     }
     (found != LinkedData::default()).then_some(found)
+}
+
+/// `source` without what hides scripts from old browsers and XML: comments, sections of character data.
+fn unwrapped(source: &str) -> &str {
+    const BEGIN: [&str; 6] = ["<!--", "-->", "<![CDATA[", "//", "/*", "*/"];
+    const END: [&str; 8] = ["-->", "<!", "]]>", "//", "/*", "*/", "<!]]>", ";"];
+    let mut text = source.trim();
+    loop {
+        let begun = BEGIN.iter().find_map(|mark| text.strip_prefix(mark));
+        // `//><!--` ends a comment that is one of scripts and of markup.
+        let begun = begun.or_else(|| text.strip_prefix('>'));
+        let ended = END.iter().find_map(|mark| begun.unwrap_or(text).strip_suffix(mark));
+        match ended.or(begun) {
+            Some(rest) => text = rest.trim(),
+            None => return text,
+        }
+    }
 }
 
 impl LinkedData {

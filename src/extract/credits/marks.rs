@@ -18,8 +18,10 @@ pub(in crate::extract) enum Kind {
     Author,
     /// `<meta>` with the source of the text.
     Source,
-    /// `<meta>` or `<time>` with the time of publication.
+    /// `<meta>` with the time of publication.
     Published,
+    /// `<time>` or another element with a time, of this text or of something else on the page.
+    PublishedElement,
     /// `<meta>` with the site's name.
     SiteName,
     /// The page's language.
@@ -155,14 +157,14 @@ pub(in crate::extract) fn of_element(
 
 fn of_property(tag: Tag, attributes: &Attributes<'_>) -> Option<(Kind, u8)> {
     if has_word(attributes.itemprop, b"datePublished") && !attributes.datetime.is_empty() {
-        return Some((Kind::Published, 1));
+        return Some((Kind::PublishedElement, 1));
     }
     if has_word(attributes.itemprop, b"author") || has_word(attributes.itemprop, b"creator") {
         return Some((Kind::AuthorElement, 0));
     }
     if tag == Tag::Time && !attributes.datetime.is_empty() {
         let is_update = holds(attributes.class, b"updated") && !holds(attributes.class, b"published");
-        return Some((Kind::Published, TIME_RANK + u8::from(is_update)));
+        return Some((Kind::PublishedElement, TIME_RANK + u8::from(is_update)));
     }
     [attributes.class, attributes.id].into_iter().find_map(of_names)
 }

@@ -10,7 +10,9 @@ use super::marks::{self, Kind, Mark};
 use super::source::{self, Source};
 use super::{Known, author, link, published};
 use crate::extract::parse::entities;
-use crate::extract::parse::tree::{Segment, Tree};
+use crate::extract::parse::hints::{self, Hints};
+use crate::extract::parse::tag::Tag;
+use crate::extract::parse::tree::{Node, Segment, Tree};
 use crate::extract::title;
 use crate::extract::write::single_spaced;
 use crate::limits::SITE_NAME_BYTES_MAX;
@@ -21,6 +23,9 @@ const SCRIPTS_MAX: usize = 8;
 
 /// Elements with an author's or a source's name that are read of a page.
 const ELEMENTS_MAX: usize = 6;
+
+/// Names of parts of a page whose dates are not of its text.
+const OTHER_PARTS: Hints = hints::RELATED | hints::COMMENT | hints::SIDE | hints::COPYRIGHT | hints::NAV;
 
 /// A page's markup, and where in it title and text stand.
 pub(super) struct Markup<'a> {
@@ -63,6 +68,28 @@ impl Markup<'_> {
                 && range.is_some_and(|range| range.is_within(*block) && !range.is_top(*block))
         });
         top.into_iter().chain(within.map(|(_, mark)| mark)).take(ELEMENTS_MAX)
+    }
+
+    /// Returns true if a marked element is of the page's text, and not of a related story, a comment or
+    /// the foot of the page: it stands round the title or where the text ends, and no part of the page in
+    /// between is another article or is named as something else.
+    fn is_of_text(&self, mark: &Mark) -> bool {
+        let Some(range) = self.range else { return false };
+        let blocks = &self.tree.blocks;
+        let at = blocks.partition_point(|block| block.end_segment <= mark.segment);
+        let Some(block) = blocks.get(at).filter(|_| range.is_top(at) || range.is_within(at)) else {
+            return false;
+        };
+        let (begin, end) = range.text();
+        let holds_text = |node: &Node| {
+            let blocks = node.first_block as usize..node.end_block as usize;
+            blocks.contains(&begin) || blocks.contains(&end)
+        };
+        let around = self.tree.ancestors(block.node).map(|node| &self.tree.nodes[node as usize]);
+        let mut between = around.take_while(|node| !holds_text(node));
+        !between.any(|node| {
+            matches!(node.tag, Tag::Article | Tag::Aside | Tag::Nav) || node.hints & OTHER_PARTS != 0
+        })
     }
 
     /// The first text at or after a mark.
@@ -192,8 +219,12 @@ impl Markup<'_> {
         let read = |text: &str| published::of_markup(text, known.latest);
         let of_linked = || linked.published.as_deref().and_then(read);
         let of_marks = |from: u8, to: u8| {
-            let marks =
-                self.marks(Kind::Published).into_iter().filter(|mark| (from..to).contains(&mark.rank));
+            let elements =
+                self.marks(Kind::PublishedElement).into_iter().filter(|mark| self.is_of_text(mark));
+            let mut marks = self.marks(Kind::Published);
+            marks.extend(elements);
+            marks.sort_by_key(|mark| mark.rank);
+            let marks = marks.into_iter().filter(|mark| (from..to).contains(&mark.rank));
             marks.filter_map(|mark| self.value(mark.value)).find_map(|text| read(&text))
         };
         let said = of_linked().or_else(|| of_marks(0, marks::TIME_RANK));

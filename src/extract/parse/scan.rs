@@ -10,6 +10,7 @@ use memchr::{memchr, memchr2, memmem};
 use crate::extract::ExtractError;
 use crate::extract::parse::Builder;
 use crate::extract::parse::count::is_white;
+use crate::extract::parse::entities;
 use crate::extract::parse::tag::{Tag, flag};
 
 /// Attribute values of one start tag, as far as they tell something.
@@ -167,9 +168,9 @@ fn start_tag(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize,
         };
         if tag == Tag::Title {
             builder.title(end, close);
-        } else if tag == Tag::Script && found.kind.eq_ignore_ascii_case(b"application/ld+json") {
+        } else if tag == Tag::Script && is_type(found.kind, "application/ld+json") {
             builder.linked_data(end, close);
-        } else if tag == Tag::Script && found.kind.eq_ignore_ascii_case(b"application/json") {
+        } else if tag == Tag::Script && is_type(found.kind, "application/json") {
             builder.state(&html[end..close]);
         }
         return Ok(after_end_tag(html, close));
@@ -186,6 +187,18 @@ fn start_tag(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize,
         return Ok(after_end_tag(html, close));
     }
     Ok(end)
+}
+
+/// Returns true if a script's type is `wanted`, with or without parameters.
+fn is_type(kind: &[u8], wanted: &str) -> bool {
+    let is = |kind: &str| kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case(wanted));
+    let Ok(kind) = std::str::from_utf8(kind) else { return false };
+    if !kind.contains('&') {
+        return is(kind);
+    }
+    let mut decoded = String::with_capacity(kind.len());
+    entities::decode_into(kind, &mut decoded);
+    is(&decoded)
 }
 
 /// The byte after the end tag that begins at `close`, if there is one.
