@@ -11,6 +11,7 @@
 mod ascii_words;
 mod chinese;
 mod config;
+mod fold;
 mod normalize;
 mod runs;
 mod script;
@@ -35,7 +36,7 @@ use crate::page::address::Address;
 use crate::work::{TooMuchWork, Work};
 
 /// Part of the fingerprint hash: raised whenever the same text may give other terms than before.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// A document's text as terms. Reused from page to page, so that its buffers are allocated once.
 #[derive(Debug, Default)]

@@ -1,5 +1,6 @@
 //! One paragraph → the form in which equal things are equal: NFKC, lower case, no
-//! invisible characters, one kind of apostrophe. Full- and half-width forms meet here.
+//! invisible characters, one kind of apostrophe, ASCII digits, one spelling of Arabic and Persian letters
+//! (`fold`). Full- and half-width forms meet here.
 //!
 //! Cost: one pass, counted as work: what the library makes of a character may be 18 of them. Nearly
 //! all characters are *simple*: what becomes of them is known without a table, and they never
@@ -11,6 +12,7 @@ use std::fmt;
 
 use icu_normalizer::ComposingNormalizerBorrowed;
 
+use super::fold::fold;
 use super::runs::{IDEOGRAPH_BYTES, leading_ascii, leading_ideographs};
 use crate::work::{TooMuchWork, Work};
 
@@ -101,11 +103,8 @@ impl fmt::Write for Visible<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.result = self.work.add(text.len(), TABLE_BYTE_STEPS);
         self.result.map_err(|_| fmt::Error)?;
-        for c in text.chars().filter(|c| !is_invisible(*c)) {
-            match c {
-                '\u{2019}' | '\u{2bc}' => self.out.push('\''),
-                c => self.out.extend(c.to_lowercase()),
-            }
+        for c in text.chars().filter(|c| !is_invisible(*c)).filter_map(fold) {
+            self.out.extend(c.to_lowercase());
         }
         Ok(())
     }
@@ -115,7 +114,7 @@ impl fmt::Write for Visible<'_> {
 /// byte order mark, tags: crawled text is full of them, and no reader sees them.
 fn is_invisible(c: char) -> bool {
     matches!(c,
-        '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}'
+        '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
         | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
 }
 
@@ -146,16 +145,13 @@ mod tests {
         assert_eq!(normalized("Straße ÉCOLE e\u{301}cole"), "straße école école");
         assert_eq!(normalized("中\u{200b}文\u{feff}字\u{ad}"), "中文字");
         assert_eq!(normalized("Don’t"), "don't");
+        assert_eq!(normalized("\u{2067}۲۰۲۶\u{2069} \u{61c}ﻛﺘﺎب \u{200e}कि १२"), "2026 كتاب कि 12");
         assert_eq!(normalized("①㎡ﬁ…"), "1m2fi...");
     }
 
     /// The plain definition, by another library.
     fn naive(text: &str) -> String {
-        text.nfkc()
-            .filter(|c| !is_invisible(*c))
-            .map(|c| if matches!(c, '\u{2019}' | '\u{2bc}') { '\'' } else { c })
-            .flat_map(char::to_lowercase)
-            .collect()
+        text.nfkc().filter(|c| !is_invisible(*c)).filter_map(fold).flat_map(char::to_lowercase).collect()
     }
 
     #[test]

@@ -1,0 +1,197 @@
+//! Characters that are written in several ways, but are read as one: digits of all scripts, and letters of
+//! Arabic, Persian and Hebrew as the search analysers of these languages fold them.
+//!
+//! In: a character in NFKC. Out: the one that stands for it, or nothing where it says nothing. Source:
+//! Unicode's decimal digits (category Nd, version 16); Lucene's `ArabicNormalizer` and
+//! `PersianNormalizer` for forms of alef, yeh, kaf and heh, tatweel and vowel signs. Cost: a comparison
+//! for most characters.
+
+/// The digit zero of each script; nine others follow it. Those that NFKC folds are left out.
+const ZEROS: [char; 70] = [
+    '\u{660}',
+    '\u{6f0}',
+    '\u{7c0}',
+    '\u{966}',
+    '\u{9e6}',
+    '\u{a66}',
+    '\u{ae6}',
+    '\u{b66}',
+    '\u{be6}',
+    '\u{c66}',
+    '\u{ce6}',
+    '\u{d66}',
+    '\u{de6}',
+    '\u{e50}',
+    '\u{ed0}',
+    '\u{f20}',
+    '\u{1040}',
+    '\u{1090}',
+    '\u{17e0}',
+    '\u{1810}',
+    '\u{1946}',
+    '\u{19d0}',
+    '\u{1a80}',
+    '\u{1a90}',
+    '\u{1b50}',
+    '\u{1bb0}',
+    '\u{1c40}',
+    '\u{1c50}',
+    '\u{a620}',
+    '\u{a8d0}',
+    '\u{a900}',
+    '\u{a9d0}',
+    '\u{a9f0}',
+    '\u{aa50}',
+    '\u{abf0}',
+    '\u{104a0}',
+    '\u{10d30}',
+    '\u{10d40}',
+    '\u{11066}',
+    '\u{110f0}',
+    '\u{11136}',
+    '\u{111d0}',
+    '\u{112f0}',
+    '\u{11450}',
+    '\u{114d0}',
+    '\u{11650}',
+    '\u{116c0}',
+    '\u{116d0}',
+    '\u{116da}',
+    '\u{11730}',
+    '\u{118e0}',
+    '\u{11950}',
+    '\u{11bf0}',
+    '\u{11c50}',
+    '\u{11d50}',
+    '\u{11da0}',
+    '\u{11de0}',
+    '\u{11f50}',
+    '\u{16130}',
+    '\u{16a60}',
+    '\u{16ac0}',
+    '\u{16b50}',
+    '\u{16d70}',
+    '\u{1ccf0}',
+    '\u{1e140}',
+    '\u{1e2f0}',
+    '\u{1e4f0}',
+    '\u{1e5f1}',
+    '\u{1e950}',
+    '\u{1fbf0}',
+];
+
+/// The character that stands for `c`; `None` where nothing does.
+#[inline]
+pub(super) fn fold(c: char) -> Option<char> {
+    match c {
+        '\0'..='\u{2bb}' => Some(c),
+        '\u{2019}' | '\u{2bc}' | '\u{5f3}' => Some('\''),
+        '\u{591}'..='\u{5f4}' => hebrew(c),
+        '\u{610}'..='\u{6ed}' => arabic(c),
+        _ => Some(digit(c).unwrap_or(c)),
+    }
+}
+
+/// Vowel signs and accents are left out, and the sign of abbreviations is a quotation mark.
+fn hebrew(c: char) -> Option<char> {
+    match c {
+        '\u{591}'..='\u{5bd}' | '\u{5bf}' | '\u{5c1}' | '\u{5c2}' | '\u{5c4}' | '\u{5c5}' | '\u{5c7}' => None,
+        '\u{5f4}' => Some('"'),
+        _ => Some(c),
+    }
+}
+
+fn arabic(c: char) -> Option<char> {
+    match c {
+        // Vowel signs, hamza and other signs above and below letters, marks for reciting; tatweel.
+        '\u{610}'..='\u{61a}' | '\u{64b}'..='\u{65f}' | '\u{670}' | '\u{640}' => None,
+        '\u{6d6}'..='\u{6dc}' | '\u{6df}'..='\u{6e4}' | '\u{6e7}' | '\u{6e8}' | '\u{6ea}'..='\u{6ed}' => None,
+        // Alef with madda or hamza, or for a joined article.
+        '\u{622}' | '\u{623}' | '\u{625}' | '\u{671}' => Some('\u{627}'),
+        // Yeh without dots, as Persian and Urdu have it.
+        '\u{649}' | '\u{6cc}' | '\u{6d2}' | '\u{6d3}' => Some('\u{64a}'),
+        // Persian kaf.
+        '\u{6a9}' => Some('\u{643}'),
+        // Teh marbuta, and heh as Persian and Urdu have it.
+        '\u{629}' | '\u{6c0}' | '\u{6c1}' | '\u{6c2}' | '\u{6d5}' => Some('\u{647}'),
+        // Signs within numbers.
+        '\u{66b}' => Some('.'),
+        '\u{66c}' => Some(','),
+        _ => Some(digit(c).unwrap_or(c)),
+    }
+}
+
+/// The ASCII digit of the same value.
+fn digit(c: char) -> Option<char> {
+    let zero = ZEROS.partition_point(|zero| *zero <= c).checked_sub(1).map(|at| ZEROS[at])?;
+    let value = u32::from(c) - u32::from(zero);
+    (value < 10).then(|| char::from_digit(value, 10))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folded(text: &str) -> String {
+        text.chars().filter_map(fold).collect()
+    }
+
+    /// Notices that differed in their numbers alone were near-duplicates, since digits of other scripts
+    /// were no numbers.
+    #[test]
+    fn digits_of_all_scripts_are_ascii_digits() {
+        for digits in [
+            "٠١٢٣٤٥٦٧٨٩",
+            "۰۱۲۳۴۵۶۷۸۹",
+            "०१२३४५६७८९",
+            "০১২৩৪৫৬৭৮৯",
+            "๐๑๒๓๔๕๖๗๘๙",
+            "൦൧൨൩൪൫൬൭൮൯",
+            "០១២៣៤៥៦៧៨៩",
+            "᠐᠑᠒᠓᠔᠕᠖᠗᠘᠙",
+            "၀၁၂၃၄၅၆၇၈၉",
+            "༠༡༢༣༤༥༦༧༨༩",
+            "𞥐𞥑𞥒𞥓𞥔𞥕𞥖𞥗𞥘𞥙",
+        ] {
+            assert_eq!(folded(digits), "0123456789", "{digits}");
+        }
+        assert_eq!(folded("١٬٢٣٤٫٥"), "1,234.5");
+        assert!(ZEROS.is_sorted());
+        for zero in ZEROS {
+            assert!((0..10).all(|value| char::from_u32(u32::from(zero) + value).is_some()), "{zero:?}");
+        }
+    }
+
+    #[test]
+    fn spellings_of_arabic_and_persian_meet() {
+        for (one, other) in [
+            ("كتاب", "کتاب"),
+            ("علي", "علی"),
+            ("إسلام", "اسلام"),
+            ("أحمد", "احمد"),
+            ("آب", "اب"),
+            ("مدرسة", "مدرسه"),
+            ("خانهٔ", "خانه"),
+            ("خانۀ", "خانه"),
+            ("كـــتاب", "كتاب"),
+            ("مُحَمَّدٌ", "محمد"),
+            ("هذا الكتابُ", "هذا الكتاب"),
+        ] {
+            assert_eq!(folded(one), folded(other), "{one}");
+        }
+        assert_ne!(folded("كتاب"), folded("كاتب"));
+    }
+
+    #[test]
+    fn hebrew_is_read_without_points() {
+        assert_eq!(folded("שָׁלוֹם"), "שלום");
+        assert_eq!(folded("צה״ל ג׳ורג"), "צה\"ל ג'ורג");
+    }
+
+    #[test]
+    fn other_letters_and_numbers_stay() {
+        for text in ["½Ⅳ五", "día ß ñ", "किताब", "ไทย", "서울", "ѓ"] {
+            assert_eq!(folded(text), text);
+        }
+    }
+}
