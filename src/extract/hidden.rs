@@ -18,6 +18,9 @@ use crate::extract::parse::tree::{Block, Hidden, Segment, Tree};
 /// Bytes from which a block with few links is prose, as for the features of blocks.
 const PROSE_BYTES: u32 = 80;
 
+/// Bytes of prose for each comma or full stop: English has one in 50 to 100, Chinese one in 40.
+const BYTES_PER_MARK_MAX: u32 = 400;
+
 /// Short blocks, such as headings and labels of buttons, that may stand between an element and chosen text.
 const SHORT_BLOCKS_MAX: usize = 30;
 
@@ -42,16 +45,24 @@ pub(super) fn belonging(html: &str, tree: &Tree, chosen: &[u32]) -> Vec<u32> {
         return Vec::new();
     }
     let is_shown = copies(html, tree);
-    let candidates = || tree.hidden.iter().filter(|hidden| !is_shown(hidden));
-    let all: u64 = visible_prose(tree) + candidates().map(|hidden| u64::from(hidden.prose)).sum::<u64>();
+    let candidates = || tree.hidden.iter().filter(|hidden| is_punctuated(hidden) && !is_shown(hidden));
+    let all: u64 =
+        visible_prose(tree) + candidates().map(|hidden| u64::from(hidden.counts.bytes)).sum::<u64>();
     let belongs = |hidden: &Hidden| {
         let is_most =
-            u64::from(hidden.prose) * 2 > all && hidden.hints & (hints::POPUP | hints::CONSENT) == 0;
+            u64::from(hidden.counts.bytes) * 2 > all && hidden.hints & (hints::POPUP | hints::CONSENT) == 0;
         is_most || (hidden.hints & OUT == 0 && is_next_to_text(tree, chosen, hidden))
     };
     let mut found: Vec<u32> = candidates().filter(|hidden| belongs(hidden)).map(|hidden| hidden.at).collect();
     found.sort_unstable();
     found
+}
+
+/// Returns true if the text has as many commas and full stops as prose has, or a part of them. Lists of words
+/// for search engines, hidden from readers, have none.
+fn is_punctuated(hidden: &Hidden) -> bool {
+    let counts = &hidden.counts;
+    u32::from(counts.commas) + u32::from(counts.stops) >= counts.bytes / BYTES_PER_MARK_MAX
 }
 
 /// Returns a function that tells whether the page shows the first sentence of a hidden element elsewhere.

@@ -28,6 +28,9 @@ const DESCRIBED_PROBABILITY_MIN: u16 = 550;
 /// Bytes of text without comments that make comments dispensable.
 const TEXT_BESIDE_COMMENTS: u64 = 200;
 
+/// Bytes of chosen text that are next to nothing.
+const NEARLY_EMPTY: u32 = 200;
+
 /// Chosen blocks; kept from page to page for its memory.
 #[derive(Debug, Default)]
 pub(super) struct Selection {
@@ -50,7 +53,12 @@ impl Selection {
 
     /// Whether next to nothing was chosen.
     pub(super) fn is_nearly_empty(&self, tree: &Tree) -> bool {
-        self.chosen.iter().map(|&block| tree.blocks[block as usize].counts.bytes).sum::<u32>() < 200
+        self.bytes(tree) < NEARLY_EMPTY
+    }
+
+    /// Bytes of the chosen text.
+    pub(super) fn bytes(&self, tree: &Tree) -> u32 {
+        self.chosen.iter().map(|&block| tree.blocks[block as usize].counts.bytes).sum()
     }
 
     /// Bytes of text in the blocks of `tree` that count as prose.

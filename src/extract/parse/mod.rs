@@ -25,7 +25,7 @@ mod unseen;
 use crate::extract::parse::count::count;
 use crate::extract::parse::scan::Attributes;
 use crate::extract::parse::tag::{COUNT, Tag, flag};
-use crate::extract::parse::tree::{Block, Hidden, Node, Segment, Tree, block_flag, says};
+use crate::extract::parse::tree::{Block, Counts, Hidden, Node, Segment, Tree, block_flag, says};
 use crate::extract::{ExtractConfig, ExtractError};
 use hints::Hints;
 pub(in crate::extract) use stack::Stack;
@@ -144,10 +144,10 @@ impl<'a> Builder<'a> {
             return;
         }
         let Some(hidden) = &mut self.hidden else { return };
-        if hidden.prose == 0 {
+        if hidden.counts.bytes == 0 {
             hidden.first_run = xxh3_64(self.html[start..end].trim_ascii());
         }
-        hidden.prose = hidden.prose.saturating_add(u32::try_from(end - start).unwrap_or(u32::MAX));
+        count(&self.html[start..end], &mut hidden.counts);
     }
 
     /// White space from `start` to `end`.
@@ -259,14 +259,14 @@ impl<'a> Builder<'a> {
             parent: self.node,
             block: index(self.tree.blocks.len()),
             hints: hints::of_tag(tag) | hints::of_role(attributes.role) | names[0] | names[1],
-            prose: 0,
+            counts: Counts::default(),
             first_run: 0,
         });
     }
 
     /// The end of the hidden element that was open: it is kept in mind if it holds prose.
     fn end_hidden(&mut self) {
-        self.tree.hidden.extend(self.hidden.take().filter(|hidden| hidden.prose >= HIDDEN_PROSE_MIN));
+        self.tree.hidden.extend(self.hidden.take().filter(|hidden| hidden.counts.bytes >= HIDDEN_PROSE_MIN));
     }
 
     fn check_depth(&self) -> Result<(), ExtractError> {

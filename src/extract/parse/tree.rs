@@ -38,8 +38,8 @@ pub(in crate::extract) struct Hidden {
     pub(in crate::extract) block: u32,
     /// What its own name says.
     pub(in crate::extract) hints: Hints,
-    /// Bytes of the page in its runs of text that are no links and as long as a sentence.
-    pub(in crate::extract) prose: u32,
+    /// What was counted in its runs of text that are no links and as long as a sentence.
+    pub(in crate::extract) counts: Counts,
     /// Hash of the first such run, to find a part that the page shows elsewhere.
     pub(in crate::extract) first_run: u64,
 }
