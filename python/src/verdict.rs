@@ -43,6 +43,9 @@ impl Verdict {
     }
 }
 
+/// What a verdict is made of again when it is unpickled: its JSON, distance and similarity.
+type Fields<'a> = (&'a str, Option<f64>, Option<f64>);
+
 #[pymethods]
 impl Verdict {
     /// The page's id.
@@ -122,10 +125,7 @@ impl Verdict {
         Ok(loaded.cast_into::<PyDict>()?)
     }
 
-    fn __reduce__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyAny>, (&str, Option<f64>, Option<f64>))> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Fields<'_>)> {
         Ok((pickled::maker(py, "restore_verdict")?, (&self.json, self.distance, self.similarity)))
     }
 
