@@ -20,7 +20,7 @@ MDBOOK_VERSION := 0.5.4
 
 .PHONY: help
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # What a build needs beside Rust: compilers and make for zstd and librdkafka, and OpenSSL for the latter's TLS.
 .PHONY: prerequisites
@@ -63,10 +63,10 @@ own-openssl-prerequisites: prerequisites
 static: own-openssl-prerequisites ## Make the program one file that runs on any Linux: target/dist/leitong-*-linux.tar.gz
 	deploy/static/package.sh target/dist
 
-# As root, since it takes a root folder of its own and the port of DNS.
+# Needs root for the empty root folder and for the DNS port.
 .PHONY: try-static
 try-static: static ## Try that file in an empty root folder: sample pages, host names, certificates
-	deploy/static/try.py target/dist/leitong-*-linux/leitong
+	deploy/release/try.sh target/dist static
 
 .PHONY: package
 package: prerequisites ## Make the crate as it is published, and build it from what it holds alone
@@ -310,3 +310,33 @@ image: image-prerequisites broker-tools ## Make the image with PROGRAM, and try 
 	$(if $(filter %/debug/leitong,$(PROGRAM)),cargo build --locked)
 	deploy/image/try.sh $(PROGRAM)
 	cargo test --locked --test kafka image:: -- --include-ignored
+
+# ARM64 is built with Debian's cross compiler, and runs with qemu.
+.PHONY: arm64-prerequisites
+arm64-prerequisites: own-openssl-prerequisites
+	@{ command -v aarch64-linux-gnu-g++ && command -v qemu-aarch64; } > /dev/null || \
+	  $(call install,gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user,ARM64)
+	@[ -d "$$(rustc --print sysroot)/lib/rustlib/aarch64-unknown-linux-gnu" ] || rustup target add aarch64-unknown-linux-gnu
+
+.PHONY: arm64
+arm64: arm64-prerequisites ## Build for ARM64, run its unit tests with qemu, and compare its verdicts with this machine's
+	tools/arm64.sh
+
+# zig links against the glibc of ten years ago, so that wheels work on old systems.
+$(TOOLS)/release:
+	@tools/test-tools.sh python
+	@python3 -m venv $@ && $@/bin/pip install --quiet --disable-pip-version-check \
+	  maturin==1.16.0 ziglang==0.17.1 auditwheel==6.8.2 || { rm -rf $@; exit 1; }
+
+.PHONY: release-prerequisites
+release-prerequisites: arm64-prerequisites image-prerequisites $(TOOLS)/release
+	@{ command -v dpkg-shlibdeps && command -v openssl; } > /dev/null || $(call install,dpkg-dev openssl,a release)
+
+# Symbols would make programs larger than 40 MB.
+static release: export CARGO_PROFILE_RELEASE_STRIP := symbols
+
+# Needs root to try the files. See docs/releasing.md.
+.PHONY: release
+release: release-prerequisites ## Build and try all files of a release: target/dist
+	deploy/release/build.sh target/dist
+	deploy/release/try.sh target/dist
