@@ -142,7 +142,7 @@ slow-brokers: prerequisites all-tools former
 .PHONY: slow-tests
 slow-tests: prerequisites all-tools
 	cargo test --locked --test kafka --test local --test shipped --test chromium --no-run
-	{ exec nice -n 19 $(MAKE) --no-print-directory slow-unit simulation python fuzz demo deny workflows; } \
+	{ exec nice -n 19 $(MAKE) --no-print-directory slow-unit image simulation python fuzz demo deny workflows; } \
 	  > target/beside-brokers.log 2>&1 & \
 	beside=$$!; trap 'kill $$beside 2>/dev/null || true' EXIT; \
 	$(MAKE) --no-print-directory slow-brokers; \
@@ -331,9 +331,6 @@ $(TOOLS)/release:
 .PHONY: release-prerequisites
 release-prerequisites: arm64-prerequisites image-prerequisites $(TOOLS)/release
 	@{ command -v dpkg-shlibdeps && command -v openssl; } > /dev/null || $(call install,dpkg-dev openssl,a release)
-
-# Symbols would make programs larger than 40 MB.
-static release: export CARGO_PROFILE_RELEASE_STRIP := symbols
 
 # Needs root to try the files. See docs/releasing.md.
 .PHONY: release

@@ -1,6 +1,6 @@
 //! Fingerprints are fixed: the same text has the same fingerprint in
 //! debug and release builds, on every machine and in every release
-//! of one format version. `make arm64` runs this file on another architecture.
+//! of one format version. `make arm64` runs this file on another processor.
 //!
 //! If a change is meant to alter fingerprints, raise the VERSION of the stage that
 //! changed, then write the file anew: `LEITONG_GOLDEN=write cargo test --lib golden::`.
