@@ -54,6 +54,7 @@ fuzz_target!(|data: &[u8]| {
         }
     }
     let _ = RECOGNIZER.preset(value);
-    let survey = Survey::of(&[(None, value.to_vec())]);
-    assert_eq!(survey.samples, 1);
+    for url_required in [true, false] {
+        assert_eq!(Survey::of(&[(None, value.to_vec())], url_required).samples, 1);
+    }
 });
