@@ -19,7 +19,7 @@ pub fn url(input: &str, row: u64) -> String {
     format!("{SCHEME}{input}#{row}")
 }
 
-/// Returns true for an address that [`url`] makes.
+/// Returns true for an address that [`url()`] makes.
 #[must_use]
 pub fn is_made_up(url: &str) -> bool {
     url.starts_with(SCHEME)
