@@ -65,7 +65,9 @@ impl Site {
     }
 
     fn as_foreign(&self, what: &str) -> String {
-        format!("{what}, and only programs and this server's own pages may do that{}", self.how_to_allow())
+        let allow =
+            if self.takes_links { "" } else { "; to allow this site, list its host name in api.hosts" };
+        format!("{what}, and this server answers only programs and its own pages{allow}")
     }
 
     fn how_to_allow(&self) -> &'static str {

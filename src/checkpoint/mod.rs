@@ -159,7 +159,7 @@ impl CheckpointDir {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
         };
-        let is_none = || format!("{}: is no checkpoint; remove the folder to begin anew", path.display());
+        let is_none = || format!("{}: not a checkpoint; remove the folder to begin anew", path.display());
         let Version { format_version: found } = serde_json::from_slice(&json).with_context(is_none)?;
         ensure!(
             found == FORMAT_VERSION,

@@ -17,11 +17,10 @@ pub(super) struct Arguments {
     /// Column with the id
     #[arg(long, value_name = "NAME", help_heading = "Columns")]
     id_column: Option<String>,
-    /// Column with the url, by its name or a JSON pointer (/metadata/url); without it, a file that has no
-    /// urls is read all the same
+    /// Column with the url: its name, or a JSON pointer such as /metadata/url. Files without urls are read as well
     #[arg(long, value_name = "NAME", help_heading = "Columns")]
     url_column: Option<String>,
-    /// In CSV and TSV, a quote is a character like any other: for tables of programs that do not put fields in quotes
+    /// Read quotes in CSV and TSV as ordinary characters, for files whose fields are never put in quotes
     #[arg(long, help_heading = "Columns")]
     pub(super) no_quotes: bool,
 }

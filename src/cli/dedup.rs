@@ -105,7 +105,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let unnameable = files.unnameable.len();
     let (paths, mut below) = (files.files, files.below);
     if paths.is_empty() && !arguments.inputs.is_empty() {
-        bail!("there is nothing to read: what is named stands for no file that can be read");
+        bail!("nothing to read: the names given lead to no file that can be read");
     }
     if arguments.warc_base.is_some() {
         below.iter_mut().for_each(|below| *below = named_for_records(below));
@@ -291,7 +291,9 @@ fn tell_left_out(files: &Files, read: folders::Read) {
     if files.passed_over > 0 {
         let why = match read {
             folders::Read::Pages => "are no pages of HTML, or links that lead out of the folder",
-            folders::Read::Documents => "are not called as pages are, or are no regular files",
+            folders::Read::Documents => {
+                "do not end in .jsonl, .warc, .parquet, .csv or the like, or are no regular files"
+            }
         };
         terminal::note(format_args!(
             "{} files in folders are passed over, since they {why}; name one itself to have it read",
@@ -304,8 +306,8 @@ fn tell_left_out(files: &Files, read: folders::Read) {
     }
     if !files.unnameable.is_empty() {
         terminal::note(format_args!(
-            "{} objects are not read: their keys have an empty part, a part `.` or `..`, or a control character, by which \
-             they cannot be asked for; copy them to other keys",
+            "{} objects are not read: their keys have an empty part, a part `.` or `..`, or a control character, and no \
+             request can name such a key; copy them to other keys",
             files.unnameable.len()
         ));
     }
@@ -320,11 +322,11 @@ fn check_records(read: &ReadSoFar, is_resumed: bool) -> anyhow::Result<()> {
     let told = usize::try_from(TOLD_MAX).unwrap_or(usize::MAX);
     without_records.iter().take(told).for_each(terminal::note);
     if without_records.len() > told {
-        terminal::note(format_args!("{} more inputs have no record", without_records.len() - told));
+        terminal::note(format_args!("{} more inputs have no page", without_records.len() - told));
     }
     let holds_something = without_records.iter().any(WithoutRecords::holds_something);
     if holds_something && !is_resumed && read.records.load(Ordering::Relaxed) == 0 {
-        bail!("no input has a page; name files that hold some");
+        bail!("no input has a page; name files that contain pages");
     }
     Ok(())
 }

@@ -277,8 +277,8 @@ impl Keeping<'_> {
         }
         if lacking > 0 {
             terminal::note(format_args!(
-                "{lacking} of {documents} documents have no number at {pointer} (--prefer): of a cluster, one that has it \
-                 stays"
+                "{lacking} of {documents} documents have no number at {pointer} (--prefer); in their clusters, documents \
+                 that have one are preferred"
             ));
         }
         Ok(())

@@ -113,7 +113,7 @@ pub(super) fn detector_fault(config: &Config) -> Option<String> {
     let names = DETECTORS.iter().map(|(name, _)| *name).filter(|name| !BASELINES.contains(name));
     BASELINES.contains(&&*config.detector).then(|| {
         format!(
-            "detector = {:?}: is there for comparison, in dedup, compare, eval and tune; run takes {}",
+            "detector = {:?}: is only for comparison, in dedup, compare, eval and tune; run takes {}",
             config.detector,
             names.collect::<Vec<_>>().join(", ")
         )

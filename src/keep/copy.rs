@@ -140,7 +140,7 @@ impl Walk {
 }
 
 /// What is wrong with an input that is another one by now.
-const REPLACED: &str = "was replaced or changed while this run read it, so that some of its documents were never decided \
+const REPLACED: &str = "was replaced or changed while this run read it, so some of its documents were never decided \
                         on; the outputs are not complete: run again";
 
 /// Where documents go, and in what form.

@@ -107,7 +107,7 @@ pub enum PageError {
     },
     /// The page is to be withdrawn, and pages cannot be.
     #[error(
-        "`withdrawn` is true, and nothing is withdrawn while recrawls.enabled is false; set enabled = true under [recrawls]"
+        "`withdrawn` is true, but no page can be withdrawn while recrawls.enabled is false; set enabled = true under [recrawls]"
     )]
     RecrawlsOff,
     /// A fault of the program.

@@ -208,8 +208,8 @@ pub enum SnapshotError {
     Fault(String),
     /// Made with other settings of `corpus.*`.
     #[error(
-        "{}: made with other settings of corpus.* (by, header), so that no page of this run would be compared with its \
-         centroids; run with the settings it was made with, or take another folder",
+        "{}: made with other settings of corpus.* (by, header), so no page of this run would be compared with its \
+         centroids; use the settings that it was made with, or name another folder",
         path.display()
     )]
     OtherCorpora {

@@ -440,7 +440,7 @@ impl<R: Read> Rows<R> {
         }
         let bytes = if state == State::Quoted {
             Err(format!(
-                "a quote in the row that begins in line {first_line} is never closed, so nothing behind it can be read; \
+                "a quote in the row that begins in line {first_line} is never closed, so nothing after it can be read; \
                  if quotes have no meaning in this file, run again with --no-quotes"
             ))
         } else if length > self.bytes_max as u64 {

@@ -7,7 +7,7 @@ use super::page_file::begins_page;
 const BEGINNINGS: [(&[u8], &str); 17] = [
     (
         b"PAR1",
-        "Parquet from a pipe or packed as a whole, while its index stands at its end: name a file that begins with it",
+        "Parquet from a pipe or packed as a whole, which is not read since its index is at the end: name the file itself",
     ),
     (b"PARE", "encrypted Parquet"),
     (b"ARROW1", "Arrow"),

@@ -25,7 +25,7 @@ pub(super) fn check(bucket: &str) -> io::Result<()> {
 fn checked(bucket: &str, variable: impl Fn(&str) -> Option<String>) -> Result<(), String> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     if !bucket.chars().all(is_name) {
-        return Err("no name of a bucket, which has letters, digits, `.`, `-` and `_`".to_owned());
+        return Err("not the name of a bucket; use letters, digits, `.`, `-` and `_`".to_owned());
     }
     for name in ADDRESSES {
         let Some(value) = variable(name).filter(|value| !value.is_empty()) else { continue };
@@ -43,7 +43,7 @@ fn checked(bucket: &str, variable: impl Fn(&str) -> Option<String>) -> Result<()
         let is_word = |value: &String| value.bytes().all(|byte| byte.is_ascii_graphic());
         if variable(name).is_some_and(|value| !is_word(&value)) {
             return Err(format!(
-                "{name} holds white space or characters that are not ASCII; set it again without"
+                "{name} contains white space or characters other than ASCII; set it without them"
             ));
         }
     }

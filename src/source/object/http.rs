@@ -34,12 +34,12 @@ struct State {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BrokenList {
     #[error(
-        "the store says that more objects follow, and not how to ask for them (IsTruncated without NextContinuationToken); \
+        "the store says that more objects follow, but not how to ask for them (IsTruncated without NextContinuationToken); \
          name the objects or smaller prefixes one by one, or use another gateway"
     )]
     NoToken,
     #[error(
-        "the store's list comes back to a part that was read already (NextContinuationToken is repeated); name the \
+        "the store's list leads back to a part that was already read (NextContinuationToken is repeated); name the \
          objects or smaller prefixes one by one, or use another gateway"
     )]
     Repeated,

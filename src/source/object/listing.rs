@@ -59,7 +59,7 @@ pub fn listed(input: &Path, options: MatchOptions) -> io::Result<Listed> {
             (path(&bucket, &key), within)
         });
         let found = Objects::Below(found.collect());
-        let problem = "no object is called so, or has a name that begins so with a slash behind it";
+        let problem = "no object is called so, and there is none in a folder of this name";
         return some(Listed { objects: found, unnameable }, problem);
     };
     let wrong = |error: glob::PatternError| {
