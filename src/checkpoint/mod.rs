@@ -95,7 +95,7 @@ impl Checkpoint {
             ensure!(
                 is_as_read.with_context(|| format!("cannot read {}", path.display()))?,
                 "{}: was replaced or changed since this run read it; put the former file back and repeat the command, or \
-                 remove the folder of checkpoints to begin anew",
+                 remove the folder of checkpoints to begin again",
                 path.display()
             );
         }
@@ -159,23 +159,23 @@ impl CheckpointDir {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
         };
-        let is_none = || format!("{}: not a checkpoint; remove the folder to begin anew", path.display());
+        let is_none = || format!("{}: not a checkpoint; remove the folder to begin again", path.display());
         let Version { format_version: found } = serde_json::from_slice(&json).with_context(is_none)?;
         ensure!(
             found == FORMAT_VERSION,
             "{}: has format {found}, and this version of Leitong knows {FORMAT_VERSION}; finish the run with the version \
-             that began it, or remove the folder to begin anew",
+             that began it, or remove the folder to begin again",
             path.display()
         );
         let checkpoint: Checkpoint = serde_json::from_slice(&json).with_context(is_none)?;
         ensure!(
             checkpoint.sum()? == checkpoint.checksum,
-            "{}: damaged: its checksum does not fit its contents; restore it from a copy, or remove the folder to begin anew",
+            "{}: damaged: its checksum does not fit its contents; restore it from a copy, or remove the folder to begin again",
             path.display()
         );
         if checkpoint.run != *run {
             bail!(
-                "{}: is of another run, {}; repeat that run to finish it, or remove the folder to begin anew",
+                "{}: is of another run, {}; repeat that run to finish it, or remove the folder to begin again",
                 path.display(),
                 difference(&checkpoint.run, run)
             );
@@ -194,7 +194,7 @@ impl CheckpointDir {
             None => TableDir::open(&folder)?.load(settings)?,
         };
         table.with_context(|| {
-            format!("{}: there is no table; remove the checkpoint to begin anew", folder.display())
+            format!("{}: there is no table; remove the checkpoint to begin again", folder.display())
         })
     }
 

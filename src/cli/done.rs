@@ -23,7 +23,7 @@ use crate::source::reading::{self, Reading};
 use crate::telemetry::counts::Counts;
 use crate::telemetry::terminal;
 
-/// What to do about a run that is done.
+/// How to do a finished run once more.
 const REMEDY: &str = "to run it again, name a table that does not have these pages, such as an empty folder";
 
 /// A run that leaves a mark in its table.
@@ -38,8 +38,8 @@ pub(super) struct Marked {
 }
 
 impl Marked {
-    /// The run `run` over `inputs`, if it can be known again: `outputs` has files of verdicts or documents, and the
-    /// contents of all inputs can be compared.
+    /// Returns the run `run` over `inputs`, if it can be recognised later: `outputs` has files of verdicts or
+    /// documents, and the contents of all inputs can be compared.
     pub(super) fn new(
         run: &RunId,
         (paths, inputs): (&[PathBuf], &[Input]),

@@ -11,7 +11,7 @@ use super::settings::wrong;
 /// Links that a name is followed through, as the operating system has it.
 const LINKS_MAX: usize = 40;
 
-/// What two names have in common that mean one file.
+/// The identity of a file, equal for all its names.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Identity {
     /// Device and inode: hard links have the same.
@@ -63,7 +63,7 @@ pub(super) fn refuse_overwriting(
     Ok(())
 }
 
-/// What tells this file from others; `None` if it is something else than a file.
+/// Returns the identity of the file; `None` if it is something else than a file.
 fn identity(path: &Path) -> Option<Identity> {
     match fs::metadata(path) {
         Ok(file) => file.is_file().then(|| of_file(&file)),

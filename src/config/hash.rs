@@ -64,15 +64,15 @@ pub fn cluster_hash(config: &Config, detector: &dyn Detector) -> u64 {
     hash(&settings)
 }
 
-/// Of what says which corpus a page belongs to, and so which partition of the log it goes to.
+/// Hash of the settings that say which corpus a page belongs to, and so to which partition of the log it goes.
 #[must_use]
 pub fn corpus_hash(config: &Config) -> u64 {
     let header = Some(&config.corpus.header).filter(|_| config.corpus.by == CorpusBy::Header);
     hash(&json!({ "by": config.corpus.by, "header": header }))
 }
 
-/// Of what says which records become which pages: with other settings, a run of `dedup` over the same
-/// inputs is another one.
+/// Hash of the settings that say how records become pages. With others, a run of `dedup` over the same
+/// inputs is another run.
 #[must_use]
 pub fn reading_hash(config: &Config) -> u64 {
     hash(&json!({ "input": config.input, "page": config.page, "corpus": config.corpus }))

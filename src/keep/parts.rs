@@ -50,7 +50,7 @@ impl Parts {
         }
         ensure!(
             parts.bytes == extent.bytes,
-            "the parts in {} have {} bytes, and had {} at the checkpoint; remove the folder to begin anew",
+            "the parts in {} have {} bytes, and had {} at the checkpoint; remove the folder to begin again",
             folder.display(),
             parts.bytes,
             extent.bytes

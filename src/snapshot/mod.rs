@@ -175,7 +175,7 @@ pub enum SnapshotError {
     /// Others have written blocks since a checkpoint.
     #[error(
         "{}: the table {} was opened by another run since this checkpoint, so its blocks may be others; remove the \
-         checkpoint to begin anew",
+         checkpoint to begin again",
         path.display(),
         table.display()
     )]

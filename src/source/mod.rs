@@ -205,8 +205,8 @@ pub enum FramingError {
     WrongColumns(String),
     /// The input is of a format that is not read.
     #[error(
-        "this is {0}, and what is read is JSON lines, WARC, CSV and TSV (by their names), plain or packed with gzip, zstd \
-         or lz4, and files of Parquet or HTML; the input is skipped"
+        "this is {0}; the input is skipped, since only JSON lines, WARC, CSV and TSV (by their names), plain or compressed \
+         with gzip, zstd or lz4, and files of Parquet or HTML are read"
     )]
     OtherFormat(&'static str),
 }

@@ -79,7 +79,7 @@ impl ParquetFile {
         {
             let name = if packing == Compression::LZO { "LZO" } else { "Brotli" };
             return Err(Fault::File(format!(
-                "its columns are packed with {name}, which is not read here; write it with zstd, snappy, gzip or lz4"
+                "its columns are compressed with {name}, which is not supported; write it with zstd, snappy, gzip or lz4"
             )));
         }
         Ok(Self { file, index })
