@@ -54,8 +54,14 @@ pub(super) fn other_format(start: &[u8]) -> Option<&'static str> {
     if text.strip_prefix(b"[").is_some_and(|rest| matches!(rest.trim_ascii_start().first(), Some(b'{'))) {
         return Some("one JSON array (`jq -c '.[]' FILE` writes its elements as lines)");
     }
-    let first_line = &text[..memchr::memchr(b'\n', text).unwrap_or(text.len())];
-    if matches!(first_line.trim_ascii_end(), b"{" | b"[") && first_line.len() < text.len() {
+    let (first_line, rest) = text.split_at(memchr::memchr(b'\n', text).unwrap_or(text.len()));
+    // A broken line costs only itself where the next one is an object of its own.
+    let goes_on = match first_line.trim_ascii_end() {
+        b"{" => matches!(rest.trim_ascii_start().first(), Some(b'"' | b'}')),
+        b"[" => !rest.is_empty(),
+        _ => false,
+    };
+    if goes_on {
         return Some(
             "JSON over several lines (`jq -c . FILE` writes one object a line; of an array, `jq -c '.[]' FILE`)",
         );
@@ -88,6 +94,7 @@ mod tests {
             &b"{\"url\": \"http://a/\"}\n"[..],
             b"[\"page_crawled\", {\"r\": 1}]\n",
             b"{",
+            b"{\n{\"url\": \"http://a/\"}\n",
             b"",
             b"url,text\n",
             b"PARENT,url,text\n",

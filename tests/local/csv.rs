@@ -82,7 +82,7 @@ fn verdicts_and_rows_are_those_of_json_lines() {
                 documents.iter().map(|document| kept.contains(&format!("{document}\n"))).collect()
             };
             let keep = folder.path().join(format!("keep-{file}"));
-            let drop = folder.path().join("drop.csv");
+            let drop = folder.path().join(if delimiter == ',' { "drop.csv" } else { "drop.tsv" });
             let options = ["--prefer", prefer, "--keep", name(&keep), "--drop", name(&drop)];
             let run = dedup_files(&options, &[&input]);
             assert_eq!(run.status, 0, "{}", run.stderr);
