@@ -101,8 +101,18 @@ demo-kafka: build broker-tools ## The same beside a crawler: a Kafka broker, two
 # A build that is made once gains nothing from notes for building a little of it again.
 test test-all: export CARGO_INCREMENTAL := 0
 
+# $(call beside,waiting,computing,log): runs the target `waiting`, whose tests wait most of their time, and beside it at a
+# low priority the targets `computing`, whose output goes to the log and is shown at the end.
+beside = { exec nice -n 19 $(MAKE) --no-print-directory $(2); } > $(3) 2>&1 & \
+	  beside=$$!; trap 'kill $$beside 2>/dev/null || true' EXIT; \
+	  $(MAKE) --no-print-directory $(1); \
+	  wait $$beside || { tail -n 200 $(3); exit 1; }; \
+	  cat $(3)
+
 .PHONY: test
-test: prerequisites broker-tools format-check lint unit brokers ## What a change can break: format, lints, all but the slow tests
+test: prerequisites broker-tools format-check lint ## What a change can break: format, lints, all but the slow tests
+	cargo test --locked --no-run --lib --bins --examples --test local --test kafka
+	$(call beside,brokers,unit,target/unit.log)
 
 # Not in `make test` is what takes long and rarely breaks.
 .PHONY: test-all
@@ -129,25 +139,21 @@ unit: prerequisites ## The tests that need no broker: what to run while working
 # The tests over brokers that take long or need other servers: `make brokers` runs all others.
 SLOW_BROKERS := alerts connectors examples exemplars memory on_disk queue replaced snapshots storm traces upgrade
 
-# They wait most of their time: four at once take half as long as two.
+# They wait most of their time: eight at once take half as long as four.
+BROKER_TESTS := RUST_TEST_THREADS=8 cargo test --locked --test kafka --
+
 .PHONY: brokers
 brokers: prerequisites broker-tools ## The tests over a real broker, but for the slow ones
-	RUST_TEST_THREADS=4 cargo test --locked --test kafka -- $(SLOW_BROKERS:%=--skip %::)
+	$(BROKER_TESTS) $(SLOW_BROKERS:%=--skip %::)
 
 .PHONY: slow-brokers
 slow-brokers: prerequisites all-tools former
-	RUST_TEST_THREADS=4 cargo test --locked --test kafka -- $(SLOW_BROKERS:%=%::) $$(tools/former.sh skip)
+	$(BROKER_TESTS) $(SLOW_BROKERS:%=%::) $$(tools/former.sh skip)
 
-# What only computes is built and run beside the tests that wait, at the lowest priority.
 .PHONY: slow-tests
 slow-tests: prerequisites all-tools
-	cargo test --locked --test kafka --test local --test shipped --test chromium --no-run
-	{ exec nice -n 19 $(MAKE) --no-print-directory slow-unit image simulation python fuzz demo deny workflows; } \
-	  > target/beside-brokers.log 2>&1 & \
-	beside=$$!; trap 'kill $$beside 2>/dev/null || true' EXIT; \
-	$(MAKE) --no-print-directory slow-brokers; \
-	wait $$beside || { tail -n 100 target/beside-brokers.log; exit 1; }; \
-	cat target/beside-brokers.log
+	cargo test --locked --no-run --test kafka --test local --test shipped --test chromium
+	$(call beside,slow-brokers,slow-unit image simulation python fuzz demo deny workflows,target/slow-unit.log)
 
 .PHONY: slow-unit
 slow-unit: prerequisites all-tools
