@@ -88,6 +88,7 @@ try_wheel_arm64() {
   wheel=$(file 'leitong-*aarch64.whl')
   "$tools/auditwheel" show "$wheel" | tr '\n' ' ' | grep -F manylinux_2_17_aarch64 > /dev/null || fail "it needs more than manylinux2014"
   root=$work/$what/system
+  mkdir -p "$work/$what"
   mmdebstrap --quiet --variant=extract --architectures=arm64 --include=python3.11 bookworm "$root"
   "$tools/pip" install --quiet --disable-pip-version-check --no-deps --target "$work/$what/packages" --only-binary :all: \
     --platform manylinux2014_aarch64 --python-version 3.11 "$wheel"
