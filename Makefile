@@ -102,10 +102,11 @@ demo-kafka: build broker-tools ## The same beside a crawler: a Kafka broker, two
 test test-all: export CARGO_INCREMENTAL := 0
 
 # $(call beside,waiting,computing,log): runs the target `waiting`, whose tests wait most of their time, and beside it at a
-# low priority the targets `computing`, whose output goes to the log and is shown at the end.
-beside = { exec nice -n 19 $(MAKE) --no-print-directory $(2); } > $(3) 2>&1 & \
-	  beside=$$!; trap 'kill $$beside 2>/dev/null || true' EXIT; \
-	  $(MAKE) --no-print-directory $(1); \
+# low priority the targets `computing`, whose output goes to the log and is shown at the end. They are a group of processes of
+# their own, which ends with this.
+beside = set -m; { exec nice -n 19 $(MAKE) --no-print-directory $(2); } > $(3) 2>&1 < /dev/null & \
+	  beside=$$!; trap 'kill -- -$$beside 2> /dev/null || true' EXIT; \
+	  $(MAKE) --no-print-directory $(1) || { tail -n 50 $(3); exit 1; }; \
 	  wait $$beside || { tail -n 200 $(3); exit 1; }; \
 	  cat $(3)
 

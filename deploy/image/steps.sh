@@ -5,7 +5,7 @@
 set -euo pipefail
 program=$(realpath "$1") image=$2
 cd "$(dirname "$0")"
-folder=$(mktemp -d)
+folder=$(mktemp -d) rust=
 trap './engine.sh podman rmi --force "$rust" &> /dev/null || true; rm -rf "$folder"' EXIT
 ./base.sh
 rust=docker.io/library/$(sed -n 's/^FROM \(rust:.*\) AS build$/\1/p' ../Dockerfile)

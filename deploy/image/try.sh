@@ -23,16 +23,23 @@ size=$(inspect '{{.Size}}' "$image")
 echo "the image has $((size / 1000000)) MB"
 
 ./steps.sh "$folder/leitong" localhost/leitong-steps
-diff <(inspect '{{json .Config}}' "$image") <(inspect '{{json .Config}}' localhost/leitong-steps) \
+inspect '{{json .Config}}' "$image" > "$folder/config"
+inspect '{{json .Config}}' localhost/leitong-steps > "$folder/config-of-steps"
+diff "$folder/config" "$folder/config-of-steps" \
   || fail "build.sh makes another image than deploy/Dockerfile"
 echo "all stages of deploy/Dockerfile can be built"
 
 user=$(inspect '{{.User}}' "$image")
 [[ "$user" =~ ^[1-9][0-9]*: ]] || fail "the image's user is '$user': it must be a number other than 0"
-diff <("$program" --version) <(run "$image" --version) || fail "the program in the image has another version"
+"$program" --version > "$folder/version"
+run "$image" --version > "$folder/version-within"
+diff "$folder/version" "$folder/version-within" || fail "the program in the image has another version"
 essence() { sed -E 's/"decided_at":"[^"]*"//'; }
-diff <("$program" dedup - < ../../examples/pages.jsonl 2> /dev/null | essence) \
-  <(run --interactive "$image" dedup - < ../../examples/pages.jsonl 2> "$folder/summary" | essence) \
+"$program" dedup - < ../../examples/pages.jsonl 2> "$folder/summary" | essence > "$folder/verdicts" \
+  || fail "the program fails on the sample pages: $(cat "$folder/summary")"
+run --interactive "$image" dedup - < ../../examples/pages.jsonl 2> "$folder/summary" | essence > "$folder/verdicts-within" \
+  || fail "the program in the image fails on the sample pages: $(cat "$folder/summary")"
+diff "$folder/verdicts" "$folder/verdicts-within" \
   || fail "the program in the image gives other verdicts for the sample pages: $(cat "$folder/summary")"
 echo "user $user gets the verdicts for the sample pages that the same program gives outside of the image"
 

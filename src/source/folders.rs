@@ -215,6 +215,8 @@ fn walk(root: &Path, folder: &Path, read: Read, found: &mut Files) -> io::Result
 /// Whether a file may be read that nobody has named: pipes and devices have no end. A mirror comes from elsewhere, so
 /// a link in it that leads out of it is not followed.
 fn is_file_of(root: &Path, path: &Path, read: Read) -> bool {
+    // A pattern such as `*.html` has no folder before it.
+    let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
     let leads_out = || match (root.canonicalize(), path.canonicalize()) {
         (Ok(root), Ok(path)) => !path.starts_with(root),
         _ => true,

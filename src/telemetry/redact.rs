@@ -9,10 +9,11 @@ const HIDDEN: &str = "…";
 /// `@` but the scheme, and what follows `?` or `#`.
 #[must_use]
 pub fn address(text: &str) -> String {
-    // A path may have an `@` of its own, if the address can be parsed. A password may have any
-    // character, and then it cannot.
+    // A password may have any character: with a slash it looks like a path. So an `@` after the host is
+    // taken for the end of a password.
     if let Ok(url) = Url::parse(text)
         && url.has_host()
+        && !url[url::Position::AfterHost..].contains('@')
     {
         return redacted_url(&url);
     }
@@ -50,7 +51,10 @@ mod tests {
     fn users_passwords_and_keys_are_left_out_and_hosts_are_not() {
         for (text, shown) in [
             ("http://collector:4318/v1/traces", "http://collector:4318/v1/traces"),
-            ("http://user:hunter2@collector:4318/a@b", "http://…@collector:4318/a@b"),
+            ("http://user:hunter2@collector:4318/a@b", "http://…@b"),
+            ("https://user:/hunter2@host/", "https://…@host/"),
+            ("https://user:12/hunter2@host/", "https://…@host/"),
+            ("ssl://a,ssl://user:hunter2@b:9092", "ssl://…@b:9092"),
             ("http://hunter2@collector/", "http://…@collector/"),
             ("http://collector/v1?key=hunter2&x=hunter2#hunter2", "http://collector/v1?…#…"),
             ("https://user:hun/ter2@host:99999/", "https://…@host:99999/"),

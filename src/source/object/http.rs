@@ -112,10 +112,12 @@ fn without_unnameable(xml: &[u8], unnameable: &mut Vec<String>) -> Bytes {
     let mut at = 0;
     for object in objects(xml) {
         let key = element(&xml[object.clone()], "Key").map(unescaped).unwrap_or_default();
-        if Key::parse(&key).is_ok_and(|parsed| parsed.as_ref() == key.strip_suffix('/').unwrap_or(&key)) {
+        let is_empty = element(&xml[object.clone()], "Size").is_some_and(|size| size.trim_ascii() == b"0");
+        // A folder's mark is an empty object whose key ends in a slash, which the client leaves out.
+        let asked_for = if is_empty { key.strip_suffix('/').unwrap_or(&key) } else { &key };
+        if Key::parse(&key).is_ok_and(|parsed| parsed.as_ref() == asked_for) {
             continue;
         }
-        let is_empty = element(&xml[object.clone()], "Size").is_some_and(|size| size.trim_ascii() == b"0");
         if !is_empty {
             unnameable.push(key);
         }
