@@ -129,7 +129,8 @@ try_sdist() {
 
 try_image() {
   local name
-  name=$(deploy/image/engine.sh podman load --quiet --input "$(file 'leitong-*-image.tar.gz')" | sed 's/^Loaded image: //')
+  # Podman 4 reads compressed archives of its own form only.
+  name=$(gzip -dc "$(file 'leitong-*-image.tar.gz')" | deploy/image/engine.sh podman load --quiet | sed 's/^Loaded image: //')
   gives_the_verdicts deploy/image/engine.sh podman run --rm --interactive --pull never --network none --read-only \
     --read-only-tmpfs=false --cap-drop all "$name" dedup -
 }
