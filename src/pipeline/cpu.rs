@@ -40,7 +40,13 @@ impl Priority {
     fn take(self) {
         #[cfg(target_os = "linux")]
         if self == Self::Background {
-            let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), BACKGROUND_NICE);
+            let thread = Some(rustix::thread::gettid());
+            // Root may raise a priority too, and the whole program may have been started with a lower one.
+            let is_below =
+                rustix::process::getpriority_process(thread).is_ok_and(|nice| nice >= BACKGROUND_NICE);
+            if !is_below {
+                let _ = rustix::process::setpriority_process(thread, BACKGROUND_NICE);
+            }
         }
     }
 }
