@@ -313,8 +313,8 @@ impl Extractor {
     fn choose(&mut self, html: &str, work: &mut Work) -> Result<(), ExtractError> {
         self.parse(html, Show::Also(&[]), work)?;
         self.select(html, Names::Read, work)?;
-        self.open_hidden(html, work)?;
-        if self.selection.is_nearly_empty(&self.tree) && self.parse_hidden(html, work)? {
+        let shown = self.open_hidden(html, work)?;
+        if self.selection.is_nearly_empty(&self.tree) && self.parse_hidden(html, &shown, work)? {
             self.select(html, Names::Read, work)?;
         }
         let (kept, prose) = (self.selection.bytes(&self.tree), self.selection.prose(&self.tree));
@@ -328,8 +328,9 @@ impl Extractor {
     }
 
     /// Reads hidden parts that belong to the text. What is hidden within them is looked at once more, as
-    /// in a page under an open dialog that has collapsed sections.
-    fn open_hidden(&mut self, html: &str, work: &mut Work) -> Result<(), ExtractError> {
+    /// in a page under an open dialog that has collapsed sections. Returns
+    /// where the parts begin that are read now, in order.
+    fn open_hidden(&mut self, html: &str, work: &mut Work) -> Result<Vec<u32>, ExtractError> {
         let mut shown: Vec<u32> = Vec::new();
         for _ in 0..2 {
             let more = hidden::belonging(html, &self.tree, self.selection.blocks());
@@ -341,7 +342,7 @@ impl Extractor {
             self.parse(html, Show::Also(&shown), work)?;
             self.select(html, Names::Read, work)?;
         }
-        Ok(())
+        Ok(shown)
     }
 
     fn select(&mut self, html: &str, names: Names, work: &mut Work) -> Result<(), TooMuchWork> {
@@ -370,14 +371,15 @@ impl Extractor {
     }
 
     /// Parses again with hidden nodes and `<noscript>`, if that gives clearly more
-    /// text: pages that a script shows or makes, such as threads of Discourse.
-    fn parse_hidden(&mut self, html: &str, work: &mut Work) -> Result<bool, ExtractError> {
+    /// text: pages that a script shows or makes, such as threads of Discourse. Otherwise the tree is again
+    /// the one that blocks were chosen from, with the hidden parts that begin at `shown`.
+    fn parse_hidden(&mut self, html: &str, shown: &[u32], work: &mut Work) -> Result<bool, ExtractError> {
         let visible = self.tree.bytes();
         self.parse(html, Show::Everything, work)?;
         if self.tree.bytes() > 4 * visible.max(40) {
             return Ok(true);
         }
-        self.parse(html, Show::Also(&[]), work)?;
+        self.parse(html, Show::Also(shown), work)?;
         Ok(false)
     }
 }

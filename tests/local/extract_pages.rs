@@ -1,7 +1,7 @@
 //! Extraction of small hand-written pages: what must stay,
 //! what must go, and what no markup may break.
 
-use leitong::extract::{Document, ExtractConfig, ExtractError, ParagraphKind, extract};
+use leitong::extract::{Document, ExtractConfig, ExtractError, Extractor, ParagraphKind, extract};
 
 fn document(html: &str) -> Document {
     extract(html, &ExtractConfig::default()).expect("within the limits")
@@ -75,6 +75,33 @@ fn a_page_that_scripts_make_is_read_from_its_noscript() {
         posts.concat()
     );
     assert!(document(&html).text().contains("a paper clip is enough"));
+}
+
+/// A short hidden text was chosen, and then the page was parsed again without it: the choice belonged to
+/// another tree. Extraction panicked, or wrote the footer as the main text.
+#[test]
+fn a_short_hidden_text_stays_the_text_of_a_page_without_more() {
+    let short = "You need to enable scripts to read this page, so please turn them on in the settings of your \
+                 browser, and then load the page again.";
+    let long = format!(
+        "{short} If that does not help, ask the people who look after the network of your house or office."
+    );
+    let menu =
+        "<nav><ul><li><a href=/>Home</a><li><a href=/tea>Tea</a><li><a href=/frost>Frost</a></ul></nav>";
+    let footer = "<footer><p>Copyright 2026 The Daily Leaf</p><p>Imprint</p></footer>";
+    let mut extractor = Extractor::new(&ExtractConfig::default());
+    for (hidden, bytes) in [(short, 80..120), (long.as_str(), 160..200)] {
+        assert!(bytes.contains(&hidden.split_whitespace().map(str::len).sum::<usize>()), "{hidden}");
+        for (before, after) in [("", ""), (menu, footer), (menu, ""), ("", footer)] {
+            let html = format!(
+                "<title>x</title><body>{before}<div style='display:none'><p>{hidden}</p></div>{after}"
+            );
+            let document = extractor.extract(&html).expect("within the limits");
+            assert_eq!(document.text().trim_end(), hidden, "{html}");
+            let kept: Vec<_> = extractor.blocks(&html).into_iter().filter(|block| block.kept).collect();
+            assert!(matches!(&kept[..], [block] if block.text == hidden), "{kept:?}");
+        }
+    }
 }
 
 /// News sites that a script draws give their text to search engines only.
