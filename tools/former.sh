@@ -20,7 +20,8 @@ commits() {
 
 # Today's manifest in place of the former one, so that all dependencies are those that are built already; without the
 # benches, which the former source may not have. Its version is one of its own, since Cargo tells packages of one target
-# folder by name and version; and so is the program's name, since it is put beside today's.
+# folder by name and version; and so is the program's name, since it is put beside today's. Former versions need httparse,
+# which today's does without.
 overlay() {
   local source=$1 version=$2
   awk -v version="$version" '
@@ -28,10 +29,12 @@ overlay() {
     bench { next }
     package && /^version = / { print "version = \"" version "\""; next }
     program && /^name = / { print "name = \"leitong-former\""; next }
-    { print }' Cargo.toml > "$source/Cargo.toml"
+    { print }
+    /^\[dependencies\]/ { print "httparse = \"1.10\"" }' Cargo.toml > "$source/Cargo.toml"
   awk -v version="$version" '
     /^name = / { ours = /"leitong"/ }
     ours && /^version = / { print "version = \"" version "\""; next }
+    ours && / "hyper",/ { print " \"httparse\"," }
     { print }' Cargo.lock > "$source/Cargo.lock"
   rm -rf "$source/fuzz" "$source/python" "$source/benches"
   cp rust-toolchain.toml "$source/"
