@@ -243,16 +243,17 @@ impl CheckpointDir {
         Ok(())
     }
 
-    /// Removes the checkpoint: the run is through, and its table is saved.
+    /// Removes the checkpoint: the run is through, and its table is saved. Checkpoints of the same table in other
+    /// folders stay usable.
     ///
     /// # Errors
     /// It cannot be removed.
     pub fn finish(&self) -> anyhow::Result<()> {
         self.remove()?;
         if let Some(OnDisk { table, .. }) = &self.on_disk {
-            table.end_checkpoints()?;
+            table.end_checkpoints(&self.folder)?;
         }
-        Ok(())
+        self.forget_mark()
     }
 
     /// Removes the checkpoint of a run whose table is not saved. The saved table stays as it was.
@@ -264,7 +265,7 @@ impl CheckpointDir {
         if let Some(OnDisk { table, .. }) = &self.on_disk {
             table.forget_checkpoints()?;
         }
-        Ok(())
+        self.forget_mark()
     }
 
     fn remove(&self) -> anyhow::Result<()> {
@@ -278,7 +279,10 @@ impl CheckpointDir {
             }
         }
         self.remove_parts(None)?;
-        self.remove_tables_before(u64::MAX)?;
+        self.remove_tables_before(u64::MAX)
+    }
+
+    fn forget_mark(&self) -> anyhow::Result<()> {
         forget_mark(&self.folder).with_context(|| format!("cannot clear {}", self.folder.display()))
     }
 

@@ -134,7 +134,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let (Some(mark), Some(dir), Some(path)) = (&mark, &table_dir, &arguments.table)
         && mark.is_done(dir, path)?
     {
-        // It may have been killed before it removed its checkpoint. One of another run is left alone.
+        // It may have been killed before or while it removed its checkpoint. One of another run is left alone.
         if let (Some(folder), Some(Ok(_))) = (&checkpoints, &checkpoint) {
             folder.finish()?;
         }

@@ -57,16 +57,22 @@ impl TableDir {
         (checkpoints, checkpoint): (&Path, &Path),
         settings: &TableSettings,
     ) -> Result<Option<Clusterer>, SnapshotError> {
-        let mark = |folder: &Path| match fs::read(folder.join(MARK)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            read => read.map(Some).map_err(at(folder)),
-        };
-        let (ours, present) = (mark(checkpoints)?, mark(self.folder())?);
-        if ours.is_none() || ours != present {
+        if !self.has_mark_of(checkpoints)? {
             let (table, path) = (self.folder().to_owned(), checkpoints.to_owned());
             return Err(SnapshotError::CheckpointApart { path, table });
         }
         Ok(self.load_file(&checkpoint.join(FILE_NAME), settings, false)?.map(|(clusterer, _)| clusterer))
+    }
+
+    /// Returns true if the mark in the table's folder is the one in the folder `checkpoints`: no other run has
+    /// opened the table since.
+    fn has_mark_of(&self, checkpoints: &Path) -> Result<bool, SnapshotError> {
+        let mark = |folder: &Path| match fs::read(folder.join(MARK)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            read => read.map(Some).map_err(at(folder)),
+        };
+        let ours = mark(checkpoints)?;
+        Ok(ours.is_some() && ours == mark(self.folder())?)
     }
 
     /// Saves a checkpoint into the folder `checkpoint`; its number for [`Self::checkpoint_counts`].
@@ -95,12 +101,15 @@ impl TableDir {
         }
     }
 
-    /// The table has been saved, and no checkpoint counts any more.
+    /// The table has been saved, and the checkpoints in the folder `checkpoints` do not count any more. The mark of
+    /// another run stays.
     ///
     /// # Errors
     /// [`SnapshotError::Io`].
-    pub fn end_checkpoints(&self) -> Result<(), SnapshotError> {
-        self.forget_checkpoints()?;
+    pub fn end_checkpoints(&self, checkpoints: &Path) -> Result<(), SnapshotError> {
+        if self.has_mark_of(checkpoints)? {
+            self.forget_checkpoints()?;
+        }
         if let Some(blocks) = self.blocks() {
             blocks.saved();
             blocks.keep_nothing();

@@ -293,6 +293,44 @@ fn a_run_that_is_killed_while_it_ends_has_the_outputs_of_one_that_is_not() {
     }
 }
 
+/// A script was restarted that has a folder of checkpoints for each day: the first day, which was done, took away what the
+/// checkpoint of the second day needed, and the second day could not go on.
+#[test]
+fn a_finished_run_that_is_repeated_leaves_the_checkpoints_of_others_usable() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let padded =
+        |lines: String| lines.replace("}\n", &format!(",\"padding\":\"{}\"}}\n", "y".repeat(40_000)));
+    let days = [
+        write(folder.path(), "1.jsonl", documents(1_000..1_060)),
+        write(folder.path(), "2.jsonl", padded(documents(0..120))),
+    ];
+    let settings = "[table]\non_disk = true\nblock_centroids = 32\n";
+    let on_disk = write(folder.path(), "on-disk.toml", settings);
+    for (kind, options) in [("memory", &[][..]), ("disk", &["--config", name(&on_disk)])] {
+        let table = path(&format!("{kind}.table"));
+        let [first, second] = [1, 2].map(|day| {
+            let command = Command::new(&path(&format!("{kind}-{day}")), &table, options, &[&days[day - 1]]);
+            (command, path(&format!("{kind}-{day}.checkpoints")))
+        });
+        let (status, told) = ended(start(&first.0, &first.1));
+        assert_eq!(status, Some(0), "{kind}: {told}");
+        let mut child = start(&second.0, &second.1);
+        while !second.1.join("checkpoint.json").exists() {
+            assert!(child.try_wait().expect("a child").is_none(), "{kind}: {}", ended(child).1);
+        }
+        child.kill().expect("it runs");
+        child.wait().expect("it ends");
+        for (day, goes_on) in [(&first, false), (&second, true), (&first, false)] {
+            let (status, told) = ended(start(&day.0, &day.1));
+            assert_eq!(status, Some(0), "{kind}: {told}");
+            assert_eq!(told.contains("goes on behind record"), goes_on, "{kind}: {told}");
+            assert_eq!(told.contains("already done"), !goes_on, "{kind}: {told}");
+        }
+        assert!(!table.join("checkpoint.mark").exists(), "{kind}: the second day ended");
+    }
+}
+
 /// A run over pages of another form ends with status 1. Its table was saved: with the right settings, the pages that
 /// had been read by chance were compared with themselves.
 #[test]
