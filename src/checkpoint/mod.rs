@@ -6,7 +6,7 @@
 //! none is twice in the outputs. Once a run is through, its checkpoint goes.
 //!
 //! Where old centroids are on disk, a checkpoint's table is what is in no block, and names the blocks
-//! of the table's own folder.
+//! of the table's own folder. If another run has opened the table since, the checkpoint is refused.
 //!
 //! In the folder: `checkpoint.json`, replaced in one step; `table-N`, the table of checkpoint `N`;
 //! `decisions`, where documents are chosen when all are known ([`keep`](crate::keep)); `referents`, for revisit records;
@@ -113,11 +113,11 @@ struct Version {
 pub struct CheckpointDir {
     folder: PathBuf,
     _lock: TableDir,
-    on_disk: Option<OnDisk>,
+    run_table: Option<RunTable>,
 }
 
-/// A table whose old centroids are in blocks of its own folder.
-struct OnDisk {
+/// The table that the run saves at its end. Its folder has the blocks that checkpoints name.
+struct RunTable {
     table: Arc<TableDir>,
     /// What the table calls the checkpoints that do not count yet, by their sequence.
     numbers: Mutex<BTreeMap<u64, u64>>,
@@ -129,12 +129,12 @@ impl CheckpointDir {
     /// # Errors
     /// Another run has it, or it cannot be had.
     pub fn open(folder: &Path) -> anyhow::Result<Self> {
-        Ok(Self { folder: folder.to_owned(), _lock: TableDir::open(folder)?, on_disk: None })
+        Ok(Self { folder: folder.to_owned(), _lock: TableDir::open(folder)?, run_table: None })
     }
 
-    /// Has the tables of checkpoints share the blocks of `table`, which was opened for that.
-    pub fn share_blocks(&mut self, table: Arc<TableDir>) {
-        self.on_disk = Some(OnDisk { table, numbers: Mutex::default() });
+    /// Makes these the checkpoints of a run with `table`, which was opened for checkpoints.
+    pub fn set_table(&mut self, table: Arc<TableDir>) {
+        self.run_table = Some(RunTable { table, numbers: Mutex::default() });
     }
 
     /// Begins a run of which there is no checkpoint.
@@ -142,8 +142,8 @@ impl CheckpointDir {
     /// # Errors
     /// The table's folder cannot be written.
     pub fn begin(&self) -> anyhow::Result<()> {
-        match &self.on_disk {
-            Some(OnDisk { table, .. }) => Ok(table.begin_checkpoints(&self.folder)?),
+        match &self.run_table {
+            Some(RunTable { table, .. }) => Ok(table.begin_checkpoints(&self.folder)?),
             None => Ok(()),
         }
     }
@@ -189,8 +189,8 @@ impl CheckpointDir {
     /// It is not there, damaged, or made with other settings.
     pub fn table(&self, checkpoint: &Checkpoint, settings: &TableSettings) -> anyhow::Result<Clusterer> {
         let folder = self.table_folder(checkpoint.sequence);
-        let table = match &self.on_disk {
-            Some(OnDisk { table, .. }) => table.load_checkpoint((&self.folder, &folder), settings)?,
+        let table = match &self.run_table {
+            Some(RunTable { table, .. }) => table.load_checkpoint((&self.folder, &folder), settings)?,
             None => TableDir::open(&folder)?.load(settings)?,
         };
         table.with_context(|| {
@@ -209,8 +209,8 @@ impl CheckpointDir {
         settings: &TableSettings,
     ) -> anyhow::Result<()> {
         let folder = self.table_folder(sequence);
-        match &self.on_disk {
-            Some(OnDisk { table: dir, numbers }) => {
+        match &self.run_table {
+            Some(RunTable { table: dir, numbers }) => {
                 let number = dir.save_checkpoint(&folder, table, settings)?;
                 numbers.lock().unwrap_or_else(PoisonError::into_inner).insert(sequence, number);
             }
@@ -234,7 +234,7 @@ impl CheckpointDir {
         write().with_context(|| format!("cannot write {}", path.display()))?;
         self.remove_parts(Some(&checkpoint.extents))?;
         self.remove_tables_before(checkpoint.sequence)?;
-        if let Some(OnDisk { table, numbers }) = &self.on_disk
+        if let Some(RunTable { table, numbers }) = &self.run_table
             && let Some(number) =
                 numbers.lock().unwrap_or_else(PoisonError::into_inner).remove(&checkpoint.sequence)
         {
@@ -250,7 +250,7 @@ impl CheckpointDir {
     /// It cannot be removed.
     pub fn finish(&self) -> anyhow::Result<()> {
         self.remove()?;
-        if let Some(OnDisk { table, .. }) = &self.on_disk {
+        if let Some(RunTable { table, .. }) = &self.run_table {
             table.end_checkpoints(&self.folder)?;
         }
         self.forget_mark()
@@ -262,7 +262,7 @@ impl CheckpointDir {
     /// It cannot be removed.
     pub fn give_up(&self) -> anyhow::Result<()> {
         self.remove()?;
-        if let Some(OnDisk { table, .. }) = &self.on_disk {
+        if let Some(RunTable { table, .. }) = &self.run_table {
             table.forget_checkpoints()?;
         }
         self.forget_mark()
@@ -351,5 +351,59 @@ fn difference(found: &RunId, wanted: &RunId) -> String {
         None => {
             format!("whose options were {:?} and are {:?}", found.options.join(" "), wanted.options.join(" "))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::Position;
+    use crate::config::Config;
+    use crate::pipeline::fingerprint_stage::FingerprintStage;
+    use crate::proto::FinishedRun;
+
+    /// A run that leaves no mark itself, such as one over objects without versions, went on at its checkpoint, and the
+    /// saved table had none of the earlier marks.
+    #[test]
+    fn marks_of_finished_runs_stay_when_a_run_without_one_goes_on() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let config = Config::default();
+        let stage = FingerprintStage::new(config.clone()).expect("settings");
+        let settings = TableSettings::of(&config, stage.detector(), stage.fingerprint_hash());
+        let open = || {
+            let table =
+                TableDir::open_for_checkpoints(&folder.path().join("table")).expect("a table's folder");
+            let table = Arc::new(table);
+            let mut checkpoints = CheckpointDir::open(&folder.path().join("checkpoints")).expect("a folder");
+            checkpoints.set_table(Arc::clone(&table));
+            (table, checkpoints)
+        };
+        let (table, checkpoints) = open();
+        table.add_finished_run(FinishedRun { id: 7, ..FinishedRun::default() });
+        let empty = Clusterer::new(Arc::clone(stage.detector()), settings.rules.clone(), Position::default());
+        table.save(&empty, &settings).expect("saved");
+        drop((table, checkpoints));
+
+        let (table, checkpoints) = open();
+        checkpoints.begin().expect("begun");
+        let clusterer = table.load(&settings).expect("sound").expect("a table");
+        checkpoints.save_table(0, &clusterer, &settings).expect("saved");
+        drop((table, checkpoints));
+
+        let (table, checkpoints) = open();
+        let checkpoint = Checkpoint {
+            format_version: FORMAT_VERSION,
+            run: RunId { inputs: Vec::new(), options: Vec::new() },
+            last: (0, 0),
+            begun_at: 0,
+            sequence: 0,
+            extents: Extents::new(),
+            read: Vec::new(),
+            checksum: String::new(),
+        };
+        let clusterer = checkpoints.table(&checkpoint, &settings).expect("the checkpoint's table");
+        table.save(&clusterer, &settings).expect("saved");
+        checkpoints.finish().expect("removed");
+        assert!(table.finished_run(7).expect("sound").is_some());
     }
 }

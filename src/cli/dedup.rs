@@ -125,7 +125,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let table =
         TableSettings::of(&config, fingerprint_stage.detector(), fingerprint_stage.fingerprint_hash());
     let run_id = run_id(arguments, &inputs, (&config, &table));
-    let (table_dir, checkpoints) = folders_of(arguments, &config)?;
+    let (table_dir, checkpoints) = folders_of(arguments)?;
     let mark = match &arguments.table {
         Some(_) => Marked::new(&run_id, (&paths, &inputs), &outputs(arguments, &below), prints(arguments))?,
         None => None,
@@ -377,13 +377,15 @@ fn check(
 type Folders = (Option<Arc<TableDir>>, Option<Arc<CheckpointDir>>);
 
 /// The folders of a run, each locked.
-fn folders_of(arguments: &Arguments, config: &Config) -> anyhow::Result<Folders> {
-    let shared = config.table.on_disk && arguments.checkpoint.is_some();
-    let open = if shared { TableDir::open_for_checkpoints } else { TableDir::open };
+fn folders_of(arguments: &Arguments) -> anyhow::Result<Folders> {
+    let open = match arguments.checkpoint {
+        Some(_) => TableDir::open_for_checkpoints,
+        None => TableDir::open,
+    };
     let table = arguments.table.as_deref().map(open).transpose()?.map(Arc::new);
     let mut checkpoints = arguments.checkpoint.as_deref().map(CheckpointDir::open).transpose()?;
-    if let (true, Some(table), Some(checkpoints)) = (shared, &table, &mut checkpoints) {
-        checkpoints.share_blocks(Arc::clone(table));
+    if let (Some(table), Some(checkpoints)) = (&table, &mut checkpoints) {
+        checkpoints.set_table(Arc::clone(table));
     }
     Ok((table, checkpoints.map(Arc::new)))
 }

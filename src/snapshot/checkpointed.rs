@@ -1,12 +1,12 @@
-//! Checkpoints of a table whose old centroids are on disk, as a long run of `dedup` makes them.
+//! Checkpoints of a table, as a long run of `dedup` makes them.
 //!
-//! Blocks stay in the table's folder. A checkpoint is, in a folder of its own, the file that names them,
+//! Where old centroids are on disk, blocks stay in the table's folder. A checkpoint is, in a folder of its own, the file that names them,
 //! with the centroids that are in none: some hundred megabytes at most, however large the table is. The
 //! saved table itself stays as it was before the run until the run is through. So two files name
 //! blocks, and none goes that either needs.
 //!
-//! A run without checkpoints knows nothing of them, and would write other blocks under the same names.
-//! So a run with checkpoints leaves a *mark* in the table's folder, a number that it draws and keeps in
+//! Another run knows nothing of them. It would write other blocks under the same names, or add pages to the saved
+//! table, which the table of the checkpoint would then replace. So a run with checkpoints leaves a *mark* in the table's folder, a number that it draws and keeps in
 //! the checkpoint's folder as well; whoever else opens the table takes the mark away before writing
 //! anything, and the checkpoint is refused then.
 

@@ -172,10 +172,10 @@ pub enum SnapshotError {
         /// The file.
         path: PathBuf,
     },
-    /// Others have written blocks since a checkpoint.
+    /// Another run may have changed the table since a checkpoint.
     #[error(
-        "{}: the table {} was opened by another run since this checkpoint, so its blocks may be others; remove the \
-         checkpoint to begin again",
+        "{}: the table {} was opened by another run since this checkpoint, or replaced, so it may have other pages by \
+         now; remove the folder of checkpoints to begin again with the table as it is",
         path.display(),
         table.display()
     )]
