@@ -258,7 +258,7 @@ mod tests {
         let found = belonging(&html, &extractor.tree, &blocks);
         let took = cpu_time() - began;
         assert_eq!((blocks.len(), found.len()), (30_000, 30_000));
-        // It takes about a tenth of a second in a debug build. Either walk to the root took ten and more.
-        assert!(took < Duration::from_secs(2), "{took:?}");
+        // Without optimisation it takes less than a fifth of a second. With the walks it took 35 seconds.
+        assert!(took < Duration::from_secs(1), "{took:?}");
     }
 }
