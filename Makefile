@@ -315,7 +315,7 @@ image-prerequisites: prerequisites
 
 .PHONY: image
 image: image-prerequisites broker-tools ## Make the image with PROGRAM, and try it with sample pages and a broker
-	$(if $(filter %/debug/leitong,$(PROGRAM)),cargo build --locked)
+	$(if $(filter %/debug/leitong,$(PROGRAM)),cargo test --locked --no-run --test kafka)
 	deploy/image/try.sh $(PROGRAM)
 	cargo test --locked --test kafka image:: -- --include-ignored
 

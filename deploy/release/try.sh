@@ -120,13 +120,6 @@ try_crate() {
   gives_the_verdicts "$target/trial/debug/leitong" dedup -
 }
 
-try_sdist() {
-  python3 -m venv "$work/$what"
-  export MATURIN_PEP517_ARGS="--profile dev"
-  build_from_sources "$work/$what/bin/pip" install --quiet --disable-pip-version-check "$(file 'leitong-*[0-9].tar.gz')"
-  gives_the_verdicts "$work/$what/bin/leitong" dedup -
-}
-
 try_image() {
   local name
   # Podman 4 reads compressed archives of its own form only.
@@ -147,7 +140,7 @@ print(f"sbom: {len(names)} components")
 PYTHON
 }
 
-[ $# != 0 ] || set -- sums static static_arm64 wheel wheel_arm64 debian crate sdist image sbom
+[ $# != 0 ] || set -- sums static static_arm64 wheel wheel_arm64 debian crate image sbom
 for what; do
   (try_"$what")
 done
