@@ -140,6 +140,11 @@ class Pickled(unittest.TestCase):
 class Interrupted(unittest.TestCase):
     """Ctrl-C waited for the end of a batch."""
 
+    def setUp(self):
+        # Processes in the background of a shell are started without it.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+
     def interrupted(self, work):
         started = threading.Event()
 
