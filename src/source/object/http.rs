@@ -243,8 +243,8 @@ mod tests {
     #[test]
     fn keys_that_cannot_be_named_are_taken_out_and_noted() {
         let lists = Lists::default();
-        let odd = ["a//b.jsonl", "a/./b", "a/../b", "/a", "a&#x1;b", "a\u{7}b"];
-        let sound = ["a/b.jsonl", "a &amp; b", "\u{65b0}", "a/"];
+        let odd = ["a//b.jsonl", "a/./b", "a/../b", "/a", "a&#x1;b", "a\u{7}b", "a/"];
+        let sound = ["a/b.jsonl", "a &amp; b", "\u{65b0}"];
         let keys = [&odd[..3], &sound[..], &odd[3..]].concat();
         let kept = lists.checked("list-type=2", list(&keys, "").as_bytes()).expect("a list");
         assert_eq!(kept, list(&sound, "").as_bytes());
