@@ -1,9 +1,7 @@
 //! Pages in, verdicts out.
 
 use std::path::PathBuf;
-use std::process;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::sync::MutexGuard;
 
 use leitong::Page;
 use pyo3::exceptions::PyRuntimeError;
@@ -13,6 +11,7 @@ use pyo3::pybacked::PyBackedBytes;
 use crate::cores::{self, CHUNK};
 use crate::page::Pages;
 use crate::pickled;
+use crate::process_lock::ProcessLock;
 use crate::settings::{settings, value_error};
 use crate::table::{Table, refused};
 use crate::verdict::Verdict;
@@ -24,9 +23,7 @@ use crate::verdict::Verdict;
 /// begins with what was saved there; `table.on_disk` needs one.
 #[pyclass(frozen, subclass, module = "leitong")]
 pub(crate) struct Deduplicator {
-    inner: Mutex<leitong::Deduplicator>,
-    /// The process that has held the lock last.
-    held_by: AtomicU32,
+    inner: ProcessLock<leitong::Deduplicator>,
     /// Its old centroids are in files, which threads of the process that opened them write.
     is_on_disk: bool,
     pages: Pages,
@@ -50,8 +47,7 @@ impl Deduplicator {
             None => leitong::Deduplicator::new(&config).map_err(value_error)?,
         };
         Ok(Self {
-            inner: Mutex::new(inner),
-            held_by: AtomicU32::new(process::id()),
+            inner: ProcessLock::new("Deduplicator", inner),
             is_on_disk: config.table.on_disk,
             pages: Pages::new(config.page.bytes_max),
         })
@@ -132,36 +128,14 @@ impl Deduplicator {
 
 impl Deduplicator {
     /// Locks it. As long as the guard lives, no other thread decides.
-    ///
-    /// In a forked child the lock may be held by a thread that only the parent has, and threads that
-    /// write files are missing. Both are errors, since waiting would never end.
     pub(crate) fn inner(&self) -> PyResult<MutexGuard<'_, leitong::Deduplicator>> {
-        let own = process::id();
-        let is_of_parent = || self.held_by.load(Ordering::Acquire) != own;
-        if is_of_parent() {
-            if self.is_on_disk {
-                return Err(PyRuntimeError::new_err(
-                    "this Deduplicator has its table on disk, which only the process that made it can use; make one in \
-                     each process, with a folder of its own",
-                ));
-            }
-            // A page that could not be read leaves nothing half done.
-            let held = match self.inner.try_lock() {
-                Ok(held) => Some(held),
-                Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-                Err(TryLockError::WouldBlock) => None,
-            };
-            if let Some(held) = held {
-                self.held_by.store(own, Ordering::Release);
-                return Ok(held);
-            }
-            if is_of_parent() {
-                return Err(PyRuntimeError::new_err(
-                    "another thread was using this Deduplicator when the process was forked, so it cannot be used in the \
-                     child; make one here, or start processes with multiprocessing's \"spawn\"",
-                ));
-            }
+        // The threads that write its files are missing in a forked child.
+        if self.is_on_disk && !self.inner.is_of_this_process() {
+            return Err(PyRuntimeError::new_err(
+                "this Deduplicator has its table on disk, which only the process that made it can use; make one in \
+                 each process, with a folder of its own",
+            ));
         }
-        Ok(self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+        self.inner.lock()
     }
 }

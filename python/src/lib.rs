@@ -11,6 +11,7 @@ mod fingerprinter;
 mod log_source;
 mod page;
 mod pickled;
+mod process_lock;
 mod settings;
 mod table;
 mod verdict;

@@ -1,7 +1,5 @@
 //! Records made on many machines → records of the fingerprint log.
 
-use std::sync::{Mutex, PoisonError};
-
 use leitong::kafka::log_source;
 use leitong::record::timestamp::Timestamp;
 use pyo3::exceptions::PyValueError;
@@ -11,6 +9,7 @@ use pyo3::types::PyBytes;
 
 use crate::page::timestamp;
 use crate::pickled;
+use crate::process_lock::ProcessLock;
 
 /// As of Kafka's topics, whose names stand where this one does.
 const NAME_BYTES_MAX: usize = 249;
@@ -22,7 +21,7 @@ const NAME_BYTES_MAX: usize = 249;
 /// order. Writing the same records again, from the first one, changes nothing: each counts once.
 #[pyclass(frozen, module = "leitong")]
 pub(crate) struct LogSource {
-    inner: Mutex<log_source::LogSource>,
+    inner: ProcessLock<log_source::LogSource>,
 }
 
 #[pymethods]
@@ -49,7 +48,8 @@ impl LogSource {
         }
         let log_time = log_time.map(|time| timestamp(time, "log_time")).transpose()?;
         let log_time = log_time.unwrap_or_else(Timestamp::now);
-        Ok(Self { inner: Mutex::new(log_source::LogSource::new(name, epoch, log_partitions, log_time)) })
+        let source = log_source::LogSource::new(name, epoch, log_partitions, log_time);
+        Ok(Self { inner: ProcessLock::new("LogSource", source) })
     }
 
     /// For each record, in their order, the partition of the log that it has to be written to, and
@@ -62,17 +62,17 @@ impl LogSource {
         let records: Vec<PyBackedBytes> =
             records.try_iter()?.map(|record| Ok(record?.extract()?)).collect::<PyResult<_>>()?;
         let placed = py.detach(|| {
-            let mut source = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut source = self.inner.lock()?;
             // A record that is refused leaves no gap behind it.
             let mut after = source.clone();
             let place = |(number, record): (usize, &PyBackedBytes)| {
                 after.place(record).map_err(|error| format!("record {number}: {error}"))
             };
-            let placed = records.iter().enumerate().map(place).collect::<Result<Vec<_>, _>>()?;
+            let placed: Result<Vec<_>, String> = records.iter().enumerate().map(place).collect();
+            let placed = placed.map_err(PyValueError::new_err)?;
             *source = after;
-            Ok(placed)
-        });
-        let placed = placed.map_err(|error: String| PyValueError::new_err(error))?;
+            PyResult::Ok(placed)
+        })?;
         Ok(placed.into_iter().map(|(partition, bytes)| (partition, PyBytes::new(py, &bytes))).collect())
     }
 
@@ -85,7 +85,7 @@ impl LogSource {
 
     /// The offset of the next record: how many have been placed.
     #[getter]
-    fn next_offset(&self) -> u64 {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner).next_offset()
+    fn next_offset(&self) -> PyResult<u64> {
+        Ok(self.inner.lock()?.next_offset())
     }
 }

@@ -1,7 +1,6 @@
 //! A folder that keeps what a `Deduplicator` knows.
 
 use std::path::PathBuf;
-use std::sync::Mutex;
 
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -9,6 +8,7 @@ use pyo3::prelude::*;
 use crate::cores;
 use crate::deduplicator::Deduplicator;
 use crate::pickled;
+use crate::process_lock::ProcessLock;
 
 /// Table(folder)
 /// --
@@ -17,7 +17,7 @@ use crate::pickled;
 /// same. It is locked until `close()`, or the end of `with`.
 #[pyclass(frozen, module = "leitong")]
 pub(crate) struct Table {
-    inner: Mutex<Option<leitong::Table>>,
+    inner: ProcessLock<Option<leitong::Table>>,
 }
 
 #[pymethods]
@@ -25,7 +25,7 @@ impl Table {
     #[new]
     fn new(folder: PathBuf) -> PyResult<Self> {
         let table = leitong::Table::open(&folder).map_err(|error| refused(&error))?;
-        Ok(Self { inner: Mutex::new(Some(table)) })
+        Ok(Self { inner: ProcessLock::new("Table", Some(table)) })
     }
 
     /// Loads the saved table in place of what the deduplicator has; False where none was saved.
@@ -49,8 +49,9 @@ impl Table {
     }
 
     /// Unlocks the folder.
-    fn close(&self) {
-        self.held().take();
+    fn close(&self) -> PyResult<()> {
+        self.inner.lock()?.take();
+        Ok(())
     }
 
     fn __reduce__(&self) -> PyResult<()> {
@@ -62,22 +63,18 @@ impl Table {
     }
 
     #[pyo3(signature = (*_exception))]
-    fn __exit__(&self, _exception: &Bound<'_, pyo3::types::PyTuple>) {
-        self.close();
+    fn __exit__(&self, _exception: &Bound<'_, pyo3::types::PyTuple>) -> PyResult<()> {
+        self.close()
     }
 }
 
 impl Table {
-    fn held(&self) -> std::sync::MutexGuard<'_, Option<leitong::Table>> {
-        self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-
     pub(crate) fn opened<T: Send>(
         &self,
         py: Python<'_>,
         act: impl FnOnce(&leitong::Table) -> PyResult<T> + Send,
     ) -> PyResult<T> {
-        py.detach(|| match &*self.held() {
+        py.detach(|| match &*self.inner.lock()? {
             Some(table) => act(table),
             None => Err(PyValueError::new_err("the table is closed")),
         })

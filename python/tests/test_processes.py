@@ -86,6 +86,43 @@ class ForkedChildren(unittest.TestCase):
 
         self.assertEqual(self.in_a_child(child), expected)
 
+    def test_what_a_thread_of_the_parent_was_using_is_refused(self):
+        """A lock that was held at the fork is held for ever in the child: a Table's and a LogSource's waited."""
+        batch = texts(20_000)
+        deduplicator = leitong.Deduplicator()
+        deciding = threading.Thread(target=lambda: deduplicator.decide_batch(batch))
+
+        deciding.start()
+        error = None
+        while deciding.is_alive() and not isinstance(error, RuntimeError):
+            error = self.in_a_child(lambda: len(deduplicator))
+        deciding.join()
+        self.assertIn("another thread was using this Deduplicator", str(error))
+
+    def test_many_threads_of_a_child_may_begin_at_once(self):
+        """The first two threads of a child took one another for a thread of the parent."""
+        deduplicator = leitong.Deduplicator()
+        sources = [leitong.LogSource("crawl") for _ in range(50)]
+
+        def child():
+            results = []
+            start = threading.Barrier(8)
+
+            def use():
+                for source in sources:
+                    start.wait()
+                    results.append(source.next_offset)
+                results.append(len(deduplicator))
+
+            threads = [threading.Thread(target=use) for _ in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            return results
+
+        self.assertEqual(self.in_a_child(child), [0] * (8 * 51))
+
     def test_a_table_on_disk_is_refused(self):
         with tempfile.TemporaryDirectory() as folder, leitong.Table(folder) as table:
             deduplicator = leitong.Deduplicator(toml="table.on_disk = true", table=table)

@@ -1,0 +1,82 @@
+//! A lock that a forked child can tell from one that is lost.
+//!
+//! A fork copies a lock as it is at that moment, but not the thread that holds it. In the child, waiting for
+//! such a lock would never end. So the first thread of a process that asks for the lock tries it without
+//! waiting: either it is free, or it is lost, and then every use in that process is an error. Cost: one atomic
+//! load for each use in a process that has asked before.
+
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread;
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+/// What the process that a state names knows of the lock.
+const USABLE: u64 = 0;
+const TRYING: u64 = 1;
+const LOST: u64 = 2;
+const STATES: u64 = 3;
+
+/// A value that one thread of one process uses at a time.
+pub(crate) struct ProcessLock<T> {
+    /// The name of the Python class, for errors.
+    class: &'static str,
+    value: Mutex<T>,
+    /// The last process that asked for the lock, and what it knows: `pid * STATES + state`.
+    state: AtomicU64,
+}
+
+impl<T> ProcessLock<T> {
+    pub(crate) fn new(class: &'static str, value: T) -> Self {
+        Self { class, value: Mutex::new(value), state: AtomicU64::new(state(USABLE)) }
+    }
+
+    /// Waits for the lock. RuntimeError in a forked child if another thread of the parent held it at the fork.
+    pub(crate) fn lock(&self) -> PyResult<MutexGuard<'_, T>> {
+        loop {
+            let known = self.state.load(Ordering::Acquire);
+            if known == state(USABLE) {
+                // A panic on one page leaves nothing half done.
+                return Ok(self.value.lock().unwrap_or_else(PoisonError::into_inner));
+            }
+            if known == state(LOST) {
+                return Err(PyRuntimeError::new_err(format!(
+                    "another thread was using this {0} when the process was forked, so it cannot be used in the child; \
+                     make one here, or start processes with multiprocessing's \"spawn\"",
+                    self.class
+                )));
+            }
+            if known == state(TRYING) {
+                thread::yield_now();
+                continue;
+            }
+            let claimed = self
+                .state
+                .compare_exchange(known, state(TRYING), Ordering::AcqRel, Ordering::Acquire)
+                .is_ok();
+            if claimed {
+                let held = match self.value.try_lock() {
+                    Ok(held) => Some(held),
+                    Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+                    Err(TryLockError::WouldBlock) => None,
+                };
+                let found = if held.is_some() { USABLE } else { LOST };
+                self.state.store(state(found), Ordering::Release);
+                if let Some(held) = held {
+                    return Ok(held);
+                }
+            }
+        }
+    }
+
+    /// True in the process that made the value or has used it last.
+    pub(crate) fn is_of_this_process(&self) -> bool {
+        self.state.load(Ordering::Acquire) / STATES == u64::from(process::id())
+    }
+}
+
+fn state(known: u64) -> u64 {
+    u64::from(process::id()) * STATES + known
+}
