@@ -1,6 +1,6 @@
-//! What this version writes and reads, format by format: for reports (`leitong doctor`) and for the
-//! table of docs/upgrading.md, which a test holds against this one. The versions are those that
-//! writers and readers go by.
+//! The versions of every storage format that this program writes and reads. `leitong doctor` reports them,
+//! and a test compares the table in docs/upgrading.md with this one. The numbers are the constants that the
+//! writers and readers themselves use.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -10,14 +10,15 @@ use crate::snapshot::lines::LINES_FORMAT_VERSION;
 use crate::snapshot::{FORMAT_WITH_BLOCKS, FORMAT_WITH_CRAWLS};
 use crate::{blocks, checkpoint};
 
-/// A format that outlives a process.
+/// A format of data that outlives the process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Format {
-    /// What it is of.
+    /// The name of the format, for reports.
     pub name: &'static str,
-    /// What this version writes, the newer ones where settings ask for them.
+    /// The versions that this program writes. If there are several, the newer ones are written only if
+    /// settings require them.
     pub writes: RangeInclusive<u32>,
-    /// What it reads; all else is refused.
+    /// The versions that this program reads. All others are refused.
     pub reads: RangeInclusive<u32>,
 }
 
@@ -29,7 +30,7 @@ const fn one(version: u32) -> RangeInclusive<u32> {
     version..=version
 }
 
-/// All of them.
+/// All formats.
 pub const FORMATS: [Format; 9] = [
     format("log record", one(FORMAT_VERSION), 1..=FORMAT_VERSION),
     format(
@@ -46,10 +47,11 @@ pub const FORMATS: [Format; 9] = [
     format("exported table", one(LINES_FORMAT_VERSION), 1..=LINES_FORMAT_VERSION),
 ];
 
-/// The version of verdicts, in their header and in protobuf, which this program only writes.
+/// The version of verdicts, in their header and in protobuf. This program writes verdicts but never reads
+/// them.
 pub const VERDICT: u32 = FORMAT_VERSION;
 
-/// `1`, or `1 to 3`.
+/// Displays a range of versions as `1` or `1 to 3`.
 pub struct Versions<'a>(pub &'a RangeInclusive<u32>);
 
 impl fmt::Display for Versions<'_> {

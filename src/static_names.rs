@@ -1,11 +1,13 @@
-//! Host names in the statically linked program: looked up in `/etc/hosts` and by DNS, whatever `/etc/nsswitch.conf`
-//! names beside them.
+//! Makes the statically linked program look up host names in `/etc/hosts` and by DNS only, whatever else
+//! `/etc/nsswitch.conf` lists.
 //!
-//! glibc's other services (`mdns4_minimal`, `resolve`, `myhostname`, …) are shared objects that belong to the machine's
-//! glibc. A static program carries a glibc of its own, and loading them into it ends in a crash wherever the two are of
-//! different versions: with that of Debian 12 inside, the first look-up was an abort on Debian 11 and a division by zero
-//! on Debian 13. So this is called before anything is looked up. The library does not do that: a program that is linked
-//! with it decides for itself. `files` and `dns` are inside glibc since 2.34.
+//! glibc loads its other name services (`mdns4_minimal`, `resolve`, `myhostname`, …) as shared objects that
+//! belong to the glibc of the machine. A static program contains its own glibc. If the two versions differ,
+//! loading such an object crashes: with the glibc of Debian 12 inside, the first look-up aborted on Debian 11
+//! and divided by zero on Debian 13. `files` and `dns` have been part of glibc itself since 2.34.
+//!
+//! The program calls [`from_files_and_dns`] before its first look-up. The library never does: a program that
+//! links it makes its own choice.
 
 #![expect(unsafe_code, reason = "no crate wraps this function of glibc")]
 
@@ -16,9 +18,11 @@ unsafe extern "C" {
     fn __nss_configure_lookup(database: *const c_char, services: *const c_char) -> c_int;
 }
 
-/// Nothing else of glibc's name services is asked by this program.
+/// Restricts host name look-ups to files and DNS. The program uses no other database of glibc's name
+/// services.
 pub(crate) fn from_files_and_dns() {
-    // SAFETY: both are strings that end with a zero and live for ever, which glibc only reads; it takes a lock.
+    // SAFETY: both arguments are static strings that end with a zero, and glibc only reads them, under a
+    // lock.
     let refused = unsafe { __nss_configure_lookup(c"hosts".as_ptr(), c"files dns".as_ptr()) };
     debug_assert_eq!(refused, 0, "glibc knows the database, and both services by name");
 }

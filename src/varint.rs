@@ -1,7 +1,7 @@
-//! Numbers in as few bytes as they need: 7 bits a byte, the
-//! lowest first; the upper bit says that more follow.
+//! Variable-length integers: 7 bits per byte, lowest bits first. The top bit of a byte is set if more bytes
+//! follow.
 
-/// Appends a number.
+/// Appends `value` to `bytes`.
 pub(crate) fn push_varint(value: impl Into<u64>, bytes: &mut Vec<u8>) {
     let mut value = value.into();
     while value >= 0x80 {
@@ -11,7 +11,8 @@ pub(crate) fn push_varint(value: impl Into<u64>, bytes: &mut Vec<u8>) {
     bytes.push(value as u8);
 }
 
-/// Takes a number off the front; none if there is none, or one too large.
+/// Reads a number from the front of `bytes` and advances past it. Returns `None` if the bytes end too early
+/// or the number does not fit into `N`.
 pub(crate) fn take_varint<N: TryFrom<u64>>(bytes: &mut &[u8]) -> Option<N> {
     let mut value = 0_u64;
     for shift in (0..u64::BITS).step_by(7) {
@@ -37,7 +38,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_pushed_is_taken(value: u64, shift in 0..64) {
+        fn reads_what_it_writes(value: u64, shift in 0..64) {
             let mut bytes = Vec::new();
             push_varint(value >> shift, &mut bytes);
             bytes.push(7);
@@ -49,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_or_cut_off_is_none() {
+    fn rejects_numbers_that_are_too_large_or_cut_off() {
         assert_eq!(take_varint::<u64>(&mut &[0x80; 3][..]), None);
         assert_eq!(take_varint::<u64>(&mut &[0xff; 11][..]), None);
         assert_eq!(

@@ -1,23 +1,22 @@
-//! Counted work: what one page may cost, whatever it holds.
+//! Limits the processing cost of one page by counting work instead of measuring time.
 //!
-//! Each stage counts what it is about to do in steps, before it does it, and a page that would need
-//! more than its budget is given up. A step is about a nanosecond of a core of 2022, so that
-//! weights can be measured; but steps are counted, never timed: the same page is given up on every
-//! machine, or on none.
+//! Before doing something, each stage counts how many steps it will take. A page that would exceed its budget
+//! is given up. One step takes about a nanosecond on one core of a 2022 machine, so weights can be found by
+//! measurement. Because steps are counted and never timed, a page is given up on every machine or on none.
 //!
-//! The weights in the stages were measured on the slowest input
-//! of each kind that was found (`tests/local/hostile_pages.rs`).
+//! The weights in the stages were measured on the slowest known input of each kind
+//! (`tests/local/hostile_pages.rs`).
 
 use thiserror::Error;
 
-/// The work of one page.
+/// The work done on one page so far, and its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Work {
     done: u64,
     max: u64,
 }
 
-/// A page needs more work than it may cost.
+/// The error for a page that needs more work than its budget allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the page needs more than {max} steps of work (page.work_max)")]
 pub struct TooMuchWork {
@@ -26,22 +25,23 @@ pub struct TooMuchWork {
 }
 
 impl Work {
-    /// None done yet, of at most `max` steps.
+    /// Starts with no work done and a budget of `max` steps.
     #[must_use]
     pub fn up_to(max: u64) -> Self {
         Self { done: 0, max }
     }
 
-    /// For texts that are known to be harmless: no bound.
+    /// Starts without a limit, for texts that are known to be harmless.
     #[must_use]
     pub fn unbounded() -> Self {
         Self::up_to(u64::MAX)
     }
 
-    /// Counts `units` of `steps` steps each, which are about to be done.
+    /// Counts `units` units of `steps` steps each. Call this before doing the work.
     ///
     /// # Errors
-    /// [`TooMuchWork`], where they are above what is left; then they are not to be done.
+    /// [`TooMuchWork`] if the budget would be exceeded. Nothing is counted then, and the caller must not do
+    /// the work.
     #[inline]
     pub fn add(&mut self, units: usize, steps: u64) -> Result<(), TooMuchWork> {
         let done = self.done.saturating_add((units as u64).saturating_mul(steps));
@@ -52,7 +52,7 @@ impl Work {
         Ok(())
     }
 
-    /// Steps so far.
+    /// The number of steps counted so far.
     #[must_use]
     pub fn done(&self) -> u64 {
         self.done
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_much_is_not_counted() {
+    fn work_beyond_the_budget_is_refused_and_not_counted() {
         let mut work = Work::up_to(100);
         assert_eq!(work.add(9, 10), Ok(()));
         assert_eq!(work.add(2, 10), Err(TooMuchWork { max: 100 }));
