@@ -1,57 +1,57 @@
-//! Why no page can be read from a record.
+//! Causes of dead letters: why no page could be read from a record.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// Why no page can be read from a record: a field of its dead letter, and a label of the metric
-/// that counts them. In the order of their names, which reports keep.
+/// The reason why no page could be read from a record. It is a field of the dead letter and a label of the
+/// metric that counts dead letters. Variants are sorted by name, and reports keep that order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Cause {
-    /// A body that is to be base64 is not.
+    /// The body is marked as base64, but it is not valid base64.
     BadBase64,
-    /// The key is to be the url, and is no text.
+    /// The message key should hold the url, but it is not text.
     BadKey,
-    /// The body is to stand in a WARC file, and does not.
+    /// The body should be in a WARC file, but it is not there.
     BodyNotFound,
     /// A row of a CSV file cannot be read.
     BrokenCsv,
-    /// The value is no JSON, or no UTF-8.
+    /// The value is not valid JSON, or not valid UTF-8.
     BrokenJson,
     /// A record of the fingerprint log cannot be decoded.
     BrokenLogRecord,
-    /// Rows of a Parquet file, or all of it, cannot be read.
+    /// Some rows of a Parquet file, or the whole file, cannot be read.
     BrokenParquet,
-    /// The value is no `leitong.v1.Page`.
+    /// The value is not a `leitong.v1.Page`.
     BrokenProtobuf,
-    /// No WARC record, or one whose length is wrong.
+    /// The record is not a WARC record, or its length is wrong.
     BrokenWarc,
-    /// The page's id is above the limit.
+    /// The page id exceeds the limit.
     IdTooLong,
-    /// A fault in Leitong.
+    /// A bug in Leitong.
     Internal,
-    /// No url, or an empty one.
+    /// The url is missing or empty.
     MissingUrl,
-    /// There is no value, or it is `null`.
+    /// The value is missing or `null`.
     NullValue,
-    /// The input is of a format that is not read.
+    /// The input has a format that is not supported.
     OtherFormat,
-    /// The page is to be withdrawn, and `recrawls.enabled` is false.
+    /// The message withdraws a page, but `recrawls.enabled` is false.
     RecrawlsOff,
-    /// The value is packed and cannot be unpacked within its limits.
+    /// The value cannot be decompressed within the limits for its size and its number of codings.
     StillPacked,
-    /// The input breaks off.
+    /// The input ends too early.
     TruncatedInput,
-    /// The url is above the limit.
+    /// The url exceeds the limit.
     UrlTooLong,
-    /// A field has another type than it must have.
+    /// A field has the wrong type.
     WrongType,
-    /// The word of a newer Leitong that has written to the log.
+    /// A cause that this version does not know. A newer version of Leitong wrote it to the log.
     Other(Box<str>),
 }
 
 impl Cause {
-    /// All that this program gives.
+    /// All causes that this version can report.
     pub const ALL: [Self; 19] = [
         Self::BadBase64,
         Self::BadKey,
@@ -74,10 +74,10 @@ impl Cause {
         Self::WrongType,
     ];
 
-    /// What [`label`](Self::label) gives for causes that this program does not know.
+    /// The [`label`](Self::label) for causes that this version does not know.
     pub const OTHER_LABEL: &str = "OTHER";
 
-    /// The word as it stands in dead letters.
+    /// The name of the cause in dead letters.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -86,7 +86,7 @@ impl Cause {
         }
     }
 
-    /// The label in metrics, of which there is a bounded number.
+    /// The label in metrics. The number of different labels is bounded.
     #[must_use]
     pub fn label(&self) -> &'static str {
         match self {
@@ -113,7 +113,7 @@ impl Cause {
         }
     }
 
-    /// The cause of this word.
+    /// Returns the cause with this name.
     #[must_use]
     pub fn from_word(word: &str) -> Self {
         Self::ALL.into_iter().find(|cause| cause.label() == word).unwrap_or_else(|| Self::Other(word.into()))
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_and_causes_are_one_to_one() {
+    fn each_cause_has_a_name_of_its_own() {
         for cause in Cause::ALL {
             assert_eq!(Cause::from_word(cause.as_str()), cause);
         }
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_stand_in_the_order_of_their_words() {
+    fn causes_are_sorted_by_name() {
         assert!(Cause::ALL.is_sorted() && Cause::ALL.is_sorted_by_key(Cause::label));
     }
 }

@@ -1,9 +1,9 @@
-//! What goes through the fingerprint log: all that clustering needs to know of one page.
+//! The record of the fingerprint log: everything that clustering needs to know about one page.
 //!
-//! These types stand at the ground of the house, since every room of the flow hands them on: where
-//! a page was read ([`Place`]), what its message had beside it ([`Received`], [`Carried`]), why
-//! nothing can be said of it ([`Reason`]; [`Unreadable`] and its [`Cause`]), what it says of its
-//! source ([`Credits`]), and the record itself ([`LogRecord`]).
+//! Every stage passes these types on, so they depend on no other part of the program: where a page was read
+//! ([`Place`]), the key and headers of its message ([`Received`], [`Carried`]), why a page is undecidable
+//! ([`Reason`]) or unreadable ([`Unreadable`] and its [`Cause`]), what the page states about its source
+//! ([`Credits`]), and the record itself ([`LogRecord`]).
 
 mod cause;
 mod credits;
@@ -23,17 +23,17 @@ pub use received::{Carried, HEADERS_LEFT_OUT, Received};
 use timestamp::Timestamp;
 pub use unreadable::Unreadable;
 
-/// What stands at one offset of the fingerprint log.
+/// The content of the fingerprint log at one offset.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LogRecord {
     /// A page.
     Page(Box<FingerprintRecord>),
-    /// Something that could not be read as a page. It travels through the log as
-    /// well, so that dead letters are written by the half that writes exactly once.
+    /// Input that could not be read as a page. It is written to the log too, because only the cluster stage,
+    /// which reads the log, writes its outputs exactly once.
     Unreadable(Box<Unreadable>),
 }
 
-/// One page after the stateless half.
+/// The result of the fingerprint stage for one page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FingerprintRecord {
     /// Where the page was read.
@@ -42,29 +42,31 @@ pub struct FingerprintRecord {
     pub page_id: String,
     /// The page's url.
     pub url: String,
-    /// Pages of different corpora never meet.
+    /// The corpus of the page. Pages from different corpora are never compared.
     pub corpus: String,
-    /// Of the settings that made the fingerprint; pages of different values never meet.
+    /// Hash of the settings that produced the fingerprint. Pages with different hashes are never compared.
     pub fingerprint_hash: u64,
     /// When the page was fetched.
     pub fetched_at: Option<Timestamp>,
-    /// What the log time is the running maximum of; none: the log time stays.
+    /// The time that advances the log time: the log time is the maximum of these values so far. `None` leaves
+    /// it unchanged.
     pub log_time: Option<Timestamp>,
-    /// JSON that comes back in the verdict.
+    /// The crawler's own JSON. It is returned in the verdict.
     pub passthrough: Option<String>,
-    /// What of the page's message its verdict is to have; says nothing about the page.
+    /// The key and headers of the page message that are copied to the verdict's message. They are independent
+    /// of the page's content.
     pub carried: Option<Box<Carried>>,
-    /// What the page says of its source and of itself; says nothing about the text.
+    /// Publisher, authors, date and so on, as the page states them. They are no part of the text.
     pub credits: Option<Box<Credits>>,
-    /// Of the main text, where there is one.
+    /// Digest and length of the main text, if there is one.
     pub text: Option<TextDigest>,
-    /// What came of the page.
+    /// The fingerprint, or the reason why there is none.
     pub outcome: Outcome,
 }
 
 impl FingerprintRecord {
-    /// A record for measurements, of a page of which nothing is known but its fingerprint,
-    /// if it has one: the number stands for its place, its page id and its text.
+    /// Creates a record for measurements, with a fingerprint only. `number` determines its place, page id and
+    /// text digest. Without a fingerprint, the page is undecidable.
     #[must_use]
     pub fn numbered(number: usize, fingerprint: Option<Box<[u8]>>) -> Self {
         Self {
@@ -84,21 +86,21 @@ impl FingerprintRecord {
     }
 }
 
-/// What the stateless half made of a page.
+/// The result of the fingerprint stage.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     /// The detector's fingerprint, in its own encoding.
     Fingerprint(Box<[u8]>),
-    /// Nothing to compare.
+    /// No fingerprint, because the page has nothing to compare.
     Undecidable(Reason),
 }
 
-/// Tells equal texts from all others.
+/// Identifies a text: equal texts have equal digests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextDigest {
-    /// XXH3-128 (seed 0) of the main text's UTF-8 without
-    /// white space; with a secret SipHash-2-4 of 128 bits.
+    /// Digest of the main text's UTF-8 without white space: XXH3-128 with seed 0, or 128-bit SipHash-2-4 if a
+    /// secret is set.
     pub digest: u128,
-    /// Characters of the main text without white space.
+    /// Number of characters in the main text, without white space.
     pub chars: u32,
 }

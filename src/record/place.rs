@@ -5,22 +5,22 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-/// Where a page was read.
+/// The place where a page was read: a line, a WARC record or a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Place {
     /// A line of a JSON lines file.
     Line {
-        /// The file as named on the command line, `-` for standard input.
+        /// The file as named on the command line; `-` is standard input.
         input: Arc<str>,
-        /// From 1.
+        /// The line number, from 1.
         line: u64,
     },
     /// A record of a WARC file.
     Record {
-        /// The file as named on the command line, `-` for standard input.
+        /// The file as named on the command line; `-` is standard input.
         input: Arc<str>,
-        /// From 1, counting all records.
+        /// The record number, from 1. All records of the file count.
         record: u64,
     },
     /// A message of a topic.
@@ -29,9 +29,9 @@ pub enum Place {
         topic: Arc<str>,
         /// Its partition.
         partition: u32,
-        /// Where the message stands in the partition.
+        /// The offset of the message in the partition.
         offset: u64,
-        /// Raised by an operator to have pages processed again.
+        /// The epoch setting. An operator raises it to have all pages processed again.
         epoch: u32,
     },
 }

@@ -1,7 +1,8 @@
-//! When a page says that it was published: as precise as the page is, with a zone if it names one.
+//! The date of publication that a page states, as precise as the page is and with a zone only if it names
+//! one.
 //!
-//! Pages say a day, a minute or a second, and many name no zone. All of that is kept as it is said,
-//! since a guessed zone would look as certain as a stated one.
+//! Pages state a day, a minute or a second, and many name no zone. Nothing is filled in, because a guessed
+//! zone would look as certain as a stated one.
 
 use std::fmt;
 
@@ -10,7 +11,7 @@ use time::{Date, Month};
 
 use super::timestamp::Timestamp;
 
-/// A day, or a moment of a day, with or without a zone.
+/// A day, or a moment of a day, with or without a time zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PublicationTime {
     date: Date,
@@ -23,18 +24,18 @@ struct TimeOfDay {
     hour: u8,
     minute: u8,
     second: Option<u8>,
-    /// East of UTC.
+    /// Offset of the zone in minutes east of UTC, if the page names a zone.
     offset_minutes: Option<i16>,
 }
 
-/// Zones are at most this far from UTC.
+/// The largest distance of a time zone from UTC.
 const OFFSET_MINUTES_MAX: i16 = 14 * 60;
 
 const DAY_MS: i64 = 86_400_000;
 
 impl PublicationTime {
-    /// A day of the years 1900 to 2999; none where there is no such day, and for the first days of
-    /// 1970, which say that the page's program had no date.
+    /// A day in the years 1900 to 2999. Returns `None` if there is no such day, and for 31 December 1969 and
+    /// 1 January 1970: those dates mean that the publishing program had none.
     #[must_use]
     pub fn day(year: i32, month: u8, day: u8) -> Option<Self> {
         if !(1900..3000).contains(&year) {
@@ -45,7 +46,8 @@ impl PublicationTime {
         (!is_zero).then_some(Self { date, time: None })
     }
 
-    /// The same day at a time; none where there is no such time. 24:00 and leap seconds are none.
+    /// Adds a time to the day. Returns `None` if it is not a valid time. 24:00 and leap seconds are not
+    /// accepted.
     #[must_use]
     pub fn at(self, hour: u8, minute: u8, second: Option<u8>) -> Option<Self> {
         let is_time = hour < 24 && minute < 60 && second.is_none_or(|second| second < 60);
@@ -53,8 +55,8 @@ impl PublicationTime {
         is_time.then_some(Self { time: Some(time), ..self })
     }
 
-    /// The same in a zone so many minutes east of UTC; a day has no zone, and an offset that no
-    /// zone has is none.
+    /// Sets the time zone, in minutes east of UTC. Has no effect on a day without a time, nor if no zone has
+    /// such an offset.
     #[must_use]
     pub fn in_zone(self, offset_minutes: i16) -> Self {
         let known = offset_minutes.abs() <= OFFSET_MINUTES_MAX;
@@ -65,7 +67,7 @@ impl PublicationTime {
         Self { time, ..self }
     }
 
-    /// Reads what [`Display`](fmt::Display) writes; none for anything else.
+    /// Parses the format that [`Display`](fmt::Display) writes. Returns `None` for anything else.
     #[must_use]
     pub fn from_iso_8601(text: &str) -> Option<Self> {
         if !text.is_ascii() {
@@ -91,32 +93,32 @@ impl PublicationTime {
         (found.to_string() == text).then_some(found)
     }
 
-    /// Whether it says a time of the day.
+    /// Returns true if it includes a time of day.
     #[must_use]
     pub fn has_time(&self) -> bool {
         self.time.is_some()
     }
 
-    /// Whether it says a zone.
+    /// Returns true if it includes a time zone.
     #[must_use]
     pub fn has_zone(&self) -> bool {
         self.time.is_some_and(|time| time.offset_minutes.is_some())
     }
 
-    /// Whether both are of one day, as each says it.
+    /// Returns true if both are on the same date, each in its own time zone.
     #[must_use]
     pub fn is_same_day(&self, other: &Self) -> bool {
         self.date == other.date
     }
 
-    /// Whether it lies more than a day after `latest`, whatever its zone is.
+    /// Returns true if it is more than a day after `latest`, whatever its time zone may be.
     #[must_use]
     pub fn is_after(&self, latest: Timestamp) -> bool {
         self.earliest_ms() > latest.as_ms().saturating_add(DAY_MS)
     }
 
-    /// The first moment that it may mean, in milliseconds since 1970: a day from its midnight on,
-    /// a time without a zone as if it was said where the day begins first.
+    /// The earliest moment that it can mean, in milliseconds since 1970. A day without a time begins at
+    /// midnight. A time without a zone is read in the zone where the day begins first.
     #[must_use]
     pub fn earliest_ms(&self) -> i64 {
         let days = i64::from(self.date.to_julian_day()) - 2_440_588;
@@ -128,7 +130,7 @@ impl PublicationTime {
 }
 
 impl fmt::Display for PublicationTime {
-    /// ISO 8601 as far as it is known: `2026-11-21`, `…T08:00`, `…T08:00:30+08:00`.
+    /// ISO 8601, with the parts that are known: `2026-11-21`, `…T08:00`, `…T08:00:30+08:00`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (year, month, day) = self.date.to_calendar_date();
         write!(f, "{year:04}-{:02}-{day:02}", u8::from(month))?;
@@ -179,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_future_begins_a_day_after_now_whatever_the_zone() {
+    fn dates_count_as_future_only_if_a_day_ahead_in_every_zone() {
         let now = Timestamp::from_rfc3339("2026-11-21T08:00:00Z").expect("a date");
         let is_after = |text| PublicationTime::from_iso_8601(text).expect("a date").is_after(now);
         assert!(!is_after("2026-11-22"));

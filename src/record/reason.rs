@@ -1,37 +1,37 @@
-//! Why a page is undecidable.
+//! Reasons why no verdict is possible.
 
 use serde::Serialize;
 
-/// Why a page is undecidable.
+/// The reason why a page is undecidable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Reason {
-    /// No body, or one of white space only.
+    /// The page has no body, or only white space.
     Empty,
-    /// The body, or the line that holds it, is above the configured limit.
+    /// The body, or the line that contains it, exceeds the configured limit.
     TooLarge,
     /// The HTTP status is not 2xx.
     HttpStatus,
-    /// The content type or the bytes say that it is no HTML and no text.
+    /// The content type or the first bytes show that the page is neither HTML nor text.
     NotHtml,
-    /// The bytes are no text in any known encoding.
+    /// The bytes are not text in any known encoding.
     NotText,
-    /// The page has more nodes, or deeper ones, than the configured limit.
+    /// The page has more or deeper nodes than the configured limit.
     TooComplex,
     /// No main text was found.
     NoText,
     /// The main text is shorter than the configured minimum.
     TooShort,
-    /// A fault in Leitong, which is logged with the page's id.
+    /// A bug in Leitong. The log names the page's id.
     Internal,
-    /// The fingerprint is of another detector than the one that decides.
+    /// The fingerprint comes from another detector than the configured one.
     OtherDetector,
-    /// The page shows a reason in place of content: an
-    /// error, a captcha, a log-in, a question for consent, …
+    /// Instead of content, the page shows an error, a captcha, a log-in form, a cookie consent form or the
+    /// like.
     Wall,
-    /// The page is mainly links to other pages.
+    /// The page consists mainly of links to other pages.
     Listing,
-    /// The page was withdrawn: it is to be known no more.
+    /// The page was withdrawn and is to be removed from the table.
     Withdrawn,
 }
 
@@ -59,13 +59,13 @@ impl Reason {
         self as i32 + 1
     }
 
-    /// The reason of this number.
+    /// Returns the reason with this number.
     #[must_use]
     pub fn from_number(number: i32) -> Option<Self> {
         Self::ALL.into_iter().find(|reason| reason.number() == number)
     }
 
-    /// The name as it stands in JSON.
+    /// The name in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

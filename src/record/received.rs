@@ -1,30 +1,30 @@
-//! What a message of the page topic has beside its value, and what of it goes on to the verdict.
+//! Key, headers and time of a message on the page topic, and the part of them that is copied to the verdict.
 
 use super::timestamp::Timestamp;
 
-/// A dead letter's header that says what of its key and headers was left out.
+/// Header of a dead letter that says how much of the message's key and headers was left out.
 pub const HEADERS_LEFT_OUT: &str = "leitong.headers.left.out";
 
-/// What a message of a topic has beside its value.
+/// Everything in a message except its value.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Received {
     /// The key.
     pub key: Option<Vec<u8>>,
-    /// Names and values, in order.
+    /// Names and values, in the order of the message.
     pub headers: Vec<(String, Option<Vec<u8>>)>,
-    /// The message's time, never later than the clock of whoever read it.
+    /// The timestamp of the message, never later than the clock of the reader.
     pub log_time: Option<Timestamp>,
 }
 
 impl Received {
-    /// The value of the last header of this name.
+    /// Returns the value of the last header with this name, ignoring case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&[u8]> {
         let found = self.headers.iter().rfind(|(known, _)| known.eq_ignore_ascii_case(name));
         found.and_then(|(_, value)| value.as_deref())
     }
 
-    /// Bytes of memory, roughly.
+    /// Approximate memory use in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let headers: usize = self
@@ -36,17 +36,17 @@ impl Received {
     }
 }
 
-/// What goes from the message of a page to the message of its verdict, as received.
+/// Headers and key that are copied from the page message to its verdict, unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Carried {
-    /// The key, where the verdict is to have it.
+    /// The key, if the verdict should have the same key.
     pub key: Option<Vec<u8>>,
-    /// Names and values, in order.
+    /// Names and values, in the order of the message.
     pub headers: Vec<(String, Option<Vec<u8>>)>,
 }
 
 impl Carried {
-    /// None where there is nothing to carry.
+    /// Returns `None` if there is nothing to copy.
     #[must_use]
     pub fn new(key: Option<Vec<u8>>, headers: Vec<(String, Option<Vec<u8>>)>) -> Option<Box<Self>> {
         (key.is_some() || !headers.is_empty()).then(|| Box::new(Self { key, headers }))

@@ -1,4 +1,4 @@
-//! Points in time as pages and verdicts carry them: milliseconds since 1970, RFC 3339 in JSON.
+//! Points in time in pages and verdicts: milliseconds since 1970 in memory, RFC 3339 in JSON.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use time::OffsetDateTime;
@@ -8,21 +8,21 @@ use time::format_description::well_known::{Rfc2822, Rfc3339};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
-/// 0000-01-01T00:00:00Z and 9999-12-31T23:59:59.999Z: what RFC 3339 can write.
+/// 0000-01-01T00:00:00Z to 9999-12-31T23:59:59.999Z: the range that RFC 3339 can express.
 const MS_RANGE: std::ops::RangeInclusive<i64> = -62_167_219_200_000..=253_402_300_799_999;
 
-/// From here on a number counts milliseconds: as seconds it
-/// is the year 5138, as milliseconds March 1973.
+/// Numbers from here on are milliseconds, smaller ones are seconds. As seconds this number is the year 5138,
+/// as milliseconds March 1973.
 const SECONDS_END: f64 = 1e11;
 
 impl Timestamp {
-    /// The time `ms` milliseconds after 1970; none outside of what RFC 3339 can write.
+    /// The time `ms` milliseconds after 1970. Returns `None` outside of the range that RFC 3339 can express.
     #[must_use]
     pub fn from_ms(ms: i64) -> Option<Self> {
         MS_RANGE.contains(&ms).then_some(Self(ms))
     }
 
-    /// The time that an RFC 3339 date says; parts of a millisecond are cut off.
+    /// Parses an RFC 3339 date. Fractions of a millisecond are cut off.
     #[must_use]
     pub fn from_rfc3339(text: &str) -> Option<Self> {
         OffsetDateTime::parse(text.trim(), &Rfc3339).ok().and_then(Self::from_date)
@@ -32,10 +32,9 @@ impl Timestamp {
         Self::from_ms(i64::try_from(date.unix_timestamp_nanos().div_euclid(1_000_000)).ok()?)
     }
 
-    /// The time that a date says as crawlers write them: RFC 3339, RFC 2822
-    /// (`Sat, 21 Nov 2026 08:00:00 +0800`), either of ISO 8601's with a space for the `T`, without
-    /// a zone (taken as UTC) or without a time of day, Java's default
-    /// (`Sat Nov 21 08:00:00 UTC 2026`), or a [number](Self::from_number).
+    /// Parses the date formats that crawlers write: RFC 3339, RFC 2822 (`Sat, 21 Nov 2026 08:00:00 +0800`),
+    /// ISO 8601 with a space for the `T`, without a zone (taken as UTC) or without a time of day, Java's
+    /// default (`Sat Nov 21 08:00:00 UTC 2026`), or a [number](Self::from_number).
     #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -48,8 +47,8 @@ impl Timestamp {
             .or_else(number)
     }
 
-    /// `Sat Nov 21 08:00:00 UTC 2026`, as Java writes dates unless told otherwise; as C does
-    /// without the zone (UTC). Names of zones that mean several, such as CST, are not guessed.
+    /// Parses `Sat Nov 21 08:00:00 UTC 2026`, the default format of Java, and the same without a zone (UTC),
+    /// the format of C. Ambiguous zone names such as CST are not guessed.
     fn from_java(text: &str) -> Option<Self> {
         let parts: Vec<&str> = text.split_ascii_whitespace().take(7).collect();
         let (month, day, time, zone, year) = match parts[..] {
@@ -77,7 +76,7 @@ impl Timestamp {
             .and_then(Self::from_date)
     }
 
-    /// `2026-11-21`, `2026-11-21 08:00:00.5` and the like, with or without a zone.
+    /// Parses `2026-11-21`, `2026-11-21 08:00:00.5` and the like, with or without a zone.
     fn from_iso_8601(text: &str) -> Option<Self> {
         let (date, time) = text.split_at_checked(10)?;
         let Some(time) = time.strip_prefix([' ', 'T', 't']) else {
@@ -93,8 +92,8 @@ impl Timestamp {
         Self::from_rfc3339(&format!("{date}T{time}{zone}"))
     }
 
-    /// The time so many seconds after 1970; from 10¹¹ on
-    /// (the year 5138) the number is taken for milliseconds.
+    /// The time `number` seconds after 1970. From 10¹¹ on (the year 5138), the number is read as
+    /// milliseconds.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "far above the range, a cast stays above it")]
     pub fn from_number(number: f64) -> Option<Self> {
@@ -105,7 +104,7 @@ impl Timestamp {
             .and_then(Self::from_ms)
     }
 
-    /// The present.
+    /// The current time.
     #[must_use]
     pub fn now() -> Self {
         let elapsed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
@@ -140,8 +139,11 @@ impl Serialize for Timestamp {
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Self::from_rfc3339(&text)
-            .ok_or_else(|| serde::de::Error::custom(format_args!("{text:?} is no time of RFC 3339")))
+        Self::from_rfc3339(&text).ok_or_else(|| {
+            serde::de::Error::custom(format_args!(
+                "{text:?} is not an RFC 3339 time; write it like 2026-11-21T08:00:00Z"
+            ))
+        })
     }
 }
 
@@ -169,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_what_crawlers_write() {
+    fn reads_the_date_formats_of_crawlers() {
         let read = |text| Timestamp::from_text(text).map(|t| t.to_string()).unwrap_or_default();
         for text in [
             "2026-11-21T08:00:00Z",
@@ -211,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_rfc_3339_cannot_write() {
+    fn rejects_times_that_rfc_3339_cannot_express() {
         assert_eq!(Timestamp::from_ms(i64::MAX), None);
         assert_eq!(Timestamp::from_ms(i64::MIN), None);
     }

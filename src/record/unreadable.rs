@@ -1,4 +1,4 @@
-//! A record that no page could be read from, on its way to the dead letters.
+//! Input that could not be read as a page, on its way to the dead letters.
 
 use serde::{Serialize, Serializer};
 
@@ -6,22 +6,22 @@ use super::cause::Cause;
 use super::place::Place;
 use super::received::Received;
 
-/// A record that no page could be read from.
+/// A record that could not be read as a page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Unreadable {
-    /// Where it stands.
+    /// The place of the record.
     pub source: Place,
-    /// Why.
+    /// The cause, for programs.
     pub cause: Cause,
-    /// What is wrong, and what to do.
+    /// The problem and what to do about it, for people.
     pub message: String,
-    /// The record's value as received, in JSON with bytes that are no UTF-8 replaced:
-    /// of a file's record the beginning, of a message all or nothing; none for null.
+    /// The value as received: the beginning of a file's record, or the whole value of a message. `None` if
+    /// the value is missing or too large. In JSON, bytes that are not UTF-8 are replaced.
     #[serde(serialize_with = "lossy")]
     pub raw: Option<Vec<u8>>,
-    /// Bytes of the whole record.
+    /// Size of the whole record in bytes.
     pub raw_bytes: u64,
-    /// What a message had beside its value.
+    /// Key, headers and time of the message, if it came from a topic.
     #[serde(skip)]
     pub received: Option<Box<Received>>,
 }
