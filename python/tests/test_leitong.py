@@ -211,10 +211,10 @@ class Records(unittest.TestCase):
         other = leitong.Fingerprinter(toml='detector = "paragraph"\n').records([{"id": "a", "text": NEWS}])
         placed = [leitong.LogSource("corpus").place(good)[0][1]]
         for records, message in (
-            (good + [b"\xff"], "record 1: .*no record of Leitong"),
+            (good + [b"\xff"], "record 1: .*not a record written by Leitong"),
             (good + [b""], "record 1: .*no format version"),
             (good + other, "record 1: was made with other settings"),
-            (placed, "record 0: .*has a place in a log already"),
+            (placed, "record 0: .*already has a place in a log"),
         ):
             with self.assertRaisesRegex(ValueError, message):
                 deduplicator.decide_records(records)

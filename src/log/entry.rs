@@ -1,7 +1,7 @@
-//! [`Entry`] ↔ its protobuf message: what stands at one offset of the log.
+//! Encodes and decodes the records of the fingerprint log: [`Entry`] ↔ protobuf message.
 //!
-//! Reading never trusts the bytes: what is newer than this
-//! reader stops it, what is broken is told apart.
+//! Decoding never trusts the bytes. There are two errors: a record from a newer version, at which the reader
+//! must stop, and a broken record.
 
 use std::sync::Arc;
 
@@ -19,44 +19,44 @@ use crate::record::{
 };
 use crate::record::{Cause, Reason};
 
-/// A record of the log, with where it comes from.
+/// A record of the log, with the place that it comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// What clustering needs to know.
+    /// The page, or the input that could not be read as one.
     pub record: LogRecord,
-    /// Whether it counts is decided by this.
+    /// The position in the page topic. It decides if the record counts.
     pub origin: Origin,
 }
 
-/// Why bytes of the log are no entry.
+/// The error for bytes that cannot be decoded as an entry.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum EntryError {
-    /// Written by a newer Leitong.
+    /// A newer version of Leitong wrote the record.
     #[error(
-        "format version {found} is newer than {FORMAT_VERSION}, which this version of Leitong knows; update this \
-         instance"
+        "format version {found} is newer than {FORMAT_VERSION}, the newest that this version of Leitong reads; update \
+         this instance"
     )]
     TooNew {
-        /// Its version.
+        /// The format version of the record.
         found: u32,
     },
-    /// Not what Leitong writes.
-    #[error("no record of Leitong: {0}; nothing else may write to this topic")]
+    /// The bytes are not a record that Leitong writes.
+    #[error("not a record written by Leitong: {0}; make sure that no other program writes to this topic")]
     Broken(String),
 }
 
-/// What a record says of its message beside where it stands.
+/// The part of an [`Origin`] that a record's [`Place`] does not have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// As in [`Origin`].
+    /// See [`Origin::previous_offset`].
     pub previous_offset: Option<u64>,
-    /// As in [`Origin`].
+    /// See [`Origin::timestamp_ms`].
     pub timestamp_ms: Option<i64>,
-    /// As in [`Origin`].
+    /// See [`Origin::topic_id`].
     pub topic_id: Option<TopicId>,
 }
 
-/// The bytes of a record of the log; `detector` made its fingerprint.
+/// Encodes a record of the log. `detector` names the detector that made its fingerprint.
 #[must_use]
 pub fn encode(record: LogRecord, sent: Sent, detector: &str) -> Vec<u8> {
     let message = match record {
@@ -66,11 +66,11 @@ pub fn encode(record: LogRecord, sent: Sent, detector: &str) -> Vec<u8> {
     message.encode_to_vec()
 }
 
-/// The entry in `bytes`. A fingerprint of another detector
-/// than `detector` makes the page undecidable.
+/// Decodes an entry. If its fingerprint comes from another detector than `detector`, the page becomes
+/// undecidable.
 ///
 /// # Errors
-/// [`EntryError`].
+/// [`EntryError`] if the bytes come from a newer version or are broken.
 pub fn decode(bytes: &[u8], detector: &dyn Detector) -> Result<Entry, EntryError> {
     let broken = |what: &str| EntryError::Broken(what.to_owned());
     let mut message =
@@ -103,18 +103,19 @@ pub fn decode(bytes: &[u8], detector: &dyn Detector) -> Result<Entry, EntryError
         return Ok(Entry { record, origin });
     }
     let record = page_from_message(message, source, detector)?;
-    // Without a time the expiry of centroids would hang on when a table is restored.
+    // Without a time, no centroid would expire while a table is restored.
     if record.log_time.is_none() {
         return Err(broken("no log time"));
     }
     Ok(Entry { record: LogRecord::Page(Box::new(record)), origin })
 }
 
-/// The page of a message, which was read at `source`; for whoever keeps pages elsewhere than in
-/// the log as well. A fingerprint of another detector than `detector` makes it undecidable.
+/// Returns the page in `message`, which was read at `source`. Also used for pages that are stored elsewhere
+/// than in the log. If its fingerprint comes from another detector than `detector`, the page becomes
+/// undecidable.
 ///
 /// # Errors
-/// [`EntryError::Broken`].
+/// [`EntryError::Broken`] if the message is not a valid page.
 pub(crate) fn page_from_message(
     message: proto::FingerprintRecord,
     source: Place,
@@ -123,16 +124,16 @@ pub(crate) fn page_from_message(
     let broken = |what: &str| EntryError::Broken(what.to_owned());
     let outcome = match message.outcome.ok_or_else(|| broken("no outcome"))? {
         fingerprint_record::Outcome::Unreadable(_) => return Err(broken("no page")),
-        fingerprint_record::Outcome::Undecidable(number) => Outcome::Undecidable(
-            Reason::from_number(number).ok_or_else(|| broken("a reason that is not known"))?,
-        ),
+        fingerprint_record::Outcome::Undecidable(number) => {
+            Outcome::Undecidable(Reason::from_number(number).ok_or_else(|| broken("an unknown reason"))?)
+        }
         fingerprint_record::Outcome::Fingerprint(fingerprint) if fingerprint.detector != detector.name() => {
             Outcome::Undecidable(Reason::OtherDetector)
         }
         fingerprint_record::Outcome::Fingerprint(fingerprint)
             if !detector.is_fingerprint(&fingerprint.data) =>
         {
-            return Err(broken("a fingerprint of another shape than its detector's"));
+            return Err(broken("a fingerprint that its detector cannot have made"));
         }
         fingerprint_record::Outcome::Fingerprint(fingerprint) => {
             Outcome::Fingerprint(fingerprint.data.to_vec().into())
@@ -142,7 +143,7 @@ pub(crate) fn page_from_message(
         let digest = text.digest.as_ref().try_into().map(u128::from_be_bytes);
         digest.map(|digest| TextDigest { digest, chars: text.chars })
     });
-    let text = text.transpose().map_err(|_| broken("a text digest of other than 16 bytes"))?;
+    let text = text.transpose().map_err(|_| broken("a text digest that is not 16 bytes long"))?;
     let credits = message.credits.map(|credits| to_credits(credits, &message.url));
     Ok(FingerprintRecord {
         source,
@@ -163,7 +164,7 @@ pub(crate) fn page_from_message(
     })
 }
 
-/// The message of a page, for whoever keeps pages elsewhere than in the log as well.
+/// Returns the protobuf message of a page. Also used for pages that are stored elsewhere than in the log.
 pub(crate) fn page_message(page: FingerprintRecord, detector: &str) -> proto::FingerprintRecord {
     from_page(page, Sent::default(), detector)
 }
@@ -197,7 +198,8 @@ fn from_page(page: FingerprintRecord, sent: Sent, detector: &str) -> proto::Fing
     }
 }
 
-/// A page's own url needs not be written twice.
+/// Encodes credits of a page with this `url`. A canonical link to the page itself is stored as a flag, to
+/// save space.
 fn from_credits(credits: Credits, url: &str) -> proto::Credits {
     let message = credits_message(credits);
     let is_url = message.canonical_link.as_deref() == Some(url);
@@ -223,7 +225,7 @@ fn to_credits(message: proto::Credits, url: &str) -> Credits {
     }
 }
 
-/// Credits as a message that stands for itself.
+/// Encodes credits completely, for messages from which the page's url cannot be filled in.
 pub(crate) fn credits_message(credits: Credits) -> proto::Credits {
     proto::Credits {
         publisher: credits.publisher,
@@ -277,7 +279,7 @@ fn to_unreadable(message: proto::Unreadable, source: Place) -> Unreadable {
     }
 }
 
-/// A place as a message; only those of topics have a predecessor.
+/// Encodes a place. The fields in `sent` apply only to messages of a topic.
 pub(crate) fn source_message(place: &Place, sent: Sent) -> proto::Source {
     let file =
         |input: &str, number| source::Place::File(proto::FilePlace { input: input.to_owned(), number });
@@ -335,7 +337,7 @@ mod tests {
         }
     }
 
-    /// Bytes of the right length.
+    /// Returns a fingerprint whose length the detector accepts.
     fn fingerprint(detector: &dyn Detector) -> Outcome {
         let bytes = (1..1000).map(|length| vec![7; length]).find(|bytes| detector.is_fingerprint(bytes));
         Outcome::Fingerprint(bytes.expect("some length is right").into())
@@ -364,7 +366,7 @@ mod tests {
         records.extend(reasons);
         for (record, previous_offset) in records.into_iter().zip([None, Some(0), Some(6)].into_iter().cycle())
         {
-            // Records from before ids were kept have none.
+            // Records written before ids were introduced have none.
             let topic_id = previous_offset.and_then(|_| TopicId::from_bytes(&[7; 16]));
             let sent = Sent { previous_offset, timestamp_ms: Some(12), topic_id };
             let entry = decode(&encode(record.clone(), sent, "simhash"), &*detector);
@@ -389,14 +391,14 @@ mod tests {
         let other = from_credits(credits(), "http://b/");
         assert_eq!(other.canonical_link.as_deref(), Some("http://a/"));
         assert_eq!(to_credits(other, "http://b/"), credits());
-        // What another program has written is no date.
+        // A date that another program wrote in an unknown format is dropped.
         let odd = proto::Credits { published_at: Some("yesterday".into()), ..proto::Credits::default() };
         assert_eq!(to_credits(odd, "").boxed(), None);
     }
 
-    /// Records of older versions have none of these fields.
+    /// Records written by older versions lack these fields.
     #[test]
-    fn what_is_not_carried_takes_no_bytes() {
+    fn absent_headers_and_credits_take_no_bytes() {
         let detector = Box::new(crate::detectors::simhash::SimHash::new(&Config::default().simhash));
         let LogRecord::Page(with) = page(Outcome::Undecidable(Reason::NoText)) else { panic!("a page") };
         let without = FingerprintRecord { carried: None, credits: None, ..*with };
@@ -409,14 +411,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_entry_is_told_apart() {
+    fn distinguishes_newer_records_from_broken_ones() {
         let detector = Box::new(crate::detectors::simhash::SimHash::new(&Config::default().simhash));
         let good = encode(page(fingerprint(&*detector)), Sent::default(), "simhash");
         let mut message = proto::FingerprintRecord::decode(&*good).expect("a message");
         message.format_version = 99;
         assert_eq!(decode(&message.encode_to_vec(), &*detector), Err(EntryError::TooNew { found: 99 }));
         for length in 0..good.len() {
-            // Never panics; some prefixes are messages of their own.
+            // Must not panic. Some prefixes are valid messages.
             let _ = decode(&good[..length], &*detector);
         }
         assert!(matches!(decode(b"{}", &*detector), Err(EntryError::Broken(_))));

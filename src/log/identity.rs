@@ -1,12 +1,11 @@
-//! Which topic is behind a name: a topic that is deleted and
-//! created anew keeps its name and gets another id (KIP-516).
+//! Topic ids: a topic that is deleted and created again keeps its name, but gets another id (KIP-516).
 //!
-//! Every offset that is kept anywhere (committed offsets, watermarks, position records) is an
-//! offset of one topic, and means nothing in its successor. So the id is kept beside it, and
-//! another one is refused: [`TopicIds::verify`]. Brokers without ids, and records from before ids
-//! were kept, say nothing, and refuse nothing.
+//! Every stored offset (committed offsets, watermarks, position records) belongs to one topic and means
+//! nothing in a later topic of the same name. Therefore the topic's id is stored with the offset, and
+//! [`TopicIds::verify`] refuses a different id. Brokers without ids, and records written before ids were
+//! introduced, have no id to compare; they are accepted.
 //!
-//! Pure. Who asks the broker: `pipeline::kafka::identity`.
+//! This module does no I/O. `kafka::identity` asks the broker for the ids.
 
 use std::fmt;
 
@@ -14,33 +13,33 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use thiserror::Error;
 
-/// A topic's id: given by the broker when the topic is created, and never again to another one.
+/// The id of a topic. The broker assigns it when the topic is created, and never reuses it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TopicId([u8; 16]);
 
 impl TopicId {
-    /// The id of these bytes, big-endian; none where there
-    /// are not 16, or all are 0, which stands for no id.
+    /// Reads an id from 16 big-endian bytes. Returns `None` for any other length, and for all zeros, which
+    /// mean "no id".
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let bytes: [u8; 16] = bytes.try_into().ok()?;
         (bytes != [0; 16]).then_some(Self(bytes))
     }
 
-    /// Its bytes, big-endian.
+    /// The id as big-endian bytes.
     #[must_use]
     pub fn to_bytes(self) -> [u8; 16] {
         self.0
     }
 
-    /// The id in the text that [`fmt::Display`] gives.
+    /// Parses the text that [`fmt::Display`] writes.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::from_bytes(&URL_SAFE_NO_PAD.decode(text).ok()?)
     }
 }
 
-/// As `kafka-topics --describe` shows it.
+/// The same text as `kafka-topics --describe` shows.
 impl fmt::Display for TopicId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&URL_SAFE_NO_PAD.encode(self.0))
@@ -53,7 +52,7 @@ impl fmt::Debug for TopicId {
     }
 }
 
-/// A topic by what it is for.
+/// A topic, named by its role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
     /// The page topic.
@@ -74,52 +73,52 @@ impl fmt::Display for Which {
     }
 }
 
-/// Ids of the topics whose offsets are kept; none where nobody knows.
+/// Ids of the topics whose offsets are stored. An unknown id is `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TopicIds {
-    /// Of the page topic.
+    /// The id of the page topic.
     pub pages: Option<TopicId>,
-    /// Of the fingerprint log.
+    /// The id of the fingerprint log.
     pub log: Option<TopicId>,
-    /// Of the changelog.
+    /// The id of the changelog.
     pub changelog: Option<TopicId>,
 }
 
-/// A topic is not the one that offsets were kept of.
+/// The error for a topic that is not the one that the stored offsets belong to.
 #[derive(Debug, Error, Clone, Copy, PartialEq, Eq)]
-#[error("{which} was deleted and created anew: its id was {known} and is {found}. {}", consequence(*.which))]
+#[error("{which} was deleted and created again: its id was {known} and is now {found}. {}", consequence(*.which))]
 pub struct Replaced {
     /// The topic.
     pub which: Which,
-    /// Its id as it was kept.
+    /// The stored id.
     pub known: TopicId,
-    /// Its id now.
+    /// The current id.
     pub found: TopicId,
 }
 
-/// What is lost, and what to do.
+/// Returns the effect on the user's data, and what to do.
 fn consequence(which: Which) -> &'static str {
     match which {
         Which::Pages => {
-            "Offsets of the old topic mean nothing in it, so its pages could count as read already; raise kafka.epoch \
+            "Stored offsets belong to the old topic, so pages of the new one could be skipped as already read; raise kafka.epoch \
              to have all pages of the topic processed"
         }
         Which::Log => {
-            "Pages that stood only in the old log have no verdict, and the centroid table goes on at an offset of the \
-             old one; name new topics for log, changelog and verdicts and raise kafka.epoch, see `When the log is lost` \
+            "Pages that were only in the old log get no verdict, and the centroid table would continue at an offset of \
+             the old log; configure new topics for log, changelog and verdicts and raise kafka.epoch, see `When the log is lost` \
              in docs/kafka.md"
         }
         Which::Changelog => {
-            "The centroid table is lost for the next start; see `Rebuilding a table` in docs/kafka.md"
+            "The centroid table cannot be restored at the next start; see `Rebuilding a table` in docs/kafka.md"
         }
     }
 }
 
 impl TopicIds {
-    /// Compares the ids that were kept (`self`) with those that the broker says now.
+    /// Compares the stored ids (`self`) with the current ids from the broker (`found`).
     ///
     /// # Errors
-    /// [`Replaced`], where both are known and differ.
+    /// [`Replaced`] if both ids of a topic are known and differ.
     pub fn verify(&self, found: &Self) -> Result<(), Replaced> {
         let pairs = [
             (Which::Pages, self.pages, found.pages),
@@ -136,19 +135,19 @@ impl TopicIds {
         Ok(())
     }
 
-    /// These of page topic and log only, which a fingerprint worker's offsets belong to.
+    /// Keeps only the ids of page topic and log, which the offsets of a fingerprint worker belong to.
     #[must_use]
     pub fn of_pages(self) -> Self {
         Self { changelog: None, ..self }
     }
 
-    /// These of log and changelog only, which a table belongs to.
+    /// Keeps only the ids of log and changelog, which a centroid table belongs to.
     #[must_use]
     pub fn of_table(self) -> Self {
         Self { pages: None, ..self }
     }
 
-    /// `self`, and what only `other` knows.
+    /// Fills ids that are unknown in `self` from `other`.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -158,8 +157,8 @@ impl TopicIds {
         }
     }
 
-    /// For the metadata of a committed offset of the page
-    /// topic: the pages before it stand in that log.
+    /// Formats the ids of page topic and log for the metadata of a committed offset of the page topic: the
+    /// pages before that offset are in that log.
     #[must_use]
     pub fn to_metadata(&self) -> String {
         let part = |name, id: Option<TopicId>| id.map(|id| format!("{name}={id}"));
@@ -167,7 +166,7 @@ impl TopicIds {
         parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
-    /// What [`Self::to_metadata`] wrote; nothing is known from anybody else's text.
+    /// Parses the format of [`Self::to_metadata`]. All ids are unknown if another program wrote the text.
     #[must_use]
     pub fn from_metadata(text: &str) -> Self {
         let id = |name: &str| {
@@ -192,16 +191,16 @@ mod tests {
         assert_eq!(id.to_string(), "8PHy8_T19vf4-fr7_P3-_w");
         assert_eq!(TopicId::parse(&id.to_string()), Some(id));
         assert_eq!(TopicId::from_bytes(&id.to_bytes()), Some(id));
-        assert_eq!(TopicId::from_bytes(&[0; 16]), None, "brokers without ids say 0");
+        assert_eq!(TopicId::from_bytes(&[0; 16]), None, "brokers without ids send 0");
         assert_eq!((TopicId::from_bytes(&[1; 15]), TopicId::parse("no")), (None, None));
     }
 
     #[test]
-    fn another_id_is_refused_and_no_id_is_not() {
+    fn refuses_a_different_id_but_accepts_an_unknown_one() {
         let known = TopicIds { pages: id(1), log: id(2), changelog: id(3) };
         assert_eq!(known.verify(&known), Ok(()));
         assert_eq!(known.verify(&TopicIds::default()), Ok(()), "a broker without ids");
-        assert_eq!(TopicIds::default().verify(&known), Ok(()), "records from before ids were kept");
+        assert_eq!(TopicIds::default().verify(&known), Ok(()), "records written before ids were introduced");
         for (which, found) in [
             (Which::Pages, TopicIds { pages: id(9), ..known }),
             (Which::Log, TopicIds { log: id(9), ..known }),
@@ -209,7 +208,7 @@ mod tests {
         ] {
             let replaced = known.verify(&found).expect_err("another one");
             assert_eq!((replaced.which, Some(replaced.found)), (which, id(9)));
-            assert!(replaced.to_string().contains("was deleted and created anew"), "{replaced}");
+            assert!(replaced.to_string().contains("was deleted and created again"), "{replaced}");
         }
         assert_eq!(known.of_pages().verify(&TopicIds { changelog: id(9), ..known }), Ok(()));
         assert_eq!(known.of_table().verify(&TopicIds { pages: id(9), ..known }), Ok(()));
@@ -220,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_of_offsets_says_which_topics_they_belong_to() {
+    fn metadata_of_offsets_keeps_topic_ids() {
         for ids in [
             TopicIds { pages: id(1), log: id(2), changelog: None },
             TopicIds { log: id(2), ..TopicIds::default() },

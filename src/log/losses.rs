@@ -1,40 +1,41 @@
-//! What retention has deleted before it was read: offsets
-//! between where a group goes on and where its topic begins.
+//! Finds messages that retention deleted before they were read: offsets between a group's committed offset
+//! and the start of its partition.
 //!
-//! Whoever reads a partition begins where its group has committed, reads every offset from there
-//! on, and stops where the broker says that an offset is gone. So a loss shows in one place only,
-//! where a partition is begun, and is counted there. Offsets that a reader skips in between are no
-//! losses: marks of transactions, what was aborted, and what compaction took away. Pure.
+//! A reader starts at the committed offset of its group, reads every offset from there on, and fails if the
+//! broker reports that an offset is gone. So a loss can only be seen where reading starts, and it is counted
+//! there. Other missing offsets are not losses: transaction markers, aborted messages, and messages removed
+//! by compaction. Pure: no clock, no broker.
 
 use std::collections::BTreeMap;
 
-/// Offsets of one partition that nobody has read, and nobody will.
+/// A range of offsets in one partition that were deleted before they were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lost {
     /// The partition.
     pub partition: u32,
-    /// The first of them.
+    /// The first lost offset.
     pub from: u64,
-    /// The first behind them.
+    /// The offset after the last lost one.
     pub to: u64,
 }
 
 impl Lost {
-    /// How many offsets that are. Of messages there are as many
-    /// or fewer, since marks of transactions have offsets too.
+    /// Number of lost offsets. The number of lost messages is the same or smaller, because transaction
+    /// markers have offsets too.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.to - self.from
     }
 }
 
-/// What was lost, by partition, as several attempts to begin find it.
+/// The losses found so far, by partition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Losses(BTreeMap<u32, Lost>);
 
 impl Losses {
-    /// Compares where the group goes on with where the partition begins. What an earlier attempt
-    /// has found stays found: it may have committed the offset behind it, without hearing of that.
+    /// Compares the committed offset with the start of the partition, and records a loss. A recorded loss is
+    /// kept even if a later attempt does not find it: the earlier attempt may have committed the offset after
+    /// the loss without receiving the confirmation.
     pub fn compare(&mut self, partition: u32, committed: u64, log_start: u64) {
         if committed < log_start {
             let new = Lost { partition, from: committed, to: log_start };
@@ -43,7 +44,7 @@ impl Losses {
         }
     }
 
-    /// All of them.
+    /// All losses, by partition.
     pub fn iter(&self) -> impl Iterator<Item = &Lost> {
         self.0.values()
     }
@@ -54,15 +55,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_lost_is_found_once_however_often_it_is_asked_for() {
+    fn repeated_attempts_count_a_loss_once() {
         let mut losses = Losses::default();
         losses.compare(0, 10, 10);
         losses.compare(1, 10, 3);
         assert_eq!(losses.iter().count(), 0, "nothing is lost");
         losses.compare(2, 4, 10);
-        losses.compare(2, 4, 12); // retention goes on while nothing could be committed
-        losses.compare(2, 12, 12); // committed, though the answer said otherwise
-        losses.compare(2, 12, 15); // and on
+        losses.compare(2, 4, 12); // retention continues while commits fail
+        losses.compare(2, 12, 12); // the commit succeeded, though an error was reported
+        losses.compare(2, 12, 15); // retention continues
         losses.compare(0, 1, 2);
         let found: Vec<_> =
             losses.iter().map(|lost| (lost.partition, lost.from, lost.to, lost.count())).collect();

@@ -1,13 +1,12 @@
-//! The fingerprint log: what its records say beside the
-//! page, and what makes the visible outcome exactly once.
+//! The fingerprint log: its records, and the bookkeeping that makes outcomes exactly once.
 //!
 //! ```text
 //! fingerprint stage: Session ── Entry ──► log ──► Watermarks :cluster stage
-//!  gives each record its predecessor      │       takes each source position once, and none after a gap
+//!  gives each record its predecessor      │       accepts each source position once, and none after a gap
 //!  knows what may be committed            └─ entry: Entry ↔ protobuf
 //! ```
-//! Pure: no clock, no broker. The simulation in `tests/simulation` drives
-//! these very types through crashes, zombies, lost and repeated deliveries.
+//! Pure: no clock, no broker. The simulation in `tests/simulation` runs these types through crashes, zombie
+//! processes, and lost and repeated deliveries.
 
 pub mod entry;
 pub mod identity;
@@ -16,11 +15,11 @@ pub mod session;
 pub mod unplaced;
 pub mod watermarks;
 
-/// Where a record of the log stands.
+/// The place of a record in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogPlace {
-    /// Its offset.
+    /// The offset of the record.
     pub offset: u64,
-    /// When it was written, in milliseconds, by its Kafka timestamp.
+    /// The Kafka timestamp of the record, in milliseconds.
     pub timestamp_ms: Option<i64>,
 }

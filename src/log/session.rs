@@ -1,22 +1,21 @@
-//! One producer session of the fingerprint stage: which
-//! predecessor a record names, and what may be committed.
+//! One producer session of the fingerprint stage: the predecessor that each record names, and the offsets
+//! that may be committed.
 //!
-//! A session is bound to a producer: it ends with the first failed delivery. Within it, each
-//! assignment of a source partition is an assignment of its own, whose first record names no
-//! predecessor. Why that is safe: an assignment begins at a committed offset, and an offset is
-//! committed when all records before it are delivered, so all of them stand in the log before the
-//! assignment's first.
+//! A session belongs to one producer and ends at the first failed delivery. Whenever the group assigns a
+//! source partition, a new assignment begins, and its first record names no predecessor. That is safe: an
+//! assignment starts at a committed offset, and an offset is committed only when all records before it are
+//! delivered. So all of them are in the log before the first record of the assignment.
 //!
-//! Invariants: a committable offset has only delivered records before it; records of an
-//! assignment that has ended are neither sent nor committed. Memory: 8 bytes a record in flight.
+//! Invariants: all records before a committable offset are delivered; records of an assignment that has ended
+//! are neither sent nor committed. Memory: a few bytes per record in flight.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// An assignment of one source partition; a number that is never used twice.
+/// Identifies one assignment of a source partition. Numbers are never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AssignmentId(u64);
 
-/// Names one record in flight, for its delivery report.
+/// Identifies a record in flight. The caller keeps it for the delivery report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticket {
     assignment: AssignmentId,
@@ -35,29 +34,29 @@ pub struct Session {
 #[derive(Debug)]
 struct Assignment {
     id: AssignmentId,
-    /// The last offset sent, by log partition.
+    /// The last offset sent to each log partition.
     sent: BTreeMap<u32, u64>,
-    /// Records sent and not yet delivered up to some point, oldest first.
+    /// Records that are not yet delivered, and delivered records after those. Oldest first.
     window: VecDeque<Sent>,
     /// Number of the oldest record in the window.
     first_number: u64,
-    /// The offset up to which all is delivered.
+    /// The offset below which everything is delivered.
     committable: Option<u64>,
-    /// What was handed out for committing last.
+    /// The offset that was last returned for committing.
     handed_out: Option<u64>,
-    /// Takes no more records.
+    /// True if no more records are accepted.
     closed: bool,
 }
 
 #[derive(Debug)]
 struct Sent {
-    /// The first offset behind this record.
+    /// The offset after this record.
     next_offset: u64,
     delivered: bool,
 }
 
 impl Assignment {
-    /// Makes committable what has only delivered records before it.
+    /// Raises the committable offset past delivered records at the front of the window.
     fn advance(&mut self) {
         while let Some(sent) = self.window.pop_front_if(|sent| sent.delivered) {
             self.first_number += 1;
@@ -67,7 +66,7 @@ impl Assignment {
 }
 
 impl Session {
-    /// Begins an assignment of a source partition, and ends the one before it.
+    /// Begins an assignment of a source partition. Ends the previous one.
     pub fn assign(&mut self, partition: u32) -> AssignmentId {
         self.revoke(partition);
         self.last_assignment += 1;
@@ -87,7 +86,7 @@ impl Session {
         id
     }
 
-    /// Takes no more records of a source partition; those in flight still count.
+    /// Stops accepting records of a source partition. Records in flight still count.
     pub fn close(&mut self, partition: u32) {
         if let Some(assignment) = self.assignments.get_mut(&partition) {
             assignment.closed = true;
@@ -101,19 +100,19 @@ impl Session {
         }
     }
 
-    /// The assignment of a source partition that is assigned.
+    /// The current assignment of a source partition.
     #[must_use]
     pub fn assignment(&self, partition: u32) -> Option<AssignmentId> {
         self.assignments.get(&partition).map(|assignment| assignment.id)
     }
 
-    /// Source partitions that are assigned.
+    /// The source partitions that are assigned.
     pub fn partitions(&self) -> impl Iterator<Item = u32> {
         self.assignments.keys().copied()
     }
 
-    /// Enters a record that is about to be sent: its predecessor
-    /// and its ticket; none if its assignment has ended.
+    /// Registers a record that is about to be sent. Returns its predecessor and its ticket, or `None` if the
+    /// assignment has ended.
     pub fn send(
         &mut self,
         assignment_id: AssignmentId,
@@ -132,8 +131,8 @@ impl Session {
         Some((previous_offset, Ticket { assignment: assignment_id, partition, number }))
     }
 
-    /// Enters a message of which nothing is sent: it may be
-    /// committed when all before it may. It is nobody's predecessor.
+    /// Registers a message for which no record is sent. Its offset becomes committable together with those
+    /// before it. It is never the predecessor of a record.
     pub fn pass_over(&mut self, assignment_id: AssignmentId, partition: u32, offset: u64) {
         let known = self.assignments.get_mut(&partition);
         if let Some(assignment) = known.filter(|known| known.id == assignment_id && !known.closed) {
@@ -142,7 +141,7 @@ impl Session {
         }
     }
 
-    /// Enters a delivery.
+    /// Registers a successful delivery.
     pub fn delivered(&mut self, ticket: Ticket) {
         let Some(assignment) = self
             .assignments
@@ -161,7 +160,7 @@ impl Session {
         assignment.advance();
     }
 
-    /// Offsets that have become committable since the last call, by source partition.
+    /// Returns the offsets that have become committable since the last call, by source partition.
     pub fn take_committable(&mut self) -> Vec<(u32, u64)> {
         let news = self.assignments.iter_mut().filter_map(|(partition, assignment)| {
             let offset = assignment.committable.filter(|offset| assignment.handed_out < Some(*offset))?;
@@ -171,7 +170,7 @@ impl Session {
         news.collect()
     }
 
-    /// Records sent and not yet delivered, of all source partitions or of one.
+    /// Number of records sent but not yet delivered, in all source partitions or in one.
     #[must_use]
     pub fn in_flight(&self, partition: Option<u32>) -> usize {
         match partition {
@@ -183,8 +182,7 @@ impl Session {
         }
     }
 
-    /// The first offset behind all that is delivered; none
-    /// before the first delivery of the assignment.
+    /// The offset below which everything is delivered. `None` before the first delivery of the assignment.
     #[must_use]
     pub fn delivered_up_to(&self, partition: u32) -> Option<u64> {
         self.assignments.get(&partition)?.committable
@@ -208,12 +206,12 @@ mod tests {
         assert_eq!(
             session.send(assignment, 3, 11, 0).expect("assigned").0,
             None,
-            "an assignment begins anew"
+            "the first record of an assignment has no predecessor"
         );
     }
 
     #[test]
-    fn commits_only_behind_delivered_records() {
+    fn commits_only_offsets_whose_earlier_records_are_delivered() {
         let mut session = Session::default();
         let assignment = session.assign(0);
         let tickets: Vec<_> =
@@ -230,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_an_ended_lease_counts_no_more() {
+    fn records_of_an_ended_assignment_are_ignored() {
         let mut session = Session::default();
         let old = session.assign(0);
         let (_, ticket) = session.send(old, 0, 1, 0).expect("assigned");

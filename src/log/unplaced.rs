@@ -1,9 +1,9 @@
-//! Records of pages on their way to the log: made on many machines, and put in order later.
+//! Page records without a position in the log: many machines make them, one process puts them in order later.
 //!
-//! In: what the fingerprint stage made of a page. Out: the bytes of its record, without where the page was read, since that
-//! is settled by whoever puts all records in order: [`Unplaced::at`] gives the bytes for the log, [`Unplaced::page`]
-//! the record for a table at hand. Pure. Invariant: a page makes the same bytes on every machine with the same
-//! settings.
+//! In: the fingerprint stage's result for a page. Out: the bytes of its record, without the place where the
+//! page was read. The process that orders the records adds that place: [`Unplaced::at`] returns the bytes for
+//! the log, [`Unplaced::page`] the record for a table in the same process. Pure. Invariant: with the same
+//! settings, a page gives the same bytes on every machine.
 
 use prost::Message;
 
@@ -13,21 +13,21 @@ use crate::proto::{self, FORMAT_VERSION, fingerprint_record};
 use crate::record::timestamp::Timestamp;
 use crate::record::{FingerprintRecord, Place};
 
-/// A page's record without where the page was read.
+/// A page's record without the place where the page was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unplaced(proto::FingerprintRecord);
 
 impl Unplaced {
-    /// The record of `page`; `detector` made its fingerprint.
+    /// Creates the record of `page`. `detector` names the detector that made its fingerprint.
     #[must_use]
     pub fn new(page: FingerprintRecord, detector: &str) -> Self {
         Self(proto::FingerprintRecord { source: None, ..page_message(page, detector) })
     }
 
-    /// The record in `bytes`.
+    /// Decodes the record in `bytes`.
     ///
     /// # Errors
-    /// A newer Leitong wrote them, or they are no record of a page.
+    /// A newer version of Leitong wrote the bytes, or they are not a page's record.
     pub fn read(bytes: &[u8]) -> Result<Self, EntryError> {
         let broken = |what: &str| EntryError::Broken(what.to_owned());
         let message =
@@ -36,7 +36,7 @@ impl Unplaced {
             (0, _) => Err(broken("no format version")),
             (found, _) if found > FORMAT_VERSION => Err(EntryError::TooNew { found }),
             (_, None | Some(fingerprint_record::Outcome::Unreadable(_))) => Err(broken("no page")),
-            _ if message.source.is_some() => Err(broken("it has a place in a log already")),
+            _ if message.source.is_some() => Err(broken("it already has a place in a log")),
             _ => Ok(Self(message)),
         }
     }
@@ -53,14 +53,14 @@ impl Unplaced {
         &self.0.corpus
     }
 
-    /// Of the settings that made the fingerprint.
+    /// Hash of the settings that produced the fingerprint.
     #[must_use]
     pub fn fingerprint_hash(&self) -> u64 {
         self.0.fingerprint_hash
     }
 
-    /// The bytes of the record in the log, of a page that was read at `source`. Where nobody knows when the page was
-    /// fetched, it counts as fetched at `log_time`.
+    /// Returns the bytes of the record for the log. The page was read at `source`. `log_time` is used if the
+    /// time of the fetch is unknown.
     #[must_use]
     pub fn at(mut self, source: &Place, sent: Sent, log_time: Timestamp) -> Vec<u8> {
         self.0.source = Some(source_message(source, sent));
@@ -68,10 +68,11 @@ impl Unplaced {
         self.0.encode_to_vec()
     }
 
-    /// The page, which was read at `source`. A fingerprint of another detector than `detector` makes it undecidable.
+    /// Returns the page, which was read at `source`. If its fingerprint comes from another detector than
+    /// `detector`, the page becomes undecidable.
     ///
     /// # Errors
-    /// [`EntryError::Broken`].
+    /// [`EntryError::Broken`] if the record is not a valid page.
     pub fn page(self, source: Place, detector: &dyn Detector) -> Result<FingerprintRecord, EntryError> {
         page_from_message(self.0, source, detector)
     }

@@ -1,19 +1,19 @@
-//! Which records of the log count: each source position once, and none after a gap.
+//! Decides which records of the log count: each source position once, and none after a gap.
 //!
-//! The fingerprint stage writes at least once, so a source position may stand in the log several
-//! times, and after a failed delivery a record may stand there whose predecessor is missing. A
-//! record is taken if and only if its offset is above the watermark of its source partition and its
-//! predecessor is none or not above it. What is dropped was taken before, or will be sent again.
+//! The fingerprint stage writes at least once. So a source position may be in the log several times, and
+//! after a failed delivery the log may contain a record whose predecessor is missing. A record is accepted if
+//! and only if its offset is above the watermark of its source partition, and its predecessor is absent or at
+//! or below that watermark. A rejected record was accepted before, or will be sent again.
 //!
-//! Offsets are those of one topic. A record that names another topic's id than the watermark of its
-//! partition, or than any other watermark of that topic's name and epoch, is of another topic by
-//! the same name: its pages would seem repeated, so its owner stops. Where a record or a watermark
-//! has no id (brokers without ids, records of earlier versions), timestamps stand in: a position
-//! that was taken holds the same message permanently, so one that comes again with a later
-//! timestamp than all messages taken is another topic's.
+//! Offsets belong to one topic. A record may name another topic id than the watermark of its partition, or
+//! than another watermark of the same topic name and epoch. Then it comes from another topic of the same
+//! name, whose pages would seem repeated, and the owner of the partition stops. If a record or watermark has
+//! no id (brokers without ids, records of earlier versions), timestamps are compared instead. A source
+//! position always holds the same message. If a repeated position has a later timestamp than all accepted
+//! messages, it belongs to another topic.
 //!
-//! Invariants: what is taken is a function of the log alone; per source partition
-//! and epoch the offsets taken rise. Memory: one entry a source partition.
+//! Invariants: the log alone determines which records are accepted; the accepted offsets of a source
+//! partition and epoch increase. Memory: one entry per source partition.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -21,38 +21,38 @@ use std::sync::Arc;
 
 use super::identity::TopicId;
 
-/// Where a record of the log comes from, and what the same session sent before it.
+/// The source position of a log record, and its predecessor in the same session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
     /// The page topic.
     pub topic: Arc<str>,
-    /// Its partition.
+    /// The partition of the page topic.
     pub partition: u32,
-    /// The page's offset.
+    /// The offset of the page message.
     pub offset: u64,
-    /// Raised by an operator to have pages processed again.
+    /// The epoch setting. An operator raises it to have all pages processed again.
     pub epoch: u32,
-    /// The previous offset of the partition that the same session
-    /// sent to the same log partition; none for its first.
+    /// The offset of this source partition that the same session last sent to the same log partition. `None`
+    /// for the first one.
     pub previous_offset: Option<u64>,
-    /// The message's Kafka timestamp, in milliseconds.
+    /// The Kafka timestamp of the page message, in milliseconds.
     pub timestamp_ms: Option<i64>,
-    /// The page topic's id; none where nobody knew.
+    /// The id of the page topic, if known.
     pub topic_id: Option<TopicId>,
 }
 
-/// How far one source partition was taken.
+/// The progress of one source partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Watermark {
-    /// The newest epoch seen; older ones count no more.
+    /// The newest epoch seen. Records of older epochs are rejected.
     pub epoch: u32,
-    /// The last offset taken in that epoch.
+    /// The last offset accepted in that epoch.
     pub offset: u64,
-    /// The latest timestamp of the messages taken.
+    /// The latest timestamp of the accepted messages.
     pub newest_timestamp_ms: Option<i64>,
-    /// The next record may have a gap before it, as in [`Watermarks::accept_gaps`].
+    /// True if the next record is accepted even after a gap; see [`Watermarks::accept_gaps`].
     pub gap_accepted: bool,
-    /// The id of the topic that the offset is one of; none where nobody knew.
+    /// The id of the topic that the offset belongs to, if known.
     pub topic_id: Option<TopicId>,
 }
 
@@ -63,26 +63,27 @@ pub struct Watermarks {
     gaps_accepted_before: u64,
 }
 
-/// What becomes of a record of the log.
+/// The decision on a record of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
-    /// It counts.
+    /// The record counts.
     Accepted,
-    /// Its source position was taken before.
+    /// The source position was accepted before.
     Repeated,
-    /// Its predecessor is missing: both will be sent again.
+    /// The predecessor is missing. Both records will be sent again.
     AfterGap,
-    /// It belongs to an epoch that the operator has left.
+    /// The record belongs to an earlier epoch.
     OldEpoch,
-    /// It is another topic's than what was taken before: the topic was deleted and created anew.
+    /// The record belongs to another topic than those accepted before: the page topic was deleted and created
+    /// again.
     Replaced,
 }
 
 impl Watermarks {
-    /// Takes the record at `log_offset`, or says why not.
+    /// Decides on the record at `log_offset`, and raises the watermark if it is accepted.
     pub fn admit(&mut self, log_offset: u64, origin: &Origin) -> Admission {
         let gaps_accepted = log_offset < self.gaps_accepted_before;
-        if self.belies_another_partition(origin) {
+        if self.contradicts_another_partition(origin) {
             return Admission::Replaced;
         }
         match self.partitions.entry((Arc::clone(&origin.topic), origin.partition)) {
@@ -104,15 +105,15 @@ impl Watermarks {
         }
     }
 
-    /// Whether the first record of a partition and epoch has another id
-    /// than what other partitions of its topic have taken in that epoch.
-    /// All later ones are compared with their own partition's watermark.
-    fn belies_another_partition(&self, origin: &Origin) -> bool {
+    /// Returns true if this is the first record of its partition and epoch, and its topic id differs from the
+    /// ids accepted in other partitions in that epoch. Later records are compared with the watermark of their
+    /// own partition.
+    fn contradicts_another_partition(&self, origin: &Origin) -> bool {
         let Some(id) = origin.topic_id else { return false };
         let own = self.partitions.get(&(Arc::clone(&origin.topic), origin.partition));
-        let is_told_by_its_own =
+        let own_watermark_decides =
             |own: &Watermark| own.epoch > origin.epoch || own.epoch == origin.epoch && own.topic_id.is_some();
-        if own.is_some_and(is_told_by_its_own) {
+        if own.is_some_and(own_watermark_decides) {
             return false;
         }
         let first = (Arc::clone(&origin.topic), 0);
@@ -121,38 +122,37 @@ impl Watermarks {
         others.any(|(_, watermark)| watermark.topic_id.is_some_and(|other| other != id))
     }
 
-    /// A part of the log is lost, and an operator accepts that: below the
-    /// offset `before` of the log, the first record of each source
-    /// partition counts, though its predecessor may be among the lost ones.
+    /// Accepts gaps after an operator has confirmed that a part of the log is lost. Below log offset
+    /// `before`, the first record of each source partition is accepted even if its predecessor is missing.
     pub fn accept_gaps(&mut self, before: u64) {
         self.gaps_accepted_before = before;
         self.partitions.values_mut().for_each(|watermark| watermark.gap_accepted = true);
     }
 
-    /// The offset that was given to [`Self::accept_gaps`] last.
+    /// The offset passed to the last call of [`Self::accept_gaps`].
     #[must_use]
     pub fn gaps_accepted_before(&self) -> u64 {
         self.gaps_accepted_before
     }
 
-    /// Puts back the offset of a position record.
+    /// Restores the offset from a position record.
     pub fn restore_gaps_accepted_before(&mut self, before: u64) {
         self.gaps_accepted_before = before;
     }
 
-    /// Puts back a watermark of a position record.
+    /// Restores a watermark from a position record.
     pub fn restore(&mut self, topic: &str, partition: u32, watermark: Watermark) {
         self.partitions.insert((topic.into(), partition), watermark);
     }
 
-    /// All watermarks by topic and partition.
+    /// All watermarks, by topic and partition.
     pub fn iter(&self) -> impl Iterator<Item = (&str, u32, Watermark)> {
         self.partitions.iter().map(|((topic, partition), watermark)| (&**topic, *partition, *watermark))
     }
 }
 
 fn admission(watermark: Option<Watermark>, gap_accepted: bool, origin: &Origin) -> Admission {
-    // A new epoch begins below all offsets.
+    // In a new epoch, no offset has been accepted yet.
     let current = match watermark {
         Some(watermark) if origin.epoch < watermark.epoch => return Admission::OldEpoch,
         Some(watermark) if origin.epoch == watermark.epoch => Some(watermark),
@@ -167,7 +167,7 @@ fn admission(watermark: Option<Watermark>, gap_accepted: bool, origin: &Origin) 
     let taken = current.map(|watermark| watermark.offset);
     if Some(origin.offset) <= taken {
         let newest = current.and_then(|watermark| watermark.newest_timestamp_ms);
-        // The same id is the same topic, and its positions hold the same messages permanently.
+        // Equal ids mean the same topic, and a position of a topic always holds the same message.
         let is_same = ids.0.is_some() && ids.0 == ids.1;
         let is_later = !is_same && newest.is_some() && origin.timestamp_ms > newest;
         if is_later { Admission::Replaced } else { Admission::Repeated }
@@ -186,7 +186,7 @@ fn advanced(watermark: Option<Watermark>, origin: &Origin) -> Watermark {
         offset: origin.offset,
         newest_timestamp_ms: newest.max(origin.timestamp_ms),
         gap_accepted: false,
-        // A fingerprint worker of an earlier version says none: what is known stays known.
+        // A fingerprint worker of an earlier version sends no id. Keep the known one.
         topic_id: origin.topic_id.or(same_epoch.and_then(|watermark| watermark.topic_id)),
     }
 }
@@ -209,7 +209,7 @@ mod tests {
         use Admission::{Accepted, AfterGap, Repeated};
         let mut watermarks = Watermarks::default();
         for (offset, previous, expected) in [
-            (5, Some(4), AfterGap), // the log begins in the middle of a session
+            (5, Some(4), AfterGap), // the log starts in the middle of a session
             (3, None, Accepted),
             (3, None, Repeated),
             (2, None, Repeated),
@@ -217,7 +217,7 @@ mod tests {
             (9, Some(8), AfterGap), // 8 was not delivered
             (8, Some(7), Accepted), // sent again
             (9, Some(8), Accepted),
-            (20, None, Accepted), // a new session begins where all before is delivered
+            (20, None, Accepted), // a new session starts after delivered records
         ] {
             assert_eq!(
                 admit(&mut watermarks, &origin(0, offset, previous)),
@@ -225,15 +225,11 @@ mod tests {
                 "{offset} after {previous:?}"
             );
         }
-        assert_eq!(
-            admit(&mut watermarks, &origin(1, 0, None)),
-            Accepted,
-            "partitions know nothing of each other"
-        );
+        assert_eq!(admit(&mut watermarks, &origin(1, 0, None)), Accepted, "partitions are independent");
     }
 
     #[test]
-    fn a_higher_epoch_begins_anew_and_ends_the_lower_one() {
+    fn a_higher_epoch_starts_over_and_ends_the_lower_one() {
         let mut watermarks = Watermarks::default();
         let in_epoch =
             |epoch, offset, previous_offset| Origin { epoch, ..origin(0, offset, previous_offset) };
@@ -245,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_position_with_a_later_message_is_of_another_topic() {
+    fn a_later_message_at_an_accepted_position_belongs_to_another_topic() {
         let mut watermarks = Watermarks::default();
         let at = |offset, timestamp_ms| Origin { timestamp_ms, ..origin(0, offset, None) };
         for (offset, timestamp, expected) in [
@@ -264,26 +260,26 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_another_topic_id_is_of_another_topic() {
+    fn a_record_with_another_topic_id_belongs_to_another_topic() {
         use Admission::{Accepted, OldEpoch, Repeated, Replaced};
         let id = |byte: u8| TopicId::from_bytes(&[byte; 16]);
         let mut watermarks = Watermarks::default();
         for (epoch, partition, offset, topic, timestamp_ms, expected) in [
-            (1, 0, 3, None, Some(100), Accepted), // from before ids were kept
+            (1, 0, 3, None, Some(100), Accepted), // written before ids were introduced
             (1, 0, 2, id(1), Some(100), Repeated),
-            (1, 0, 2, id(1), Some(101), Replaced), // nothing but time tells
+            (1, 0, 2, id(1), Some(101), Replaced), // without ids, the timestamp decides
             (1, 0, 5, id(1), Some(100), Accepted),
-            (1, 0, 5, id(1), Some(900), Repeated), // the same topic, whatever its clock says
+            (1, 0, 5, id(1), Some(900), Repeated), // the same topic, whatever its timestamp is
             (1, 0, 6, None, Some(100), Accepted),  // a worker of an earlier version
             (1, 0, 6, id(2), Some(1), Replaced),   // older than all pages of the old topic
             (1, 0, 700, id(2), Some(1), Replaced), // ahead of all of them
-            (1, 1, 0, id(2), Some(1), Replaced),   // of a partition that nothing was taken from
-            (1, 0, 7, id(1), Some(1), Accepted),   // what is left of the old one still counts
+            (1, 1, 0, id(2), Some(1), Replaced),   // nothing was accepted from its partition yet
+            (1, 0, 7, id(1), Some(1), Accepted),   // remaining records of the old topic still count
             (2, 0, 0, id(2), Some(1), Accepted),   // an operator has raised the epoch
-            (2, 1, 0, id(1), Some(1), Replaced),   // a worker that was started between
+            (2, 1, 0, id(1), Some(1), Replaced),   // its worker was started between the two
             (2, 1, 0, id(2), Some(1), Accepted),
             (1, 0, 8, id(1), Some(1), OldEpoch), // a zombie
-            (1, 2, 8, id(1), Some(1), Accepted), // nothing of this partition is in the new epoch yet
+            (1, 2, 8, id(1), Some(1), Accepted), // no record of this partition has the new epoch yet
             (2, 2, 0, id(2), Some(1), Accepted),
             (1, 2, 9, id(1), Some(1), OldEpoch),
         ] {
@@ -293,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn accepted_gaps_are_taken_once_for_each_partition() {
+    fn each_partition_may_have_one_accepted_gap() {
         let mut watermarks = Watermarks::default();
         assert_eq!(watermarks.admit(0, &origin(0, 5, None)), Admission::Accepted);
         assert_eq!(watermarks.admit(9, &origin(0, 20, Some(19))), Admission::AfterGap);
@@ -301,9 +297,9 @@ mod tests {
         for (log_offset, partition, offset, previous, expected) in [
             (10, 0, 4, Some(3), Admission::Repeated),
             (11, 0, 20, Some(19), Admission::Accepted),
-            (12, 0, 22, Some(21), Admission::AfterGap), // that one is not among the lost
+            (12, 0, 22, Some(21), Admission::AfterGap), // a second gap
             (13, 1, 7, Some(6), Admission::Accepted),
-            (15, 2, 7, Some(6), Admission::AfterGap), // behind what was there when it was accepted
+            (15, 2, 7, Some(6), Admission::AfterGap), // after the offset given to accept_gaps
         ] {
             let admission = watermarks.admit(log_offset, &origin(partition, offset, previous));
             assert_eq!(admission, expected, "{partition}@{offset}");

@@ -15,7 +15,7 @@ use crate::broker::{HANG_LIMIT, bootstrap, wait_until};
 use crate::common::article;
 
 const ONE_PARTITION: &str = "[kafka.create]\npage_partitions = 1\n";
-const ANEW: &str = "was deleted and created anew";
+const REPLACED: &str = "was deleted and created again";
 
 /// Pages written at this time, from now on in seconds.
 fn pages(from: usize, to: usize, seconds: i64) -> Vec<Row> {
@@ -115,7 +115,7 @@ fn a_page_topic_created_anew_is_noticed_whatever_its_timestamps() {
         recreate(&installation, &installation.topic("pages"), &[]);
         installation.produce(&pages(100, 130, new));
         let mut worker = installation.worker(&[]);
-        wait_until_halted(&mut worker, &[ANEW, "raise kafka.epoch"]);
+        wait_until_halted(&mut worker, &[REPLACED, "raise kafka.epoch"]);
         assert_eq!(worker.terminate(), 0);
         assert_eq!(installation.verdicts().len(), 20, "nothing is taken for a page of the old topic");
         raise_epoch(&installation);
@@ -143,11 +143,11 @@ fn records_of_two_topics_in_one_log_are_told_apart() {
     installation.produce(&pages(100, 130, 0));
     let mut left = installation.worker(&["--role", "fingerprint"]);
     wait_until("the log has the new ones, or they are refused", || {
-        topics::read_all(&installation.bootstrap, &log).len() == 50 || left.said().contains(ANEW)
+        topics::read_all(&installation.bootstrap, &log).len() == 50 || left.said().contains(REPLACED)
     });
     let mut owner = installation.worker(&["--role", "cluster"]);
-    if !left.said().contains(ANEW) {
-        wait_until_halted(&mut owner, &[ANEW, "raise kafka.epoch"]);
+    if !left.said().contains(REPLACED) {
+        wait_until_halted(&mut owner, &[REPLACED, "raise kafka.epoch"]);
     }
     assert!([owner.terminate(), left.terminate()] == [0, 0]);
     raise_epoch(&installation);
@@ -175,12 +175,12 @@ fn a_page_topic_created_anew_under_a_running_worker() {
             worker.signal("CONT");
         }
         let began = Instant::now();
-        wait_until_halted(&mut worker, &[ANEW, "raise kafka.epoch"]);
+        wait_until_halted(&mut worker, &[REPLACED, "raise kafka.epoch"]);
         println!("page topic created anew: said after {:.1} s", began.elapsed().as_secs_f64());
         // A restart changes nothing.
         assert_eq!(worker.terminate(), 0, "{}", worker.log());
         let mut worker = installation.worker(&[]);
-        wait_until_halted(&mut worker, &[ANEW]);
+        wait_until_halted(&mut worker, &[REPLACED]);
         assert_eq!(worker.terminate(), 0);
         raise_epoch(&installation);
         let mut worker = installation.worker(&[]);
@@ -210,13 +210,13 @@ fn a_log_created_anew_under_running_workers() {
     recreate(&installation, &log, &[("max.message.bytes", "10485760")]);
     owner.signal("CONT");
     installation.produce(&pages(600, 900, 0));
-    wait_until_halted(&mut owner, &["the log", ANEW, "raise kafka.epoch"]);
-    wait_until_halted(&mut left, &["the log", ANEW, "raise kafka.epoch"]);
+    wait_until_halted(&mut owner, &["the log", REPLACED, "raise kafka.epoch"]);
+    wait_until_halted(&mut left, &["the log", REPLACED, "raise kafka.epoch"]);
     assert_eq!([owner.terminate(), left.terminate()], [0, 0]);
     // Neither half is made to forget it by a restart, each by itself.
     for role in ["cluster", "fingerprint"] {
         let mut worker = installation.worker(&["--role", role]);
-        wait_until_halted(&mut worker, &["the log", ANEW]);
+        wait_until_halted(&mut worker, &["the log", REPLACED]);
         assert_eq!(worker.terminate(), 0);
     }
     assert!(installation.verdicts().len() < 900, "some are lost, and it is known");
@@ -263,7 +263,7 @@ fn a_changelog_created_anew_under_a_running_owner() {
     installation.feed(&pages(0, 60, 0), 60);
     recreate(&installation, &installation.topic("centroids"), &[("cleanup.policy", "compact")]);
     let began = Instant::now();
-    wait_until_halted(&mut worker, &["the changelog", ANEW, "Rebuilding a table"]);
+    wait_until_halted(&mut worker, &["the changelog", REPLACED, "Rebuilding a table"]);
     println!("changelog created anew: said after {:.1} s", began.elapsed().as_secs_f64());
     assert_eq!(worker.terminate(), 0, "{}", worker.log());
     // "Rebuilding a table" in docs/kafka.md.

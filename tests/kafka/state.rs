@@ -303,7 +303,7 @@ fn a_replaced_page_topic_is_refused_until_the_epoch_is_raised() {
     admin.create_topic(&topic, 1, &[]);
     installation.produce(&rows[..5]);
     // Brokers forget a group's offsets with the topic, so its pages are read from the first one on.
-    assert_stands_still(&mut installation.worker(&[]), "was deleted and created anew");
+    assert_stands_still(&mut installation.worker(&[]), "was deleted and created again");
     assert_eq!(installation.verdicts().len(), 20, "nothing is taken for a repetition");
 
     let config = std::fs::read_to_string(installation.config()).expect("a configuration");
