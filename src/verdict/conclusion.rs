@@ -1,19 +1,19 @@
-//! What the user gets for one record of the log.
+//! The outcome for one record of the log: a verdict or a dead letter.
 
 use super::Verdict;
 use crate::record::{Place, Unreadable};
 
-/// What the user gets for one record: exactly one of the two.
+/// The outcome for one record: a verdict or a dead letter, never both.
 #[derive(Debug)]
 pub enum Conclusion {
     /// A verdict on a page.
     Verdict(Box<Verdict>),
-    /// Something that could not be read as a page.
+    /// Input that could not be read as a page.
     DeadLetter(Box<Unreadable>),
 }
 
 impl Conclusion {
-    /// Where the record was read.
+    /// The place where the record was read.
     #[must_use]
     pub fn source(&self) -> &Place {
         match self {

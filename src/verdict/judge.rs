@@ -1,4 +1,4 @@
-//! Record and decision → [`Verdict`].
+//! Turns a record and the decision on it into a [`Verdict`]. Pure.
 
 use serde_json::value::RawValue;
 
@@ -9,35 +9,35 @@ use crate::page::{id, made_up, passthrough};
 use crate::record::timestamp::Timestamp;
 use crate::record::{FingerprintRecord, Outcome};
 
-/// Whoever decides on a record, with what the verdict says of them.
+/// The context of a decision, which becomes part of each verdict.
 pub struct Judge<'a> {
-    /// The detector that decided.
+    /// The detector that decides.
     pub detector: &'a dyn Detector,
-    /// Of the settings right of the log.
+    /// Hash of the settings that apply after the log.
     pub cluster_hash: u64,
-    /// Partition of the log.
+    /// The partition of the log.
     pub log_partition: u32,
-    /// Where the record stands in it.
+    /// The offset of the record in the partition.
     pub log_offset: u64,
-    /// The present.
+    /// The current time.
     pub decided_at: Timestamp,
 }
 
-/// What a record of the log carries, in shape again: older
-/// versions let line feeds and any nesting through.
+/// Reads the passthrough JSON of a log record again, and normalises it: older versions wrote line feeds and
+/// unlimited nesting to the log.
 fn raw_json(json: &str) -> Option<Box<RawValue>> {
     RawValue::from_string(passthrough::parse(json).ok()?.json).ok()
 }
 
-/// Says how the texts relate.
+/// Sets the fields that say how the two texts relate.
 fn relate(verdict: &mut Verdict, relation: Option<Relation>, shares: Option<Shares>) {
     verdict.relation = relation;
     verdict.share = shares.map(|shares| Number(to_display(shares.of_a)));
     verdict.canonical_share = shares.map(|shares| Number(to_display(shares.of_b)));
 }
 
-/// Returns true if the canonical page is an earlier crawl of the verdict's own page: its id or url is
-/// the same. A made-up address says nothing of that, and neither does an id that is made of it.
+/// Returns true if the canonical page is an earlier crawl of the same page: it has the same id or url.
+/// Generated addresses, and ids derived from them, are ignored.
 fn is_same_page(verdict: &Verdict, canonical_id: &str, canonical_url: &str) -> bool {
     if made_up::is_made_up(&verdict.url) {
         return verdict.page_id == canonical_id && verdict.page_id != id::from_url(&verdict.url);
@@ -46,7 +46,7 @@ fn is_same_page(verdict: &Verdict, canonical_id: &str, canonical_url: &str) -> b
 }
 
 impl Judge<'_> {
-    /// Words `decision` on `record`, and what is said of an earlier crawl of its url.
+    /// Turns `decision` on `record` into a verdict, with a note if the url was crawled before.
     #[must_use]
     pub fn verdict(
         &self,

@@ -1,4 +1,4 @@
-//! [`Verdict`] → its protobuf message.
+//! Encodes a [`Verdict`] as a protobuf message.
 
 use prost::Message;
 
@@ -10,7 +10,7 @@ use crate::record::Reason;
 use crate::record::timestamp::Timestamp;
 
 impl Verdict {
-    /// The bytes of `leitong.v1.Verdict`.
+    /// Encodes the verdict as a `leitong.v1.Verdict`.
     #[must_use]
     pub fn to_protobuf(&self) -> Vec<u8> {
         let json = |value: Option<String>| value.filter(|json| json != "null");
@@ -60,7 +60,7 @@ impl Verdict {
     }
 }
 
-/// The bytes of a text of hex digits, as verdicts write fingerprints and digests.
+/// Decodes the hex digits in which verdicts write fingerprints and digests.
 fn from_hex(hex: &str) -> Vec<u8> {
     let digits: Vec<u8> = hex.chars().filter_map(|c| c.to_digit(16)).map(|digit| digit as u8).collect();
     digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect()
@@ -69,7 +69,7 @@ fn from_hex(hex: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn hex_is_read() {
+    fn decodes_hex_digits() {
         assert_eq!(super::from_hex("00ff7A"), [0, 0xff, 0x7a]);
         assert_eq!(super::from_hex(""), [0_u8; 0]);
     }

@@ -1,9 +1,8 @@
-//! What Leitong says of a page: [`Verdict`], one JSON line or one message on the verdict topic.
+//! The [`Verdict`]: what Leitong decides about a page, as one JSON line or one message on the verdict topic.
 //!
-//! In: a record of the fingerprint log and the clustering's [`Decision`](crate::cluster::Decision).
-//! Out: the verdict, with all fields always present (null where there is nothing to say), so that
-//! readers need no special cases. Ids, hashes and fingerprints are strings, since JavaScript loses
-//! bits of 64-bit integers.
+//! In: a record of the fingerprint log and the clustering's [`Decision`](crate::cluster::Decision). Out: the
+//! verdict. All fields are always present, and null if they do not apply; readers need no special cases. Ids,
+//! hashes and fingerprints are strings, because JavaScript loses bits of 64-bit integers.
 
 mod conclusion;
 mod judge;
@@ -22,17 +21,17 @@ pub use conclusion::Conclusion;
 pub use judge::Judge;
 pub use recrawl::{LeftCluster, RecrawlNote};
 
-/// What a verdict says.
+/// The classification of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Kind {
-    /// Founds a cluster.
+    /// The page founds a new cluster.
     Unique,
-    /// The text is the centroid's text, but for white space.
+    /// The text equals the centroid's text, apart from white space.
     ExactDuplicate,
-    /// The detector finds the text near the centroid's text.
+    /// The detector considers the text near to the centroid's text.
     NearDuplicate,
-    /// Nothing to compare: see the reason.
+    /// There is nothing to compare. The reason is given separately.
     Undecidable,
 }
 
@@ -40,7 +39,7 @@ impl Kind {
     /// All kinds.
     pub const ALL: [Self; 4] = [Self::Unique, Self::ExactDuplicate, Self::NearDuplicate, Self::Undecidable];
 
-    /// The name as it stands in JSON.
+    /// The name in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -52,88 +51,89 @@ impl Kind {
     }
 }
 
-/// The verdict on one page; see `proto/leitong/v1/verdict.proto` for its binary form.
+/// The verdict on one page. `proto/leitong/v1/verdict.proto` describes its binary form.
 #[derive(Debug, Clone, Serialize)]
 pub struct Verdict {
-    /// The page's id.
+    /// The id of the page.
     pub page_id: String,
-    /// The page's url.
+    /// The url of the page.
     pub url: String,
-    /// Pages of different corpora never meet.
+    /// The corpus of the page. Pages from different corpora are never compared.
     pub corpus: String,
-    /// What is said of the page.
+    /// The classification of the page.
     pub kind: Kind,
-    /// Why it is undecidable; null for all other kinds.
+    /// The reason why the page is undecidable. Null for all other kinds.
     pub reason: Option<Reason>,
-    /// The cluster that the page founds or joins.
+    /// The cluster that the page founds or joins. Null if it is undecidable.
     pub cluster_id: Option<ClusterId>,
-    /// The page that stands for the cluster: the page that founded it, unless `canonical.prefer` has
-    /// had another one take its place; the page itself for [`Kind::Unique`].
+    /// The page id of the cluster's canonical page. That is the page that founded the cluster, unless another
+    /// page replaced it because of `canonical.prefer`. For [`Kind::Unique`], it is the page itself.
     pub canonical_page_id: Option<String>,
-    /// Its url.
+    /// The url of the canonical page.
     pub canonical_url: Option<String>,
-    /// The canonical page has the same page id or url: never delete on such a verdict.
+    /// True if the canonical page has the same page id or url. Never delete a page because of such a verdict.
     pub same_url: bool,
     /// The detector that decided.
     pub detector: &'static str,
-    /// To the centroid, in the detector's unit; null where there was no centroid to compare with.
+    /// Distance to the centroid, in the detector's unit. Null if there was no centroid to compare with.
     pub distance: Option<Number>,
-    /// To the centroid, 0 to 1.
+    /// Similarity to the centroid, 0 to 1. Null if there was no centroid to compare with.
     pub similarity: Option<Number>,
-    /// How the page's text relates to the canonical one's, or that of a unique page to the related
-    /// one's; null where there is none, or the detector cannot tell.
+    /// How the page's text relates to the text of the canonical page or, for a unique page, of the related
+    /// page. Null if there is no such page, or the detector cannot tell.
     pub relation: Option<Relation>,
-    /// Share of the page's text that stands in the other one, 0 to 1, as the fingerprints tell.
+    /// Share of the page's text that also occurs in the other page, 0 to 1, estimated from the fingerprints.
     pub share: Option<Number>,
-    /// Share of the other text that stands in the page, 0 to 1.
+    /// Share of the other page's text that also occurs in this page, 0 to 1.
     pub canonical_share: Option<Number>,
-    /// Of a unique page: the canonical page that it is no duplicate of and yet has passages in
-    /// common with, or is a page of the same article with.
+    /// Page id of the related page. Only for a unique page: a canonical page that shares passages with it, or
+    /// is another page of the same article, but is not its duplicate.
     pub related_page_id: Option<String>,
-    /// Its url.
+    /// The url of the related page.
     pub related_url: Option<String>,
-    /// Of a page that takes the place of the canonical page of its cluster: the page that was
-    /// canonical until now. What was said of it as such is said of this page from here on.
+    /// Page id of the canonical page that this page replaces. Null if it replaces none. From now on, this
+    /// page is the canonical page of the cluster.
     pub replaces_page_id: Option<String>,
-    /// Its url.
+    /// The url of the replaced page.
     pub replaces_url: Option<String>,
-    /// What is said of a page whose url was crawled before; null for others, and where pages are
-    /// not known again.
+    /// Changes since the last crawl. Null if the url was not crawled before, or if earlier crawls are not
+    /// recognised.
     pub recrawl: Option<Box<RecrawlNote>>,
-    /// The fingerprint's main part, in hex.
+    /// The main part of the fingerprint, in hex.
     pub fingerprint: Option<String>,
-    /// XXH3-128 of the main text without white space, in hex.
+    /// Digest of the main text without white space, in hex.
     pub text_digest: Option<String>,
-    /// Characters of the main text without white space.
+    /// Number of characters in the main text, without white space.
     pub text_chars: Option<u32>,
-    /// Where the page was read.
+    /// The place where the page was read.
     pub source: Place,
-    /// Where its record stands in the fingerprint log.
+    /// The partition of the fingerprint log.
     pub log_partition: u32,
-    /// Where its record stands in the partition.
+    /// The offset of the record in the partition.
     pub log_offset: u64,
-    /// When the page was fetched.
+    /// The time at which the page was fetched.
     pub fetched_at: Option<Timestamp>,
-    /// What the page says of its source and of itself; nothing of it is checked.
+    /// Publisher, authors, date and so on as the page states them, unverified.
     pub credits: Option<Box<Credits>>,
-    /// When the verdict was reached, by the deciding machine's clock.
+    /// The time of the decision, by the clock of the deciding machine.
     pub decided_at: Timestamp,
-    /// Of the settings left of the log.
+    /// Hash of the settings that apply before the log.
     #[serde(serialize_with = "hex64")]
     pub fingerprint_hash: u64,
-    /// Of the settings right of the log.
+    /// Hash of the settings that apply after the log.
     #[serde(serialize_with = "hex64")]
     pub cluster_hash: u64,
-    /// What the detector saw in the two pages.
+    /// Details of the comparison, depending on the detector.
     pub evidence: Option<serde_json::Map<String, serde_json::Value>>,
-    /// What the crawler wanted to have back.
+    /// The crawler's own JSON, returned unchanged.
     pub passthrough: Option<Box<RawValue>>,
-    /// What its message is to have of the page's message; no part of what is said.
+    /// Key and headers that the verdict's message takes over from the page's message. They are no part of the
+    /// verdict.
     #[serde(skip)]
     pub carried: Option<Box<Carried>>,
 }
 
-/// A number that is written as shortly as possible: `7`, not `7.0`.
+/// A number that is written in its shortest form: `7`, not `7.0`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Number(pub f64);
 

@@ -1,4 +1,4 @@
-//! What a verdict says of a page whose url was crawled before.
+//! The part of a verdict about a page whose url was crawled before.
 
 use serde::Serialize;
 
@@ -7,43 +7,43 @@ use crate::cluster::{ClusterId, Left, Recrawl, RecrawlOutcome, WhatIsLeft};
 use crate::fingerprint::{Detector, Shares, to_display};
 use crate::proto;
 
-/// What has become of a page since it was crawled last, and of the cluster that it was in.
+/// The changes of a page since its last crawl, and the state of its former cluster.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RecrawlNote {
-    /// What has become of the page.
+    /// The kind of change.
     pub outcome: RecrawlOutcome,
-    /// How similar its text is to its former one, 0 to 1; null for a page that is withdrawn, and
-    /// where other settings made the former fingerprint.
+    /// Similarity of the text to its former version, 0 to 1. Null if the page is withdrawn, or if the former
+    /// fingerprint was made with other settings.
     pub similarity: Option<Number>,
-    /// Share of its text that stands in its former one, 0 to 1; null too where the detector cannot
-    /// tell.
+    /// Share of the text that also occurs in the former version, 0 to 1. Null in the same cases, and if the
+    /// detector cannot tell.
     pub share: Option<Number>,
-    /// Share of its former text that stands in its present one.
+    /// Share of the former text that also occurs in the present one.
     pub former_share: Option<Number>,
     /// The cluster that the page has left.
     pub left_cluster_id: Option<ClusterId>,
-    /// What has become of that.
+    /// The state of that cluster.
     pub left_cluster: Option<LeftCluster>,
-    /// The page that stands for that cluster from here on, in place of this one.
+    /// Page id of the new canonical page of that cluster, if this page was canonical before.
     pub successor_page_id: Option<String>,
-    /// Its url.
+    /// The url of that page.
     pub successor_url: Option<String>,
 }
 
-/// What has become of a cluster that a page has left.
+/// The state of a cluster that a page has left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum LeftCluster {
-    /// Another page stands for it, as before.
+    /// Another page was canonical before, and still is.
     Remains,
-    /// Another page stands for it from here on.
+    /// Another page is canonical from now on.
     Successor,
-    /// No page that is known is left in it.
+    /// No known page is left in the cluster.
     Ended,
 }
 
 impl LeftCluster {
-    /// All of them, in the order of their numbers on the wire.
+    /// All variants, in the order of their numbers on the wire.
     pub const ALL: [Self; 3] = [Self::Remains, Self::Successor, Self::Ended];
 
     /// The number on the wire, from 1.
@@ -54,14 +54,14 @@ impl LeftCluster {
 }
 
 impl RecrawlNote {
-    /// Words `recrawl` of a page with this fingerprint, made by `detector`.
+    /// Creates the note about a page with this `fingerprint`, made by `detector`.
     pub(super) fn new(recrawl: Recrawl, fingerprint: Option<&[u8]>, detector: &dyn Detector) -> Self {
         let Recrawl { outcome, former, left } = recrawl;
         let compared = former.zip(fingerprint).map(|(former, present)| {
             (detector.similarity(present, &former), detector.shares(present, &former))
         });
         let (similarity, shares) = match (outcome, compared) {
-            // Equal texts are that whatever a detector makes of them.
+            // Equal texts are fully similar, whatever the detector computes.
             (RecrawlOutcome::Unchanged, _) => (Some(1.0), Some(Shares::ALL)),
             (_, Some((similarity, shares))) => (Some(similarity), shares),
             (_, None) => (None, None),
@@ -89,7 +89,7 @@ impl RecrawlNote {
         }
     }
 
-    /// As a message.
+    /// Encodes the note as a protobuf message.
     pub(super) fn to_message(&self) -> proto::Recrawl {
         proto::Recrawl {
             outcome: self.outcome.number(),
