@@ -1,4 +1,4 @@
-//! Verdicts to one place, dead letters to another, and a count of both.
+//! Writes verdicts to one place and dead letters to another, and counts both.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use crate::record::Unreadable;
 use crate::telemetry::counts::Counts;
 use crate::verdict::Conclusion;
 
-/// Where dead letters go.
+/// The destination of dead letters.
 pub enum DeadLetters {
-    /// One JSON object a line.
+    /// A file, with one JSON object per line.
     File(WholeLines),
-    /// To be read by a person.
+    /// A log that people read.
     Log(Box<dyn FnMut(&Unreadable) + Send>),
 }
 
-/// The sink of the embedded mode.
+/// The sink of `dedup`.
 pub struct FileSink {
     verdicts: Option<WholeLines>,
     dead_letters: DeadLetters,
@@ -26,7 +26,7 @@ pub struct FileSink {
 }
 
 impl FileSink {
-    /// Writes to the two, or dead letters alone, and counts in `counts`.
+    /// Creates a sink that counts in `counts`. Without `verdicts`, only dead letters are written.
     #[must_use]
     pub fn new(verdicts: Option<WholeLines>, dead_letters: DeadLetters, counts: Arc<Counts>) -> Self {
         Self { verdicts, dead_letters, counts }

@@ -1,4 +1,4 @@
-//! Where verdicts and dead letters of `dedup` go: files, standard output and standard error.
+//! The outputs of `dedup`: verdicts and dead letters to files, standard output and standard error.
 
 pub mod files;
 pub mod whole_lines;
@@ -10,55 +10,55 @@ use serde::{Deserialize, Serialize};
 use crate::record::Place;
 use crate::verdict::Conclusion;
 
-/// Where conclusions go.
+/// A destination of verdicts and dead letters.
 pub trait Sink: Send {
-    /// Takes conclusions in the order of the source.
+    /// Writes conclusions. They come in the order of the source.
     ///
     /// # Errors
-    /// They cannot be written; the run ends.
+    /// The conclusions cannot be written. The run ends.
     fn write(&mut self, conclusions: Vec<Conclusion>) -> anyhow::Result<()>;
 
-    /// Nothing more is at hand: brings what was taken to its reader.
+    /// Hands buffered data to the reader. Called when no more input is at hand.
     ///
     /// # Errors
-    /// It cannot be written; the run ends.
+    /// The data cannot be written. The run ends.
     fn flush(&mut self) -> anyhow::Result<()>;
 
-    /// Brings what was taken to disk, and says how far each output has come.
+    /// Syncs everything to disk, and returns the length of each output.
     ///
     /// # Errors
-    /// It cannot be written; the run ends.
+    /// The data cannot be written. The run ends.
     fn extents(&mut self) -> anyhow::Result<Extents>;
 
-    /// All up to here was taken, and may be made to last.
+    /// Called when everything up to the milestone was written. The sink may then make that state durable.
     ///
     /// # Errors
-    /// It cannot be written; the run ends.
+    /// The state cannot be written. The run ends.
     fn reached(&mut self, _: &Milestone) -> anyhow::Result<()> {
         Ok(())
     }
 }
 
-/// How far an output has come.
+/// The length of an output so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
-    /// Of a folder, which of its files is being written, from 0.
+    /// For an output that is a folder, the index of the file being written, from 0.
     pub file: usize,
-    /// Bytes of that file, or of its parts.
+    /// Bytes written to that file, or to its parts.
     pub bytes: u64,
-    /// Of a file that is in parts until it is whole, how many.
+    /// For a file that is written in parts and joined at the end, the number of parts.
     #[serde(default)]
     pub parts: u64,
 }
 
-/// How far outputs have come, by what they are.
+/// The length of each output so far, by its name.
 pub type Extents = BTreeMap<String, Extent>;
 
-/// A point of the input up to which all is decided.
+/// A point in the input up to which everything is decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Milestone {
-    /// The last record before it.
+    /// The last record before the milestone.
     pub last: Place,
-    /// The number of the table that knows as much.
+    /// The number of the saved table that includes everything up to this point.
     pub sequence: u64,
 }

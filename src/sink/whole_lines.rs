@@ -1,8 +1,7 @@
-//! Lines of JSON to a file or standard output, such that no
-//! reader ever sees half a line in the end.
+//! Writes JSON lines to a file or standard output. A file never ends with a partial line.
 //!
-//! Lines are gathered and written in one go. If a write fails midway
-//! (a full disk), a regular file is cut back to its last whole line.
+//! Lines are buffered and written together. If a write fails midway, such as on a full disk, a regular file
+//! is truncated to its last complete line.
 
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -13,22 +12,22 @@ use serde::Serialize;
 
 use super::Extent;
 
-/// Gathered bytes from which on a write pays.
+/// Size at which the buffer is written.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// Writes whole lines.
+/// A buffered writer of complete lines.
 pub struct WholeLines {
     file: File,
     buffer: Vec<u8>,
 }
 
-/// Cuts a file to its first `bytes` bytes, and goes to its end.
+/// Truncates a file to its first `bytes` bytes, and seeks to its end.
 ///
 /// # Errors
-/// What the operating system says; also where the file is shorter.
+/// The operating system's error, or an error if the file is shorter than `bytes`.
 pub fn cut(file: &mut File, bytes: u64) -> io::Result<()> {
     if file.metadata()?.len() < bytes {
-        let problem = format!("has fewer than the {bytes} bytes that were written");
+        let problem = format!("the file is shorter than the {bytes} bytes that were written to it");
         return Err(io::Error::new(io::ErrorKind::UnexpectedEof, problem));
     }
     file.set_len(bytes)?;
@@ -36,10 +35,10 @@ pub fn cut(file: &mut File, bytes: u64) -> io::Result<()> {
 }
 
 impl WholeLines {
-    /// Writes to `path`, whose former contents go; `-` is standard output.
+    /// Creates or overwrites `path`; `-` is standard output.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     pub fn create(path: &Path) -> io::Result<Self> {
         let file = match path.to_str() {
             Some("-") => File::from(io::stdout().as_fd().try_clone_to_owned()?),
@@ -48,49 +47,49 @@ impl WholeLines {
         Ok(Self { file, buffer: Vec::new() })
     }
 
-    /// Goes on behind the first `bytes` bytes of `path`; what stands there goes.
+    /// Truncates `path` to its first `bytes` bytes, and appends to it.
     ///
     /// # Errors
-    /// What the operating system says; also where the file is shorter.
+    /// The operating system's error, or an error if the file is shorter than `bytes`.
     pub fn resume(path: &Path, bytes: u64) -> io::Result<Self> {
         let mut file = File::options().write(true).open(path)?;
         cut(&mut file, bytes)?;
         Ok(Self { file, buffer: Vec::new() })
     }
 
-    /// Brings all lines to disk, and says how long the file is.
+    /// Syncs all lines to disk, and returns the length of the file.
     ///
     /// # Errors
-    /// They cannot be written.
+    /// The lines cannot be written.
     pub fn extent(&mut self) -> io::Result<Extent> {
         self.flush()?;
         self.file.sync_data()?;
         Ok(Extent { file: 0, bytes: self.file.stream_position()?, parts: 0 })
     }
 
-    /// Adds `value` as one line.
+    /// Appends `value` as one line.
     ///
     /// # Errors
-    /// Gathered lines cannot be written.
+    /// Buffered lines cannot be written.
     pub fn push(&mut self, value: &impl Serialize) -> io::Result<()> {
         serde_json::to_writer(&mut self.buffer, value)?;
         self.buffer.push(b'\n');
         if self.buffer.len() >= BUFFER_BYTES { self.flush() } else { Ok(()) }
     }
 
-    /// Adds text of whole lines.
+    /// Appends text that consists of complete lines.
     ///
     /// # Errors
-    /// Gathered lines cannot be written.
+    /// Buffered lines cannot be written.
     pub fn push_text(&mut self, lines: &str) -> io::Result<()> {
         self.buffer.extend_from_slice(lines.as_bytes());
         if self.buffer.len() >= BUFFER_BYTES { self.flush() } else { Ok(()) }
     }
 
-    /// Writes all gathered lines.
+    /// Writes all buffered lines.
     ///
     /// # Errors
-    /// They cannot be written; those that were written are whole.
+    /// Some lines cannot be written. Those that were written are complete.
     pub fn flush(&mut self) -> io::Result<()> {
         let mut written = 0;
         while written < self.buffer.len() {
@@ -105,7 +104,7 @@ impl WholeLines {
         Ok(())
     }
 
-    /// Takes the half line at the end of the file away, if there is one and it can be taken away.
+    /// Removes the partial line at the end of a regular file, if there is one. Returns the error to report.
     fn cut_back(&mut self, written: usize, error: io::Error) -> io::Error {
         let half = written - memchr::memrchr(b'\n', &self.buffer[..written]).map_or(0, |at| at + 1);
         self.buffer.clear();
@@ -115,7 +114,10 @@ impl WholeLines {
             && let Ok(end) = self.file.stream_position()
             && let Err(cut_error) = self.file.set_len(end - half as u64)
         {
-            return io::Error::new(error.kind(), format!("{error}; the last line is broken ({cut_error})"));
+            return io::Error::new(
+                error.kind(),
+                format!("{error}; the last line is incomplete and could not be removed ({cut_error})"),
+            );
         }
         error
     }
@@ -126,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_arrive_whole() {
+    fn writes_complete_lines() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("out.jsonl");
         let mut lines = WholeLines::create(&path).expect("a file");
@@ -148,13 +150,13 @@ mod tests {
     }
 
     #[test]
-    fn half_a_line_is_cut_back() {
+    fn a_partial_line_is_removed() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("out.jsonl");
         let mut lines = WholeLines::create(&path).expect("a file");
         lines.push(&"one").expect("gathered");
         lines.push(&"two").expect("gathered");
-        // As if the disk had filled up in the middle of the second line.
+        // Simulate a disk that fills up in the middle of the second line.
         let written = lines.buffer.len() - 3;
         lines.file.write_all(&lines.buffer[..written]).expect("written");
         lines.cut_back(written, io::ErrorKind::StorageFull.into());
