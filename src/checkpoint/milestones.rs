@@ -1,4 +1,4 @@
-//! When a checkpoint is due, seen from the thread that decides.
+//! Decides when a checkpoint is due. Runs in the thread that decides on pages.
 
 use std::time::{Duration, Instant};
 
@@ -8,18 +8,19 @@ use crate::record::Place;
 use crate::sink::Milestone;
 use crate::snapshot::TableSettings;
 
-/// Saves the table now and then.
+/// Saves the table at regular intervals.
 pub struct Milestones<'a> {
     folder: Option<&'a CheckpointDir>,
     settings: &'a TableSettings,
     every: Duration,
     due: Instant,
-    /// The number of the next table.
+    /// The number of the next table to save.
     sequence: u64,
 }
 
 impl<'a> Milestones<'a> {
-    /// Behind `checkpoint`, one at most in each interval `every`; none without a folder.
+    /// Continues after `checkpoint`, and saves at most once in each interval `every`. Without a folder,
+    /// nothing is saved.
     #[must_use]
     pub fn new(
         folder: Option<&'a CheckpointDir>,
@@ -31,17 +32,18 @@ impl<'a> Milestones<'a> {
         Self { folder, settings, every, due: Instant::now() + every, sequence }
     }
 
-    /// To be called when the record `last` and all before it are decided on. The table is written
-    /// here, and decisions wait for it.
+    /// Saves the table if a checkpoint is due, and returns the milestone. Call this when the record `last`
+    /// and all records before it are decided. The table is written in this call, and decisions wait for it.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The table cannot be written.
     pub fn after(&mut self, stage: &ClusterStage, last: Place) -> anyhow::Result<Option<Milestone>> {
         let Some(folder) = self.folder.filter(|_| Instant::now() >= self.due) else { return Ok(None) };
         let sequence = self.sequence;
         folder.save_table(sequence, stage.clusterer(), self.settings)?;
         self.sequence += 1;
-        // A table that takes long to write is not written all the time.
+        // The interval starts after the write, so a table that takes long to write is not written all the
+        // time.
         self.due = Instant::now() + self.every;
         Ok(Some(Milestone { last, sequence }))
     }

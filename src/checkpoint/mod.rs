@@ -1,17 +1,20 @@
-//! A long run of `dedup` that goes on where it was when it was killed.
+//! Checkpoints: a long run of `dedup` that was killed can continue where it was.
 //!
-//! Now and then all outputs are brought to disk, with the table and a note of how long each output
-//! is: the *checkpoint*. The next run with the same inputs and options cuts its outputs back to these
-//! lengths, loads that table and passes over the records it knows, so that no document is lost and
-//! none is twice in the outputs. Once a run is through, its checkpoint goes.
+//! At intervals, all outputs are synced to disk, together with the table and a note of each output's length:
+//! the *checkpoint*. The next run with the same inputs and options truncates its outputs to these lengths,
+//! loads that table, and skips the records that it already knows. So no document is lost, and none is written
+//! twice. A run that completes removes its checkpoint.
 //!
-//! Where old centroids are on disk, a checkpoint's table is what is in no block, and names the blocks
-//! of the table's own folder. If another run has opened the table since, the checkpoint is refused.
+//! If old centroids are on disk, the table of a checkpoint contains only the centroids that are in no block,
+//! and names the blocks in the folder of the run's own table. If another run has opened that table since, the
+//! checkpoint is refused.
 //!
-//! In the folder: `checkpoint.json`, replaced in one step; `table-N`, the table of checkpoint `N`;
-//! `decisions`, where documents are chosen when all are known ([`keep`](crate::keep)); `referents`, for revisit records;
-//! `….part`, what
-//! is written so far of Parquet files, which cannot be cut back ([`parts`]).
+//! The folder contains:
+//! * `checkpoint.json`, replaced atomically;
+//! * `table-N`, the table of checkpoint `N`;
+//! * `decisions`, if documents are chosen only at the end of the run ([`keep`](crate::keep));
+//! * `referents`, for revisit records;
+//! * `….part`, the finished parts of Parquet files, which cannot be truncated ([`parts`]).
 
 mod milestones;
 mod sink;
@@ -36,65 +39,66 @@ use crate::source::reading::{self, ReadPart};
 pub use milestones::Milestones;
 pub use sink::CheckpointSink;
 
-/// The format of `checkpoint.json`.
+/// The format version of `checkpoint.json`.
 pub(crate) const FORMAT_VERSION: u32 = 2;
 
-/// What a run is, apart from how far it has come.
+/// The identity of a run, independent of its progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunId {
     /// The inputs, in order.
     pub inputs: Vec<RunInput>,
-    /// The options that say what is written where.
+    /// The command-line options that determine the outputs.
     pub options: Vec<String>,
 }
 
-/// An input as it was when the run began.
+/// An input as it was at the start of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunInput {
-    /// Its name, with the version of an object.
+    /// The name of the input, with the version if it is an object in a store.
     pub name: String,
-    /// Its size.
+    /// The size of the input.
     pub bytes: u64,
-    /// When it was written last, in seconds and nanoseconds; `None` for an object.
+    /// The time of the last modification, in seconds and nanoseconds. `None` for an object in a store.
     pub modified: Option<(i64, i64)>,
 }
 
-/// How far a run has come.
+/// The progress of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkpoint {
     format_version: u32,
     run: RunId,
-    /// The last record that is decided on: an input and a number in it.
+    /// The last record that was decided: the index of its input, and its number in that input.
     pub last: (usize, u64),
-    /// Where in the log the run began.
+    /// The log offset at which the run began.
     pub begun_at: u64,
-    /// The number of the table.
+    /// The number of the saved table.
     sequence: u64,
-    /// How long each output is.
+    /// The length of each output.
     pub extents: Extents,
-    /// What was read of the inputs up to the one that `last` is in.
+    /// The part of each input that was read, up to the input of `last`.
     pub read: Vec<ReadPart>,
-    /// XXH3-64 of the JSON of all this with an empty checksum, as hex digits: outputs are cut by what it says.
+    /// XXH3-64 of the JSON with an empty checksum, in hex. Outputs are truncated according to this file, so
+    /// damage must be noticed.
     checksum: String,
 }
 
 impl Checkpoint {
-    /// The checksum that belongs to the rest.
+    /// Computes the checksum of the other fields.
     fn sum(&self) -> anyhow::Result<String> {
         let bytes = serde_json::to_vec(&Self { checksum: String::new(), ..self.clone() })?;
         Ok(format!("{:016x}", xxh3_64(&bytes)))
     }
 
-    /// Refuses to go on if an input that was read is another one by now; `paths` are those of the inputs.
+    /// Checks that no input has changed since it was read. `paths` are the paths of the inputs.
     ///
     /// # Errors
-    /// It is another one, or cannot be read.
+    /// An input has changed, or cannot be read.
     pub fn check_inputs(&self, paths: &[PathBuf]) -> anyhow::Result<()> {
         for (path, part) in paths.iter().zip(&self.read) {
             let is_as_read = reading::is_as_read(path, part);
             ensure!(
                 is_as_read.with_context(|| format!("cannot read {}", path.display()))?,
-                "{}: was replaced or changed since this run read it; put the former file back and repeat the command, or \
+                "{}: the file was replaced or changed since this run read it; restore the former file and repeat the command, or \
                  remove the folder of checkpoints to begin again",
                 path.display()
             );
@@ -103,44 +107,44 @@ impl Checkpoint {
     }
 }
 
-/// The version of any checkpoint.
+/// The part of a checkpoint that every version can read.
 #[derive(Deserialize)]
 struct Version {
     format_version: u32,
 }
 
-/// The folder of a run's checkpoints, locked for this process.
+/// The checkpoint folder of a run, locked for this process.
 pub struct CheckpointDir {
     folder: PathBuf,
     _lock: TableDir,
     run_table: Option<RunTable>,
 }
 
-/// The table that the run saves at its end. Its folder has the blocks that checkpoints name.
+/// The table that the run saves at its end. Its folder contains the blocks that checkpoints name.
 struct RunTable {
     table: Arc<TableDir>,
-    /// What the table calls the checkpoints that do not count yet, by their sequence.
+    /// Checkpoints that are saved but not yet committed: their number in the table, by sequence.
     numbers: Mutex<BTreeMap<u64, u64>>,
 }
 
 impl CheckpointDir {
-    /// Locks `folder`, which is made if it is not there.
+    /// Locks `folder`, creating it if needed.
     ///
     /// # Errors
-    /// Another run has it, or it cannot be had.
+    /// Another run has locked the folder, or it cannot be opened.
     pub fn open(folder: &Path) -> anyhow::Result<Self> {
         Ok(Self { folder: folder.to_owned(), _lock: TableDir::open(folder)?, run_table: None })
     }
 
-    /// Makes these the checkpoints of a run with `table`, which was opened for checkpoints.
+    /// Connects these checkpoints with the table of the run. The table must have been opened for checkpoints.
     pub fn set_table(&mut self, table: Arc<TableDir>) {
         self.run_table = Some(RunTable { table, numbers: Mutex::default() });
     }
 
-    /// Begins a run of which there is no checkpoint.
+    /// Starts a run that has no checkpoint yet.
     ///
     /// # Errors
-    /// The table's folder cannot be written.
+    /// The folder of the table cannot be written.
     pub fn begin(&self) -> anyhow::Result<()> {
         match &self.run_table {
             Some(RunTable { table, .. }) => Ok(table.begin_checkpoints(&self.folder)?),
@@ -148,10 +152,10 @@ impl CheckpointDir {
         }
     }
 
-    /// The checkpoint that an earlier process has left of this run; none if there is none.
+    /// Returns the checkpoint of an earlier process for this run, or `None`.
     ///
     /// # Errors
-    /// It is of another run, or cannot be read.
+    /// The checkpoint belongs to another run, or cannot be read.
     pub fn load(&self, run: &RunId) -> anyhow::Result<Option<Checkpoint>> {
         let path = self.path();
         let json = match fs::read(&path) {
@@ -159,23 +163,25 @@ impl CheckpointDir {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
         };
-        let is_none = || format!("{}: not a checkpoint; remove the folder to begin again", path.display());
-        let Version { format_version: found } = serde_json::from_slice(&json).with_context(is_none)?;
+        let not_a_checkpoint =
+            || format!("{}: not a checkpoint; remove the folder to begin again", path.display());
+        let Version { format_version: found } =
+            serde_json::from_slice(&json).with_context(not_a_checkpoint)?;
         ensure!(
             found == FORMAT_VERSION,
-            "{}: has format {found}, and this version of Leitong knows {FORMAT_VERSION}; finish the run with the version \
+            "{}: the checkpoint has format {found}, but this version of Leitong reads {FORMAT_VERSION}; finish the run with the version \
              that began it, or remove the folder to begin again",
             path.display()
         );
-        let checkpoint: Checkpoint = serde_json::from_slice(&json).with_context(is_none)?;
+        let checkpoint: Checkpoint = serde_json::from_slice(&json).with_context(not_a_checkpoint)?;
         ensure!(
             checkpoint.sum()? == checkpoint.checksum,
-            "{}: damaged: its checksum does not fit its contents; restore it from a copy, or remove the folder to begin again",
+            "{}: the file is damaged (its checksum does not match); restore it from a copy, or remove the folder to begin again",
             path.display()
         );
         if checkpoint.run != *run {
             bail!(
-                "{}: is of another run, {}; repeat that run to finish it, or remove the folder to begin again",
+                "{}: the checkpoint belongs to another run, {}; repeat that run to finish it, or remove the folder to begin again",
                 path.display(),
                 difference(&checkpoint.run, run)
             );
@@ -183,10 +189,10 @@ impl CheckpointDir {
         Ok(Some(checkpoint))
     }
 
-    /// The table of a checkpoint.
+    /// Loads the table of a checkpoint.
     ///
     /// # Errors
-    /// It is not there, damaged, or made with other settings.
+    /// The table is missing or damaged, or it was made with other settings.
     pub fn table(&self, checkpoint: &Checkpoint, settings: &TableSettings) -> anyhow::Result<Clusterer> {
         let folder = self.table_folder(checkpoint.sequence);
         let table = match &self.run_table {
@@ -194,14 +200,17 @@ impl CheckpointDir {
             None => TableDir::open(&folder)?.load(settings)?,
         };
         table.with_context(|| {
-            format!("{}: there is no table; remove the checkpoint to begin again", folder.display())
+            format!(
+                "{}: the table of the checkpoint is missing; remove the folder of checkpoints to begin again",
+                folder.display()
+            )
         })
     }
 
-    /// Saves the table of the checkpoint `sequence`, before it is the one that counts.
+    /// Saves the table for checkpoint `sequence`, before that checkpoint is committed.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The table cannot be written.
     pub fn save_table(
         &self,
         sequence: u64,
@@ -219,7 +228,7 @@ impl CheckpointDir {
         Ok(())
     }
 
-    /// Makes `checkpoint` the one that counts.
+    /// Makes `checkpoint` the current one, and removes the files of earlier ones.
     fn commit(&self, checkpoint: &Checkpoint) -> anyhow::Result<()> {
         let path = self.path();
         let checksum = checkpoint.sum()?;
@@ -243,11 +252,11 @@ impl CheckpointDir {
         Ok(())
     }
 
-    /// Removes the checkpoint: the run is through, and its table is saved. Checkpoints of the same table in other
-    /// folders stay usable.
+    /// Removes the checkpoint after the run has completed and its table is saved. Checkpoints of the same
+    /// table in other folders remain usable.
     ///
     /// # Errors
-    /// It cannot be removed.
+    /// The checkpoint cannot be removed.
     pub fn finish(&self) -> anyhow::Result<()> {
         self.remove()?;
         if let Some(RunTable { table, .. }) = &self.run_table {
@@ -256,10 +265,11 @@ impl CheckpointDir {
         self.forget_mark()
     }
 
-    /// Removes the checkpoint of a run whose table is not saved. The saved table stays as it was.
+    /// Removes the checkpoint of a run whose table is not saved. The previously saved table remains
+    /// unchanged.
     ///
     /// # Errors
-    /// It cannot be removed.
+    /// The checkpoint cannot be removed.
     pub fn give_up(&self) -> anyhow::Result<()> {
         self.remove()?;
         if let Some(RunTable { table, .. }) = &self.run_table {
@@ -286,7 +296,7 @@ impl CheckpointDir {
         forget_mark(&self.folder).with_context(|| format!("cannot clear {}", self.folder.display()))
     }
 
-    /// Where outputs are in parts until they are whole.
+    /// The folder, which also contains the parts of outputs that are not yet complete.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -297,13 +307,13 @@ impl CheckpointDir {
         removed.with_context(|| format!("cannot remove old parts of {}", self.folder.display()))
     }
 
-    /// Where decisions are spooled.
+    /// The file in which decisions are spooled.
     #[must_use]
     pub fn decisions(&self) -> PathBuf {
         self.folder.join("decisions")
     }
 
-    /// What revisit records say of the documents that stay.
+    /// The file with the data that revisit records need about the documents that are kept.
     #[must_use]
     pub fn referents(&self) -> PathBuf {
         self.folder.join("referents")
@@ -317,7 +327,8 @@ impl CheckpointDir {
         self.folder.join(format!("table-{sequence}"))
     }
 
-    /// Removes the tables of earlier checkpoints: later ones may be there already, and count soon.
+    /// Removes the tables of earlier checkpoints. Tables of later checkpoints may already exist, and will
+    /// soon be committed.
     fn remove_tables_before(&self, sequence: u64) -> anyhow::Result<()> {
         let remove = || {
             for entry in fs::read_dir(&self.folder)? {
@@ -334,7 +345,7 @@ impl CheckpointDir {
     }
 }
 
-/// In what another run differs.
+/// Describes the first difference between two runs, for the error message.
 fn difference(found: &RunId, wanted: &RunId) -> String {
     let input = |run: &RunId, at: usize| {
         run.inputs.get(at).map_or("none".to_owned(), |RunInput { name, bytes, modified }| {
@@ -347,9 +358,15 @@ fn difference(found: &RunId, wanted: &RunId) -> String {
     };
     let inputs = 0..found.inputs.len().max(wanted.inputs.len());
     match inputs.into_iter().find(|at| found.inputs.get(*at) != wanted.inputs.get(*at)) {
-        Some(at) => format!("whose input {} was {} and is {}", at + 1, input(found, at), input(wanted, at)),
+        Some(at) => {
+            format!("whose input {} was {} and is now {}", at + 1, input(found, at), input(wanted, at))
+        }
         None => {
-            format!("whose options were {:?} and are {:?}", found.options.join(" "), wanted.options.join(" "))
+            format!(
+                "whose options were {:?} and are now {:?}",
+                found.options.join(" "),
+                wanted.options.join(" ")
+            )
         }
     }
 }
@@ -362,10 +379,10 @@ mod tests {
     use crate::pipeline::fingerprint_stage::FingerprintStage;
     use crate::proto::FinishedRun;
 
-    /// A run that leaves no mark itself, such as one over objects without versions, went on at its checkpoint, and the
-    /// saved table had none of the earlier marks.
+    /// A run without a mark of its own, such as one over objects without versions, was continued from its
+    /// checkpoint. The table that it saved had lost the marks of earlier runs.
     #[test]
-    fn marks_of_finished_runs_stay_when_a_run_without_one_goes_on() {
+    fn marks_of_finished_runs_survive_a_continued_run_without_a_mark() {
         let folder = tempfile::tempdir().expect("a folder");
         let config = Config::default();
         let stage = FingerprintStage::new(config.clone()).expect("settings");

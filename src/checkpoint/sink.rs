@@ -1,4 +1,4 @@
-//! Commits a checkpoint when its milestone has passed all outputs.
+//! Commits a checkpoint once all outputs have passed its milestone.
 
 use std::sync::Arc;
 
@@ -10,20 +10,20 @@ use crate::source::inputs::InputNames;
 use crate::source::reading::Reading;
 use crate::verdict::Conclusion;
 
-/// A sink before another one.
+/// A sink that turns milestones into checkpoints and forwards everything to another sink.
 pub struct CheckpointSink<S> {
     inner: S,
     folder: Option<Arc<CheckpointDir>>,
     run: RunId,
     names: InputNames,
     begun_at: u64,
-    /// What is read of each input.
+    /// The progress in each input.
     readings: Vec<Arc<Reading>>,
 }
 
 impl<S: Sink> CheckpointSink<S> {
-    /// Hands all on to `inner`; with a folder, milestones become checkpoints of `run`,
-    /// which began at the offset `begun_at` of the log and reads its inputs with these `readings`.
+    /// Creates a sink in front of `inner`. With a folder, milestones become checkpoints of `run`, which began
+    /// at log offset `begun_at` and reads its inputs with these `readings`.
     #[must_use]
     pub fn new(
         inner: S,
@@ -35,7 +35,7 @@ impl<S: Sink> CheckpointSink<S> {
         Self { inner, folder, run, names, begun_at, readings }
     }
 
-    /// The sink behind.
+    /// Returns the inner sink.
     #[must_use]
     pub fn into_inner(self) -> S {
         self.inner
@@ -57,7 +57,7 @@ impl<S: Sink> Sink for CheckpointSink<S> {
 
     fn reached(&mut self, milestone: &Milestone) -> anyhow::Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
-        let last = self.names.find(&milestone.last).context("a record of no input")?;
+        let last = self.names.find(&milestone.last).context("a record that belongs to no input")?;
         let checkpoint = Checkpoint {
             format_version: FORMAT_VERSION,
             run: self.run.clone(),

@@ -375,7 +375,7 @@ fn a_checkpoint_of_another_run_is_refused() {
     let told = stderr(&mut child);
     assert_eq!(child.wait().expect("it ends").code(), Some(1), "{told}");
     assert!(
-        told.contains("is of another run, whose options were") && told.contains("--prefer newest"),
+        told.contains("belongs to another run, whose options were") && told.contains("--prefer newest"),
         "{told}"
     );
     let grown = write(folder.path(), "a.jsonl", documents(0, 61));

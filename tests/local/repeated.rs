@@ -449,14 +449,14 @@ fn a_checkpoint_is_refused_when_an_input_was_replaced_or_the_checkpoint_is_damag
     let parsed: Value = serde_json::from_str(&json).expect("JSON");
     let bytes = parsed["extents"]["verdicts"]["bytes"].as_u64().expect("bytes");
     fs::write(&checkpoint, json.replace(&bytes.to_string(), &(bytes / 2).to_string())).expect("written");
-    refused("its checksum does not fit its contents");
+    refused("its checksum does not match");
     fs::write(&checkpoint, json.replace("\"format_version\": 2", "\"format_version\": 1")).expect("written");
     refused("has format 1");
     fs::write(&checkpoint, &json).expect("written");
     fs::copy(&input, path("former")).expect("copied");
     let modified = fs::metadata(&input).expect("a file").modified().expect("a time");
     replace(&input, false);
-    refused("pages.jsonl: was replaced or changed since this run read it");
+    refused("pages.jsonl: the file was replaced or changed since this run read it");
     fs::File::options()
         .write(true)
         .open(&input)

@@ -329,7 +329,10 @@ fn a_killed_run_over_objects_goes_on_and_one_over_others_does_not() {
     store.put("long", "pages.jsonl", lines(&others));
     let refused = start(store, &killed, input).wait_with_output().expect("it ends");
     let stderr = String::from_utf8_lossy(&refused.stderr);
-    assert!(!refused.status.success() && stderr.contains("is of another run, whose input 1 was"), "{stderr}");
+    assert!(
+        !refused.status.success() && stderr.contains("belongs to another run, whose input 1 was"),
+        "{stderr}"
+    );
 }
 
 /// What is copied must be what was decided on.
