@@ -42,7 +42,7 @@ impl Message<'_> {
             None => mapping.null_value(self.received.key.as_deref(), withdraws),
             Some(value) => self.try_read(value, config, mapping, limits, &mut hits),
         };
-        Reading { outcome: outcome.map_err(|error| mapping.told(error)), hits }
+        Reading { outcome: outcome.map_err(|error| mapping.with_preset(error)), hits }
     }
 
     fn try_read(

@@ -66,7 +66,7 @@ impl<'a> Response<'a> {
                 }
             }
         }
-        let (http_head, payload) = block.split_at(Head::of_final(block).map_or(0, |head| head.bytes));
+        let (http_head, payload) = block.split_at(Head::parse_final(block).map_or(0, |head| head.bytes));
         let response = Self { fields, http_head, payload };
         let is_response =
             response.field("WARC-Type").is_some_and(|kind| kind.eq_ignore_ascii_case("response"));

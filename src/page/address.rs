@@ -1,37 +1,37 @@
-//! Url → what it says of how two pages may belong together: the site, and the page's name on it.
+//! Page addresses: what a url says about how two pages may belong together. It gives the site, and the name
+//! of the page on that site.
 //!
-//! Pages that a program makes from one template stand on one site under different names: the
-//! weather of every day, a help page for every function. A page that was moved, mirrored or fetched
-//! again keeps its name: `…/translated/red-hat-prepares.md`, `…/published/red-hat-prepares.md`. So
-//! an address tells, where texts alone do not, whether pages that say nearly the same may be of one
-//! series.
+//! Pages that are generated from one template are on one site under different names, such as the weather of
+//! each day, or a help page for each function. A page that was moved, mirrored or fetched again keeps its
+//! name: `…/translated/red-hat-prepares.md`, `…/published/red-hat-prepares.md`. If two pages have nearly the
+//! same text, the addresses therefore show whether they may be two pages of one series.
 //!
-//! In: a url as given. Out: texts to compare, empty where the url does not tell. Cost: one parse.
+//! In: a url as given. Out: strings to compare, empty if the url does not have that part. Cost: one parse.
 
 use url::Url;
 
-/// Characters from which on the last part of a path is a name that was given to one text. Shorter
-/// ones (`index.html`, `main0101.html`, `42`) are given to a page on every site, or in every
-/// folder.
+/// Minimum length, in characters, of a last path segment that identifies a text. Shorter segments
+/// (`index.html`, `main0101.html`, `42`) occur on every site or in every folder.
 const NAME_CHARS_MIN: usize = 16;
-/// Letters at most of a second label that is no owner's: `co.uk`, `com.cn`, `org.br`.
+/// Maximum length of a second label that belongs to a registry instead of an owner: `co.uk`, `com.cn`,
+/// `org.br`.
 const SECOND_LEVEL_CHARS_MAX: usize = 3;
 
-/// Where a page stands.
+/// The address of a page, in a form to compare.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Address {
-    /// The part of the host that one owner has: `example.com` of `news.example.com`.
+    /// The part of the host that belongs to one owner, such as `example.com` in `news.example.com`.
     pub site: String,
-    /// What it has in common with other addresses of the same page alone: the last part of the path
-    /// with the query, where that is long enough, else all of the url but scheme and fragment.
+    /// The part of the url that is shared only by addresses of the same page: the last path segment with the
+    /// query if it is long enough, otherwise the url without scheme and fragment.
     pub name: String,
-    /// What it has in common with the other pages of an article that is spread over several; empty
-    /// where it is none of these. The page's markup has to tell: see `extract/paged`.
+    /// The part of the url that is shared by all pages of an article that is split over several pages. Empty
+    /// for other pages. It cannot be found from the url, only from the page's markup; see `extract/paged`.
     pub article: String,
 }
 
 impl Address {
-    /// The address of a url; empty for one that has no host.
+    /// Returns the address of a url. It is empty if the url has no host.
     #[must_use]
     pub fn of(url: &str) -> Self {
         let Ok(url) = Url::parse(url) else { return Self::default() };
@@ -50,8 +50,8 @@ impl Address {
     }
 }
 
-/// The last two labels of a host, or three where the second to last is short and the last one a
-/// country's. An IP address is a site.
+/// Returns the last two labels of a host, or three if the last one is a country and the second to last is
+/// short. An IP address is returned whole.
 fn site(host: &str) -> &str {
     let is_address = host.starts_with('[') || host.bytes().all(|byte| byte == b'.' || byte.is_ascii_digit());
     if is_address {
@@ -66,7 +66,7 @@ fn site(host: &str) -> &str {
     }
 }
 
-/// Characters of a part of a path; an encoded byte (`%E4`) counts as one.
+/// Number of characters in a path segment. A percent-encoded byte (`%E4`) counts as one.
 fn chars(part: &str) -> usize {
     part.len() - 2 * part.bytes().filter(|byte| *byte == b'%').count().min(part.len() / 3)
 }
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_site_is_what_one_owner_has() {
+    fn the_site_is_the_part_of_the_host_that_one_owner_has() {
         for (url, expected) in [
             ("https://news.example.com/a", "example.com"),
             ("https://Example.COM./a", "example.com"),
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_stays_where_a_page_is_moved() {
+    fn a_moved_page_keeps_its_name() {
         let is_one = |a: &str, b: &str| Address::of(a).name == Address::of(b).name;
         assert!(is_one(
             "https://a.example/drafts/how-to-read-a-log.md",

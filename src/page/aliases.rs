@@ -1,11 +1,11 @@
-//! Other names under which crawlers write the fields of a JSON page. A
-//! field's own name always wins, and a value of a wrong type under another
-//! name says nothing, since the name may well mean something else.
+//! Alternative names under which crawlers write the fields of a JSON page. A field's own name always takes
+//! precedence. A value of the wrong type under an alternative name is ignored, because the name may mean
+//! something else there.
 
 use super::body::Form;
 use super::field::Field;
 
-/// Other names, the likeliest first.
+/// The alternative names of each field, most likely first.
 pub(super) const ALIASES: [(Field, &[&str]); 10] = [
     (Field::Id, &["page_id", "doc_id", "_id"]),
     (Field::Url, &["uri", "page_url", "response_url", "target_uri", "link"]),
@@ -19,7 +19,7 @@ pub(super) const ALIASES: [(Field, &[&str]); 10] = [
     (Field::FetchedAt, &["fetchedAt", "fetch_time", "crawled_at", "timestamp"]),
 ];
 
-/// The field that has this other name, and the rank of the name among all.
+/// Returns the field with this alternative name, and the rank of the name in [`ALIASES`].
 pub(super) fn field_of(name: &str) -> Option<(Field, usize)> {
     let mut rank = 0;
     for (field, names) in ALIASES {

@@ -1,7 +1,7 @@
-//! A body as a message gives it, in one string → [`Body`].
+//! Turns the body string of a message into a [`Body`].
 //!
-//! The string is HTML, main text, or Base64 of bytes in any encoding; where a crawler writes one
-//! or the other into the same field, its characters tell: HTML has `<` in it, and Base64 has not.
+//! The string is HTML, main text, or the Base64 of bytes in any encoding. If a crawler writes several of
+//! these into the same field, the characters decide: HTML contains `<`, Base64 does not.
 
 use std::borrow::Cow;
 
@@ -11,22 +11,22 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use super::Body;
 use super::json::PageError;
 
-/// What a body's string is, in rising order of precedence.
+/// The format of a body string, in rising order of precedence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Form {
-    /// HTML, or the main text: HTML begins with `<`.
+    /// HTML if it begins with `<`, otherwise the main text.
     Content,
-    /// HTML or other text as fetched, or Base64 of bytes that are no UTF-8.
+    /// HTML or other text as fetched, or the Base64 of bytes that are not UTF-8.
     Mixed,
-    /// Base64 of bytes in an encoding that is still to be found.
+    /// The Base64 of bytes whose encoding is to be detected.
     Base64,
-    /// HTML that is decoded already.
+    /// HTML that is already decoded.
     Html,
     /// The main text.
     Text,
 }
 
-/// A body's string, and what it is.
+/// A body string and its format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct GivenBody {
     pub(super) form: Form,
@@ -34,7 +34,7 @@ pub(super) struct GivenBody {
 }
 
 impl GivenBody {
-    /// The body; one above `page_bytes_max` bytes is [`Body::TooLarge`].
+    /// Returns the body, or [`Body::TooLarge`] if it exceeds `page_bytes_max` bytes.
     pub(super) fn into_body(self, page_bytes_max: usize) -> Result<Body, PageError> {
         let bounded = |text: String, body: fn(String) -> Body| {
             if text.len() > page_bytes_max { Body::TooLarge(text.len() as u64) } else { body(text) }
@@ -57,7 +57,7 @@ impl GivenBody {
         })
     }
 
-    /// The body of bytes in an encoding that is still to be found.
+    /// Returns the body for bytes whose encoding is to be detected.
     pub(super) fn bytes(bytes: Vec<u8>, page_bytes_max: usize) -> Body {
         if bytes.len() > page_bytes_max { Body::TooLarge(bytes.len() as u64) } else { Body::HtmlBytes(bytes) }
     }
@@ -67,7 +67,7 @@ fn begins_as_markup(text: &str) -> bool {
     text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']).starts_with('<')
 }
 
-/// Whether a text is all of Base64's characters, in one line or in lines of one length.
+/// Returns true if the text has only Base64 characters, in one line or in lines of equal length.
 fn may_be_base64(text: &str) -> bool {
     let text = text.trim_ascii();
     let is_base64 = |line: &str| {
@@ -78,7 +78,7 @@ fn may_be_base64(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim_ascii);
     let first = lines.next().unwrap_or_default();
     let mut last_seen = false;
-    // HTML is told by its first byte.
+    // Checking the first line first makes this fast for HTML: its first byte is not Base64.
     !text.is_empty()
         && is_base64(first)
         && lines.all(|line| {
@@ -88,7 +88,7 @@ fn may_be_base64(text: &str) -> bool {
         })
 }
 
-/// Decodes the standard alphabet, with or without padding, in one line or in many.
+/// Decodes the standard alphabet, with or without padding, in one or several lines.
 fn decode_base64(base64: &str) -> Result<Vec<u8>, PageError> {
     const ENGINE: GeneralPurpose = GeneralPurpose::new(
         &base64::alphabet::STANDARD,
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_told_by_its_characters() {
+    fn the_format_of_a_body_is_recognised_by_its_characters() {
         let html = |text: &str| Body::Html(text.to_owned());
         assert_eq!(body(Form::Mixed, "<p>你好"), html("<p>你好"));
         assert_eq!(body(Form::Mixed, "PHA+xOM8L3A+"), Body::HtmlBytes(b"<p>\xc4\xe3</p>".to_vec()));

@@ -1,50 +1,52 @@
-//! Settings of what is read as a page, and of which pages may meet.
+//! Settings that limit pages and assign them to corpora.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Limits of what is read as a page.
+/// Limits for the pages that are read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PageConfig {
-    /// Bytes of a page's body; a larger one is UNDECIDABLE (TOO_LARGE).
+    /// Maximum size of a page's body in bytes. A page with a larger body is UNDECIDABLE (TOO_LARGE).
     #[schemars(range(min = 1024, max = 1_073_741_824))]
     pub bytes_max: usize,
-    /// Bytes of a JSON line that are held at once; of a longer line only
-    /// the small fields are read, and the page is UNDECIDABLE (TOO_LARGE).
+    /// Maximum size of a JSON line in bytes that is held in memory. Of a longer line, only the small fields
+    /// are read, and the page is UNDECIDABLE (TOO_LARGE).
     #[schemars(range(min = 1024, max = 1_073_741_824))]
     pub line_bytes_max: usize,
-    /// Steps of work that a page may cost from its bytes to its fingerprint, counted and not timed;
-    /// a page that needs more is UNDECIDABLE (TOO_COMPLEX). A step is about a nanosecond of one
-    /// core. Ordinary pages stay below a hundredth of the default, and 10 MB of ordinary text in
-    /// any language below half of it.
+    /// Maximum work that a page may take from its bytes to its fingerprint, in steps that are counted and not
+    /// timed. A page that needs more is UNDECIDABLE (TOO_COMPLEX). A step takes about a nanosecond of one
+    /// core. Ordinary pages need less than a hundredth of the default, and 10 MB of ordinary text in any
+    /// language less than half of it.
     #[schemars(range(min = 1_000_000, max = 1_000_000_000_000_u64))]
     pub work_max: u64,
-    /// Characters of main text, white space not counted; a shorter one is UNDECIDABLE (TOO_SHORT).
+    /// Minimum length of the main text in characters, without white space. A page with a shorter text is
+    /// UNDECIDABLE (TOO_SHORT).
     #[schemars(range(min = 1, max = 100_000))]
     pub text_chars_min: u32,
 }
 
-/// Which pages may meet.
+/// The corpora: pages from different corpora are never compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CorpusConfig {
-    /// `all`: all pages are one corpus. `host`: the pages of each host are a corpus of their own.
-    /// `header`: a header of the Kafka message names it (in `dedup`, all pages are one corpus).
+    /// How pages are assigned to corpora. `all`: all pages are in one corpus. `host`: each host has its own
+    /// corpus. `header`: a header of the Kafka message names the corpus (in `dedup`, all pages are in one
+    /// corpus).
     pub by: CorpusBy,
-    /// The header that names the corpus; a message without it belongs to the corpus `default`.
+    /// The header that names the corpus. A message without it belongs to the corpus `default`.
     pub header: String,
 }
 
-/// What tells corpora apart.
+/// The property that assigns a page to a corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CorpusBy {
-    /// One corpus.
+    /// All pages are in one corpus.
     All,
-    /// One corpus a host.
+    /// Each host has its own corpus.
     Host,
-    /// As a header says.
+    /// A message header names the corpus.
     Header,
 }
 

@@ -1,4 +1,4 @@
-//! The fields of a page that a message may give.
+//! The fields of a page that a message may have.
 
 use super::body::Form;
 
@@ -7,15 +7,15 @@ use super::body::Form;
 pub enum Field {
     /// The page's id.
     Id,
-    /// Its url.
+    /// The page's url.
     Url,
-    /// Its body, of this form.
+    /// The page's body in this format.
     Body(Form),
-    /// The WARC file that holds the body.
+    /// The WARC file that contains the body.
     WarcFile,
-    /// Where in the WARC file the body's record begins.
+    /// The offset of the body's record in the WARC file.
     WarcOffset,
-    /// The title that the crawler knows.
+    /// The page's title according to the crawler.
     Title,
     /// The charset of the body's bytes.
     Charset,
@@ -23,12 +23,12 @@ pub enum Field {
     ContentType,
     /// The HTTP status.
     Status,
-    /// When it was fetched.
+    /// The time at which the page was fetched.
     FetchedAt,
 }
 
 impl Field {
-    /// The name as it stands in `[input.fields]`.
+    /// The name of the field in `[input.fields]`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

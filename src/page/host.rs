@@ -1,10 +1,10 @@
-//! The host of a url, where it names a corpus.
+//! The host of a url, for naming a corpus.
 
 use url::Url;
 
-/// The host as the URL Standard has it, in lower case and in ASCII
-/// (`例子.测试` is `xn--fsqu00a.xn--0zwm56d`), without user, port, brackets
-/// and final dot; empty for a url without one, or whose host is none.
+/// Returns the host as the URL Standard defines it, in lower-case ASCII (`例子.测试` is
+/// `xn--fsqu00a.xn--0zwm56d`), without user, port, brackets and trailing dot. Empty if the url has no valid
+/// host.
 #[must_use]
 pub fn host(url: &str) -> String {
     let Ok(url) = Url::parse(url) else { return String::new() };

@@ -1,53 +1,54 @@
-//! HTTP response as archived → status, content type and unpacked body. Its head is read by [`Head`].
+//! Parses an archived HTTP response: status, content type and decompressed body. [`Head`] parses the header.
 //!
-//! Archives differ in what they keep: some hold the body as it came over
-//! the wire, some undo chunking or compression and leave the headers as
-//! they were. So a header is only believed where the bytes agree.
+//! Archives differ in what they keep. Some store the body as it was transferred; others undo chunking or
+//! compression but keep the original headers. So a header is trusted only if the bytes agree with it.
 //!
-//! Codings may lie over one another, as a proxy's gzip over a server's: at most
-//! [`CODINGS_MAX`], and all that is unpacked on the way is at most twice what the body may
-//! have. A head with thousands of codings over a small packed body cost minutes before.
+//! A body may be compressed several times, such as by a server and then by a proxy. At most [`CODINGS_MAX`]
+//! codings are undone, and the total size of everything that is decompressed on the way is limited to twice
+//! the maximum body size. Without these limits, a response with thousands of codings and a small body took
+//! minutes.
 
 use std::borrow::Cow;
 use std::io::Read;
 
 use super::http_head::Head;
 
-/// The parts of a response that are used.
+/// The parts of a response that are needed.
 #[derive(Debug, PartialEq)]
 pub(super) struct Response {
-    /// Status code, if there is a status line that has one.
+    /// The status code, if the status line has one.
     pub(super) status: Option<u32>,
     /// `Content-Type`.
     pub(super) content_type: Option<String>,
-    /// The body, unpacked.
-    pub(super) body: Result<Vec<u8>, StillPacked>,
-    /// The body's chunks or its compression break off, so that some of it may be missing.
+    /// The decompressed body.
+    pub(super) body: Result<Vec<u8>, BodyError>,
+    /// True if the chunks or the compressed data of the body end too early, so a part of it may be missing.
     pub(super) breaks_off: bool,
 }
 
-/// Why there is no body.
+/// The reason why the body cannot be decompressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum StillPacked {
-    /// It is above the limit.
+pub(super) enum BodyError {
+    /// The body exceeds the size limit.
     TooLarge,
-    /// So many codings lie over one another.
+    /// The body has this many codings, which is too many.
     TooManyCodings(usize),
 }
 
-/// Codings that are undone. Two are seen now and then, three hardly ever.
+/// Maximum number of codings that are undone. Two occur now and then, three hardly ever.
 const CODINGS_MAX: usize = 5;
-/// All that is unpacked of a body, one coding after the other, in bodies of the largest size.
-const UNPACKED_BODIES_MAX: usize = 2;
+/// Maximum total size of everything that is decompressed for one body, as a multiple of the maximum body
+/// size.
+const DECOMPRESSED_BODIES_MAX: usize = 2;
 
-/// What zstd may look back: 8 MiB, as RFC 9659 has it for
-/// content codings. It would take up to 128 MiB otherwise.
+/// Maximum zstd window: 8 MiB, the limit of RFC 9659 for content codings. Otherwise a decoder may need up to
+/// 128 MiB.
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 
-/// Reads a response, whose unpacked body may have
-/// `body_bytes_max` bytes. What has no head is all body.
+/// Parses a response whose decompressed body may have up to `body_bytes_max` bytes. A response without a head
+/// is taken as a body.
 pub(super) fn parse(response: &[u8], body_bytes_max: usize) -> Response {
-    let Some(head) = Head::of_final(response) else {
+    let Some(head) = Head::parse_final(response) else {
         let body = bounded(response.into(), body_bytes_max);
         return Response { status: None, content_type: None, body, breaks_off: false };
     };
@@ -59,65 +60,66 @@ pub(super) fn parse(response: &[u8], body_bytes_max: usize) -> Response {
         body = joined.into();
         breaks_off = !is_whole;
     }
-    // The codings stand in the order in which they were applied, those of the transfer last.
+    // Codings are listed in the order in which they were applied. Transfer codings were applied last.
     let codings = format!("{},{}", head.content_codings, head.transfer_codings);
-    let unpacked = unpack_codings(&codings, body, body_bytes_max);
+    let decompressed = decompress_codings(&codings, body, body_bytes_max);
     Response {
         status: head.status,
         content_type: head.content_type,
-        breaks_off: breaks_off || matches!(unpacked, Ok((_, false))),
-        body: unpacked.map(|(body, _)| body),
+        breaks_off: breaks_off || matches!(decompressed, Ok((_, false))),
+        body: decompressed.map(|(body, _)| body),
     }
 }
 
-fn bounded(body: Cow<'_, [u8]>, bytes_max: usize) -> Result<Vec<u8>, StillPacked> {
-    if body.len() > bytes_max { Err(StillPacked::TooLarge) } else { Ok(body.into_owned()) }
+fn bounded(body: Cow<'_, [u8]>, bytes_max: usize) -> Result<Vec<u8>, BodyError> {
+    if body.len() > bytes_max { Err(BodyError::TooLarge) } else { Ok(body.into_owned()) }
 }
 
-/// Undoes `codings`, the last first.
-pub(super) fn unpack_all(
+/// Undoes `codings`, starting with the last one.
+pub(super) fn decompress_all(
     codings: &str,
     body: Cow<'_, [u8]>,
     bytes_max: usize,
-) -> Result<Vec<u8>, StillPacked> {
-    unpack_codings(codings, body, bytes_max).map(|(body, _)| body)
+) -> Result<Vec<u8>, BodyError> {
+    decompress_codings(codings, body, bytes_max).map(|(body, _)| body)
 }
 
-/// The same, and whether all of it was unpacked.
-fn unpack_codings(
+/// Undoes `codings`, and also returns false if the data ended too early.
+fn decompress_codings(
     codings: &str,
     mut body: Cow<'_, [u8]>,
     bytes_max: usize,
-) -> Result<(Vec<u8>, bool), StillPacked> {
+) -> Result<(Vec<u8>, bool), BodyError> {
     let codings = || known_codings(codings);
     let count = codings().count();
     if count > CODINGS_MAX {
-        return Err(StillPacked::TooManyCodings(count));
+        return Err(BodyError::TooManyCodings(count));
     }
-    let mut left = bytes_max.saturating_mul(UNPACKED_BODIES_MAX);
+    let mut left = bytes_max.saturating_mul(DECOMPRESSED_BODIES_MAX);
     let mut all_whole = true;
     for coding in codings().rev() {
-        match unpack(coding, &body, bytes_max.min(left)) {
-            Unpacked::Body { body: unpacked, is_whole } => {
+        match decompress(coding, &body, bytes_max.min(left)) {
+            Decompressed::Body { body: decompressed, is_whole } => {
                 all_whole &= is_whole;
-                left -= unpacked.len();
-                body = unpacked.into();
+                left -= decompressed.len();
+                body = decompressed.into();
             }
-            Unpacked::AsItWas => {}
-            Unpacked::TooLarge => return Err(StillPacked::TooLarge),
+            Decompressed::NotInThisCoding => {}
+            Decompressed::TooLarge => return Err(BodyError::TooLarge),
         }
     }
     Ok((bounded(body, bytes_max)?, all_whole))
 }
 
-/// Those of a list of content codings that can be undone, in their order.
+/// Returns the codings in a list that can be undone, in their order.
 pub(super) fn known_codings(codings: &str) -> impl DoubleEndedIterator<Item = &str> {
     let known = |coding: &&str| matches!(*coding, "gzip" | "x-gzip" | "deflate" | "br" | "zstd");
     codings.split(',').map(str::trim).filter(known)
 }
 
-/// The data of a chunked body (RFC 9112, section 7.1), and whether all of it is there; none where it
-/// is not chunked. A body that breaks off, or has a broken chunk, is taken as far as it goes.
+/// Joins the chunks of a chunked body (RFC 9112, section 7.1). Returns the data, and true if it is complete.
+/// A body that ends too early or has a broken chunk is returned up to that point. Returns `None` if the body
+/// is not chunked.
 fn join_chunks(mut body: &[u8]) -> Option<(Vec<u8>, bool)> {
     let mut joined = Vec::with_capacity(body.len());
     let mut first = true;
@@ -133,7 +135,7 @@ fn join_chunks(mut body: &[u8]) -> Option<(Vec<u8>, bool)> {
     }
 }
 
-/// A chunk's size line and what stands behind it.
+/// Parses the size line of a chunk. Returns the size and the bytes after the line.
 fn chunk_size(body: &[u8]) -> Option<(usize, &[u8])> {
     let end = memchr::memchr(b'\n', &body[..body.len().min(1024)])?;
     let line = std::str::from_utf8(&body[..end]).ok()?;
@@ -141,55 +143,57 @@ fn chunk_size(body: &[u8]) -> Option<(usize, &[u8])> {
     Some((usize::from_str_radix(digits, 16).ok()?, &body[end + 1..]))
 }
 
-enum Unpacked {
+enum Decompressed {
     Body {
         body: Vec<u8>,
-        /// Else it breaks off.
+        /// False if the data ended too early.
         is_whole: bool,
     },
-    /// The coding is not known, or the bytes do not have it.
-    AsItWas,
+    /// The coding is unknown, or the bytes are not in this coding.
+    NotInThisCoding,
     TooLarge,
 }
 
-fn unpack(coding: &str, body: &[u8], bytes_max: usize) -> Unpacked {
+fn decompress(coding: &str, body: &[u8], bytes_max: usize) -> Decompressed {
     match coding {
         "gzip" | "x-gzip" if body.starts_with(b"\x1f\x8b") => {
             read_up_to(flate2::read::MultiGzDecoder::new(body), bytes_max)
         }
-        // Meant to be zlib's format; many servers send bare deflate.
+        // The standard requires the zlib format, but many servers send raw deflate data.
         "deflate" => match read_up_to(flate2::read::ZlibDecoder::new(body), bytes_max) {
-            Unpacked::AsItWas if body.trim_ascii_start().starts_with(b"<") => Unpacked::AsItWas,
-            Unpacked::AsItWas => read_up_to(flate2::read::DeflateDecoder::new(body), bytes_max),
-            unpacked => unpacked,
-        },
-        // Brotli takes the beginning of almost anything for its own. A second line about it, or a proxy that unpacks,
-        // must not cost a page that is not packed any more.
-        "br" => match read_up_to(brotli_decompressor::Decompressor::new(body, 4096), bytes_max) {
-            Unpacked::Body { is_whole: false, .. } if body.trim_ascii_start().starts_with(b"<") => {
-                Unpacked::AsItWas
+            Decompressed::NotInThisCoding if body.trim_ascii_start().starts_with(b"<") => {
+                Decompressed::NotInThisCoding
             }
-            unpacked => unpacked,
+            Decompressed::NotInThisCoding => read_up_to(flate2::read::DeflateDecoder::new(body), bytes_max),
+            decompressed => decompressed,
+        },
+        // The Brotli decoder accepts the beginning of almost any data. If the header is repeated, or a proxy
+        // has already decompressed the page, the page must not be lost.
+        "br" => match read_up_to(brotli_decompressor::Decompressor::new(body, 4096), bytes_max) {
+            Decompressed::Body { is_whole: false, .. } if body.trim_ascii_start().starts_with(b"<") => {
+                Decompressed::NotInThisCoding
+            }
+            decompressed => decompressed,
         },
         "zstd" if body.starts_with(b"\x28\xb5\x2f\xfd") => {
             let decoder = zstd::stream::read::Decoder::new(body).and_then(|mut decoder| {
                 decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
                 Ok(decoder)
             });
-            decoder.map_or(Unpacked::AsItWas, |decoder| read_up_to(decoder, bytes_max))
+            decoder.map_or(Decompressed::NotInThisCoding, |decoder| read_up_to(decoder, bytes_max))
         }
-        _ => Unpacked::AsItWas,
+        _ => Decompressed::NotInThisCoding,
     }
 }
 
-/// What `decoder` gives, as far as it goes: pages whose transfer broke off are still pages.
-fn read_up_to(decoder: impl Read, bytes_max: usize) -> Unpacked {
-    let mut unpacked = Vec::new();
-    let result = decoder.take(bytes_max as u64 + 1).read_to_end(&mut unpacked);
+/// Reads everything that `decoder` can read. A page whose transfer ended too early is still a page.
+fn read_up_to(decoder: impl Read, bytes_max: usize) -> Decompressed {
+    let mut decompressed = Vec::new();
+    let result = decoder.take(bytes_max as u64 + 1).read_to_end(&mut decompressed);
     match result {
-        _ if unpacked.len() > bytes_max => Unpacked::TooLarge,
-        Err(_) if unpacked.is_empty() => Unpacked::AsItWas,
-        result => Unpacked::Body { body: unpacked, is_whole: result.is_ok() },
+        _ if decompressed.len() > bytes_max => Decompressed::TooLarge,
+        Err(_) if decompressed.is_empty() => Decompressed::NotInThisCoding,
+        result => Decompressed::Body { body: decompressed, is_whole: result.is_ok() },
     }
 }
 
@@ -222,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn joins_chunks_where_there_are_any() {
+    fn joins_chunks_if_the_body_is_chunked() {
         let chunked = "Transfer-Encoding: chunked\r\n";
         assert_eq!(
             body(&response(chunked, b"3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n")).as_deref(),
@@ -237,17 +241,17 @@ mod tests {
     }
 
     #[test]
-    fn unpacks_what_is_packed() {
-        let packed = gzip(b"hello");
-        assert_eq!(body(&response("Content-Encoding: gzip\r\n", &packed)).as_deref(), Some("hello"));
+    fn decompresses_bodies_that_are_compressed() {
+        let compressed = gzip(b"hello");
+        assert_eq!(body(&response("Content-Encoding: gzip\r\n", &compressed)).as_deref(), Some("hello"));
         assert_eq!(body(&response("Content-Encoding: gzip\r\n", b"hello")).as_deref(), Some("hello"));
         assert_eq!(body(&response("Content-Encoding: br\r\n", b"<p>hello")).as_deref(), Some("<p>hello"));
-        let cut = &packed[..packed.len() - 9];
+        let cut = &compressed[..compressed.len() - 9];
         assert!(body(&response("Content-Encoding: gzip\r\n", cut)).is_some());
     }
 
     #[test]
-    fn a_bomb_is_too_large() {
+    fn a_decompression_bomb_is_too_large() {
         assert_eq!(body(&response("Content-Encoding: gzip\r\n", &gzip(&[b'a'; 100_000]))), None);
         assert_eq!(body(&response("", &[b'a'; 1001])), None);
     }
@@ -258,21 +262,21 @@ mod tests {
         let chain = |codings: usize| {
             "Content-Encoding: ".to_owned() + &["gzip"; 10_000][..codings].join(", ") + "\r\n"
         };
-        let packed = (0..CODINGS_MAX).fold(b"hello".to_vec(), |body, _| gzip(&body));
-        assert_eq!(body(&response(&chain(CODINGS_MAX), &packed)).as_deref(), Some("hello"));
-        let parsed = parse(&response(&chain(10_000), &packed), 1000);
-        assert_eq!(parsed.body, Err(StillPacked::TooManyCodings(10_000)));
+        let compressed = (0..CODINGS_MAX).fold(b"hello".to_vec(), |body, _| gzip(&body));
+        assert_eq!(body(&response(&chain(CODINGS_MAX), &compressed)).as_deref(), Some("hello"));
+        let parsed = parse(&response(&chain(10_000), &compressed), 1000);
+        assert_eq!(parsed.body, Err(BodyError::TooManyCodings(10_000)));
         let others = format!("Content-Encoding: {}gzip\r\n", "identity, ,".repeat(1_000));
         assert_eq!(body(&response(&others, &gzip(b"hello"))).as_deref(), Some("hello"));
-        // Each of the layers fits, and all together do not.
+        // Each layer fits, but all together exceed the limit.
         let stored = |body: &[u8]| {
             let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
             encoder.write_all(body).expect("memory");
             encoder.finish().expect("memory")
         };
-        let packed = (0..3).fold(vec![b'a'; 900], |body, _| stored(&body));
-        assert_eq!(parse(&response(&chain(3), &packed), 1000).body, Err(StillPacked::TooLarge));
-        assert_eq!(parse(&response(&chain(3), &packed), 2000).body.map(|body| body.len()), Ok(900));
+        let compressed = (0..3).fold(vec![b'a'; 900], |body, _| stored(&body));
+        assert_eq!(parse(&response(&chain(3), &compressed), 1000).body, Err(BodyError::TooLarge));
+        assert_eq!(parse(&response(&chain(3), &compressed), 2000).body.map(|body| body.len()), Ok(900));
     }
 
     #[test]
@@ -281,29 +285,30 @@ mod tests {
         assert_eq!(body(b"<p>no head").as_deref(), Some("<p>no head"));
     }
 
-    /// Only the first of several lines was read, so that such a body stayed packed.
+    /// Only the first of several header lines was read, and such a body remained compressed.
     #[test]
     fn codings_of_several_lines_are_undone_in_their_order() {
         let zstd = |body: &[u8]| zstd::encode_all(body, 1).expect("memory");
         let twice = zstd(&gzip(b"hello"));
         let lines = "Content-Encoding: gzip\r\nVary: *\r\ncontent-encoding: zstd\r\n";
         assert_eq!(body(&response(lines, &twice)).as_deref(), Some("hello"));
-        // A line that is only repeated changes nothing, with codings that take any bytes for theirs as well.
+        // Repeating a line changes nothing, even for codings that accept any bytes.
         for coding in ["gzip", "deflate", "br"] {
             let lines = format!("Content-Encoding: {coding}\r\n").repeat(2);
             assert_eq!(body(&response(&lines, b"<p>hello")).as_deref(), Some("<p>hello"), "{coding}");
         }
         let lines = "Content-Encoding: gzip\r\n".repeat(2);
         assert_eq!(body(&response(&lines, &gzip(b"hello"))).as_deref(), Some("hello"));
-        let packed = gzip(b"hello");
-        let chunked = [format!("{:x}\r\n", packed.len()).as_bytes(), &packed, b"\r\n0\r\n\r\n"].concat();
+        let compressed = gzip(b"hello");
+        let chunked =
+            [format!("{:x}\r\n", compressed.len()).as_bytes(), &compressed, b"\r\n0\r\n\r\n"].concat();
         let lines = "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n";
         assert_eq!(body(&response(lines, &chunked)).as_deref(), Some("hello"));
     }
 
-    /// A broken chunk cut the body, and nothing said so.
+    /// A broken chunk truncated the body, and this was not reported.
     #[test]
-    fn a_body_that_breaks_off_is_told() {
+    fn a_truncated_body_is_reported() {
         let breaks_off = |headers: &str, body: &[u8]| {
             let parsed = parse(&response(headers, body), 1000);
             (parsed.breaks_off, parsed.body.map(|body| String::from_utf8_lossy(&body).into_owned()))
@@ -319,8 +324,8 @@ mod tests {
             assert_eq!(breaks_off(chunked, body), (expected.0, Ok(expected.1.to_owned())));
         }
         let text: String = (0..100).map(|number| format!("{number} ")).collect();
-        let packed = gzip(text.as_bytes());
-        assert!(!breaks_off("Content-Encoding: gzip\r\n", &packed).0);
-        assert!(breaks_off("Content-Encoding: gzip\r\n", &packed[..packed.len() - 20]).0);
+        let compressed = gzip(text.as_bytes());
+        assert!(!breaks_off("Content-Encoding: gzip\r\n", &compressed).0);
+        assert!(breaks_off("Content-Encoding: gzip\r\n", &compressed[..compressed.len() - 20]).0);
     }
 }

@@ -1,34 +1,34 @@
-//! The head of an HTTP response as archived: status line and the headers that say what the body is.
+//! Parses the head of an archived HTTP response: the status line and the headers that describe the body.
 //!
-//! Read leniently, since archives hold what servers and crawlers wrote: any version (`HTTP/2 200`,
-//! `ICY 200 OK`) in any case, blank lines before, no reason, any number of headers, control
-//! bytes in values, values over several lines. Lines that are no headers are passed over. The work
-//! is linear in the head; of the headers only the needed ones are held.
+//! Parsing is lenient, because archives contain whatever servers and crawlers wrote: any version (`HTTP/2
+//! 200`, `ICY 200 OK`) in any case, blank lines before the head, no reason phrase, any number of headers,
+//! control bytes in values, values over several lines. Lines that are not headers are skipped. The work is
+//! linear in the size of the head. Only the headers that are needed are kept.
 
 use std::borrow::Cow;
 
-/// Names of protocols in status lines, before a slash and a version.
+/// Names of protocols in status lines, in front of a slash and a version.
 const PROTOCOLS: [&str; 7] = ["http", "icy", "spdy", "quic", "h2", "h2c", "h3"];
 
-/// A head, up to the blank line behind it.
+/// A head, up to and including the blank line that ends it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Head {
-    /// Bytes of this head, with interim responses and blank lines before it.
+    /// Size of the head, including interim responses and blank lines before it.
     pub(crate) bytes: usize,
     /// Status code, if the status line has one.
     pub(super) status: Option<u32>,
-    /// The first `Content-Type` that says something, in lower case.
+    /// The first `Content-Type` that is not empty, in lower case.
     pub(super) content_type: Option<String>,
     /// All `Content-Encoding` lines, joined, in lower case.
     pub(super) content_codings: String,
-    /// The same of `Transfer-Encoding`.
+    /// All `Transfer-Encoding` lines, joined, in lower case.
     pub(super) transfer_codings: String,
 }
 
 impl Head {
-    /// The head of the final response, which may stand behind interim ones (100, 103); none where
-    /// `response` begins with no status line.
-    pub(crate) fn of_final(response: &[u8]) -> Option<Self> {
+    /// Parses the head of the final response, after any interim responses (100, 103). Returns `None` if
+    /// `response` does not begin with a status line.
+    pub(crate) fn parse_final(response: &[u8]) -> Option<Self> {
         let mut head = Self::parse(response)?;
         while head.status.is_some_and(|status| (100..200).contains(&status))
             && let Some(next) = Self::parse(&response[head.bytes..])
@@ -43,13 +43,13 @@ impl Head {
         let mut at = blank;
         let status_line = next_line(response, &mut at)?;
         let mut head = Self { status: status(status_line)?, ..Self::default() };
-        // A header that goes on in the next line is read once it is whole.
+        // A header may continue on the next line, so it is parsed only when it is complete.
         let mut field: Option<(&[u8], Cow<'_, [u8]>)> = None;
         loop {
             let start = at;
             let line = next_line(response, &mut at);
             match (line, &mut field) {
-                // Nobody's header begins so: the blank line is missing.
+                // No header begins with `<`: the blank line is missing.
                 (Some([b'<', ..]), _) => at = start,
                 (None | Some([]), _) => {}
                 (Some(line @ [b' ' | b'\t', ..]), Some((_, value))) => {
@@ -91,7 +91,7 @@ impl Head {
     }
 }
 
-/// The line at `at` without its end; none behind the last. Moves `at` behind it.
+/// Returns the line at `at` without its line break, and moves `at` past it. Returns `None` at the end.
 fn next_line<'r>(response: &'r [u8], at: &mut usize) -> Option<&'r [u8]> {
     let rest = response.get(*at..).filter(|rest| !rest.is_empty())?;
     let end = memchr::memchr(b'\n', rest);
@@ -101,7 +101,8 @@ fn next_line<'r>(response: &'r [u8], at: &mut usize) -> Option<&'r [u8]> {
     Some(&line[..ends])
 }
 
-/// The code of a status line, if it has one; none where this is no status line.
+/// Parses a status line. Returns its code, `Some(None)` if it has no code, or `None` if it is not a status
+/// line.
 fn status(line: &[u8]) -> Option<Option<u32>> {
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let protocol = words.next()?.to_ascii_lowercase();
@@ -118,7 +119,7 @@ fn status(line: &[u8]) -> Option<Option<u32>> {
     });
     let code =
         code.map(|(digits, _)| digits.iter().fold(0, |code, digit| code * 10 + u32::from(digit - b'0')));
-    // Words may begin with "http" as well: either the version or the code shows a status line.
+    // Ordinary words may begin with "http", too. A status line has a version or a code.
     let has_version = version.is_some_and(|version| version.first().is_some_and(u8::is_ascii_digit));
     (has_version || code.is_some()).then_some(code)
 }
@@ -127,14 +128,14 @@ fn status(line: &[u8]) -> Option<Option<u32>> {
 mod tests {
     use super::*;
 
-    fn found(head: &str) -> (Option<u32>, Option<String>, String) {
+    fn parsed(head: &str) -> (Option<u32>, Option<String>, String) {
         let response = format!("{head}<p>body");
-        let head = Head::of_final(response.as_bytes()).expect("a head");
+        let head = Head::parse_final(response.as_bytes()).expect("a head");
         (head.status, head.content_type, response[head.bytes..].to_owned())
     }
 
-    /// More than 340 files of public news crawls have `HTTP/2 200`. Their heads became bodies, so that errors and
-    /// redirects were pages.
+    /// More than 340 files of public news crawls contain `HTTP/2 200`. Their heads were taken as part of the
+    /// body, and errors and redirects were taken as pages.
     #[test]
     fn heads_of_all_kinds_give_status_type_and_body() {
         let many: String = (0..400).map(|number| format!("X-{number}: a\r\n")).collect();
@@ -169,33 +170,33 @@ mod tests {
                     format!("{status_line}\n{}\n", headers.replace("\r\n", "\n")),
                     format!("{status_line}\r\n{headers}"),
                 ] {
-                    assert_eq!(found(&head), expected, "{head:?}");
+                    assert_eq!(parsed(&head), expected, "{head:?}");
                 }
             }
         }
     }
 
     #[test]
-    fn what_begins_with_no_status_line_has_no_head() {
+    fn input_without_a_status_line_has_no_head() {
         for body in ["", "\r\n", "<p>HTTP/1.1 200 OK", "http is a protocol\n\n", "h2 and h3\n\n", "Icy winds"]
         {
-            assert_eq!(Head::of_final(body.as_bytes()), None, "{body:?}");
+            assert_eq!(Head::parse_final(body.as_bytes()), None, "{body:?}");
         }
-        let head = Head::of_final(b"HTTP/2 301\r\nLocation: /x").expect("a head without an end");
+        let head = Head::parse_final(b"HTTP/2 301\r\nLocation: /x").expect("a head without an end");
         assert_eq!((head.status, head.bytes), (Some(301), 24));
     }
 
-    /// An interim response was taken for the final one, which became its body.
+    /// An interim response was taken as the final one, whose head became a part of the body.
     #[test]
-    fn interim_responses_are_passed_over() {
+    fn interim_responses_are_skipped() {
         let last = "HTTP/2 200\r\nContent-Type: text/html\r\n\r\n";
         for interim in ["HTTP/1.1 100 Continue\r\n\r\n", "HTTP/2 103\r\nlink: </a>; rel=preload\r\n\r\n\r\n"]
         {
             for count in 1..4 {
                 let expected = (Some(200), Some("text/html".to_owned()), "<p>body".to_owned());
-                assert_eq!(found(&format!("{}{last}", interim.repeat(count))), expected);
+                assert_eq!(parsed(&format!("{}{last}", interim.repeat(count))), expected);
             }
-            assert_ne!(found(interim).0, Some(200), "nothing follows");
+            assert_ne!(parsed(interim).0, Some(200), "nothing follows");
         }
     }
 }

@@ -1,11 +1,11 @@
-//! The page id for pages that come without one.
+//! The id of pages that come without one.
 
 use xxhash_rust::xxh3::xxh3_128;
 
-/// XXH3-128 (seed 0) of the url's bytes as given, as 32 hex
-/// digits. Fixed permanently: users join on it.
+/// Returns the XXH3-128 (seed 0) of the url's bytes as given, as 32 hex digits. This never changes, because
+/// users join data on it.
 ///
-/// The same as `printf %s URL | xxhsum -H2`.
+/// `printf %s URL | xxhsum -H2` prints the same id.
 #[must_use]
 pub fn from_url(url: &str) -> String {
     format!("{:032x}", xxh3_128(url.as_bytes()))
@@ -14,7 +14,7 @@ pub fn from_url(url: &str) -> String {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn is_fixed_for_ever() {
+    fn ids_never_change() {
         assert_eq!(super::from_url("https://example.com/"), "503c1beec51db0209ff1930daa8e5b98");
         assert_eq!(super::from_url("https://例子.测试/页?a=1"), "1f15933a8a5bf6863fd381132f043407");
     }

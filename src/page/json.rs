@@ -1,15 +1,14 @@
-//! One JSON object → [`Page`].
+//! Parses a [`Page`] from one JSON object.
 //!
-//! Known fields:
-//! `id, url, html | html_b64 | text, title, charset, content_type, status, fetched_at, passthrough`;
-//! others are ignored, `null` counts as absent, the last of a repeated field wins. Where several
-//! bodies are given, `text` wins over `html`, and `html` over `html_b64`. What crawlers write in
-//! several ways is read in all of them: an `id` may be a number, a `status` a string, and dates see
-//! [`Timestamp::from_text`](crate::record::timestamp::Timestamp::from_text); a field that is
-//! missing may stand under one of its [other names](aliases).
+//! Known fields: `id, url, html | html_b64 | text, title, charset, content_type, status, fetched_at,
+//! passthrough`. Other fields are ignored, `null` counts as absent, and the last of a repeated field is used.
+//! If several bodies are given, `text` takes precedence over `html`, and `html` over `html_b64`. Common
+//! variants are accepted: an `id` may be a number, a `status` a string, and dates may have any format that
+//! [`Timestamp::from_text`](crate::record::timestamp::Timestamp::from_text) reads. If a field is missing, its
+//! [alternative names](aliases) are tried.
 //!
-//! Strings may hold lone surrogates (`"\ud800"`), which crawlers do write: each becomes U+FFFD
-//! and is counted. That is why strings are read as bytes here. Memory: the page's own text, once.
+//! Crawlers write lone surrogates in strings (`"\ud800"`). Each becomes U+FFFD and is counted. This is why
+//! strings are read as bytes here. Memory: the page's own text, once.
 
 use std::cell::Cell;
 use std::fmt;
@@ -27,91 +26,97 @@ use super::{Body, Hints, Page, Repaired, id, passthrough};
 use crate::limits::{PAGE_ID_BYTES_MAX, URL_BYTES_MAX};
 use crate::record::Cause;
 
-/// Why a record is no page; each goes to the dead letters.
+/// The reason why a record cannot be read as a page. Such a record becomes a dead letter.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum PageError {
     /// The bytes are not UTF-8, so they are not JSON.
     #[error("byte {at} is not UTF-8; write JSON in UTF-8, and pages in other encodings as `html_b64`")]
     NotUtf8 {
-        /// Offset of the first wrong byte.
+        /// Offset of the first invalid byte.
         at: usize,
     },
-    /// Not JSON.
+    /// The bytes are not JSON.
     #[error("broken JSON: {0}")]
     BrokenJson(String),
     /// The whole value is `null`.
-    #[error("the value is null; write one JSON object a page")]
+    #[error("the value is null; write one JSON object per page")]
     NullValue,
-    /// The message has no value, and its key is no url.
+    /// The message has no value, and its key is not a url.
     #[error(
-        "no value, which withdraws the page whose url is the key, and the key is no url; write the url as key"
+        "the message has no value, so it withdraws the page whose url is its key, but the key is not a url; write the url as the key"
     )]
     NullWithoutUrl,
-    /// A value has another type than the contract says.
+    /// A value has the wrong type.
     #[error("{field}: {problem}")]
     WrongType {
-        /// The field's name, in back-quotes, or `the value` for the whole record.
+        /// The name of the field in back-quotes, or `the value` for the whole record.
         field: String,
-        /// What was found and what was expected.
+        /// The type that was found and the type that was expected.
         problem: String,
     },
-    /// No url, or an empty one.
+    /// The url is missing or empty.
     #[error("no `url`; every page needs one")]
     MissingUrl,
-    /// The message's key is to be the url, and there is none, or an empty one.
-    #[error("no key, which is to be the url; write the url as key, or set kafka.pages.url_from")]
+    /// The message key should be the url, but it is missing or empty.
+    #[error(
+        "the key should be the url, but it is missing or empty; write the url as the key, or set kafka.pages.url_from"
+    )]
     MissingKey,
-    /// The url is above the limit.
+    /// The url exceeds the limit.
     #[error("`url` has {bytes} bytes, more than the {URL_BYTES_MAX} that are allowed")]
     UrlTooLong {
-        /// Its length.
+        /// Length of the url.
         bytes: usize,
     },
-    /// The id is above the limit.
+    /// The id exceeds the limit.
     #[error("`id` has {bytes} bytes, more than the {PAGE_ID_BYTES_MAX} that are allowed")]
     IdTooLong {
-        /// Its length.
+        /// Length of the id.
         bytes: usize,
     },
-    /// Not a `Page` of `proto/leitong/v1/page.proto`.
-    #[error("broken protobuf: {0}; write leitong.v1.Page, or say with `content-type` what the value is")]
+    /// The value is not a `Page` of `proto/leitong/v1/page.proto`.
+    #[error(
+        "broken protobuf: {0}; write a leitong.v1.Page, or name the actual format in the header `content-type`"
+    )]
     BrokenProtobuf(String),
-    /// The key is to be the url, and is no text.
-    #[error("the key is not UTF-8 and so is no url; write the url as key, or set kafka.pages.url_from")]
+    /// The message key should be the url, but it is not text.
+    #[error(
+        "the key should be the url, but it is not UTF-8; write the url as the key, or set kafka.pages.url_from"
+    )]
     KeyNotUtf8,
-    /// A message's value cannot be unpacked within its limits.
-    #[error("the value is packed, and stays so: {0}")]
+    /// The value of a message cannot be decompressed within the limits.
+    #[error("the value cannot be decompressed: {0}")]
     StillPacked(String),
-    /// A message does not fit what writes it, as the configuration says.
+    /// The message does not have the format of the configured preset.
     #[error("preset {preset}: {problem}")]
     Unfit {
-        /// As for messages of Leitong's own format.
+        /// The cause, the same as for messages in Leitong's own format.
         cause: Cause,
         /// The preset.
         preset: &'static str,
-        /// Where in the message, what was found and what was expected.
+        /// The place in the message, what was found there, and what was expected.
         problem: String,
     },
-    /// The body is to stand in a WARC file, and does not.
+    /// The body should be in a WARC file, but it is not there.
     #[error("no body: {0}")]
     BodyNotFound(String),
-    /// Another preset would read it.
+    /// The message cannot be read, but another preset could read it.
     #[error(
-        "{error}; this looks like a message of {preset}: to read it so, set preset = {preset:?} under [input]"
+        "{error}; this looks like a message of {preset}: to read it as one, set preset = {preset:?} under [input]"
     )]
     LooksLike {
-        /// Why it is no page as things are.
+        /// The error with the configured preset.
         error: Box<PageError>,
-        /// The preset.
+        /// The preset that fits.
         preset: &'static str,
     },
-    /// The page is to be withdrawn, and pages cannot be.
+    /// The message withdraws a page, but that is not enabled.
     #[error(
         "`withdrawn` is true, but no page can be withdrawn while recrawls.enabled is false; set enabled = true under [recrawls]"
     )]
     RecrawlsOff,
-    /// A fault of the program.
-    #[error("a fault in Leitong while reading this record: please report it with the record")]
+    /// A bug in the program.
+    #[error("a bug in Leitong while reading this record; please report it, with the record")]
     Internal,
     /// `html_b64` is not base64.
     #[error("`html_b64` is not base64 (standard alphabet): {0}")]
@@ -119,7 +124,7 @@ pub enum PageError {
 }
 
 impl PageError {
-    /// The kind of fault: metric label and field of the dead letter.
+    /// The cause, for the metric label and the field of the dead letter.
     #[must_use]
     pub fn cause(&self) -> Cause {
         match self {
@@ -142,36 +147,36 @@ impl PageError {
     }
 }
 
-/// What a JSON page must keep.
+/// The requirements for a JSON page.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
-    /// Bytes of a body; a larger one becomes [`Body::TooLarge`].
+    /// Maximum size of a body. A larger one becomes [`Body::TooLarge`].
     pub page_bytes_max: usize,
-    /// Whether a page needs a url. Every verdict does; a look at one page does not.
+    /// True if the page needs a url. Every verdict needs one; inspecting a single page does not.
     pub url_required: bool,
 }
 
 /// Reads a page from one JSON object.
 ///
 /// # Errors
-/// [`PageError`], where no page can be read.
+/// [`PageError`] if no page can be read.
 pub fn parse(json: &[u8], rules: Rules) -> Result<Page, PageError> {
     parse_given(json, Given::default(), rules)
 }
 
-/// What is known of a page besides its object.
+/// Facts about a page that come from outside of its JSON object.
 #[derive(Debug, Clone, Default)]
 pub struct Given<'a> {
-    /// A url that replaces the one in the object.
+    /// A url that replaces the url in the object.
     pub url: Option<String>,
-    /// The address of a document that has a body and no url.
+    /// A generated address, for a document that has a body but no url.
     pub made_up_url: Option<&'a str>,
 }
 
-/// Reads a page from one JSON object, of which something is known already.
+/// Reads a page from one JSON object, with the facts in `given`.
 ///
 /// # Errors
-/// [`PageError`], where no page can be read.
+/// [`PageError`] if no page can be read.
 pub fn parse_given(json: &[u8], given: Given<'_>, rules: Rules) -> Result<Page, PageError> {
     let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json);
     let json = simdutf8::compat::from_utf8(json).map_err(|e| PageError::NotUtf8 { at: e.valid_up_to() })?;
@@ -185,11 +190,11 @@ pub fn parse_given(json: &[u8], given: Given<'_>, rules: Rules) -> Result<Page, 
     fields.into_page(rules)
 }
 
-/// Reads what can be kept of a page whose JSON is above the limit for a line:
-/// `json` gives it with long strings cut. The body is left [`Body::Missing`].
+/// Reads the small fields of a page whose JSON exceeds the line limit. In `json`, long strings are cut. The
+/// body becomes [`Body::Missing`].
 ///
 /// # Errors
-/// [`PageError`], where no page can be read.
+/// [`PageError`] if no page can be read.
 pub fn parse_head(json: impl Read, made_up_url: Option<&str>) -> Result<Page, PageError> {
     let field = Cell::new("");
     let mut deserializer = serde_json::Deserializer::from_reader(json);
@@ -201,7 +206,7 @@ pub fn parse_head(json: impl Read, made_up_url: Option<&str>) -> Result<Page, Pa
     fields.into_page(Rules { page_bytes_max: usize::MAX, url_required: true })
 }
 
-/// Turns serde's error into ours; serde words type errors well, but does not name the field.
+/// Converts serde's error. Its wording of type errors is good, but it does not name the field.
 fn explain(error: &serde_json::Error, is_null: bool, field: &'static str) -> PageError {
     match error.classify() {
         serde_json::error::Category::Data if is_null => PageError::NullValue,
@@ -213,7 +218,7 @@ fn explain(error: &serde_json::Error, is_null: bool, field: &'static str) -> Pag
     }
 }
 
-/// The object's fields as they came.
+/// The fields of the object, as parsed.
 #[derive(Default)]
 struct Fields {
     id: Option<String>,
@@ -226,16 +231,16 @@ struct Fields {
     status: Option<u32>,
     fetched_at: Option<Box<RawValue>>,
     passthrough: Option<Box<RawValue>>,
-    /// Values under other names of the fields, with the rank of the name.
+    /// Values under alternative names of the fields, with the rank of the name.
     others: Vec<(Field, usize, Box<RawValue>)>,
-    /// The url is not the object's.
+    /// True if the url is generated.
     without_url: bool,
     lone_surrogates: u32,
 }
 
 impl Fields {
-    /// Gives a document its place as address. Without a body it is no document, but perhaps a message
-    /// of which other fields should be read.
+    /// Uses the generated address as the url of a document that has none. An object without a body is not a
+    /// document: its other fields may be needed.
     fn make_up_url(&mut self, made_up_url: Option<&str>) {
         if let Some(url) =
             made_up_url.filter(|_| is_empty(&self.url) && self.body.is_some() && !self.withdrawn)
@@ -252,7 +257,7 @@ impl Fields {
         };
         let id = checked_id(self.id, &url)?;
         let fetched_at = self.fetched_at.as_deref().and_then(timestamp_from_json);
-        // It was cut out of a JSON text as it stands, so all that can be wrong with it is its size.
+        // The value was cut out of valid JSON, so only its size can be wrong.
         let passthrough = self.passthrough.map(|value| passthrough::compact(value.get()).ok());
         let passthrough_too_large = matches!(passthrough, Some(None));
         let passthrough = passthrough.flatten();
@@ -281,19 +286,19 @@ impl Fields {
     }
 }
 
-/// The url within its limit.
+/// Returns the url if it is present and within the limit.
 pub(crate) fn checked_url(url: Option<String>) -> Result<String, PageError> {
     let url = url.filter(|url| !url.is_empty()).ok_or(PageError::MissingUrl)?;
     if url.len() > URL_BYTES_MAX { Err(PageError::UrlTooLong { bytes: url.len() }) } else { Ok(url) }
 }
 
-/// The id within its limit, or the one that the url gives.
+/// Returns the id if it is within the limit, or derives it from the url if there is none.
 pub(crate) fn checked_id(id: Option<String>, url: &str) -> Result<String, PageError> {
     let id = id.filter(|id| !id.is_empty()).unwrap_or_else(|| id::from_url(url));
     if id.len() > PAGE_ID_BYTES_MAX { Err(PageError::IdTooLong { bytes: id.len() }) } else { Ok(id) }
 }
 
-/// Deserializes [`Fields`]; `field` names the field at hand, for error messages.
+/// Deserializes [`Fields`]. `field` names the current field, for error messages.
 struct FieldsSeed<'a> {
     field: &'a Cell<&'static str>,
 }
@@ -301,8 +306,7 @@ struct FieldsSeed<'a> {
 impl<'de> DeserializeSeed<'de> for FieldsSeed<'_> {
     type Value = Fields;
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Fields, D::Error> {
-        // Not as a map: serde_json quotes a string that stands
-        // in its place in full, escaped, whatever its length.
+        // `deserialize_map` would report a string at this position by quoting all of it, however long it is.
         deserializer.deserialize_any(self)
     }
 }
@@ -322,7 +326,7 @@ impl<'de> Visitor<'de> for FieldsSeed<'_> {
         let mut fields = Fields::default();
         let mut surrogates = 0;
         while let Some(Text { text: key, .. }) = map.next_key()? {
-            // Reads one optional string, and counts what had to be repaired in it.
+            // Reads an optional string, and counts repaired characters.
             let mut string = |name: &'static str, map: &mut A| -> Result<Option<String>, A::Error> {
                 self.field.set(name);
                 let text: Option<Text> = map.next_value()?;
@@ -360,7 +364,7 @@ impl<'de> Visitor<'de> for FieldsSeed<'_> {
                     self.field.set("withdrawn");
                     fields.withdrawn = map.next_value::<Option<bool>>()?.unwrap_or_default();
                 }
-                // Any JSON may stand here: what is no date is counted, not refused.
+                // Any JSON is accepted here. A value that is not a date is counted, not refused.
                 "fetched_at" => fields.fetched_at = not_null(map.next_value()?),
                 "passthrough" => fields.passthrough = not_null(map.next_value()?),
                 other => match aliases::field_of(other).filter(|(field, _)| fields.wants(*field)) {
@@ -377,7 +381,7 @@ impl<'de> Visitor<'de> for FieldsSeed<'_> {
 }
 
 impl Fields {
-    /// Takes `body` unless one of higher precedence is there.
+    /// Uses `body` unless a body with higher precedence is present.
     fn offer(&mut self, body: Option<GivenBody>) {
         let Some(body) = body else { return };
         if self.body.as_ref().is_none_or(|present| present.form <= body.form) {
@@ -385,13 +389,13 @@ impl Fields {
         }
     }
 
-    /// Whether a value under another name of `field` may be
-    /// of use; a body that is not is not even copied.
+    /// Returns true if a value under an alternative name of `field` may be needed. A body that is not needed
+    /// is not copied.
     fn wants(&self, field: Field) -> bool {
         !matches!(field, Field::Body(_)) || self.body.is_none()
     }
 
-    /// Fills what is missing with values under other names. One of a wrong type says nothing.
+    /// Fills missing fields with values under alternative names. Values of the wrong type are ignored.
     fn fill(&mut self) {
         let mut others = std::mem::take(&mut self.others);
         others.sort_by_key(|(_, rank, _)| *rank);
@@ -415,7 +419,8 @@ impl Fields {
                     self.status = serde_json::from_str(value.get()).ok().map(|Status(status)| status);
                 }
                 Field::FetchedAt if self.fetched_at.is_none() => {
-                    // `timestamp` and the like may mean something else: no fault if it is no date.
+                    // `timestamp` and similar names may mean something else, so a value that is not a date is
+                    // not an error.
                     self.fetched_at = timestamp_from_json(&value).map(|_| value);
                 }
                 _ => {}
@@ -442,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_stand_in_for_missing_fields() {
+    fn alternative_names_fill_missing_fields() {
         let found = page(
             r#"{"_id":7,"uri":"http://a/","body":"<p>x","encoding":"gbk","mime_type":"text/html",
                 "statusCode":"404","timestamp":1795248000,"content":"not this"}"#,
@@ -458,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fields_own_name_wins_over_others() {
+    fn the_own_name_of_a_field_takes_precedence() {
         for json in [
             r#"{"url":"http://a/","text":"t","content":"<p>c","response_url":"http://b/","status":200}"#,
             r#"{"content":"<p>c","response_url":"http://b/","status":200,"text":"t","url":"http://a/"}"#,
@@ -470,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn an_other_name_with_a_wrong_type_says_nothing() {
+    fn an_alternative_name_with_a_value_of_the_wrong_type_is_ignored() {
         let found = page(
             r#"{"url":"http://a/","_id":[1],"body":{"a":1},"content":["x"],"encoding":5,"status_code":"ok",
                 "timestamp":"noon","link":{}}"#,

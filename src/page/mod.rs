@@ -1,7 +1,7 @@
-//! A crawled page as it enters the flow: what was fetched, and what the crawler says of it.
+//! A crawled page as it enters the program: its content, and what the crawler knows about it.
 //!
-//! In: one JSON line ([`json`]), one WARC record, or one Kafka message. Out: a [`Page`]. Whoever
-//! makes a [`Page`] keeps the limits of [`crate::limits`], so nothing behind it checks them again.
+//! In: one JSON line ([`json`]), one WARC record, or one Kafka message. Out: a [`Page`]. Code that creates a
+//! [`Page`] applies the limits in [`crate::limits`], so later stages need not check them.
 
 pub mod address;
 mod aliases;
@@ -27,29 +27,29 @@ use crate::record::timestamp::Timestamp;
 /// One page, ready to be decoded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
-    /// The crawler's id, or the one that [`id::from_url`] makes; at most
+    /// The crawler's id, or the id derived by [`id::from_url`]. At most
     /// [`PAGE_ID_BYTES_MAX`](crate::limits::PAGE_ID_BYTES_MAX) bytes.
     pub id: String,
-    /// As given; at most [`URL_BYTES_MAX`](crate::limits::URL_BYTES_MAX) bytes.
+    /// The url as given. At most [`URL_BYTES_MAX`](crate::limits::URL_BYTES_MAX) bytes.
     pub url: String,
-    /// What was fetched.
+    /// The fetched content.
     pub body: Body,
-    /// The title that the crawler knows; it wins over the one in the body.
+    /// The title according to the crawler. It takes precedence over the title in the body.
     pub title: Option<String>,
-    /// What the body's bytes are said to be.
+    /// The declared encoding and type of the body's bytes.
     pub hints: Hints,
     /// HTTP status code.
     pub status: Option<u32>,
-    /// When the page was fetched.
+    /// The time at which the page was fetched.
     pub fetched_at: Option<Timestamp>,
-    /// A JSON value that comes back in the verdict, as [`passthrough`] has brought it into shape.
+    /// The crawler's own JSON, normalised by [`passthrough`]. It is returned in the verdict.
     pub passthrough: Option<String>,
-    /// What was repaired on the way in.
+    /// Faults that were repaired when the page was read.
     pub repaired: Repaired,
 }
 
 impl Page {
-    /// A page of which nothing is known but its url and its body; its id is made from the url.
+    /// Creates a page from its url and body alone. Its id is derived from the url.
     #[must_use]
     pub fn new(url: impl Into<String>, body: Body) -> Self {
         let url = url.into();
@@ -66,48 +66,48 @@ impl Page {
         }
     }
 
-    /// A page of decoded HTML.
+    /// Creates a page from decoded HTML.
     #[must_use]
     pub fn html(url: impl Into<String>, html: impl Into<String>) -> Self {
         Self::new(url, Body::Html(html.into()))
     }
 
-    /// A page of HTML in an encoding that is still to be found.
+    /// Creates a page from HTML whose encoding is to be detected.
     #[must_use]
     pub fn bytes(url: impl Into<String>, html: impl Into<Vec<u8>>) -> Self {
         Self::new(url, Body::HtmlBytes(html.into()))
     }
 
-    /// A page whose main text is known.
+    /// Creates a page whose main text is known.
     #[must_use]
     pub fn text(url: impl Into<String>, text: impl Into<String>) -> Self {
         Self::new(url, Body::Text(text.into()))
     }
 }
 
-/// What was fetched.
+/// The fetched content of a page.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
-    /// HTML that is decoded already.
+    /// Decoded HTML.
     Html(String),
-    /// HTML in an encoding that is still to be found.
+    /// HTML whose encoding is to be detected.
     HtmlBytes(Vec<u8>),
-    /// The main text itself.
+    /// The main text.
     Text(String),
-    /// Left unread since it is above the limit; its size in bytes as far as it was seen.
+    /// A body that was not read because it exceeds the limit. Its size in bytes, as far as it is known.
     TooLarge(u64),
-    /// In a WARC file, which the page's message names.
+    /// A body in a WARC file that the page's message names.
     InWarc(Box<InWarc>),
-    /// Left packed, since so many content codings lie over one another.
+    /// A body that was not decompressed because it has too many content codings. The number of codings.
     TooManyCodings(usize),
     /// No body was given.
     Missing,
-    /// The page is withdrawn: it is to be known no more.
+    /// No body, because the page is withdrawn and is to be removed from the table.
     Withdrawn,
 }
 
 impl Body {
-    /// Bytes that are at hand of it.
+    /// Size of the body in memory.
     #[must_use]
     pub fn bytes(&self) -> usize {
         match self {
@@ -122,35 +122,36 @@ impl Body {
     }
 }
 
-/// Where in a WARC file a body stands.
+/// The place of a body in a WARC file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InWarc {
     /// The file's name, without a folder.
     pub file: String,
-    /// The first byte of the record, in the file as it is, packed or not.
+    /// The offset of the record in the file as stored, which may be compressed.
     pub offset: u64,
 }
 
-/// What others say about the body's bytes; used for [`Body::HtmlBytes`] alone.
+/// External information about the body's bytes. Used only for [`Body::HtmlBytes`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Hints {
-    /// A charset label.
+    /// A charset label, such as `gbk`.
     pub charset: Option<String>,
     /// A `Content-Type` header.
     pub content_type: Option<String>,
 }
 
-/// Faults of a page that did not keep it from being read, for the counts of the summary.
+/// Faults of a page that could be read nevertheless. The summary counts them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Repaired {
-    /// Lone surrogates in JSON strings, each made U+FFFD.
+    /// Number of lone surrogates in JSON strings, each replaced by U+FFFD.
     pub lone_surrogates: u32,
-    /// `fetched_at` was given but is no date.
+    /// True if `fetched_at` was given but is not a date.
     pub bad_fetched_at: bool,
-    /// `passthrough` was above a limit and is left out.
+    /// True if `passthrough` exceeded a limit and was left out.
     pub passthrough_too_large: bool,
-    /// The chunks or the compression of an archived HTTP body break off; it was read as far as it goes.
+    /// True if the chunks or the compressed data of an archived HTTP body end too early. The part before is
+    /// used.
     pub breaks_off: bool,
-    /// No url was given, so that the [address](made_up) says where the document stands.
+    /// True if the document had no url and got a [generated address](made_up).
     pub without_url: bool,
 }

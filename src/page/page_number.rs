@@ -1,19 +1,19 @@
-//! Url → what it would be without a page number: `…/tea_2.html` is page 2 of `…/tea.html`.
+//! Finds page numbers in urls: `…/tea_2.html` is page 2 of `…/tea.html`.
 //!
-//! Sites spread an article over pages whose urls differ in a number at one of a few places: behind
-//! the name (`tea_2.html`, `tea-p2.html`), as a folder (`/tea/2/`, `/tea/page/2`), or as a parameter
-//! (`?page=2`). The same shapes are given to other things: chapters, days, the second post of one
-//! name. So a url alone says nothing: whoever asks looks for two pages of one [`Reading`] that link
-//! to one another (`extract/paged.rs`).
+//! Sites split an article into pages whose urls differ in a number. It is in one of a few places: after the
+//! name (`tea_2.html`, `tea-p2.html`), as a folder (`/tea/2/`, `/tea/page/2`), or as a parameter (`?page=2`).
+//! But other things are numbered in the same way: chapters, days, the second post with the same name. So a
+//! url alone is no proof. The caller looks for two pages with the same [`Reading`] that link to each other
+//! (`extract/paged.rs`).
 //!
-//! In: a parsed url. Out: all ways to read it, the first of which takes it for a first page. Cost:
-//! linear in the url's length.
+//! In: a parsed url. Out: all possible readings; the first one assumes that the url has no page number. Cost:
+//! linear in the length of the url.
 
 use url::Url;
 
-/// The greatest page number; what is greater is a year or an id.
+/// The largest page number. Larger numbers are years or ids.
 const NUMBER_MAX: u32 = 99;
-/// Parameters that hold a page number.
+/// Parameters whose value is a page number.
 const PARAMETERS: [&str; 12] = [
     "page",
     "p",
@@ -28,24 +28,24 @@ const PARAMETERS: [&str; 12] = [
     "currentpage",
     "curpage",
 ];
-/// Words before a number that say that it is a page's.
+/// Words in front of a page number.
 const WORDS: [&str; 6] = ["page", "pg", "p", "seite", "pagina", "strona"];
-/// Letters at most of the ending of a file's name.
+/// Maximum length of a file name extension.
 const ENDING_CHARS_MAX: usize = 5;
 
-/// One way to read a url.
+/// One interpretation of a url.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
-    /// The url of the first page without scheme and fragment; the same for all pages.
+    /// The url of the first page without scheme and fragment. It is the same for all pages of an article.
     pub article: String,
-    /// 0 where the url has none.
+    /// The page number, or 0 if the url has none.
     pub number: u32,
-    /// Hardly anything but a page is numbered like this; behind a name and a hyphen the number may be
+    /// True if such a number is almost always a page number. After a name and a hyphen, the number may be
     /// part of the name.
     pub certain: bool,
 }
 
-/// All ways to read a url; none of one that has no host.
+/// Returns all readings of a url. Empty if the url has no host.
 #[must_use]
 pub fn readings(url: &Url) -> Vec<Reading> {
     let host = url.host_str().unwrap_or_default().trim_end_matches('.').to_lowercase();
@@ -65,12 +65,12 @@ pub fn readings(url: &Url) -> Vec<Reading> {
     if let Some((path, number, certain)) = without_number(path) {
         found.push(reading(&path, query, number, certain));
     }
-    // Below the root stands what the whole site has.
+    // A reading without path and query would be shared by the whole site.
     found.retain(|reading| reading.article.len() > host.len());
     found
 }
 
-/// A query without its page number.
+/// Removes the page number from a query.
 fn without_parameter(query: &str) -> Option<(String, u32)> {
     let number_of = |parameter: &str| {
         let (name, value) = parameter.split_once('=')?;
@@ -82,7 +82,8 @@ fn without_parameter(query: &str) -> Option<(String, u32)> {
     Some((rest.join("&"), number))
 }
 
-/// A path without the page number of its last part, and whether that is one for certain.
+/// Removes the page number from the last segment of a path. The last value is true if it is certainly a page
+/// number.
 fn without_number(path: &str) -> Option<(String, u32, bool)> {
     let (folder, last) = path.rsplit_once('/')?;
     let (name, ending) = match last.rsplit_once('.') {
@@ -105,12 +106,12 @@ fn without_number(path: &str) -> Option<(String, u32, bool)> {
             return Some((format!("{folder}/{kept}{ending}"), number, true));
         }
     }
-    let is_parted = without.len() < rest.len() && !without.is_empty();
+    let is_separated = without.len() < rest.len() && !without.is_empty();
     let is_certain = rest.ends_with('_');
-    (is_parted && !is_date(without)).then(|| (format!("{folder}/{without}{ending}"), number, is_certain))
+    (is_separated && !is_date(without)).then(|| (format!("{folder}/{without}{ending}"), number, is_certain))
 }
 
-/// A page number of one or two digits.
+/// Parses a page number of one or two digits.
 fn number(digits: &str) -> Option<u32> {
     let is_number = matches!(digits.len(), 1 | 2) && digits.bytes().all(|byte| byte.is_ascii_digit());
     digits.parse().ok().filter(|number| is_number && *number <= NUMBER_MAX)
@@ -122,8 +123,8 @@ fn is_ending(ending: &str) -> bool {
         && ending.bytes().any(|byte| byte.is_ascii_alphabetic())
 }
 
-/// Whether what stands before a number ends with a year and a month, or with a year: then the
-/// number is a day or a month.
+/// Returns true if the text in front of a number ends with a year, or with a year and a month: then the
+/// number is a month or a day.
 fn is_date(before: &str) -> bool {
     let mut parts = before.rsplit(|c: char| !c.is_ascii_alphanumeric());
     let is_year = |part: Option<&str>| {
@@ -139,7 +140,7 @@ fn all_digits(part: &str) -> bool {
     part.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A folder without the word for a page at its end: `/tea/page`.
+/// Removes a word for "page" from the end of a folder, as in `/tea/page`.
 fn without_word(folder: &str) -> String {
     match folder.rsplit_once('/') {
         Some((before, last)) if WORDS.iter().any(|word| last.eq_ignore_ascii_case(word)) => before.to_owned(),
@@ -147,7 +148,7 @@ fn without_word(folder: &str) -> String {
     }
 }
 
-/// What stands before the word for a page at the end of `name`.
+/// Returns the part of `name` in front of a word for "page" at its end.
 fn without_ending_word(name: &str) -> Option<&str> {
     WORDS.iter().find_map(|word| {
         let before = name.len().checked_sub(word.len()).filter(|before| name.is_char_boundary(*before))?;
@@ -159,13 +160,13 @@ fn without_ending_word(name: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn of(url: &str) -> Vec<(String, u32, bool)> {
+    fn read(url: &str) -> Vec<(String, u32, bool)> {
         let found = readings(&Url::parse(url).expect("a url"));
         found.into_iter().map(|reading| (reading.article, reading.number, reading.certain)).collect()
     }
 
     #[test]
-    fn page_numbers_are_read_where_sites_put_them() {
+    fn finds_page_numbers_in_the_usual_places() {
         for (url, article, number, certain) in [
             ("https://a.example/x/tea_2.html", "a.example/x/tea.html", 2, true),
             ("https://a.example/x/tea-12.shtml", "a.example/x/tea.shtml", 12, false),
@@ -178,7 +179,7 @@ mod tests {
             ("https://a.example/show.php?id=71&Page=3&x=1", "a.example/show.php?id=71&x=1", 3, true),
             ("https://a.example/t20261123_52318_3.htm", "a.example/t20261123_52318.htm", 3, true),
         ] {
-            let found = of(url);
+            let found = read(url);
             assert_eq!(found.len(), 2, "{url}: {found:?}");
             assert_eq!(found[1], (article.to_owned(), number, certain), "{url}");
             assert!(found[0].1 == 0 && url.trim_end_matches('/').ends_with(&found[0].0), "{url}: {found:?}");
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn days_ids_and_versions_are_no_page_numbers() {
+    fn days_ids_and_versions_are_not_page_numbers() {
         for url in [
             "https://a.example/weather/2026-11-23.html",
             "https://a.example/weather/2026/11/23",
@@ -199,12 +200,12 @@ mod tests {
             "https://a.example/homepage2",
             "https://a.example/x/2.html",
         ] {
-            assert_eq!(of(url).len(), 1, "{url}: {:?}", of(url));
+            assert_eq!(read(url).len(), 1, "{url}: {:?}", read(url));
         }
         for url in
             ["https://a.example/", "https://a.example/page/2", "https://a.example/?page=2", "urn:isbn:1"]
         {
-            assert!(of(url).iter().all(|(article, _, _)| article != "a.example"), "{url}: {:?}", of(url));
+            assert!(read(url).iter().all(|(article, _, _)| article != "a.example"), "{url}: {:?}", read(url));
         }
     }
 

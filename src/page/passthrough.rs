@@ -1,9 +1,9 @@
-//! The `passthrough` of a page: any JSON value that the crawler wants to have back in the verdict.
+//! The `passthrough` of a page: any JSON value that the crawler wants to have returned in the verdict.
 //!
-//! In: JSON text. Out: the same value on one line, without white space between its parts, with
-//! everything else as it came (numbers keep their digits, strings their escapes). Lone surrogates
-//! become U+FFFD, as in all other strings: a verdict that holds one could not be read by many
-//! parsers. Memory: the text, once, where anything changes.
+//! In: JSON text. Out: the same value on one line, without white space between its parts. Everything else is
+//! unchanged: numbers keep their digits, strings their escapes. Only lone surrogates become U+FFFD, as in all
+//! other strings, because many parsers could not read a verdict that contains them. Memory: one copy of the
+//! text.
 
 use serde::de::IgnoredAny;
 
@@ -12,36 +12,36 @@ use crate::limits::{PASSTHROUGH_BYTES_MAX, PASSTHROUGH_DEPTH_MAX};
 /// A value that fits into a verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passthrough {
-    /// Valid JSON on one line, at most [`PASSTHROUGH_BYTES_MAX`]
-    /// bytes, at most [`PASSTHROUGH_DEPTH_MAX`] brackets open at once.
+    /// Valid JSON on one line, at most [`PASSTHROUGH_BYTES_MAX`] bytes long and with brackets nested at most
+    /// [`PASSTHROUGH_DEPTH_MAX`] deep.
     pub json: String,
-    /// Lone surrogates that were replaced.
+    /// Number of lone surrogates that were replaced.
     pub lone_surrogates: u32,
 }
 
-/// Why a value does not fit.
+/// The reason why a value does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unfit {
-    /// No JSON; what is wrong.
+    /// The value is not valid JSON, with the parser's message.
     NotJson(String),
-    /// Above the limit of bytes or of nesting.
+    /// The value is too long or too deeply nested.
     TooLarge,
 }
 
-/// Brings any text into shape.
+/// Checks and normalises any text.
 ///
 /// # Errors
-/// [`Unfit`].
+/// [`Unfit`] if the text is not JSON, or exceeds a limit.
 pub fn parse(text: &str) -> Result<Passthrough, Unfit> {
-    // Checks all of the grammar, without recursion.
+    // Checks the complete grammar without recursion.
     serde_json::from_str::<IgnoredAny>(text).map_err(|error| Unfit::NotJson(error.to_string()))?;
     compact(text)
 }
 
-/// Brings what is known to be JSON into shape.
+/// Normalises text that is known to be JSON.
 ///
 /// # Errors
-/// [`Unfit::TooLarge`].
+/// [`Unfit::TooLarge`] if it exceeds a limit.
 pub(super) fn compact(json: &str) -> Result<Passthrough, Unfit> {
     let mut out = String::with_capacity(json.len().min(PASSTHROUGH_BYTES_MAX));
     let (mut depth, mut lone_surrogates) = (0_usize, 0);
@@ -80,7 +80,7 @@ pub(super) fn compact(json: &str) -> Result<Passthrough, Unfit> {
     Ok(Passthrough { json: out, lone_surrogates })
 }
 
-/// Bytes of the string literal with which `json` begins, both quotes among them.
+/// Returns the length in bytes of the string literal at the start of `json`, including both quotes.
 fn string_length(json: &str) -> usize {
     let mut escaped = false;
     for (at, byte) in json.bytes().enumerate().skip(1) {
@@ -94,7 +94,7 @@ fn string_length(json: &str) -> usize {
     json.len()
 }
 
-/// Adds a string literal; says how many lone surrogates were replaced in it.
+/// Appends a string literal. Returns the number of lone surrogates that were replaced.
 fn push_string(literal: &str, out: &mut String) -> u32 {
     let mut replaced = 0;
     let mut rest = literal;
@@ -118,7 +118,7 @@ fn push_string(literal: &str, out: &mut String) -> u32 {
     replaced
 }
 
-/// The surrogate whose escape `text` begins with, if it does.
+/// Returns the surrogate if `text` begins with the escape of one.
 fn surrogate(text: &str) -> Option<u32> {
     let unit = u32::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()?;
     (0xd800..=0xdfff).contains(&unit).then_some(unit)
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn stands_on_one_line_and_is_otherwise_as_it_came() {
+    fn puts_the_value_on_one_line_and_changes_nothing_else() {
         for (text, expected) in [
             (r#"{"n":1.0}"#, r#"{"n":1.0}"#),
             ("{\n\t\"a b\" :\r [ 1e400 ,\n -0.0 ] }\n", r#"{"a b":[1e400,-0.0]}"#),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn values_that_do_not_fit_are_refused() {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         assert_eq!(json(&nested(PASSTHROUGH_DEPTH_MAX)), nested(PASSTHROUGH_DEPTH_MAX));
         assert_eq!(parse(&nested(PASSTHROUGH_DEPTH_MAX + 1)), Err(Unfit::TooLarge));
@@ -172,7 +172,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn means_the_same(text in r#"[\[\]{},: \n"a\\u0d89f1-]{0,40}"#) {
+        fn keeps_the_meaning(text in r#"[\[\]{},: \n"a\\u0d89f1-]{0,40}"#) {
             if let Ok(found) = parse(&text) {
                 prop_assert!(!found.json.contains(['\n', '\r']));
                 prop_assert_eq!(&json(&found.json), &found.json);

@@ -1,4 +1,4 @@
-//! `leitong.v1.Page` → [`Page`], with the limits and rules of the JSON form.
+//! Reads a `leitong.v1.Page` into a [`Page`], with the same limits and rules as for JSON.
 
 use prost::Message;
 
@@ -8,8 +8,8 @@ use super::{Body, Hints, Page, Repaired};
 use crate::proto::{self, page};
 use crate::record::timestamp::Timestamp;
 
-/// Reads a page from a protobuf message; `url` replaces the one in
-/// it, bodies above `page_bytes_max` bytes become [`Body::TooLarge`].
+/// Reads a page from a protobuf message. `url` replaces the url in the message. A body above `page_bytes_max`
+/// bytes becomes [`Body::TooLarge`].
 pub(crate) fn parse(bytes: &[u8], url: Option<String>, page_bytes_max: usize) -> Result<Page, PageError> {
     let message = proto::Page::decode(bytes).map_err(|error| PageError::BrokenProtobuf(error.to_string()))?;
     let url = checked_url(url.or(Some(message.url)))?;
@@ -43,7 +43,7 @@ pub(crate) fn parse(bytes: &[u8], url: Option<String>, page_bytes_max: usize) ->
             }
             Err(Unfit::NotJson(error)) => {
                 let field = "`passthrough_json`".to_owned();
-                return Err(PageError::WrongType { field, problem: format!("no JSON: {error}") });
+                return Err(PageError::WrongType { field, problem: format!("not JSON: {error}") });
             }
         },
     };

@@ -1,5 +1,5 @@
-//! Single JSON values as crawlers write them: texts with lone surrogates,
-//! ids that are numbers, statuses that are strings, dates of any form.
+//! Scalar JSON values in the forms that crawlers write them: texts with lone surrogates, numeric ids,
+//! statuses in strings, dates in many formats.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::record::timestamp::Timestamp;
 
-/// A date in a string, or seconds or milliseconds since 1970 as a number.
+/// Reads a date from a string, or from a number of seconds or milliseconds since 1970.
 pub(super) fn timestamp_from_json(value: &RawValue) -> Option<Timestamp> {
     match serde_json::from_str(value.get()).ok()? {
         serde_json::Value::String(text) => Timestamp::from_text(&text),
@@ -35,7 +35,7 @@ impl Visitor<'_> for StatusVisitor {
         f.write_str("a whole number from 0 to 4294967295")
     }
 
-    /// JSON has one kind of numbers only, and some crawlers write `200.0`.
+    /// JSON does not distinguish integers from floats, and some crawlers write `200.0`.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the range and whole")]
     fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Status, E> {
         let fits = number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number);
@@ -47,14 +47,14 @@ impl Visitor<'_> for StatusVisitor {
         status.map(Status).map_err(|_| E::invalid_value(Unexpected::Unsigned(number), &self))
     }
 
-    /// An error does not quote the string, which may be of any length.
+    /// The error must not quote the string, which may be of any length.
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Status, E> {
         let wrong = || E::custom("invalid value: string, expected a whole number from 0 to 4294967295");
         text.trim().parse().map(Status).map_err(|_| wrong())
     }
 }
 
-/// A JSON string, number or truth value, as text.
+/// A JSON string, number or boolean, as text.
 pub(super) struct Scalar(pub(super) Text);
 
 impl<'de> Deserialize<'de> for Scalar {
@@ -78,16 +78,16 @@ pub(super) struct Text {
 }
 
 impl Text {
-    /// A string as `serde_json` gives it in bytes: UTF-8 but for lone surrogates.
-    pub(super) fn of(bytes: &[u8]) -> Option<Self> {
+    /// Converts bytes from `serde_json`, which are UTF-8 except for lone surrogates.
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
             return Some(Self { text: text.to_owned(), lone_surrogates: 0 });
         }
         let mut repaired = Self { text: String::with_capacity(bytes.len()), lone_surrogates: 0 };
         for chunk in bytes.utf8_chunks() {
             repaired.text.push_str(chunk.valid());
-            // A surrogate's bytes ED A0..BF xx are three
-            // chunks of one wrong byte each: count the first.
+            // The three bytes of a surrogate, ED A0..BF xx, form three invalid chunks of one byte each. Only
+            // the first is counted.
             match chunk.invalid() {
                 [0xed] => {
                     repaired.text.push(char::REPLACEMENT_CHARACTER);
@@ -103,8 +103,8 @@ impl Text {
 
 impl<'de> Deserialize<'de> for Text {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // As bytes: asked for a str, serde_json refuses lone surrogates; asked
-        // for bytes, it writes each as the three bytes that UTF-8 would give it.
+        // Read as bytes: as `str`, serde_json refuses lone surrogates. As bytes, it encodes each one in three
+        // bytes, as UTF-8 would.
         deserializer.deserialize_bytes(TextVisitor)
     }
 }
@@ -119,7 +119,7 @@ impl<'de> Visitor<'de> for TextVisitor {
     }
 
     fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<Text, E> {
-        Text::of(bytes).ok_or_else(|| E::custom("a string that is not UTF-8"))
+        Text::from_bytes(bytes).ok_or_else(|| E::custom("a string that is not UTF-8"))
     }
 
     fn visit_seq<A: serde::de::SeqAccess<'de>>(self, _: A) -> Result<Text, A::Error> {

@@ -1,45 +1,45 @@
-//! WARC record → [`Page`].
+//! Reads a WARC record into a [`Page`].
 
-use super::http::StillPacked;
+use super::http::BodyError;
 use super::json::PageError;
 use super::{Body, Hints, Page, Repaired, http};
 use crate::limits::URL_BYTES_MAX;
 use crate::record::timestamp::Timestamp;
 
-/// A response or conversion record, as the source cut it out of its file.
+/// A record with a page, as the source has read it from a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WarcRecord {
-    /// What it holds.
+    /// The kind of content.
     pub kind: WarcKind,
     /// `WARC-Target-URI`.
     pub url: Option<String>,
     /// `WARC-Date`.
     pub date: Option<Timestamp>,
-    /// Of the record's content.
+    /// `Content-Type` of the record.
     pub content_type: Option<String>,
-    /// The content, or its beginning where it is above the limit.
+    /// The content, or its beginning if it exceeds the limit.
     pub content: Vec<u8>,
-    /// Bytes of the whole content.
+    /// Size of the whole content in bytes.
     pub content_bytes: u64,
 }
 
-/// What a record holds.
+/// The kind of content of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WarcKind {
     /// An HTTP response with its head.
     Response,
-    /// Text that was made of a page, as in the WET files of Common Crawl.
+    /// Text extracted from a page, as in the WET files of Common Crawl.
     Conversion,
-    /// A page as it is, without an HTTP head.
+    /// The page itself, without an HTTP head.
     Resource,
 }
 
 impl WarcRecord {
-    /// The page of this record; bodies above `page_bytes_max`
-    /// bytes, unpacked, become [`Body::TooLarge`].
+    /// Turns the record into a page. A body that exceeds `page_bytes_max` bytes after decompression becomes
+    /// [`Body::TooLarge`].
     ///
     /// # Errors
-    /// [`PageError`], where there is no url or too long a one.
+    /// [`PageError`] if the url is missing or too long.
     pub fn into_page(self, page_bytes_max: usize) -> Result<Page, PageError> {
         let url = self.url.ok_or(PageError::MissingUrl)?;
         if url.len() > URL_BYTES_MAX {
@@ -63,7 +63,7 @@ impl WarcRecord {
                 repaired.breaks_off = whole && response.breaks_off;
                 let body = match response.body {
                     Ok(body) if whole => Body::HtmlBytes(body),
-                    Err(StillPacked::TooManyCodings(codings)) if whole => Body::TooManyCodings(codings),
+                    Err(BodyError::TooManyCodings(codings)) if whole => Body::TooManyCodings(codings),
                     _ => too_large,
                 };
                 (body, response.content_type, response.status)

@@ -1,28 +1,28 @@
-//! What lies around the value of a message: content codings, gzip without a word about
-//! it, and the five bytes that a schema registry's serialisers write before JSON.
+//! Removes the wrapping of message values: content codings, gzip without a header, and the five bytes that
+//! serialisers of a schema registry write in front of JSON.
 //!
-//! As with HTTP, a header is only believed where the bytes agree. Memory: one
-//! unpacked value, bounded, and at most twice that on the way ([`unpack_all`]).
+//! As with HTTP, a header is trusted only if the bytes agree with it. Memory: one decompressed value of
+//! limited size, and at most twice that in the process ([`decompress_all`]).
 
 use std::borrow::Cow;
 
-use super::http::{StillPacked, known_codings, unpack_all};
+use super::http::{BodyError, decompress_all, known_codings};
 use super::json::PageError;
 
-/// The bytes before a value that a schema registry's serialiser wrote: 0, and the schema's number.
+/// Length of the header of a schema registry's serialiser: a zero byte, and the number of the schema.
 const SCHEMA_HEAD_BYTES: usize = 5;
 
-/// Why a value stays wrapped.
+/// The reason why a value cannot be decompressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StillWrapped {
-    /// Unpacked, it is above the limit.
+    /// The decompressed value exceeds the limit.
     TooLarge,
-    /// So many codings lie over one another.
+    /// The value has this many codings, which is too many.
     TooManyCodings(usize),
 }
 
-/// The value without its content codings, which may have `bytes_max` bytes
-/// then. Without a header that names one, gzip is told by its first bytes.
+/// Removes the content codings from a value. The result may have up to `bytes_max` bytes. Without a header,
+/// gzip is recognised by its first bytes.
 pub(crate) fn unpacked<'v>(
     value: &'v [u8],
     content_encoding: Option<&[u8]>,
@@ -37,21 +37,21 @@ pub(crate) fn unpacked<'v>(
     if is_object(value) {
         return Ok(value.into());
     }
-    match unpack_all(codings, value.into(), bytes_max) {
-        Ok(unpacked) => Ok(unpacked.into()),
-        Err(StillPacked::TooLarge) => Err(StillWrapped::TooLarge),
-        Err(StillPacked::TooManyCodings(count)) => Err(StillWrapped::TooManyCodings(count)),
+    match decompress_all(codings, value.into(), bytes_max) {
+        Ok(decompressed) => Ok(decompressed.into()),
+        Err(BodyError::TooLarge) => Err(StillWrapped::TooLarge),
+        Err(BodyError::TooManyCodings(count)) => Err(StillWrapped::TooManyCodings(count)),
     }
 }
 
-/// Whether this is JSON already, whatever a header says:
-/// Brotli and bare deflate take almost any bytes for theirs.
+/// Returns true if the value is already JSON. The headers must not decide this, because Brotli and raw
+/// deflate accept almost any bytes.
 fn is_object(value: &[u8]) -> bool {
     let value = value.trim_ascii();
     value.starts_with(b"{") && value.ends_with(b"}")
 }
 
-/// JSON without a schema registry's head.
+/// Removes the header of a schema registry from JSON.
 pub(crate) fn without_schema_head(value: &[u8]) -> &[u8] {
     match value.split_at_checked(SCHEMA_HEAD_BYTES) {
         Some(([0, ..], json)) if json.trim_ascii_start().starts_with(b"{") => json,
@@ -62,9 +62,11 @@ pub(crate) fn without_schema_head(value: &[u8]) -> &[u8] {
 impl From<StillWrapped> for PageError {
     fn from(wrapped: StillWrapped) -> Self {
         Self::StillPacked(match wrapped {
-            StillWrapped::TooLarge => "unpacked, it is larger than page.line_bytes_max".to_owned(),
+            StillWrapped::TooLarge => {
+                "it exceeds page.line_bytes_max; raise that setting, or write smaller messages".to_owned()
+            }
             StillWrapped::TooManyCodings(count) => {
-                format!("it has {count} content codings over one another; 5 are undone at most")
+                format!("it has {count} content codings, but at most 5 are supported")
             }
         })
     }
@@ -83,16 +85,16 @@ mod tests {
     }
 
     #[test]
-    fn codings_are_undone_where_header_and_bytes_agree() {
+    fn codings_are_undone_if_header_and_bytes_agree() {
         let json = br#"{"url":"http://a/"}"#;
-        let packed = gzip(json);
+        let compressed = gzip(json);
         let zstd = zstd::encode_all(&json[..], 1).expect("memory");
         for (value, header) in [
-            (&packed[..], Some(&b"gzip"[..])),
-            (&packed, Some(b"GZIP")),
-            (&packed, None),
-            (&packed, Some(b"identity")),
-            (&gzip(&packed), Some(b"gzip, x-gzip")),
+            (&compressed[..], Some(&b"gzip"[..])),
+            (&compressed, Some(b"GZIP")),
+            (&compressed, None),
+            (&compressed, Some(b"identity")),
+            (&gzip(&compressed), Some(b"gzip, x-gzip")),
             (&zstd, Some(b"zstd")),
             (json, Some(b"gzip")),
             (json, Some(b"br")),
@@ -101,20 +103,23 @@ mod tests {
         ] {
             assert_eq!(unpacked(value, header, 100).as_deref(), Ok(&json[..]), "{header:?}");
         }
-        // A page may be packed twice by mistake; what is found within is not unpacked on a guess.
-        assert_eq!(unpacked(&gzip(&packed), None, 100).as_deref(), Ok(&packed[..]));
+        // A page may be compressed twice by mistake. The inner value is not decompressed without a header.
+        assert_eq!(unpacked(&gzip(&compressed), None, 100).as_deref(), Ok(&compressed[..]));
     }
 
     #[test]
     fn bombs_are_refused() {
-        let packed = gzip(&[b' '; 1001]);
-        assert_eq!(unpacked(&packed, None, 1000), Err(StillWrapped::TooLarge));
+        let compressed = gzip(&[b' '; 1001]);
+        assert_eq!(unpacked(&compressed, None, 1000), Err(StillWrapped::TooLarge));
         let header = ["gzip"; 9].join(",");
-        assert_eq!(unpacked(&packed, Some(header.as_bytes()), 2000), Err(StillWrapped::TooManyCodings(9)));
+        assert_eq!(
+            unpacked(&compressed, Some(header.as_bytes()), 2000),
+            Err(StillWrapped::TooManyCodings(9))
+        );
     }
 
     #[test]
-    fn a_schema_registrys_head_is_taken_off() {
+    fn the_header_of_a_schema_registry_is_removed() {
         assert_eq!(without_schema_head(b"\0\0\0\0\x07{}"), b"{}");
         assert_eq!(without_schema_head(b"\0\0\0\0\x07 \n{}"), b" \n{}");
         for as_it_is in [&b"{}"[..], b"", b"\0\0\0\0", b"\0\0\0\0\x07x", b"\x01\0\0\0\x07{}"] {

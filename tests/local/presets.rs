@@ -199,7 +199,7 @@ fn a_run_with_a_preset_gives_verdicts_and_counts_the_rest() {
         json!({ "appid": "news", "crawlid": "c-1", "attrs": { "step": 1 } })
     );
     assert_eq!(verdicts[0]["fetched_at"], "2026-11-21T08:00:00.123Z");
-    assert!(found.stderr.contains("1  messages that stand for a failure, skipped"), "{}", found.stderr);
+    assert!(found.stderr.contains("1  messages that only report a failure, skipped"), "{}", found.stderr);
 }
 
 /// Scrapy Cluster's messages became `UNDECIDABLE EMPTY`
@@ -273,7 +273,8 @@ fn fields_filters_and_passthrough_are_the_users_to_change() {
     let [verdict] = &found.verdicts()[..] else { panic!("{}", found.stdout) };
     assert_eq!((&verdict["url"], &verdict["kind"]), (&json!("http://a.example/200"), &json!("UNIQUE")));
     assert_eq!(verdict["passthrough"], json!({ "tenant \"a\"": "七", "deep": { "b": 2.0 } }));
-    for counted in ["1  messages that stand", "1  messages of other statuses", "1  messages of other content"]
+    for counted in
+        ["1  messages that only report", "1  messages with other statuses", "1  messages with other content"]
     {
         assert!(found.stderr.contains(counted), "{counted}: {}", found.stderr);
     }
@@ -289,9 +290,11 @@ fn what_is_wrong_with_the_input_is_told_at_once() {
     );
     let found = run(["config", "check", config.to_str().expect("UTF-8")]);
     assert_eq!(found.status, 2);
-    for told in
-        ["input.fields.url: \"url\" is no JSON pointer", "\"/a~2\" is no JSON pointer", "\"ok\" is no status"]
-    {
+    for told in [
+        "input.fields.url: \"url\" is not a JSON pointer",
+        "\"/a~2\" is not a JSON pointer",
+        "\"ok\" is not a status",
+    ] {
         assert!(found.stderr.contains(told), "{told}: {}", found.stderr);
     }
     let found = run(["dedup", "--preset", "nuch", "-"]);

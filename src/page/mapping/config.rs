@@ -1,4 +1,4 @@
-//! Settings of how messages of other programs are read: `[input]`.
+//! Settings for reading messages of other programs: `[input]`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,34 +6,36 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What writes the pages: a preset, and what differs from it. None of it is part of a hash:
-/// it says which text is a page's, not what becomes of it, so pages of all crawlers meet.
+/// The program that writes the pages: a preset, and differences from it. None of this is part of a hash: it
+/// locates the text of a page and does not change how it is processed. So pages from all crawlers are
+/// compared with each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct InputConfig {
-    /// What writes the messages, or lines: `json` (Leitong's own fields), `scrapy-cluster`,
-    /// `nutch`, `norconex`, `os-scrapy`, `frontera`, `heritrix-log`, `cdr3`, `katana`, `crawl4ai`,
-    /// `apify`, `spider`, `fineweb`, `dolma`, `datatrove`, `oscar`, `the-pile`, `warc-record`, `raw-body`.
-    /// `leitong preset detect` finds out.
+    /// The program that writes the messages or lines: `json` (Leitong's own fields), `scrapy-cluster`,
+    /// `nutch`, `norconex`, `os-scrapy`, `frontera`, `heritrix-log`, `cdr3`, `katana`, `crawl4ai`, `apify`,
+    /// `spider`, `fineweb`, `dolma`, `datatrove`, `oscar`, `the-pile`, `warc-record`, `raw-body`. `leitong
+    /// preset detect` finds the preset for a sample.
     pub preset: String,
-    /// Folder of the WARC files that messages of `heritrix-log` name.
+    /// Folder with the WARC files that messages of `heritrix-log` name.
     pub warc_dir: Option<PathBuf>,
-    /// Where fields stand that are elsewhere than the preset says.
+    /// Locations of fields that differ from the preset.
     pub fields: FieldsConfig,
-    /// What of a message comes back in its verdict: a name of your choice, and a JSON pointer.
-    /// Together they are the verdict's `passthrough`, with the preset's own; 4 KiB at most.
+    /// Values of a message that its verdict returns: a name of your choice, and a JSON pointer. Together with
+    /// the values of the preset, they are the `passthrough` of the verdict; 4 KiB at most.
     pub passthrough: PassthroughConfig,
-    /// Which messages are read; the others are counted, and get no verdict.
+    /// The messages to read. The others are counted, and get no verdict.
     pub filter: FilterConfig,
 }
 
-/// JSON pointers (`/response/body`) in order of preference: the first one wins that hits a value
-/// which fits. `@key` is the key of a message. Empty: as the preset says. Of several bodies `text`
-/// wins over `html`, `html_b64`, `body` and `content`; naming one replaces all of the preset's.
+/// JSON pointers (`/response/body`) in order of preference: the first one that finds a usable value counts.
+/// `@key` is the key of the message. Empty: use the preset's. If there are several bodies, `text` takes
+/// precedence over `html`, `html_b64`, `body` and `content`, in this order. Setting one of these replaces all
+/// bodies of the preset.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FieldsConfig {
-    /// The page's id; without one it is made of the url.
+    /// The page's id. Without one, it is derived from the url.
     pub id: Vec<String>,
     /// The url.
     pub url: Vec<String>,
@@ -41,13 +43,13 @@ pub struct FieldsConfig {
     pub text: Vec<String>,
     /// Decoded HTML.
     pub html: Vec<String>,
-    /// Bytes in any encoding, in Base64.
+    /// The Base64 of bytes in any encoding.
     pub html_b64: Vec<String>,
-    /// Decoded HTML, or Base64 of bytes in any encoding, as its characters tell.
+    /// Decoded HTML, or the Base64 of bytes in any encoding. The characters of the value decide.
     pub body: Vec<String>,
-    /// HTML, or the main text, as its first character tells.
+    /// HTML, or the main text. The first character decides.
     pub content: Vec<String>,
-    /// The title that the crawler knows.
+    /// The page's title according to the crawler.
     pub title: Vec<String>,
     /// The charset of the body's bytes.
     pub charset: Vec<String>,
@@ -55,26 +57,26 @@ pub struct FieldsConfig {
     pub content_type: Vec<String>,
     /// The HTTP status.
     pub status: Vec<String>,
-    /// When the page was fetched.
+    /// The time at which the page was fetched.
     pub fetched_at: Vec<String>,
 }
 
-/// Pointers by names.
+/// JSON pointers by name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct PassthroughConfig(pub BTreeMap<String, String>);
 
-/// Which messages are read.
+/// The messages to read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FilterConfig {
-    /// HTTP statuses that are read, such as `200` or `200-299`; a message without one is
-    /// read. Empty: as the preset says, mostly all (and what is not 2xx is UNDECIDABLE).
+    /// HTTP statuses to read, such as `200` or `200-299`. A message without a status is read. Empty: use the
+    /// preset's, which usually means all (and pages whose status is not 2xx are UNDECIDABLE).
     pub statuses: Vec<String>,
-    /// Content types that are read, such as `text/html` or
-    /// `text/*`; a message without one is read. Empty: all.
+    /// Content types to read, such as `text/html` or `text/*`. A message without a content type is read.
+    /// Empty: all.
     pub content_types: Vec<String>,
-    /// Whole values that are no messages, beside the preset's own.
+    /// Whole values that are not messages, in addition to the preset's.
     pub literals: Vec<String>,
 }
 

@@ -1,7 +1,7 @@
-//! Which crawler wrote a message, by the fields that only its messages have.
+//! Recognises the crawler that wrote a message by fields that only its messages have.
 //!
-//! In: a message's value. Out: a preset. Cost: one pass over the message, for the
-//! pointers of all presets together; it is only asked of messages that could not be read.
+//! In: the value of a message. Out: a preset. Cost: one pass over the message, for the pointers of all
+//! presets together. It is used only for messages that could not be read.
 
 use serde_json::Value;
 
@@ -9,19 +9,19 @@ use super::pointer::{Pointer, Selector};
 use super::preset::Preset;
 use super::{PRESETS, frontera};
 
-/// Recognises messages.
+/// Finds the preset for a message.
 #[derive(Debug)]
 pub struct Recognizer {
     selector: Selector,
-    /// The presets that are told by fields, and of each the
-    /// numbers of its pointers: of each list one must hit.
+    /// The presets that can be recognised by their fields, each with several lists of pointer numbers. A
+    /// preset fits if at least one pointer in each of its lists finds a value.
     signatures: Vec<(&'static Preset, Vec<Vec<usize>>)>,
 }
 
 impl Default for Recognizer {
     fn default() -> Self {
         let mut selector = Selector::default();
-        // Leitong's own fields are the commonest, so they are asked for last.
+        // Leitong's own fields are so common that they are tried last.
         let (own, others): (Vec<&Preset>, Vec<&Preset>) = PRESETS
             .iter()
             .filter(|preset| !preset.signature.is_empty())
@@ -41,7 +41,7 @@ impl Default for Recognizer {
 }
 
 impl Recognizer {
-    /// The preset that this value fits.
+    /// Returns the preset that fits this value.
     #[must_use]
     pub fn preset(&self, value: &[u8]) -> Option<&'static Preset> {
         let named = |name| PRESETS.iter().find(|preset| preset.name == name);
@@ -68,12 +68,12 @@ impl Recognizer {
     }
 }
 
-/// Levels of a message in which fields are guessed.
+/// Maximum depth at which fields are guessed.
 const GUESS_DEPTH: usize = 3;
-/// Fields of a message that are looked at.
+/// Maximum number of fields that are examined.
 const GUESS_FIELDS: usize = 500;
 
-/// The pointers to all single values of a message, down to [`GUESS_DEPTH`], with the values.
+/// Collects all scalar values of a message down to [`GUESS_DEPTH`], with their pointers.
 fn leaves<'v>(value: &'v Value, at: &str, depth: usize, found: &mut Vec<(String, &'v Value)>) {
     if found.len() >= GUESS_FIELDS {
         return;
@@ -85,7 +85,7 @@ fn leaves<'v>(value: &'v Value, at: &str, depth: usize, found: &mut Vec<(String,
                 leaves(value, &at, depth + 1, found);
             }
         }
-        // What crawlers write as a list of one.
+        // Crawlers write some values as an array of one element.
         Value::Array(values) if values.len() == 1 && !values[0].is_object() => {
             leaves(&values[0], at, depth, found);
         }
@@ -94,7 +94,7 @@ fn leaves<'v>(value: &'v Value, at: &str, depth: usize, found: &mut Vec<(String,
     }
 }
 
-/// Names of the fields of a message, as pointers.
+/// Returns pointers to the fields of a message.
 #[must_use]
 pub fn pointers(message: &Value) -> Vec<String> {
     let mut found = Vec::new();
@@ -102,7 +102,7 @@ pub fn pointers(message: &Value) -> Vec<String> {
     found.into_iter().map(|(pointer, _)| pointer).collect()
 }
 
-/// What a field holds, as far as its value tells.
+/// The probable content of a field, judged by its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Looks {
     /// A url.
@@ -118,7 +118,7 @@ pub enum Looks {
 }
 
 impl Looks {
-    /// The key of `[input.fields]` for it.
+    /// Returns the matching key in `[input.fields]`.
     #[must_use]
     pub fn field(self) -> &'static str {
         match self {
@@ -131,8 +131,8 @@ impl Looks {
     }
 }
 
-/// What the fields of an unknown message look like:
-/// pointer, kind, and how sure that is, by length or name.
+/// Guesses the fields of an unknown message. Returns for each the pointer, the probable content, and a score
+/// that grows with the length of the value and with a typical name.
 #[must_use]
 pub fn guess(message: &Value) -> Vec<(String, Looks, usize)> {
     let mut found = Vec::new();
@@ -168,7 +168,7 @@ pub fn guess(message: &Value) -> Vec<(String, Looks, usize)> {
             }
             _ => return None,
         };
-        // Of two alike the one that lies less deep.
+        // Prefer the value that is less deeply nested.
         let depth = pointer.matches('/').count();
         Some((pointer, looks, weight * 10 / depth.max(1)))
     };
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn crawlers_are_told_by_their_fields() {
+    fn crawlers_are_recognised_by_their_fields() {
         for (value, expected) in [
             (r#"{"url":"http://a/","html":"<p>"}"#, Some("json")),
             (r#"{"url":"http://a/","appid":"x","crawlid":"y","body":"<p>"}"#, Some("scrapy-cluster")),

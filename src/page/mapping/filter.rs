@@ -1,31 +1,30 @@
-//! Which messages are read at all: by status, content type,
-//! and whole values that stand for a failure.
+//! Selects the messages to read by status, content type, and literal values that mean failure.
 
 use std::ops::RangeInclusive;
 
-/// Why a message is passed over. It gets no verdict, and is counted.
+/// The reason why a message is skipped. It is counted, and gets no verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Skip {
-    /// It is one of the values that stand for a failure.
+    /// The value is a literal that means failure.
     Literal,
-    /// It says itself that it has no page.
+    /// The message states that it has no page.
     NoPage,
-    /// Its status is not among those that are read.
+    /// Its status is not selected.
     Status,
-    /// Its content type is not.
+    /// Its content type is not selected.
     ContentType,
-    /// It deletes a page.
+    /// The message deletes a page.
     Deletion,
-    /// It is of another kind than those that hold pages.
+    /// The message is of a kind that never has a page.
     OtherKind,
 }
 
 impl Skip {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [Self; 6] =
         [Self::Literal, Self::NoPage, Self::Status, Self::ContentType, Self::Deletion, Self::OtherKind];
 
-    /// A metric's label.
+    /// The reason as a label of a metric.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -38,21 +37,21 @@ impl Skip {
         }
     }
 
-    /// For people.
+    /// The reason in words, for a list of counts.
     #[must_use]
     pub fn in_words(self) -> &'static str {
         match self {
-            Self::Literal => "messages that stand for a failure, skipped",
-            Self::NoPage => "messages that say they have no page, skipped",
-            Self::Status => "messages of other statuses, skipped",
-            Self::ContentType => "messages of other content types, skipped",
+            Self::Literal => "messages that only report a failure, skipped",
+            Self::NoPage => "messages that state they have no page, skipped",
+            Self::Status => "messages with other statuses, skipped",
+            Self::ContentType => "messages with other content types, skipped",
             Self::Deletion => "deletions, skipped",
             Self::OtherKind => "messages of other kinds, skipped",
         }
     }
 }
 
-/// What is read.
+/// The configured selection of messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Filter {
     statuses: Vec<RangeInclusive<i64>>,
@@ -61,7 +60,7 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// Adds a status, or a range of them; false where it is none.
+    /// Adds a status or a range of statuses. Returns false if `text` is not valid.
     pub(super) fn add_status(&mut self, text: &str) -> bool {
         let (first, last) = text.split_once('-').unwrap_or((text, text));
         let (Ok(first), Ok(last)) = (first.trim().parse(), last.trim().parse()) else { return false };
@@ -69,27 +68,27 @@ impl Filter {
         first <= last
     }
 
-    /// Adds a content type; false where it is none.
+    /// Adds a content type. Returns false if `text` is not valid.
     pub(super) fn add_content_type(&mut self, text: &str) -> bool {
         self.content_types.push(text.trim().to_ascii_lowercase());
         text.contains('/')
     }
 
-    /// Adds a value that is no message.
+    /// Adds a literal value that is not a message.
     pub(super) fn add_literal(&mut self, text: &str) {
         self.literals.push(text.trim().to_owned());
     }
 
-    /// Whether a value is none to be read, whatever it is. It may stand in quotes.
-    pub(super) fn of_value(&self, value: &[u8]) -> Option<Skip> {
+    /// Returns the reason to skip a value because of its literal text, with or without quotes.
+    pub(super) fn skip_value(&self, value: &[u8]) -> Option<Skip> {
         let value = value.trim_ascii();
         let unquoted = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value);
         let is_literal = |literal: &String| literal.as_bytes() == unquoted;
         self.literals.iter().any(is_literal).then_some(Skip::Literal)
     }
 
-    /// Whether a page of this status and content type is none to be read.
-    pub(super) fn of_page(&self, status: Option<i64>, content_type: Option<&str>) -> Option<Skip> {
+    /// Returns the reason to skip a page with this status and content type.
+    pub(super) fn skip_page(&self, status: Option<i64>, content_type: Option<&str>) -> Option<Skip> {
         let is_other = |status: i64| !self.statuses.iter().any(|range| range.contains(&status));
         if !self.statuses.is_empty() && status.is_some_and(is_other) {
             return Some(Skip::Status);
@@ -112,7 +111,7 @@ mod tests {
     #[test]
     fn filters_by_status_content_type_and_literal() {
         let mut filter = Filter::default();
-        assert_eq!(filter.of_page(Some(-5), Some("image/png")), None, "no filter");
+        assert_eq!(filter.skip_page(Some(-5), Some("image/png")), None, "no filter");
         assert!(filter.add_status("200-299") && filter.add_status(" 304 "));
         assert!(filter.add_content_type("text/HTML") && filter.add_content_type("application/xhtml*"));
         filter.add_literal("json failed to parse");
@@ -125,11 +124,11 @@ mod tests {
             (Some(-6), None, Some(Skip::Status)),
             (Some(200), Some("text/plain"), Some(Skip::ContentType)),
         ] {
-            assert_eq!(filter.of_page(status, content_type), expected, "{status:?} {content_type:?}");
+            assert_eq!(filter.skip_page(status, content_type), expected, "{status:?} {content_type:?}");
         }
-        assert_eq!(filter.of_value(b" json failed to parse\n"), Some(Skip::Literal));
-        assert_eq!(filter.of_value(b"\"json failed to parse\""), Some(Skip::Literal));
-        assert_eq!(filter.of_value(b"{}"), None);
+        assert_eq!(filter.skip_value(b" json failed to parse\n"), Some(Skip::Literal));
+        assert_eq!(filter.skip_value(b"\"json failed to parse\""), Some(Skip::Literal));
+        assert_eq!(filter.skip_value(b"{}"), None);
         for wrong in ["", "ok", "300-200", "200-"] {
             assert!(!Filter::default().add_status(wrong), "{wrong}");
         }

@@ -1,13 +1,11 @@
-//! Messages of Frontera's spider log → JSON without its
-//! codecs' peculiarities, with the body beside it.
+//! Converts messages of Frontera's spider log to plain JSON, with the body separate.
 //!
 //! * MessagePack: `["pc", [url, status, meta, headers, body]]`; texts may be strings or bytes.
 //! * JSON: every value is a pair of its Python type and itself, as in
 //!   `["dict", [[["other", "type"], ["other", "page_crawled"]], …]]`; the body is Base64.
 //!
-//! Both become
-//! `{"type": "page_crawled", "r": {"url": …, "status_code": …, "meta": …, "headers": …}}`.
-//! Memory: the body, once, and at most [`VALUES_MAX`] other values: what is more is null.
+//! Both become `{"type": "page_crawled", "r": {"url": …, "status_code": …, "meta": …, "headers": …}}`.
+//! Memory: the body, once, and at most [`VALUES_MAX`] other values; further values become null.
 
 use std::cell::Cell;
 use std::fmt;
@@ -20,28 +18,28 @@ use thiserror::Error;
 
 use crate::page::scalars::Text;
 
-/// Where the body stands; it is taken out before pointers are followed.
+/// The place of the body in the resulting message. The body is removed before pointers are followed.
 pub(super) const BODY: &str = "/r/body";
-/// Values that are kept of a message.
+/// Maximum number of values that are kept of a message.
 const VALUES_MAX: u32 = 10_000;
-/// Brackets that may be open at once.
+/// Maximum nesting of brackets.
 const DEPTH_MAX: usize = 128;
 
-/// A message of a page.
+/// A message with a page, as plain JSON and a body.
 #[derive(Debug, PartialEq)]
 pub(super) struct Unframed {
     pub(super) json: String,
-    pub(super) body: Option<TakenOut>,
+    pub(super) body: Option<SeparateBody>,
 }
 
-/// A body as the codecs have it.
+/// The body as the codec stores it.
 #[derive(Debug, PartialEq)]
-pub(super) enum TakenOut {
+pub(super) enum SeparateBody {
     Bytes(Vec<u8>),
     Base64(String),
 }
 
-/// Why this is no message of Frontera.
+/// The reason why a message cannot be decoded.
 #[derive(Debug, Error)]
 pub(super) enum FronteraError {
     #[error("broken MessagePack: {0}")]
@@ -54,15 +52,15 @@ pub(super) enum FronteraError {
     NoType,
 }
 
-/// Whether a message begins as one of Frontera's codecs writes it.
+/// Returns true if a message begins as Frontera's codecs write it.
 pub(super) fn begins(value: &[u8]) -> bool {
     let tagged = value.trim_ascii_start().strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
-    // An array of two or more, whose first is a short text or short bytes: `pc`, `le`, …
-    let packed = matches!(value, [0x92..=0x94, 0xa2..=0xa4, ..] | [0x92..=0x94, 0xc4, 2..=4, ..]);
-    packed || tagged.is_some_and(|rest| rest.starts_with(b"\"dict\""))
+    // An array of two to four elements that begins with a short string or byte string: `pc`, `le`, …
+    let is_message_pack = matches!(value, [0x92..=0x94, 0xa2..=0xa4, ..] | [0x92..=0x94, 0xc4, 2..=4, ..]);
+    is_message_pack || tagged.is_some_and(|rest| rest.starts_with(b"\"dict\""))
 }
 
-/// The page's part of a message; none for messages of other kinds.
+/// Decodes a message. Returns `None` for kinds of messages that contain no page.
 pub(super) fn unframe(value: &[u8]) -> Result<Option<Unframed>, FronteraError> {
     let left = Cell::new(VALUES_MAX);
     match value.trim_ascii_start() {
@@ -71,12 +69,12 @@ pub(super) fn unframe(value: &[u8]) -> Result<Option<Unframed>, FronteraError> {
             let mut deserializer = serde_json::Deserializer::from_str(&json);
             let message = Tagged(&left).deserialize(&mut deserializer)?;
             deserializer.end()?;
-            of_tagged(message)
+            from_tagged(message)
         }
         _ if matches!(value.first(), Some(0x90..=0x9f | 0xdc | 0xdd)) => {
             let mut deserializer = rmp_serde::Deserializer::from_read_ref(value);
             deserializer.set_max_depth(DEPTH_MAX);
-            Ok(deserializer.deserialize_any(Packed(&left))?)
+            Ok(deserializer.deserialize_any(MessagePack(&left))?)
         }
         _ => {
             let start: String = String::from_utf8_lossy(&value[..value.len().min(20)]).into();
@@ -85,7 +83,7 @@ pub(super) fn unframe(value: &[u8]) -> Result<Option<Unframed>, FronteraError> {
     }
 }
 
-fn of_tagged(mut message: Value) -> Result<Option<Unframed>, FronteraError> {
+fn from_tagged(mut message: Value) -> Result<Option<Unframed>, FronteraError> {
     match message.get("type").and_then(Value::as_str) {
         None => return Err(FronteraError::NoType),
         Some("page_crawled") => {}
@@ -93,20 +91,20 @@ fn of_tagged(mut message: Value) -> Result<Option<Unframed>, FronteraError> {
     }
     let body = message.pointer_mut(BODY).map(Value::take);
     let body = match body {
-        Some(Value::String(base64)) => Some(TakenOut::Base64(base64)),
+        Some(Value::String(base64)) => Some(SeparateBody::Base64(base64)),
         _ => None,
     };
     Ok(Some(Unframed { json: message.to_string(), body }))
 }
 
-/// Takes one of the values that may be kept.
+/// Counts a value against the limit. Returns false if the limit is reached.
 fn take(left: &Cell<u32>) -> bool {
     let some = left.get() > 0;
     left.set(left.get().saturating_sub(1));
     some
 }
 
-/// A pair of a Python type and a value of it.
+/// Deserializes a pair of a Python type and its value.
 struct Tagged<'a>(&'a Cell<u32>);
 
 impl<'de> DeserializeSeed<'de> for Tagged<'_> {
@@ -142,7 +140,7 @@ impl<'de> Visitor<'de> for Tagged<'_> {
     }
 }
 
-/// Tagged values, one after the other.
+/// Deserializes an array of tagged values.
 struct List<'a>(&'a Cell<u32>);
 
 impl<'de> DeserializeSeed<'de> for List<'_> {
@@ -171,7 +169,7 @@ impl<'de> Visitor<'de> for List<'_> {
     }
 }
 
-/// Pairs of a key and a value, both tagged, one after the other.
+/// Deserializes an array of pairs of a key and a value, both tagged.
 struct Dict<'a>(&'a Cell<u32>);
 
 impl<'de> DeserializeSeed<'de> for Dict<'_> {
@@ -202,8 +200,8 @@ impl<'de> Visitor<'de> for Dict<'_> {
     }
 }
 
-/// What an object's key is that need not be a text; none for arrays and objects, which no pointer
-/// names. As texts, each level of them would double the escapes of the level below.
+/// Converts the key of an object to text. Returns `None` for arrays and objects: no pointer can name them,
+/// and as text, each level of nesting would double the escape characters of the level below.
 fn key_of(key: Value) -> Option<String> {
     match key {
         Value::String(key) => Some(key),
@@ -212,7 +210,7 @@ fn key_of(key: Value) -> Option<String> {
     }
 }
 
-/// A JSON value that is neither an object nor an array; those are null.
+/// A scalar JSON value. Objects and arrays become null.
 struct Scalar(Value);
 
 impl<'de> Deserialize<'de> for Scalar {
@@ -228,10 +226,10 @@ impl<'de> Deserialize<'de> for Scalar {
     }
 }
 
-/// A whole MessagePack message.
-struct Packed<'a>(&'a Cell<u32>);
+/// Deserializes a whole MessagePack message.
+struct MessagePack<'a>(&'a Cell<u32>);
 
-impl<'de> Visitor<'de> for Packed<'_> {
+impl<'de> Visitor<'de> for MessagePack<'_> {
     type Value = Option<Unframed>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -251,7 +249,7 @@ impl<'de> Visitor<'de> for Packed<'_> {
     }
 }
 
-/// `[url, status, meta, headers, body]`.
+/// Deserializes `[url, status, meta, headers, body]`.
 struct Response<'a>(&'a Cell<u32>);
 
 impl<'de> DeserializeSeed<'de> for Response<'_> {
@@ -275,7 +273,7 @@ impl<'de> Visitor<'de> for Response<'_> {
             let value = seq.next_element_seed(Plain(self.0))?;
             response.insert(name.to_owned(), value.unwrap_or_default());
         }
-        let body = seq.next_element::<Bytes>()?.and_then(|Bytes(bytes)| bytes).map(TakenOut::Bytes);
+        let body = seq.next_element::<Bytes>()?.and_then(|Bytes(bytes)| bytes).map(SeparateBody::Bytes);
         while seq.next_element::<IgnoredAny>()?.is_some() {}
         let mut message = Map::new();
         message.insert("type".to_owned(), "page_crawled".into());
@@ -284,7 +282,7 @@ impl<'de> Visitor<'de> for Response<'_> {
     }
 }
 
-/// Bytes, a string's bytes, or null.
+/// Bytes, the bytes of a string, or null.
 struct Bytes(Option<Vec<u8>>);
 
 impl<'de> Deserialize<'de> for Bytes {
@@ -315,7 +313,7 @@ impl Visitor<'_> for BytesVisitor {
     }
 }
 
-/// Any MessagePack value, with bytes as text.
+/// Deserializes any MessagePack value, with bytes as text.
 struct Plain<'a>(&'a Cell<u32>);
 
 impl<'de> DeserializeSeed<'de> for Plain<'_> {
@@ -396,19 +394,19 @@ mod tests {
     }
 
     /// `["pc", ["http://a/", 200, {"encoding": "gbk"}, {"Content-Type": ["text/html"]}, "<p>\xc4\xe3"]]`,
-    /// kinds and texts as bytes.
-    const PACKED: &[u8] = b"\x92\xc4\x02pc\x95\xc4\x09http://a/\xcc\xc8\x81\xa8encoding\xa3gbk\
+    /// with the kind and some strings as bytes.
+    const MESSAGE_PACK: &[u8] = b"\x92\xc4\x02pc\x95\xc4\x09http://a/\xcc\xc8\x81\xa8encoding\xa3gbk\
         \x81\xc4\x0cContent-Type\x91\xc4\x09text/html\xc4\x05<p>\xc4\xe3";
 
     #[test]
     fn messagepack_is_read() {
-        let found = unframe(PACKED).expect("right").expect("a page");
+        let found = unframe(MESSAGE_PACK).expect("right").expect("a page");
         let expected = serde_json::json!({ "type": "page_crawled", "r": { "url": "http://a/", "status_code": 200,
             "meta": { "encoding": "gbk" }, "headers": { "Content-Type": ["text/html"] } } });
         assert_eq!(json(&found), expected);
-        assert_eq!(found.body, Some(TakenOut::Bytes(b"<p>\xc4\xe3".to_vec())));
-        assert!(begins(PACKED));
-        // Offsets, statistics, links: other kinds.
+        assert_eq!(found.body, Some(SeparateBody::Bytes(b"<p>\xc4\xe3".to_vec())));
+        assert!(begins(MESSAGE_PACK));
+        // Offsets, statistics and links are other kinds of messages.
         assert_eq!(unframe(b"\x93\xc4\x02of\x01\x02").expect("right"), None);
         assert_eq!(unframe(b"\x92\xa2st\x80").expect("right"), None);
     }
@@ -422,14 +420,14 @@ mod tests {
         let found = unframe(message.as_bytes()).expect("right").expect("a page");
         assert_eq!(json(&found)["r"]["url"], "http://a/");
         assert_eq!(json(&found)["r"]["meta"], serde_json::json!({ "t": [1, []] }));
-        assert_eq!(found.body, Some(TakenOut::Base64("PHA+xOM=".to_owned())));
+        assert_eq!(found.body, Some(SeparateBody::Base64("PHA+xOM=".to_owned())));
         assert!(begins(message.as_bytes()));
         let other = r#"["dict", [[["other", "type"], ["other", "offset"]]]]"#;
         assert_eq!(unframe(other.as_bytes()).expect("right"), None);
     }
 
     #[test]
-    fn what_is_none_is_refused_within_bounds() {
+    fn invalid_messages_are_refused_at_bounded_cost() {
         let deep = [&[0x91; 100_000][..], b"\xc0"].concat();
         let many = [&b"\x92\xa2pc\x91\xdd\xff\xff\xff\xff"[..], &[0xc0; 100_000]].concat();
         let nested = format!("[\"list\",[{}", "[\"list\",[".repeat(5_000));
@@ -447,11 +445,11 @@ mod tests {
         ] {
             assert!(unframe(wrong).is_err(), "{:?}", &wrong[..wrong.len().min(20)]);
         }
-        let half = PACKED.len() / 2;
-        assert!(unframe(&PACKED[..half]).is_err());
+        let half = MESSAGE_PACK.len() / 2;
+        assert!(unframe(&MESSAGE_PACK[..half]).is_err());
     }
 
-    /// Fuzzing found it: as texts, such keys grew by the power of two of their depth.
+    /// Found by fuzzing: as text, such keys doubled in size with each level of nesting.
     #[test]
     fn keys_that_are_objects_are_left_out() {
         let nested = [&[0x81; 100][..], b"\xa1k", &[0xc0; 100]].concat();
@@ -461,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_of_a_message_is_bounded() {
+    fn the_number_of_values_kept_is_bounded() {
         let values =
             [&b"\x92\xa2pc\x95\xa1u\xcc\xc8\xdd\0\x0f\x42\x40"[..], &[0xc0; 1_000_000], b"\x80\xc0"].concat();
         let found = unframe(&values).expect("right").expect("a page");

@@ -1,14 +1,14 @@
-//! Messages as crawlers write them → [`Page`](crate::page::Page), by JSON pointers.
+//! Turns messages of crawlers into a [`Page`](crate::page::Page), using JSON pointers.
 //!
 //! ```text
 //! value ─► literal? ─► framing undone ─► pointers, one pass ─► no page? ─► filter ─► Page
 //!              └────────── skipped, with a reason ──────────────┴──────────┘
 //! ```
-//! In: the value of a message, or a line, and what the message had beside it. Out: a page, a reason
-//! to pass the message over, or an error that names preset, pointer and what was found. A
-//! [`Preset`] is a table of pointers; the configuration may change each of them. Leitong's own
-//! JSON, unchanged, takes the quicker way through [`json`](super::json). Cost: the message is read
-//! once, and what is found once more. Memory: the page's own text.
+//! In: the value of a message or a line, with its key. Out: a page, a reason to skip the message, or an error
+//! that names the preset, the pointer and the value found. A [`Preset`] is a table of pointers, each of which
+//! the configuration may change. Leitong's own JSON without changes takes a faster path through
+//! [`json`](super::json). Cost: the message is read once, and the values found are parsed once more. Memory:
+//! the page's own text.
 
 pub mod config;
 pub mod detect;
@@ -33,43 +33,43 @@ pub use read::{Message, Reading, Taken};
 use super::body::Form;
 use super::field::Field;
 
-/// Pointers that a mapping may have: as many as a set of hits has bits.
+/// Maximum number of pointers in a mapping: the number of bits in a set of hits.
 const POINTERS_MAX: usize = 64;
 
-/// How messages are read.
+/// Describes how messages are read.
 #[derive(Debug)]
 pub struct Mapping {
     preset: &'static Preset,
     selector: Selector,
-    /// In order of preference, field by field.
+    /// The sources of each field, in order of preference.
     sources: Vec<(Field, Vec<Source>)>,
-    /// Names in JSON, with quotes.
+    /// The passthrough values, named by JSON strings with quotes.
     passthrough: Vec<(String, Slot)>,
-    /// The value that is the passthrough as it stands.
+    /// The value that is used unchanged as the passthrough.
     whole_passthrough: Option<Slot>,
     no_page: Vec<NoPage>,
     filter: Filter,
-    /// Leitong's own JSON with nothing changed.
+    /// True if this is Leitong's own JSON without changes.
     is_plain: bool,
 }
 
-/// A pointer, and its number in the selector.
+/// A pointer and its number in the selector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Slot {
     number: usize,
     pointer: String,
 }
 
-/// What tells that a message has no page.
+/// A condition under which a message has no page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum NoPage {
-    /// This value is there, and is the truth value.
+    /// The value exists and equals this truth value.
     Says(Slot, bool),
-    /// None of these pointers hits.
+    /// None of these pointers finds a value.
     NoneOf(u64),
 }
 
-/// Where a field may stand.
+/// A source of a field's value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Source {
     Pointer(Slot),
@@ -78,17 +78,17 @@ enum Source {
 }
 
 impl Default for Mapping {
-    /// Leitong's own JSON.
+    /// The mapping for Leitong's own JSON.
     fn default() -> Self {
         Self::new(&InputConfig::default()).unwrap_or_else(|faults| unreachable!("{faults:?}"))
     }
 }
 
 impl Mapping {
-    /// The mapping that a configuration asks for.
+    /// Creates the mapping for a configuration.
     ///
     /// # Errors
-    /// What is wrong with it, each with the key that it is about.
+    /// The errors in the configuration, each with the key that it concerns.
     pub fn new(config: &InputConfig) -> Result<Self, Vec<String>> {
         let preset = Preset::named(&config.preset)
             .map_err(|hint| vec![format!("input.preset = {:?}: {hint}", config.preset)])?;
@@ -110,13 +110,13 @@ impl Mapping {
             builder.slot("/passthrough", "", false).filter(|_| is_json && passthrough.is_empty());
         if preset.fields.iter().any(|(field, _)| *field == Field::WarcFile) && config.warc_dir.is_none() {
             builder.faults.push(format!(
-                "input.warc_dir: is not set; preset {:?} needs the folder that its WARC files stand in",
+                "input.warc_dir: is not set, but preset {:?} needs it; set it to the folder with the WARC files",
                 preset.name
             ));
         }
         if builder.pointers > POINTERS_MAX {
             builder.faults.push(format!(
-                "input.fields: {} pointers with the preset's; at most {POINTERS_MAX} may be",
+                "input.fields: {} pointers including the preset's, but at most {POINTERS_MAX} are allowed; remove some",
                 builder.pointers
             ));
         }
@@ -128,10 +128,10 @@ impl Mapping {
         Ok(Self { preset, selector, sources, passthrough, whole_passthrough, no_page, filter, is_plain })
     }
 
-    /// Whether a page is none to be read, where its status and content type are known before it is.
+    /// Returns true if a page should be skipped, judged by its status and content type before it is read.
     #[must_use]
     pub fn passes_over(&self, status: Option<i64>, content_type: Option<&str>) -> bool {
-        self.filter.of_page(status, content_type).is_some()
+        self.filter.skip_page(status, content_type).is_some()
     }
 
     /// The preset.
@@ -140,26 +140,26 @@ impl Mapping {
         self.preset
     }
 
-    /// Whether Leitong's own JSON is read, with nothing changed.
+    /// Returns true if this is Leitong's own JSON without changes.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.is_plain
     }
 
-    /// What a message's value is.
+    /// The format of message values.
     #[must_use]
     pub fn framing(&self) -> Framing {
         self.preset.framing
     }
 
-    /// The same with the hits of pointers counted whatever the preset.
+    /// Returns the mapping with counting of hits enabled for every preset.
     #[must_use]
     pub fn counting(self) -> Self {
         Self { is_plain: false, ..self }
     }
 
-    /// All pointers to fields and passed values, each with
-    /// the field's name and its place in a set of hits.
+    /// Lists all pointers to fields and passthrough values: the name of the field, the pointer, and its
+    /// position in a set of hits.
     #[must_use]
     pub fn slots(&self) -> Vec<(&'static str, String, usize)> {
         let fields = self.sources.iter().flat_map(|(field, sources)| {
@@ -172,12 +172,13 @@ impl Mapping {
         fields.chain(passed.map(|slot| ("passthrough", slot.pointer.clone(), slot.number))).collect()
     }
 
-    /// The names of all fields at the top of a message that are looked at, each once.
+    /// The names of all top-level fields of a message that pointers begin with, each once.
     pub fn first_names(&self) -> impl Iterator<Item = &str> {
         self.selector.first_names()
     }
 
-    /// The fields at the top of a message that a pointer names as a whole, and what each is read as.
+    /// The top-level fields of a message that a pointer names as a whole, each with the field of a page that
+    /// it provides.
     pub fn top_fields(&self) -> impl Iterator<Item = (Field, String)> {
         let sources = self.sources.iter().flat_map(|(field, sources)| sources.iter().map(|s| (*field, s)));
         sources.filter_map(|(field, source)| match source {
@@ -186,8 +187,9 @@ impl Mapping {
         })
     }
 
-    /// Names of fields at the top of a message that pointers lead into, and what each pointer is read as.
-    pub fn led_into(&self) -> impl Iterator<Item = (Field, String)> {
+    /// The top-level fields of a message that pointers lead into, each with the field of a page that they
+    /// provide.
+    pub fn parent_fields(&self) -> impl Iterator<Item = (Field, String)> {
         let sources = self.sources.iter().flat_map(|(field, sources)| sources.iter().map(|s| (*field, s)));
         sources.filter_map(|(field, source)| match source {
             Source::Pointer(slot) if top_name(&slot.pointer).is_none() => {
@@ -197,8 +199,8 @@ impl Mapping {
         })
     }
 
-    /// The fields, or passed values, of which no pointer
-    /// hit: `hits` is the union of those of many messages.
+    /// Lists the fields and passthrough values for which no pointer found a value. `hits` is the union of the
+    /// hits of many messages.
     #[must_use]
     pub fn never_hit(&self, hits: u64) -> Vec<String> {
         let hit = |slot: &Slot| hits & (1 << slot.number) != 0;
@@ -211,7 +213,7 @@ impl Mapping {
                 })
             };
             let has_key = sources.contains(&Source::Key);
-            // Of several bodies one is enough.
+            // If there are several bodies, one is enough.
             let is_body = |field: &Field| matches!(field, Field::Body(_));
             let others = self.sources.iter().filter(|(other, _)| is_body(field) && is_body(other));
             let other_hit = others.flat_map(|(_, sources)| sources).any(|source| match source {
@@ -229,19 +231,19 @@ impl Mapping {
     }
 }
 
-/// The name at the top of a message that `pointer` points to; none where it leads further.
+/// Returns the top-level name that `pointer` points to, or `None` if it leads further.
 fn top_name(pointer: &str) -> Option<String> {
     let name = pointer.strip_prefix('/').filter(|name| !name.contains('/'))?;
     Some(name.replace("~1", "/").replace("~0", "~"))
 }
 
-/// The name at the top of a message that `pointer` begins with.
+/// Returns the top-level name that `pointer` begins with.
 pub fn first_name(pointer: &str) -> Option<String> {
     let name = pointer.split('/').nth(1)?;
     Some(name.replace("~1", "/").replace("~0", "~"))
 }
 
-/// The pointers that lead into what `pointer` points to.
+/// Returns the set of pointers that lead into the value of `pointer`.
 fn below(pointer: &str, sources: &[(Field, Vec<Source>)]) -> u64 {
     let leads = |slot: &Slot| slot.pointer.strip_prefix(pointer).is_some_and(|rest| rest.starts_with('/'));
     let slots = sources.iter().flat_map(|(_, sources)| sources).filter_map(|source| match source {
@@ -256,7 +258,7 @@ fn filter(config: &InputConfig, preset: &Preset, faults: &mut Vec<String>) -> Fi
     for status in &config.filter.statuses {
         if !filter.add_status(status) {
             faults.push(format!(
-                "input.filter.statuses: {status:?} is no status; write \"200\" or \"200-299\""
+                "input.filter.statuses: {status:?} is not a status; write \"200\" or \"200-299\""
             ));
         }
     }
@@ -268,7 +270,7 @@ fn filter(config: &InputConfig, preset: &Preset, faults: &mut Vec<String>) -> Fi
     for content_type in &config.filter.content_types {
         if !filter.add_content_type(content_type) {
             faults.push(format!(
-                "input.filter.content_types: {content_type:?} is no content type; write \"text/html\" or \"text/*\""
+                "input.filter.content_types: {content_type:?} is not a content type; write \"text/html\" or \"text/*\""
             ));
         }
     }
@@ -277,7 +279,7 @@ fn filter(config: &InputConfig, preset: &Preset, faults: &mut Vec<String>) -> Fi
     filter
 }
 
-/// Gathers pointers.
+/// Collects the pointers of a mapping.
 struct Builder {
     selector: Selector,
     pointers: usize,
@@ -288,7 +290,7 @@ impl Builder {
     fn slot(&mut self, pointer: &str, key: &str, is_text: bool) -> Option<Slot> {
         let Some(parsed) = Pointer::parse(pointer) else {
             self.faults.push(format!(
-                "input.{key}: {pointer:?} is no JSON pointer; write \"/field\" or \"/field/in/it\" (`~1` for a slash in a name)"
+                "input.{key}: {pointer:?} is not a JSON pointer; write \"/field\" or \"/field/in/it\" (`~1` for a slash in a name)"
             ));
             return None;
         };
@@ -310,7 +312,7 @@ impl Builder {
         pointers.into_iter().filter_map(source).collect()
     }
 
-    /// The fields of `preset`, but where `config` names others.
+    /// Collects the sources of all fields: those in `config`, and those of `preset` for the other fields.
     fn fields(&mut self, config: &FieldsConfig, preset: &Preset) -> Vec<(Field, Vec<Source>)> {
         let own = [
             (Field::Id, &config.id),

@@ -1,10 +1,10 @@
-//! JSON pointers (RFC 6901), all of a mapping in one pass over a message.
+//! Evaluates all JSON pointers (RFC 6901) of a mapping in one pass over a message.
 //!
-//! In: JSON text. Out: for each pointer the text of the value that it points to, borrowed. What no
-//! pointer leads to is passed over without being kept, so the cost is that of reading the text
-//! once; a value that is found is read once more by whoever makes sense of it. Bodies, of which
-//! messages mostly consist, are read as texts at once; a message in which one is none is read anew,
-//! with all values as they stand. Memory: one reference a pointer, and the bodies' texts.
+//! In: JSON text. Out: for each pointer, the text of its value, borrowed from the input. Values that no
+//! pointer leads to are skipped without being kept, so the cost is that of reading the text once. A value
+//! that is found is parsed again by its reader. Bodies make up most of a message, so they are decoded
+//! directly as text. If one of them turns out not to be text, the message is read again, with all values as
+//! raw JSON. Memory: one reference per pointer, and the texts of the bodies.
 
 use std::fmt;
 
@@ -14,14 +14,14 @@ use serde_json::value::RawValue;
 
 use crate::page::scalars::Text;
 
-/// A JSON pointer, in parts.
+/// A JSON pointer, split into its segments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pointer {
     parts: Vec<String>,
 }
 
 impl Pointer {
-    /// The pointer that `text` writes; none where it is none.
+    /// Parses a pointer. Returns `None` if `text` is not a JSON pointer.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let parts = text.strip_prefix('/')?.split('/');
         let parts = parts.map(|part| {
@@ -32,15 +32,15 @@ impl Pointer {
     }
 }
 
-/// Pointers, ordered by what they begin with.
+/// A set of pointers, as a tree of their segments.
 #[derive(Debug, Default)]
 pub(super) struct Selector {
     root: Node,
-    /// Of each pointer whether texts are expected there.
+    /// For each pointer, true if texts are expected at its place.
     is_text: Vec<bool>,
 }
 
-/// A place in a message to which pointers lead, or past which they lead on.
+/// A place in a message at which pointers end, or through which they lead.
 #[derive(Debug, Default)]
 struct Node {
     /// Numbers of the pointers that end here.
@@ -48,29 +48,29 @@ struct Node {
     children: Vec<(String, Node)>,
 }
 
-/// What each pointer points to, by its number.
+/// The value of each pointer, by its number.
 #[derive(Debug)]
 pub(super) struct Found<'de> {
     values: Vec<Option<&'de RawValue>>,
     texts: Vec<Option<Texts>>,
 }
 
-/// A text, or those of an array.
+/// A text, or the texts of an array.
 #[derive(Debug, Default)]
 pub(super) struct Texts(pub(super) Vec<Text>);
 
 impl<'de> Found<'de> {
-    /// The value, unless it was read as texts.
+    /// The raw value, unless it was read as texts.
     pub(super) fn value(&self, number: usize) -> Option<&'de RawValue> {
         self.values[number]
     }
 
-    /// The texts, unless they stand as a value. They can be had once.
+    /// Takes the texts, unless they were read as a raw value. A second call returns no texts.
     pub(super) fn take_texts(&mut self, number: usize) -> Option<Vec<Text>> {
         self.texts[number].as_mut().map(|texts| std::mem::take(&mut texts.0))
     }
 
-    /// The pointers that hit, as a set of bits.
+    /// The pointers that found a value, as a set of bits.
     pub(super) fn hits(&self) -> u64 {
         let hit =
             self.values.iter().zip(&self.texts).map(|(value, texts)| value.is_some() || texts.is_some());
@@ -79,8 +79,7 @@ impl<'de> Found<'de> {
 }
 
 impl Selector {
-    /// Adds a pointer, and gives its number; `is_text`
-    /// where a text, or an array of texts, is expected.
+    /// Adds a pointer and returns its number. `is_text` means that a text or an array of texts is expected.
     pub(super) fn add(&mut self, pointer: &Pointer, is_text: bool) -> usize {
         let number = self.is_text.len();
         self.is_text.push(is_text);
@@ -96,15 +95,15 @@ impl Selector {
         number
     }
 
-    /// The names with which the pointers begin, each once.
+    /// The first segments of the pointers, each once.
     pub(super) fn first_names(&self) -> impl Iterator<Item = &str> {
         self.root.children.iter().map(|(name, _)| name.as_str())
     }
 
-    /// What the pointers point to in `json`; null counts as nothing.
+    /// Finds the values of all pointers in `json`. Null counts as absent.
     ///
     /// # Errors
-    /// This is no JSON.
+    /// `json` is not valid JSON.
     pub(super) fn select<'de>(&self, json: &'de str) -> serde_json::Result<Found<'de>> {
         self.walk(json, &self.is_text).or_else(|_| self.walk(json, &[]))
     }
@@ -120,7 +119,7 @@ impl Selector {
     }
 }
 
-/// Walks a value beside the pointers that lead into it.
+/// Walks through a value and follows the pointers that lead into it.
 struct Walk<'n, 'f, 'de> {
     node: &'n Node,
     is_text: &'n [bool],
@@ -191,7 +190,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_, 'de> {
         Ok(())
     }
 
-    // No pointer leads into these.
+    // No pointer leads into scalar values.
 
     fn visit_unit<E>(self) -> Result<(), E> {
         Ok(())
@@ -220,7 +219,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_, 'de> {
 
 impl<'de> Deserialize<'de> for Texts {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // As bytes, since texts may hold lone surrogates.
+        // Read as bytes, because a text may contain lone surrogates.
         deserializer.deserialize_bytes(TextsVisitor)
     }
 }
@@ -235,7 +234,7 @@ impl<'de> Visitor<'de> for TextsVisitor {
     }
 
     fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Texts, E> {
-        Text::of(bytes).map(|text| Texts(vec![text])).ok_or_else(|| E::custom("no UTF-8"))
+        Text::from_bytes(bytes).map(|text| Texts(vec![text])).ok_or_else(|| E::custom("not UTF-8"))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Texts, A::Error> {
@@ -247,14 +246,14 @@ impl<'de> Visitor<'de> for TextsVisitor {
     }
 }
 
-/// Finds the child that an object's key names, without keeping the key.
+/// Finds the child that an object's key names, without storing the key.
 struct Child<'n>(&'n Node);
 
 impl<'de, 'n> DeserializeSeed<'de> for Child<'n> {
     type Value = Option<&'n Node>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        // As bytes, since a key may hold a lone surrogate.
+        // Read as bytes, because a key may contain a lone surrogate.
         deserializer.deserialize_bytes(self)
     }
 }
@@ -309,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pointer_or_no_json_is_told() {
+    fn invalid_pointers_and_invalid_json_are_refused() {
         for wrong in ["", "url", "a/b", "/~", "/~2", "/a~"] {
             assert_eq!(Pointer::parse(wrong), None, "{wrong:?}");
         }
@@ -321,12 +320,12 @@ mod tests {
         }
         assert!(
             selector.select(&nested).is_ok(),
-            "what no pointer leads to may be nested as deep as it likes"
+            "values that no pointer leads to may be nested to any depth"
         );
     }
 
     #[test]
-    fn texts_are_read_at_once_and_all_else_as_it_stands() {
+    fn texts_are_decoded_and_other_values_stay_raw() {
         let mut selector = Selector::default();
         let pointers = ["/a", "/b"].map(|text| Pointer::parse(text).expect("a pointer"));
         let numbers = pointers.map(|pointer| selector.add(&pointer, true));
@@ -347,13 +346,13 @@ mod tests {
         assert_eq!(found(r#"{"a":null,"b":[]}"#), ([None, texts(&[])], [None, None], 2));
         let value = |json: &str| Some(json.to_owned());
         let json = r#"{"a":"x","b":[1]}"#;
-        assert_eq!(found(json), ([None, None], [value("\"x\""), value("[1]")], 3), "one is no text");
+        assert_eq!(found(json), ([None, None], [value("\"x\""), value("[1]")], 3), "one value is not a text");
     }
 
     proptest! {
-        /// As `serde_json` finds them in a tree of the whole value.
+        /// The results must be those of `serde_json` on a tree of the whole value.
         #[test]
-        fn the_same_as_in_a_tree(
+        fn finds_the_same_values_as_serde_json(
             json in r#"\{("(a|b|1)":(1|"x"|null|\[1,\{"a":2\}\]|\{"a":3,"b":\[\]\})(,"c":\{"a":\{"b":4\}\})?)\}"#,
             pointers in prop::collection::vec("(/(a|b|c|0|1)){1,3}", 1..6),
         ) {

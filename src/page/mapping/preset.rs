@@ -1,44 +1,44 @@
-//! What a crawler's messages look like, in a form that a table can hold.
+//! Describes the messages of a crawler, in a form that fits into a constant table.
 
 use super::presets::PRESETS;
 use crate::page::field::Field;
 
-/// How the messages of a crawler are read, unless the configuration says otherwise.
+/// The rules for reading the messages of a crawler. The configuration may change them.
 #[derive(Debug, PartialEq)]
 pub struct Preset {
-    /// As in `input.preset`.
+    /// The name in `input.preset`.
     pub name: &'static str,
-    /// Who writes such messages, for people.
+    /// A description of the program that writes such messages, for people.
     pub about: &'static str,
-    /// What a value is.
+    /// The format of message values.
     pub framing: Framing,
-    /// Where the fields stand: JSON pointers, [`KEY`], in order of preference. Of
-    /// several bodies the first one that is there wins, in the order of this table.
+    /// The places of the fields: JSON pointers or [`KEY`], in order of preference. If there are several
+    /// bodies, the first one in this table that is present is used.
     pub fields: &'static [(Field, &'static [&'static str])],
-    /// What comes back in the verdict, by name.
+    /// The values that the verdict returns, by name.
     pub passthrough: &'static [(&'static str, &'static str)],
-    /// Statuses of messages that are read; empty: all.
+    /// Statuses of the messages to read. Empty: all.
     pub statuses: &'static [&'static str],
-    /// Whole values that stand for a failure.
+    /// Whole values that mean failure.
     pub literals: &'static [&'static str],
-    /// What tells messages without a page.
+    /// Conditions under which a message has no page.
     pub no_page: &'static [(&'static str, Condition)],
-    /// A null value deletes the page that the key names.
+    /// True if a null value deletes the page that the key names.
     pub null_deletes: bool,
-    /// By which messages are recognised: of each list one pointer at least hits.
+    /// Lists of pointers by which messages are recognised. At least one pointer in each list must find a
+    /// value.
     pub signature: &'static [&'static [&'static str]],
 }
 
-/// In place of a pointer: the message's key.
+/// Stands for the message's key, in a list of pointers.
 pub const KEY: &str = "@key";
 
-/// What a message's value is.
+/// The format of message values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
     /// One JSON value.
     Json,
-    /// A message of Frontera's codecs: MessagePack, or JSON
-    /// whose values are tagged with their types.
+    /// A message in one of Frontera's codecs: MessagePack, or JSON with values tagged by type.
     Frontera,
     /// A record of a WARC file.
     WarcRecord,
@@ -46,19 +46,19 @@ pub enum Framing {
     RawBody,
 }
 
-/// What tells that a message holds no page.
+/// A condition on a value, under which a message has no page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
-    /// The value is there and true.
+    /// The value exists and is true.
     True,
-    /// The value is there and false.
+    /// The value exists and is false.
     False,
-    /// Nothing that is read stands in the value.
+    /// No pointer that leads into the value finds anything.
     Missing,
 }
 
 impl Preset {
-    /// An empty preset, to fill in.
+    /// An empty preset, as the base of the others.
     pub(super) const EMPTY: Self = Self {
         name: "",
         about: "",
@@ -72,10 +72,10 @@ impl Preset {
         signature: &[],
     };
 
-    /// The preset of this name.
+    /// Returns the preset with this name.
     ///
     /// # Errors
-    /// There is none; says which name is the nearest.
+    /// No preset has this name. The message suggests the most similar one.
     pub fn named(name: &str) -> Result<&'static Self, String> {
         if let Some(found) = PRESETS.iter().find(|preset| preset.name == name) {
             return Ok(found);
@@ -88,7 +88,7 @@ impl Preset {
             .filter(|(distance, nearest)| *distance * 2 <= nearest.len().max(spelt.len()));
         let names: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
         let hint = nearest.map_or(String::new(), |(_, nearest)| format!("did you mean {nearest:?}? "));
-        Err(format!("no such preset; {hint}There is {}", names.join(", ")))
+        Err(format!("no such preset; {hint}The presets are {}", names.join(", ")))
     }
 }
 
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_misspelt_name_is_told_its_nearest() {
+    fn a_misspelt_name_gets_the_nearest_name_as_a_suggestion() {
         assert_eq!(Preset::named("nutch").map(|preset| preset.name), Ok("nutch"));
         for (name, nearest) in [
             ("scrapy_cluster", "scrapy-cluster"),
@@ -109,6 +109,6 @@ mod tests {
             assert!(message.contains(&format!("did you mean {nearest:?}?")), "{name}: {message}");
         }
         let message = Preset::named("wget").expect_err("unknown");
-        assert!(!message.contains("did you mean") && message.contains("There is json, "), "{message}");
+        assert!(!message.contains("did you mean") && message.contains("The presets are json, "), "{message}");
     }
 }

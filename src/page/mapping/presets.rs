@@ -1,6 +1,8 @@
-//! The presets. Where a crawler gives several forms of a page, HTML comes before text that it
-//! made of it, so that all crawlers' pages go through the same extraction; and the url that was
-//! asked for comes before the one that answered, since a crawler's own records go by the former.
+//! The presets for crawlers and data sets.
+//!
+//! If a crawler provides a page in several forms, HTML comes before text derived from it, so that pages from
+//! all crawlers go through the same extraction. The requested url comes before the final url after redirects,
+//! because crawlers identify their records by the requested one.
 
 use super::preset::{Condition, Framing, KEY, Preset};
 use crate::page::body::Form;
@@ -31,8 +33,8 @@ pub const PRESETS: &[Preset] = &[
 
 const JSON: Preset = Preset {
     name: "json",
-    about: "Leitong's own: `url`, `html`, … (with other names of the fields)",
-    // What the parser of `page::json` does, for configurations that change a part of it.
+    about: "Leitong's own format: `url`, `html`, … (alternative names of the fields are accepted)",
+    // Repeats the rules of the parser in `page::json`, for configurations that change a part of them.
     fields: &[
         (Field::Id, &["/id", "/page_id", "/doc_id", "/_id"]),
         (Field::Url, &["/url", "/uri", "/page_url", "/response_url", "/target_uri", "/link"]),
@@ -137,7 +139,7 @@ const OS_SCRAPY: Preset = Preset {
 
 const FRONTERA: Preset = Preset {
     name: "frontera",
-    about: "Frontera's spider log, MessagePack or JSON codec: of its messages, `page_crawled` holds a page",
+    about: "Frontera's spider log, MessagePack or JSON codec; only its `page_crawled` messages contain a page",
     framing: Framing::Frontera,
     fields: &[
         (Field::Url, &["/r/url"]),
@@ -152,7 +154,7 @@ const FRONTERA: Preset = Preset {
 
 const HERITRIX_LOG: Preset = Preset {
     name: "heritrix-log",
-    about: "Heritrix' `KafkaCrawlLogFeed`: bodies stand in WARC files below `input.warc_dir`",
+    about: "Heritrix' `KafkaCrawlLogFeed`: bodies are in WARC files in the folder `input.warc_dir`",
     fields: &[
         (Field::Url, &["/url"]),
         (Field::WarcFile, &["/warc_filename"]),
@@ -161,7 +163,7 @@ const HERITRIX_LOG: Preset = Preset {
         (Field::Status, &["/status_code"]),
         (Field::FetchedAt, &["/timestamp"]),
     ],
-    // 0 is a queued url, below it stand failures, and 1 is a DNS look-up.
+    // 0 is a queued url, negative numbers are failures, and 1 is a DNS look-up.
     statuses: &["100-999"],
     signature: &[&["/url"], &["/hop_path", "/via"], &["/warc_filename", "/content_digest"]],
     ..Preset::EMPTY
@@ -226,7 +228,7 @@ const CRAWL4AI: Preset = Preset {
 
 const APIFY: Preset = Preset {
     name: "apify",
-    about: "data sets of Apify's Website Content Crawler and scrapers like it",
+    about: "data sets of Apify's Website Content Crawler and similar scrapers",
     fields: &[
         (Field::Url, &["/url", "/crawl/loadedUrl", "/loadedUrl"]),
         (Field::Body(Form::Html), &["/html", "/body"]),
@@ -307,7 +309,7 @@ const OSCAR: Preset = Preset {
     name: "oscar",
     about: "documents of OSCAR 22.01 and later: `content` or `text`, and the headers of the WARC record",
     fields: &[
-        // A number in `id` counts the lines of one file only.
+        // A number in `id` identifies a line only within one file.
         (Field::Id, &["/warc_headers/warc-record-id", "/meta/warc_headers/warc-record-id"]),
         (Field::Url, &["/warc_headers/warc-target-uri", "/meta/warc_headers/warc-target-uri"]),
         (Field::Body(Form::Text), &["/content", "/text"]),
@@ -327,7 +329,7 @@ const OSCAR: Preset = Preset {
 
 const THE_PILE: Preset = Preset {
     name: "the-pile",
-    about: "documents of The Pile and SlimPajama: `text` and the name of their subset, without ids and urls",
+    about: "documents of The Pile and SlimPajama: `text` and the name of its subset, without id and url",
     fields: &[(Field::Url, &[KEY, "/url"]), (Field::Body(Form::Text), &["/text"])],
     passthrough: &[
         ("pile_set_name", "/meta/pile_set_name"),
@@ -339,7 +341,7 @@ const THE_PILE: Preset = Preset {
 
 const WARC_RECORD: Preset = Preset {
     name: "warc-record",
-    about: "one WARC record a message, plain or gzip (WARC files need no preset)",
+    about: "one WARC record per message, plain or gzip (WARC files need no preset)",
     framing: Framing::WarcRecord,
     ..Preset::EMPTY
 };
@@ -358,19 +360,20 @@ mod tests {
     use crate::page::mapping::pointer::Pointer;
 
     #[test]
-    fn all_pointers_are_pointers() {
+    fn all_pointers_are_valid() {
         for preset in PRESETS {
             let fields = preset.fields.iter().flat_map(|(_, pointers)| *pointers);
             let passed = preset.passthrough.iter().map(|(_, pointer)| pointer);
-            let told = preset.no_page.iter().map(|(pointer, _)| pointer);
+            let no_page = preset.no_page.iter().map(|(pointer, _)| pointer);
             let signature = preset.signature.iter().copied().flatten();
-            for pointer in fields.chain(passed).chain(told).chain(signature).filter(|p| **p != KEY) {
+            for pointer in fields.chain(passed).chain(no_page).chain(signature).filter(|p| **p != KEY) {
                 assert!(Pointer::parse(pointer).is_some(), "{}: {pointer}", preset.name);
             }
         }
     }
 
-    /// Two lists say the same: that of the quick parser, and that of the preset.
+    /// The parser for Leitong's own format and the preset `json` have separate lists of names, which must
+    /// agree.
     #[test]
     fn json_reads_the_other_names_of_fields() {
         for (field, names) in crate::page::aliases::ALIASES {

@@ -1,8 +1,8 @@
-//! One message → a page, by the pointers of a [`Mapping`].
+//! Reads one message into a page, following the pointers of a [`Mapping`].
 
 use serde_json::value::RawValue;
 
-use super::frontera::{self, TakenOut};
+use super::frontera::{self, SeparateBody};
 use super::pointer::Found;
 use super::preset::Framing;
 use super::{Mapping, NoPage, Skip, Source, value};
@@ -12,45 +12,44 @@ use crate::page::json::{self, Given, PageError, Rules, checked_id, checked_url};
 use crate::page::{Body, Hints, InWarc, Page, Repaired, passthrough};
 use crate::record::Cause;
 
-/// A message, or a line.
+/// A message or a line.
 #[derive(Debug, Clone, Copy)]
 pub struct Message<'a> {
-    /// Its value, without what lay around it.
+    /// The value, after its framing was removed.
     pub value: &'a [u8],
-    /// Its key, where it has one.
+    /// The key, if the message has one.
     pub key: Option<&'a [u8]>,
-    /// The key is the url, whatever the preset says.
+    /// True if the key is the url, regardless of the preset.
     pub key_is_url: bool,
-    /// Bytes of the whole, where long strings were cut out
-    /// of the value because it was above a limit.
+    /// The size of the original value, if it exceeded the limit and long strings were cut out of it.
     pub cut_from: Option<u64>,
-    /// The address of a document that has a body and no url.
+    /// A generated address, for a document that has a body but no url.
     pub made_up_url: Option<&'a str>,
 }
 
 impl<'a> Message<'a> {
-    /// A line, or a message without a key.
+    /// Creates a message from a line, or from a message without a key.
     #[must_use]
     pub fn line(value: &'a [u8]) -> Self {
         Self { value, key: None, key_is_url: false, cut_from: None, made_up_url: None }
     }
 }
 
-/// What became of a message.
+/// The result of reading a message.
 #[derive(Debug)]
 pub struct Reading {
-    /// A page, a reason to pass the message over, or why it is neither.
+    /// A page, a reason to skip the message, or an error.
     pub outcome: Result<Taken, PageError>,
-    /// The pointers that hit, as a set of bits.
+    /// The pointers that found a value, as a set of bits.
     pub hits: u64,
 }
 
-/// What is made of a message that can be read.
+/// The content of a message that can be read.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Taken {
     /// A page.
     Page(Box<Page>),
-    /// Nothing: it is passed over, and counted.
+    /// No page: the message is skipped and counted.
     Skipped(Skip),
 }
 
@@ -63,11 +62,11 @@ impl Mapping {
         Reading { outcome, hits }
     }
 
-    /// What a message without a value says. Where pages can be withdrawn, it withdraws the page
-    /// whose url is its `key`.
+    /// Interprets a message without a value. If `withdraws` is true, it withdraws the page whose url is
+    /// `key`.
     ///
     /// # Errors
-    /// Nothing, to this preset; or the key is no url.
+    /// The preset gives such a message no meaning, or the key is not a url.
     pub fn null_value(&self, key: Option<&[u8]>, withdraws: bool) -> Result<Taken, PageError> {
         if withdraws {
             let url = key.and_then(|key| std::str::from_utf8(key).ok()).filter(|key| key.contains("://"));
@@ -77,12 +76,12 @@ impl Mapping {
         if self.preset.null_deletes {
             return Ok(Taken::Skipped(Skip::Deletion));
         }
-        Err(self.told(PageError::NullValue))
+        Err(self.with_preset(PageError::NullValue))
     }
 
-    /// An error that names the preset, unless that is Leitong's own form.
+    /// Adds the name of the preset to an error, except for Leitong's own format.
     #[must_use]
-    pub fn told(&self, error: PageError) -> PageError {
+    pub fn with_preset(&self, error: PageError) -> PageError {
         match error {
             PageError::Unfit { .. } | PageError::Internal => error,
             PageError::NullValue if self.preset.name != "json" => {
@@ -93,33 +92,33 @@ impl Mapping {
         }
     }
 
-    /// A page that was read otherwise, unless it is to be passed over.
+    /// Applies the filter to a page that was read in another way.
     #[must_use]
     pub fn filtered(&self, page: Page) -> Taken {
-        match self.filter.of_page(page.status.map(i64::from), page.hints.content_type.as_deref()) {
+        match self.filter.skip_page(page.status.map(i64::from), page.hints.content_type.as_deref()) {
             Some(skip) => Taken::Skipped(skip),
             None => Taken::Page(Box::new(page)),
         }
     }
 
     fn try_read(&self, message: &Message<'_>, rules: Rules, hits: &mut u64) -> Result<Taken, PageError> {
-        if let Some(skip) = self.filter.of_value(message.value) {
+        if let Some(skip) = self.filter.skip_value(message.value) {
             return Ok(Taken::Skipped(skip));
         }
         if self.is_plain {
             return self.read_plain(message, rules);
         }
-        let (json, taken_out);
+        let (json, separate_body);
         let json: &str = match self.preset.framing {
             Framing::Frontera => {
                 let unframed = frontera::unframe(message.value)
                     .map_err(|problem| self.unfit(Cause::WrongType, problem.to_string()))?;
                 let Some(unframed) = unframed else { return Ok(Taken::Skipped(Skip::OtherKind)) };
-                (json, taken_out) = (unframed.json, unframed.body);
+                (json, separate_body) = (unframed.json, unframed.body);
                 &json
             }
             Framing::Json | Framing::WarcRecord | Framing::RawBody => {
-                taken_out = None;
+                separate_body = None;
                 self.utf8(message.value)?
             }
         };
@@ -132,10 +131,10 @@ impl Mapping {
         if self.no_page.iter().any(|condition| says_no_page(condition, &found, *hits)) {
             return Ok(Taken::Skipped(Skip::NoPage));
         }
-        Picking { mapping: self, message, found, json, rules, lone_surrogates: 0 }.page(taken_out)
+        Picking { mapping: self, message, found, json, rules, lone_surrogates: 0 }.page(separate_body)
     }
 
-    /// Leitong's own JSON.
+    /// Reads Leitong's own JSON.
     fn read_plain(&self, message: &Message<'_>, rules: Rules) -> Result<Taken, PageError> {
         let page = match message.cut_from {
             None => {
@@ -171,7 +170,7 @@ fn says_no_page(condition: &NoPage, found: &Found<'_>, hits: u64) -> bool {
     }
 }
 
-/// The message's key, where it is the url whatever the preset says.
+/// Returns the message's key if it must be the url regardless of the preset.
 fn key_as_url(message: &Message<'_>) -> Result<Option<String>, PageError> {
     if !message.key_is_url {
         return Ok(None);
@@ -180,7 +179,7 @@ fn key_as_url(message: &Message<'_>) -> Result<Option<String>, PageError> {
     std::str::from_utf8(key).map(|key| Some(key.to_owned())).map_err(|_| PageError::KeyNotUtf8)
 }
 
-/// What was found of one message, on its way to a page.
+/// The values found in one message, to be combined into a page.
 struct Picking<'m, 'de> {
     mapping: &'m Mapping,
     message: &'m Message<'m>,
@@ -191,7 +190,7 @@ struct Picking<'m, 'de> {
 }
 
 impl Picking<'_, '_> {
-    fn page(mut self, taken_out: Option<TakenOut>) -> Result<Taken, PageError> {
+    fn page(mut self, separate_body: Option<SeparateBody>) -> Result<Taken, PageError> {
         let mut surrogates = 0;
         let mut text = |value: &RawValue| value::text(value, &mut surrogates).filter(|text| !text.is_empty());
         let title = self.pick(Field::Title, "a string", &mut text)?;
@@ -201,17 +200,17 @@ impl Picking<'_, '_> {
         let content_type = self.pick(Field::ContentType, "a string", &mut typed)?;
         self.lone_surrogates += surrogates;
         let status = self.pick(Field::Status, "a whole number", &mut |value| value::number(value))?;
-        if let Some(skip) = self.mapping.filter.of_page(status, content_type.as_deref()) {
+        if let Some(skip) = self.mapping.filter.skip_page(status, content_type.as_deref()) {
             return Ok(Taken::Skipped(skip));
         }
         let Ok(status) = status.map(u32::try_from).transpose() else {
-            return Err(self.wrong(Field::Status, "a number that is no status", "one from 0 on"));
+            return Err(self.wrong(Field::Status, "a negative or too large number", "an HTTP status"));
         };
         let (url, without_url) = self.url(given_url)?;
         let id = self.pick(Field::Id, "a string or a number", &mut |value| value::scalar(value))?;
         let id = checked_id(id, &url).map_err(|error| self.about(Field::Id, &error))?;
         let (fetched_at, bad_fetched_at) = self.fetched_at();
-        let body = self.body(taken_out)?;
+        let body = self.body(separate_body)?;
         let (passthrough, passthrough_too_large) = self.passthrough();
         let repaired = Repaired {
             lone_surrogates: self.lone_surrogates,
@@ -234,7 +233,7 @@ impl Picking<'_, '_> {
         })))
     }
 
-    /// The values at the pointers of a field, in order of preference.
+    /// The raw values at the pointers of a field, in order of preference.
     fn values(&self, field: Field) -> impl Iterator<Item = (&RawValue, &str)> {
         let lists = self.mapping.sources.iter().filter(move |(known, _)| *known == field);
         lists.flat_map(|(_, sources)| sources).filter_map(|source| match source {
@@ -243,7 +242,7 @@ impl Picking<'_, '_> {
         })
     }
 
-    /// The first value of a field that `read` can read; an error where there are only others.
+    /// Returns the first value of a field that `read` accepts. Fails if there are only other values.
     fn pick<T>(
         &self,
         field: Field,
@@ -273,7 +272,7 @@ impl Picking<'_, '_> {
         }
     }
 
-    /// The url, and whether it is a made-up one.
+    /// Returns the url, and true if it is generated.
     fn url(&self, given: Option<String>) -> Result<(String, bool), PageError> {
         let of_mapping = self.mapping;
         let by_key = of_mapping
@@ -304,7 +303,7 @@ impl Picking<'_, '_> {
         Ok((url, false))
     }
 
-    /// Returns true if a body stands where one is looked for.
+    /// Returns true if a pointer to a body found a value.
     fn has_body(&self) -> bool {
         let sources = self.mapping.sources.iter().filter(|(field, _)| matches!(field, Field::Body(_)));
         let mut slots = sources.flat_map(|(_, sources)| sources).filter_map(|source| match source {
@@ -314,7 +313,7 @@ impl Picking<'_, '_> {
         slots.any(|number| self.found.hits() & 1 << number != 0)
     }
 
-    /// When the page was fetched, and whether something else stands there.
+    /// Returns the time of the fetch, and true if a value is present but is not a date.
     fn fetched_at(&self) -> (Option<crate::record::timestamp::Timestamp>, bool) {
         let mut values = self.values(Field::FetchedAt).map(|(value, _)| value::timestamp(value)).peekable();
         let given = values.peek().is_some();
@@ -322,7 +321,7 @@ impl Picking<'_, '_> {
         (time, given && time.is_none())
     }
 
-    fn body(&mut self, mut taken_out: Option<TakenOut>) -> Result<Body, PageError> {
+    fn body(&mut self, mut separate_body: Option<SeparateBody>) -> Result<Body, PageError> {
         if let Some(bytes) = self.message.cut_from {
             return Ok(Body::TooLarge(bytes));
         }
@@ -332,11 +331,11 @@ impl Picking<'_, '_> {
         for (field, _) in &mapping.sources {
             let Field::Body(form) = *field else { continue };
             if self.reads(*field, frontera::BODY)
-                && let Some(taken_out) = taken_out.take()
+                && let Some(separate_body) = separate_body.take()
             {
-                let body = match taken_out {
-                    TakenOut::Bytes(bytes) => Ok(GivenBody::bytes(bytes, page_bytes_max)),
-                    TakenOut::Base64(text) => {
+                let body = match separate_body {
+                    SeparateBody::Bytes(bytes) => Ok(GivenBody::bytes(bytes, page_bytes_max)),
+                    SeparateBody::Base64(text) => {
                         GivenBody { form: Form::Base64, text }.into_body(page_bytes_max)
                     }
                 };
@@ -374,9 +373,9 @@ impl Picking<'_, '_> {
         }
     }
 
-    /// The first text of a field that is not empty, of those that were read
-    /// as texts: of an array's the first, or all where a body is in several
-    /// texts as a whole. Empty where all are; none where there is none.
+    /// Returns the first text of a field that is not empty, among those that were read as texts. Of an array,
+    /// `is_whole` joins all texts; otherwise the first one that is not empty is used. Returns an empty text
+    /// if all are empty, and `None` if there is none.
     fn read_texts(&mut self, field: Field, is_whole: bool) -> Option<String> {
         let mapping = self.mapping;
         let lists = mapping.sources.iter().filter(|(known, _)| *known == field);
@@ -411,17 +410,17 @@ impl Picking<'_, '_> {
             return Ok(Body::Missing);
         };
         if file.contains(['/', '\\', '\0']) || file == ".." || file == "." {
-            return Err(self.wrong(Field::WarcFile, "no name of a file alone", "a name without folders"));
+            return Err(self.wrong(Field::WarcFile, "not a plain file name", "a name without folders"));
         }
         let mut offset =
             |value: &RawValue| value::number(value).and_then(|offset| u64::try_from(offset).ok());
         match self.pick(Field::WarcOffset, "a whole number from 0 on", &mut offset)? {
             Some(offset) => Ok(Body::InWarc(Box::new(InWarc { file, offset }))),
-            None => Err(self.wrong(Field::WarcOffset, "missing", "where the record begins")),
+            None => Err(self.wrong(Field::WarcOffset, "missing", "the offset of the record")),
         }
     }
 
-    /// The passthrough, and whether it was above a limit.
+    /// Returns the passthrough, and true if it exceeded a limit.
     fn passthrough(&mut self) -> (Option<String>, bool) {
         let mapping = self.mapping;
         let value = |slot: &super::Slot| self.found.value(slot.number).map(RawValue::get);
@@ -459,10 +458,10 @@ impl Picking<'_, '_> {
         self.mapping.unfit(Cause::WrongType, problem)
     }
 
-    /// An error of a field of ours, told of the message's.
+    /// Rewrites an error about one of our fields so that it names the place in the message.
     fn about(&self, field: Field, error: &PageError) -> PageError {
         let problem = match error {
-            PageError::BadBase64(problem) => format!("no base64 (standard alphabet): {problem}"),
+            PageError::BadBase64(problem) => format!("not base64 (standard alphabet): {problem}"),
             error => error.to_string(),
         };
         self.mapping
@@ -470,7 +469,7 @@ impl Picking<'_, '_> {
     }
 }
 
-/// What a crawler writes where it has nothing to say.
+/// Returns true for a value that crawlers write if they have none.
 fn is_nothing(value: &RawValue) -> bool {
     matches!(value.get(), "\"\"" | "[]" | "{}")
         || value.get().starts_with('[')

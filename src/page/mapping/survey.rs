@@ -1,6 +1,5 @@
-//! Sample messages → the preset that fits most of them, or
-//! a guess; what it finds in them, and what it leaves.
-//!
+//! Examines sample messages: finds the preset that fits most of them, or guesses their fields, and reports
+//! which values are read and which are ignored.
 //! In: values. Out: a [`Survey`], for people. Memory: the names of the samples' fields.
 
 use std::collections::BTreeMap;
@@ -14,36 +13,37 @@ use super::{Mapping, Message, Skip, Taken};
 use crate::page::json::Rules;
 use crate::page::{Body, made_up};
 
-/// Errors that are shown.
+/// Maximum number of errors that are shown.
 const ERRORS_MAX: usize = 3;
 
-/// A sample: key and value.
+/// A sample message: key and value.
 pub type Sample = (Option<Vec<u8>>, Vec<u8>);
 
-/// What some samples are.
+/// The result of examining samples.
 #[derive(Debug, Default)]
 pub struct Survey {
-    /// All samples.
+    /// Number of samples.
     pub samples: u64,
-    /// Presets that samples look like, with how many, the commonest first.
+    /// Presets that samples look like, and the number of samples for each. Most common first.
     pub presets: Vec<(&'static str, u64)>,
-    /// For each kind of field the pointers that may lead to
-    /// it, the likeliest first; where no preset fits.
+    /// For each kind of field, the pointers that probably lead to it, most likely first. Empty if a preset
+    /// fits.
     pub guesses: Vec<(Looks, Vec<String>)>,
-    /// Field, pointer, and samples in which it hits, with the commonest preset.
+    /// Field, pointer, and number of samples in which it finds a value, with the most common preset.
     pub found: Vec<(&'static str, String, u64)>,
-    /// Pointers that lead to values which nothing reads, with how many samples have them.
+    /// Pointers to values that are not read, and the number of samples that have them.
     pub left: Vec<(String, u64)>,
-    /// Samples that become pages with a body, and without one.
+    /// Number of samples that become pages with a body, and pages without one.
     pub pages: (u64, u64),
-    /// Samples that are passed over, by reason.
+    /// Number of samples that are skipped, by reason.
     pub skipped: BTreeMap<Skip, u64>,
-    /// Samples that become dead letters, and what is said of the first ones.
+    /// Number of samples that become dead letters, and the messages of the first ones.
     pub dead: (u64, Vec<String>),
 }
 
 impl Survey {
-    /// Looks at `samples`. In a topic each needs a url; in a file one without is called by its place.
+    /// Examines `samples`. Messages of a topic need a url; documents of a file without one get a generated
+    /// address.
     #[must_use]
     pub fn of(samples: &[Sample], url_required: bool) -> Self {
         let mut survey = Self { samples: samples.len() as u64, ..Self::default() };
@@ -62,13 +62,13 @@ impl Survey {
     }
 
     fn read_with(&mut self, preset: &'static Preset, samples: &[Sample], url_required: bool) {
-        // No file is read here: the folder's name is only there to be set.
+        // No WARC file is read here, but the setting is required.
         let config = InputConfig {
             preset: preset.name.to_owned(),
             warc_dir: Some(".".into()),
             ..InputConfig::default()
         };
-        // Without the short cut for Leitong's own JSON, which counts no hits.
+        // The fast path for Leitong's own JSON would count no hits.
         let Ok(mapping) = Mapping::new(&config).map(Mapping::counting) else { return };
         let rules = Rules { page_bytes_max: usize::MAX, url_required: true };
         let slots = mapping.slots();
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mapping_is_guessed_where_no_preset_fits() {
+    fn fields_are_guessed_if_no_preset_fits() {
         let page = serde_json::json!({ "doc": { "href": "https://a.example/1", "src": format!("<html>{}", "x".repeat(99)) } });
         let survey = Survey::of(&samples(&[&page.to_string()]), true);
         assert_eq!(

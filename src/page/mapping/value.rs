@@ -1,18 +1,18 @@
-//! What a value in a message says, as crawlers write values: alone, or as the first of an array.
+//! Reads values in the forms that crawlers write them: plain, or as the first element of an array.
 
 use serde_json::value::RawValue;
 
 use crate::page::scalars::{Scalar, Text, timestamp_from_json};
 use crate::record::timestamp::Timestamp;
 
-/// Values of an array that are looked at.
+/// Maximum number of elements of an array that are examined.
 const ELEMENTS_MAX: usize = 64;
-/// Names of a message's fields that an explanation shows.
+/// Maximum number of field names in an explanation.
 const NAMES_MAX: usize = 12;
-/// Characters of a name, or of a short value, that an explanation shows.
+/// Maximum number of characters of a name or a value in an explanation.
 const SHOWN_CHARS_MAX: usize = 40;
 
-/// The values of an array that are not null, or the value itself.
+/// Returns the elements of an array that are not null, or the value itself.
 pub(super) fn alternatives(value: &RawValue) -> Vec<&RawValue> {
     if !value.get().starts_with('[') {
         return vec![value];
@@ -21,8 +21,8 @@ pub(super) fn alternatives(value: &RawValue) -> Vec<&RawValue> {
     elements.into_iter().filter(|value| value.get() != "null").take(ELEMENTS_MAX).collect()
 }
 
-/// The first text that is not empty; an empty one where
-/// there is no other; none where it is no text.
+/// Returns the first text that is not empty, or an empty text if there is only that. Returns `None` if the
+/// value is not a text.
 pub(super) fn text(value: &RawValue, surrogates: &mut u32) -> Option<String> {
     let mut texts =
         alternatives(value).into_iter().map(|value| serde_json::from_str::<Text>(value.get()).ok());
@@ -36,7 +36,7 @@ pub(super) fn text(value: &RawValue, surrogates: &mut u32) -> Option<String> {
     Some(text.text)
 }
 
-/// All texts of an array, a line each.
+/// Joins the texts of an array with line feeds.
 pub(super) fn joined(value: &RawValue, surrogates: &mut u32) -> Option<String> {
     if !value.get().starts_with('[') {
         return text(value, surrogates);
@@ -46,13 +46,13 @@ pub(super) fn joined(value: &RawValue, surrogates: &mut u32) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
-/// The first value that is neither an object nor an array, as text.
+/// Returns the first scalar value, as text.
 pub(super) fn scalar(value: &RawValue) -> Option<String> {
     let scalar = |value: &RawValue| serde_json::from_str::<Scalar>(value.get()).ok();
     alternatives(value).into_iter().find_map(scalar).map(|Scalar(text)| text.text)
 }
 
-/// The first whole number, which may be in a string, or have a fraction of zero.
+/// Returns the first whole number. It may be in a string, or have a fraction of zero.
 #[expect(clippy::cast_possible_truncation, reason = "far above every status, a cast stays there")]
 pub(super) fn number(value: &RawValue) -> Option<i64> {
     let number = |value: &RawValue| {
@@ -65,19 +65,19 @@ pub(super) fn number(value: &RawValue) -> Option<i64> {
     alternatives(value).into_iter().find_map(number)
 }
 
-/// The first date.
+/// Returns the first date.
 pub(super) fn timestamp(value: &RawValue) -> Option<Timestamp> {
     alternatives(value).into_iter().find_map(timestamp_from_json)
 }
 
-/// The first content type: of several values the one with a slash.
+/// Returns the content type. Of several values, the first one with a slash.
 pub(super) fn content_type(value: &RawValue, surrogates: &mut u32) -> Option<String> {
     let all = alternatives(value);
     let typed = all.iter().find(|value| value.get().contains('/')).or(all.first())?;
     text(typed, surrogates)
 }
 
-/// What a value is, for people.
+/// Describes a value, for people.
 pub(super) fn described(value: &RawValue) -> String {
     let json = value.get();
     let short = || {
@@ -96,11 +96,11 @@ pub(super) fn described(value: &RawValue) -> String {
     }
 }
 
-/// What a whole message is, for people: the names of its fields, or what it is else.
+/// Describes a whole message, for people: the names of its fields, or the kind of value.
 pub(super) fn fields_of(json: &str) -> String {
     let value: Option<&RawValue> = serde_json::from_str(json).ok();
     let Some(value) = value.filter(|value| value.get().starts_with('{')) else {
-        return value.map_or("no JSON".to_owned(), described);
+        return value.map_or("not JSON".to_owned(), described);
     };
     let names = names(value.get());
     if names.is_empty() {
@@ -112,7 +112,7 @@ pub(super) fn fields_of(json: &str) -> String {
     format!("the fields {}{more}", shown.join(", "))
 }
 
-/// The names of an object's fields, in order.
+/// Returns the names of an object's fields, in order.
 pub(super) fn names(json: &str) -> Vec<String> {
     use serde::de::{IgnoredAny, MapAccess, Visitor};
     struct Names;
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_read_alone_or_in_arrays() {
+    fn values_may_be_plain_or_in_arrays() {
         let text = |json| text(raw(json), &mut 0);
         for json in [r#""a""#, r#"["a"]"#, r#"[null,"","a","b"]"#, r#"[1,"a"]"#] {
             assert_eq!(text(json).as_deref(), Some("a"), "{json}");
@@ -180,6 +180,6 @@ mod tests {
         }
         assert_eq!(fields_of(r#"{"a":1,"b":{"c":2}}"#), "the fields a, b");
         assert_eq!(fields_of("[1]"), "an array that begins with the number 1");
-        assert_eq!(fields_of("{"), "no JSON");
+        assert_eq!(fields_of("{"), "not JSON");
     }
 }
