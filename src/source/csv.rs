@@ -1,13 +1,15 @@
-//! CSV and TSV: each row behind the first is a record, which is handed on as a line of JSON with the
-//! columns that the mapping of `[input]` would look at in a message, all of them strings.
+//! Reads CSV and TSV files. Each row after the first becomes a JSON line with the columns that the mapping of
+//! `[input]` uses. All values are strings.
 //!
-//! A file is told by its name, `.csv` or `.tsv` (before `.gz`, `.zst` or `.lz4`), since nothing in it
-//! says what it is. The first row names the columns, and its end shows how rows end: with line feeds
-//! (and a carriage return before each, or none), or with bare carriage returns. Where line feeds end
-//! rows, a bare carriage return is a character of its field. Fields may stand in quotes, with line ends and
-//! doubled quotes in them (RFC 4180), unless [`Dialect::quotes`] is off. A row that has more or fewer fields
-//! than the first, or is no UTF-8, costs only itself; a quote that is never closed costs the rest of the file.
-//! Memory: one row of at most `page.line_bytes_max`; a longer one is passed over, and told.
+//! A file is recognised by its name, `.csv` or `.tsv` (before `.gz`, `.zst` or `.lz4`), because its content
+//! does not show what it is. The first row names the columns. Its end determines how all rows end: with line
+//! feeds, each with or without a carriage return before it, or with bare carriage returns. If line feeds end
+//! rows, a bare carriage return is part of its field. Fields may be quoted, and then contain line ends and
+//! doubled quotes (RFC 4180), unless [`Dialect::quotes`] is off. If a row has more or fewer fields than the
+//! first one, or is not UTF-8, only that row is lost. If a quote is never closed, the rest of the file is
+//! lost.
+//!
+//! Memory: one row of at most `page.line_bytes_max`. A longer row is skipped and reported.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
@@ -21,28 +23,28 @@ use crate::page::field::Field;
 use crate::page::made_up;
 use crate::record::Place;
 
-/// Columns that are named where there are none that fit.
+/// Maximum number of columns that an error lists.
 const NAMED_MAX: usize = 20;
 
-/// Lines in one field in quotes, above which a quote is suspected that is none.
+/// A quoted field with more lines than this is suspicious: its quote may be an ordinary character.
 const QUOTED_LINES_MAX: u64 = 200;
 
-/// How rows are cut into fields.
+/// The rules by which rows are split into fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dialect {
-    /// What stands between two fields.
+    /// The byte between two fields.
     pub delimiter: u8,
-    /// Whether fields may stand in quotes; else a quote is a character like any other.
+    /// True if fields may be quoted. Otherwise a quote is an ordinary character.
     pub quotes: bool,
 }
 
-/// How an input with this name is cut into fields; none if it is no table of text.
+/// Returns the dialect for an input with this name, or `None` if it is not a CSV or TSV file.
 #[must_use]
 pub fn dialect(name: &str, quotes: bool) -> Option<Dialect> {
     delimiter(name).map(|delimiter| Dialect { delimiter, quotes })
 }
 
-/// What stands between the fields of an input with this name; none if it is no table of text.
+/// Returns the delimiter for an input with this name, or `None` if it is not a CSV or TSV file.
 pub(crate) fn delimiter(name: &str) -> Option<u8> {
     let name = [".gz", ".zst", ".lz4"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
     let (_, extension) = name.rsplit_once('.')?;
@@ -53,40 +55,40 @@ pub(crate) fn delimiter(name: &str) -> Option<u8> {
     }
 }
 
-/// Which columns are handed on.
+/// The columns that are needed.
 pub(super) enum Wanted<'a> {
-    /// Those that these rules look at.
+    /// The columns that these rules use.
     Mapped(&'a InputRules),
-    /// The one of this name, if there is one.
+    /// The column with this name, if there is one.
     Only(Option<&'a str>),
 }
 
-/// A source of rows.
+/// A source that reads rows.
 pub struct CsvRows<R> {
     rows: Rows<R>,
     input: Arc<str>,
     dialect: Dialect,
-    /// How many columns there are; none before the first row is read.
+    /// Number of columns. `None` before the first row is read.
     width: Option<usize>,
-    /// The columns that are handed on: which, and what they are called.
+    /// The columns that are needed: index and name.
     columns: Vec<(usize, String)>,
-    /// The names of those that pointers lead into: their cells are JSON.
+    /// Names of the columns that pointers lead into. Their cells are JSON.
     json_columns: Vec<String>,
-    /// The field that a url is to stand in, if no column has one.
+    /// The field for generated urls, if no column has a url.
     url_field: Option<String>,
     skipped: Skipped,
-    /// What is to be said of the first row.
+    /// The record for the first row, if there is one.
     first: Option<Record>,
-    /// Whether a quote that may be none is still to be told.
+    /// True until a suspicious quote has been reported.
     warns: bool,
     ended: bool,
 }
 
 impl<R: Read> CsvRows<R> {
-    /// Rows of `reader`, which is `input` in messages.
+    /// Creates a source that reads rows from `reader`. Messages call it `input`.
     ///
     /// # Errors
-    /// What the operating system says of the first row. What is wrong with it is a record.
+    /// The operating system's error. A fault in the first row is reported as a record.
     pub(super) fn new(
         reader: BufReader<R>,
         input: Arc<str>,
@@ -123,7 +125,8 @@ impl<R: Read> CsvRows<R> {
         Ok(source)
     }
 
-    /// Reads the names of the columns, and gives what is to be said of their row, and its bytes.
+    /// Reads the names of the columns. Returns the record to emit for the first row, if any, and the length
+    /// of the row.
     fn begin(&mut self, wanted: &Wanted<'_>) -> io::Result<Option<(Payload, u64)>> {
         let header = match self.rows.next_row() {
             Ok(Some(row)) => row,
@@ -165,27 +168,27 @@ impl<R: Read> CsvRows<R> {
                 return Err(format!(
                     "there is no column {name:?} for the {}; {}",
                     field.name(),
-                    these(names)
+                    listed(names)
                 ));
             }
         }
         let mut named = rules.named_at_top();
         if let Some(name) = named.find(|name| place(name).is_none()) {
-            return Err(format!("there is no column {name:?}; {}", these(names)));
+            return Err(format!("there is no column {name:?}; {}", listed(names)));
         }
-        let led_into: Vec<(Field, String)> =
-            rules.mapping.led_into().filter(|(_, name)| place(name).is_some()).collect();
-        self.json_columns = led_into.iter().map(|(_, name)| name.clone()).collect();
+        let parent_fields: Vec<(Field, String)> =
+            rules.mapping.parent_fields().filter(|(_, name)| place(name).is_some()).collect();
+        self.json_columns = parent_fields.iter().map(|(_, name)| name.clone()).collect();
         let wanted = rules.mapping.first_names();
         self.columns = wanted.filter_map(|name| Some((place(name)?, name.to_owned()))).collect();
         self.columns.sort_unstable();
         let has = |is_it: fn(Field) -> bool| {
-            fields.iter().chain(&led_into).any(|(field, name)| is_it(*field) && place(name).is_some())
+            fields.iter().chain(&parent_fields).any(|(field, name)| is_it(*field) && place(name).is_some())
         };
         if !has(|field| matches!(field, Field::Body(_) | Field::WarcFile)) {
             return Err(format!(
                 "there is no column of texts or HTML; {}; name one with --text-column or --html-column",
-                these(names)
+                listed(names)
             ));
         }
         let url_field = fields.iter().find(|(field, _)| *field == Field::Url).map(|(_, name)| name.clone());
@@ -201,7 +204,7 @@ impl<R: Read> CsvRows<R> {
             if self.ended {
                 return Ok(None);
             }
-            self.rows.pass_over_feed()?;
+            self.rows.skip_feed()?;
             let (line, at) = (self.rows.line, self.rows.at);
             let place = Place::Line { input: Arc::clone(&self.input), line };
             let row = match self.rows.next_row() {
@@ -236,7 +239,7 @@ impl<R: Read> CsvRows<R> {
         }
     }
 
-    /// Tells once of a field in quotes that has swallowed rows, as it seems.
+    /// Warns, once, of a quoted field that has probably swallowed rows.
     fn warn_of_quotes(&mut self, line: u64, row: &Row) {
         let is_tsv = self.dialect.delimiter == b'\t';
         let looks_merged =
@@ -253,13 +256,13 @@ impl<R: Read> CsvRows<R> {
         }
     }
 
-    /// The row as a JSON object.
+    /// Converts a row to a JSON object.
     fn json(&self, row: &[u8], line: u64) -> Result<Vec<u8>, String> {
         let fields = fields(row, self.dialect)?;
         let width = self.width.unwrap_or_default();
         if fields.len() != width {
             return Err(format!(
-                "{} fields, where the first row has {width}; the row is skipped",
+                "{} fields, but the first row has {width}; the row is skipped",
                 fields.len()
             ));
         }
@@ -283,15 +286,15 @@ fn is_json(cell: &str) -> bool {
     cell.trim_start().starts_with(['{', '[']) && serde_json::from_str::<&RawValue>(cell).is_ok()
 }
 
-/// The fields of a row.
+/// Splits a row into fields.
 fn fields(row: &[u8], Dialect { delimiter, quotes }: Dialect) -> Result<Vec<String>, String> {
-    // Outside of quotes a row has no line feed; a carriage return is a character of its field.
+    // An unquoted field contains no line feed, and carriage returns are part of their field.
     let mut reader = csv_core::ReaderBuilder::new()
         .delimiter(delimiter)
         .quoting(quotes)
         .terminator(csv_core::Terminator::Any(b'\n'))
         .build();
-    // A row has at most as many fields as bytes, and one more.
+    // A row has one field more than delimiters, at most.
     let (mut output, mut ends) =
         (vec![0; row.len()], vec![0; memchr::memchr_iter(delimiter, row).count() + 1]);
     let (_, read, _, count) = reader.read_record(row, &mut output, &mut ends);
@@ -305,8 +308,8 @@ fn fields(row: &[u8], Dialect { delimiter, quotes }: Dialect) -> Result<Vec<Stri
     ends[..count + last].iter().map(|end| text(&output[std::mem::replace(&mut start, *end)..*end])).collect()
 }
 
-/// The names of the columns, for people.
-fn these(names: &[String]) -> String {
+/// Lists the names of the columns, for people.
+fn listed(names: &[String]) -> String {
     let named: Vec<_> = names.iter().take(NAMED_MAX).map(|name| format!("{name:?}")).collect();
     let more = names.len().saturating_sub(NAMED_MAX);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -323,53 +326,53 @@ impl<R: Read + Send> Source for CsvRows<R> {
     }
 }
 
-/// Cuts a table into rows.
+/// Splits a table into rows.
 struct Rows<R> {
     reader: BufReader<R>,
     dialect: Dialect,
     bytes_max: usize,
-    /// The line that the next row begins in, from 1.
+    /// The line in which the next row begins, from 1.
     line: u64,
     /// Bytes read so far.
     at: u64,
     ends: Ends,
-    /// A line feed that comes next belongs to the row's end before it.
+    /// True if a line feed that follows belongs to the end of the previous row.
     may_go_on: bool,
 }
 
-/// How rows end.
+/// The characters that end rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ends {
     /// The first row has not ended yet.
     Unknown,
-    /// With line feeds; a carriage return before them is part of the end.
+    /// Line feeds, each with or without a carriage return before it.
     Feeds,
-    /// With carriage returns, line feeds, or both.
+    /// Carriage returns, line feeds, or both.
     Returns,
 }
 
 /// A row without its line end.
 struct Row {
-    /// Its bytes, or what is wrong with it.
+    /// The bytes of the row, or the reason why it cannot be read.
     bytes: Result<Vec<u8>, String>,
-    /// How many there are.
+    /// Length of the row in bytes.
     length: u64,
-    /// Line ends within quotes.
+    /// Number of line ends inside quotes.
     quoted_lines: u64,
-    /// Whether a delimiter stands within quotes.
+    /// True if a delimiter occurs inside quotes.
     quoted_has_delimiter: bool,
 }
 
-/// Where in a field the reader stands.
+/// The state of the reader within a field.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     FieldStart,
     Unquoted,
     Quoted,
-    /// Behind a quote in quotes, which ends them unless another follows.
+    /// After a quote inside quotes. It ends the quoted text unless another quote follows.
     QuoteInQuoted,
-    /// Behind a carriage return that ends the first row, unless a line feed follows.
-    BehindReturn,
+    /// After a carriage return that ends the first row, unless a line feed follows.
+    AfterReturn,
 }
 
 impl<R: Read> Rows<R> {
@@ -384,11 +387,11 @@ impl<R: Read> Rows<R> {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             };
-            // Bytes of the row, and those of its end.
+            // Number of bytes in the row, and in its end.
             let mut end = None;
             for (at, &byte) in available.iter().enumerate() {
                 state = match (state, byte) {
-                    (State::BehindReturn, byte) if byte != b'\n' => {
+                    (State::AfterReturn, byte) if byte != b'\n' => {
                         self.ends = Ends::Returns;
                         end = Some((at, 0));
                         break;
@@ -414,7 +417,7 @@ impl<R: Read> Rows<R> {
                         end = Some((at, 1));
                         break;
                     }
-                    (_, b'\r') if self.ends == Ends::Unknown => State::BehindReturn,
+                    (_, b'\r') if self.ends == Ends::Unknown => State::AfterReturn,
                     (_, byte) if byte == self.dialect.delimiter => State::FieldStart,
                     _ => State::Unquoted,
                 };
@@ -444,7 +447,7 @@ impl<R: Read> Rows<R> {
                  if quotes have no meaning in this file, run again with --no-quotes"
             ))
         } else if length > self.bytes_max as u64 {
-            Err(format!("the row has {length} bytes; raise page.line_bytes_max to have it read"))
+            Err(format!("the row has {length} bytes; raise page.line_bytes_max to read it"))
         } else {
             if bytes.last() == Some(&b'\r') {
                 bytes.pop();
@@ -455,8 +458,8 @@ impl<R: Read> Rows<R> {
         Ok(Some(Row { bytes, length, quoted_lines, quoted_has_delimiter }))
     }
 
-    /// Passes over the line feed behind a carriage return that has ended a row.
-    fn pass_over_feed(&mut self) -> io::Result<()> {
+    /// Skips the line feed after a carriage return that ended a row.
+    fn skip_feed(&mut self) -> io::Result<()> {
         while std::mem::take(&mut self.may_go_on) {
             match self.reader.fill_buf() {
                 Ok([b'\n', ..]) => {
@@ -509,14 +512,14 @@ mod tests {
             assert_eq!(lines, [2, 5, 6, 7, 8], "{found:?}");
             assert_eq!(found[0].1, r#"{"b":"x\ny, \"z\""}"#);
             assert_eq!(found[1].1, r#"{"b":"plain \"quote"}"#);
-            assert!(found[2].1.contains("1 fields, where the first row has 2"), "{found:?}");
+            assert!(found[2].1.contains("1 fields, but the first row has 2"), "{found:?}");
             assert!(found[3].1.contains("not UTF-8"), "{found:?}");
             assert_eq!(found[4].1, r#"{"b":"end"}"#);
         }
     }
 
     #[test]
-    fn a_quote_that_is_never_closed_and_a_row_above_the_limit_are_told() {
+    fn unclosed_quotes_and_rows_above_the_limit_are_reported() {
         let long = "x".repeat(2000);
         let found = rows(format!("a,b\n1,{long}\n2,short\n3,\"open\n4,x\n").as_bytes(), 64);
         assert!(found[0].1.contains("2002 bytes; raise page.line_bytes_max"), "{found:?}");
@@ -525,8 +528,8 @@ mod tests {
         assert_eq!(found.len(), 3);
     }
 
-    /// One half of the reader ended rows at a bare carriage return, and the other did not: texts were cut, rows were
-    /// lost, and a file with such line ends had no record at all.
+    /// One part of the reader ended rows at a bare carriage return, and another did not: texts were
+    /// truncated, rows were lost, and a file with such line ends had no records at all.
     #[test]
     fn a_bare_carriage_return_ends_rows_only_if_it_ends_the_first() {
         for buffer in [1, 2, 3, 7, 1000] {
@@ -536,7 +539,7 @@ mod tests {
                 let expected = [r#"{"b":"x\ry"}"#, r#"{"b":"x\r\"y"}"#, r#"{"b":"z"}"#, r#"{"b":"end"}"#];
                 let found: Vec<_> = found.iter().map(|(line, row)| (*line, row.as_str())).collect();
                 let expected: Vec<_> = (2..).zip(expected).collect();
-                // A carriage return before a row's end is part of the end.
+                // A carriage return before the end of a row is part of that end.
                 assert_eq!(found, expected, "{end:?} {buffer}");
             }
             let text = b"a,b\r1,x\r\r2,\"x\ry\r\nz\"\r\n3,y\n4\r5,end";
@@ -562,7 +565,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_are_told_by_their_names() {
+    fn tables_are_recognised_by_their_names() {
         for (name, expected) in [
             ("a.csv", Some(b',')),
             ("x/A.CSV.gz", Some(b',')),

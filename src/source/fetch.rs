@@ -1,7 +1,7 @@
-//! Bytes that are read while others are worked on.
+//! Reads bytes ahead, while others are processed.
 //!
-//! The rest of `dedup` knows no futures: reads and requests are tasks of a small runtime of their own, and who wants
-//! their bytes waits for a channel.
+//! The rest of `dedup` is not asynchronous: reads and requests are tasks in a small runtime, and callers wait
+//! on a channel for the result.
 
 use std::fs::File;
 #[cfg(feature = "s3")]
@@ -17,7 +17,7 @@ use bytes::Bytes;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::AbortHandle;
 
-/// Bytes that are on their way.
+/// A pending read.
 #[derive(Debug)]
 pub struct Fetch {
     bytes: Receiver<io::Result<Bytes>>,
@@ -25,27 +25,27 @@ pub struct Fetch {
 }
 
 impl Fetch {
-    /// What `request` will give.
+    /// Starts `request`.
     ///
     /// # Errors
-    /// There are no threads to be had.
+    /// The runtime's threads cannot be started.
     #[cfg(feature = "s3")]
-    pub(super) fn of_request(
+    pub(super) fn start_request(
         request: impl Future<Output = io::Result<Bytes>> + Send + 'static,
     ) -> io::Result<Self> {
         let (done, bytes) = mpsc::sync_channel(1);
         let task = runtime()?.spawn(async move {
-            // Whoever wanted them may be gone.
+            // The receiver may already be gone.
             let _ = done.send(request.await);
         });
         Ok(Self { bytes, task: task.abort_handle() })
     }
 
-    /// The bytes of the file `path` at `range`, or what there is of them.
+    /// Starts reading the file `path` at `range`. The result is shorter if the file ends before that.
     ///
     /// # Errors
-    /// There are no threads to be had.
-    pub(super) fn of_file(path: PathBuf, range: Range<u64>) -> io::Result<Self> {
+    /// The runtime's threads cannot be started.
+    pub(super) fn start_read(path: PathBuf, range: Range<u64>) -> io::Result<Self> {
         let (done, bytes) = mpsc::sync_channel(1);
         let task = runtime()?.spawn_blocking(move || {
             let _ = done.send(read(&path, range));
@@ -56,9 +56,9 @@ impl Fetch {
     /// Waits for the bytes.
     ///
     /// # Errors
-    /// What the operating system or the store says.
+    /// The error of the operating system or the store.
     pub fn wait(self) -> io::Result<Bytes> {
-        self.bytes.recv().unwrap_or_else(|_| Err(io::Error::other("the request was given up")))
+        self.bytes.recv().unwrap_or_else(|_| Err(io::Error::other("the request was cancelled")))
     }
 }
 
@@ -68,13 +68,13 @@ impl Drop for Fetch {
     }
 }
 
-/// Opens a file that somebody else has named: a pipe would have to be waited for, and others have no end.
+/// Opens a file whose path comes from data. Pipes and devices are refused: they may block, or never end.
 ///
 /// # Errors
-/// It is no regular file, or cannot be opened.
+/// It is not a regular file, or it cannot be opened.
 pub(super) fn open_regular(path: &Path) -> io::Result<File> {
     if !path.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "is no regular file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "is not a regular file"));
     }
     File::open(path)
 }
@@ -87,17 +87,19 @@ fn read(path: &Path, range: Range<u64>) -> io::Result<Bytes> {
     Ok(bytes.into())
 }
 
-/// What `request` gives. May be called from any thread, those of other runtimes as well.
+/// Runs `request` and waits for its result. May be called from any thread, including threads of other
+/// runtimes.
 #[cfg(feature = "s3")]
 pub(super) fn wait<T: Send + 'static>(request: impl Future<Output = T> + Send + 'static) -> io::Result<T> {
     let (done, result) = mpsc::sync_channel(1);
     runtime()?.spawn(async move {
         let _ = done.send(request.await);
     });
-    result.recv().map_err(|_| io::Error::other("the request was given up"))
+    result.recv().map_err(|_| io::Error::other("the request was cancelled"))
 }
 
-/// Where tasks run: one thread for requests, which hands bytes on, and a few that read files.
+/// The runtime for these tasks: one thread for requests, which hand over their bytes, and a few threads that
+/// read files.
 fn runtime() -> io::Result<&'static Runtime> {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     if let Some(runtime) = RUNTIME.get() {

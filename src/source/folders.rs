@@ -1,13 +1,13 @@
-//! Inputs as they are named → files: a folder stands for the files in it and below, in the order of
-//! their paths. Which files are read there is told by their names, so that notes and checksums that
-//! lie beside them are passed over; a file that is named itself is read whatever it is called.
+//! Turns the inputs of a command into files. A folder stands for all files in it and below it, sorted by
+//! path. Within folders, files are selected by name, so that notes and checksums are skipped; a file that is
+//! named itself is always read.
 //!
-//! A name with `*`, `?` or `[` that no file has is a pattern, for where no shell expands it (a unit of systemd, a
-//! container's command, more files than a command line holds). It stands for the paths that match, in their order; `**`
-//! stands for folders of any depth.
+//! A name with `*`, `?` or `[` that is not an existing file is a pattern. This helps where no shell expands
+//! it: in a systemd unit, in a container's command, or with more files than fit into a command line. It
+//! stands for the matching paths, sorted; `**` stands for folders of any depth.
 //!
-//! A folder may also stand for the [pages of HTML](Read::Pages) in it, each a file. The same goes for objects of stores
-//! (`s3://bucket/…`), whose folders are what their keys have before a slash.
+//! A folder may also stand for the [HTML pages](Read::Pages) in it, one page per file. All of this also
+//! applies to objects in stores (`s3://bucket/…`), where folders are the parts of a key before a slash.
 
 use std::fs;
 use std::io;
@@ -18,48 +18,48 @@ use glob::MatchOptions;
 use super::location::is_object;
 use super::open::{Input, is_machine_error};
 
-/// Endings of names that are read in folders, before those of packed files.
+/// File extensions that are read in folders, without those for compression.
 const ENDINGS: [&str; 8] = ["jsonl", "ndjson", "json", "warc", "wet", "parquet", "csv", "tsv"];
-/// Endings of packed files.
-const PACKED: [&str; 3] = [".gz", ".zst", ".lz4"];
+/// File extensions of compressed files.
+const COMPRESSED: [&str; 3] = [".gz", ".zst", ".lz4"];
 
-/// How patterns match.
+/// The rules for matching patterns.
 const MATCHING: MatchOptions =
     MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: true };
 
-/// What is read in folders.
+/// The kind of files that are read in folders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Read {
-    /// Files that hold many pages, by their names.
+    /// Files with many pages, selected by name.
     Documents,
-    /// Files that are one page of HTML each, by their names or contents.
+    /// Files that are one HTML page each, selected by name or content.
     Pages,
 }
 
-/// The files that inputs stand for.
+/// The files that the inputs stand for.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Files {
-    /// In the order of the inputs.
+    /// The paths, in the order of the inputs.
     pub files: Vec<PathBuf>,
-    /// What each is called below its input, if that is a folder or a pattern; else its name. Only of
-    /// pages, which are called alike in many folders.
+    /// The name of each file in a folder of outputs: the file name. HTML pages often have the same name in
+    /// different folders; theirs is the path relative to the folder or pattern that was named.
     pub below: Vec<PathBuf>,
-    /// Files in folders that are not read, since they are something else.
+    /// Number of files in folders that are not read because they are of another kind.
     pub passed_over: u64,
-    /// Objects of stores that would be read, and have keys by which they cannot be asked for.
+    /// Objects that would be read, but whose keys cannot be used in requests.
     pub unnameable: Vec<String>,
 }
 
-/// The files that `inputs` stand for. Hidden files and folders are not looked at, unless they are named.
+/// Finds the files that `inputs` stand for. Hidden files and folders are skipped unless they are named.
 ///
 /// # Errors
-/// A folder cannot be read, or there is nothing to read in it; a pattern is wrong, or nothing matches it.
+/// A folder cannot be read or contains nothing to read, or a pattern is invalid or matches nothing.
 pub fn files(inputs: &[PathBuf], read: Read) -> io::Result<Files> {
     let mut found = Files::default();
     for input in inputs {
         match pattern(input) {
             _ if is_object(input) => {
-                // What a store says names the object.
+                // Errors about an object name it already.
                 objects(input, read, &mut found).map_err(|error| match is_machine_error(&error) {
                     true => error,
                     false => named(input, &error),
@@ -89,7 +89,7 @@ pub fn files(inputs: &[PathBuf], read: Read) -> io::Result<Files> {
     Ok(found)
 }
 
-/// The folder that an input is, or in which a pattern begins to vary.
+/// Returns the folder that an input is, or the part of a pattern before its first wildcard.
 fn root(input: &Path) -> PathBuf {
     if input.is_dir() || pattern(input).is_none() {
         return input.to_owned();
@@ -99,7 +99,7 @@ fn root(input: &Path) -> PathBuf {
     input.components().take_while(|part| !varies(part)).collect()
 }
 
-/// Adds a file, or those of a folder.
+/// Adds a file, or the files of a folder.
 fn add(input: &Path, read: Read, found: &mut Files) -> io::Result<()> {
     if !input.is_dir() {
         found.files.push(input.to_owned());
@@ -114,16 +114,17 @@ fn add(input: &Path, read: Read, found: &mut Files) -> io::Result<()> {
     Ok(())
 }
 
-/// The error for a folder in which nothing is read.
+/// Creates the error for a folder without readable files.
 fn nothing_to_read(read: Read) -> io::Error {
     let endings = ENDINGS.map(|ending| format!(".{ending}")).join(", ");
     let problem = match read {
         Read::Documents => format!(
-            "there is no file to read in this folder; names end in {endings}, packed or not; if its files are pages of \
-             HTML, give --url-base"
+            "there is no file to read in this folder: names must end in {endings}, with or without .gz, .zst or .lz4; \
+             if its files are HTML pages, add --url-base"
         ),
         Read::Pages => {
-            "there is no page of HTML in this folder; without --url-base other files are read".to_owned()
+            "there is no HTML page in this folder; leave out --url-base to read files of other kinds"
+                .to_owned()
         }
     };
     io::Error::new(io::ErrorKind::NotFound, problem)
@@ -169,28 +170,28 @@ fn objects(_: &Path, _: Read, _: &mut Files) -> io::Result<()> {
     Err(super::location::without_stores())
 }
 
-/// The input as a pattern, if it is one: a file that is called so comes first.
+/// Returns the input as a pattern, if it has wildcards and no file has that name.
 fn pattern(input: &Path) -> Option<&str> {
     let text = input.to_str()?;
     (text.contains(['*', '?', '[']) && input.symlink_metadata().is_err()).then_some(text)
 }
 
-/// The paths that match a pattern, in their order.
+/// Returns the paths that match a pattern, sorted.
 fn matching(pattern: &str) -> io::Result<Vec<PathBuf>> {
     let wrong = |error: glob::PatternError| {
-        io::Error::new(io::ErrorKind::InvalidInput, format!("no pattern: {error}"))
+        io::Error::new(io::ErrorKind::InvalidInput, format!("not a valid pattern: {error}"))
     };
     let paths: Result<Vec<PathBuf>, _> = glob::glob_with(pattern, MATCHING).map_err(wrong)?.collect();
     let mut paths = paths.map_err(io::Error::from)?;
     if paths.is_empty() {
-        let problem = "no file is called so, and as a pattern it matches none";
+        let problem = "no file has this name, and as a pattern it matches no file";
         return Err(io::Error::new(io::ErrorKind::NotFound, problem));
     }
     paths.sort_unstable();
     Ok(paths)
 }
 
-/// Adds what is read in `folder`, which is `root` or below it.
+/// Adds the files to read in `folder`, which is `root` or below it.
 fn walk(root: &Path, folder: &Path, read: Read, found: &mut Files) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
@@ -198,7 +199,7 @@ fn walk(root: &Path, folder: &Path, read: Read, found: &mut Files) -> io::Result
         if name.starts_with('.') {
             continue;
         }
-        // A link to a folder is not followed: it may lead back.
+        // Links to folders are not followed, because they may form a loop.
         if path.is_dir() {
             if !path.is_symlink() {
                 walk(root, &path, read, found)?;
@@ -212,10 +213,10 @@ fn walk(root: &Path, folder: &Path, read: Read, found: &mut Files) -> io::Result
     Ok(())
 }
 
-/// Whether a file may be read that nobody has named: pipes and devices have no end. A mirror comes from elsewhere, so
-/// a link in it that leads out of it is not followed.
+/// Returns true if a file that was found may be read. Pipes and devices are excluded, because they may never
+/// end. A mirror of a web site comes from outside, so links that lead out of it are not followed.
 fn is_file_of(root: &Path, path: &Path, read: Read) -> bool {
-    // A pattern such as `*.html` has no folder before it.
+    // For a pattern such as `*.html`, the folder is empty.
     let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
     let leads_out = || match (root.canonicalize(), path.canonicalize()) {
         (Ok(root), Ok(path)) => !path.starts_with(root),
@@ -224,7 +225,7 @@ fn is_file_of(root: &Path, path: &Path, read: Read) -> bool {
     path.is_file() && !(read == Read::Pages && path.is_symlink() && leads_out())
 }
 
-/// Whether a file in a folder is read; `name` is its name in lower case.
+/// Returns true if a file in a folder should be read. `name` is its name in lower case.
 fn is_read(path: &Path, name: &str, read: Read) -> io::Result<bool> {
     match read {
         Read::Documents => Ok(is_called_document(name)),
@@ -232,13 +233,13 @@ fn is_read(path: &Path, name: &str, read: Read) -> io::Result<bool> {
     }
 }
 
-/// A file's name without the ending of packed files.
-pub(super) fn without_packing(name: &str) -> &str {
-    PACKED.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
+/// Removes the extension of compressed files from a name.
+pub(super) fn without_compression(name: &str) -> &str {
+    COMPRESSED.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
 }
 
 fn is_called_document(name: &str) -> bool {
-    let name = without_packing(name);
+    let name = without_compression(name);
     name.rsplit_once('.').is_some_and(|(_, ending)| ENDINGS.contains(&ending))
 }
 
@@ -274,30 +275,33 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_is_what_matches_unless_a_file_is_called_so() {
+    fn a_pattern_stands_for_matching_files_unless_a_file_has_that_name() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = |name: &str| empty_file(folder.path(), name);
         let [b, a, deep, inside, odd] = ["b.gz", "a.gz", "x/y/c.gz", "x/z.gz/d.jsonl", "b[1].gz"].map(file);
         file(".hidden.gz");
-        let of =
+        let matches =
             |pattern: &str| files(&[folder.path().join(pattern)], Read::Documents).map(|found| found.files);
-        assert_eq!(of("[ab].gz").expect("files"), [a.clone(), b.clone()], "in order");
+        assert_eq!(matches("[ab].gz").expect("files"), [a.clone(), b.clone()], "in order");
         assert_eq!(
-            of("**/*.gz").expect("files"),
+            matches("**/*.gz").expect("files"),
             [a.clone(), b.clone(), odd.clone(), deep, inside],
             "folders as well"
         );
-        assert_eq!(of("b[1].gz").expect("files"), [odd], "a file that is called so");
-        assert_eq!(of("?.gz").expect("files"), [a, b]);
-        let none = of("*.warc").expect_err("nothing matches").to_string();
-        assert!(none.ends_with("*.warc: no file is called so, and as a pattern it matches none"), "{none}");
-        let wrong = of("***").expect_err("no pattern").to_string();
-        assert!(wrong.contains("***: no pattern: "), "{wrong}");
+        assert_eq!(matches("b[1].gz").expect("files"), [odd], "a file with that name");
+        assert_eq!(matches("?.gz").expect("files"), [a, b]);
+        let none = matches("*.warc").expect_err("nothing matches").to_string();
+        assert!(
+            none.ends_with("*.warc: no file has this name, and as a pattern it matches no file"),
+            "{none}"
+        );
+        let wrong = matches("***").expect_err("an invalid pattern").to_string();
+        assert!(wrong.contains("***: not a valid pattern: "), "{wrong}");
     }
 
-    /// A pipe in a mirror was waited for without end, and what a link led to was copied into the kept files.
+    /// A pipe in a mirror blocked the run forever, and the target of a link was copied into the kept files.
     #[test]
-    fn pipes_and_links_out_of_a_mirror_are_passed_over() {
+    fn pipes_and_links_out_of_a_mirror_are_skipped() {
         use rustix::fs::{CWD, FileType, Mode, mknodat};
         let folder = tempfile::tempdir().expect("a folder");
         let page = empty_file(folder.path(), "m/a.html");
@@ -319,14 +323,14 @@ mod tests {
                 "{input}"
             );
         }
-        // Folders of documents are often links to where files are stored.
+        // Folders of documents often contain links to the place where files are stored.
         link(&empty_file(folder.path(), "b.jsonl"), "b.jsonl");
         let found = files(&[folder.path().join("m")], Read::Documents).expect("files");
         assert_eq!(found.files, [folder.path().join("m/b.jsonl")]);
     }
 
     #[test]
-    fn pages_keep_their_place_below_what_was_named() {
+    fn pages_keep_their_path_below_the_named_folder() {
         let folder = tempfile::tempdir().expect("a folder");
         let [home, view] = ["m/index.html", "m/a/view.php?id=3"].map(|name| empty_file(folder.path(), name));
         let alone = empty_file(folder.path(), "alone.htm");
@@ -343,6 +347,6 @@ mod tests {
         );
         assert_eq!(found.passed_over, 3);
         let error = files(&[folder.path().join("m")], Read::Documents).map(|found| found.files.len());
-        assert_eq!(error.expect("data.json"), 1, "pages are passed over among documents");
+        assert_eq!(error.expect("data.json"), 1, "HTML pages are skipped among documents");
     }
 }

@@ -1,8 +1,8 @@
-//! Zstd and lz4: frames in any number, and skippable frames before and between them.
+//! Decompresses zstd and lz4 files: any number of frames, with skippable frames before and between them.
 //!
-//! A skippable frame says nothing by itself, so `pzstd` and others put notes into them. That of the
-//! WARC specification for Zstandard holds a dictionary, which all frames of the file need. Memory: the
-//! dictionary, of at most [`DICTIONARY_BYTES_MAX`].
+//! A skippable frame has no meaning to the decompressor. `pzstd` and other programs store notes in them. In
+//! WARC files, according to the WARC specification for Zstandard, the first one may contain a dictionary that
+//! all frames of the file need. Memory: the dictionary, at most [`DICTIONARY_BYTES_MAX`].
 
 use std::io::{self, BufRead, Read};
 
@@ -12,12 +12,13 @@ use super::lz4::Lz4Frames;
 
 const ZSTD: [u8; 4] = *b"\x28\xb5\x2f\xfd";
 const LZ4: [u8; 4] = *b"\x04\x22\x4d\x18";
-/// The frame that holds a dictionary (<https://iipc.github.io/warc-specifications/specifications/warc-zstd/>).
+/// Marks the skippable frame with a dictionary
+/// (<https://iipc.github.io/warc-specifications/specifications/warc-zstd/>).
 const DICTIONARY: [u8; 4] = *b"\x5d\x2a\x4d\x18";
-/// Dictionaries that are in use have some 100 KiB to 1 MiB.
+/// Maximum size of a dictionary. Common dictionaries have 100 KiB to 1 MiB.
 const DICTIONARY_BYTES_MAX: u64 = 16 << 20;
 
-/// Whether zstd, lz4 or a skippable frame begins so.
+/// Returns true if the input begins with zstd, lz4 or a skippable frame.
 pub(super) fn may_begin(start: &[u8]) -> bool {
     start.first_chunk().is_some_and(|magic| [ZSTD, LZ4].contains(magic) || is_skippable(magic))
 }
@@ -26,90 +27,91 @@ fn is_skippable(magic: &[u8; 4]) -> bool {
     matches!(magic, [0x50..=0x5f, 0x2a, 0x4d, 0x18])
 }
 
-/// The unpacked bytes of `packed`, which [may be](may_begin) packed so. What is wrong with its beginning is told when
-/// it is read.
-pub(super) fn unpacked(packed: impl BufRead + Send + 'static) -> Box<dyn Read + Send> {
-    begin(packed).unwrap_or_else(|error| Box::new(Failed(Some(error))))
+/// Decompresses an input for which [`may_begin`] is true. An error at its beginning is returned by the first
+/// read.
+pub(super) fn decompressed(compressed: impl BufRead + Send + 'static) -> Box<dyn Read + Send> {
+    begin(compressed).unwrap_or_else(|error| Box::new(Failed(Some(error))))
 }
 
-fn begin(mut packed: impl BufRead + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+fn begin(mut compressed: impl BufRead + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
     let mut dictionary = None;
     let magic = loop {
-        let Some(magic) = next_magic(&mut packed)? else { return Ok(Box::new(io::empty())) };
+        let Some(magic) = next_magic(&mut compressed)? else { return Ok(Box::new(io::empty())) };
         if !is_skippable(&magic) {
             break magic;
         }
-        let length = frame_length(&mut packed)?;
+        let length = frame_length(&mut compressed)?;
         if magic == DICTIONARY && dictionary.is_none() {
-            dictionary = Some(read_dictionary(&mut packed, length)?);
+            dictionary = Some(read_dictionary(&mut compressed, length)?);
         } else {
-            pass_over(&mut packed, length)?;
+            pass_over(&mut compressed, length)?;
         }
     };
-    let packed = Begun { magic, given: 0, rest: packed };
+    let compressed = Begun { magic, given: 0, rest: compressed };
     match magic {
         ZSTD => Ok(match dictionary {
             Some(dictionary) => {
-                Box::new(ZstdDecoder::with_dictionary(io::BufReader::new(packed), &dictionary)?)
+                Box::new(ZstdDecoder::with_dictionary(io::BufReader::new(compressed), &dictionary)?)
             }
-            None => Box::new(ZstdDecoder::new(packed)?),
+            None => Box::new(ZstdDecoder::new(compressed)?),
         }),
-        LZ4 => Ok(Box::new(Lz4Frames::new(io::BufReader::new(packed)))),
-        _ => Err(invalid("neither zstd nor lz4 follows the skippable frame with which it begins")),
+        LZ4 => Ok(Box::new(Lz4Frames::new(io::BufReader::new(compressed)))),
+        _ => Err(invalid("the skippable frame at its beginning is followed by neither zstd nor lz4 data")),
     }
 }
 
-/// The dictionary in a frame of `length` bytes, which may be packed with zstd itself.
-fn read_dictionary(packed: &mut impl Read, length: u64) -> io::Result<Vec<u8>> {
+/// Reads the dictionary from a frame of `length` bytes. It may be compressed with zstd.
+fn read_dictionary(compressed: &mut impl Read, length: u64) -> io::Result<Vec<u8>> {
     if length > DICTIONARY_BYTES_MAX {
-        return Err(invalid("its dictionary has more than 16 MiB"));
+        return Err(invalid("its dictionary is larger than 16 MiB"));
     }
     let mut dictionary = Vec::new();
-    if packed.take(length).read_to_end(&mut dictionary)? as u64 != length {
+    if compressed.take(length).read_to_end(&mut dictionary)? as u64 != length {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     if !dictionary.starts_with(&ZSTD) {
         return Ok(dictionary);
     }
-    let mut unpacked = Vec::new();
-    ZstdDecoder::new(&*dictionary)?.take(DICTIONARY_BYTES_MAX + 1).read_to_end(&mut unpacked)?;
-    match unpacked.len() as u64 > DICTIONARY_BYTES_MAX {
-        true => Err(invalid("its dictionary has more than 16 MiB")),
-        false => Ok(unpacked),
+    let mut decompressed = Vec::new();
+    ZstdDecoder::new(&*dictionary)?.take(DICTIONARY_BYTES_MAX + 1).read_to_end(&mut decompressed)?;
+    match decompressed.len() as u64 > DICTIONARY_BYTES_MAX {
+        true => Err(invalid("its dictionary is larger than 16 MiB")),
+        false => Ok(decompressed),
     }
 }
 
-/// The first bytes of a frame; none at the end of the input.
-pub(super) fn next_magic(packed: &mut impl BufRead) -> io::Result<Option<[u8; 4]>> {
+/// Reads the first bytes of a frame. Returns `None` at the end of the input.
+pub(super) fn next_magic(compressed: &mut impl BufRead) -> io::Result<Option<[u8; 4]>> {
     let mut magic = [0; 4];
-    if packed.fill_buf()?.is_empty() {
+    if compressed.fill_buf()?.is_empty() {
         return Ok(None);
     }
-    packed.read_exact(&mut magic)?;
+    compressed.read_exact(&mut magic)?;
     Ok(Some(magic))
 }
 
-/// The length that stands behind the first bytes of a skippable frame.
-fn frame_length(packed: &mut impl Read) -> io::Result<u64> {
+/// Reads the length that follows the first bytes of a skippable frame.
+fn frame_length(compressed: &mut impl Read) -> io::Result<u64> {
     let mut length = [0; 4];
-    packed.read_exact(&mut length)?;
+    compressed.read_exact(&mut length)?;
     Ok(u32::from_le_bytes(length).into())
 }
 
-fn pass_over(packed: &mut impl Read, length: u64) -> io::Result<()> {
-    match io::copy(&mut packed.take(length), &mut io::sink())? == length {
+fn pass_over(compressed: &mut impl Read, length: u64) -> io::Result<()> {
+    match io::copy(&mut compressed.take(length), &mut io::sink())? == length {
         true => Ok(()),
         false => Err(io::ErrorKind::UnexpectedEof.into()),
     }
 }
 
-/// Passes over skippable frames, and gives the first bytes of the frame behind them; none at the end of the input.
-pub(super) fn pass_over_skippable(packed: &mut impl BufRead) -> io::Result<Option<[u8; 4]>> {
+/// Skips skippable frames. Returns the first bytes of the next other frame, or `None` at the end of the
+/// input.
+pub(super) fn pass_over_skippable(compressed: &mut impl BufRead) -> io::Result<Option<[u8; 4]>> {
     loop {
-        match next_magic(packed)? {
+        match next_magic(compressed)? {
             Some(magic) if is_skippable(&magic) => {
-                let length = frame_length(packed)?;
-                pass_over(packed, length)?;
+                let length = frame_length(compressed)?;
+                pass_over(compressed, length)?;
             }
             magic => return Ok(magic),
         }
@@ -120,7 +122,7 @@ fn invalid(problem: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, problem)
 }
 
-/// A frame of which the first bytes were read.
+/// A reader of a frame whose first bytes were already taken from the input.
 struct Begun<R> {
     magic: [u8; 4],
     given: usize,
@@ -140,7 +142,7 @@ impl<R: Read> Read for Begun<R> {
     }
 }
 
-/// An input that cannot be unpacked.
+/// A reader that only returns an error.
 struct Failed(Option<io::Error>);
 
 impl Read for Failed {
@@ -169,21 +171,21 @@ mod tests {
         zstd::encode_all(text.as_bytes(), 1).expect("memory")
     }
 
-    /// Read through buffers of any size.
+    /// Reads through buffers of different sizes.
     fn read(file: &[u8]) -> io::Result<String> {
         let mut results = [1, 3, 1000].map(|buffer| {
             let mut text = String::new();
-            let packed = io::BufReader::with_capacity(buffer, io::Cursor::new(file.to_vec()));
-            unpacked(packed).read_to_string(&mut text).map(|_| text)
+            let compressed = io::BufReader::with_capacity(buffer, io::Cursor::new(file.to_vec()));
+            decompressed(compressed).read_to_string(&mut text).map(|_| text)
         });
         let first = results[0].as_ref().ok().cloned();
         assert!(results.iter().all(|result| result.as_ref().ok() == first.as_ref()));
         std::mem::replace(&mut results[2], Ok(String::new()))
     }
 
-    /// Files that begin with a skippable frame were read as lines of JSON.
+    /// Files that begin with a skippable frame were read as JSON lines.
     #[test]
-    fn skippable_frames_are_passed_over() {
+    fn skippable_frames_are_skipped() {
         for pack in [zstd, lz4] {
             let note = skippable(0, b"\x5a\x02\0\0");
             let file = [&note[..], &pack("one "), &note, &skippable(15, b""), &pack("two"), &note].concat();
@@ -198,7 +200,7 @@ mod tests {
         assert!(other.contains("neither zstd nor lz4"), "{other}");
     }
 
-    /// As in archives of the Archive Team, which cannot be unpacked without it.
+    /// The archives of the Archive Team have such a dictionary and cannot be decompressed without it.
     #[test]
     fn a_dictionary_in_the_first_frame_is_used() {
         let dictionary = b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.example/".repeat(2);
@@ -206,8 +208,8 @@ mod tests {
         let mut packer = zstd::bulk::Compressor::with_dictionary(3, &dictionary).expect("memory");
         let mut pack = |text: &str| packer.compress(text.as_bytes()).expect("memory");
         let frames = [pack(&records[0]), pack(&records[1])].concat();
-        let packed = zstd::encode_all(&*dictionary, 1).expect("memory");
-        for held in [&dictionary, &packed] {
+        let compressed = zstd::encode_all(&*dictionary, 1).expect("memory");
+        for held in [&dictionary, &compressed] {
             let file = [&skippable(13, held)[..], &frames].concat();
             assert_eq!(read(&file).expect("two frames"), records.concat());
         }

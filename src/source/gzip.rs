@@ -1,22 +1,22 @@
-//! Gzip with any number of members, as WARC files and appended logs have them.
+//! Decompresses gzip files with any number of members, such as WARC files and appended logs.
 //!
-//! `flate2`'s own reader of several members takes a file that ends inside
-//! a member's head for a whole one; here every file that is cut anywhere
-//! but between members is an error, as nothing must be lost silently.
+//! The multi-member reader of `flate2` accepts a file that ends within the header of a member as complete.
+//! Here, a file that ends anywhere but between members is an error, because input must never be lost
+//! silently.
 
 use std::io::{self, BufRead, Read};
 
 use flate2::bufread::GzDecoder;
 
-/// The unpacked bytes of all members.
+/// A reader of the decompressed bytes of all members.
 pub(super) struct GzipMembers<R> {
-    /// None only while a member's end gives its reader back.
+    /// The current member. `None` only while its reader is passed on to the next one.
     member: Option<GzDecoder<R>>,
 }
 
 impl<R: BufRead> GzipMembers<R> {
-    pub(super) fn new(packed: R) -> Self {
-        Self { member: Some(GzDecoder::new(packed)) }
+    pub(super) fn new(compressed: R) -> Self {
+        Self { member: Some(GzDecoder::new(compressed)) }
     }
 }
 
@@ -48,24 +48,24 @@ mod tests {
         encoder.finish().expect("memory")
     }
 
-    fn unpacked(packed: &[u8]) -> io::Result<String> {
+    fn decompressed(compressed: &[u8]) -> io::Result<String> {
         let mut text = String::new();
-        GzipMembers::new(packed).read_to_string(&mut text).map(|_| text)
+        GzipMembers::new(compressed).read_to_string(&mut text).map(|_| text)
     }
 
     #[test]
     fn every_cut_inside_a_member_is_an_error() {
         let members = [gzip("one "), gzip(""), gzip("two")];
         let file = members.concat();
-        assert_eq!(unpacked(&file).expect("whole"), "one two");
+        assert_eq!(decompressed(&file).expect("whole"), "one two");
         let ends = [members[0].len(), members[0].len() + members[1].len(), file.len()];
         for cut in 1..=file.len() {
-            assert_eq!(unpacked(&file[..cut]).is_ok(), ends.contains(&cut), "cut after {cut} bytes");
+            assert_eq!(decompressed(&file[..cut]).is_ok(), ends.contains(&cut), "cut after {cut} bytes");
         }
     }
 
     #[test]
-    fn garbage_behind_the_last_member_is_an_error() {
-        assert!(unpacked(&[&gzip("one")[..], b"garbage"].concat()).is_err());
+    fn garbage_after_the_last_member_is_an_error() {
+        assert!(decompressed(&[&gzip("one")[..], b"garbage"].concat()).is_err());
     }
 }

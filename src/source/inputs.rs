@@ -1,4 +1,4 @@
-//! Several inputs, one after the other, as one source.
+//! Reads several inputs one after the other, as one source.
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,7 +10,7 @@ use super::rules::InputRules;
 use super::{ReadSoFar, Record, Skipped, Source};
 use crate::record::Place;
 
-/// All inputs of a run.
+/// A source that reads all inputs of a run.
 pub struct Inputs {
     waiting: VecDeque<Input>,
     current: Option<Current>,
@@ -27,7 +27,7 @@ struct Current {
 }
 
 impl Inputs {
-    /// The records of `inputs`, in order; `read` counts what is read of them.
+    /// Creates a source for the records of `inputs`, in order. `read` is updated with the progress.
     #[must_use]
     pub fn new(inputs: Vec<Input>, rules: InputRules, read: Arc<ReadSoFar>) -> Self {
         Self { waiting: inputs.into(), current: None, rules, read, skipped: Skipped::default() }
@@ -76,7 +76,7 @@ fn named(name: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{name}: {error}"))
 }
 
-/// The inputs of a run, to find the one that a place is in: they come one after the other.
+/// The names of a run's inputs, to find the input of a place. Places must be looked up in order.
 #[derive(Debug, Clone)]
 pub struct InputNames {
     names: Vec<Arc<str>>,
@@ -84,13 +84,15 @@ pub struct InputNames {
 }
 
 impl InputNames {
-    /// Of inputs in this order, each with a name of its own, though it may have the same letters.
+    /// Creates the list for inputs in this order. Each name must be a separate `Arc`, even if two inputs have
+    /// the same name.
     #[must_use]
     pub fn new(names: Vec<Arc<str>>) -> Self {
         Self { names, current: 0 }
     }
 
-    /// The input and the number of the record at `place`, which is not before any that was asked for.
+    /// Returns the index of the input and the number of the record at `place`, which must not come before an
+    /// earlier `place`.
     pub fn find(&mut self, place: &Place) -> Option<(usize, u64)> {
         let (name, number) = match place {
             Place::Line { input, line } => (input, *line),
@@ -103,16 +105,16 @@ impl InputNames {
     }
 }
 
-/// Inputs of which the first records are passed over, since an earlier run has taken them.
+/// A source that skips the records that an earlier run has already processed.
 pub struct Resumed {
     inner: Inputs,
     names: InputNames,
-    /// The last of those records; none once it is behind.
+    /// The last of those records. `None` after it has been passed.
     last: Option<(usize, u64)>,
 }
 
 impl Resumed {
-    /// The records behind `last`, an input and a number in it.
+    /// Creates a source of the records after `last`, given as the index of an input and a number in it.
     #[must_use]
     pub fn new(inner: Inputs, names: InputNames, last: Option<(usize, u64)>) -> Self {
         Self { inner, names, last }

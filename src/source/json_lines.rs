@@ -1,8 +1,8 @@
-//! Lines of JSON, one page a line.
+//! Reads JSON lines, with one page per line.
 //!
-//! A line up to `page.line_bytes_max` is handed on as it is, and parsed by
-//! the CPU stages; of a longer one long strings are cut ([`Skim`]), here,
-//! so that its fields can still be read. Memory: one batch and one line.
+//! A line of up to `page.line_bytes_max` is passed on unchanged, and parsed by later stages in parallel. In a
+//! longer line, long strings are cut here ([`Skim`]), and its other fields can still be read. Memory: one
+//! batch and one line.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
@@ -13,38 +13,38 @@ use super::{FramingError, Payload, Record, Skipped, Source, fill, framing_error}
 use crate::page::config::PageConfig;
 use crate::record::Place;
 
-/// A source of JSON lines.
+/// A source that reads JSON lines.
 pub struct JsonLines<R> {
     reader: BufReader<R>,
     input: Arc<str>,
     line_bytes_max: usize,
-    /// Number of the line read last, from 1.
+    /// Number of the last line read, from 1.
     line: u64,
     /// Bytes read so far.
     at: u64,
     skipped: Skipped,
-    /// To be reported before anything is read.
+    /// An error to report before anything is read.
     broken: Option<FramingError>,
     ended: bool,
 }
 
-/// What the next line came to.
+/// The next line of the input.
 enum Line {
     Whole(Vec<u8>),
-    /// The beginning of a line above the limit; the rest is unread.
+    /// The beginning of a line that exceeds the limit. The rest is not read yet.
     Long(Vec<u8>),
     End,
 }
 
 impl<R: Read> JsonLines<R> {
-    /// Lines of `reader`, which is `input` in messages.
+    /// Creates a source that reads lines from `reader`. Messages call it `input`.
     pub fn new(reader: BufReader<R>, input: Arc<str>, limits: &PageConfig) -> Self {
         let line_bytes_max = limits.line_bytes_max;
         let skipped = Skipped::default();
         Self { reader, input, line_bytes_max, line: 0, at: 0, skipped, broken: None, ended: false }
     }
 
-    /// An input that could not be unpacked at all.
+    /// Creates a source for an input that cannot be decompressed at all.
     pub(super) fn broken_from_the_start(
         reader: BufReader<R>,
         input: Arc<str>,
@@ -110,7 +110,8 @@ impl<R: Read> JsonLines<R> {
         }
     }
 
-    /// The length of the line that begins so, and what is left of it.
+    /// Skims the rest of a long line that starts with `beginning`. Returns its length, and the line with long
+    /// strings cut.
     fn skim(&mut self, beginning: &[u8]) -> io::Result<(u64, Result<Vec<u8>, String>)> {
         let mut skim = Skim::new(beginning, &mut self.reader);
         let mut json = Vec::new();
@@ -124,7 +125,7 @@ impl<R: Read> JsonLines<R> {
         Ok((bytes, read.map(|_| json).map_err(|error| error.to_string())))
     }
 
-    /// The record that stands for all that a broken compression keeps from being read.
+    /// Returns the record for the rest of an input whose decompression failed.
     fn broken(&mut self, error: io::Error) -> io::Result<Payload> {
         let error: FramingError = framing_error(&error).ok_or(error)?;
         self.ended = true;
@@ -134,8 +135,7 @@ impl<R: Read> JsonLines<R> {
 
 impl<R: Read + Send> Source for JsonLines<R> {
     fn read_batch(&mut self, batch: &mut Vec<Record>, bytes_max: usize) -> io::Result<bool> {
-        // The next line is read on only if all of it is
-        // here: waiting would hold this batch back.
+        // Read the next line only if all of it is available. Waiting would delay this batch.
         fill(self, (batch, bytes_max), Self::next_record, |source| {
             memchr::memchr(b'\n', source.reader.buffer()).is_none()
         })

@@ -1,7 +1,7 @@
-//! Where an input lies, and what can be read there at any place: a file, or an object of a store.
+//! The location of an input: a file, or an object in a store.
 //!
-//! All that knows the one from the other is in this module and in [`object`](super::object), which only builds with the
-//! feature `s3` have.
+//! Only this module and [`object`](super::object) distinguish the two. Stores are available only in builds
+//! with the feature `s3`.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -20,22 +20,22 @@ use super::fetch::Fetch;
 use super::object::{Object, blocks::Blocks, blocks::BlocksReader};
 use super::reading::Stamp;
 
-/// How the name of an object begins.
+/// The prefix of object names.
 const OBJECT: &str = "s3://";
 
-/// Whether an input is named as an object of a store, or as many of them.
+/// Returns true if an input names one or several objects in a store.
 #[must_use]
 pub fn is_object(path: &Path) -> bool {
     path.to_str().is_some_and(|name| name.starts_with(OBJECT))
 }
 
-/// Whether an input can be read as often as one likes.
+/// Returns true if an input can be read more than once.
 #[must_use]
 pub fn can_be_read_again(path: &Path) -> bool {
     is_object(path) || path.is_file()
 }
 
-/// Where an input lies that can be read as often as one likes.
+/// The location of an input that can be read more than once.
 #[derive(Debug, Clone)]
 pub enum Location {
     /// A file.
@@ -46,43 +46,43 @@ pub enum Location {
 }
 
 impl Location {
-    /// The object that is called so.
+    /// Looks up the object with this name.
     ///
     /// # Errors
-    /// There is none, or its store does not say.
+    /// There is no such object, or its store cannot be asked.
     #[cfg(feature = "s3")]
     pub fn object(path: &Path) -> io::Result<Self> {
         Object::at(path).map(Self::Object)
     }
 
-    /// The same without a look whether it is there.
+    /// Returns the location of an object without checking that it exists.
     ///
     /// # Errors
-    /// There can be none.
+    /// The name is not valid.
     #[cfg(feature = "s3")]
     pub fn unseen_object(path: &Path) -> io::Result<Self> {
         Object::unseen(path).map(Self::Object)
     }
 
-    /// The same without a look whether it is there.
+    /// Always fails, because this build does not support stores.
     ///
     /// # Errors
-    /// This build knows no stores.
+    /// This build does not support stores.
     #[cfg(not(feature = "s3"))]
     pub fn unseen_object(_: &Path) -> io::Result<Self> {
         Err(without_stores())
     }
 
-    /// The object that is called so.
+    /// Always fails, because this build does not support stores.
     ///
     /// # Errors
-    /// This build knows no stores.
+    /// This build does not support stores.
     #[cfg(not(feature = "s3"))]
     pub fn object(_: &Path) -> io::Result<Self> {
         Err(without_stores())
     }
 
-    /// Bytes there; none where that is not known, or it is no file.
+    /// Size in bytes. `None` if it is unknown, or the location is not a regular file.
     #[must_use]
     pub fn bytes(&self) -> Option<u64> {
         match self {
@@ -94,7 +94,7 @@ impl Location {
         }
     }
 
-    /// What tells one version from another, where that is known without reading.
+    /// The version of an object, if it has one. `None` for files.
     #[must_use]
     pub fn version(&self) -> Option<&str> {
         match self {
@@ -104,10 +104,10 @@ impl Location {
         }
     }
 
-    /// Opens it to be read from its beginning to its end.
+    /// Opens the input for reading from start to end.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     pub fn reader(&self) -> io::Result<Box<dyn Read + Send>> {
         match self {
             Self::File(path) => Ok(Box::new(File::open(path)?)),
@@ -116,37 +116,37 @@ impl Location {
         }
     }
 
-    /// The same, with what the operating system says of the file that was opened.
+    /// Opens the input like [`Self::reader`], and also returns the metadata of the opened file.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     pub fn stamped_reader(&self) -> io::Result<(Option<Stamp>, Box<dyn Read + Send>)> {
         match self {
             Self::File(path) => {
                 let file = File::open(path)?;
-                Ok((Some(Stamp::of(&file.metadata()?)), Box::new(file)))
+                Ok((Some(Stamp::from_metadata(&file.metadata()?)), Box::new(file)))
             }
             #[cfg(feature = "s3")]
             Self::Object(_) => Ok((None, self.reader()?)),
         }
     }
 
-    /// Begins to read the bytes at `range`, or what there is of them.
+    /// Starts to read the bytes at `range`. The result is shorter if the input ends before that.
     ///
     /// # Errors
-    /// There are no threads to be had.
+    /// The runtime's threads cannot be started.
     pub fn fetch(&self, range: Range<u64>) -> io::Result<Fetch> {
         match self {
-            Self::File(path) => Fetch::of_file(path.clone(), range),
+            Self::File(path) => Fetch::start_read(path.clone(), range),
             #[cfg(feature = "s3")]
             Self::Object(object) => object.fetch(range),
         }
     }
 
-    /// Opens it to be read at any place.
+    /// Opens the input for reading at any position.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     pub fn open(&self) -> io::Result<Stored> {
         match self {
             Self::File(path) => File::open(path).map(Stored::File),
@@ -156,15 +156,15 @@ impl Location {
     }
 }
 
-/// What to do about a program that reads no stores.
+/// Creates the error for builds that do not support stores.
 #[cfg(not(feature = "s3"))]
 pub(super) fn without_stores() -> io::Error {
-    let problem = "this program was built without the feature `s3`, and reads files only; build it with \
+    let problem = "this program was built without the feature `s3` and can only read files; build it with \
                    `cargo build --release --features s3`, or fetch the objects first";
     io::Error::new(io::ErrorKind::Unsupported, problem)
 }
 
-/// An input that is open, and can be read at any place.
+/// An open input that can be read at any position.
 #[derive(Debug)]
 pub enum Stored {
     /// A file.
@@ -175,10 +175,10 @@ pub enum Stored {
 }
 
 impl Stored {
-    /// Another handle of the same.
+    /// Creates another handle for the same input.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     pub fn try_clone(&self) -> io::Result<Self> {
         match self {
             Self::File(file) => file.try_clone().map(Self::File),
@@ -187,10 +187,11 @@ impl Stored {
         }
     }
 
-    /// Fills `buffer` with what stands at `offset`; false if there is less. Moves no position.
+    /// Fills `buffer` with the bytes at `offset`. Returns false if the input ends before that. Does not move
+    /// a file position.
     ///
     /// # Errors
-    /// What the operating system or the store says.
+    /// The error of the operating system or the store.
     pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<bool> {
         match self {
             Self::File(file) => match file.read_exact_at(buffer, offset) {
@@ -208,7 +209,8 @@ impl Stored {
         }
     }
 
-    /// Why the machine or a store could not be read, if that was so: libraries hand on no more than the words.
+    /// The last error of the machine or the store, if there was one. Libraries such as `parquet` only pass on
+    /// its message.
     #[must_use]
     pub fn failure(&self) -> Option<io::Error> {
         match self {
@@ -245,7 +247,7 @@ impl ChunkReader for Stored {
             Self::File(file) => file.get_bytes(start, length),
             #[cfg(feature = "s3")]
             Self::Object(blocks) if start.saturating_add(length as u64) > blocks.bytes() => {
-                Err(ParquetError::EOF(format!("{length} bytes at {start} are behind the end")))
+                Err(ParquetError::EOF(format!("{length} bytes at {start} are after the end")))
             }
             #[cfg(feature = "s3")]
             Self::Object(blocks) => Ok(blocks.range(start, length)?),

@@ -1,8 +1,9 @@
-//! Lz4 with any number of frames, as appended logs have them, and skippable frames among them.
+//! Decompresses lz4 files with any number of frames, such as appended logs, and with skippable frames among
+//! them.
 //!
-//! `lz4_flex` ends at each frame's end, and takes a file that is cut between two blocks of a frame for
-//! a whole one; here every file that is cut anywhere but between frames is an error. A frame says
-//! where it ends, so that nothing behind it is asked for: whoever asked and got nothing was cut off.
+//! `lz4_flex` stops at the end of each frame, and accepts a file that ends between two blocks of a frame as
+//! complete. Here, a file that ends anywhere but between frames is an error. A frame marks its end, so its
+//! decoder never needs data after it. If the decoder asks for data and there is none, the file was truncated.
 
 use std::io::{self, BufRead, Read};
 
@@ -10,17 +11,17 @@ use lz4_flex::frame::FrameDecoder;
 
 use super::frames::pass_over_skippable;
 
-/// The unpacked bytes of all frames.
+/// A reader of the decompressed bytes of all frames.
 pub(super) struct Lz4Frames<R: Read> {
-    frames: FrameDecoder<Packed<R>>,
-    /// There is nothing behind the last frame.
+    frames: FrameDecoder<CompressedReader<R>>,
+    /// True after the last frame.
     has_ended: bool,
 }
 
 impl<R: BufRead> Lz4Frames<R> {
-    pub(super) fn new(packed: R) -> Self {
-        let packed = Packed { inner: packed, magic: [0; 4], held: 0, met_end: false };
-        Self { frames: FrameDecoder::new(packed), has_ended: false }
+    pub(super) fn new(compressed: R) -> Self {
+        let compressed = CompressedReader { inner: compressed, magic: [0; 4], held: 0, met_end: false };
+        Self { frames: FrameDecoder::new(compressed), has_ended: false }
     }
 }
 
@@ -31,12 +32,12 @@ impl<R: BufRead> Read for Lz4Frames<R> {
             if bytes > 0 {
                 return Ok(bytes);
             }
-            let packed = self.frames.get_mut();
-            if packed.met_end {
+            let compressed = self.frames.get_mut();
+            if compressed.met_end {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            match pass_over_skippable(&mut packed.inner)? {
-                Some(magic) => (packed.magic, packed.held) = (magic, magic.len()),
+            match pass_over_skippable(&mut compressed.inner)? {
+                Some(magic) => (compressed.magic, compressed.held) = (magic, magic.len()),
                 None => self.has_ended = true,
             }
         }
@@ -44,17 +45,17 @@ impl<R: BufRead> Read for Lz4Frames<R> {
     }
 }
 
-/// The packed bytes.
-struct Packed<R> {
+/// A reader of the compressed bytes.
+struct CompressedReader<R> {
     inner: R,
-    /// The first bytes of a frame, and how many of them are still to be given.
+    /// The first bytes of a frame, of which the last `held` are still to be returned.
     magic: [u8; 4],
     held: usize,
-    /// More was asked for than there is.
+    /// True if more data was requested than there is.
     met_end: bool,
 }
 
-impl<R: Read> Read for Packed<R> {
+impl<R: Read> Read for CompressedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.held > 0 {
             let held = &self.magic[self.magic.len() - self.held..];

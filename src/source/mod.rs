@@ -1,8 +1,8 @@
-//! Where pages come from: files, standard input and objects of stores ([`open`], [`location`]). (Messages of a
-//! topic stay where the client has received them; the room `kafka` reads those.)
+//! Sources of pages: files, standard input and objects in stores ([`open`], [`location`]). The module `kafka`
+//! reads the messages of topics.
 //!
-//! A source only cuts its input into records and reads no more of them than fit the
-//! limits. Making sense of a record is left to the CPU stages, which run in parallel.
+//! A source only splits its input into records, and reads no more of a record than the limits allow. Later
+//! stages parse the records in parallel.
 
 pub mod csv;
 pub mod fetch;
@@ -39,35 +39,35 @@ use thiserror::Error;
 use crate::page::warc::WarcRecord;
 use crate::record::{Cause, Place};
 
-/// How much of the inputs is read, for those who watch.
+/// The progress of reading the inputs, for display.
 #[derive(Debug, Default)]
 pub struct ReadSoFar {
-    /// Bytes of the files, packed as they may be.
+    /// Bytes read from the files, which may be compressed.
     pub bytes: AtomicU64,
-    /// Records that were in them.
+    /// Number of records read.
     pub records: AtomicU64,
-    /// Inputs that are read to their end and had no record.
+    /// Inputs that were read completely and contained no record.
     without_records: Mutex<Vec<WithoutRecords>>,
 }
 
-/// An input in which no record was found, with all that was passed over in it.
+/// An input that contained no record, with counts of everything that was skipped.
 #[derive(Debug, Clone)]
 pub struct WithoutRecords {
-    /// The input.
+    /// The name of the input.
     pub name: Arc<str>,
-    /// What is in it, if that is not nothing.
+    /// The data that was skipped.
     pub skipped: Skipped,
 }
 
 impl WithoutRecords {
-    /// Whether the input holds something, which no filter was to pass over.
+    /// Returns true if the input has content that was not skipped by a filter.
     #[must_use]
     pub fn holds_something(&self) -> bool {
         self.skipped.blank_lines > 0 || self.skipped.warc_records.total() > 0
     }
 }
 
-/// Such as `a.warc: no page in it, only WARC records of other types (3 request)`.
+/// For example `a.warc: no page in it, only WARC records of other types (3 request)`.
 impl fmt::Display for WithoutRecords {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, skipped } = self;
@@ -82,13 +82,13 @@ impl fmt::Display for WithoutRecords {
 }
 
 impl ReadSoFar {
-    /// The inputs that are read to their end and had no record.
+    /// The inputs that were read completely and contained no record.
     #[must_use]
     pub fn without_records(&self) -> Vec<WithoutRecords> {
         self.without_records.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Takes note of an input that had no record.
+    /// Adds an input that contained no record.
     fn note_without_records(&self, name: Arc<str>, skipped: Skipped) {
         if skipped.index_lines == 0 {
             let mut known = self.without_records.lock().unwrap_or_else(PoisonError::into_inner);
@@ -97,39 +97,39 @@ impl ReadSoFar {
     }
 }
 
-/// One record of the input, not yet made sense of.
+/// A record of the input, not yet parsed.
 #[derive(Debug)]
 pub struct Record {
-    /// Where it stands.
+    /// The place of the record.
     pub place: Place,
-    /// Its bytes in the unpacked input, without line ends around it.
+    /// The byte range of the record in the decompressed input, without surrounding line ends.
     pub span: Range<u64>,
-    /// What it holds.
+    /// The content of the record.
     pub payload: Payload,
 }
 
-/// What a record holds.
+/// The content of a record.
 #[derive(Debug)]
 pub enum Payload {
     /// One line of JSON.
     Json(Vec<u8>),
     /// A response or conversion record of a WARC file, or a whole file that is a page.
     Warc(Box<WarcRecord>),
-    /// A line of JSON of which long strings were cut, since it is above the limit.
+    /// A JSON line above the size limit, with long strings cut.
     Head {
-        /// What is left of it, or why it cannot be cut.
+        /// The rest of the line, or the reason why it cannot be read.
         json: Result<Vec<u8>, String>,
-        /// Bytes of the whole record.
+        /// Size of the whole record in bytes.
         bytes: u64,
     },
-    /// A WARC record that is no page, for those who asked for all records.
+    /// A WARC record that is not a page. Only returned if all records are requested.
     NoPage,
-    /// A record that the input's framing left unreadable.
+    /// A record that cannot be read because of a fault in the file format.
     Broken(FramingError),
 }
 
 impl Record {
-    /// Bytes of memory that the record holds, roughly.
+    /// Approximate memory use in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let payload = match &self.payload {
@@ -142,10 +142,10 @@ impl Record {
     }
 }
 
-/// A fault of the input's framing; goes to the dead letters.
+/// A fault in the file format of an input. It becomes a dead letter.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum FramingError {
-    /// The compressed stream is broken or ends early: what follows is lost.
+    /// The compressed data is broken or ends early. The rest of the input is lost.
     #[error("the compressed input breaks off ({0}); fetch or write the file again, then run the rest")]
     BrokenCompression(String),
     /// A WARC record ends before its `Content-Length`.
@@ -153,66 +153,66 @@ pub enum FramingError {
     TruncatedWarc {
         /// Its `WARC-Target-URI`.
         url: String,
-        /// As its head says.
+        /// The length according to the header.
         expected: u64,
-        /// As there are.
+        /// The length that was found.
         found: u64,
     },
-    /// A WARC record claims bytes that belong to others.
+    /// A WARC record claims bytes that belong to other records.
     #[error(
-        "the WARC record of {url} claims {expected} bytes, and another record begins after {found}; reading goes on \
-         there; write the file again with true lengths"
+        "the WARC record of {url} claims {expected} bytes, but another record begins after {found}; reading continues \
+         there; write the file again with correct lengths"
     )]
     WrongWarcLength {
         /// Its `WARC-Target-URI`.
         url: String,
-        /// As its head says.
+        /// The length according to the header.
         expected: u64,
-        /// Up to the next record.
+        /// The distance to the next record.
         found: u64,
     },
-    /// No WARC record begins here.
-    #[error("no WARC record: {0}; skipped to the next one")]
+    /// There is no WARC record at this position.
+    #[error("not a WARC record: {0}; reading continues at the next record")]
     BrokenWarc(String),
-    /// A line of an index of WARC files that names no record.
+    /// A line in an index of WARC files does not name a record.
     #[error("the index names no record here: {0}; write the index again")]
     BrokenIndex(String),
-    /// A record that is not where an index says.
+    /// A record is not at the place that an index names.
     #[error("{0}; check --warc-base, or make index and WARC files match")]
     BrokenRange(String),
-    /// A row of a CSV or TSV file, or all that follows, that cannot be read.
+    /// A row of a CSV or TSV file, or the rest of the file, cannot be read.
     #[error("{0}")]
     BrokenCsv(String),
-    /// A Parquet file of which nothing can be read.
+    /// A Parquet file cannot be read at all.
     #[error("the Parquet file cannot be read ({0}); fetch or write it again")]
     BrokenParquet(String),
-    /// Rows of a Parquet file that cannot be read.
+    /// Some rows of a Parquet file cannot be read.
     #[error(
-        "rows {} to {} (row group {row_group}) cannot be read ({problem}); reading goes on behind them; fetch or write the \
+        "rows {} to {} (row group {row_group}) cannot be read ({problem}); reading continues after them; fetch or write the \
          file again",
         rows.0, rows.1
     )]
     LostRows {
-        /// The first and the last of them, from 1.
+        /// The first and last of these rows, from 1.
         rows: (u64, u64),
-        /// The row group that they are in, from 0.
+        /// The row group of these rows, from 0.
         row_group: usize,
-        /// Why.
+        /// The reason.
         problem: String,
     },
-    /// A table whose columns are not what they are to be read as.
+    /// A table does not have the required columns.
     #[error("{0}")]
     WrongColumns(String),
-    /// The input is of a format that is not read.
+    /// The input has a format that is not supported.
     #[error(
-        "this is {0}; the input is skipped, since only JSON lines, WARC, CSV and TSV (by their names), plain or compressed \
-         with gzip, zstd or lz4, and files of Parquet or HTML are read"
+        "this is {0}, so the input is skipped; supported are JSON lines, WARC, CSV and TSV (recognised by name), plain or compressed \
+         with gzip, zstd or lz4, and Parquet and HTML files"
     )]
     OtherFormat(&'static str),
 }
 
 impl FramingError {
-    /// The kind of fault.
+    /// The cause, for the dead letter.
     #[must_use]
     pub fn cause(&self) -> Cause {
         match self {
@@ -227,21 +227,21 @@ impl FramingError {
     }
 }
 
-/// Records in order. Bad records are part of the stream; an error ends the run.
+/// A stream of records. Faulty records are part of the stream; an error ends the run.
 pub trait Source: Send {
-    /// Appends the next record to `batch`, waiting for it, and further ones as long as they are
-    /// at hand without waiting and the batch stays below `bytes`. False at the end of the input.
+    /// Waits for the next record and appends it to `batch`. Appends further records while they are available
+    /// without waiting and the batch is smaller than `bytes`. Returns false at the end of the input.
     ///
     /// # Errors
-    /// The input cannot be read any more.
+    /// The input cannot be read any further.
     fn read_batch(&mut self, batch: &mut Vec<Record>, bytes: usize) -> io::Result<bool>;
 
-    /// What was passed over so far.
+    /// Counts of everything that was skipped so far.
     fn skipped(&self) -> Skipped;
 }
 
-/// Appends records to `batch`, as [`Source::read_batch`] promises: those that `next` gives, until one
-/// might have to be waited for, or the batch has `bytes_max` bytes.
+/// Implements [`Source::read_batch`]: appends records from `next` until the next one might have to be waited
+/// for, or the batch has `bytes_max` bytes.
 fn fill<S>(
     source: &mut S,
     (batch, bytes_max): (&mut Vec<Record>, usize),
@@ -260,23 +260,23 @@ fn fill<S>(
     Ok(true)
 }
 
-/// What a source passed over, since it is no page.
+/// Counts of the parts of an input that are not pages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Skipped {
-    /// Lines of white space only.
+    /// Number of lines with only white space.
     pub blank_lines: u64,
-    /// WARC records that hold no page.
+    /// WARC records without a page, by type.
     pub warc_records: WarcTypes,
-    /// Lines of indexes that are not read by their statuses and media types.
+    /// Number of index lines that were skipped because of their status or media type.
     pub index_lines: u64,
 }
 
-/// WARC records by type.
+/// Counts of WARC records by type.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WarcTypes([u64; WarcTypes::NAMES.len()]);
 
 impl WarcTypes {
-    /// The types of the standard, and all others.
+    /// The types of the standard, and a name for all others.
     const NAMES: [&str; 9] = [
         "request",
         "metadata",
@@ -289,13 +289,13 @@ impl WarcTypes {
         "of unknown types",
     ];
 
-    /// Counts a record of the type `record_type`, in lower case.
+    /// Counts a record of the type `record_type`, given in lower case.
     pub fn count(&mut self, record_type: &str) {
         let place = Self::NAMES.iter().position(|name| *name == record_type);
         self.0[place.unwrap_or(Self::NAMES.len() - 1)] += 1;
     }
 
-    /// All of them.
+    /// The total number of records.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
@@ -308,7 +308,7 @@ impl std::ops::AddAssign for WarcTypes {
     }
 }
 
-/// Such as `3 request, 1 warcinfo`.
+/// For example `3 request, 1 warcinfo`.
 impl fmt::Display for WarcTypes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counts = self.0.iter().zip(Self::NAMES).filter(|(count, _)| **count > 0);
@@ -325,9 +325,9 @@ impl std::ops::AddAssign for Skipped {
     }
 }
 
-/// A reader's error, told apart: faults of the input's
-/// contents are records, faults of the machine end the run.
+/// Returns the error as a fault of the input's content, which becomes a record. Returns `None` for a fault of
+/// the machine, which ends the run.
 pub(crate) fn framing_error(error: &io::Error) -> Option<FramingError> {
-    // `open::RawReader` wraps what the operating system says; all else comes from a decompressor.
+    // `open::RawReader` wraps errors of the operating system. All others come from a decompressor.
     (!open::is_machine_error(error)).then(|| FramingError::BrokenCompression(error.to_string()))
 }

@@ -1,8 +1,9 @@
-//! File name → [`Source`]: what the input is shows in its first bytes, not
-//! in its name, so that standard input and oddly named files work as well.
-//! Gzip (one member or many), zstd and lz4 (one frame or many) are unpacked. CSV
-//! has no such bytes, and is told by its name. Parquet is
-//! read at any place, so it has to be a file; and so has a page of HTML, which ends where its file does.
+//! Opens inputs: a file name → [`Source`].
+//!
+//! The format is recognised by the first bytes and not by the name, so that standard input and files with
+//! unusual names work. Only CSV and TSV are recognised by name, because they have no typical first bytes.
+//! Gzip (any number of members), zstd and lz4 (any number of frames) are decompressed. Parquet is read at any
+//! position, so it must be a file. An HTML page must also be a file, because it ends where the file ends.
 
 use std::fmt;
 use std::fs::File;
@@ -28,37 +29,39 @@ use super::rules::InputRules;
 use super::warc::WarcReader;
 use super::{FramingError, ReadSoFar, Source};
 
-/// Read at once from a file or decompressor; also the most that a batch takes in without waiting.
+/// Buffer size for reading from a file or decompressor. It also limits how much a batch takes in without
+/// waiting.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// An input that is open, and not yet read.
+/// An input that is open but not yet read.
 pub struct Input {
-    /// As given on the command line.
+    /// The name on the command line.
     pub name: Arc<str>,
-    /// Bytes of the file; none where that is not known.
+    /// Size of the file, if known.
     pub bytes: Option<u64>,
-    /// Of a file that is a page of HTML; its name, unless it is set.
+    /// The url, for a file that is an HTML page. `None` means that its name is used.
     pub url: Option<String>,
-    /// Takes note of what is read; `None` if nobody asks.
+    /// Records what is read, if needed.
     pub reading: Option<Arc<Reading>>,
-    /// The file when it was opened.
+    /// The metadata of the file when it was opened.
     pub stamp: Option<Stamp>,
     contents: Contents,
 }
 
-/// How an input is read.
+/// The way in which an input is read.
 enum Contents {
-    /// From its beginning to its end.
+    /// A stream that can be read only once.
     Stream(Box<dyn Read + Send>),
-    /// As often as one likes; opened when it is its turn, since there may be more files than can be open at once.
+    /// A location that can be read several times. It is opened when its turn comes, because there may be more
+    /// files than can be open at the same time.
     Again(Location),
 }
 
 impl Input {
-    /// Opens `path`; `-` is standard input, and `s3://bucket/key` an object of a store.
+    /// Opens `path`; `-` is standard input, and `s3://bucket/key` an object in a store.
     ///
     /// # Errors
-    /// What the operating system says; also where `path` is a folder.
+    /// The operating system's error, or an error if `path` is a folder.
     pub fn open(path: &Path) -> io::Result<Self> {
         let name = path.to_string_lossy().into();
         if path == Path::new("-") {
@@ -85,27 +88,27 @@ impl Input {
         let bytes = metadata.is_file().then_some(metadata.len());
         let contents = match bytes {
             Some(_) => Contents::Again(Location::File(path.to_owned())),
-            // What is no file, such as a pipe, cannot be opened twice.
+            // A pipe or device cannot be opened twice.
             None => Contents::Stream(Box::new(file)),
         };
-        let stamp = bytes.map(|_| Stamp::of(&metadata));
+        let stamp = bytes.map(|_| Stamp::from_metadata(&metadata));
         Ok(Self { name, bytes, url: None, reading: None, stamp, contents })
     }
 
-    /// Takes note of what is read from here on.
+    /// Starts to record what is read.
     pub fn take_note(&mut self) -> Arc<Reading> {
         let reading = Arc::new(Reading::new(self.version()));
         self.reading = Some(Arc::clone(&reading));
         reading
     }
 
-    /// Returns true if this input can be read as often as one likes.
+    /// Returns true if this input can be read more than once.
     #[must_use]
     pub fn can_be_read_again(&self) -> bool {
         matches!(self.contents, Contents::Again(_))
     }
 
-    /// What tells this version of the input from another, where that is known.
+    /// The version of the input, if known.
     #[must_use]
     pub fn version(&self) -> Option<&str> {
         match &self.contents {
@@ -114,10 +117,10 @@ impl Input {
         }
     }
 
-    /// The bytes of this input as they are.
+    /// Returns the bytes of this input unchanged.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     pub fn into_reader(self) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self.contents {
             Contents::Stream(reader) => reader,
@@ -128,38 +131,38 @@ impl Input {
         })
     }
 
-    /// The records of this input. `read` counts its bytes, before unpacking:
-    /// of what is packed as they are unpacked, else as they are read.
+    /// Returns the records of this input. `read` counts its bytes before decompression: compressed data when
+    /// it is decompressed, other data when it is read.
     ///
     /// # Errors
     /// The first bytes cannot be read.
     pub fn into_source(self, rules: &InputRules, read: Arc<ReadSoFar>) -> io::Result<Box<dyn Source>> {
         if let Some(base) = rules.warc_base.clone() {
             let name = Arc::clone(&self.name);
-            let index = unpacked(self.into_reader()?, read)?;
-            return Ok(Box::new(IndexedRecords::of(index, name, base, rules)));
+            let index = decompressed(self.into_reader()?, read)?;
+            return Ok(Box::new(IndexedRecords::new(index, name, base, rules)));
         }
         if let Some(file) = self.parquet()? {
             return Ok(Box::new(ParquetSource::new(file, self.name, rules, read)?));
         }
         let (name, url) = (Arc::clone(&self.name), self.page_url());
-        framed(unpacked(self.into_reader()?, read)?, (name, url), rules, &Wanted::Mapped(rules))
+        framed(decompressed(self.into_reader()?, read)?, (name, url), rules, &Wanted::Mapped(rules))
     }
 
-    /// The records of this input once more, as they are: of a table all columns, or the one of this name.
+    /// Returns the records of this input again, unchanged. For a table, `column` selects a single column.
     ///
     /// # Errors
     /// The first bytes cannot be read.
     pub fn into_originals(self, rules: &InputRules, column: Option<&str>) -> io::Result<Originals> {
         let limits = &rules.limits;
         if let Some(base) = rules.warc_base.clone() {
-            let index = unpacked(self.into_reader()?, Arc::default())?;
-            return Ok(Originals::Indexed(Box::new(IndexedOriginals::of(index, base, rules))));
+            let index = decompressed(self.into_reader()?, Arc::default())?;
+            return Ok(Originals::Indexed(Box::new(IndexedOriginals::new(index, base, rules))));
         }
         if let Some(file) = self.parquet()? {
             let file = match ParquetFile::open(file) {
                 Ok(file) => Some(file),
-                Err(fault) => fault.of_file().map(|_| None)?,
+                Err(fault) => fault.content_fault().map(|_| None)?,
             };
             return Ok(Originals::Rows(Box::new(RowOriginals::new(file, column))));
         }
@@ -169,20 +172,21 @@ impl Input {
             Some(dialect) => Framing::Csv(dialect),
             None => Framing::Line,
         };
-        let unpacked = unpacked(self.into_reader()?, Arc::default())?;
+        let decompressed = decompressed(self.into_reader()?, Arc::default())?;
         let framed = |reader| framed(reader, (name, url), rules, &Wanted::Only(column));
-        Ok(Originals::Records(RecordOriginals::new(unpacked, lines, limits, framed)?))
+        Ok(Originals::Records(RecordOriginals::new(decompressed, lines, limits, framed)?))
     }
 }
 
 impl Input {
-    /// The url of the page that this input is, if it is one: what is no file may hold several.
+    /// Returns the url to use if this input is an HTML page. `None` for pipes, which may contain several
+    /// pages.
     fn page_url(&self) -> Option<String> {
         let Contents::Again(_) = &self.contents else { return None };
         Some(self.url.clone().unwrap_or_else(|| self.name.to_string()))
     }
 
-    /// This input to be read at any place, if it is a Parquet file.
+    /// Opens this input for reading at any position, if it is a Parquet file.
     fn parquet(&self) -> io::Result<Option<Stored>> {
         let Contents::Again(location) = &self.contents else { return Ok(None) };
         let stored = location.open()?;
@@ -195,13 +199,13 @@ impl Input {
         Ok(Some(stored))
     }
 
-    /// Whether this input is a page of HTML, all of it.
+    /// Returns true if the whole input is an HTML page.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     pub fn is_page(&self) -> io::Result<bool> {
         let Contents::Again(location) = &self.contents else { return Ok(false) };
-        let mut reader = BufReader::new(unpacked(location.reader()?, Arc::default())?);
+        let mut reader = BufReader::new(decompressed(location.reader()?, Arc::default())?);
         match reader.fill_buf() {
             Ok(start) => Ok(!is_warc(start) && other_format(start).is_none() && is_page(&self.name, start)),
             Err(error) => super::framing_error(&error).map(|_| false).ok_or(error),
@@ -209,8 +213,8 @@ impl Input {
     }
 }
 
-/// The bytes of `reader`, unpacked. `read` counts them as [`Input::into_source`] says.
-fn unpacked(reader: Box<dyn Read + Send>, read: Arc<ReadSoFar>) -> io::Result<Box<dyn Read + Send>> {
+/// Decompresses `reader` if needed. `read` counts bytes as described for [`Input::into_source`].
+fn decompressed(reader: Box<dyn Read + Send>, read: Arc<ReadSoFar>) -> io::Result<Box<dyn Read + Send>> {
     let raw = RawReader { inner: reader, read: Arc::clone(&read), counts: false };
     let mut raw = BufReader::with_capacity(BUFFER_BYTES, raw);
     if !raw.fill_buf()?.starts_with(b"\x1f\x8b") && !frames::may_begin(raw.buffer()) {
@@ -218,23 +222,23 @@ fn unpacked(reader: Box<dyn Read + Send>, read: Arc<ReadSoFar>) -> io::Result<Bo
         raw.get_mut().counts = true;
         return Ok(Box::new(raw));
     }
-    let packed = Packed { inner: raw, read };
-    Ok(match packed.inner.buffer().starts_with(b"\x1f\x8b") {
-        true => Box::new(GzipMembers::new(packed)),
-        false => frames::unpacked(packed),
+    let compressed = CompressedReader { inner: raw, read };
+    Ok(match compressed.inner.buffer().starts_with(b"\x1f\x8b") {
+        true => Box::new(GzipMembers::new(compressed)),
+        false => frames::decompressed(compressed),
     })
 }
 
-/// The records of `unpacked`; of WARC files those that are no pages as well, unless only what is mapped
-/// is wanted. `page_url`: its url if it is a page of HTML; none where it cannot be one.
+/// Splits `decompressed` into records. If only one column is wanted, the records of WARC files that are not pages
+/// are included. `page_url` is the url to use for an HTML page; `None` if the input cannot be one.
 fn framed(
-    unpacked: Box<dyn Read + Send>,
+    decompressed: Box<dyn Read + Send>,
     (name, page_url): (Arc<str>, Option<String>),
     rules: &InputRules,
     wanted: &Wanted<'_>,
 ) -> io::Result<Box<dyn Source>> {
     let limits = &rules.limits;
-    let mut reader = BufReader::with_capacity(BUFFER_BYTES, unpacked);
+    let mut reader = BufReader::with_capacity(BUFFER_BYTES, decompressed);
     match reader.fill_buf() {
         Ok(start) if is_warc(start) => {
             let reader = WarcReader::new(reader, name, limits);
@@ -248,7 +252,7 @@ fn framed(
                 Ok(Box::new(PageFile::new(reader, name, url, limits)))
             }
             None if begins_page(start) => {
-                let broken = FramingError::OtherFormat("a page of HTML from a pipe; see `leitong extract`");
+                let broken = FramingError::OtherFormat("an HTML page from a pipe (use `leitong extract`)");
                 Ok(Box::new(JsonLines::broken_from_the_start(reader, name, limits, broken)))
             }
             None => match csv::dialect(&name, rules.quotes) {
@@ -261,7 +265,7 @@ fn framed(
             }
         },
         Err(error) => match super::framing_error(&error) {
-            // A decompressor that failed says nothing more, so what it said must be kept.
+            // A decompressor reports an error only once, so it must be kept.
             Some(broken) => Ok(Box::new(JsonLines::broken_from_the_start(reader, name, limits, broken))),
             None => Err(error),
         },
@@ -272,11 +276,11 @@ fn is_warc(start: &[u8]) -> bool {
     start.starts_with(b"WARC/")
 }
 
-/// Counts bytes, and marks errors as the machine's own.
+/// Counts bytes, and marks errors as coming from the machine.
 struct RawReader {
     inner: Box<dyn Read + Send>,
     read: Arc<ReadSoFar>,
-    /// Else [`Packed`] counts.
+    /// False if [`CompressedReader`] counts the bytes.
     counts: bool,
 }
 
@@ -295,14 +299,14 @@ impl Read for RawReader {
     }
 }
 
-/// Counts bytes as a decompressor takes them: one buffer of
-/// them may hold ten times as many of text.
-struct Packed<R> {
+/// Counts bytes when a decompressor takes them, because one buffer of them may contain ten times as much
+/// text.
+struct CompressedReader<R> {
     inner: R,
     read: Arc<ReadSoFar>,
 }
 
-impl<R: BufRead> BufRead for Packed<R> {
+impl<R: BufRead> BufRead for CompressedReader<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         self.inner.fill_buf()
     }
@@ -313,7 +317,7 @@ impl<R: BufRead> BufRead for Packed<R> {
     }
 }
 
-impl<R: BufRead> Read for Packed<R> {
+impl<R: BufRead> Read for CompressedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let bytes = self.inner.read(buffer)?;
         self.read.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
@@ -321,19 +325,19 @@ impl<R: BufRead> Read for Packed<R> {
     }
 }
 
-/// What the operating system says, as opposed to a decompressor.
+/// An error of the operating system or a store, in contrast to one of a decompressor.
 #[derive(Debug)]
 pub(super) struct MachineError(io::Error);
 
 impl MachineError {
-    /// What a store says counts as the machine's own as well: nothing is wrong with the contents.
+    /// Marks the error of a store as coming from the machine: the content is not at fault.
     #[cfg(feature = "s3")]
-    pub(super) fn of(error: io::Error) -> Self {
+    pub(super) fn new(error: io::Error) -> Self {
         Self(error)
     }
 }
 
-/// Whether the machine or a store could not be read, as opposed to contents that are not as they should be.
+/// Returns true if the machine or a store failed, and false if the content of the input is at fault.
 pub(super) fn is_machine_error(error: &io::Error) -> bool {
     error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<MachineError>)
 }

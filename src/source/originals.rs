@@ -1,8 +1,8 @@
-//! An input read once more, record by record with its bytes as they are, for those who copy some.
+//! Reads an input again, record by record and with unchanged bytes, for copying.
 //!
-//! The records are cut by the same code as in the first reading, so their numbers are the same. A
-//! copy of what that code reads is held until the record it belongs to is known. Memory: a record
-//! of the longest kind and what is read ahead of it; the bytes of a longer record are let go.
+//! The same code as in the first reading splits the input into records, so their numbers agree. A copy of
+//! what that code reads is kept until it is known which record it belongs to. Memory: the longest record
+//! allowed, and what is read ahead of it. The bytes of a longer record are discarded.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -15,76 +15,76 @@ use super::{Payload, Source};
 use crate::page::config::PageConfig;
 use crate::record::Place;
 
-/// Bytes that may be read ahead of a record's end, and of a WARC record's head.
+/// Number of bytes that may be read ahead, plus the header of a WARC record.
 const READ_AHEAD_BYTES: usize = 8 << 20;
 
-/// One record of the input.
+/// One record of the input, with its bytes.
 #[derive(Debug)]
 pub struct Original {
-    /// Its number, as in its [`Place`].
+    /// The number of the record, as in its [`Place`].
     pub number: u64,
-    /// How it is framed.
+    /// The format of the record.
     pub framing: Framing,
-    /// Whether it may hold a page.
+    /// True if the record may contain a page.
     pub is_page: bool,
-    /// Its bytes without line ends around it; none where it is too long or broken.
+    /// The bytes without surrounding line ends. `None` if the record is too long or broken.
     pub bytes: Option<Vec<u8>>,
-    /// Of a row of a table, the column that was asked for as a JSON object.
+    /// For a row of a table, the requested column as a JSON object.
     pub json: Option<Vec<u8>>,
 }
 
-/// How records are told from one another.
+/// The format that separates records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
-    /// One a line.
+    /// One record per line.
     Line,
-    /// By the lengths in their heads.
+    /// WARC records, which state their length.
     Warc,
-    /// Line by line, but for line feeds in quotes; the first names the columns.
+    /// One record per line, except for line feeds in quotes. The first one names the columns.
     Csv(Dialect),
     /// The whole input is one page.
     Page,
 }
 
-/// The records of one input.
+/// The records of one input, unchanged.
 pub enum Originals {
-    /// One after the other.
+    /// Records that are read in order.
     Records(RecordOriginals),
-    /// The same of an index.
+    /// Records that an index names, read in order.
     Indexed(Box<IndexedOriginals>),
-    /// By their numbers.
+    /// Rows that are read by their number.
     Rows(Box<RowOriginals>),
 }
 
-/// The records of an input that is read from its beginning to its end.
+/// The records of an input that is read from start to end.
 pub struct RecordOriginals {
     source: Box<dyn Source>,
-    /// How records are framed, if they are those of no WARC file.
+    /// The format of the records, unless the input is a WARC file.
     lines: Framing,
     held: Arc<Mutex<Held>>,
 }
 
 impl RecordOriginals {
-    /// The records that `framed` cuts `unpacked` into.
+    /// Creates a reader of the records into which `framed` splits `decompressed`.
     pub(super) fn new(
-        unpacked: Box<dyn Read + Send>,
+        decompressed: Box<dyn Read + Send>,
         lines: Framing,
         limits: &PageConfig,
         framed: impl FnOnce(Box<dyn Read + Send>) -> io::Result<Box<dyn Source>>,
     ) -> io::Result<Self> {
         let bytes_max = limits.line_bytes_max.max(limits.bytes_max) + READ_AHEAD_BYTES;
         let held = Arc::new(Mutex::new(Held::new(bytes_max)));
-        let source = framed(Box::new(Copying { inner: unpacked, held: Arc::clone(&held) }))?;
+        let source = framed(Box::new(Copying { inner: decompressed, held: Arc::clone(&held) }))?;
         Ok(Self { source, lines, held })
     }
 
-    /// The next record; none at the end.
+    /// Returns the next record, or `None` at the end.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     pub fn next_record(&mut self) -> io::Result<Option<Original>> {
         let mut batch = Vec::new();
-        // One byte is reached with the first record.
+        // A limit of one byte makes each batch end after its first record.
         while batch.is_empty() && self.source.read_batch(&mut batch, 1)? {}
         let Some(record) = batch.pop() else { return Ok(None) };
         debug_assert!(batch.is_empty(), "one record at a time");
@@ -93,7 +93,7 @@ impl RecordOriginals {
             Payload::Broken(_) => None,
             _ => held.get(&record.span),
         };
-        held.let_go(record.span.end);
+        held.discard(record.span.end);
         let (number, framing) = match record.place {
             Place::Line { line, .. } => (line, self.lines),
             Place::Record { record, .. } if self.lines == Framing::Page => (record, Framing::Page),
@@ -109,7 +109,7 @@ impl RecordOriginals {
     }
 }
 
-/// Keeps a copy of what is read.
+/// A reader that keeps a copy of everything that is read.
 struct Copying {
     inner: Box<dyn Read + Send>,
     held: Arc<Mutex<Held>>,
@@ -123,47 +123,47 @@ impl Read for Copying {
     }
 }
 
-/// The last bytes of an input.
+/// The last bytes of an input that were read.
 struct Held {
     bytes: Vec<u8>,
-    /// Where they begin in the input.
+    /// The position of these bytes in the input.
     start: u64,
-    /// So many of them are let go already.
-    gone: usize,
+    /// Number of bytes at the start that are already discarded.
+    discarded: usize,
     bytes_max: usize,
 }
 
 impl Held {
     fn new(bytes_max: usize) -> Self {
-        Self { bytes: Vec::new(), start: 0, gone: 0, bytes_max }
+        Self { bytes: Vec::new(), start: 0, discarded: 0, bytes_max }
     }
 
     fn add(&mut self, bytes: &[u8]) {
-        if self.bytes.len() - self.gone + bytes.len() > self.bytes_max {
-            // A record this long is not copied.
-            self.let_go(u64::MAX);
+        if self.bytes.len() - self.discarded + bytes.len() > self.bytes_max {
+            // A record that is so long is not copied.
+            self.discard(u64::MAX);
         }
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The bytes at `span`, if all of them are held.
+    /// Returns the bytes at `span`, if all of them are kept.
     fn get(&self, span: &Range<u64>) -> Option<Vec<u8>> {
         let index = |at: u64| usize::try_from(at.checked_sub(self.start)?).ok();
         let (from, to) = (index(span.start)?, index(span.end)?);
-        if from < self.gone {
+        if from < self.discarded {
             return None;
         }
         self.bytes.get(from..to).map(<[u8]>::to_vec)
     }
 
-    fn let_go(&mut self, until: u64) {
+    fn discard(&mut self, until: u64) {
         let count = usize::try_from(until.saturating_sub(self.start)).unwrap_or(usize::MAX);
-        self.gone = count.clamp(self.gone, self.bytes.len());
-        // Each byte is moved at most once for as many bytes that went.
-        if self.gone * 2 > self.bytes.len() {
-            self.bytes.drain(..self.gone);
-            self.start += self.gone as u64;
-            self.gone = 0;
+        self.discarded = count.clamp(self.discarded, self.bytes.len());
+        // Removing bytes moves the rest, so it is done only when at least as many are removed as are moved.
+        if self.discarded * 2 > self.bytes.len() {
+            self.bytes.drain(..self.discarded);
+            self.start += self.discarded as u64;
+            self.discarded = 0;
         }
     }
 }
@@ -177,19 +177,19 @@ mod tests {
     use super::Held;
 
     #[test]
-    fn bytes_are_held_until_they_are_let_go() {
+    fn bytes_are_kept_until_they_are_discarded() {
         let mut held = Held::new(100);
         held.add(b"one\ntwo\nthree\n");
         assert_eq!(held.get(&(0..3)).as_deref(), Some(&b"one"[..]));
-        held.let_go(3);
+        held.discard(3);
         assert_eq!(held.get(&(0..3)), None);
         assert_eq!(held.get(&(4..7)).as_deref(), Some(&b"two"[..]));
-        held.let_go(7);
+        held.discard(7);
         held.add(b"four\n");
         assert_eq!(held.get(&(8..13)).as_deref(), Some(&b"three"[..]));
         assert_eq!(held.get(&(14..18)).as_deref(), Some(&b"four"[..]));
         assert_eq!(held.get(&(14..20)), None, "not read yet");
         held.add(&[b'x'; 99]);
-        assert_eq!(held.get(&(8..13)), None, "more is not held");
+        assert_eq!(held.get(&(8..13)), None, "at most 100 bytes are kept");
     }
 }

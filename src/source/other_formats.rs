@@ -1,13 +1,13 @@
-//! Inputs that are told by their first bytes and are not read: one message that names the format says more than a
-//! dead letter for each line.
+//! Recognises unsupported formats by their first bytes. One message that names the format is more helpful
+//! than a dead letter for each line.
 
 use super::page_file::begins_page;
 
-/// How inputs of other formats begin, and what to do with them.
+/// The first bytes of unsupported formats, and their names with advice.
 const BEGINNINGS: [(&[u8], &str); 17] = [
     (
         b"PAR1",
-        "Parquet from a pipe or packed as a whole, which is not read since its index is at the end: name the file itself",
+        "Parquet from a pipe or compressed as a whole, which cannot be read because its index is at the end (name the plain file)",
     ),
     (b"PARE", "encrypted Parquet"),
     (b"ARROW1", "Arrow"),
@@ -27,16 +27,16 @@ const BEGINNINGS: [(&[u8], &str); 17] = [
     (b"SQLite format 3", "an SQLite database"),
 ];
 
-/// Where an archive of tar says that it is one.
+/// The position of the marker in a tar archive.
 const TAR: std::ops::Range<usize> = 257..262;
 
-/// The format of an input that begins so, if it is one that is not read.
+/// Returns the name of the unsupported format that begins like `start`, if there is one.
 pub(super) fn other_format(start: &[u8]) -> Option<&'static str> {
     let begins = |beginning: &[u8]| {
         let is_word = beginning.iter().all(u8::is_ascii_uppercase);
-        let goes_on = || start.get(beginning.len()).is_some_and(u8::is_ascii_graphic);
+        let continues = || start.get(beginning.len()).is_some_and(u8::is_ascii_graphic);
         // The names of columns may begin with the same letters.
-        start.starts_with(beginning) && !(is_word && goes_on())
+        start.starts_with(beginning) && !(is_word && continues())
     };
     if let Some((_, name)) = BEGINNINGS.iter().find(|(beginning, _)| begins(beginning)) {
         return Some(name);
@@ -50,18 +50,18 @@ pub(super) fn other_format(start: &[u8]) -> Option<&'static str> {
             "ARC, the format before WARC (`warcio recompress FILE.arc.gz FILE.warc.gz` converts it)",
         );
     }
-    // A line may be an array, as Frontera writes them, but not one of objects.
+    // A line may be an array, as in messages of Frontera, but not an array of objects.
     if text.strip_prefix(b"[").is_some_and(|rest| matches!(rest.trim_ascii_start().first(), Some(b'{'))) {
         return Some("one JSON array (`jq -c '.[]' FILE` writes its elements as lines)");
     }
     let (first_line, rest) = text.split_at(memchr::memchr(b'\n', text).unwrap_or(text.len()));
-    // A broken line costs only itself where the next one is an object of its own.
-    let goes_on = match first_line.trim_ascii_end() {
+    // If the next line is a complete object, only this line is broken.
+    let continues = match first_line.trim_ascii_end() {
         b"{" => matches!(rest.trim_ascii_start().first(), Some(b'"' | b'}')),
         b"[" => !rest.is_empty(),
         _ => false,
     };
-    if goes_on {
+    if continues {
         return Some(
             "JSON over several lines (`jq -c . FILE` writes one object a line; of an array, `jq -c '.[]' FILE`)",
         );
@@ -73,7 +73,7 @@ pub(super) fn other_format(start: &[u8]) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    /// Such files became a dead letter for each line, with advice about JSON.
+    /// Each line of such files became a dead letter with advice about JSON.
     #[test]
     fn other_formats_are_named() {
         let tar = [&b"pages/a.html"[..], &[0; 245], b"ustar\0"].concat();

@@ -1,5 +1,7 @@
-//! A file that is one page of HTML, as `wget` and browsers save them: one record, which is the whole
-//! file. Told by its name, or by its first bytes, since mirrors have pages named `view.php?id=3`.
+//! Reads a file that is a single HTML page, as `wget` and browsers save them: one record, the whole file.
+//!
+//! It is recognised by its name or by its first bytes, because mirrors contain pages with names such as
+//! `view.php?id=3`.
 
 use std::io::{self, BufReader, Read};
 use std::path::Path;
@@ -12,12 +14,13 @@ use crate::page::config::PageConfig;
 use crate::page::warc::{WarcKind, WarcRecord};
 use crate::record::Place;
 
-/// Endings of names of pages, before those of packed files.
+/// File extensions of HTML pages, without those for compression.
 const ENDINGS: [&str; 3] = ["html", "htm", "xhtml"];
-/// Bytes in which an XML declaration is followed by the first element, if that is a page's.
+/// Number of bytes in which the first element must follow an XML declaration.
 const PROLOGUE_BYTES: usize = 1_024;
 
-/// What no url has in it. `%` and `?` are left: names have them where mirrors have taken them from urls.
+/// Characters that are escaped in urls. `%` and `?` are not escaped: in mirrors, they come from the original
+/// url.
 const NOT_IN_URLS: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -31,7 +34,7 @@ const NOT_IN_URLS: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// The url of the page at the path `below` what stands for `base`.
+/// Returns the url of the page at the path `below` relative to the folder with the url `base`.
 #[must_use]
 pub fn url_below(base: &str, below: &Path) -> String {
     let slash = if base.ends_with('/') { "" } else { "/" };
@@ -39,19 +42,19 @@ pub fn url_below(base: &str, below: &Path) -> String {
     format!("{base}{slash}{}", utf8_percent_encode(&path, NOT_IN_URLS))
 }
 
-/// Whether a file of this name that begins so is a page of HTML.
+/// Returns true if a file with this name and these first bytes is an HTML page.
 pub(super) fn is_page(name: &str, start: &[u8]) -> bool {
     is_called_page(name) || begins_page(start)
 }
 
-/// Whether a file of this name is a page of HTML, packed or not.
+/// Returns true if the name is that of an HTML page, compressed or not.
 fn is_called_page(name: &str) -> bool {
     let name = Path::new(name).file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    let name = super::folders::without_packing(&name);
+    let name = super::folders::without_compression(&name);
     name.rsplit_once('.').is_some_and(|(_, ending)| ENDINGS.contains(&ending))
 }
 
-/// Whether HTML begins so.
+/// Returns true if the input begins like an HTML page.
 pub(super) fn begins_page(start: &[u8]) -> bool {
     let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
     let begins =
@@ -61,9 +64,9 @@ pub(super) fn begins_page(start: &[u8]) -> bool {
     is_html(text) || (begins(text, b"<?xml") && (0..prologue.len()).any(|at| is_html(&text[at..])))
 }
 
-/// The one record of a page's file.
+/// A source with one record, the page in a file.
 pub(super) struct PageFile<R> {
-    /// None once it was read.
+    /// The unread file. `None` after it was read.
     reader: Option<BufReader<R>>,
     input: Arc<str>,
     url: String,
@@ -71,12 +74,12 @@ pub(super) struct PageFile<R> {
 }
 
 impl<R: Read> PageFile<R> {
-    /// The page that `reader` has, which is `input` in messages.
+    /// Creates a source for the page in `reader`. Messages call it `input`.
     pub(super) fn new(reader: BufReader<R>, input: Arc<str>, url: String, limits: &PageConfig) -> Self {
         Self { reader: Some(reader), input, url, bytes_max: limits.bytes_max }
     }
 
-    /// The page, of which a byte more than may be is held at most, and its length.
+    /// Reads the page, up to one byte more than allowed. Returns its whole length, and the record.
     fn read(&mut self, reader: BufReader<R>) -> io::Result<(u64, Payload)> {
         let mut content = Vec::new();
         let mut limited = reader.take(self.bytes_max as u64 + 1);
@@ -123,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_are_told_by_name_or_beginning() {
+    fn pages_are_recognised_by_name_or_first_bytes() {
         for name in ["a.html", "x/B.HTM", "c.xhtml", "d.html.gz", "e.htm.ZST"] {
             assert!(is_page(name, b"words"), "{name}");
         }
@@ -143,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn urls_have_nothing_that_no_url_has() {
+    fn characters_not_allowed_in_urls_are_escaped() {
         let url = |base, below| url_below(base, Path::new(below));
         assert_eq!(url("https://", "a.example/b/c.html"), "https://a.example/b/c.html");
         assert_eq!(url("https://a.example/x", "view.php?id=3%20"), "https://a.example/x/view.php?id=3%20");

@@ -1,8 +1,9 @@
-//! What an input was when it was read, to find out later whether another file has taken its place.
+//! Records what was read of an input, to detect later that another file has replaced it.
 //!
-//! `dedup` reads its inputs a second time for the documents that stay, and a killed run goes on with inputs
-//! that an earlier process has read. Decisions are only good for the bytes that they were made on. A file
-//! whose [stamp](Stamp) is the same has the same bytes; otherwise a digest of what was read decides.
+//! `dedup` reads its inputs a second time to copy the documents that are kept, and a killed run continues
+//! with inputs that an earlier process has read. Decisions are valid only for the bytes that they were made
+//! on. A file with the same [stamp](Stamp) has the same bytes. If the stamp differs, a digest of the bytes
+//! that were read decides.
 
 use std::fs::Metadata;
 use std::io::{self, Read};
@@ -15,16 +16,16 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 use super::location::{Location, Stored};
 
-/// Bytes that are read at once for a digest alone.
+/// Buffer size for reading bytes only to compute a digest.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// A file as the operating system describes it. Whoever writes to a file, or puts another one in its place,
-/// changes one of these: the time of the last change of the inode cannot be set back.
+/// The metadata of a file, by which a change is noticed. Writing to a file or replacing it always changes one
+/// of these values: the time of the last inode change cannot be set by programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
     device: u64,
     inode: u64,
-    /// Bytes of the file.
+    /// Size of the file.
     pub bytes: u64,
     /// Time of the last write, in seconds and nanoseconds.
     pub modified: (i64, i64),
@@ -32,9 +33,9 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// The stamp of a file.
+    /// Returns the stamp of a file.
     #[must_use]
-    pub fn of(file: &Metadata) -> Self {
+    pub fn from_metadata(file: &Metadata) -> Self {
         Self {
             device: file.dev(),
             inode: file.ino(),
@@ -45,23 +46,24 @@ impl Stamp {
     }
 }
 
-/// What was read of an input so far.
+/// The part of an input that was read so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadPart {
-    /// The file when it was opened; `None` for an object of a store, and before it is opened.
+    /// The metadata of the file when it was opened. `None` for an object in a store, and before the file is
+    /// opened.
     pub stamp: Option<Stamp>,
-    /// Bytes from its beginning on.
+    /// Number of bytes from the start of the input.
     pub bytes: u64,
-    /// XXH3 of these bytes in 128 bits, as hex digits.
+    /// 128-bit XXH3 of these bytes, in hex.
     pub digest: String,
 }
 
-/// Takes note of what is read of an input. Shared by the reader and those who compare.
+/// Records what is read of an input. The reader shares it with the code that compares.
 #[derive(Default)]
 pub struct Reading {
-    /// The version of an object of a store.
+    /// The version of an object in a store.
     version: Option<String>,
-    /// A digest is of use.
+    /// True if a digest is needed.
     digests: bool,
     state: Mutex<State>,
 }
@@ -70,43 +72,45 @@ pub struct Reading {
 struct State {
     stamp: Option<Stamp>,
     bytes: u64,
-    /// Only while it is read: half a kilobyte, and there may be very many inputs.
+    /// The running digest. Present only during reading, because it takes half a kilobyte, and there may be
+    /// many inputs.
     hash: Option<Box<Xxh3Default>>,
-    /// What was read in the end, by this process or an earlier one.
+    /// The final state, of this process or an earlier one.
     before: Option<ReadPart>,
 }
 
 impl Reading {
-    /// The reading of an input with this version, as far as it has one.
+    /// Creates the record of the first reading of an input with this version, if it has one.
     #[must_use]
     pub fn new(version: Option<&str>) -> Self {
         Self { version: version.map(str::to_owned), digests: true, state: Mutex::default() }
     }
 
-    /// The second reading, with which the first one is compared. A file that is read at any place is not
-    /// read for a digest.
+    /// Creates the record of the second reading, which is compared with the first one. If the file is read at
+    /// any position, no digest is computed.
     #[must_use]
     pub fn again(version: Option<&str>) -> Self {
         Self { digests: false, ..Self::new(version) }
     }
 
-    /// The reading of an earlier process.
+    /// Restores the record of an earlier process.
     #[must_use]
     pub fn of_earlier(version: Option<&str>, part: ReadPart) -> Self {
         Self { state: Mutex::new(State { before: Some(part), ..State::default() }), ..Self::new(version) }
     }
 
-    /// Returns true if `again`, which has begun, reads a file or object that is surely another one, as far as
-    /// that can be told before its end.
+    /// Returns true if the second reading `again`, which has started, certainly reads another file or object.
+    /// Before its end, only the version and the size are known.
     #[must_use]
     pub fn is_surely_another(&self, again: &Self) -> bool {
         let bytes = |reading: &Self| reading.part().stamp.map(|stamp| stamp.bytes);
-        // Where a killed run goes on, the second reading may begin first.
+        // In a continued run, the second reading may start before the first one.
         let differ = bytes(self).zip(bytes(again)).is_some_and(|(first, second)| first != second);
         self.version != again.version || differ
     }
 
-    /// Returns true if `again`, which has come to its end, has read the same bytes from the file at `path`.
+    /// Returns true if the second reading `again`, which has ended, has read the same bytes from the file at
+    /// `path`.
     ///
     /// # Errors
     /// The operating system's error.
@@ -115,7 +119,7 @@ impl Reading {
         let (Some(before), Some(then)) = (first.stamp, second.stamp) else {
             return Ok(!self.is_surely_another(again));
         };
-        let now = Stamp::of(&std::fs::metadata(path)?);
+        let now = Stamp::from_metadata(&std::fs::metadata(path)?);
         if before == then && then == now {
             return Ok(true);
         }
@@ -124,11 +128,11 @@ impl Reading {
                 (first.bytes, first.digest) == (second.bytes, second.digest) && before.bytes == then.bytes
             );
         }
-        // It was read at any place.
+        // The file was read at any position, without a digest.
         Ok(then == now && is_as_read(path, &first)?)
     }
 
-    /// What was read until now.
+    /// The part that was read until now.
     #[must_use]
     pub fn part(&self) -> ReadPart {
         let state = self.state();
@@ -163,10 +167,10 @@ impl Reading {
     }
 }
 
-/// Opens `location` to be read from its beginning to its end, and has `reading` take note.
+/// Opens `location` for reading from start to end, and records it in `reading`.
 ///
 /// # Errors
-/// The operating system's error, or the store's.
+/// The error of the operating system or the store.
 pub fn noted(location: &Location, reading: Arc<Reading>) -> io::Result<Box<dyn Read + Send>> {
     let (stamp, inner) = location.stamped_reader()?;
     reading.begin(stamp);
@@ -192,14 +196,15 @@ impl Drop for Noted {
     }
 }
 
-/// Has `reading` take note of a file that is read at any place: all of it, before anything else is read.
+/// Reads a file that is used at any position completely, before anything else is read, and records it in
+/// `reading`.
 ///
 /// # Errors
 /// The operating system's error.
 pub fn note_all(stored: &Stored, reading: &Reading) -> io::Result<()> {
-    // Objects of stores are told apart by their versions.
+    // Objects in stores are identified by their versions.
     let Stored::File(file) = stored else { return Ok(()) };
-    let stamp = Stamp::of(&file.metadata()?);
+    let stamp = Stamp::from_metadata(&file.metadata()?);
     reading.begin(Some(stamp));
     if !reading.digests {
         reading.end();
@@ -219,15 +224,15 @@ pub fn note_all(stored: &Stored, reading: &Reading) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns true if the file at `path` has the bytes that `part` has read, and no others if `part` has read
-/// it to its end. Reads it if its stamp is another one.
+/// Returns true if the file at `path` still has the bytes of `part`, and the same size. Reads the file only
+/// if its stamp has changed.
 ///
 /// # Errors
 /// The operating system's error.
 pub fn is_as_read(path: &Path, part: &ReadPart) -> io::Result<bool> {
     let Some(before) = part.stamp else { return Ok(true) };
     let file = std::fs::File::open(path)?;
-    let stamp = Stamp::of(&file.metadata()?);
+    let stamp = Stamp::from_metadata(&file.metadata()?);
     if stamp == before {
         return Ok(true);
     }
@@ -238,7 +243,7 @@ pub fn is_as_read(path: &Path, part: &ReadPart) -> io::Result<bool> {
     Ok((digest, bytes) == (part.digest.clone(), part.bytes))
 }
 
-/// The digest of all of an input, and its bytes.
+/// Returns the digest and the length of a whole input.
 ///
 /// # Errors
 /// The operating system's error.
@@ -276,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_equal_size_and_time_is_known_as_another_one() {
+    fn a_changed_file_of_equal_size_and_time_is_noticed() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("pages");
         fs::write(&path, "one page").expect("written");
@@ -294,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_read_at_any_place_has_the_digest_of_all_its_bytes() {
+    fn a_file_that_is_read_at_any_position_gets_the_digest_of_all_its_bytes() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("pages");
         fs::write(&path, vec![7; BUFFER_BYTES + 5]).expect("written");

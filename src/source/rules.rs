@@ -1,4 +1,4 @@
-//! How inputs are read: limits, and where in a row the fields of a page stand.
+//! The rules for reading inputs: limits, and the columns of a table that are the fields of a page.
 
 use std::sync::Arc;
 
@@ -7,26 +7,26 @@ use crate::page::config::PageConfig;
 use crate::page::mapping::config::InputConfig;
 use crate::page::mapping::{Mapping, first_name};
 
-/// What sources have to know of the configuration. Cheap to clone.
+/// The part of the configuration that sources need. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct InputRules {
-    /// Limits of what is read as a page.
+    /// Limits for pages.
     pub limits: PageConfig,
-    /// Which columns of a table are read: those that it would look at in a message.
+    /// The mapping. It also selects the columns of a table to read: the fields that it reads in a message.
     pub mapping: Arc<Mapping>,
-    /// The pointers that the configuration names itself, in place of the preset's.
+    /// Pointers from the configuration itself, not from the preset.
     pub named: Arc<[String]>,
-    /// Whether fields of CSV and TSV may stand in quotes.
+    /// True if fields of CSV and TSV files may be quoted.
     pub quotes: bool,
-    /// Where the WARC files lie that inputs are indexes of; none: inputs are no indexes.
+    /// The location of WARC files, if the inputs are indexes. `None` if they are not.
     pub warc_base: Option<Arc<WarcBase>>,
 }
 
 impl InputRules {
-    /// The rules that a configuration asks for.
+    /// Creates the rules for a configuration.
     ///
     /// # Errors
-    /// What is wrong with `[input]`, each with the key that it is about.
+    /// The errors in `[input]`, each with the key that it concerns.
     pub fn new(limits: &PageConfig, input: &InputConfig) -> Result<Self, Vec<String>> {
         let mapping = Arc::new(Mapping::new(input)?);
         let fields = &input.fields;
@@ -48,12 +48,12 @@ impl InputRules {
         Ok(Self { limits: limits.clone(), mapping, named, quotes: true, warc_base: None })
     }
 
-    /// Names of the fields at the top of a message that the configuration itself looks at.
+    /// Names of the top-level fields that pointers in the configuration begin with.
     pub fn named_at_top(&self) -> impl Iterator<Item = String> {
         self.named.iter().filter_map(|pointer| first_name(pointer))
     }
 
-    /// Whether the configuration itself names the field `name` at the top of a message.
+    /// Returns true if the configuration itself names the top-level field `name`.
     #[must_use]
     pub fn names(&self, name: &str) -> bool {
         self.named.contains(&format!("/{}", name.replace('~', "~0").replace('/', "~1")))

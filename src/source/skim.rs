@@ -1,20 +1,20 @@
-//! The head of a JSON line that is too long to hold: passes JSON through with long strings cut
-//! short, so that a parser behind it sees every field and never more than a few kilobytes of each.
+//! Shortens a JSON line that is too long to hold in memory: long strings are cut, and a parser can still read
+//! all fields.
 //!
-//! In: a line, of which the beginning was read already. Out: a [`Read`]
-//! of its skimmed bytes, and its length. Memory: none of its own.
+//! In: a line, whose beginning was already read. Out: a [`Read`] of the shortened line, and the length of the
+//! whole line. Memory: no buffer of its own.
 
 use std::io::{self, BufRead, Read};
 
 use crate::limits::{JSON_DEPTH_MAX, URL_BYTES_MAX};
 
-/// Characters after which a string is cut: above every limit
-/// for a field, so that the limit is still seen to break.
+/// Number of characters after which a string is cut. It exceeds every limit for a field, so a value above its
+/// limit is still recognised.
 const STRING_UNITS_MAX: usize = URL_BYTES_MAX + 1;
-/// Bytes that may be left over in all: ten strings of the longest escapes.
+/// Maximum size of the shortened line: ten strings of the longest escapes.
 const SKIMMED_BYTES_MAX: usize = 10 * 6 * STRING_UNITS_MAX;
 
-/// Reads one line of JSON, skimmed. The line feed stays unread.
+/// A reader of one JSON line with shortened strings. It stops before the line feed.
 pub(super) struct Skim<'a, R> {
     line: Line<'a, R>,
     cut: StringCutter,
@@ -22,12 +22,12 @@ pub(super) struct Skim<'a, R> {
 }
 
 impl<'a, R: BufRead> Skim<'a, R> {
-    /// `held` is what was read of the line already; `reader` stands behind it.
+    /// Creates a reader of a line. `held` is its beginning, and `reader` continues after that.
     pub(super) fn new(held: &'a [u8], reader: &'a mut R) -> Self {
         Self { line: Line { held, reader, bytes: 0 }, cut: StringCutter::default(), passed: 0 }
     }
 
-    /// Passes over the rest of the line, and gives the length of the whole.
+    /// Skips the rest of the line. Returns the length of the whole line.
     pub(super) fn finish(mut self) -> io::Result<u64> {
         loop {
             let bytes = self.line.remaining()?.len();
@@ -62,23 +62,23 @@ impl<R: BufRead> Read for &mut Skim<'_, R> {
         }
         self.passed += written;
         if self.passed > SKIMMED_BYTES_MAX {
-            let message = format!("more than {SKIMMED_BYTES_MAX} bytes beside its long strings");
+            let message = format!("more than {SKIMMED_BYTES_MAX} bytes even without its long strings");
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
         Ok(written)
     }
 }
 
-/// The bytes of one line.
+/// A reader of the bytes of one line.
 struct Line<'a, R> {
     held: &'a [u8],
     reader: &'a mut R,
-    /// Consumed so far.
+    /// Number of bytes consumed so far.
     bytes: u64,
 }
 
 impl<R: BufRead> Line<'_, R> {
-    /// The next bytes; none at the line's end.
+    /// Returns the next bytes. Empty at the end of the line.
     fn remaining(&mut self) -> io::Result<&[u8]> {
         if !self.held.is_empty() {
             return Ok(self.held);
@@ -97,15 +97,15 @@ impl<R: BufRead> Line<'_, R> {
     }
 }
 
-/// Decides byte by byte what is kept of a JSON text.
+/// Decides for each byte of a JSON text if it is kept.
 #[derive(Default)]
 struct StringCutter {
     in_string: bool,
-    /// Characters and escapes of the string so far.
+    /// Number of characters and escapes in the string so far.
     units: usize,
-    /// Bytes that still belong to the current character or escape, which is kept or cut as a whole.
+    /// Number of bytes left in the current character or escape, which is kept or cut as a whole.
     unit_left: u8,
-    /// The current unit began with a backslash, and its kind is not known yet.
+    /// True directly after a backslash, before the kind of escape is known.
     escape: bool,
     keep_unit: bool,
     depth: usize,
@@ -151,7 +151,7 @@ impl StringCutter {
 mod tests {
     use super::*;
 
-    /// What is left of `line`, read in chunks of `chunk` bytes, and its length.
+    /// Returns the shortened `line`, read in chunks of `chunk` bytes, and its length.
     fn skimmed(line: &[u8], held: usize, chunk: usize) -> (io::Result<String>, u64) {
         let mut reader = io::BufReader::with_capacity(chunk, &line[held..]);
         let mut skim = Skim::new(&line[..held], &mut reader);
@@ -183,12 +183,12 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_skimmed_is_refused() {
+    fn lines_that_are_too_deep_or_too_long_are_refused() {
         let (text, bytes) = skimmed("[".repeat(100_000).as_bytes(), 0, 64);
         assert!(text.expect_err("too deep").to_string().contains("128 deep"));
         assert_eq!(bytes, 100_000);
         let (text, bytes) = skimmed("[1],".repeat(200_000).as_bytes(), 0, 64);
-        assert!(text.expect_err("too much").to_string().contains("bytes beside"));
+        assert!(text.expect_err("too much").to_string().contains("bytes even without"));
         assert_eq!(bytes, 800_000);
     }
 }

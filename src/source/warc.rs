@@ -1,18 +1,19 @@
-//! WARC files (ISO 28500, versions 0.17 to 1.1): HTTP responses, conversions to text or HTML, and resources that are
-//! HTML are pages; all else is passed over and counted by type.
+//! Reads WARC files (ISO 28500, versions 0.17 to 1.1). HTTP responses, conversions to text or HTML, and HTML
+//! resources are pages. All other records are skipped and counted by type.
 //!
-//! Our own code, since memory must stay bounded and a broken record must not cost the rest of the
-//! file: a record above the limit keeps its head only, after a broken head reading goes on at the
-//! next line that begins a record, and a record that claims more bytes than it has is found out:
+//! This is our own parser, because memory must be bounded and a broken record must not cost the rest of the
+//! file. If a record exceeds the limit, only its header and the beginning of its content are kept. After a
+//! broken header, reading continues at the next line that begins a record. A record that claims too many
+//! bytes is detected: its bytes extend to the end of the file, or no record follows them. Then there are two
+//! cases:
 //!
-//! * its bytes end with the file, or no record follows them, and a record's head begins
-//!   among them: reading goes on at that head ([`Window`] still holds it). Of a record above
-//!   the limit only the last bytes are looked at so;
-//! * no such head: what was claimed is passed over, and a dead letter says so.
+//! * The header of another record begins among these bytes. Reading continues at that header, which
+//!   [`Window`] still holds. In a record above the limit, only the last bytes are searched.
+//! * There is no such header. The claimed bytes are skipped, and a dead letter reports it.
 //!
-//! A head among the bytes alone proves nothing, since a page may well show a WARC file, or
-//! pretend to be one. Only of records that are no pages, and are longer than any page may
-//! be, the first head that stands in them ends them. Memory: one batch and one record.
+//! A header within the content alone proves nothing, because a page may show a WARC file, or imitate one. There
+//! is one exception: if a record is not a page and is longer than any page may be, the first header in its
+//! content ends it. Memory: one batch and one record.
 
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
@@ -25,35 +26,35 @@ use crate::page::warc::{WarcKind, WarcRecord};
 use crate::record::Place;
 use crate::record::timestamp::Timestamp;
 
-/// Bytes of a record's head; a longer one is no head.
+/// Maximum size of a record's header.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
-/// Bytes of HTTP head that a page may have on top of its body.
+/// Maximum size of the HTTP header of a page, in addition to its body.
 const HTTP_HEAD_BYTES_MAX: usize = 64 * 1024;
-/// Bytes of both heads.
+/// Maximum size of both headers together.
 pub(super) const RECORD_HEADS_MAX: usize = HEAD_BYTES_MAX + HTTP_HEAD_BYTES_MAX;
-/// Bytes by which the beginning of a head is told: a line feed and `WARC/1.0`.
+/// Number of bytes that identify the start of a header: a line feed and `WARC/1.0`.
 const MARK_BYTES: usize = 9;
-/// Bytes of a claimed end in which the next record's head is looked for, of a record that is not held.
+/// Number of bytes before the claimed end of a long record in which the next header is searched.
 const TAIL_BYTES: usize = HEAD_BYTES_MAX;
-/// Bytes of a resource without a type by which a page is told.
+/// Number of bytes by which a resource without a content type is recognised as a page.
 const SNIFFED_BYTES: usize = 2048;
 
-/// A source of WARC records.
+/// A source that reads WARC records.
 pub struct WarcReader<R> {
     window: Window<R>,
     input: Arc<str>,
     content_bytes_max: usize,
-    /// Number of the record read last, from 1.
+    /// Number of the last record read, from 1.
     record: u64,
-    /// Where it begins in the unpacked input.
+    /// The position of that record in the decompressed input.
     start: u64,
-    /// Whether records that are no pages are handed on as well.
+    /// True if records that are not pages are returned, too.
     all_records: bool,
     skipped: Skipped,
     ended: bool,
 }
 
-/// The fields of a record's head that matter here.
+/// The fields of a record's header that are needed.
 #[derive(Debug, Clone, Default)]
 struct Head {
     record_type: String,
@@ -64,7 +65,7 @@ struct Head {
 }
 
 impl<R: Read> WarcReader<R> {
-    /// Records of `reader`, which is `input` in messages.
+    /// Creates a source that reads records from `reader`. Messages call it `input`.
     pub fn new(reader: BufReader<R>, input: Arc<str>, limits: &PageConfig) -> Self {
         let content_bytes_max = limits.bytes_max + HTTP_HEAD_BYTES_MAX;
         let window = Window::new(reader);
@@ -80,7 +81,7 @@ impl<R: Read> WarcReader<R> {
         }
     }
 
-    /// Hands on records that are no pages as well, as [`Payload::NoPage`].
+    /// Also returns records that are not pages, as [`Payload::NoPage`].
     #[must_use]
     pub fn with_all_records(self) -> Self {
         Self { all_records: true, ..self }
@@ -112,7 +113,8 @@ impl<R: Read> WarcReader<R> {
         Ok(None)
     }
 
-    /// None at the end of the input, `Some(None)` for a record that is no page.
+    /// Reads a record. Returns `None` at the end of the input, and `Some(None)` for a record that is not a
+    /// page.
     fn read_record(&mut self) -> io::Result<Option<Option<Payload>>> {
         let Some(first_line) = self.first_line()? else { return Ok(None) };
         self.record += 1;
@@ -138,7 +140,7 @@ impl<R: Read> WarcReader<R> {
         }
         let Some(kind) = head.kind(&self.window.held()[..wanted.min(SNIFFED_BYTES)]) else {
             let (passed, found) = match length == wanted as u64 {
-                true => (self.window.pass_over(length)?, false),
+                true => (self.window.skip(length)?, false),
                 false => self.seek_head(length, false)?,
             };
             return Ok(Some(match passed {
@@ -151,7 +153,7 @@ impl<R: Read> WarcReader<R> {
             }));
         };
         let content = self.window.held()[..wanted].to_vec();
-        if let Err(fault) = self.pass_over_content(&head, wanted)? {
+        if let Err(fault) = self.skip_content(&head, wanted)? {
             return Ok(Some(Some(fault)));
         }
         Ok(Some(Some(Payload::Warc(Box::new(WarcRecord {
@@ -164,16 +166,17 @@ impl<R: Read> WarcReader<R> {
         })))))
     }
 
-    /// Passes over the content of a page, of which `held` bytes are held, or says what is wrong with its end.
-    fn pass_over_content(&mut self, head: &Head, held: usize) -> io::Result<Result<(), Payload>> {
+    /// Skips the content of a page, whose first `held` bytes are in the window. Returns a dead letter if its
+    /// end is wrong.
+    fn skip_content(&mut self, head: &Head, held: usize) -> io::Result<Result<(), Payload>> {
         let length = head.content_length.unwrap_or(0);
-        // The next head may begin in what is held, and go on behind it.
+        // The next header may begin in the window and continue after it.
         let tail = match length == held as u64 {
             true => 0,
             false => usize::try_from(length).unwrap_or(usize::MAX).min(TAIL_BYTES),
         };
         let before = length - tail as u64;
-        let mut passed = self.window.pass_over(before)?;
+        let mut passed = self.window.skip(before)?;
         if passed == before {
             self.window.hold(tail)?;
             if tail > 0
@@ -182,20 +185,20 @@ impl<R: Read> WarcReader<R> {
                 self.window.take(next);
                 return Ok(Err(Payload::Broken(head.clone().wrong_length(before + next as u64))));
             }
-            passed += self.window.pass_over(tail as u64)?;
+            passed += self.window.skip(tail as u64)?;
         }
         Ok(if passed < length { Err(self.breaks_off(head.clone(), passed)) } else { Ok(()) })
     }
 
-    /// Where the next record begins, if that is before the claimed end after `length` bytes, and the claim is false:
-    /// no record follows that end. A head of which only the first bytes are claimed counts. `length` bytes are held,
-    /// or all there are.
+    /// Returns the position of the next record if the claimed length of `length` bytes is wrong: the next
+    /// record begins before the claimed end, and no record follows that end. A header counts even if only its
+    /// first bytes are before that end. The window must hold `length` bytes, or all that are left.
     fn head_within(&mut self, length: usize) -> Option<usize> {
         let content = &self.window.held()[..self.window.held().len().min(length)];
         let next = match next_head(content) {
             Some(next) => next,
             None => {
-                let next = content.len() - begun_head(content)?;
+                let next = content.len() - incomplete_header_bytes(content)?;
                 let held = self.window.hold_ahead(next + MARK_BYTES);
                 Some(next).filter(|next| begins_record(&held[*next..]))?
             }
@@ -203,26 +206,26 @@ impl<R: Read> WarcReader<R> {
         (!self.is_followed_by_record(length)).then_some(next)
     }
 
-    /// The dead letter for a record with which the input ends.
+    /// Returns the dead letter for an incomplete record at the end of the input.
     fn breaks_off(&mut self, head: Head, found: u64) -> Payload {
         self.ended = true;
         let expected = head.content_length.unwrap_or(0);
         Payload::Broken(FramingError::TruncatedWarc { url: head.name(), expected, found })
     }
 
-    /// Whether a record begins, or the input ends, behind `length` bytes and line ends.
-    /// What cannot be looked at counts as right: the next record will say what is wrong.
+    /// Returns true if `length` bytes and any line ends are followed by a record or by the end of the input.
+    /// Also returns true if these bytes cannot be read; the next record will report the error.
     fn is_followed_by_record(&mut self, length: usize) -> bool {
         let mut ahead = 2 * MARK_BYTES;
         loop {
             self.window.hold_ahead(length.saturating_add(ahead));
             let has_failed = self.window.has_failed();
-            let Some(behind) = self.window.held().get(length..) else { return has_failed };
-            let ended = behind.len() < ahead;
+            let Some(after) = self.window.held().get(length..) else { return has_failed };
+            let ended = after.len() < ahead;
             if ended && has_failed {
                 return true;
             }
-            let text = behind.trim_ascii_start();
+            let text = after.trim_ascii_start();
             if ended || text.len() >= MARK_BYTES || ahead > HEAD_BYTES_MAX {
                 return (ended && text.is_empty()) || begins_record(text);
             }
@@ -230,7 +233,7 @@ impl<R: Read> WarcReader<R> {
         }
     }
 
-    /// The next line that is not blank.
+    /// Returns the next line that is not blank.
     fn first_line(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
             self.start = self.window.taken();
@@ -242,7 +245,8 @@ impl<R: Read> WarcReader<R> {
         }
     }
 
-    /// One line without its end, cut at [`HEAD_BYTES_MAX`]; none at the end of the input.
+    /// Reads a line without its line end, truncated to [`HEAD_BYTES_MAX`]. Returns `None` at the end of the
+    /// input.
     fn read_line(&mut self) -> io::Result<Option<Vec<u8>>> {
         let mut searched = 0;
         let count = loop {
@@ -252,7 +256,7 @@ impl<R: Read> WarcReader<R> {
             match end {
                 Some(end) => break end,
                 None if searched > HEAD_BYTES_MAX => break searched,
-                None if !self.window.read_on()? => break searched,
+                None if !self.window.read_more()? => break searched,
                 None => {}
             }
         };
@@ -267,7 +271,7 @@ impl<R: Read> WarcReader<R> {
         Ok(Some(line))
     }
 
-    /// The fields up to the blank line, or what is wrong with them.
+    /// Reads the fields up to the blank line. Returns a message if they are wrong.
     fn read_head(&mut self, first_line: &[u8]) -> io::Result<Result<Head, String>> {
         if !first_line.starts_with(b"WARC/") {
             let start = String::from_utf8_lossy(&first_line[..first_line.len().min(60)]);
@@ -277,18 +281,18 @@ impl<R: Read> WarcReader<R> {
         let mut bytes = first_line.len();
         loop {
             let Some(line) = self.read_line()? else {
-                return Ok(Err("the input ends inside a record's head".to_owned()));
+                return Ok(Err("the input ends inside a record's header".to_owned()));
             };
             if line.is_empty() {
                 break;
             }
             bytes += line.len();
             if bytes > HEAD_BYTES_MAX {
-                return Ok(Err(format!("a head of more than {HEAD_BYTES_MAX} bytes")));
+                return Ok(Err(format!("a header of more than {HEAD_BYTES_MAX} bytes")));
             }
             let line = String::from_utf8_lossy(&line);
-            // A line without a colon continues the one before
-            // (RFC 822); no field that matters here does that.
+            // A line without a colon continues the previous field (RFC 822). None of the fields needed here
+            // does that.
             let Some((name, value)) = line.split_once(':') else { continue };
             let value = value.trim();
             match name.trim().to_ascii_lowercase().as_str() {
@@ -301,19 +305,19 @@ impl<R: Read> WarcReader<R> {
                 "content-type" => head.content_type = Some(value.to_owned()),
                 "content-length" => match value.parse() {
                     Ok(length) => head.content_length = Some(length),
-                    Err(_) => return Ok(Err(format!("Content-Length: {value:?} is no number of bytes"))),
+                    Err(_) => return Ok(Err(format!("Content-Length: {value:?} is not a number of bytes"))),
                 },
                 _ => {}
             }
         }
         if head.content_length.is_none() {
-            return Ok(Err("a head without Content-Length".to_owned()));
+            return Ok(Err("a header without Content-Length".to_owned()));
         }
         Ok(Ok(head))
     }
 
-    /// Passes over at most `limit` bytes, up to the next line that begins a
-    /// record. Says how many bytes it passed over, and whether it found one.
+    /// Skips at most `limit` bytes, up to the next line that begins a record. Returns the number of skipped
+    /// bytes, and true if it found a record.
     fn seek_head(&mut self, limit: u64, at_line_start: bool) -> io::Result<(u64, bool)> {
         if at_line_start && begins_record(self.window.hold(MARK_BYTES)?) {
             return Ok((0, true));
@@ -321,19 +325,19 @@ impl<R: Read> WarcReader<R> {
         let mut passed = 0;
         loop {
             let (held, left) = (self.window.held(), limit - passed);
-            // A head that begins before the limit may go on behind it.
+            // A header that begins before the limit may extend beyond it.
             let wanted = usize::try_from(left).unwrap_or(usize::MAX).saturating_add(MARK_BYTES - 1);
             let searched = held.len().min(wanted);
             if let Some(next) = next_head(&held[..searched]).filter(|next| (*next as u64) < left) {
                 self.window.take(next);
                 return Ok((passed + next as u64, true));
             }
-            // A mark may begin in the last bytes.
+            // A header may begin in the last bytes.
             let done = searched.saturating_sub(MARK_BYTES - 1);
             self.window.take(done);
             passed += done as u64;
-            if searched == wanted || (!self.window.read_on()?) {
-                let rest = self.window.pass_over(limit - passed)?;
+            if searched == wanted || (!self.window.read_more()?) {
+                let rest = self.window.skip(limit - passed)?;
                 return Ok((passed + rest, false));
             }
         }
@@ -341,7 +345,8 @@ impl<R: Read> WarcReader<R> {
 }
 
 impl Head {
-    /// What page the record holds, whose content begins with `start`; none if it holds none.
+    /// Returns the kind of page in the record, whose content begins with `start`. Returns `None` if it is not
+    /// a page.
     fn kind(&self, start: &[u8]) -> Option<WarcKind> {
         let media_type = self.content_type.as_deref().map(media_type);
         let media_type = media_type.as_deref();
@@ -354,7 +359,7 @@ impl Head {
             begins("http://") || begins("https://")
         };
         match self.record_type.as_str() {
-            // DNS look-ups are responses as well, but not of HTTP.
+            // DNS look-ups are also stored as responses.
             "response" => media_type
                 .is_none_or(|media_type| media_type == "application/http")
                 .then_some(WarcKind::Response),
@@ -362,7 +367,7 @@ impl Head {
             "conversion" => media_type
                 .is_none_or(|media_type| media_type.starts_with("text/"))
                 .then_some(WarcKind::Conversion),
-            // Crawlers write their logs and settings as resources of plain text, with urls of their own.
+            // Crawlers store their logs and settings as plain text resources with special urls.
             "resource" => {
                 let is_page = match media_type {
                     None => begins_page(start),
@@ -374,32 +379,32 @@ impl Head {
         }
     }
 
-    /// Whose record it is, in messages.
+    /// Returns the name of the record, for messages.
     fn name(self) -> String {
         self.url.unwrap_or_else(|| "an unnamed page".to_owned())
     }
 
-    /// The fault of a record that ends before its `Content-Length`.
+    /// Creates the error for a record that is shorter than its `Content-Length`.
     fn wrong_length(self, found: u64) -> FramingError {
         let expected = self.content_length.unwrap_or(0);
         FramingError::WrongWarcLength { url: self.name(), expected, found }
     }
 }
 
-/// Whether a record's head begins here.
+/// Returns true if a record's header begins here.
 fn begins_record(bytes: &[u8]) -> bool {
     matches!(bytes, [b'W', b'A', b'R', b'C', b'/', major, b'.', minor, ..]
         if major.is_ascii_digit() && minor.is_ascii_digit())
 }
 
-/// Where in `bytes` the next line begins that begins a record.
+/// Returns the position of the next line in `bytes` that begins a record.
 fn next_head(bytes: &[u8]) -> Option<usize> {
     let mut marks = memchr::memmem::find_iter(bytes, b"\nWARC/");
     marks.find(|at| begins_record(&bytes[at + 1..])).map(|at| at + 1)
 }
 
-/// With how many bytes of a head `bytes` end, if not all of those are there by which it is told.
-fn begun_head(bytes: &[u8]) -> Option<usize> {
+/// Returns the number of bytes at the end of `bytes` that may be an incomplete header.
+fn incomplete_header_bytes(bytes: &[u8]) -> Option<usize> {
     (1..MARK_BYTES - 1).rev().find(|count| {
         let start = bytes.len().checked_sub(count + 1).map(|start| &bytes[start..]);
         start.and_then(|start| start.strip_prefix(b"\n")).is_some_and(|head| {
@@ -411,14 +416,14 @@ fn begun_head(bytes: &[u8]) -> Option<usize> {
     })
 }
 
-/// A content type without its parameters, in lower case.
+/// Returns a content type without its parameters, in lower case.
 fn media_type(content_type: &str) -> String {
     content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 impl<R: Read + Send> Source for WarcReader<R> {
     fn read_batch(&mut self, batch: &mut Vec<Record>, bytes_max: usize) -> io::Result<bool> {
-        // With little at hand the next record might have to be waited for.
+        // With only few bytes available, the next record might have to be waited for.
         fill(self, (batch, bytes_max), Self::next_record, |source| source.window.at_hand() < HEAD_BYTES_MAX)
     }
 
@@ -439,8 +444,7 @@ mod tests {
         )
     }
 
-    /// What becomes of each record: its url, or the cause
-    /// of its dead letter; and how many were passed over.
+    /// Returns the url of each record or the cause of its dead letter, and the number of skipped records.
     fn outcomes(file: &str, content_bytes_max: usize, buffer: usize) -> (Vec<String>, u64) {
         let reader = BufReader::with_capacity(buffer, file.as_bytes());
         let mut source = WarcReader::new(reader, "a.warc".into(), &PageConfig::default());
@@ -460,7 +464,7 @@ mod tests {
         (outcomes, source.skipped.warc_records.total())
     }
 
-    /// The same however the input comes in.
+    /// Asserts the same outcomes for all buffer sizes.
     #[track_caller]
     fn assert_outcomes(file: &str, expected: &[&str], skipped: u64) {
         for buffer in [1, 3, 7, 64, 1000, 1 << 20] {
@@ -473,8 +477,8 @@ mod tests {
         }
     }
 
-    /// A record that is no page, and claims too much,
-    /// swallowed the rest of the file, with exit status 0.
+    /// A record that was not a page, and claimed too many bytes, swallowed the rest of the file, with exit
+    /// status 0.
     #[test]
     fn a_record_that_claims_too_much_costs_only_itself() {
         let a = record("response", "http://a/", None, "<p>a");
@@ -488,10 +492,10 @@ mod tests {
         }
     }
 
-    /// Beyond what is held of a page, what it shows is not
-    /// believed to be a record: a dead letter says what is lost.
+    /// If a page is longer than the part that is held, text in it that looks like a record is not trusted. A
+    /// dead letter reports what is lost.
     #[test]
-    fn a_long_record_that_claims_too_much_is_told() {
+    fn a_long_record_that_claims_too_much_is_reported() {
         let b = record("response", "http://b/", None, "<p>b");
         for (kind, outcomes) in
             [("response", &["TRUNCATED_INPUT"][..]), ("metadata", &["BROKEN_WARC", "http://b/"])]
@@ -502,14 +506,14 @@ mod tests {
     }
 
     #[test]
-    fn a_length_that_ends_inside_another_record_is_found_out() {
+    fn a_length_that_ends_inside_another_record_is_detected() {
         let long = record("response", "http://long/", Some(60), "short");
         let rest = record("response", "http://b/", None, &"<p>b".repeat(50));
         assert_outcomes(&format!("{long}{rest}"), &["BROKEN_WARC", "http://b/"], 0);
     }
 
-    /// A page may hold what looks like a record: as long as
-    /// its length is right, it is part of the page.
+    /// A page may contain text that looks like a record. If the page's length is right, that text is part of
+    /// the page.
     #[test]
     fn a_record_in_a_page_is_part_of_the_page() {
         let inner = format!("before\r\n\r\n{}", record("response", "http://forged/", None, "<p>forged"));
@@ -523,10 +527,9 @@ mod tests {
         assert_outcomes(&format!("{request}{b}"), &["http://b/"], 1);
     }
 
-    /// After a broken head, a record whose first bytes stood
-    /// at a buffer's end was passed over without a trace.
+    /// After a broken header, a record was silently skipped if its first bytes were at the end of a buffer.
     #[test]
-    fn the_record_behind_a_broken_one_is_found_wherever_buffers_end() {
+    fn the_record_after_a_broken_one_is_found_for_all_buffer_sizes() {
         for padding in 0..40 {
             let broken = format!("WARC/1.0\r\nContent-Length: x\r\n{}\r\n\r\n", "y".repeat(padding));
             let b = record("response", "http://b/", None, "<p>b");
@@ -534,7 +537,8 @@ mod tests {
         }
     }
 
-    /// A length that ended inside the head of the next record, as 5 to 11 bytes too many do, lost that record.
+    /// If a record's length was 5 to 11 bytes too large, it ended inside the header of the next record, which
+    /// was lost.
     #[test]
     fn a_length_that_is_a_little_too_large_costs_only_its_own_record() {
         let b = record("response", "http://b/", None, "<p>b");
@@ -551,7 +555,7 @@ mod tests {
                         ["http://b/", "http://c/"],
                         "{kind} {bytes} +{more}"
                     );
-                    // With up to four more only line ends are taken in.
+                    // Up to four additional bytes are only line ends.
                     let own = (kind != "request").then_some("http://a/").filter(|_| more < 5);
                     let own = own.or((more >= 5).then_some("BROKEN_WARC"));
                     assert_eq!(found.len(), 2 + usize::from(own.is_some()), "{kind} {bytes} +{more}");
@@ -562,9 +566,9 @@ mod tests {
         }
     }
 
-    /// Resources of HTML were passed over in silence, as tools that pack saved pages write them.
+    /// HTML resources were silently skipped. Tools that store saved pages in WARC files write them.
     #[test]
-    fn what_a_record_holds_is_told_by_its_types() {
+    fn pages_are_recognised_by_the_types_of_their_records() {
         let record = |kind: &str, url: &str, content_type: &str, content: &str| {
             let content_type = match content_type {
                 "" => String::new(),

@@ -1,10 +1,8 @@
-//! Single records of WARC files in a folder: bodies of
-//! pages whose messages only say where they stand.
+//! Reads single records of WARC files in a folder: the bodies of pages whose messages only name their place.
 //!
-//! In: the name of a file and an offset in it. Out: the record there. A name is that of a file
-//! alone, so nothing outside of the folder is read. A file that its writer has not closed yet
-//! (`….open`, as Heritrix calls it) is read as well. Cost: one file is opened a record. Memory: the
-//! record.
+//! In: the name of a file, and an offset in it. Out: the record at that offset. A name must not contain
+//! folders, so nothing outside of the folder is read. A file that its writer has not closed yet (`….open`, as
+//! Heritrix names it) is read, too. Cost: each record opens one file. Memory: the record.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -20,7 +18,7 @@ use crate::page::config::PageConfig;
 use crate::page::warc::WarcRecord;
 use crate::record::Place;
 
-/// Read at once.
+/// Size of a read.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// A folder of WARC files.
@@ -30,24 +28,24 @@ pub struct WarcFolder {
 }
 
 impl WarcFolder {
-    /// The folder `dir`.
+    /// Creates a reader of the files in `dir`.
     #[must_use]
     pub fn new(dir: &Path) -> Self {
         Self { dir: dir.to_owned() }
     }
 
-    /// The record that `place` names; none where it is of a type without a page.
+    /// Reads the record at `place`. Returns `None` for a type of record without a page.
     ///
     /// # Errors
-    /// What is wrong, in words.
+    /// A description of the problem.
     pub fn record(&self, place: &InWarc, limits: &PageConfig) -> Result<Option<WarcRecord>, String> {
         let named = format!("{} at byte {}", place.file, place.offset);
-        let told = |error: io::Error| format!("{named}: {error}");
-        let mut file = BufReader::with_capacity(BUFFER_BYTES, self.open(&place.file).map_err(told)?);
-        file.seek(SeekFrom::Start(place.offset)).map_err(told)?;
-        let start = file.fill_buf().map_err(told)?;
+        let with_place = |error: io::Error| format!("{named}: {error}");
+        let mut file = BufReader::with_capacity(BUFFER_BYTES, self.open(&place.file).map_err(with_place)?);
+        file.seek(SeekFrom::Start(place.offset)).map_err(with_place)?;
+        let start = file.fill_buf().map_err(with_place)?;
         if start.is_empty() {
-            return Err(format!("{named}: the file ends before"));
+            return Err(format!("{named}: the file ends before this offset"));
         }
         if start.starts_with(b"\x1f\x8b") { first(GzDecoder::new(file), limits) } else { first(file, limits) }
             .map_err(|problem| format!("{named}: {problem}"))
@@ -63,14 +61,14 @@ impl WarcFolder {
     }
 }
 
-/// The record with which `reader` begins.
+/// Reads the record at the start of `reader`.
 fn first(reader: impl Read + Send, limits: &PageConfig) -> Result<Option<WarcRecord>, String> {
     let mut source = WarcReader::new(BufReader::new(reader), "-".into(), limits);
     let mut batch = Vec::new();
     source.read_batch(&mut batch, 1).map_err(|error| error.to_string())?;
     let Some(record) = batch.into_iter().next() else { return Ok(None) };
     match (record.place, record.payload) {
-        // What stands behind a record without a page is another page.
+        // A later record belongs to another page.
         (Place::Record { record: 1, .. }, Payload::Warc(record)) => Ok(Some(*record)),
         (Place::Record { record: 1, .. }, Payload::Broken(error)) => Err(error.to_string()),
         _ => Ok(None),
@@ -102,11 +100,11 @@ mod tests {
     fn records_are_found_by_file_and_offset() {
         let folder = tempfile::tempdir().expect("a folder");
         let records = [record("response", "<p>one"), record("revisit", ""), record("response", "<p>two")];
-        let packed: Vec<Vec<u8>> = records.iter().map(|record| gzip(record)).collect();
+        let compressed: Vec<Vec<u8>> = records.iter().map(|record| gzip(record)).collect();
         std::fs::write(folder.path().join("a.warc"), records.concat()).expect("written");
-        std::fs::write(folder.path().join("b.warc.gz.open"), packed.concat()).expect("written");
+        std::fs::write(folder.path().join("b.warc.gz.open"), compressed.concat()).expect("written");
         let warcs = WarcFolder::new(folder.path());
-        for (file, records) in [("a.warc", &records[..]), ("b.warc.gz", &packed)] {
+        for (file, records) in [("a.warc", &records[..]), ("b.warc.gz", &compressed)] {
             let body = |number: usize| {
                 let offset = records[..number].iter().map(Vec::len).sum::<usize>() as u64;
                 let place = InWarc { file: file.to_owned(), offset };

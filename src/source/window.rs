@@ -1,21 +1,21 @@
-//! Bytes of an input, of which some may be looked at before they are
-//! taken: a reader that finds out late that it was misled can go back.
+//! A buffer for reading ahead: bytes of the input can be examined before they are taken. So a parser that
+//! notices an error late can go back.
 //!
-//! Memory: what was asked for at once, and one buffer of the reader.
+//! Memory: the largest range examined at once, and one buffer of the reader.
 
 use std::io::{self, BufRead, BufReader, Read};
 
-/// A view into what comes next.
+/// A reader that can look ahead.
 pub(super) struct Window<R> {
     reader: BufReader<R>,
     bytes: Vec<u8>,
-    /// Where in `bytes` the input stands; what is before it is taken.
+    /// The position of the input in `bytes`. Bytes before it are taken.
     at: usize,
-    /// Bytes taken so far.
+    /// Number of bytes taken so far.
     taken: u64,
-    /// Nothing comes behind `bytes`.
+    /// True if the input ends after `bytes`.
     ended: bool,
-    /// What looking ahead has met; told when the input is read on.
+    /// An error found by looking ahead. It is returned when reading reaches it.
     failure: Option<io::Error>,
 }
 
@@ -24,31 +24,31 @@ impl<R: Read> Window<R> {
         Self { reader, bytes: Vec::new(), at: 0, taken: 0, ended: false, failure: None }
     }
 
-    /// Bytes of the input that are taken or passed over.
+    /// Number of bytes of the input that were taken or skipped.
     pub(super) fn taken(&self) -> u64 {
         self.taken
     }
 
-    /// What is at hand without reading.
+    /// The bytes that are available without reading.
     pub(super) fn held(&self) -> &[u8] {
         &self.bytes[self.at..]
     }
 
-    /// Bytes that can be had without waiting for the input.
+    /// Number of bytes that are available without waiting for the input.
     pub(super) fn at_hand(&self) -> usize {
         self.held().len() + self.reader.buffer().len()
     }
 
-    /// Reads until at least `count` bytes are held, or all there are.
+    /// Reads until at least `count` bytes are held, or the input ends.
     pub(super) fn hold(&mut self, count: usize) -> io::Result<&[u8]> {
-        while self.held().len() < count && self.read_on()? {}
+        while self.held().len() < count && self.read_more()? {}
         Ok(self.held())
     }
 
-    /// The same, but an error is kept for whoever reads on.
+    /// Does the same, but stores an error for the next read.
     pub(super) fn hold_ahead(&mut self, count: usize) -> &[u8] {
         while self.failure.is_none() && self.held().len() < count {
-            match self.read_on() {
+            match self.read_more() {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => self.failure = Some(error),
@@ -57,7 +57,7 @@ impl<R: Read> Window<R> {
         self.held()
     }
 
-    /// Whether looking ahead has met an error.
+    /// Returns true if looking ahead has found an error.
     pub(super) fn has_failed(&self) -> bool {
         self.failure.is_some()
     }
@@ -66,32 +66,32 @@ impl<R: Read> Window<R> {
     pub(super) fn take(&mut self, count: usize) {
         self.at += count;
         self.taken += count as u64;
-        debug_assert!(self.at <= self.bytes.len(), "only what is held can be taken");
-        // Each byte is moved at most once for as many bytes that were taken.
+        debug_assert!(self.at <= self.bytes.len(), "only held bytes can be taken");
+        // Removing bytes moves the rest, so it is done only when at least as many are removed as are moved.
         if self.at * 2 > self.bytes.len() {
             self.bytes.drain(..self.at);
             self.at = 0;
         }
     }
 
-    /// Passes over `count` bytes, or what there is of them, and says how many there were.
-    pub(super) fn pass_over(&mut self, count: u64) -> io::Result<u64> {
+    /// Skips `count` bytes, or fewer if the input ends. Returns the number of skipped bytes.
+    pub(super) fn skip(&mut self, count: u64) -> io::Result<u64> {
         let held = usize::try_from(count).unwrap_or(usize::MAX).min(self.held().len());
         self.take(held);
         let unheld = count - held as u64;
         if unheld == 0 {
             return Ok(count);
         }
-        self.tell_failure()?;
+        self.return_failure()?;
         let passed = io::copy(&mut (&mut self.reader).take(unheld), &mut io::sink())?;
         self.taken += passed;
         self.ended |= passed < unheld;
         Ok(held as u64 + passed)
     }
 
-    /// Holds more; false at the end of the input.
-    pub(super) fn read_on(&mut self) -> io::Result<bool> {
-        self.tell_failure()?;
+    /// Reads and holds more bytes. Returns false at the end of the input.
+    pub(super) fn read_more(&mut self) -> io::Result<bool> {
+        self.return_failure()?;
         while !self.ended {
             match self.reader.fill_buf() {
                 Ok([]) => self.ended = true,
@@ -108,7 +108,7 @@ impl<R: Read> Window<R> {
         Ok(false)
     }
 
-    fn tell_failure(&mut self) -> io::Result<()> {
+    fn return_failure(&mut self) -> io::Result<()> {
         self.failure.take().map_or(Ok(()), Err)
     }
 }

@@ -62,7 +62,7 @@ fn inputs_may_be_patterns_where_no_shell_expands_them() {
     let none = named("*.warc");
     assert_eq!(none.status, 1);
     assert!(
-        none.stderr.ends_with("*.warc: no file is called so, and as a pattern it matches none\n"),
+        none.stderr.ends_with("*.warc: no file has this name, and as a pattern it matches no file\n"),
         "{}",
         none.stderr
     );

@@ -120,7 +120,7 @@ fn faults_of_a_table_are_told_with_file_and_line() {
     let run = dedup_files(&[], &[&input]);
     assert_eq!((run.status, run.verdicts().len()), (3, 1), "{}", run.stderr);
     for told in [
-        "a.csv: line 3: 1 fields, where the first row has 2; the row is skipped (BROKEN_CSV)",
+        "a.csv: line 3: 1 fields, but the first row has 2; the row is skipped (BROKEN_CSV)",
         "a.csv: line 4: no `url`",
         "a.csv: line 5: a quote in the row that begins in line 5 is never closed",
     ] {

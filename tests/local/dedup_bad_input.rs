@@ -331,9 +331,9 @@ fn broken_warc_records_cost_only_themselves() {
     assert_eq!(urls, ["http://a/1", "http://a/2", "http://a/6"]);
     assert_eq!(run.status, 3);
     for expected in [
-        "broken.warc: record 2: no WARC record: expected WARC/1.0 or WARC/1.1, found \"garbage\"",
+        "broken.warc: record 2: not a WARC record: expected WARC/1.0 or WARC/1.1, found \"garbage\"",
         "broken.warc: record 4: no `url`",
-        "broken.warc: record 5: no WARC record: Content-Length",
+        "broken.warc: record 5: not a WARC record: Content-Length",
         "broken.warc: record 7: the WARC record of http://a/7 breaks off",
     ] {
         assert!(run.stderr.contains(expected), "{expected} is not in {}", run.stderr);

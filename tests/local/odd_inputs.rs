@@ -223,6 +223,6 @@ fn an_address_of_a_store_that_cannot_be_is_named() {
         command.args(["dedup", "s3://bucket/a.jsonl"]).env("AWS_ENDPOINT_URL", "http://127.0.0.1:99999");
     let run = Run::of(command.output().expect("the program starts"));
     assert!(run.status == 1 || run.status == 2, "{}", run.status);
-    assert!(run.stderr.contains("AWS_ENDPOINT_URL is no address of a store"), "{}", run.stderr);
+    assert!(run.stderr.contains("AWS_ENDPOINT_URL is not the address of a store"), "{}", run.stderr);
     assert!(!run.stderr.contains("panicked"), "{}", run.stderr);
 }

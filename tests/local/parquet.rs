@@ -284,7 +284,7 @@ fn columns_are_named_and_their_types_are_checked() {
         (
             vec![("url", column("url")), ("text", Arc::clone(&html))],
             &[],
-            "record 1: column \"text\" holds bytes here that are not UTF-8",
+            "record 1: column \"text\" contains bytes here that are not UTF-8",
         ),
     ] {
         written(columns);

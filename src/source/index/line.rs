@@ -1,21 +1,21 @@
-//! A line of an index → where the record stands that it is about.
+//! Parses a line of an index: the place of a WARC record.
 
 use serde_json::{Map, Value};
 
-/// Characters of a line that messages show.
+/// Maximum number of characters of a line in a message.
 const SHOWN_MAX: usize = 80;
 
-/// Places of a line in which its JSON is looked for.
+/// Maximum number of positions in a line at which its JSON is tried.
 const STARTS_MAX: usize = 4;
 
-/// What a line says.
+/// The content of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct IndexLine {
     /// The WARC file.
     pub(super) file: String,
-    /// The first byte of the record, or of its gzip member.
+    /// Offset of the record, or of its gzip member.
     pub(super) offset: u64,
-    /// Its bytes as they are packed; none where the index does not say.
+    /// Compressed size in bytes. `None` if the index does not have it.
     pub(super) length: Option<u64>,
     /// The HTTP status.
     pub(super) status: Option<i64>,
@@ -23,7 +23,7 @@ pub(super) struct IndexLine {
     pub(super) mime: Option<String>,
 }
 
-/// In which columns a CDX file has what matters.
+/// The columns of a CDX file that are needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Columns {
     count: usize,
@@ -34,15 +34,15 @@ pub(super) struct Columns {
     file: usize,
 }
 
-/// With 11 columns: `N b a m s k r M S V g`.
+/// The standard format with 11 columns: `N b a m s k r M S V g`.
 const ELEVEN: Columns =
     Columns { count: 11, mime: Some(3), status: Some(4), length: Some(8), offset: 9, file: 10 };
-/// With 9: `N b a m s k r V g`.
+/// The standard format with 9 columns: `N b a m s k r V g`.
 const NINE: Columns = Columns { count: 9, mime: Some(3), status: Some(4), length: None, offset: 7, file: 8 };
 
 impl Columns {
-    /// Those that the first line of a CDX file names, ` CDX N b a …`; none if it is no such line.
-    pub(super) fn of_header(line: &str) -> Option<Result<Self, String>> {
+    /// Parses the first line of a CDX file, ` CDX N b a …`. Returns `None` if it is not such a line.
+    pub(super) fn parse_header(line: &str) -> Option<Result<Self, String>> {
         let letters: Vec<&str> = line.strip_prefix(" CDX ")?.split_whitespace().collect();
         let at = |letter: &str| letters.iter().position(|found| *found == letter);
         Some(match (at("V").or_else(|| at("v")), at("g")) {
@@ -54,20 +54,20 @@ impl Columns {
                 offset,
                 file,
             }),
-            _ => Err("the header names no columns V and g, offset and file".to_owned()),
+            _ => Err("the header lacks the column V (offset) or g (file)".to_owned()),
         })
     }
 }
 
 impl IndexLine {
-    /// The line `line`; `columns` are those of the header, if there was one.
+    /// Parses a line. `columns` are the columns of the header, if there was one.
     ///
     /// # Errors
-    /// Why it names no record.
-    pub(super) fn of(line: &str, columns: Option<Columns>) -> Result<Self, String> {
+    /// The reason why the line names no record.
+    pub(super) fn parse(line: &str, columns: Option<Columns>) -> Result<Self, String> {
         match json_of(line).filter(|_| columns.is_none()) {
-            Some(fields) => fields.and_then(|fields| Self::of_json(&fields)),
-            None => Self::of_columns(line, columns),
+            Some(fields) => fields.and_then(|fields| Self::from_json(&fields)),
+            None => Self::from_columns(line, columns),
         }
         .map_err(|problem| {
             let shown: String = line.chars().take(SHOWN_MAX).collect();
@@ -75,8 +75,8 @@ impl IndexLine {
         })
     }
 
-    /// What Common Crawl, pywb and others write behind key and time. Numbers may be strings.
-    fn of_json(fields: &Map<String, Value>) -> Result<Self, String> {
+    /// Reads the JSON that Common Crawl, pywb and others write after key and time. Numbers may be strings.
+    fn from_json(fields: &Map<String, Value>) -> Result<Self, String> {
         let number = |name: &str| match fields.get(name)? {
             Value::String(text) => text.parse().ok(),
             value => value.as_u64(),
@@ -84,28 +84,30 @@ impl IndexLine {
         let text = |name: &str| fields.get(name)?.as_str().filter(|text| !text.is_empty());
         Ok(Self {
             file: text("filename").ok_or("no filename")?.to_owned(),
-            offset: number("offset").ok_or("no offset, or none that is a number")?,
+            offset: number("offset").ok_or("no offset, or one that is not a number")?,
             length: number("length").filter(|length| *length > 0),
             status: number("status").and_then(|status| i64::try_from(status).ok()),
             mime: text("mime").map(str::to_owned),
         })
     }
 
-    fn of_columns(line: &str, columns: Option<Columns>) -> Result<Self, String> {
+    fn from_columns(line: &str, columns: Option<Columns>) -> Result<Self, String> {
         let values: Vec<&str> = line.split(' ').filter(|value| !value.is_empty()).collect();
         let columns = match (columns, values.len()) {
             (Some(columns), count) if columns.count == count => columns,
             (None, 11) => ELEVEN,
             (None, 9) => NINE,
             (Some(columns), count) => {
-                return Err(format!("{count} columns where the header has {}", columns.count));
+                return Err(format!("{count} columns, but the header has {}", columns.count));
             }
-            (None, count) => return Err(format!("no CDXJ, and {count} columns where CDX has 9 or 11")),
+            (None, count) => {
+                return Err(format!("not CDXJ, and not CDX: {count} columns, but CDX has 9 or 11"));
+            }
         };
         let value = |at: Option<usize>| values.get(at?).filter(|value| **value != "-");
         Ok(Self {
             file: values[columns.file].to_owned(),
-            offset: values[columns.offset].parse().map_err(|_| "an offset that is no number")?,
+            offset: values[columns.offset].parse().map_err(|_| "an offset that is not a number")?,
             length: value(columns.length).and_then(|length| length.parse().ok()).filter(|length| *length > 0),
             status: value(columns.status).and_then(|status| status.parse().ok()),
             mime: value(columns.mime).map(|mime| (*mime).to_owned()),
@@ -113,13 +115,13 @@ impl IndexLine {
     }
 }
 
-/// The JSON object of a CDXJ line, the last value of a repeated field; none if there is none. Key and time stand
-/// before it, and the key may have braces as well.
+/// Parses the JSON object of a CDXJ line; the last value of a repeated field is used. Returns `None` if the
+/// line has no object. Key and time come before the object, and the key may contain braces, too.
 fn json_of(line: &str) -> Option<Result<Map<String, Value>, String>> {
     let braces = line.match_indices('{').map(|(at, _)| at);
     let starts = braces.filter(|at| line[..*at].chars().next_back().is_none_or(char::is_whitespace));
     let mut parsed = starts.take(STARTS_MAX).map(|at| serde_json::from_str(&line[at..]));
-    let first = parsed.next()?.map_err(|error| format!("no CDXJ ({error})"));
+    let first = parsed.next()?.map_err(|error| format!("not CDXJ ({error})"));
     Some(first.or_else(|problem| parsed.find_map(Result::ok).ok_or(problem)))
 }
 
@@ -154,44 +156,44 @@ mod tests {
             (format!("{key} http://example.org/ text/html 200 ABC - - 1234 567 w/a.warc.gz"), Some(1234)),
             (format!("{key} http://example.org/{{x}} text/html 200 ABC - 567 w/a.warc.gz"), None),
         ] {
-            // A brace in a url makes no CDXJ of a line with columns.
-            let columns = Columns::of_header(" CDX N b a m s k r V g").and_then(Result::ok);
+            // A brace in a url does not make a CDX line a CDXJ line.
+            let columns = Columns::parse_header(" CDX N b a m s k r V g").and_then(Result::ok);
             let columns = columns.filter(|_| length.is_none());
-            assert_eq!(IndexLine::of(&line, columns), Ok(expected(length)), "{line}");
+            assert_eq!(IndexLine::parse(&line, columns), Ok(expected(length)), "{line}");
         }
     }
 
-    /// A brace in the key was taken for the beginning of the JSON, and a repeated field for a fault.
+    /// A brace in the key was taken for the start of the JSON, and a repeated field for an error.
     #[test]
     fn braces_in_keys_and_repeated_fields_cost_no_line() {
         let json = r#"{"filename": "a.warc.gz", "offset": "5", "status": null, "mime": 7, "offset": "567"}"#;
         for key in ["example)/a?t={{name}}", "example)/b{", "{", "{x", "example)/ {y", "example)/\u{65b0}{"] {
-            let line = IndexLine::of(&format!("{key} 20260101000000 {json}"), None).expect("a line");
+            let line = IndexLine::parse(&format!("{key} 20260101000000 {json}"), None).expect("a line");
             assert_eq!((line.file.as_str(), line.offset, line.status), ("a.warc.gz", 567, None), "{key}");
         }
-        assert_eq!(IndexLine::of(json, None).map(|line| line.offset), Ok(567));
+        assert_eq!(IndexLine::parse(json, None).map(|line| line.offset), Ok(567));
     }
 
     #[test]
     fn a_header_may_name_other_columns() {
-        let columns = Columns::of_header(" CDX b a V g S").expect("a header").expect("enough");
-        let line = IndexLine::of("20260101000000 http://a/ 5 f.warc 7", Some(columns)).expect("a line");
+        let columns = Columns::parse_header(" CDX b a V g S").expect("a header").expect("enough");
+        let line = IndexLine::parse("20260101000000 http://a/ 5 f.warc 7", Some(columns)).expect("a line");
         assert_eq!((line.file.as_str(), line.offset, line.length, line.status), ("f.warc", 5, Some(7), None));
-        assert!(Columns::of_header(" CDX N b a").expect("a header").is_err());
-        assert_eq!(Columns::of_header("org,example)/ 2026"), None);
+        assert!(Columns::parse_header(" CDX N b a").expect("a header").is_err());
+        assert_eq!(Columns::parse_header("org,example)/ 2026"), None);
     }
 
     #[test]
-    fn what_names_no_record_says_why() {
-        for (line, told) in [
+    fn a_line_without_a_record_is_refused_with_the_reason() {
+        for (line, reason) in [
             ("key 2026 {\"offset\": 1}", "no filename"),
             ("key 2026 {\"filename\": \"a\", \"offset\": \"x\"}", "no offset"),
-            ("key 2026 {", "no CDXJ"),
-            ("a b c", "3 columns where CDX has 9 or 11"),
-            ("k t u m s d r - 12 x f", "an offset that is no number"),
+            ("key 2026 {", "not CDXJ"),
+            ("a b c", "3 columns, but CDX has 9 or 11"),
+            ("k t u m s d r - 12 x f", "an offset that is not a number"),
         ] {
-            let problem = IndexLine::of(line, None).expect_err("nothing");
-            assert!(problem.contains(told) && problem.contains(&line[..3]), "{problem}");
+            let problem = IndexLine::parse(line, None).expect_err("no record");
+            assert!(problem.contains(reason) && problem.contains(&line[..3]), "{problem}");
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Indexes of WARC files (CDX with 9 or 11 columns, CDXJ as pywb and Common Crawl have it): only the records that an
-//! index names are read, in its order.
+//! Reads WARC files through an index (CDX with 9 or 11 columns, or CDXJ in the format of pywb and Common
+//! Crawl): only the records that the index names are read, in the order of the index.
 //!
-//! In: an index, and where the files lie that it names. Out: records, each with the number of its line ([`records`] for
-//! pages, [`originals`] as they are), from ranges of bytes that are fetched side by side ([`ranges`]). A line that names no
-//! record, and a range without one, cost only themselves.
+//! In: an index, and the folder of the WARC files. Out: records, numbered by their line in the index
+//! ([`records`] for pages, [`originals`] for unchanged records). Several byte ranges are fetched at the same
+//! time ([`ranges`]). If a line names no record, or a range contains none, only that line is lost.
 
 mod line;
 pub mod originals;
@@ -17,30 +17,30 @@ use std::path::{Component, Path, PathBuf};
 use super::location::{Location, is_object};
 use super::open::is_machine_error;
 
-/// Where the WARC files lie that indexes name.
+/// The folder, or prefix in a store, of the WARC files that indexes name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WarcBase(PathBuf);
 
 impl WarcBase {
-    /// The folder `base`, or `s3://bucket/…`.
+    /// Creates it from a folder, or from `s3://bucket/…`.
     #[must_use]
     pub fn new(base: &Path) -> Self {
         Self(base.to_owned())
     }
 
-    /// The file that an index calls so, or why there is none.
+    /// Returns the location of a file that an index names, or the reason why there is none.
     fn file(&self, name: &str) -> Result<Location, Missing> {
-        // An index comes from elsewhere: what it names is below the base.
+        // Indexes come from outside, so they may only name files below the base.
         let is_below = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
         if !is_below {
-            return Err(Missing::Named("names no file below --warc-base".to_owned()));
+            return Err(Missing::Named("the name does not lead to a file below --warc-base".to_owned()));
         }
         let base = self.0.to_string_lossy();
         let path = PathBuf::from(format!("{}/{name}", base.trim_end_matches('/')));
         if !is_object(&self.0) {
             return Ok(Location::File(path));
         }
-        Location::unseen_object(&path).map_err(Missing::of)
+        Location::unseen_object(&path).map_err(Missing::from_error)
     }
 }
 
@@ -50,21 +50,21 @@ impl fmt::Display for WarcBase {
     }
 }
 
-/// Why bytes cannot be had.
+/// The reason why bytes cannot be read.
 #[derive(Debug)]
 enum Missing {
-    /// The index names what is not there: a dead letter.
+    /// The index names something that does not exist. It becomes a dead letter.
     Named(String),
-    /// The machine or the store cannot be read: the run ends.
+    /// The machine or the store fails. The run ends.
     Machine(io::Error),
 }
 
 impl Missing {
-    fn of(error: io::Error) -> Self {
+    fn from_error(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof => Self::Named(error.to_string()),
             _ if is_machine_error(&error) => Self::Machine(error),
-            // The name leads to no file that can be read, which says nothing of other names.
+            // The name leads to no readable file. Other names may still be readable.
             io::ErrorKind::InvalidInput
             | io::ErrorKind::InvalidFilename
             | io::ErrorKind::IsADirectory

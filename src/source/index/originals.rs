@@ -1,4 +1,4 @@
-//! The records that an index names once more, as they are.
+//! Reads the records that an index names again, unchanged, for copying.
 
 use std::io::{self, BufReader, Cursor, Read};
 use std::sync::Arc;
@@ -10,15 +10,15 @@ use crate::source::originals::{Framing, Original, RecordOriginals};
 use crate::source::rules::InputRules;
 use crate::source::warc::WarcReader;
 
-/// The records of one index. Each has the number of its line.
+/// The records of one index, numbered by their lines.
 pub struct IndexedOriginals {
     ranges: Ranges,
     limits: PageConfig,
 }
 
 impl IndexedOriginals {
-    /// What `index`, unpacked, names below `base`.
-    pub(in crate::source) fn of(
+    /// Reads the records that the decompressed `index` names below `base`.
+    pub(in crate::source) fn new(
         index: Box<dyn Read + Send>,
         base: Arc<WarcBase>,
         rules: &InputRules,
@@ -26,10 +26,10 @@ impl IndexedOriginals {
         Self { ranges: Ranges::new(index, base, rules), limits: rules.limits.clone() }
     }
 
-    /// The next record; none at the end.
+    /// Returns the next record, or `None` at the end.
     ///
     /// # Errors
-    /// The machine or a store cannot be read.
+    /// The machine or a store fails.
     pub fn next_record(&mut self) -> io::Result<Option<Original>> {
         let Some(Range { line, record, .. }) = self.ranges.next()? else { return Ok(None) };
         let broken =

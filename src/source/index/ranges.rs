@@ -1,6 +1,7 @@
-//! The ranges of bytes that an index names, in its order, of which the next are fetched while one is worked on.
+//! Fetches the byte ranges that an index names, in its order. While one is processed, the next ones are
+//! already being fetched.
 //!
-//! Memory: [`AHEAD_BYTES`] of ranges that are on their way, [`AHEAD_MAX`] at most, and one that is worked on.
+//! Memory: about [`AHEAD_BYTES`] for at most [`AHEAD_MAX`] pending ranges, and the current range.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -18,51 +19,51 @@ use crate::source::rules::InputRules;
 use crate::source::warc::RECORD_HEADS_MAX;
 use crate::source::{FramingError, framing_error};
 
-/// Ranges that are on their way at most.
+/// Maximum number of pending ranges.
 const AHEAD_MAX: usize = 16;
-/// Bytes of these, after which no further one is begun.
+/// Total size of pending ranges from which on no further one is started.
 const AHEAD_BYTES: u64 = 32 << 20;
-/// Bytes of a line of an index; a longer one names no record.
+/// Maximum length of a line in an index. A longer line is reported as broken.
 const LINE_BYTES_MAX: u64 = 64 << 10;
-/// Bytes that are fetched first where an index does not say how many there are.
+/// Number of bytes that are fetched first if the index does not have the length.
 const UNKNOWN_BYTES: u64 = 256 << 10;
 
-/// What an index names.
+/// The byte ranges that an index names.
 pub(super) struct Ranges {
     index: BufReader<Box<dyn Read + Send>>,
     base: Arc<WarcBase>,
-    /// Which lines are read by their statuses and media types; none: all.
+    /// The filter for lines, by status and media type.
     filter: Arc<Mapping>,
     limits: PageConfig,
     columns: Option<Columns>,
-    /// The number of the line read last, from 1.
+    /// The number of the last line read, from 1.
     line: u64,
     ahead: VecDeque<Ahead>,
     ahead_bytes: u64,
-    /// Lines that the filter passes over.
+    /// Number of lines that the filter skipped.
     passed_over: u64,
     ended: bool,
 }
 
-/// A range that is on its way.
+/// A pending range.
 struct Ahead {
     line: u64,
     bytes: u64,
     named: Result<(IndexLine, Fetch), FramingError>,
 }
 
-/// What a line has led to.
+/// The result for one line.
 pub(super) struct Range {
     /// The number of the line, from 1.
     pub(super) line: u64,
-    /// The record that the range begins with, unpacked, or why there is none.
+    /// The decompressed record at the start of the range, or the reason why there is none.
     pub(super) record: Result<Vec<u8>, FramingError>,
-    /// What to say of the range, in messages.
+    /// The name of the range, for messages.
     pub(super) name: String,
 }
 
 impl Ranges {
-    /// What `index`, unpacked, names.
+    /// Reads the ranges that the decompressed `index` names.
     pub(super) fn new(index: Box<dyn Read + Send>, base: Arc<WarcBase>, rules: &InputRules) -> Self {
         Self {
             index: BufReader::new(index),
@@ -78,15 +79,15 @@ impl Ranges {
         }
     }
 
-    /// Lines that the filter has passed over.
+    /// Number of lines that the filter skipped.
     pub(super) fn passed_over(&self) -> u64 {
         self.passed_over
     }
 
-    /// The next range; none at the end of the index.
+    /// Returns the next range, or `None` at the end of the index.
     ///
     /// # Errors
-    /// The machine or a store cannot be read.
+    /// The machine or a store fails.
     pub(super) fn next(&mut self) -> io::Result<Option<Range>> {
         while !self.ended && self.ahead.len() < AHEAD_MAX && self.ahead_bytes < AHEAD_BYTES {
             self.begin_next()?;
@@ -106,7 +107,7 @@ impl Ranges {
         Ok(Some(Range { line, record, name }))
     }
 
-    /// Reads a line, and begins to fetch what it names.
+    /// Reads a line, and starts to fetch its range.
     fn begin_next(&mut self) -> io::Result<()> {
         let Some(text) = self.next_line()? else {
             self.ended = true;
@@ -127,16 +128,16 @@ impl Ranges {
         Ok(())
     }
 
-    /// What a line says; none if it is to be passed over.
+    /// Parses a line. Returns `None` if it should be skipped.
     fn index_line(&mut self, text: &str) -> Result<Option<IndexLine>, FramingError> {
         if text.trim().is_empty() {
             return Ok(None);
         }
-        if let Some(columns) = Columns::of_header(text).filter(|_| self.line == 1) {
+        if let Some(columns) = Columns::parse_header(text).filter(|_| self.line == 1) {
             self.columns = Some(columns.map_err(FramingError::BrokenIndex)?);
             return Ok(None);
         }
-        let line = IndexLine::of(text, self.columns).map_err(FramingError::BrokenIndex)?;
+        let line = IndexLine::parse(text, self.columns).map_err(FramingError::BrokenIndex)?;
         if self.filter.passes_over(line.status, line.mime.as_deref()) {
             self.passed_over += 1;
             return Ok(None);
@@ -144,12 +145,12 @@ impl Ranges {
         Ok(Some(line))
     }
 
-    /// Begins to fetch what `line` names.
+    /// Starts to fetch the range of `line`.
     fn begin(&self, line: IndexLine) -> io::Result<Result<(IndexLine, Fetch), FramingError>> {
         let (bytes, max) = (line.length.unwrap_or(UNKNOWN_BYTES), self.bytes_max());
         let fetch = match bytes > max {
             true => Err(Missing::Named(format!(
-                "{bytes} bytes, and a page may have {max} with its heads (page.bytes_max)"
+                "the record has {bytes} bytes, but a page may have at most {max} including its headers (page.bytes_max)"
             ))),
             false => self.fetch(&line, bytes),
         };
@@ -169,24 +170,24 @@ impl Ranges {
 
     fn fetch(&self, line: &IndexLine, bytes: u64) -> Result<Fetch, Missing> {
         let end = line.offset.checked_add(bytes);
-        let end = end.ok_or_else(|| Missing::Named("an offset behind the end of all files".to_owned()))?;
-        self.base.file(&line.file)?.fetch(line.offset..end).map_err(Missing::of)
+        let end = end.ok_or_else(|| Missing::Named("the offset is larger than any file".to_owned()))?;
+        self.base.file(&line.file)?.fetch(line.offset..end).map_err(Missing::from_error)
     }
 
-    /// The record of a line, once its bytes are there.
+    /// Waits for the bytes of a line, and returns its record.
     fn record(&self, line: &IndexLine, fetch: Fetch) -> Result<Vec<u8>, Missing> {
-        let bytes = fetch.wait().map_err(Missing::of)?;
+        let bytes = fetch.wait().map_err(Missing::from_error)?;
         if bytes.is_empty() {
-            return Err(Missing::Named("the file ends before".to_owned()));
+            return Err(Missing::Named("the file ends before this offset".to_owned()));
         }
         let wanted = line.length.unwrap_or(UNKNOWN_BYTES);
         let is_whole = bytes.len() as u64 >= wanted;
-        match self.unpacked(&bytes) {
-            Ok(record) if line.length.is_some() || !is_whole || is_packed(&bytes) => Ok(record),
-            // Nobody has said how long it is: it may go on behind what was fetched.
+        match self.decompressed(&bytes) {
+            Ok(record) if line.length.is_some() || !is_whole || is_compressed(&bytes) => Ok(record),
+            // The length is unknown, so the record may continue after the fetched bytes.
             _ if line.length.is_none() && is_whole => {
-                let bytes = self.fetch(line, self.bytes_max())?.wait().map_err(Missing::of)?;
-                self.unpacked(&bytes)
+                let bytes = self.fetch(line, self.bytes_max())?.wait().map_err(Missing::from_error)?;
+                self.decompressed(&bytes)
             }
             Ok(record) => Ok(record),
             Err(_) if !is_whole => {
@@ -196,9 +197,10 @@ impl Ranges {
         }
     }
 
-    /// The member that `bytes` begin with, unpacked, or `bytes` as they are.
-    fn unpacked(&self, bytes: &Bytes) -> Result<Vec<u8>, Missing> {
-        if !is_packed(bytes) {
+    /// Decompresses the gzip member at the start of `bytes`, or returns `bytes` unchanged if they are not
+    /// compressed.
+    fn decompressed(&self, bytes: &Bytes) -> Result<Vec<u8>, Missing> {
+        if !is_compressed(bytes) {
             return Ok(bytes.to_vec());
         }
         let mut record = Vec::new();
@@ -209,13 +211,13 @@ impl Ranges {
         }
     }
 
-    /// The next line of the index, or why it is none.
+    /// Reads the next line of the index, or the reason why it cannot be read.
     fn next_line(&mut self) -> io::Result<Option<Result<String, FramingError>>> {
         let mut line = Vec::new();
         let read = (&mut self.index).take(LINE_BYTES_MAX).read_until(b'\n', &mut line);
         if let Err(error) = read {
             let broken = framing_error(&error).ok_or(error)?;
-            // A decompressor that failed gives nothing more.
+            // After an error, a decompressor returns no more data.
             self.line += 1;
             self.index = BufReader::new(Box::new(io::empty()));
             return Ok(Some(Err(broken)));
@@ -230,11 +232,11 @@ impl Ranges {
             return Ok(Some(Err(FramingError::BrokenIndex(problem))));
         }
         let text = String::from_utf8(line)
-            .map_err(|_| FramingError::BrokenIndex("a line that is no UTF-8".to_owned()));
+            .map_err(|_| FramingError::BrokenIndex("a line that is not UTF-8".to_owned()));
         Ok(Some(text.map(|text| text.trim_end_matches(['\n', '\r']).to_owned())))
     }
 }
 
-fn is_packed(bytes: &[u8]) -> bool {
+fn is_compressed(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\x1f\x8b")
 }

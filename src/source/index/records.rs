@@ -1,4 +1,4 @@
-//! The pages that an index names, as a [`Source`].
+//! Reads the pages that an index names, as a [`Source`].
 
 use std::io::{self, BufReader, Cursor, Read};
 use std::sync::Arc;
@@ -11,18 +11,18 @@ use crate::source::rules::InputRules;
 use crate::source::warc::WarcReader;
 use crate::source::{FramingError, Payload, Record, Skipped, Source, WarcTypes, fill};
 
-/// The records of one index. Each has the number of its line.
+/// The records of one index, numbered by their lines.
 pub(in crate::source) struct IndexedRecords {
     ranges: Ranges,
     input: Arc<str>,
     limits: PageConfig,
-    /// Records that are no pages.
+    /// Records that are not pages, by type.
     no_pages: WarcTypes,
 }
 
 impl IndexedRecords {
-    /// What `index`, unpacked, names below `base`; it is `input` in messages.
-    pub(in crate::source) fn of(
+    /// Reads the records that the decompressed `index` names below `base`. Messages call the index `input`.
+    pub(in crate::source) fn new(
         index: Box<dyn Read + Send>,
         input: Arc<str>,
         base: Arc<WarcBase>,
@@ -47,7 +47,7 @@ impl IndexedRecords {
         Ok(None)
     }
 
-    /// The record that `bytes` begin with. What stands behind it is another one.
+    /// Reads the record at the start of `bytes`. Data after it belongs to other records.
     fn payload(&mut self, bytes: Vec<u8>, name: &str) -> io::Result<Payload> {
         let broken =
             |problem: String| Payload::Broken(FramingError::BrokenRange(format!("{name}: {problem}")));
@@ -72,7 +72,7 @@ impl IndexedRecords {
 
 impl Source for IndexedRecords {
     fn read_batch(&mut self, batch: &mut Vec<Record>, bytes_max: usize) -> io::Result<bool> {
-        // Each record may have to be waited for, though the next are on their way.
+        // Each record may have to be waited for, even though the next ones are being fetched.
         fill(self, (batch, bytes_max), Self::next_record, |_| false)
     }
 

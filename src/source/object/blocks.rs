@@ -1,8 +1,9 @@
-//! An object in blocks, of which the next are fetched while one is worked on.
+//! Reads an object in blocks, and fetches the next ones while one is processed.
 //!
-//! Blocks that were used last are held, so that columns of Parquet files, which are read side by side, come each in few
-//! requests. The first block is small: whether an object is a Parquet file or a page shows in its first bytes. Memory:
-//! [`Blocks::in_order`] 16 MiB, [`Blocks::at_any_place`] 64 MiB at most.
+//! The most recently used blocks are kept in memory. Columns of Parquet files are read in parallel, and each
+//! of them needs only few requests. The first block is small, because the first bytes show if an object is a
+//! Parquet file or an HTML page. Memory: at most 16 MiB with [`Blocks::in_order`] and 64 MiB with
+//! [`Blocks::at_any_place`].
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -15,27 +16,27 @@ use super::Object;
 use crate::source::fetch::Fetch;
 use crate::source::open::MachineError;
 
-/// Bytes of the first block.
+/// Size of the first block.
 const FIRST_BYTES: u64 = 64 << 10;
 
-/// The bytes of an object.
+/// An open object, with its cached blocks.
 #[derive(Debug)]
 pub struct Blocks {
     object: Arc<Object>,
-    /// Bytes of each block but the first.
+    /// Size of each block except the first.
     block_bytes: u64,
-    /// Blocks that are fetched ahead of one.
+    /// Number of blocks that are fetched ahead.
     ahead: u64,
-    /// Blocks that are held at most.
+    /// Maximum number of cached blocks.
     held_max: usize,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// The block that was used last is the last one.
+    /// Cached blocks by number. The most recently used block is last.
     held: VecDeque<(u64, Block)>,
-    /// What the store said when it gave no block.
+    /// The last error of the store.
     failure: Option<(io::ErrorKind, String)>,
 }
 
@@ -46,13 +47,13 @@ enum Block {
 }
 
 impl Blocks {
-    /// To be read from its beginning to its end.
+    /// Prepares for reading from start to end.
     #[must_use]
     pub fn in_order(object: &Arc<Object>) -> Self {
         Self::new(object, 4 << 20, 2, 4)
     }
 
-    /// To be read at several places at once.
+    /// Prepares for reading at several positions.
     #[must_use]
     pub fn at_any_place(object: &Arc<Object>) -> Self {
         Self::new(object, 1 << 20, 1, 64)
@@ -62,24 +63,24 @@ impl Blocks {
         Self { object: Arc::clone(object), block_bytes, ahead, held_max, state: Mutex::default() }
     }
 
-    /// How many bytes the object has.
+    /// Size of the object.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.object.bytes()
     }
 
-    /// Why a block could not be had, if one could not.
+    /// The last error of the store, if a block could not be read.
     #[must_use]
     pub fn failure(&self) -> Option<io::Error> {
         let state = self.state();
         let (kind, problem) = state.failure.as_ref()?;
-        Some(io::Error::new(*kind, MachineError::of(io::Error::new(*kind, problem.clone()))))
+        Some(io::Error::new(*kind, MachineError::new(io::Error::new(*kind, problem.clone()))))
     }
 
-    /// The `length` bytes at `start`, which the object has.
+    /// Returns the `length` bytes at `start`. They must be within the object.
     ///
     /// # Errors
-    /// What the store says.
+    /// The error of the store.
     pub fn range(&self, start: u64, length: usize) -> io::Result<Bytes> {
         let first = self.from(start)?;
         if first.len() >= length {
@@ -97,7 +98,7 @@ impl Blocks {
         Ok(bytes.freeze())
     }
 
-    /// What the block that `start` is in has from there on; nothing at the end of the object.
+    /// Returns the bytes from `start` to the end of its block. Empty at the end of the object.
     fn from(&self, start: u64) -> io::Result<Bytes> {
         if start >= self.bytes() {
             return Ok(Bytes::new());
@@ -108,7 +109,8 @@ impl Blocks {
         Ok(block.slice(within..))
     }
 
-    /// The block `number`; those behind it are on their way if the one before it was there.
+    /// Returns block `number`. If the previous block is cached, reading seems to be sequential, and the next
+    /// blocks are fetched, too.
     fn block(&self, number: u64) -> io::Result<Bytes> {
         let mut state = self.state();
         let has = |state: &State, number: u64| state.held.iter().any(|(held, _)| *held == number);
@@ -125,10 +127,10 @@ impl Blocks {
             }
         }
         let Some(at) = state.held.iter().position(|(held, _)| *held == number) else {
-            return Err(io::Error::other("a block that was asked for is gone"));
+            return Err(io::Error::other("a requested block is missing"));
         };
         let Some((_, block)) = state.held.remove(at) else {
-            return Err(io::Error::other("a block that was asked for is gone"));
+            return Err(io::Error::other("a requested block is missing"));
         };
         let bytes = match block {
             Block::Here(bytes) => bytes,
@@ -148,7 +150,7 @@ impl Blocks {
     }
 
     fn number_of(&self, at: u64) -> u64 {
-        at.checked_sub(FIRST_BYTES).map_or(0, |behind| 1 + behind / self.block_bytes)
+        at.checked_sub(FIRST_BYTES).map_or(0, |offset| 1 + offset / self.block_bytes)
     }
 
     fn span(&self, number: u64) -> Range<u64> {
@@ -164,16 +166,16 @@ impl Blocks {
     }
 }
 
-/// Reads on from one place.
+/// A reader that starts at a given position.
 pub struct BlocksReader {
     blocks: Arc<Blocks>,
     at: u64,
-    /// What is left of the block.
+    /// The rest of the current block.
     rest: Bytes,
 }
 
 impl BlocksReader {
-    /// From `at` on.
+    /// Creates a reader that starts at `at`.
     #[must_use]
     pub fn new(blocks: Arc<Blocks>, at: u64) -> Self {
         Self { blocks, at, rest: Bytes::new() }

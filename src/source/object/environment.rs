@@ -1,11 +1,11 @@
-//! Settings of stores in the environment, looked at before `object_store` is: it takes some wrong ones for granted, and
-//! panics where it builds the first request.
+//! Checks the environment variables for stores before `object_store` uses them. That crate accepts some
+//! invalid values, and panics when it builds the first request.
 
 use std::io;
 
 use url::Url;
 
-/// Variables that hold an address.
+/// Variables that contain an address.
 const ADDRESSES: [&str; 5] = [
     "AWS_ENDPOINT_URL_S3",
     "AWS_ENDPOINT_URL",
@@ -13,10 +13,10 @@ const ADDRESSES: [&str; 5] = [
     "AWS_METADATA_ENDPOINT",
     "AWS_CONTAINER_CREDENTIALS_FULL_URI",
 ];
-/// Variables that become part of a request's head.
+/// Variables that become part of a request's headers.
 const WORDS: [&str; 4] = ["AWS_ACCESS_KEY_ID", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION"];
 
-/// Refuses what no request to `bucket` can be made with.
+/// Returns an error for settings with which no request to `bucket` can be made.
 pub(super) fn check(bucket: &str) -> io::Result<()> {
     checked(bucket, |name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
         .map_err(|problem| io::Error::new(io::ErrorKind::InvalidInput, format!("s3://{bucket}: {problem}")))
@@ -34,9 +34,9 @@ fn checked(bucket: &str, variable: impl Fn(&str) -> Option<String>) -> Result<()
             Ok(_) => "it does not begin with http:// or https://, and a host".to_owned(),
             Err(error) => error.to_string(),
         };
-        // An address may hold a password, so it is not shown.
+        // The address may contain a password, so it is not shown.
         return Err(format!(
-            "{name} is no address of a store: {problem}; write it as in https://s3.example.com:9000"
+            "{name} is not the address of a store: {problem}; write it like https://s3.example.com:9000"
         ));
     }
     for name in WORDS {
@@ -56,7 +56,7 @@ mod tests {
 
     /// A port above 65535 made the program panic.
     #[test]
-    fn settings_that_no_request_can_be_made_with_are_named() {
+    fn invalid_settings_are_named_instead_of_causing_a_panic() {
         let check = |name: &str, value: &str| {
             checked("crawl-1.a_b", |asked| (asked == name).then(|| value.to_owned()))
         };

@@ -1,4 +1,5 @@
-//! What a store answers → an error that says which object, where in it, why, and what to change.
+//! Turns the error of a store into one that says which object is concerned, where in it, why, and what to
+//! change.
 
 use std::io;
 
@@ -7,28 +8,28 @@ use object_store::Error;
 use super::http::BrokenList;
 use crate::source::open::MachineError;
 
-/// Characters of an answer that are shown, where nobody knows its form.
+/// Maximum number of characters of an unknown error response that are shown.
 const SHOWN_MAX: usize = 400;
 
 const CHECK_CREDENTIALS: &str = "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and, if there is one, AWS_SESSION_TOKEN; \
-                                 for what anybody may read set AWS_SKIP_SIGNATURE=true";
+                                 for public data set AWS_SKIP_SIGNATURE=true";
 
-/// What was asked for.
+/// The object of a failed request.
 pub(super) struct Failure<'a> {
     pub(super) bucket: &'a str,
     pub(super) key: &'a str,
-    /// The first byte; none where no bytes were asked for.
+    /// The first requested byte. `None` for other requests than for bytes.
     pub(super) offset: Option<u64>,
 }
 
 impl Failure<'_> {
-    /// The error for what the store says. It is never taken for a fault of the object's contents.
-    pub(super) fn of(&self, error: &Error) -> io::Error {
+    /// Creates the error for an error of the store. It is never taken as a fault of the object's content.
+    pub(super) fn to_io_error(&self, error: &Error) -> io::Error {
         if let Some(broken) = broken_list(error) {
             return self.error(io::ErrorKind::InvalidData, &broken.to_string());
         }
         let text = with_cause(error);
-        // Not all requests tell errors apart; the codes of the protocol do.
+        // `object_store` does not classify the errors of all requests. The error codes of the protocol do.
         let says = |codes: &[&str]| codes.iter().any(|code| text.contains(&format!("<Code>{code}</Code>")));
         let (kind, advice) = match error {
             _ if says(&["NoSuchBucket"]) => (
@@ -36,7 +37,7 @@ impl Failure<'_> {
                 "there is no such bucket; check its name, AWS_ENDPOINT_URL and AWS_REGION",
             ),
             _ if says(&["InvalidRange"]) || text.contains("416 ") => {
-                (io::ErrorKind::UnexpectedEof, "the object ends before")
+                (io::ErrorKind::UnexpectedEof, "the object ends before this byte")
             }
             Error::NotFound { .. } => (io::ErrorKind::NotFound, "there is no such object; check its name"),
             Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => {
@@ -51,24 +52,24 @@ impl Failure<'_> {
             _ if text.contains("169.254.") => (
                 io::ErrorKind::PermissionDenied,
                 "there are no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_SKIP_SIGNATURE=true \
-                 for what anybody may read",
+                 for public data",
             ),
             _ if text.contains("certificate verify failed") => (
                 io::ErrorKind::Other,
-                "no authority that this system trusts has signed the store's certificate; SSL_CERT_FILE names others",
+                "the store's certificate is not signed by an authority that this system trusts; name further ones with SSL_CERT_FILE",
             ),
             _ => (
                 io::ErrorKind::Other,
-                "check AWS_ENDPOINT_URL and AWS_REGION, and AWS_ALLOW_HTTP=true where the endpoint has no TLS; then run \
+                "check AWS_ENDPOINT_URL and AWS_REGION, and set AWS_ALLOW_HTTP=true if the endpoint has no TLS; then run \
                  again",
             ),
         };
-        self.error(kind, &format!("{}; {advice}", told(&text)))
+        self.error(kind, &format!("{}; {advice}", shortened(&text)))
     }
 
-    /// The error for fewer bytes than were asked for.
+    /// Creates the error for a response with fewer bytes than requested.
     pub(super) fn short(&self, found: usize, expected: u64) -> io::Error {
-        let problem = format!("the store gave {found} bytes where {expected} are to be; run again");
+        let problem = format!("the store returned {found} bytes instead of {expected}; run again");
         self.error(io::ErrorKind::Other, &problem)
     }
 
@@ -76,11 +77,11 @@ impl Failure<'_> {
         let Self { bucket, key, .. } = self;
         let at = self.offset.map_or(String::new(), |offset| format!(" at byte {offset}"));
         let error = io::Error::new(kind, format!("s3://{bucket}/{key}{at}: {problem}"));
-        io::Error::new(kind, MachineError::of(error))
+        io::Error::new(kind, MachineError::new(error))
     }
 }
 
-/// The fault of a list of objects that has led to `error`.
+/// Returns the fault in a list of objects that caused `error`, if there was one.
 fn broken_list(error: &Error) -> Option<&BrokenList> {
     let mut cause: &dyn std::error::Error = error;
     loop {
@@ -91,7 +92,8 @@ fn broken_list(error: &Error) -> Option<&BrokenList> {
     }
 }
 
-/// What an error says, and what it came of: a refused connection or certificate is told by the innermost error alone.
+/// Returns the text of an error with its innermost cause. Only the latter mentions a refused connection or
+/// certificate.
 fn with_cause(error: &Error) -> String {
     let text = error.to_string();
     let mut cause: &dyn std::error::Error = error;
@@ -102,8 +104,8 @@ fn with_cause(error: &Error) -> String {
     if text.contains(&cause) { text } else { format!("{text}: {cause}") }
 }
 
-/// What a store answers in a few words: the code and the message of its XML, if there are any.
-fn told(text: &str) -> String {
+/// Shortens the response of a store to the code and the message in its XML, if it has them.
+fn shortened(text: &str) -> String {
     let between = |from: &str, to: &str| Some(text.split_once(from)?.1.split_once(to)?.0);
     let retries =
         between("after ", " retries").map_or(String::new(), |count| format!(", after {count} retries"));
@@ -118,27 +120,28 @@ fn told(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// An error that says little, of one that says why.
+    /// An error without details, whose cause has them.
     #[derive(Debug, thiserror::Error)]
     #[error("error sending request")]
     struct Request(#[source] io::Error);
 
-    /// What is said of a request that failed for this cause.
-    fn said(cause: &str) -> String {
+    /// Returns the message for a request that failed for this cause.
+    fn message_for(cause: &str) -> String {
         let error =
             Error::Generic { store: "S3", source: Box::new(Request(io::Error::other(cause.to_owned()))) };
-        Failure { bucket: "crawl", key: "a.jsonl", offset: None }.of(&error).to_string()
+        Failure { bucket: "crawl", key: "a.jsonl", offset: None }.to_io_error(&error).to_string()
     }
 
     #[test]
-    fn an_error_says_what_it_came_of() {
-        let refused = said("connection refused");
+    fn the_message_includes_the_cause_of_an_error() {
+        let refused = message_for("connection refused");
         assert!(
             refused.starts_with("s3://crawl/a.jsonl: ")
                 && refused.contains(": connection refused; check AWS_")
         );
-        let unknown =
-            said("error:0A000086:SSL routines::certificate verify failed:: (unable to get local issuer)");
+        let unknown = message_for(
+            "error:0A000086:SSL routines::certificate verify failed:: (unable to get local issuer)",
+        );
         assert!(
             unknown.contains("certificate verify failed") && unknown.contains("SSL_CERT_FILE"),
             "{unknown}"

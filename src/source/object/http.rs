@@ -1,8 +1,9 @@
-//! The HTTP client of stores, which looks at lists of objects before `object_store` does.
+//! The HTTP client for stores. It checks lists of objects before `object_store` parses them.
 //!
-//! `object_store` takes a list that breaks off for a whole one, and one that comes back to its beginning goes on
-//! without end: some gateways say that more follows and not how to ask for it. It refuses all of a list, too, for one
-//! key that it cannot name. Here the first two are errors, and such keys are taken out and noted.
+//! `object_store` accepts an incomplete list as complete, and loops forever if a list leads back to its
+//! start: some gateways report that more objects follow, but not how to request them. It also refuses a whole
+//! list because of a single key that it cannot represent. Here, the first two cases are errors, and such keys
+//! are removed from the list and remembered.
 
 use std::collections::HashSet;
 use std::future::Future;
@@ -19,18 +20,18 @@ use object_store::client::{
 };
 use object_store::path::Path as Key;
 
-/// What is seen of a bucket's lists.
+/// The state of reading a bucket's lists.
 #[derive(Debug, Default)]
 pub(super) struct Lists(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// The tokens of the list that is being read, by which its parts are asked for.
+    /// The continuation tokens of the current list.
     tokens: HashSet<String>,
     unnameable: Vec<String>,
 }
 
-/// A list that cannot be read on.
+/// The error for a list that cannot be continued.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BrokenList {
     #[error(
@@ -46,12 +47,12 @@ pub(super) enum BrokenList {
 }
 
 impl Lists {
-    /// Keys that were taken out since this was asked last.
+    /// Returns the keys that were removed from lists since the last call.
     pub(super) fn take_unnameable(&self) -> Vec<String> {
         std::mem::take(&mut self.state().unnameable)
     }
 
-    /// What is handed on of the part `xml` of a list, which `query` has asked for.
+    /// Checks the part `xml` of a list, which was requested with `query`. Returns the part to pass on.
     fn checked(&self, query: &str, xml: &[u8]) -> Result<Bytes, BrokenList> {
         let mut state = self.state();
         if !query.contains("continuation-token=") {
@@ -75,14 +76,14 @@ impl Lists {
     }
 }
 
-/// The content of the first element of this name.
+/// Returns the content of the first element with this name.
 fn element<'x>(xml: &'x [u8], name: &str) -> Option<&'x [u8]> {
     let start = memmem::find(xml, format!("<{name}>").as_bytes())? + name.len() + 2;
     let length = memmem::find(&xml[start..], format!("</{name}>").as_bytes())?;
     Some(&xml[start..start + length])
 }
 
-/// The ranges of the elements that stand for objects.
+/// Returns the ranges of the elements that describe objects.
 fn objects(xml: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let end = b"</Contents>";
     let mut at = 0;
@@ -93,7 +94,7 @@ fn objects(xml: &[u8]) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// What a list says of itself: a key may hold anything.
+/// Returns a list without its objects, because their keys may contain anything, even markup.
 fn without_objects(xml: &[u8]) -> Vec<u8> {
     let mut outside = Vec::new();
     let mut at = 0;
@@ -105,15 +106,16 @@ fn without_objects(xml: &[u8]) -> Vec<u8> {
     outside
 }
 
-/// The list without objects whose keys cannot be named, which are added to `unnameable`. Empty ones are folders that
-/// programs make, of which nothing is read.
+/// Removes objects whose keys cannot be represented, and adds the keys to `unnameable`. Empty objects are not
+/// added: programs create them as folders, and they have no content to read.
 fn without_unnameable(xml: &[u8], unnameable: &mut Vec<String>) -> Bytes {
     let mut kept = BytesMut::with_capacity(xml.len());
     let mut at = 0;
     for object in objects(xml) {
         let key = element(&xml[object.clone()], "Key").map(unescaped).unwrap_or_default();
         let is_empty = element(&xml[object.clone()], "Size").is_some_and(|size| size.trim_ascii() == b"0");
-        // A folder's mark is an empty object whose key ends in a slash, which the client leaves out.
+        // A folder is marked by an empty object whose key ends in a slash. `object_store` ignores such
+        // objects.
         let asked_for = if is_empty { key.strip_suffix('/').unwrap_or(&key) } else { &key };
         if Key::parse(&key).is_ok_and(|parsed| parsed.as_ref() == asked_for) {
             continue;
@@ -128,14 +130,14 @@ fn without_unnameable(xml: &[u8], unnameable: &mut Vec<String>) -> Bytes {
     kept.freeze()
 }
 
-/// The text of an element.
+/// Decodes the text of an element.
 fn unescaped(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let mut unescaped = String::with_capacity(text.len());
     let mut rest = &*text;
-    while let Some((before, behind)) = rest.split_once('&') {
+    while let Some((before, after)) = rest.split_once('&') {
         unescaped.push_str(before);
-        let named = behind.split_once(';').and_then(|(name, behind)| {
+        let named = after.split_once(';').and_then(|(name, after)| {
             let character = match name {
                 "amp" => '&',
                 "lt" => '<',
@@ -151,16 +153,16 @@ fn unescaped(text: &[u8]) -> String {
                     char::from_u32(number)?
                 }
             };
-            Some((character, behind))
+            Some((character, after))
         });
-        let (character, behind) = named.unwrap_or(('&', behind));
+        let (character, after) = named.unwrap_or(('&', after));
         unescaped.push(character);
-        rest = behind;
+        rest = after;
     }
     unescaped + rest
 }
 
-/// Makes clients that look at lists.
+/// Creates clients that check lists.
 #[derive(Debug)]
 pub(super) struct Connector(pub(super) Arc<Lists>);
 
@@ -215,9 +217,9 @@ mod tests {
         format!("<?xml version=\"1.0\"?><ListBucketResult xmlns=\"x\">{objects}{end}</ListBucketResult>")
     }
 
-    /// Such lists were read up to the break with status 0, or without end.
+    /// Such lists were read up to the break and counted as complete, or were read forever.
     #[test]
-    fn a_list_that_breaks_off_or_comes_back_is_an_error() {
+    fn an_incomplete_or_circular_list_is_an_error() {
         let more = |token: &str| {
             let end = format!(
                 "<IsTruncated>true</IsTruncated><NextContinuationToken>{token}</NextContinuationToken>"
@@ -230,7 +232,7 @@ mod tests {
         for _ in 0..2 {
             assert!(ask("list-type=2", &more("1")).is_ok(), "a new list may have the tokens of an old one");
             assert!(ask("continuation-token=1&list-type=2", &more("2")).is_ok());
-            assert!(ask("continuation-token=2&list-type=2", &last).is_ok(), "a key is no end");
+            assert!(ask("continuation-token=2&list-type=2", &last).is_ok(), "markup in a key is ignored");
         }
         assert!(ask("list-type=2", &more("1")).is_ok());
         assert!(matches!(ask("continuation-token=1", &more("1")), Err(BrokenList::Repeated)));
@@ -239,9 +241,9 @@ mod tests {
         assert!(matches!(ask("list-type=2", &none), Err(BrokenList::NoToken)));
     }
 
-    /// One such key kept all objects of its prefix from being read.
+    /// A single such key made all objects of its prefix unreadable.
     #[test]
-    fn keys_that_cannot_be_named_are_taken_out_and_noted() {
+    fn keys_that_cannot_be_represented_are_removed_and_remembered() {
         let lists = Lists::default();
         let odd = ["a//b.jsonl", "a/./b", "a/../b", "/a", "a&#x1;b", "a\u{7}b", "a/"];
         let sound = ["a/b.jsonl", "a &amp; b", "\u{65b0}"];

@@ -1,4 +1,4 @@
-//! The name of an object, of what begins so, or a pattern → the objects that it stands for, in the order of their keys.
+//! Finds the objects that an input stands for: an object, a folder, or a pattern. Sorted by key.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,33 +12,33 @@ use super::failure::Failure;
 use super::{Bucket, Object, ObjectName};
 use crate::source::fetch::wait;
 
-/// The objects that a name stands for.
+/// The objects that an input stands for.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// Those that can be read.
+    /// The objects that can be read.
     pub objects: Objects,
-    /// Keys of objects that cannot be named, and so not be read: with empty parts, with `.` or `..` as a part, with
-    /// control characters.
+    /// Keys of objects that cannot be read, because `object_store` cannot represent them: keys with empty
+    /// parts, with `.` or `..` as a part, or with control characters.
     pub unnameable: Vec<String>,
 }
 
-/// What a name stands for.
+/// The meaning of an input's name.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Objects {
-    /// The object that is called so.
+    /// The object with this name.
     Object(PathBuf),
-    /// The objects that match it as a pattern.
+    /// The objects that match the pattern.
     Matching(Vec<PathBuf>),
-    /// The objects of which it is the folder, each with its name below that.
+    /// The objects in the folder, each with its name below the folder.
     Below(Vec<(PathBuf, String)>),
 }
 
-/// What `input` stands for. An object that is called so comes first.
+/// Finds the objects that `input` stands for. An object with exactly this name takes precedence.
 ///
 /// # Errors
-/// There is none, a pattern is wrong, or the store does not say.
+/// There is no such object, the pattern is invalid, or the store cannot be asked.
 pub fn listed(input: &Path, options: MatchOptions) -> io::Result<Listed> {
-    let name = ObjectName::of(input)?;
+    let name = ObjectName::parse(input)?;
     if !name.key.is_empty() && !name.key.ends_with('/') {
         match Object::at(input) {
             Ok(_) => {
@@ -59,11 +59,11 @@ pub fn listed(input: &Path, options: MatchOptions) -> io::Result<Listed> {
             (path(&bucket, &key), within)
         });
         let found = Objects::Below(found.collect());
-        let problem = "no object is called so, and there is none in a folder of this name";
+        let problem = "no object has this name, and there is none in a folder of this name";
         return some(Listed { objects: found, unnameable }, problem);
     };
     let wrong = |error: glob::PatternError| {
-        io::Error::new(io::ErrorKind::InvalidInput, format!("no pattern: {error}"))
+        io::Error::new(io::ErrorKind::InvalidInput, format!("not a valid pattern: {error}"))
     };
     let pattern = Pattern::new(name.key).map_err(wrong)?;
     let folder = name.key[..varies].rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -71,11 +71,11 @@ pub fn listed(input: &Path, options: MatchOptions) -> io::Result<Listed> {
     let matching = keys.iter().filter(|key| pattern.matches_with(key, options)).map(|key| path(&bucket, key));
     let objects = Objects::Matching(matching.collect());
     unnameable.retain(|key| pattern.matches_with(key, options));
-    some(Listed { objects, unnameable }, "no object is called so, and as a pattern it matches none")
+    some(Listed { objects, unnameable }, "no object has this name, and as a pattern it matches no object")
 }
 
-/// The keys below `folder` of objects that hold something; the objects are known from then on.
-/// With them, those that cannot be named.
+/// Lists the keys of objects below `folder` that are not empty, and remembers these objects. The second list
+/// contains keys that cannot be represented.
 fn keys(bucket: &Arc<Bucket>, folder: &Key) -> io::Result<(Vec<String>, Vec<String>)> {
     let listing = Arc::clone(bucket);
     let below = folder.clone();
@@ -88,8 +88,9 @@ fn keys(bucket: &Arc<Bucket>, folder: &Key) -> io::Result<(Vec<String>, Vec<Stri
         }
         Ok(metas)
     })?;
-    let failure = |error| Failure { bucket: &bucket.name, key: folder.as_ref(), offset: None }.of(&error);
-    // Some programs make empty objects with a slash at the end, to be folders.
+    let failure =
+        |error| Failure { bucket: &bucket.name, key: folder.as_ref(), offset: None }.to_io_error(&error);
+    // Some programs create empty objects with a slash at the end as folders.
     let metas = metas.map_err(failure)?.into_iter().filter(|meta| meta.size > 0);
     let mut keys: Vec<String> = metas
         .map(|meta| {
@@ -102,7 +103,7 @@ fn keys(bucket: &Arc<Bucket>, folder: &Key) -> io::Result<(Vec<String>, Vec<Stri
     Ok((keys, bucket.lists.take_unnameable()))
 }
 
-/// The next of a stream.
+/// Waits for the next item of a stream.
 async fn next<T>(stream: &mut (impl futures_core::Stream<Item = T> + Unpin)) -> Option<T> {
     std::future::poll_fn(|context| std::pin::Pin::new(&mut *stream).poll_next(context)).await
 }

@@ -1,11 +1,11 @@
-//! Objects of S3 and of stores that speak its protocol, as inputs.
+//! Reads objects in S3 and in stores with the same protocol.
 //!
-//! In: names such as `s3://bucket/key`. Out: bytes at any place ([`Object::fetch`]), which [`blocks`] reads ahead, and
-//! the objects that a name stands for ([`listing`]). Credentials, region and endpoint come from the environment
-//! (`AWS_…`). What a store refuses for a while, or breaks off, `object_store` asks for again.
+//! In: names such as `s3://bucket/key`. Out: bytes at any position ([`Object::fetch`]), which [`blocks`]
+//! reads ahead, and the objects that a name stands for ([`listing`]). Credentials, region and endpoint come
+//! from environment variables (`AWS_…`). `object_store` repeats requests that fail temporarily.
 //!
-//! Invariant: an object is read in one version, that of the first look at it; where it was replaced meanwhile, reading
-//! fails. Memory: a few hundred bytes an object that is looked at.
+//! Invariant: an object is read in the version in which it was first found. If it is replaced in the
+//! meantime, reading fails. Memory: a few hundred bytes per object that was looked up.
 
 pub mod blocks;
 mod environment;
@@ -29,18 +29,18 @@ use http::{Connector, Lists};
 
 use super::fetch::{Fetch, wait};
 
-/// An object that is there.
+/// An object in a store.
 #[derive(Debug)]
 pub struct Object {
     bucket: Arc<Bucket>,
     key: Key,
-    /// None where nobody has asked.
+    /// Size of the object. `None` if the store was not asked.
     bytes: Option<u64>,
     /// The entity tag.
     version: Option<String>,
 }
 
-/// A bucket, and how it is reached.
+/// A bucket, and the client for it.
 #[derive(Debug)]
 struct Bucket {
     name: String,
@@ -48,14 +48,15 @@ struct Bucket {
     lists: Arc<Lists>,
 }
 
-/// The name of an object or of several, taken apart.
+/// The name of one or several objects, split into its parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ObjectName<'a> {
     bucket: &'a str,
     key: &'a str,
 }
 
-/// What is known already: both readings of an input are of the same version, and nothing is asked for twice.
+/// The buckets and objects already known. An input is read twice in the same version, and nothing is
+/// requested twice.
 #[derive(Default)]
 struct Known {
     buckets: HashMap<String, Arc<Bucket>>,
@@ -63,12 +64,12 @@ struct Known {
 }
 
 impl Object {
-    /// The object that is called so.
+    /// Looks up the object with this name.
     ///
     /// # Errors
-    /// There is none, or its store does not say.
+    /// There is no such object, or its store cannot be asked.
     pub fn at(path: &Path) -> io::Result<Arc<Self>> {
-        let name = ObjectName::of(path)?;
+        let name = ObjectName::parse(path)?;
         if let Some(object) = known().objects.get(&name.to_string()) {
             return Ok(Arc::clone(object));
         }
@@ -78,21 +79,22 @@ impl Object {
             let (bucket, key) = (Arc::clone(&bucket), key.clone());
             async move { bucket.store.head(&key).await }
         })?;
-        let failure = |error| Failure { bucket: &bucket.name, key: key.as_ref(), offset: None }.of(&error);
+        let failure =
+            |error| Failure { bucket: &bucket.name, key: key.as_ref(), offset: None }.to_io_error(&error);
         Ok(Self::remember(&bucket, meta.map_err(failure)?))
     }
 
-    /// The object that is called so, without a look whether it is there: for single ranges of many objects, each of
-    /// which would take a request more.
+    /// Returns the object with this name without asking the store. Meant for single ranges of many objects,
+    /// where each look-up would cost one more request.
     ///
     /// # Errors
-    /// There can be none.
+    /// The name is not valid.
     pub fn unseen(path: &Path) -> io::Result<Arc<Self>> {
-        let name = ObjectName::of(path)?;
+        let name = ObjectName::parse(path)?;
         Ok(Arc::new(Self { bucket: name.bucket()?, key: name.key()?, bytes: None, version: None }))
     }
 
-    /// Takes note of an object that a store has told of.
+    /// Stores the facts that a store has returned about an object.
     fn remember(bucket: &Arc<Bucket>, meta: ObjectMeta) -> Arc<Self> {
         let name = ObjectName { bucket: &bucket.name, key: meta.location.as_ref() }.to_string();
         let object = Self {
@@ -104,26 +106,26 @@ impl Object {
         Arc::clone(known().objects.entry(name).or_insert_with(|| Arc::new(object)))
     }
 
-    /// How many bytes it has; none of an unseen one.
+    /// Size of the object, or 0 if it was not looked up.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes.unwrap_or(0)
     }
 
-    /// Its entity tag.
+    /// The entity tag of the object.
     #[must_use]
     pub fn version(&self) -> Option<&str> {
         self.version.as_deref()
     }
 
-    /// Begins to fetch the bytes at `range`, which has some and ends where the object does at most; of an unseen one what
-    /// there is of them.
+    /// Starts to fetch the bytes at `range`, which must not be empty and must be within the object. If the
+    /// object was not looked up, the result is shorter if the object ends before that.
     ///
     /// # Errors
-    /// There are no threads to be had.
+    /// The runtime's threads cannot be started.
     pub fn fetch(self: &Arc<Self>, range: Range<u64>) -> io::Result<Fetch> {
         let object = Arc::clone(self);
-        Fetch::of_request(async move { object.range(range).await })
+        Fetch::start_request(async move { object.range(range).await })
     }
 
     async fn range(&self, range: Range<u64>) -> io::Result<Bytes> {
@@ -135,7 +137,7 @@ impl Object {
         let failure =
             Failure { bucket: &self.bucket.name, key: self.key.as_ref(), offset: Some(range.start) };
         let get = async { self.bucket.store.get_opts(&self.key, options).await?.bytes().await };
-        let bytes = get.await.map_err(|error| failure.of(&error))?;
+        let bytes = get.await.map_err(|error| failure.to_io_error(&error))?;
         if self.bytes.is_some() && bytes.len() as u64 != range.end - range.start {
             return Err(failure.short(bytes.len(), range.end - range.start));
         }
@@ -144,11 +146,11 @@ impl Object {
 }
 
 impl<'a> ObjectName<'a> {
-    fn of(path: &'a Path) -> io::Result<Self> {
+    fn parse(path: &'a Path) -> io::Result<Self> {
         let name = path.to_str().and_then(|name| name.strip_prefix("s3://")).unwrap_or_default();
         let (bucket, key) = name.split_once('/').unwrap_or((name, ""));
         if bucket.is_empty() {
-            let problem = "names no bucket; expected s3://BUCKET/KEY";
+            let problem = "the name has no bucket; expected s3://BUCKET/KEY";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
         }
         Ok(Self { bucket, key })
@@ -156,7 +158,7 @@ impl<'a> ObjectName<'a> {
 
     fn key(&self) -> io::Result<Key> {
         let wrong = |error: object_store::path::Error| {
-            io::Error::new(io::ErrorKind::InvalidInput, format!("no key of an object: {error}"))
+            io::Error::new(io::ErrorKind::InvalidInput, format!("not a valid object key: {error}"))
         };
         Key::parse(self.key).map_err(wrong)
     }

@@ -1,9 +1,8 @@
-//! Which columns of a table are read, and whether their types fit the fields that they are read as.
+//! Selects the columns of a table to read, and checks that their types fit.
 //!
-//! A column is read if the mapping would look at a field of its name at the top of a message. Where
-//! the mapping knows a name by convention only (`timestamp`, `content`), a column of another type is
-//! passed over, since it may mean something else; where the configuration names a column, or it has
-//! a field's own name, its type must fit.
+//! A column is read if the mapping reads a top-level field with its name. If the name is only a convention
+//! (`timestamp`, `content`), a column with another type is skipped, because it may mean something else. If
+//! the configuration names the column, or it has a field's own name, its type must fit.
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field as Column, Fields};
@@ -14,44 +13,44 @@ use crate::page::body::Form;
 use crate::page::field::Field;
 use crate::source::rules::InputRules;
 
-/// Columns that are named where there are none that fit.
+/// Maximum number of columns that an error lists.
 const NAMED_MAX: usize = 20;
-/// Bytes of a string that are left of a row above the limit: more than any field but a body may have.
+/// Maximum length of strings in a row above the size limit: more than any field except a body may have.
 const CUT_BYTES: usize = URL_BYTES_MAX + 1;
 
-/// How the columns of a table are read.
+/// The columns of a table that are read.
 #[derive(Debug)]
 pub(super) struct Columns {
-    /// In the order of the table: which of its columns, the name, and whether bytes are to be in Base64.
+    /// In table order: index of the column, name, and true if bytes are written in Base64.
     read: Vec<(usize, String, bool)>,
-    /// The names of those with strings that pointers lead into: the strings are JSON.
+    /// Names of string columns that pointers lead into. Their strings are parsed as JSON.
     json: Vec<String>,
-    /// The field that a url is to stand in, if no column has one.
+    /// The field for generated urls, if no column has a url.
     url_field: Option<String>,
     line_bytes_max: usize,
 }
 
-/// A row as a line.
+/// A row as a JSON line.
 pub(super) enum RowLine {
-    /// All of it.
+    /// The complete row.
     Whole(Vec<u8>),
-    /// Its strings are cut, since it is above the limit.
+    /// A row above the size limit, with shortened strings.
     Cut {
-        /// What is left.
+        /// The row with shortened strings.
         json: Vec<u8>,
-        /// Bytes of the whole.
+        /// Size of the complete row in bytes.
         bytes: u64,
     },
-    /// The bytes of this column are no text.
+    /// This column contains bytes that are not UTF-8.
     NotUtf8(String),
 }
 
 impl Columns {
-    /// The columns among `columns` that `rules` look at.
+    /// Selects those of `columns` that `rules` use.
     ///
     /// # Errors
-    /// What does not fit, in words.
-    pub(super) fn of(columns: &Fields, rules: &InputRules) -> Result<Self, String> {
+    /// A description of what does not fit.
+    pub(super) fn select(columns: &Fields, rules: &InputRules) -> Result<Self, String> {
         let fields: Vec<(Field, String)> = rules.mapping.top_fields().collect();
         let fields_of = |name: &str| -> Vec<Field> {
             fields.iter().filter(|(_, known)| known == name).map(|(field, _)| *field).collect()
@@ -65,14 +64,14 @@ impl Columns {
                 return Err(format!(
                     "there is no column {name:?} for the {}; {}",
                     field.name(),
-                    these(columns)
+                    listed(columns)
                 ));
             }
         }
         if let Some(name) = rules.named_at_top().find(|name| columns.find(name).is_none()) {
-            return Err(format!("there is no column {name:?}; {}", these(columns)));
+            return Err(format!("there is no column {name:?}; {}", listed(columns)));
         }
-        let led_into: Vec<(Field, String)> = rules.mapping.led_into().collect();
+        let parent_fields: Vec<(Field, String)> = rules.mapping.parent_fields().collect();
         let mut json = Vec::new();
         let mut read = Vec::new();
         let (mut has_body, mut has_url) = (false, false);
@@ -97,11 +96,11 @@ impl Columns {
             if misfit.is_some() || may_be_other {
                 continue;
             }
-            if is_text(column.data_type()) && led_into.iter().any(|(_, known)| known == name) {
-                let mut led_into =
-                    led_into.iter().filter(|(_, known)| known == name).map(|(field, _)| *field);
-                has_url |= led_into.clone().any(|field| field == Field::Url);
-                has_body |= led_into.any(is_body);
+            if is_text(column.data_type()) && parent_fields.iter().any(|(_, known)| known == name) {
+                let mut parent_fields =
+                    parent_fields.iter().filter(|(_, known)| known == name).map(|(field, _)| *field);
+                has_url |= parent_fields.clone().any(|field| field == Field::Url);
+                has_body |= parent_fields.any(is_body);
                 json.push(name.to_owned());
             }
             has_body |= is_nested(column) || read_as.iter().any(|field| is_body(*field));
@@ -111,7 +110,7 @@ impl Columns {
         if !has_body {
             return Err(format!(
                 "there is no column of texts or HTML; {}; name one with --text-column or --html-column",
-                these(columns)
+                listed(columns)
             ));
         }
         let url_field = fields.iter().find(|(field, _)| *field == Field::Url).map(|(_, name)| name.clone());
@@ -120,12 +119,12 @@ impl Columns {
         Ok(Self { read, json, url_field: url_field.filter(|_| !has_url), line_bytes_max })
     }
 
-    /// Which of the table's columns are read.
+    /// The indexes of the columns that are read.
     pub(super) fn places(&self) -> Vec<usize> {
         self.read.iter().map(|(at, ..)| *at).collect()
     }
 
-    /// The row at `row` of `batch`, which has these columns. Where no column has urls, `url` is the row's.
+    /// Returns row `row` of `batch`, which has these columns. `url` generates the url if no column has one.
     pub(super) fn line(&self, batch: &RecordBatch, row: usize, url: impl Fn() -> String) -> RowLine {
         let written = self.written(batch, row, &url, usize::MAX);
         match written {
@@ -175,7 +174,7 @@ fn is_body(field: Field) -> bool {
     matches!(field, Field::Body(_) | Field::WarcFile)
 }
 
-/// The type of a column's values; that of a dictionary's is what it stands for.
+/// Returns the type of a column's values. For a dictionary, the type of its values.
 fn value_type(column: &DataType) -> &DataType {
     if let DataType::Dictionary(_, values) = column { values } else { column }
 }
@@ -222,8 +221,8 @@ fn expected(field: Field) -> &'static str {
     }
 }
 
-/// The columns that there are, for people.
-fn these(columns: &Fields) -> String {
+/// Lists the columns, for people.
+fn listed(columns: &Fields) -> String {
     let named = columns.iter().take(NAMED_MAX);
     let named: Vec<_> =
         named.map(|column| format!("{:?} ({})", column.name(), type_in_short(column))).collect();
@@ -232,7 +231,7 @@ fn these(columns: &Fields) -> String {
     format!("the columns are {}{more}", named.join(", "))
 }
 
-/// Nested types are written in one word: they may be of any length.
+/// Returns the type of a column. Nested types, which may be long, are shortened to one word.
 fn type_in_short(column: &Column) -> String {
     match column.data_type() {
         DataType::Struct(_) => "Struct".to_owned(),

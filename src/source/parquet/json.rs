@@ -1,9 +1,9 @@
-//! Values of Arrow arrays as JSON.
+//! Converts values of Arrow arrays to JSON.
 //!
-//! Strings, numbers, truth values, lists and structs are what they are in JSON; moments are RFC 3339
-//! in UTC (without a zone in the file they count as UTC), days `YYYY-MM-DD`, decimals numbers with
-//! all their digits. Bytes are text where they are UTF-8, and can be had in Base64. What JSON has
-//! nothing for is null: numbers that are none, times of a day, intervals.
+//! Strings, numbers, booleans, lists and structs become their JSON equivalents. Timestamps become RFC 3339 in
+//! UTC (timestamps without a zone are taken as UTC), dates become `YYYY-MM-DD`, and decimals become numbers
+//! with all their digits. Bytes become text if they are UTF-8, or Base64 on request. Values without an
+//! equivalent in JSON become null: NaN and infinity, times of day, intervals.
 
 use std::fmt::Write as _;
 
@@ -26,11 +26,11 @@ const MS_A_DAY: i64 = 86_400_000;
 
 /// Writes values to a line.
 pub(super) struct JsonWriter {
-    /// What is written so far.
+    /// The text written so far.
     pub(super) json: String,
-    /// Bytes after which a string is cut.
+    /// Maximum length of a string. Longer strings are truncated.
     pub(super) string_bytes_max: usize,
-    /// Whether bytes were met that are no UTF-8 and not to be in Base64.
+    /// True if there were bytes that are not UTF-8 and are not written in Base64.
     pub(super) not_utf8: bool,
 }
 
@@ -42,11 +42,11 @@ impl JsonWriter {
     /// Writes a string with its quotes.
     pub(super) fn string(&mut self, text: &str) {
         let text = &text[..text.floor_char_boundary(self.string_bytes_max)];
-        // A string is always JSON.
+        // Serializing a string cannot fail.
         self.json += &serde_json::to_string(text).unwrap_or_default();
     }
 
-    /// Writes the string at `row` as the JSON that it holds; as a string if it holds none.
+    /// Writes the JSON inside the string at `row`, or the string itself if it is not JSON.
     pub(super) fn json_text(&mut self, array: &ArrayRef, row: usize) {
         let mut string = Self::new(self.string_bytes_max);
         string.value(array, row, false);
@@ -76,7 +76,7 @@ impl JsonWriter {
     }
 
     fn number(&mut self, number: impl std::fmt::Display) {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(self.json, "{number}");
     }
 
@@ -84,10 +84,10 @@ impl JsonWriter {
         if number.is_finite() { self.number(number) } else { self.json += "null" }
     }
 
-    fn moment(&mut self, ns: i128) {
-        let moment = OffsetDateTime::from_unix_timestamp_nanos(ns).ok();
-        match moment.and_then(|moment| moment.format(&Rfc3339).ok()) {
-            Some(moment) => self.string(&moment),
+    fn timestamp(&mut self, ns: i128) {
+        let time = OffsetDateTime::from_unix_timestamp_nanos(ns).ok();
+        match time.and_then(|time| time.format(&Rfc3339).ok()) {
+            Some(time) => self.string(&time),
             None => self.json += "null",
         }
     }
@@ -102,7 +102,7 @@ impl JsonWriter {
         }
     }
 
-    /// Writes the value at `row` of `array`; bytes in Base64, if `as_base64`.
+    /// Writes the value at `row` of `array`. With `as_base64`, bytes are written in Base64.
     pub(super) fn value(&mut self, array: &dyn Array, row: usize, as_base64: bool) {
         if array.is_null(row) {
             self.json += "null";
@@ -132,7 +132,7 @@ impl JsonWriter {
             DataType::LargeBinary => self.bytes(array.as_binary::<i64>().value(row), as_base64),
             DataType::BinaryView => self.bytes(array.as_binary_view().value(row), as_base64),
             DataType::FixedSizeBinary(_) => self.bytes(array.as_fixed_size_binary().value(row), as_base64),
-            DataType::Timestamp(unit, _) => self.moment(nanoseconds(array, row, *unit)),
+            DataType::Timestamp(unit, _) => self.timestamp(nanoseconds(array, row, *unit)),
             DataType::Date32 => self.day(array.as_primitive::<Date32Type>().value(row).into()),
             DataType::Date64 => self.day(array.as_primitive::<Date64Type>().value(row).div_euclid(MS_A_DAY)),
             DataType::List(_) => self.list(&array.as_list::<i32>().value(row)),
@@ -149,7 +149,7 @@ impl JsonWriter {
         }
     }
 
-    /// Writes an object: the value at `row` of each column.
+    /// Writes an object with the value at `row` of each column.
     pub(super) fn object<'a>(&mut self, columns: impl Iterator<Item = (&'a str, &'a ArrayRef)>, row: usize) {
         self.json.push('{');
         for (number, (name, column)) in columns.enumerate() {
@@ -174,7 +174,7 @@ impl JsonWriter {
         self.json.push(']');
     }
 
-    /// A map's keys become names, as text.
+    /// Writes a map as an object. Its keys become text.
     fn map(&mut self, array: &dyn Array, row: usize) {
         let entries = array.as_map().value(row);
         let (keys, values) = (entries.column(0), entries.column(1));
@@ -202,18 +202,23 @@ impl JsonWriter {
 
     fn dictionary(&mut self, array: &dyn Array, row: usize, keys: &DataType, as_base64: bool) {
         match keys {
-            DataType::Int8 => self.value_of_key::<Int8Type>(array, row, as_base64),
-            DataType::Int16 => self.value_of_key::<Int16Type>(array, row, as_base64),
-            DataType::Int32 => self.value_of_key::<Int32Type>(array, row, as_base64),
-            DataType::Int64 => self.value_of_key::<Int64Type>(array, row, as_base64),
-            DataType::UInt8 => self.value_of_key::<UInt8Type>(array, row, as_base64),
-            DataType::UInt16 => self.value_of_key::<UInt16Type>(array, row, as_base64),
-            DataType::UInt32 => self.value_of_key::<UInt32Type>(array, row, as_base64),
-            _ => self.value_of_key::<UInt64Type>(array, row, as_base64),
+            DataType::Int8 => self.dictionary_value::<Int8Type>(array, row, as_base64),
+            DataType::Int16 => self.dictionary_value::<Int16Type>(array, row, as_base64),
+            DataType::Int32 => self.dictionary_value::<Int32Type>(array, row, as_base64),
+            DataType::Int64 => self.dictionary_value::<Int64Type>(array, row, as_base64),
+            DataType::UInt8 => self.dictionary_value::<UInt8Type>(array, row, as_base64),
+            DataType::UInt16 => self.dictionary_value::<UInt16Type>(array, row, as_base64),
+            DataType::UInt32 => self.dictionary_value::<UInt32Type>(array, row, as_base64),
+            _ => self.dictionary_value::<UInt64Type>(array, row, as_base64),
         }
     }
 
-    fn value_of_key<K: ArrowDictionaryKeyType>(&mut self, array: &dyn Array, row: usize, as_base64: bool) {
+    fn dictionary_value<K: ArrowDictionaryKeyType>(
+        &mut self,
+        array: &dyn Array,
+        row: usize,
+        as_base64: bool,
+    ) {
         let array = array.as_dictionary::<K>();
         match array.key(row) {
             Some(key) => self.value(array.values(), key, as_base64),
@@ -222,7 +227,7 @@ impl JsonWriter {
     }
 }
 
-/// The moment at `row`, in nanoseconds of the Unix epoch.
+/// Returns the timestamp at `row`, in nanoseconds since the Unix epoch.
 fn nanoseconds(array: &dyn Array, row: usize, unit: TimeUnit) -> i128 {
     let (count, ns) = match unit {
         TimeUnit::Second => (array.as_primitive::<TimestampSecondType>().value(row), 1_000_000_000),

@@ -1,13 +1,13 @@
-//! Parquet files: each row is a record, which is handed on as a line of JSON with the columns that
-//! the mapping of `[input]` would look at in a message. So columns, presets, dates and limits mean
-//! the same as in JSON lines, and the stages behind know nothing of Parquet.
+//! Reads Parquet files. Each row becomes a JSON line with the columns that the mapping of `[input]` uses. So
+//! columns, presets, dates and limits have the same meaning as in JSON lines, and later stages know nothing
+//! of Parquet.
 //!
-//! In: a file that can be read at any place (the index stands at its end). Out: records in the order
-//! of the rows, numbered from 1. A row that cannot be read costs only itself, where the file's pages
-//! allow it ([`rows`]). Memory: one batch of rows of some [`BATCH_BYTES`], and the pages that it
-//! stands in; a page is unpacked as a whole, and writers make them about a megabyte large. A value that
-//! a dictionary holds once may be that of every row, so as many rows are read at once as have
-//! [`DECODED_BYTES_MAX`] even so, or one.
+//! In: a file that can be read at any position, because its index is at the end. Out: records in the order of
+//! the rows, numbered from 1. If a row cannot be read, only that row is lost, as far as the structure of the
+//! file allows it ([`rows`]). Memory: one batch of rows of about [`BATCH_BYTES`], and the Parquet pages that
+//! contain it. A page is decompressed as a whole; writers usually make pages of about a megabyte. A value
+//! that a dictionary contains once may occur in every row. Therefore a batch has at most as many rows as fit
+//! into [`DECODED_BYTES_MAX`] in that case, but at least one.
 
 mod columns;
 mod json;
@@ -31,37 +31,38 @@ use super::open::is_machine_error;
 
 pub(super) use source::ParquetSource;
 
-/// Bytes with which a Parquet file begins and ends.
+/// The first and last bytes of a Parquet file.
 const MAGIC: &[u8; 4] = b"PAR1";
-/// Bytes of rows that are read at once, as the file says how large they are on average.
+/// Size of a batch of rows, according to the average row size in the file.
 const BATCH_BYTES: u64 = 4 << 20;
-/// Bytes that rows which are read at once may have at most, of columns whose values the file holds once for many rows.
+/// Maximum size of a batch of rows, counting values that the file stores once for many rows as often as they
+/// may occur.
 const DECODED_BYTES_MAX: u64 = 64 << 20;
-/// Rows that are read at once at most.
+/// Maximum number of rows in a batch.
 const BATCH_ROWS_MAX: usize = 1024;
 
-/// Whether a file begins as a Parquet file does. Reads a few bytes, and moves no position.
+/// Returns true if a file begins like a Parquet file. Reads a few bytes, and does not move a file position.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 pub fn is_parquet(file: &Stored) -> io::Result<bool> {
     let mut start = [0; MAGIC.len()];
     Ok(file.read_at(&mut start, 0)? && start == *MAGIC)
 }
 
-/// A Parquet file whose index is read.
+/// An open Parquet file with its index.
 #[derive(Debug)]
 pub struct ParquetFile {
     file: Stored,
     index: ArrowReaderMetadata,
 }
 
-/// Why something of a Parquet file cannot be read.
+/// The reason why a part of a Parquet file cannot be read.
 #[derive(Debug)]
 pub enum Fault {
-    /// The file is not as it should be.
+    /// The content of the file is faulty.
     File(String),
-    /// The machine cannot read it.
+    /// The machine or the store fails.
     Machine(io::Error),
 }
 
@@ -69,15 +70,14 @@ impl ParquetFile {
     /// Reads the index of `file`.
     ///
     /// # Errors
-    /// There is none, or it is broken.
+    /// The index is missing or broken.
     pub fn open(file: Stored) -> Result<Self, Fault> {
         let index = guarded(|| ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()));
-        let index = index.map_err(|fault| fault.or_failure_of(&file))?;
+        let index = index.map_err(|fault| fault.or_machine_failure(&file))?;
         let columns = index.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
-        let is_read = |packing: &Compression| !matches!(packing, Compression::BROTLI(_) | Compression::LZO);
-        if let Some(packing) = columns.map(ColumnChunkMetaData::compression).find(|packing| !is_read(packing))
-        {
-            let name = if packing == Compression::LZO { "LZO" } else { "Brotli" };
+        let is_read = |codec: &Compression| !matches!(codec, Compression::BROTLI(_) | Compression::LZO);
+        if let Some(codec) = columns.map(ColumnChunkMetaData::compression).find(|codec| !is_read(codec)) {
+            let name = if codec == Compression::LZO { "LZO" } else { "Brotli" };
             return Err(Fault::File(format!(
                 "its columns are compressed with {name}, which is not supported; write it with zstd, snappy, gzip or lz4"
             )));
@@ -85,10 +85,10 @@ impl ParquetFile {
         Ok(Self { file, index })
     }
 
-    /// The file at `path`, if it is a Parquet file; none if it is something else.
+    /// Opens the file at `path`. Returns `None` if it is not a Parquet file.
     ///
     /// # Errors
-    /// It cannot be opened, or its index cannot be read.
+    /// The file cannot be opened, or its index cannot be read.
     pub fn at(path: &Path) -> Result<Option<Self>, Fault> {
         let location = match is_object(path) {
             true => Location::object(path).map_err(Fault::Machine)?,
@@ -98,41 +98,42 @@ impl ParquetFile {
         if is_parquet(&file).map_err(Fault::Machine)? { Self::open(file).map(Some) } else { Ok(None) }
     }
 
-    /// Its columns as Arrow sees them.
+    /// The columns in Arrow's terms.
     #[must_use]
     pub fn schema(&self) -> &SchemaRef {
         self.index.schema()
     }
 
-    /// Its columns as Parquet writes them.
+    /// The columns in Parquet's terms.
     #[must_use]
     pub fn parquet_schema(&self) -> &SchemaDescriptor {
         self.index.parquet_schema()
     }
 
-    /// All that its index says.
+    /// The content of the index.
     #[must_use]
     pub fn metadata(&self) -> &ParquetMetaData {
         self.index.metadata()
     }
 
-    /// Rows of a row group. A broken index may say less than none.
+    /// Number of rows in a row group. A negative number in a broken index counts as 0.
     fn rows_of(&self, row_group: usize) -> u64 {
         u64::try_from(self.metadata().row_group(row_group).num_rows()).unwrap_or(0)
     }
 }
 
 impl Fault {
-    /// The failure of the machine or a store that is behind this fault, where the library has only handed on its words.
-    fn or_failure_of(self, file: &Stored) -> Self {
+    /// Returns the failure of the machine or a store that caused this fault, if there was one. The library
+    /// passes on only its message.
+    fn or_machine_failure(self, file: &Stored) -> Self {
         file.failure().map_or(self, Self::Machine)
     }
 
-    /// What is wrong with the file, or the machine's error.
+    /// Returns the fault of the content, or fails with the error of the machine.
     ///
     /// # Errors
-    /// The machine cannot read.
-    pub fn of_file(self) -> io::Result<String> {
+    /// The machine or the store failed.
+    pub fn content_fault(self) -> io::Result<String> {
         match self {
             Self::File(problem) => Ok(problem),
             Self::Machine(error) => Err(error),
@@ -143,7 +144,7 @@ impl Fault {
 impl From<ArrowError> for Fault {
     fn from(error: ArrowError) -> Self {
         match error {
-            ArrowError::IoError(_, error) if is_of_machine(&error) => Self::Machine(error),
+            ArrowError::IoError(_, error) if is_machine_fault(&error) => Self::Machine(error),
             ArrowError::ParquetError(problem) => Self::File(problem),
             error => Self::File(error.to_string()),
         }
@@ -154,7 +155,7 @@ impl From<ParquetError> for Fault {
     fn from(error: ParquetError) -> Self {
         match error {
             ParquetError::External(inner) => match inner.downcast::<io::Error>() {
-                Ok(error) if is_of_machine(&error) => Self::Machine(*error),
+                Ok(error) if is_machine_fault(&error) => Self::Machine(*error),
                 Ok(error) => Self::File(error.to_string()),
                 Err(inner) => Self::File(inner.to_string()),
             },
@@ -164,16 +165,17 @@ impl From<ParquetError> for Fault {
     }
 }
 
-/// What the operating system says has a number, what a store says is marked; all else the library has found out.
-fn is_of_machine(error: &io::Error) -> bool {
+/// Returns true for errors of the machine. Those of the operating system have a number, those of a store are
+/// marked. All others were found by the library.
+fn is_machine_fault(error: &io::Error) -> bool {
     error.raw_os_error().is_some() || is_machine_error(error)
 }
 
-/// What `read` gives. The library may panic on a file that is made to break it: that is a fault of
-/// the file as well, and the panic hook has written where.
+/// Calls `read`. The library may panic on a malicious file. That counts as a fault of the content; the panic
+/// hook has already logged where it happened.
 fn guarded<T, E: Into<Fault>>(read: impl FnOnce() -> Result<T, E>) -> Result<T, Fault> {
     match catch_unwind(AssertUnwindSafe(read)) {
         Ok(read) => read.map_err(Into::into),
-        Err(_) => Err(Fault::File("the reader of Parquet fails on this file".to_owned())),
+        Err(_) => Err(Fault::File("the Parquet reader failed on this file".to_owned())),
     }
 }

@@ -1,4 +1,4 @@
-//! Rows of a Parquet file once more, by their numbers, for those who copy some.
+//! Reads rows of a Parquet file again, by number, for copying.
 
 use std::io;
 
@@ -8,21 +8,21 @@ use super::ParquetFile;
 use super::json::JsonWriter;
 use super::rows::{Chunk, Rows};
 
-/// One row, with all columns that are read.
+/// A row with all columns that are read.
 #[derive(Debug, Clone)]
 pub struct Row {
-    /// The rows that it was read with.
+    /// The batch that contains the row.
     pub batch: RecordBatch,
-    /// The number of the first of these in the file, from 0.
+    /// The number of the batch's first row in the file, from 0.
     pub first: u64,
-    /// Which of these it is, from 0.
+    /// The index of the row in the batch, from 0.
     pub at: usize,
-    /// Its bytes in memory, as those of its batch are on average.
+    /// Memory use of the row: the average in its batch, in bytes.
     pub bytes: u64,
 }
 
 impl Row {
-    /// The row as a JSON object.
+    /// Returns the row as a JSON object.
     #[must_use]
     pub fn json(&self) -> Vec<u8> {
         let mut json = JsonWriter::new(usize::MAX);
@@ -33,16 +33,16 @@ impl Row {
     }
 }
 
-/// Finds rows.
+/// Finds rows by number.
 pub struct RowOriginals {
-    /// None where nothing of the file can be read.
+    /// `None` if no row of the file can be read.
     rows: Option<Rows>,
-    /// What was read last.
+    /// The last chunk that was read.
     chunk: Option<Chunk>,
 }
 
 impl RowOriginals {
-    /// Rows of `file` with the column of this name alone, or with all.
+    /// Creates a reader of the rows of `file`, with all columns or only the named one.
     #[must_use]
     pub fn new(file: Option<ParquetFile>, column: Option<&str>) -> Self {
         let rows = file.map(|file| {
@@ -53,11 +53,11 @@ impl RowOriginals {
         Self { rows, chunk: None }
     }
 
-    /// The row `number`, from 1, which is not before any that was asked for; none if it, or a part of
-    /// it, cannot be read.
+    /// Returns row `number`, from 1. Numbers must be requested in ascending order. Returns `None` if the row,
+    /// or a part of it, cannot be read.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     pub fn find(&mut self, number: u64) -> io::Result<Option<Row>> {
         let Some(rows) = &mut self.rows else { return Ok(None) };
         let number = number.saturating_sub(1);

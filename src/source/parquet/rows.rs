@@ -1,11 +1,9 @@
-//! Rows of a Parquet file in order, row group by row group and batch by batch, passing over those
-//! that cannot be read.
+//! Reads the rows of a Parquet file in order, by row groups and batches, and skips rows that cannot be read.
 //!
-//! After an error the batch is read again in smaller steps, so that all rows before the broken
-//! place are had. Behind it the next row that can be read is looked for in steps that double, and
-//! then by halves: a broken page costs its rows and a few dozen attempts, a broken page head or
-//! dictionary the rest of its row group. Invariant: each row is in exactly one [`Chunk`], and
-//! chunks come in order.
+//! After an error, the batch is read again in smaller steps, which recovers all rows before the broken place.
+//! To find the next readable row after it, the reader tries rows at doubling distances, and then bisects. A
+//! broken page costs its rows and a few dozen attempts; a broken page header or dictionary costs the rest of
+//! its row group. Invariant: each row is in exactly one [`Chunk`], and chunks are in order.
 
 use std::io;
 use std::ops::Range;
@@ -23,29 +21,29 @@ use parquet::file::serialized_reader::SerializedPageReader;
 
 use super::{BATCH_BYTES, BATCH_ROWS_MAX, DECODED_BYTES_MAX, Fault, ParquetFile, guarded};
 
-/// What comes next of a file.
+/// The next part of a file.
 #[derive(Debug)]
 pub enum Chunk {
-    /// Rows that follow one another.
+    /// Consecutive rows.
     Rows {
-        /// The number of the first, from 0.
+        /// The number of the first row, from 0.
         first: u64,
-        /// Their columns.
+        /// The columns of the rows.
         batch: RecordBatch,
     },
     /// Rows that cannot be read.
     Lost {
-        /// Their numbers, from 0.
+        /// The numbers of the rows, from 0.
         rows: Range<u64>,
-        /// The row group that they are in, from 0.
+        /// The row group of the rows, from 0.
         row_group: usize,
-        /// Why.
+        /// The reason.
         problem: String,
     },
 }
 
 impl Chunk {
-    /// The numbers of its rows, from 0.
+    /// The numbers of the rows, from 0.
     #[must_use]
     pub fn rows(&self) -> Range<u64> {
         match self {
@@ -55,23 +53,23 @@ impl Chunk {
     }
 }
 
-/// Reads rows.
+/// A reader of rows.
 pub struct Rows {
     file: ParquetFile,
     columns: ProjectionMask,
     row_group: usize,
-    /// The number of the row group's first row.
+    /// The number of the first row in the row group.
     group_start: u64,
-    /// The next row, counted in the row group.
+    /// The next row, counted within the row group.
     next: u64,
-    /// Stands at the next row; none if it has to be made.
+    /// A reader positioned at the next row. `None` if it must be created.
     reader: Option<ParquetRecordBatchReader>,
-    /// Rows that the next reader reads at once, if they must be fewer than usual.
+    /// Batch size of the next reader, if it must be smaller than usual.
     step: Option<usize>,
 }
 
 impl Rows {
-    /// The columns of `file` with these places among its columns, in their order; none: all.
+    /// Creates a reader for the columns with these indexes, or for all columns.
     #[must_use]
     pub fn new(file: ParquetFile, columns: Option<&[usize]>) -> Self {
         let columns = match columns {
@@ -81,15 +79,15 @@ impl Rows {
         Self { file, columns, row_group: 0, group_start: 0, next: 0, reader: None, step: None }
     }
 
-    /// The file.
+    /// The file that is read.
     #[must_use]
     pub fn file(&self) -> &ParquetFile {
         &self.file
     }
 
-    /// Bytes of the row group that is being read, packed, for each of its rows.
+    /// Compressed size of the current row group, divided by its number of rows.
     #[must_use]
-    pub fn packed_bytes_per_row(&self) -> u64 {
+    pub fn compressed_bytes_per_row(&self) -> u64 {
         let row_groups = self.file.metadata().row_groups();
         let Some(group) = row_groups.get(self.row_group.min(row_groups.len().saturating_sub(1))) else {
             return 0;
@@ -98,35 +96,35 @@ impl Rows {
         u64::try_from(group.compressed_size()).unwrap_or(0) / rows.max(1)
     }
 
-    /// Goes to the row group of the row `number`, from 0, if that is further on.
+    /// Moves on to the row group of row `number`, from 0, if that is further ahead.
     pub fn skip_towards(&mut self, number: u64) {
         while self.row_group < self.file.metadata().num_row_groups() && self.group_end() <= number {
             self.begin_next_group();
         }
     }
 
-    /// What comes next; none at the end.
+    /// Returns the next chunk, or `None` at the end.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     pub fn next_chunk(&mut self) -> io::Result<Option<Chunk>> {
         while self.row_group < self.file.metadata().num_row_groups() {
             if self.next >= self.file.rows_of(self.row_group) {
                 self.begin_next_group();
                 continue;
             }
-            match self.read_on() {
+            match self.next_batch() {
                 Ok(batch) => {
                     let first = self.group_start + self.next;
                     self.next += batch.num_rows() as u64;
                     return Ok(Some(Chunk::Rows { first, batch }));
                 }
                 Err(fault) => {
-                    let problem = fault.of_file()?;
+                    let problem = fault.content_fault()?;
                     self.reader = None;
                     match self.step {
                         None => self.step = Some(BATCH_ROWS_MAX / 16),
-                        Some(1) => return self.pass_over_broken(problem).map(Some),
+                        Some(1) => return self.skip_broken(problem).map(Some),
                         Some(step) => self.step = Some(step.div_ceil(16)),
                     }
                 }
@@ -135,7 +133,8 @@ impl Rows {
         Ok(None)
     }
 
-    /// The number of the first row behind the row group. A broken index may claim any number.
+    /// The number of the first row after the row group. Saturates, because a broken index may claim any
+    /// number.
     fn group_end(&self) -> u64 {
         self.group_start.saturating_add(self.file.rows_of(self.row_group))
     }
@@ -148,8 +147,8 @@ impl Rows {
         self.step = None;
     }
 
-    /// The next batch of the row group.
-    fn read_on(&mut self) -> Result<RecordBatch, Fault> {
+    /// Reads the next batch of the row group.
+    fn next_batch(&mut self) -> Result<RecordBatch, Fault> {
         let mut reader = match self.reader.take() {
             Some(reader) => reader,
             None => self.reader_at(self.next, self.step.unwrap_or_else(|| self.batch_rows()), None)?,
@@ -159,8 +158,9 @@ impl Rows {
         Ok(batch)
     }
 
-    /// The row at `next` cannot be read: which is the next one that can?
-    fn pass_over_broken(&mut self, problem: String) -> io::Result<Chunk> {
+    /// Finds the next readable row after the row at `next`, which cannot be read. Returns the rows between as
+    /// lost.
+    fn skip_broken(&mut self, problem: String) -> io::Result<Chunk> {
         let (mut broken, end) = (self.next, self.file.rows_of(self.row_group));
         let mut readable = end;
         let mut step = 1;
@@ -188,11 +188,12 @@ impl Rows {
         let read = self.reader_at(row, 1, Some(1)).and_then(|mut reader| self.first_batch(&mut reader));
         match read {
             Ok(_) => Ok(true),
-            Err(fault) => fault.of_file().map(|_| false),
+            Err(fault) => fault.content_fault().map(|_| false),
         }
     }
 
-    /// Reads from `row` of the row group on, in batches of `step` rows, so many rows at most.
+    /// Creates a reader that starts at `row` of the row group and reads batches of `step` rows, `rows_max`
+    /// rows at most.
     fn reader_at(
         &self,
         row: u64,
@@ -219,17 +220,19 @@ impl Rows {
             };
             builder.build()
         });
-        reader.map_err(|fault| fault.or_failure_of(&self.file.file))
+        reader.map_err(|fault| fault.or_machine_failure(&self.file.file))
     }
 
     fn first_batch(&self, reader: &mut ParquetRecordBatchReader) -> Result<RecordBatch, Fault> {
-        match guarded(|| reader.next().transpose()).map_err(|fault| fault.or_failure_of(&self.file.file))? {
+        match guarded(|| reader.next().transpose())
+            .map_err(|fault| fault.or_machine_failure(&self.file.file))?
+        {
             Some(batch) if batch.num_rows() > 0 => Ok(batch),
             _ => Err(Fault::File("the row group ends before its last row".to_owned())),
         }
     }
 
-    /// Rows that have some [`BATCH_BYTES`].
+    /// Number of rows that have about [`BATCH_BYTES`].
     fn batch_rows(&self) -> usize {
         let group = self.file.metadata().row_group(self.row_group);
         let columns = group.columns().iter().enumerate();
@@ -241,8 +244,9 @@ impl Rows {
         usize::try_from(rows).unwrap_or(usize::MAX).clamp(1, BATCH_ROWS_MAX)
     }
 
-    /// Bytes that the values of one row may have, for columns that may hold a value more often than the file does:
-    /// every row may have the whole dictionary's bytes, or, where values share beginnings, those of the column.
+    /// Maximum size of a row's values in columns where the file may store a value once for many rows. With a
+    /// dictionary, each row may have all bytes of the dictionary. With delta encoding, where values share
+    /// prefixes, each row may have all bytes of the column.
     fn value_bytes_max(&self) -> u64 {
         let group = self.file.metadata().row_group(self.row_group);
         let columns = group.columns().iter().enumerate();
@@ -257,8 +261,8 @@ impl Rows {
         bytes.fold(0, u64::saturating_add)
     }
 
-    /// Bytes of the dictionary of a column of the row group, unpacked; 0 if there is none. A broken one is told of
-    /// when the column is read.
+    /// Decompressed size of the dictionary of a column in this row group, or 0 if it has none. A broken
+    /// dictionary is reported when the column is read.
     fn dictionary_bytes(&self, column: &ColumnChunkMetaData) -> u64 {
         if column.dictionary_page_offset().is_none() {
             return 0;
@@ -287,9 +291,10 @@ mod tests {
     use super::*;
     use crate::source::location::Stored;
 
-    /// A value that a dictionary holds once was copied for a thousand rows at once: a file of 3 KB took 1.8 GB.
+    /// A value that a dictionary contained once was copied for a thousand rows at the same time: a file of 3
+    /// KB took 1.8 GB of memory.
     #[test]
-    fn rows_that_share_a_large_value_are_read_a_few_at_once() {
+    fn rows_that_share_a_large_value_are_read_in_small_batches() {
         const VALUE_BYTES: usize = 4 << 20;
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a.parquet");
@@ -306,7 +311,7 @@ mod tests {
             writer.write(&batch).expect("written");
         }
         writer.close().expect("written");
-        assert!(path.metadata().expect("a file").len() < 100_000, "the value is there once");
+        assert!(path.metadata().expect("a file").len() < 100_000, "the value is stored once");
         let file = ParquetFile::open(Stored::File(File::open(&path).expect("a file"))).expect("its index");
         let mut rows = Rows::new(file, None);
         let (mut read, mut largest) = (0, 0);
@@ -315,7 +320,7 @@ mod tests {
             read += batch.num_rows();
             largest = largest.max(batch.num_rows());
         }
-        // With the length that stands before each value, 15 of them have at most 64 MiB.
+        // With the length in front of each value, 15 of them fit into 64 MiB.
         assert_eq!((read, largest), (100, 15));
     }
 }

@@ -1,4 +1,4 @@
-//! The rows of a Parquet file as a [`Source`].
+//! Reads the rows of a Parquet file as a [`Source`].
 
 use std::io;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::source::location::Stored;
 use crate::source::rules::InputRules;
 use crate::source::{FramingError, Payload, ReadSoFar, Record, Skipped, Source, fill};
 
-/// The rows of one file.
+/// A source of the rows in one file.
 pub(in crate::source) struct ParquetSource {
     input: Arc<str>,
     read: Arc<ReadSoFar>,
@@ -26,19 +26,20 @@ enum State {
     Reading {
         rows: Box<Rows>,
         columns: Columns,
-        /// Rows that are still to be handed on: the number of the batch's first, the next in the batch.
+        /// The current batch: the number of its first row, the batch, and the index of the next row.
         batch: Option<(u64, RecordBatch, usize)>,
     },
-    /// Nothing of the file can be read, which is still to be told.
+    /// The file cannot be read. The error is not yet reported.
     Broken(FramingError),
     Ended,
 }
 
 impl ParquetSource {
-    /// The rows of `file`, which is `input` in messages; `read` counts its bytes as rows are read.
+    /// Creates a source of the rows in `file`. Messages call it `input`. `read` counts bytes as rows are
+    /// read.
     ///
     /// # Errors
-    /// The machine cannot read the file. What is wrong with its contents is a record.
+    /// The machine cannot read the file. A fault of its content becomes a record instead.
     pub(in crate::source) fn new(
         file: Stored,
         input: Arc<str>,
@@ -46,8 +47,8 @@ impl ParquetSource {
         read: Arc<ReadSoFar>,
     ) -> io::Result<Self> {
         let state = match ParquetFile::open(file) {
-            Err(fault) => State::Broken(FramingError::BrokenParquet(fault.of_file()?)),
-            Ok(file) => match Columns::of(file.schema().fields(), rules) {
+            Err(fault) => State::Broken(FramingError::BrokenParquet(fault.content_fault()?)),
+            Ok(file) => match Columns::select(file.schema().fields(), rules) {
                 Err(problem) => State::Broken(FramingError::WrongColumns(problem)),
                 Ok(columns) => {
                     let rows = Box::new(Rows::new(file, Some(&columns.places())));
@@ -74,8 +75,8 @@ impl ParquetSource {
                         RowLine::Whole(line) => Payload::Json(line),
                         RowLine::Cut { json, bytes } => Payload::Head { json: Ok(json), bytes },
                         RowLine::NotUtf8(column) => Payload::Broken(FramingError::WrongColumns(format!(
-                            "column {column:?} holds bytes here that are not UTF-8; pages in other encodings are \
-                             read with --html-column {column}"
+                            "column {column:?} contains bytes here that are not UTF-8; to read pages in other encodings, \
+                             use --html-column {column}"
                         ))),
                     };
                     *next += 1;
@@ -86,7 +87,7 @@ impl ParquetSource {
             match rows.next_chunk()? {
                 None => self.state = State::Ended,
                 Some(Chunk::Rows { first, batch: read }) => {
-                    let bytes = rows.packed_bytes_per_row() * read.num_rows() as u64;
+                    let bytes = rows.compressed_bytes_per_row() * read.num_rows() as u64;
                     self.read.bytes.fetch_add(bytes, Ordering::Relaxed);
                     *batch = Some((first, read, 0));
                 }
@@ -100,7 +101,7 @@ impl ParquetSource {
     }
 }
 
-/// The record of the row `number`, from 0.
+/// Creates the record of row `number`, from 0.
 fn record(input: &Arc<str>, number: u64, payload: Payload) -> Record {
     let place = Place::Record { input: Arc::clone(input), record: number + 1 };
     Record { place, span: 0..0, payload }
@@ -108,7 +109,7 @@ fn record(input: &Arc<str>, number: u64, payload: Payload) -> Record {
 
 impl Source for ParquetSource {
     fn read_batch(&mut self, batch: &mut Vec<Record>, bytes_max: usize) -> io::Result<bool> {
-        // A file's rows are at hand.
+        // The rows of a file are available without waiting.
         fill(self, (batch, bytes_max), Self::next_record, |_| false)
     }
 

@@ -123,13 +123,13 @@ fn what_an_index_has_wrong_costs_only_itself() {
     let file = "day 1/crawl.warc.gz";
     let wrong = [
         (line("day 2/crawl.warc.gz", 0, 100), "No such file"),
-        (line("../crawl.warc.gz", 0, 100), "names no file below --warc-base"),
+        (line("../crawl.warc.gz", 0, 100), "the name does not lead to a file below --warc-base"),
         (line(file, 1 << 40, 100), "at byte 1099511627776: "),
         (line(file, offset + 3, length), "no WARC record begins there"),
         (line(file, offset, length - 9), "the compressed record is broken"),
         (line(file, offset, 1 << 40), "page.bytes_max"),
         ("key 2026 {\"offset\": 1}\n".to_owned(), "no filename"),
-        ("neither\n".to_owned(), "1 columns where CDX has 9 or 11"),
+        ("neither\n".to_owned(), "1 columns, but CDX has 9 or 11"),
     ];
     let index = wrong.iter().map(|(line, _)| line.as_str()).collect::<String>() + &cdxj;
     let index = write(folder.path(), "index.cdxj", index);

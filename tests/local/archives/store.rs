@@ -263,9 +263,9 @@ fn errors_say_what_to_change() {
             "s3://no-such-bucket/pages.jsonl",
             &["s3://no-such-bucket/", "there is no such bucket", "AWS_ENDPOINT_URL"][..],
         ),
-        ("s3://errors/pages.json", &["s3://errors/pages.json: ", "no object is called so"]),
-        ("s3://errors/*.warc", &["s3://errors/*.warc: ", "as a pattern it matches none"]),
-        ("s3:///pages.jsonl", &["names no bucket", "s3://BUCKET/KEY"]),
+        ("s3://errors/pages.json", &["s3://errors/pages.json: ", "no object has this name"]),
+        ("s3://errors/*.warc", &["s3://errors/*.warc: ", "as a pattern it matches no object"]),
+        ("s3:///pages.jsonl", &["the name has no bucket", "s3://BUCKET/KEY"]),
     ] {
         let stderr = run(&mut store.leitong(), &[input]);
         assert!(told.iter().all(|told| stderr.contains(told)), "{input}: {stderr}");
