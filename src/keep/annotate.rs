@@ -1,4 +1,4 @@
-//! Fields about the verdict, added to a document as it came.
+//! Adds fields about the verdict to an unchanged document.
 
 use std::borrow::Cow;
 
@@ -10,14 +10,14 @@ use crate::source::csv::Dialect;
 use crate::source::originals::Framing;
 use crate::verdict::Kind;
 
-/// What is added.
+/// The fields to add.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Annotation<'a> {
-    /// The cluster's name; null for undecidable pages.
+    /// The cluster id. Null for undecidable pages.
     pub leitong_cluster: Option<&'a str>,
-    /// The verdict.
+    /// The kind of the verdict.
     pub leitong_kind: Kind,
-    /// The page id of the document that stands for the cluster.
+    /// The page id of the cluster's canonical document.
     pub leitong_canonical: Option<&'a str>,
 }
 
@@ -25,14 +25,14 @@ pub struct Annotation<'a> {
 pub(super) const FIELDS: [&str; 3] = ["leitong_cluster", "leitong_kind", "leitong_canonical"];
 
 impl Annotation<'_> {
-    /// `record` with what is to be added; what an earlier run has added is replaced. A line that
-    /// is no JSON object comes back as it is.
+    /// Adds the fields to `record`, and replaces those of an earlier run. A line that is not a JSON object is
+    /// returned unchanged.
     #[must_use]
     pub fn added_to(&self, record: Vec<u8>, framing: Framing) -> Vec<u8> {
         match framing {
             Framing::Line => self.added_to_json(&record).unwrap_or(record),
             Framing::Warc => self.added_to_warc(record),
-            // There is no place in a page for what is no part of it.
+            // An HTML page has no place for additional fields.
             Framing::Page => record,
             Framing::Csv(dialect) => self.added_to_csv(record, dialect),
         }
@@ -61,7 +61,7 @@ impl Annotation<'_> {
         Some(annotated)
     }
 
-    /// Fields of the record's head, which readers that do not know them pass over.
+    /// Adds fields to the header of the record. Other programs ignore unknown fields.
     fn added_to_warc(&self, mut record: Vec<u8>) -> Vec<u8> {
         let (at, line_end) = match memchr::memmem::find(&record, b"\r\n\r\n") {
             Some(at) => (at + 2, "\r\n"),
@@ -83,7 +83,8 @@ impl Annotation<'_> {
     }
 }
 
-/// `value` as a field of a CSV file: in quotes where it has to be. Without quotes such characters become spaces.
+/// Formats `value` as a CSV field, with quotes if needed. If quotes are not allowed, characters that need
+/// them become spaces.
 fn csv_field(value: &str, Dialect { delimiter, quotes }: Dialect) -> Cow<'_, str> {
     let breaks = |byte: u8| byte == delimiter || matches!(byte, b'\n' | b'\r');
     match value.bytes().any(|byte| breaks(byte) || (quotes && byte == b'"')) {
@@ -93,8 +94,8 @@ fn csv_field(value: &str, Dialect { delimiter, quotes }: Dialect) -> Cow<'_, str
     }
 }
 
-/// The slow way: all fields are looked at. `added` is the object whose fields replace those of an
-/// earlier run.
+/// Replaces the fields of an earlier run by those of the object `added`. Slower than appending, because all
+/// fields must be parsed.
 fn replaced_in_json(line: &[u8], added: &[u8]) -> Option<Vec<u8>> {
     let Others(others) = serde_json::from_slice(line).ok()?;
     let mut annotated = vec![b'{'];
@@ -108,7 +109,7 @@ fn replaced_in_json(line: &[u8], added: &[u8]) -> Option<Vec<u8>> {
     Some(annotated)
 }
 
-/// `value` with characters that would end its line written as in urls.
+/// Percent-encodes control characters in `value`, so it stays on one line.
 fn one_line(value: &str) -> String {
     let mut line = String::with_capacity(value.len());
     for c in value.chars() {
@@ -122,7 +123,7 @@ fn one_line(value: &str) -> String {
     line
 }
 
-/// The fields of an object that are not ours, in their order.
+/// The fields of an object that Leitong did not add, in their order.
 struct Others<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Others<'de> {
@@ -166,22 +167,22 @@ mod tests {
     }
 
     #[test]
-    fn fields_stand_behind_those_of_the_document() {
+    fn fields_are_added_after_those_of_the_document() {
         let added = r#""leitong_cluster":"c1","leitong_kind":"NEAR_DUPLICATE","leitong_canonical":"a\r\nb"}"#;
         assert_eq!(json(r#" {"b": 1.50,"a":"\u4e2d" } "#), format!(r#" {{"b": 1.50,"a":"\u4e2d",{added}"#));
         assert_eq!(json(" { } "), format!(" {{{added}"));
         assert_eq!(json(r#"{"a":{}}"#), format!(r#"{{"a":{{}},{added}"#));
-        assert_eq!(json("[1]"), "[1]", "no object");
+        assert_eq!(json("[1]"), "[1]", "not an object");
     }
 
     #[test]
-    fn what_an_earlier_run_added_is_replaced() {
+    fn fields_of_an_earlier_run_are_replaced() {
         let once = json(r#"{"b":1,"text":"of leitong_kind","a":[1, 2]}"#);
         assert_eq!(json(&once), once);
     }
 
     #[test]
-    fn a_warc_records_head_gets_fields_of_one_line() {
+    fn each_field_in_a_warc_header_is_on_one_line() {
         for line_end in ["\r\n", "\n"] {
             let record = ["WARC/1.1", "Content-Length: 4", "", "\n\nab"].join(line_end);
             let annotated = ANNOTATION.added_to(record.into_bytes(), Framing::Warc);

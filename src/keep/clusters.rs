@@ -1,4 +1,4 @@
-//! The clusters of a run, one JSON line each.
+//! Writes the clusters of a run, one JSON line each.
 
 use std::io;
 
@@ -10,13 +10,13 @@ use super::spool::Spooled;
 use crate::sink::whole_lines::WholeLines;
 use crate::verdict::Kind;
 
-/// The beginning of a cluster's line; its members follow.
+/// The start of a cluster's line. The members follow.
 #[derive(Debug, Serialize)]
 struct Cluster<'a> {
     cluster_id: &'a str,
-    /// The page id of the document that stands for it.
+    /// The page id of the cluster's canonical document.
     canonical_page_id: Option<&'a str>,
-    /// Pages of this run.
+    /// Number of pages in this run.
     size: usize,
 }
 
@@ -28,8 +28,8 @@ struct Member<'a> {
     kept: bool,
 }
 
-/// Writes the clusters that the decisions in `spooled` are about, in the order in which they were
-/// founded, each with its pages in their order. Memory: 24 bytes a page, and one page.
+/// Writes the clusters of the decisions in `spooled`, in the order in which they were founded. Each line
+/// lists the pages of a cluster in their order. Memory: 24 bytes per page, and one page.
 ///
 /// # Errors
 /// The decisions cannot be read, or the clusters cannot be written.
@@ -63,7 +63,7 @@ pub fn write(spooled: &mut Spooled, choice: &Choice, lines: &mut WholeLines) -> 
                 page_id: &decision.page_id,
                 url: &decision.url,
                 kind: decision.kind,
-                kept: choice.stays(*ordinal, &decision),
+                kept: choice.keeps(*ordinal, &decision),
             };
             lines.push_text(if number == 0 { "" } else { "," }).map_err(failed)?;
             lines.push_text(&serde_json::to_string(&member)?).map_err(failed)?;

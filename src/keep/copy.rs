@@ -1,4 +1,4 @@
-//! Copies documents from the inputs to where they stay or go.
+//! Copies documents from the inputs to the outputs for kept and dropped documents.
 
 use std::io;
 use std::path::PathBuf;
@@ -21,30 +21,30 @@ use crate::source::parquet::originals::Row;
 use crate::source::reading::Reading;
 use crate::source::rules::InputRules;
 
-/// The records of all inputs once more, one after the other.
+/// Reads the records of all inputs again, one input after the other.
 pub struct Walk {
     inputs: Vec<PathBuf>,
-    /// The first reading of each input.
+    /// The record of the first reading of each input.
     readings: Vec<Arc<Reading>>,
     rules: InputRules,
-    /// Of tables, the one column that is of use; none: all.
+    /// For tables, the only column that is needed. `None` means all.
     column: Option<String>,
-    /// The input that is being read, and its number.
+    /// The index of the current input, and its records.
     current: Option<(usize, Originals)>,
-    /// What is read of it now.
+    /// The record of the current, second reading.
     again: Arc<Reading>,
 }
 
-/// A record that was looked for.
+/// The result of looking for a record.
 enum Found {
     Record(Original),
-    /// None where it, or a part of it, cannot be read.
+    /// `None` if the row, or a part of it, cannot be read.
     Row(Option<Row>),
 }
 
 impl Walk {
-    /// Walks through `inputs`, of which these are the first `readings`, by the same `rules`; of tables
-    /// only the column of this name, if there is one.
+    /// Creates a walk through `inputs` with the same `rules` as in the first reading, which is recorded in
+    /// `readings`. If `column` is set, only that column of tables is read.
     #[must_use]
     pub fn new(
         inputs: Vec<PathBuf>,
@@ -55,8 +55,8 @@ impl Walk {
         Self { inputs, readings, rules, column, current: None, again: Arc::default() }
     }
 
-    /// The next record, and the input that it is of, up to the end of the input `last`. Rows of tables
-    /// are passed over: they are had by their numbers.
+    /// Returns the next record and the index of its input, up to the end of input `last`. Tables are skipped,
+    /// because their rows are read by number.
     fn next(&mut self, last: usize) -> anyhow::Result<Option<(usize, Original)>> {
         loop {
             let next = match &mut self.current {
@@ -81,7 +81,7 @@ impl Walk {
         }
     }
 
-    /// Goes to the beginning of `input`.
+    /// Goes to the start of `input`.
     fn begin_with(&mut self, input: usize) -> anyhow::Result<()> {
         self.end()?;
         let path = &self.inputs[input];
@@ -99,7 +99,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Leaves the present input, of which all is read: compares what was read with the first reading.
+    /// Ends the current input after all of it was read, and compares it with the first reading.
     fn end(&mut self) -> anyhow::Result<()> {
         let Some((input, _)) = self.current.take() else { return Ok(()) };
         let path = &self.inputs[input];
@@ -108,7 +108,7 @@ impl Walk {
         Ok(())
     }
 
-    /// The record with this number of this input; `passed` sees those before it.
+    /// Finds a record by the index of its input and its number. Calls `passed` for the records before it.
     fn find(
         &mut self,
         (at_input, at_number): (usize, u64),
@@ -133,48 +133,48 @@ impl Walk {
             passed(input, &original)?;
         }
         anyhow::bail!(
-            "{}: record {at_number} is not there any more: the file has changed while it was read; run again",
+            "{}: record {at_number} is missing: the file has changed while it was read; run again",
             self.inputs[at_input].display()
         )
     }
 }
 
-/// What is wrong with an input that is another one by now.
-const REPLACED: &str = "was replaced or changed while this run read it, so some of its documents were never decided \
-                        on; the outputs are not complete: run again";
+/// Message about an input that has changed since the first reading.
+const REPLACED: &str = "the file was replaced or changed while this run read it, so some of its documents were never decided \
+                        on and the outputs are incomplete; run again";
 
-/// Where documents go, and in what form.
+/// The outputs of documents.
 pub struct Outputs {
-    /// Those that stay.
+    /// The output for kept documents.
     pub keep: Option<Output>,
-    /// The others, with what their verdicts say.
+    /// The output for dropped documents, with fields about their verdicts.
     pub drop: Option<Output>,
-    /// Whether those that stay get fields about the verdict as well.
+    /// True if kept documents get fields about the verdict, too.
     pub annotate: bool,
-    /// What is known of the documents that stay, where revisit records stand in place of duplicates.
+    /// The data about kept documents that revisit records need. Set if revisit records replace duplicates.
     pub revisit: Option<Referents>,
 }
 
-/// What was copied.
+/// Counts of copied documents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Copied {
-    /// Documents that stay.
+    /// Number of kept documents.
     pub kept: u64,
-    /// Documents that go.
+    /// Number of dropped documents.
     pub dropped: u64,
-    /// Bytes of the latter.
+    /// Size of the dropped documents in bytes.
     pub dropped_bytes: u64,
-    /// Of these, those with a revisit record in their place.
+    /// Number of dropped documents that are replaced by a revisit record.
     pub revisits: u64,
-    /// Documents that could not be copied, since they are longer than a line may be.
+    /// Number of documents that were not copied because they exceed the maximum length of a line.
     pub too_long: u64,
-    /// Rows that could not be copied, since a column of theirs cannot be read.
+    /// Number of rows that were not copied because one of their columns cannot be read.
     pub unreadable: u64,
 }
 
 impl Copied {
-    fn count(&mut self, stays: bool, bytes: u64) {
-        if stays {
+    fn count(&mut self, is_kept: bool, bytes: u64) {
+        if is_kept {
             self.kept += 1;
         } else {
             self.dropped += 1;
@@ -183,7 +183,7 @@ impl Copied {
     }
 }
 
-/// Copies documents as decisions on them come.
+/// Copies each document when its decision arrives.
 pub struct Copier {
     walk: Walk,
     outputs: Outputs,
@@ -193,16 +193,16 @@ pub struct Copier {
 }
 
 impl Copier {
-    /// Copies what `walk` reads to where `choice` says.
+    /// Creates a copier. It reads from `walk`, and asks `choice` which documents to keep.
     #[must_use]
     pub fn new(walk: Walk, outputs: Outputs, choice: Choice) -> Self {
         Self { walk, outputs, choice, copied: Copied::default(), ordinal: 0 }
     }
 
-    /// Passes over all records up to `number` of `input`, which an earlier run has copied.
+    /// Skips all records up to `number` of `input`, which an earlier run has copied.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// The records cannot be read.
     pub fn pass_over(&mut self, (input, number): (usize, u64)) -> anyhow::Result<()> {
         self.walk.begin_with(input)?;
         while let Some((_, original)) = self.walk.next(input)? {
@@ -213,10 +213,10 @@ impl Copier {
         Ok(())
     }
 
-    /// Brings all documents to disk, and says how far the outputs have come.
+    /// Syncs all documents to disk, and returns the length of each output.
     ///
     /// # Errors
-    /// They cannot be written.
+    /// The documents cannot be written.
     pub fn extents(&mut self) -> anyhow::Result<Extents> {
         let outputs = [("keep", &mut self.outputs.keep), ("drop", &mut self.outputs.drop)];
         let outputs = outputs.into_iter().filter_map(|(name, output)| Some((name, output.as_mut()?)));
@@ -224,21 +224,21 @@ impl Copier {
             .map(|(name, output)| Ok((name.to_owned(), output.extent()?)))
             .collect::<anyhow::Result<_>>()?;
         if let Some(referents) = &mut self.outputs.revisit {
-            extents.insert("referents".to_owned(), referents.extent().context(WHAT_REVISITS_SAY)?);
+            extents.insert("referents".to_owned(), referents.extent().context(CANNOT_STORE)?);
         }
         Ok(extents)
     }
 
-    /// Copies the document that `decision` is about. Decisions come in the order of the inputs.
+    /// Copies the document of `decision`. Decisions must come in the order of the inputs.
     ///
     /// # Errors
-    /// It cannot be read or written.
+    /// The document cannot be read or written.
     pub fn copy(&mut self, decision: &Decision) -> anyhow::Result<()> {
         let keep = &mut self.outputs.keep;
         let place = (decision.input, decision.number);
-        let found = self.walk.find(place, |input, passed| keep_what_is_no_page(keep, input, passed))?;
-        let stays = self.choice.stays(self.ordinal, decision);
-        let stands = self.choice.stands(self.ordinal, decision);
+        let found = self.walk.find(place, |input, passed| keep_other_record(keep, input, passed))?;
+        let is_kept = self.choice.keeps(self.ordinal, decision);
+        let is_canonical = self.choice.is_canonical(self.ordinal, decision);
         self.ordinal += 1;
         let annotation = Annotation {
             leitong_cluster: decision.cluster_id.as_deref(),
@@ -249,26 +249,26 @@ impl Copier {
             Found::Row(None) => self.copied.unreadable += 1,
             Found::Record(Original { bytes: None, .. }) => self.copied.too_long += 1,
             Found::Row(Some(row)) => {
-                self.copied.count(stays, row.bytes);
-                let output = if stays { &mut self.outputs.keep } else { &mut self.outputs.drop };
+                self.copied.count(is_kept, row.bytes);
+                let output = if is_kept { &mut self.outputs.keep } else { &mut self.outputs.drop };
                 if let Some(output) = output {
                     output.write_row(decision.input, &row, &annotation)?;
                 }
             }
             Found::Record(Original { bytes: Some(mut bytes), framing, .. }) => {
-                self.copied.count(stays, bytes.len() as u64);
+                self.copied.count(is_kept, bytes.len() as u64);
                 if let Outputs { revisit: Some(referents), keep: Some(keep), .. } = &mut self.outputs {
-                    if stands && !referents.is_complete() {
+                    if is_canonical && !referents.is_complete() {
                         let referent = referent_of(decision, framing, &bytes);
-                        referents.add(decision, &referent).context(WHAT_REVISITS_SAY)?;
-                    } else if !stays && let Some(revisit) = revisit(referents, decision, framing, &bytes)? {
+                        referents.add(decision, &referent).context(CANNOT_STORE)?;
+                    } else if !is_kept && let Some(revisit) = revisit(referents, decision, framing, &bytes)? {
                         keep.write(decision.input, framing, &annotation.added_to(revisit, framing))?;
                         self.copied.revisits += 1;
                     }
                 }
-                let output = if stays { &mut self.outputs.keep } else { &mut self.outputs.drop };
+                let output = if is_kept { &mut self.outputs.keep } else { &mut self.outputs.drop };
                 let Some(output) = output else { return Ok(()) };
-                if self.outputs.annotate || !stays {
+                if self.outputs.annotate || !is_kept {
                     bytes = annotation.added_to(bytes, framing);
                 }
                 let has_mark = framing != Framing::Page && bytes.starts_with(b"\xef\xbb\xbf");
@@ -279,22 +279,22 @@ impl Copier {
         Ok(())
     }
 
-    /// Goes on behind a record that no page was read from.
+    /// Skips a record from which no page was read.
     ///
     /// # Errors
     /// The records before it cannot be read or written.
     pub fn leave_out(&mut self, input: usize, number: u64) -> anyhow::Result<()> {
         let keep = &mut self.outputs.keep;
-        self.walk.find((input, number), |input, passed| keep_what_is_no_page(keep, input, passed)).map(drop)
+        self.walk.find((input, number), |input, passed| keep_other_record(keep, input, passed)).map(drop)
     }
 
-    /// Copies what is left of the inputs, and ends the files.
+    /// Copies the rest of the inputs, and completes the files.
     ///
     /// # Errors
-    /// They cannot be written.
+    /// The files cannot be written.
     pub fn finish(mut self) -> anyhow::Result<Copied> {
         while let Some((input, original)) = self.walk.next(usize::MAX)? {
-            keep_what_is_no_page(&mut self.outputs.keep, input, &original)?;
+            keep_other_record(&mut self.outputs.keep, input, &original)?;
         }
         self.walk.end()?;
         for output in [self.outputs.keep, self.outputs.drop].into_iter().flatten() {
@@ -304,8 +304,9 @@ impl Copier {
     }
 }
 
-/// Requests and descriptions of a WARC file stay, whatever becomes of its pages.
-fn keep_what_is_no_page(keep: &mut Option<Output>, input: usize, original: &Original) -> anyhow::Result<()> {
+/// Copies a record that is not a page. The requests and metadata of a WARC file are kept, regardless of its
+/// pages.
+fn keep_other_record(keep: &mut Option<Output>, input: usize, original: &Original) -> anyhow::Result<()> {
     match (keep, &original.bytes) {
         (Some(keep), Some(bytes)) if !original.is_page && !matches!(original.framing, Framing::Csv(_)) => {
             keep.write(input, original.framing, bytes)
@@ -314,17 +315,18 @@ fn keep_what_is_no_page(keep: &mut Option<Output>, input: usize, original: &Orig
     }
 }
 
-/// What of the machine fails with it, in messages.
-const WHAT_REVISITS_SAY: &str = "cannot take note of what revisit records are to say";
+/// Context of errors in reading or writing [`Referents`].
+const CANNOT_STORE: &str = "cannot store or read the data that revisit records need";
 
-/// What revisit records say of a document that stays.
+/// Returns the data about a kept document that revisit records need.
 fn referent_of(decision: &Decision, framing: Framing, bytes: &[u8]) -> Referent {
-    let response = if framing == Framing::Warc { Response::of(bytes) } else { None };
+    let response = if framing == Framing::Warc { Response::parse(bytes) } else { None };
     let without_record = || Referent { url: decision.url.clone(), ..Referent::default() };
     response.map_or_else(without_record, |response| response.referent(&decision.url))
 }
 
-/// The revisit record for a document that goes, if it is a response and belongs to a cluster.
+/// Returns the revisit record for a dropped document, if the document is an HTTP response and belongs to a
+/// cluster.
 fn revisit(
     referents: &Referents,
     decision: &Decision,
@@ -334,16 +336,16 @@ fn revisit(
     if framing != Framing::Warc || decision.cluster_id.is_none() {
         return Ok(None);
     }
-    let Some(response) = Response::of(bytes) else { return Ok(None) };
-    let referent = referents.find(decision).context(WHAT_REVISITS_SAY)?;
+    let Some(response) = Response::parse(bytes) else { return Ok(None) };
+    let referent = referents.find(decision).context(CANNOT_STORE)?;
     Ok(referent.map(|referent| response.revisit(&referent)))
 }
 
-/// Adds to `referents` what revisit records are to say of the documents that stand for clusters, where these may come
-/// behind those that go. Reads the inputs once more.
+/// Adds to `referents` the data about the canonical documents of clusters. Used if a canonical document may
+/// come after documents that are dropped. Reads the inputs once more.
 ///
 /// # Errors
-/// They cannot be read.
+/// The inputs cannot be read.
 pub fn collect_referents(
     mut walk: Walk,
     choice: &Choice,
@@ -352,7 +354,7 @@ pub fn collect_referents(
 ) -> anyhow::Result<()> {
     let mut ordinals = 0..;
     spooled.each(|_, decision| {
-        if ordinals.next().is_none_or(|ordinal| !choice.stands(ordinal, decision)) {
+        if ordinals.next().is_none_or(|ordinal| !choice.is_canonical(ordinal, decision)) {
             return Ok(());
         }
         let referent = match walk.find((decision.input, decision.number), |_, _| Ok(()))? {
@@ -361,52 +363,52 @@ pub fn collect_referents(
             }
             Found::Record(_) | Found::Row(_) => Referent { url: decision.url.clone(), ..Referent::default() },
         };
-        referents.add(decision, &referent).context(WHAT_REVISITS_SAY)
+        referents.add(decision, &referent).context(CANNOT_STORE)
     })?;
     referents.complete();
     Ok(())
 }
 
-/// Ranks documents by what they say themselves.
+/// Ranks documents by a preference that may depend on their content.
 pub struct Ranker {
     walk: Walk,
     prefer: Prefer,
     choice: Choice,
     ordinal: u64,
-    /// Documents without the number that decides.
+    /// Number of documents without the number that the preference needs.
     lacking: u64,
 }
 
-/// What ranking has come to.
+/// The result of ranking.
 pub struct Ranked {
-    /// Knows the best document of each group.
+    /// The choice, with the best document of each group.
     pub choice: Choice,
     /// Number of documents that were ranked.
     pub documents: u64,
-    /// Number of those without the number that [`Prefer::Highest`] or [`Prefer::Lowest`] looks for.
+    /// Number of documents without the number that [`Prefer::Highest`] or [`Prefer::Lowest`] needs.
     pub lacking: u64,
 }
 
 impl Ranker {
-    /// Reads what `walk` reads only if the verdicts do not tell.
+    /// Creates a ranker. It reads from `walk` only if the verdicts are not sufficient.
     #[must_use]
     pub fn new(walk: Walk, prefer: Prefer, choice: Choice) -> Self {
         Self { walk, prefer, choice, ordinal: 0, lacking: 0 }
     }
 
-    /// Ranks the document that `decision` is about. Decisions come in the order of the inputs.
+    /// Ranks the document of `decision`. Decisions must come in the order of the inputs.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The document cannot be read.
     pub fn rank(&mut self, decision: &Decision) -> anyhow::Result<()> {
-        let rank = match self.prefer.of_decision(decision) {
+        let rank = match self.prefer.rank_from_verdict(decision) {
             Some(rank) => rank,
             None => {
                 let json = match self.walk.find((decision.input, decision.number), |_, _| Ok(()))? {
                     Found::Record(original) => original.json.or(original.bytes),
                     Found::Row(row) => row.map(|row| row.json()),
                 };
-                let rank = json.map_or(f64::NEG_INFINITY, |json| self.prefer.of_record(&json));
+                let rank = json.map_or(f64::NEG_INFINITY, |json| self.prefer.rank_from_content(&json));
                 self.lacking += u64::from(rank == f64::NEG_INFINITY);
                 rank
             }
@@ -416,7 +418,7 @@ impl Ranker {
         Ok(())
     }
 
-    /// Returns what knows the best document of each group.
+    /// Returns the result.
     #[must_use]
     pub fn finish(self) -> Ranked {
         Ranked { choice: self.choice, documents: self.ordinal, lacking: self.lacking }

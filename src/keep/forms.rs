@@ -1,7 +1,7 @@
-//! In what form the documents of each input are written: as bytes, or as rows of a table.
+//! The forms in which the documents of each input are written: as bytes, or as rows of a table.
 //!
-//! Documents are written in the form in which they came, so this is known before the run begins, and
-//! what cannot be is refused before anything is written.
+//! Documents keep the format of their input. So the forms are known before the run begins, and combinations
+//! that cannot be written are refused before anything is written.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,57 +19,57 @@ use crate::source::originals::Originals;
 use crate::source::parquet::{Fault, ParquetFile};
 use crate::source::rules::InputRules;
 
-/// Why documents do not fit into one file.
-const ONE_FORM: &str = "holds lines and records, rows of CSV, or rows of Parquet files, and no two of these; name a \
-                        folder, which has a file for each input";
+/// Message about inputs whose formats do not fit into one file.
+const ONE_FORM: &str = "a file cannot contain a mixture of JSON lines or WARC records, CSV rows and Parquet rows; name a \
+                        folder, which gets a file for each input";
 
 /// The form of one input's documents.
 #[derive(Debug, Clone)]
 pub enum Form {
-    /// Lines or WARC records.
+    /// JSON lines or WARC records.
     Bytes,
-    /// A page of HTML.
+    /// An HTML page.
     Page,
     /// Rows of a CSV file.
     Csv(Arc<CsvForm>),
     /// Rows of a Parquet file.
     Rows(Arc<TableForm>),
-    /// A Parquet file that cannot be read, so that there is nothing to write.
+    /// Nothing, because the input is a Parquet file that cannot be read.
     Unreadable,
 }
 
-/// What CSV files are written as.
+/// The form of a CSV file.
 #[derive(Debug)]
 pub struct CsvForm {
-    /// The input.
+    /// The path of the input.
     pub path: PathBuf,
     /// The row that names the columns.
     pub header: Vec<u8>,
-    /// How rows are cut into fields.
+    /// The rules by which rows are split into fields.
     pub dialect: Dialect,
 }
 
-/// What Parquet files are written as.
+/// The form of a Parquet file.
 #[derive(Debug)]
 pub struct TableForm {
-    /// The input.
+    /// The path of the input.
     pub path: PathBuf,
-    /// Its columns as Arrow sees them.
+    /// The columns in Arrow's terms.
     pub schema: SchemaRef,
-    /// Its columns as Parquet writes them.
+    /// The columns in Parquet's terms.
     pub parquet_schema: SchemaDescriptor,
-    /// Its key-value metadata.
+    /// The key-value metadata.
     pub metadata: Vec<KeyValue>,
-    /// How its columns are packed.
-    pub packing: Vec<(ColumnPath, Compression)>,
-    /// Rows of its largest row group.
+    /// The compression of each column.
+    pub compression: Vec<(ColumnPath, Compression)>,
+    /// Number of rows in the largest row group.
     pub row_group_rows: usize,
 }
 
-/// The forms of `inputs`.
+/// Returns the form of each input.
 ///
 /// # Errors
-/// One cannot be read.
+/// An input cannot be read.
 pub fn of(inputs: &[PathBuf], rules: &InputRules) -> anyhow::Result<Vec<Form>> {
     inputs
         .iter()
@@ -77,58 +77,58 @@ pub fn of(inputs: &[PathBuf], rules: &InputRules) -> anyhow::Result<Vec<Form>> {
         .collect()
 }
 
-/// The form of the one file that takes the documents of all inputs.
+/// Returns the form of a single file for the documents of all inputs.
 ///
 /// # Errors
-/// The inputs do not fit into one file.
+/// The inputs do not fit into one file, or its name belongs to another format.
 pub fn common(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
     let form = common_form(forms, output)?;
-    // Of inputs that cannot be read nothing is written, in no format.
+    // If no input can be read, nothing is written, and any name is right.
     if forms.iter().any(|form| !matches!(form, Form::Unreadable)) {
         check_name(&form, output)?;
     }
     Ok(form)
 }
 
-/// Refuses a file whose name promises another format than is written into it.
+/// Refuses a file whose name belongs to another format than the one that is written.
 fn check_name(form: &Form, output: &Path) -> anyhow::Result<()> {
-    let Some(promised) = promised(output) else { return Ok(()) };
+    let Some(expected) = format_of_name(output) else { return Ok(()) };
     let written = match form {
-        Form::Rows(_) => Promised::Parquet,
-        Form::Csv(form) => Promised::Csv(form.dialect.delimiter),
-        // Lines and WARC records are told apart as they come: `keep::output` does.
-        Form::Bytes if matches!(promised, Promised::Lines | Promised::Warc) => return Ok(()),
-        Form::Bytes => Promised::Lines,
+        Form::Rows(_) => NamedFormat::Parquet,
+        Form::Csv(form) => NamedFormat::Csv(form.dialect.delimiter),
+        // `keep::output` distinguishes lines and WARC records when they are written.
+        Form::Bytes if matches!(expected, NamedFormat::Lines | NamedFormat::Warc) => return Ok(()),
+        Form::Bytes => NamedFormat::Lines,
         Form::Page | Form::Unreadable => return Ok(()),
     };
-    if promised == written {
+    if expected == written {
         return Ok(());
     }
     let is = if matches!(form, Form::Bytes) { "JSON lines or WARC records" } else { written.name() };
     bail!(
-        "{}: is the name of {}, and documents are written in the format of the inputs, which are {is}; choose a name \
+        "{}: this is the name of {}, but documents are written in the format of the inputs, which are {is}; choose a name \
          that ends in {}",
         output.display(),
-        promised.name(),
+        expected.name(),
         written.ending()
     )
 }
 
-/// A format that the name of a file promises.
+/// The format that belongs to the name of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Promised {
+pub(super) enum NamedFormat {
     /// JSON lines.
     Lines,
     /// WARC records.
     Warc,
     /// Rows of a Parquet file.
     Parquet,
-    /// Rows with this delimiter.
+    /// CSV rows with this delimiter.
     Csv(u8),
 }
 
-impl Promised {
-    /// The format, for people.
+impl NamedFormat {
+    /// The name of the format, for people.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Lines => "JSON lines",
@@ -150,22 +150,22 @@ impl Promised {
     }
 }
 
-/// Returns the format that a name promises; `None` if it promises none.
-pub(super) fn promised(output: &Path) -> Option<Promised> {
+/// Returns the format that belongs to a file name, or `None` if it has no known extension.
+pub(super) fn format_of_name(output: &Path) -> Option<NamedFormat> {
     let name = output.file_name()?.to_str()?.to_ascii_lowercase();
     let name = [".gz", ".zst", ".lz4"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
     match name.rsplit_once('.')?.1 {
-        "jsonl" | "ndjson" | "json" => Some(Promised::Lines),
-        "warc" => Some(Promised::Warc),
-        "parquet" => Some(Promised::Parquet),
-        _ => csv::delimiter(name).map(Promised::Csv),
+        "jsonl" | "ndjson" | "json" => Some(NamedFormat::Lines),
+        "warc" => Some(NamedFormat::Warc),
+        "parquet" => Some(NamedFormat::Parquet),
+        _ => csv::delimiter(name).map(NamedFormat::Csv),
     }
 }
 
 fn common_form(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
     if forms.iter().any(|form| matches!(form, Form::Page)) {
         bail!(
-            "{}: pages of HTML need a folder, in which each has its file; let the name end with /",
+            "{}: HTML pages are written to a folder, one file per page; add / to the end of the name",
             output.display()
         );
     }
@@ -181,7 +181,7 @@ fn common_form(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
                 forms.iter().find(|form| matches!(form, Form::Csv(_)) && !is_same(form))
             {
                 bail!(
-                    "{}: holds rows with the same columns, and {} has others; name a folder, which has a file for \
+                    "{}: all rows of a file must have the same columns, but {} has others; name a folder, which gets a file for \
                      each input",
                     output.display(),
                     other.path.display()
@@ -204,7 +204,7 @@ fn common_form(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
     for other in tables {
         if let Some(difference) = difference(first, other) {
             bail!(
-                "{}: holds rows with the same columns, and {difference}; name a folder, which has a file for each input",
+                "{}: all rows of a file must have the same columns, but {difference}; name a folder, which gets a file for each input",
                 output.display()
             );
         }
@@ -213,7 +213,7 @@ fn common_form(forms: &[Form], output: &Path) -> anyhow::Result<Form> {
 }
 
 fn form(path: &Path, rules: &InputRules) -> anyhow::Result<Form> {
-    // What an index names are WARC records.
+    // Indexes name WARC records.
     if rules.warc_base.is_some() {
         return Ok(Form::Bytes);
     }
@@ -223,7 +223,7 @@ fn form(path: &Path, rules: &InputRules) -> anyhow::Result<Form> {
             Some(dialect) => csv_form(path, dialect, rules)?,
             None => Form::Bytes,
         },
-        Ok(Some(file)) => Form::Rows(Arc::new(TableForm::of(path, &file))),
+        Ok(Some(file)) => Form::Rows(Arc::new(TableForm::new(path, &file))),
         Err(Fault::File(_)) => Form::Unreadable,
         Err(Fault::Machine(error)) => return Err(error.into()),
     })
@@ -240,10 +240,10 @@ fn csv_form(path: &Path, dialect: Dialect, rules: &InputRules) -> anyhow::Result
 }
 
 impl CsvForm {
-    /// The row that names the columns, with those of annotations if `is_annotated`.
+    /// Returns the row with the column names, plus the columns of annotations if `is_annotated`.
     ///
     /// # Errors
-    /// An earlier run has added these columns already.
+    /// The input already has these columns from an earlier run.
     pub fn header(&self, is_annotated: bool) -> anyhow::Result<Vec<u8>> {
         let mut header = self.header.clone();
         if is_annotated {
@@ -251,7 +251,7 @@ impl CsvForm {
                 FIELDS.iter().find(|name| memchr::memmem::find(&header, name.as_bytes()).is_some())
             {
                 bail!(
-                    "{}: has a column {name} already, of an earlier run; take the columns leitong_… out of it first",
+                    "{}: the file already has a column {name} from an earlier run; remove its columns leitong_… first",
                     self.path.display()
                 );
             }
@@ -265,27 +265,29 @@ impl CsvForm {
 }
 
 impl TableForm {
-    fn of(path: &Path, file: &ParquetFile) -> Self {
+    fn new(path: &Path, file: &ParquetFile) -> Self {
         let index = file.metadata();
         let groups = index.row_groups();
-        let packing = groups.iter().take(1).flat_map(RowGroupMetaData::columns);
+        let compression = groups.iter().take(1).flat_map(RowGroupMetaData::columns);
         let rows = groups.iter().filter_map(|group| usize::try_from(group.num_rows()).ok());
         Self {
             path: path.to_owned(),
             schema: Arc::clone(file.schema()),
             parquet_schema: file.parquet_schema().clone(),
             metadata: index.file_metadata().key_value_metadata().cloned().unwrap_or_default(),
-            packing: packing.map(|column| (column.column_path().clone(), column.compression())).collect(),
+            compression: compression
+                .map(|column| (column.column_path().clone(), column.compression()))
+                .collect(),
             row_group_rows: rows.max().unwrap_or(0),
         }
     }
 }
 
-/// In what columns `other` differs from `first`, in words.
+/// Describes the first column in which `other` differs from `first`.
 fn difference(first: &TableForm, other: &TableForm) -> Option<String> {
     let [columns, others] = [first, other].map(|table| table.schema.fields());
-    let told = |column: Option<&FieldRef>| match column {
-        None => "nothing".to_owned(),
+    let described = |column: Option<&FieldRef>| match column {
+        None => "no column".to_owned(),
         Some(column) => {
             let null = if column.is_nullable() { "nullable" } else { "never null" };
             format!("{:?} of type {} ({null})", column.name(), column.data_type())
@@ -296,6 +298,6 @@ fn difference(first: &TableForm, other: &TableForm) -> Option<String> {
             (a.name(), a.data_type(), a.is_nullable()) == (b.name(), b.data_type(), b.is_nullable())
         });
         let [first, other] = [first, other].map(|table| table.path.display().to_string());
-        (!is_same).then(|| format!("{first} has {} where {other} has {}", told(a), told(b)))
+        (!is_same).then(|| format!("{first} has {} where {other} has {}", described(a), described(b)))
     })
 }

@@ -1,18 +1,18 @@
-//! The documents themselves, beside the verdicts on them: those that stay, in the form in which
-//! they came and in their order, those that go with the cluster they belong to, and the clusters.
+//! Writes the documents themselves, in addition to the verdicts: kept documents in their original format and
+//! order, dropped documents with their cluster, and the clusters.
 //!
-//! In: conclusions in the order of the source ([`KeepSink`]). Out: files of documents ([`Copier`])
-//! and of clusters ([`clusters`]). Nothing of a document is held meanwhile: its input is read once
-//! more ([`Originals`](crate::source::originals)), and copied record by record.
+//! In: conclusions in the order of the source ([`KeepSink`]). Out: files of documents ([`Copier`]) and of
+//! clusters ([`clusters`]). Documents are not held in memory in the meantime. Instead, the inputs are read
+//! again ([`Originals`](crate::source::originals)), and copied record by record.
 //!
 //! ```text
 //!                    first of each cluster                  any other preference
 //!  verdicts ──┬──► decisions through a channel ─► copier   decisions into a spool, then
-//!             │        while the run goes on               rank ─► copier, when it is over
+//!             │        during the run                      rank ─► copier, at the end of the run
 //!             └──► clusters: members in the spool
 //! ```
 //!
-//! In WARC files a document that goes may leave a [revisit record](revisit).
+//! In WARC files, a dropped document may be replaced by a [revisit record](revisit).
 
 pub mod annotate;
 pub mod clusters;
@@ -37,37 +37,37 @@ pub use copy::{Copied, Copier};
 pub use prefer::Prefer;
 pub use sink::KeepSink;
 
-/// What of a verdict decides whether its document stays.
+/// The part of a verdict that decides if its document is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
-    /// Which of the inputs holds the document, from 0.
+    /// The index of the document's input, from 0.
     pub input: usize,
-    /// The number of its record there.
+    /// The number of the document's record in that input.
     pub number: u64,
-    /// The verdict.
+    /// The kind of the verdict.
     pub kind: Kind,
     /// The page's id.
     pub page_id: String,
     /// The page's url.
     pub url: String,
-    /// The cluster's name, as in verdicts; none for undecidable pages.
+    /// The cluster id, as in verdicts. `None` for undecidable pages.
     pub cluster_id: Option<String>,
-    /// Where the cluster's founder stands in the log, which tells this run's clusters apart.
+    /// The log offset of the cluster's founder. It identifies the cluster within this run.
     pub founded: u64,
     /// The page that founded the cluster.
     pub canonical_page_id: Option<String>,
-    /// Its url.
+    /// The url of that page.
     pub canonical_url: Option<String>,
-    /// Characters of the main text without white space.
+    /// Number of characters in the main text, without white space.
     pub text_chars: u32,
-    /// When the page was fetched, in milliseconds of the Unix epoch.
+    /// Time of the fetch, in milliseconds since the Unix epoch.
     pub fetched_at_ms: Option<i64>,
-    /// When the page says it was published: the first moment that this may mean.
+    /// Time of publication according to the page: the earliest moment that it can mean.
     pub published_at_ms: Option<i64>,
 }
 
 impl Decision {
-    fn of(verdict: &Verdict, input: usize, number: u64) -> Self {
+    fn new(verdict: &Verdict, input: usize, number: u64) -> Self {
         let published_at = verdict.credits.as_ref().and_then(|credits| credits.published_at);
         Self {
             input,

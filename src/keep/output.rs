@@ -1,5 +1,6 @@
-//! Files of documents: one for all inputs, or one for each in a folder, in the form of the inputs.
-//! Lines and records are packed as the files' names say.
+//! Writes files of documents: one file for all inputs, or a folder with a file for each input.
+//!
+//! Documents keep the format of their input. Lines and records are compressed according to the file name.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
@@ -11,7 +12,7 @@ use flate2::write::GzEncoder;
 use lz4_flex::frame::FrameEncoder;
 
 use super::annotate::Annotation;
-use super::forms::{self, Form, Promised};
+use super::forms::{self, Form, NamedFormat};
 use super::parts::Parts;
 use super::table_file::TableFile;
 use crate::sink::Extent;
@@ -19,14 +20,14 @@ use crate::sink::whole_lines::cut;
 use crate::source::originals::Framing;
 use crate::source::parquet::originals::Row;
 
-/// Where documents are written.
+/// An output of documents.
 pub struct Output {
     path: PathBuf,
-    /// In a folder, the file of each input and its form; else the form of the one file.
+    /// In a folder, the path and form of each input's file. Otherwise, the form of the only file.
     files: Files,
-    /// Whether the rows of tables get columns about the verdict.
+    /// True if rows of tables get columns about the verdict.
     is_annotated: bool,
-    /// The output as it is called among extents, and the folder of a run's checkpoints.
+    /// The name of the output among extents, and the checkpoint folder of the run.
     checkpoints: Option<(&'static str, PathBuf)>,
     current: Option<(usize, OutputFile)>,
 }
@@ -36,56 +37,57 @@ enum Files {
     OfInputs(Vec<(PathBuf, Form)>),
 }
 
-/// One file that is written.
+/// An output file that is being written.
 enum OutputFile {
-    Bytes(Packed),
+    Bytes(CompressedFile),
     Rows(Box<TableFile>),
-    /// A page, whose file is written if it stays.
+    /// An HTML page. Its file is created only if the page is kept.
     Page(PathBuf),
-    /// Nothing of its input can be read.
+    /// No file, because the input cannot be read.
     None,
 }
 
-/// What an output is to be.
+/// The parameters of an output.
 pub struct Plan<'a> {
-    /// The file (`-` is standard output), or the folder that gets a file for each input.
+    /// The file (`-` is standard output), or the folder with a file for each input.
     pub path: &'a Path,
-    /// What these files are called in the folder, as paths below it.
+    /// The names of the files in the folder, as relative paths.
     pub names: &'a [PathBuf],
-    /// Their forms.
+    /// The forms of the files.
     pub forms: &'a [Form],
-    /// Whether the rows of tables get columns about the verdict.
+    /// True if rows of tables get columns about the verdict.
     pub is_annotated: bool,
-    /// The output as it is called among extents, and the folder of checkpoints, where documents are
-    /// copied while checkpoints are made.
+    /// The name of the output among extents, and the checkpoint folder. Set if checkpoints are made while
+    /// documents are copied.
     pub checkpoints: Option<(&'static str, PathBuf)>,
 }
 
 impl Output {
-    /// Begins to write.
+    /// Creates the output.
     ///
     /// # Errors
-    /// Two inputs have one name or do not fit into one file, or a file cannot be written.
+    /// Two inputs have the same file name, or do not fit into one file, or a file cannot be written.
     pub fn create(plan: Plan<'_>) -> anyhow::Result<Self> {
         if is_folder(plan.path) {
             std::fs::create_dir_all(plan.path)
                 .with_context(|| format!("cannot write {}", plan.path.display()))?;
         }
         let mut output = Self::new(plan)?;
-        // An output that takes nothing exists nevertheless.
+        // Create the file even if nothing will be written to it.
         output.switch_to(0)?;
         Ok(output)
     }
 
-    /// Goes on where an earlier run was at `extent`: what stands behind it goes.
+    /// Continues where an earlier run was at `extent`. Everything after that is removed.
     ///
     /// # Errors
-    /// Two inputs have one name or do not fit into one file, or a file is shorter or cannot be written.
+    /// Two inputs have the same file name, or do not fit into one file, or a file is too short or cannot be
+    /// written.
     pub fn resume(plan: Plan<'_>, extent: Extent) -> anyhow::Result<Self> {
         let mut output = Self::new(plan)?;
         let path = output.path_of(extent.file);
         let resumed = output.resumed(&path, extent);
-        let resumed = resumed.with_context(|| format!("cannot go on writing {}", path.display()))?;
+        let resumed = resumed.with_context(|| format!("cannot continue writing {}", path.display()))?;
         output.current = Some((extent.file, resumed));
         Ok(output)
     }
@@ -99,17 +101,18 @@ impl Output {
         Ok(Self { path: path.to_owned(), files, is_annotated, checkpoints, current: None })
     }
 
-    /// Brings all documents to disk, and says how far they have come.
+    /// Syncs all documents to disk, and returns the length of the output.
     ///
     /// # Errors
-    /// They cannot be written.
+    /// The documents cannot be written.
     pub fn extent(&mut self) -> anyhow::Result<Extent> {
         let (file, current) = self.current.as_mut().context("no file is open")?;
         match current {
             OutputFile::None | OutputFile::Page(_) => Ok(Extent { file: *file, bytes: 0, parts: 0 }),
-            OutputFile::Bytes(packed) => {
-                let bytes = packed.extent();
-                let bytes = bytes.with_context(|| format!("cannot write {}", packed.path.display()))?;
+            OutputFile::Bytes(file_of_bytes) => {
+                let bytes = file_of_bytes.extent();
+                let bytes =
+                    bytes.with_context(|| format!("cannot write {}", file_of_bytes.path.display()))?;
                 Ok(Extent { file: *file, bytes, parts: 0 })
             }
             OutputFile::Rows(rows) => {
@@ -119,44 +122,50 @@ impl Output {
         }
     }
 
-    /// Writes one record, the `framing` of which says how it ends, of the input `input`.
+    /// Writes one record of input `input`. `framing` determines how the record ends.
     ///
     /// # Errors
-    /// It cannot be written, or differs in framing from what the file holds.
+    /// The record cannot be written, or its format differs from that of the file.
     pub fn write(&mut self, input: usize, framing: Framing, record: &[u8]) -> anyhow::Result<()> {
         self.switch_to(input)?;
         if let Some((_, OutputFile::Page(path))) = &self.current {
             return write_page(path, record).with_context(|| format!("cannot write {}", path.display()));
         }
         let Some((_, OutputFile::Bytes(file))) = &mut self.current else {
-            bail!("{}: is of another form than its input: the input has changed", self.path.display());
+            bail!(
+                "{}: an input now has another format than at the start of the run; run again",
+                self.path.display()
+            );
         };
         if file.framing.is_none() && matches!(self.files, Files::One(_)) {
             check_framing(&file.path, framing)?;
         }
         if *file.framing.get_or_insert(framing) != framing {
             bail!(
-                "{}: holds records of one form; name a folder, which has a file for each input",
+                "{}: a file cannot contain records of different formats; name a folder, which gets a file for each input",
                 file.path.display()
             );
         }
         file.write(record).with_context(|| format!("cannot write {}", file.path.display()))
     }
 
-    /// Writes one row of the input `input`, and what is said of it if the file has columns for that.
+    /// Writes one row of input `input`, with columns about the verdict if the file has them.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The row cannot be written.
     pub fn write_row(&mut self, input: usize, row: &Row, annotation: &Annotation<'_>) -> anyhow::Result<()> {
         self.switch_to(input)?;
         let Some((_, OutputFile::Rows(file))) = &mut self.current else {
-            bail!("{}: is of another form than its input: the input has changed", self.path.display());
+            bail!(
+                "{}: an input now has another format than at the start of the run; run again",
+                self.path.display()
+            );
         };
         let written = file.write(input, row, annotation);
         written.with_context(|| format!("cannot write {}", file.path().display()))
     }
 
-    /// Goes on to the file of `input`; those in between are left empty.
+    /// Moves on to the file of `input`. Files in between are created and remain empty.
     fn switch_to(&mut self, input: usize) -> anyhow::Result<()> {
         loop {
             let next = match &self.current {
@@ -175,11 +184,11 @@ impl Output {
 
     fn created(&self, file: usize, path: &Path) -> anyhow::Result<OutputFile> {
         Ok(match self.form_of(file) {
-            Form::Bytes => OutputFile::Bytes(Packed::create(path)?),
-            Form::Page => OutputFile::Page(without_former(path)?),
+            Form::Bytes => OutputFile::Bytes(CompressedFile::create(path)?),
+            Form::Page => OutputFile::Page(remove_former(path)?),
             Form::Csv(form) => {
                 let header = form.header(self.is_annotated)?;
-                let mut file = Packed::create(path)?;
+                let mut file = CompressedFile::create(path)?;
                 file.write(&header)?;
                 OutputFile::Bytes(file)
             }
@@ -193,7 +202,7 @@ impl Output {
 
     fn resumed(&self, path: &Path, extent: Extent) -> anyhow::Result<OutputFile> {
         Ok(match self.form_of(extent.file) {
-            Form::Bytes | Form::Csv(_) => OutputFile::Bytes(Packed::resume(path, extent.bytes)?),
+            Form::Bytes | Form::Csv(_) => OutputFile::Bytes(CompressedFile::resume(path, extent.bytes)?),
             Form::Rows(form) => {
                 let (name, folder) =
                     self.checkpoints.as_ref().context("there is no folder of checkpoints")?;
@@ -231,10 +240,10 @@ impl Output {
         }
     }
 
-    /// Ends all files.
+    /// Completes all files.
     ///
     /// # Errors
-    /// The last of them cannot be written.
+    /// A file cannot be written.
     pub fn finish(mut self) -> anyhow::Result<()> {
         if let Files::OfInputs(files) = &self.files {
             self.switch_to(files.len() - 1)?;
@@ -242,7 +251,7 @@ impl Output {
         self.close()
     }
 
-    /// The files that are written for inputs of these `names`, to see whether others are in the way.
+    /// Returns the files that are written for inputs with these `names`, to check for existing ones.
     #[must_use]
     pub fn paths(path: &Path, names: &[PathBuf]) -> Vec<PathBuf> {
         match is_folder(path) {
@@ -252,40 +261,40 @@ impl Output {
     }
 }
 
-/// Refuses lines in a file that is called as WARC files are, and records in one of lines.
+/// Refuses lines in a file whose name is that of a WARC file, and WARC records in a file for lines.
 fn check_framing(path: &Path, framing: Framing) -> anyhow::Result<()> {
     let written = match framing {
-        Framing::Warc => Promised::Warc,
-        _ => Promised::Lines,
+        Framing::Warc => NamedFormat::Warc,
+        _ => NamedFormat::Lines,
     };
-    match forms::promised(path) {
-        Some(promised @ (Promised::Lines | Promised::Warc)) if promised != written => bail!(
-            "{}: is the name of {}, and documents are written in the format of the inputs, {}; choose another name",
+    match forms::format_of_name(path) {
+        Some(expected @ (NamedFormat::Lines | NamedFormat::Warc)) if expected != written => bail!(
+            "{}: this is the name of {}, but documents are written in the format of the inputs, {}; choose another name",
             path.display(),
-            promised.name(),
+            expected.name(),
             written.name()
         ),
         _ => Ok(()),
     }
 }
 
-/// Whether `path` is a folder, or is to be one since it ends in a slash.
+/// Returns true if `path` is a folder, or should be one because it ends in a slash.
 fn is_folder(path: &Path) -> bool {
     path.is_dir() || path.to_string_lossy().ends_with('/')
 }
 
-/// The page that an earlier run may have left at `path` goes: nobody knows yet whether it stays.
-fn without_former(path: &Path) -> io::Result<PathBuf> {
+/// Removes the page that an earlier run may have left at `path`. The new page may not be kept.
+fn remove_former(path: &Path) -> io::Result<PathBuf> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(path.to_owned()),
     }
 }
 
-/// Writes a page, packed as its name says, into a folder that is made if it is not there.
+/// Writes a page, compressed according to its name. Creates its folder if needed.
 fn write_page(path: &Path, page: &[u8]) -> io::Result<()> {
     path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-    let mut file = Packed::create(path)?;
+    let mut file = CompressedFile::create(path)?;
     file.framing = Some(Framing::Page);
     file.write(page)?;
     file.finish()
@@ -297,59 +306,59 @@ fn files(folder: &Path, names: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     sorted.sort_unstable();
     if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
         bail!(
-            "{}: two inputs have this file name; name a file, which takes all, or have a run for each",
+            "{}: two inputs have this file name; name a single file for all inputs, or use a separate run for each",
             twice[0].display()
         );
     }
     Ok(files)
 }
 
-/// A file that is packed as its name says. Of WARC files each record is packed by itself, so
-/// that readers can begin at any of them.
-struct Packed {
+/// A file that is compressed according to its name. In WARC files, each record is compressed separately, so
+/// readers can start at any record.
+struct CompressedFile {
     path: PathBuf,
     file: BufWriter<File>,
-    packing: Packing,
+    codec: Codec,
     framing: Option<Framing>,
-    /// Lines that wait to be packed together.
+    /// Lines that are not yet compressed.
     waiting: Vec<u8>,
 }
 
-enum Packing {
+enum Codec {
     None,
     Gzip,
     Zstd,
     Lz4,
 }
 
-/// Bytes of lines that are packed together: what is lost in size against one stream is
-/// below a per cent, and a file that breaks off is readable up to its last whole member.
+/// Size of the lines that are compressed together. Compared with a single stream, the file grows by less than
+/// one per cent, and a truncated file can be read up to its last complete member.
 const MEMBER_BYTES: usize = 4 << 20;
 
-impl Packed {
+impl CompressedFile {
     fn create(path: &Path) -> io::Result<Self> {
         let file = match path.to_str() {
             Some("-") => File::from(io::stdout().as_fd().try_clone_to_owned()?),
             _ => File::create(path)?,
         };
-        Ok(Self::of(path, file))
+        Ok(Self::new(path, file))
     }
 
     fn resume(path: &Path, bytes: u64) -> io::Result<Self> {
         let mut file = File::options().write(true).open(path)?;
         cut(&mut file, bytes)?;
-        Ok(Self::of(path, file))
+        Ok(Self::new(path, file))
     }
 
-    fn of(path: &Path, file: File) -> Self {
-        let packing = match path.extension().and_then(|extension| extension.to_str()) {
-            Some("gz") => Packing::Gzip,
-            Some("lz4") => Packing::Lz4,
-            Some("zst") => Packing::Zstd,
-            _ => Packing::None,
+    fn new(path: &Path, file: File) -> Self {
+        let codec = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("gz") => Codec::Gzip,
+            Some("lz4") => Codec::Lz4,
+            Some("zst") => Codec::Zstd,
+            _ => Codec::None,
         };
         let file = BufWriter::with_capacity(1 << 18, file);
-        Self { path: path.to_owned(), file, packing, framing: None, waiting: Vec::new() }
+        Self { path: path.to_owned(), file, codec, framing: None, waiting: Vec::new() }
     }
 
     fn write(&mut self, record: &[u8]) -> io::Result<()> {
@@ -360,43 +369,43 @@ impl Packed {
         };
         self.waiting.extend_from_slice(record);
         self.waiting.extend_from_slice(end);
-        if self.waiting.len() >= member_bytes { self.pack() } else { Ok(()) }
+        if self.waiting.len() >= member_bytes { self.write_member() } else { Ok(()) }
     }
 
-    /// Writes what waits as one member.
-    fn pack(&mut self) -> io::Result<()> {
-        match self.packing {
-            Packing::None => self.file.write_all(&self.waiting)?,
-            Packing::Gzip => {
+    /// Compresses and writes the waiting bytes as one member.
+    fn write_member(&mut self) -> io::Result<()> {
+        match self.codec {
+            Codec::None => self.file.write_all(&self.waiting)?,
+            Codec::Gzip => {
                 let mut member = GzEncoder::new(&mut self.file, flate2::Compression::default());
                 member.write_all(&self.waiting)?;
                 member.finish()?;
             }
-            Packing::Lz4 => {
+            Codec::Lz4 => {
                 let mut frame = FrameEncoder::new(&mut self.file);
                 frame.write_all(&self.waiting)?;
                 frame.finish()?;
             }
-            Packing::Zstd => zstd::stream::copy_encode(&*self.waiting, &mut self.file, 0)?,
+            Codec::Zstd => zstd::stream::copy_encode(&*self.waiting, &mut self.file, 0)?,
         }
         self.waiting.clear();
         Ok(())
     }
 
-    /// Brings all to disk, and says how many bytes that are.
+    /// Syncs everything to disk, and returns the length of the file.
     fn extent(&mut self) -> io::Result<u64> {
         if !self.waiting.is_empty() {
-            self.pack()?;
+            self.write_member()?;
         }
         self.file.flush()?;
         self.file.get_ref().sync_data()?;
         self.file.stream_position()
     }
 
-    /// Ends the file; a pipe cannot be brought to disk, and need not.
+    /// Completes the file. Only regular files are synced to disk; pipes cannot be.
     fn finish(&mut self) -> io::Result<()> {
         if !self.waiting.is_empty() {
-            self.pack()?;
+            self.write_member()?;
         }
         self.file.flush()?;
         match self.file.get_ref().metadata()?.is_file() {

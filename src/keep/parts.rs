@@ -1,10 +1,10 @@
 //! Parts of a Parquet file that is still being written.
 //!
-//! A Parquet file is readable once its index is written behind all rows, so it cannot be cut back to
-//! where a checkpoint was. With `--checkpoint`, what is written up to a checkpoint is therefore a file
-//! of its own in the checkpoint's folder; when the output is ended, its parts are joined, column chunk
-//! by column chunk as they are. Until the checkpoint goes, so do not its parts: whatever is killed
-//! when, the run that goes on finds those of the checkpoint.
+//! A Parquet file can only be read once its index is written after all rows, so it cannot be truncated to its
+//! state at a checkpoint. With `--checkpoint`, the rows up to each checkpoint are therefore written to a
+//! separate file in the checkpoint folder: a part. When the output is complete, its parts are joined without
+//! decompressing their column chunks. Parts are kept until their checkpoint is removed. So a continued run
+//! finds the parts of the checkpoint, whenever the earlier run was killed.
 
 use std::fs::{self, File};
 use std::io;
@@ -17,32 +17,32 @@ use parquet::file::writer::SerializedFileWriter;
 
 use crate::sink::{Extent, Extents};
 
-/// Where the parts of an output are.
+/// The parts of an output file.
 #[derive(Debug, Clone)]
 pub struct Parts {
-    /// The checkpoint's folder.
+    /// The checkpoint folder.
     folder: PathBuf,
-    /// The output, as it is called among [`Extents`].
+    /// The name of the output among [`Extents`].
     output: &'static str,
-    /// Of an output that is a folder, which of its files.
+    /// For an output that is a folder, the index of the file in it.
     file: usize,
-    /// Parts that are whole.
+    /// Number of complete parts.
     count: u64,
-    /// Bytes of these.
+    /// Total size of the complete parts.
     bytes: u64,
 }
 
 impl Parts {
-    /// Of the file `file` of `output`; there are none yet.
+    /// Creates an empty list of parts for file `file` of `output`.
     #[must_use]
     pub fn new(folder: &Path, output: &'static str, file: usize) -> Self {
         Self { folder: folder.to_owned(), output, file, count: 0, bytes: 0 }
     }
 
-    /// Those that were there when the checkpoint with this `extent` was made.
+    /// Restores the parts that existed at the checkpoint with this `extent`.
     ///
     /// # Errors
-    /// One of them is gone.
+    /// A part is missing.
     pub fn resume(folder: &Path, output: &'static str, extent: Extent) -> anyhow::Result<Self> {
         let mut parts = Self::new(folder, output, extent.file);
         while parts.count < extent.parts {
@@ -50,7 +50,7 @@ impl Parts {
         }
         ensure!(
             parts.bytes == extent.bytes,
-            "the parts in {} have {} bytes, and had {} at the checkpoint; remove the folder to begin again",
+            "the parts in {} have {} bytes, but had {} at the checkpoint; remove the folder to begin again",
             folder.display(),
             parts.bytes,
             extent.bytes
@@ -58,16 +58,16 @@ impl Parts {
         Ok(parts)
     }
 
-    /// The file of the next part.
+    /// The path of the next part.
     #[must_use]
     pub fn next_path(&self) -> PathBuf {
         self.path(self.count)
     }
 
-    /// The next part is whole, and on disk.
+    /// Registers the next part, which is complete and on disk.
     ///
     /// # Errors
-    /// It is not there.
+    /// The part is missing.
     pub fn end_one(&mut self) -> anyhow::Result<()> {
         let path = self.next_path();
         self.bytes += fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?.len();
@@ -75,16 +75,16 @@ impl Parts {
         Ok(())
     }
 
-    /// How far they have come.
+    /// The number and size of the parts.
     #[must_use]
     pub fn extent(&self) -> Extent {
         Extent { file: self.file, bytes: self.bytes, parts: self.count }
     }
 
-    /// Adds all parts to `writer`, as they are.
+    /// Adds all parts to `writer` without changing them.
     ///
     /// # Errors
-    /// They cannot be read, or it cannot be written.
+    /// The parts cannot be read, or the file cannot be written.
     pub fn join<W: io::Write + Send>(&self, writer: &mut SerializedFileWriter<W>) -> anyhow::Result<()> {
         for part in 0..self.count {
             let path = self.path(part);
@@ -122,10 +122,11 @@ fn append<W: io::Write + Send>(part: &File, writer: &mut SerializedFileWriter<W>
     Ok(())
 }
 
-/// Removes the parts in `folder` of files that are ended in each of `extents`; without any, all parts.
+/// Removes the parts in `folder` that belong to files completed in `extents`. Without extents, removes all
+/// parts.
 ///
 /// # Errors
-/// They cannot be removed.
+/// The parts cannot be removed.
 pub fn remove(folder: &Path, extents: Option<&Extents>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

@@ -1,4 +1,4 @@
-//! Which documents of a cluster stay.
+//! Chooses the documents of a cluster to keep.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -12,41 +12,41 @@ use super::Decision;
 use crate::page::host::host;
 use crate::verdict::Kind;
 
-/// Which document of a cluster is to stay. Among equal ones the first stays.
+/// The preferred document of a cluster. Among equal ones, the first is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Prefer {
-    /// The one that came first, which founded the cluster.
+    /// The first one, which founded the cluster.
     First,
     /// The one with the longest main text.
     Longest,
-    /// The one that was fetched last.
+    /// The one that was fetched most recently.
     Newest,
-    /// The one that says it was published first.
+    /// The one with the earliest time of publication, according to the pages.
     Published,
     /// The one with the highest number at this JSON pointer (RFC 6901).
     Highest(String),
-    /// The one with the lowest number there.
+    /// The one with the lowest number at this JSON pointer.
     Lowest(String),
 }
 
 impl Prefer {
-    /// Whether it is known as soon as a document comes, without those that follow.
+    /// Returns true if a document can be chosen without knowing later ones.
     #[must_use]
     pub fn is_known_at_once(&self, rules: Rules) -> bool {
         *self == Self::First && !rules.one_per_host
     }
 
-    /// The field at the top of a document in which the number stands that decides.
+    /// The top-level field that contains the number to compare.
     #[must_use]
     pub fn field(&self) -> Option<String> {
         let (Self::Highest(pointer) | Self::Lowest(pointer)) = self else { return None };
         pointer.split('/').nth(1).map(|token| token.replace("~1", "/").replace("~0", "~"))
     }
 
-    /// How much is to be said for a document, if that can be told from its verdict; else
-    /// [`of_record`](Self::of_record) tells it. What says nothing is below all that says something.
+    /// The rank of a document according to its verdict. `None` if the document itself is needed: then
+    /// [`Self::rank_from_content`] returns the rank. A document without the value that is compared ranks lowest.
     #[must_use]
-    pub fn of_decision(&self, decision: &Decision) -> Option<f64> {
+    pub fn rank_from_verdict(&self, decision: &Decision) -> Option<f64> {
         #[expect(clippy::cast_precision_loss, reason = "dates of the next 200,000 years are exact")]
         match self {
             Self::First => Some(0.0),
@@ -57,9 +57,9 @@ impl Prefer {
         }
     }
 
-    /// The same by the document itself, a JSON object. Numbers may be written as strings.
+    /// The rank of a document according to its content, a JSON object. Numbers may be written as strings.
     #[must_use]
-    pub fn of_record(&self, json: &[u8]) -> f64 {
+    pub fn rank_from_content(&self, json: &[u8]) -> f64 {
         let (pointer, sign) = match self {
             Self::Highest(pointer) => (pointer, 1.0),
             Self::Lowest(pointer) => (pointer, -1.0),
@@ -70,7 +70,7 @@ impl Prefer {
     }
 }
 
-/// The number at `pointer`. Only the objects and arrays on the way there are made sense of.
+/// Returns the number at `pointer`. Parses only the objects and arrays on the way to it.
 fn number_at(json: &[u8], pointer: &str) -> Option<f64> {
     let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json);
     let mut value: Box<RawValue> = serde_json::from_slice(json).ok()?;
@@ -92,7 +92,7 @@ fn number_at(json: &[u8], pointer: &str) -> Option<f64> {
     }
 }
 
-/// A word that names no preference.
+/// The error for text that is not a preference.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "expected first, longest, newest, published, highest:/POINTER or lowest:/POINTER, with a JSON pointer such as /score"
@@ -130,19 +130,19 @@ impl fmt::Display for Prefer {
     }
 }
 
-/// What is asked for beside the preference.
+/// Further rules for the choice of documents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// One document of each host stays in a cluster, in place of one in all.
+    /// Keep one document of each host in a cluster, instead of one document per cluster.
     pub one_per_host: bool,
-    /// Undecidable pages go; else they stay, as nothing says that they are copies.
+    /// Drop undecidable pages. By default they are kept, because they are not known to be copies.
     pub drop_undecidable: bool,
-    /// Clusters that were founded before this place in the log belong to earlier
-    /// runs, which have kept a document of each.
+    /// The log offset at which this run began. Clusters founded before that belong to earlier runs, which
+    /// have kept a document of each.
     pub log_offset: u64,
 }
 
-/// Says of one document after the other whether it stays.
+/// Decides for each document if it is kept.
 #[derive(Debug)]
 pub struct Choice {
     rules: Rules,
@@ -151,9 +151,9 @@ pub struct Choice {
 
 #[derive(Debug)]
 enum By {
-    /// The founder of each cluster.
+    /// Keeps the founder of each cluster.
     First,
-    /// By rank: the best of each cluster and, if wanted, of each host in each cluster.
+    /// Keeps the best-ranked document of each cluster and, if requested, of each host in each cluster.
     Rank { clusters: HashMap<u64, Best>, hosts: HashMap<u64, Best> },
 }
 
@@ -161,25 +161,26 @@ enum By {
 #[derive(Debug)]
 struct Best {
     rank: f64,
-    /// Which of the decisions, from 0.
+    /// The index of the decision, from 0.
     ordinal: u64,
     page_id: Box<str>,
 }
 
 impl Choice {
-    /// The founder of each cluster stays; one for each host has to be [ranked](Self::ranked).
+    /// Keeps the founder of each cluster. To keep one document per host, use [`Self::ranked`].
     #[must_use]
     pub fn first(rules: Rules) -> Self {
         Self { rules, by: By::First }
     }
 
-    /// The best of each group stays, of those that are [offered](Self::offer) before any is asked about.
+    /// Keeps the best document of each group. All documents must be [offered](Self::offer) before the first
+    /// call of another method.
     #[must_use]
     pub fn ranked(rules: Rules) -> Self {
         Self { rules, by: By::Rank { clusters: HashMap::new(), hosts: HashMap::new() } }
     }
 
-    /// Takes note of the rank of a document.
+    /// Registers the rank of a document.
     pub fn offer(&mut self, ordinal: u64, decision: &Decision, rank: f64) {
         let By::Rank { clusters, hosts } = &mut self.by else { return };
         if decision.cluster_id.is_none() {
@@ -200,8 +201,8 @@ impl Choice {
         }
     }
 
-    /// Whether the document stays.
-    pub fn stays(&self, ordinal: u64, decision: &Decision) -> bool {
+    /// Returns true if the document is kept.
+    pub fn keeps(&self, ordinal: u64, decision: &Decision) -> bool {
         if decision.kind == Kind::Undecidable {
             return !self.rules.drop_undecidable;
         }
@@ -219,8 +220,9 @@ impl Choice {
         }
     }
 
-    /// Whether the document stands for its cluster, of those that were founded in this run.
-    pub fn stands(&self, ordinal: u64, decision: &Decision) -> bool {
+    /// Returns true if the document is the canonical one of its cluster, and the cluster was founded in this
+    /// run.
+    pub fn is_canonical(&self, ordinal: u64, decision: &Decision) -> bool {
         if decision.cluster_id.is_none() || decision.founded < self.rules.log_offset {
             return false;
         }
@@ -232,7 +234,7 @@ impl Choice {
         }
     }
 
-    /// The page id of the document that stands for the document's cluster.
+    /// Returns the page id of the canonical document of the document's cluster.
     #[must_use]
     pub fn canonical<'a>(&'a self, decision: &'a Decision) -> Option<&'a str> {
         let founder = decision.canonical_page_id.as_deref();
@@ -245,7 +247,7 @@ impl Choice {
     }
 }
 
-/// The host in its cluster. A page without a host shares that of other such pages.
+/// Identifies a host within a cluster. All pages without a host count as one host.
 fn group(decision: &Decision) -> u64 {
     xxh3_64_with_seed(host(&decision.url).as_bytes(), decision.founded)
 }
@@ -256,7 +258,7 @@ mod tests {
 
     use super::*;
 
-    /// The document `number` of the cluster that `founder` founded, on one of three hosts.
+    /// Creates document `number` of the cluster founded by `founder`, on one of three hosts.
     fn decision(number: u64, founder: u64, text_chars: u32) -> Decision {
         Decision {
             input: 0,
@@ -275,9 +277,9 @@ mod tests {
     }
 
     proptest! {
-        /// Against a scan of all documents: the best of each group stays, and no other.
+        /// Compared with a scan of all documents: the best of each group is kept, and no other.
         #[test]
-        fn one_of_each_group_stays(
+        fn one_document_of_each_group_is_kept(
             documents in prop::collection::vec((0_u64..6, 0_u32..5), 1..60),
             one_per_host: bool,
             by_length: bool,
@@ -298,29 +300,30 @@ mod tests {
                 };
                 let rank = |other: &Decision| if by_length { other.text_chars } else { 0 };
                 let best = documents.iter().filter(same).rev().max_by_key(|other| rank(other));
-                prop_assert_eq!(choice.stays(ordinal, document), best == Some(document));
+                prop_assert_eq!(choice.keeps(ordinal, document), best == Some(document));
             }
         }
     }
 
     #[test]
-    fn undecidable_pages_and_clusters_of_earlier_runs() {
+    fn undecidable_pages_are_kept_but_pages_of_earlier_clusters_are_not() {
         let undecidable = Decision { kind: Kind::Undecidable, cluster_id: None, ..decision(0, 0, 9) };
         let rules = Rules { log_offset: 5, ..Rules::default() };
         for mut choice in [Choice::first(rules), Choice::ranked(rules)] {
             let old = decision(7, 4, 9);
             choice.offer(0, &undecidable, 1.0);
             choice.offer(1, &old, 1.0);
-            assert!(choice.stays(0, &undecidable), "nothing says that it is a copy");
-            assert!(!choice.stays(1, &old), "an earlier run has kept one");
+            assert!(choice.keeps(0, &undecidable), "it is not known to be a copy");
+            assert!(!choice.keeps(1, &old), "an earlier run has kept one");
             assert_eq!(choice.canonical(&old), Some("4"));
         }
-        assert!(!Choice::first(Rules { drop_undecidable: true, ..rules }).stays(0, &undecidable));
+        assert!(!Choice::first(Rules { drop_undecidable: true, ..rules }).keeps(0, &undecidable));
     }
 
     #[test]
-    fn who_published_first_is_before_who_says_nothing() {
-        let at = |ms| Prefer::Published.of_decision(&Decision { published_at_ms: ms, ..decision(0, 0, 1) });
+    fn the_earliest_publication_ranks_first_and_an_unknown_one_last() {
+        let at =
+            |ms| Prefer::Published.rank_from_verdict(&Decision { published_at_ms: ms, ..decision(0, 0, 1) });
         assert!(at(Some(-5)) > at(Some(3)) && at(Some(3)) > at(None));
     }
 
@@ -335,14 +338,14 @@ mod tests {
             ("/a~1b/2/score", f64::NEG_INFINITY),
             ("/missing/field", f64::NEG_INFINITY),
         ] {
-            assert_eq!(Prefer::Highest(pointer.to_owned()).of_record(json), expected, "{pointer}");
+            assert_eq!(Prefer::Highest(pointer.to_owned()).rank_from_content(json), expected, "{pointer}");
         }
-        assert_eq!(Prefer::Lowest("/a~1b/0/score".to_owned()).of_record(json), -3.0);
-        assert_eq!(Prefer::Lowest("/t".to_owned()).of_record(json), f64::NEG_INFINITY);
+        assert_eq!(Prefer::Lowest("/a~1b/0/score".to_owned()).rank_from_content(json), -3.0);
+        assert_eq!(Prefer::Lowest("/t".to_owned()).rank_from_content(json), f64::NEG_INFINITY);
     }
 
     #[test]
-    fn words_and_preferences_are_one_to_one() {
+    fn preferences_are_written_as_they_are_parsed() {
         for word in ["first", "longest", "newest", "published", "highest:/score", "lowest:/a/0"] {
             assert_eq!(word.parse::<Prefer>().map(|prefer| prefer.to_string()), Ok(word.to_owned()));
         }

@@ -1,8 +1,8 @@
-//! What revisit records say of the documents that stay in place of others: one line a cluster in a file, and where it
-//! stands there in memory.
+//! Stores the data about canonical documents that revisit records need: one line per cluster in a file, and
+//! the place of each line in memory.
 //!
-//! Memory: some 40 bytes a cluster. The file has some 300 bytes for each, and goes with the process; with `--checkpoint`
-//! it has a name, so that the run that goes on finds it.
+//! Memory: about 40 bytes per cluster. The file has about 300 bytes per cluster, and is deleted when the
+//! process ends. With `--checkpoint` it has a name, and a continued run can use it.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -16,44 +16,44 @@ use super::Decision;
 use crate::sink::Extent;
 use crate::sink::whole_lines::cut;
 
-/// What others that refer to a document say of it.
+/// The data about a document to which revisit records refer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Referent {
-    /// `WARC-Record-ID`; none where the document is in no WARC file.
+    /// `WARC-Record-ID`. `None` if the document is not in a WARC file.
     pub(super) record_id: Option<String>,
-    /// Its url.
+    /// The url of the document.
     pub(super) url: String,
     /// `WARC-Date`.
     pub(super) date: Option<String>,
     /// `WARC-Payload-Digest`.
     pub(super) payload_digest: Option<String>,
-    /// The SHA-256 of its payload.
+    /// The SHA-256 of the payload.
     pub(super) payload_sha256: Option<String>,
 }
 
 /// A line of the file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Line<T> {
-    /// Where the cluster's founder stands in the log.
+    /// The log offset of the cluster's founder.
     founded: u64,
     referent: T,
 }
 
-/// The documents that stand for clusters, by their clusters.
+/// The canonical documents of clusters, to which revisit records refer.
 pub struct Referents {
     file: File,
     bytes: u64,
-    /// Where the line of a cluster begins, and how many bytes it has.
+    /// The offset and the length of each cluster's line.
     places: HashMap<u64, (u64, u32)>,
-    /// Whether all clusters are there, else they come with their documents.
+    /// True if all clusters are present. Otherwise they are added as their documents are copied.
     is_complete: bool,
 }
 
 impl Referents {
-    /// In a file without a name in `folder`.
+    /// Creates a nameless file in `folder`.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     pub fn create(folder: &Path) -> io::Result<Self> {
         Ok(Self {
             file: tempfile::tempfile_in(folder)?,
@@ -63,10 +63,10 @@ impl Referents {
         })
     }
 
-    /// In the file at `path`, of which the first `bytes` bytes are kept, or in a new one.
+    /// Opens the file at `path` and keeps its first `bytes` bytes, or creates it.
     ///
     /// # Errors
-    /// What the operating system says; also where the file is shorter, or holds something else.
+    /// The operating system's error, or an error if the file is too short or has other content.
     pub fn at(path: &Path, bytes: Option<u64>) -> io::Result<Self> {
         if bytes.is_none() {
             File::create(path)?;
@@ -86,7 +86,7 @@ impl Referents {
         Ok(Self { file, bytes, places, is_complete: false })
     }
 
-    /// All clusters are there.
+    /// Marks the clusters as complete.
     pub(super) fn complete(&mut self) {
         self.is_complete = true;
     }
@@ -95,16 +95,16 @@ impl Referents {
         self.is_complete
     }
 
-    /// Brings all to disk, and says how many bytes that are.
+    /// Syncs everything to disk, and returns the length of the file.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The data cannot be written.
     pub fn extent(&mut self) -> io::Result<Extent> {
         self.file.sync_data()?;
         Ok(Extent { file: 0, bytes: self.bytes, parts: 0 })
     }
 
-    /// Takes note of the document that stands for the cluster of `decision`.
+    /// Stores the canonical document of the cluster of `decision`.
     pub(super) fn add(&mut self, decision: &Decision, referent: &Referent) -> io::Result<()> {
         let mut line = serde_json::to_vec(&Line { founded: decision.founded, referent })?;
         line.push(b'\n');
@@ -114,7 +114,8 @@ impl Referents {
         Ok(())
     }
 
-    /// The document that stands for the cluster of `decision`. Of one of an earlier run only the url is known.
+    /// Returns the canonical document of the cluster of `decision`. For a cluster of an earlier run, only the
+    /// url is known.
     pub(super) fn find(&self, decision: &Decision) -> io::Result<Option<Referent>> {
         let Some((at, length)) = self.places.get(&decision.founded) else {
             let url = decision.canonical_url.clone();
@@ -126,7 +127,7 @@ impl Referents {
     }
 }
 
-/// The length of a line, which has a url and little more.
+/// Returns the length of a line. It fits into 32 bits, because a line has little more than a url.
 fn length(line: &[u8]) -> io::Result<u32> {
     u32::try_from(line.len()).map_err(io::Error::other)
 }
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_added_before_a_checkpoint_is_found_after_it() {
+    fn data_stored_before_a_checkpoint_is_found_after_it() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("referents");
         let referent = |number: u64| Referent { url: format!("http://host/{number}"), ..Referent::default() };
@@ -168,6 +169,6 @@ mod tests {
             assert_eq!(referents.find(&decision(number)).expect("read"), Some(referent(number)));
         }
         let founder = referents.find(&decision(3)).expect("read").expect("its url is known");
-        assert_eq!(founder.url, "http://founder/", "what came after the checkpoint is gone");
+        assert_eq!(founder.url, "http://founder/", "later data is removed");
     }
 }

@@ -1,5 +1,5 @@
-//! What a run found in its documents, for people who build a corpus: how much of it are copies, which
-//! clusters are the largest, which hosts copy, and which clusters look like a template.
+//! Summarises the documents of a run for people who build a corpus: how many are copies, which clusters are
+//! the largest, which hosts copy, and which clusters look like a template.
 
 mod render;
 
@@ -14,9 +14,9 @@ use super::{Copied, Decision};
 use crate::page::host::host;
 use crate::verdict::Kind;
 
-/// Clusters and hosts that are named.
+/// Maximum number of clusters or hosts that are listed.
 const NAMED_MAX: usize = 20;
-/// Pages from which on a cluster of one host may be pages of a template, and no copies.
+/// Size from which on a cluster of one host may consist of pages with the same template instead of copies.
 const TEMPLATE_PAGES_MIN: u32 = 10;
 
 /// The whole report.
@@ -24,77 +24,77 @@ const TEMPLATE_PAGES_MIN: u32 = 10;
 pub struct Report {
     /// Documents with a verdict.
     pub documents: u64,
-    /// How many have each kind of verdict.
+    /// Number of documents with each kind of verdict.
     pub kinds: Vec<(&'static str, u64)>,
-    /// What was copied, if documents were written.
+    /// Counts of copied documents, if documents were written.
     pub copied: Option<Copied>,
-    /// Clusters with a page of this run.
+    /// Number of clusters with a page of this run.
     pub clusters: u64,
-    /// How many clusters have how many pages.
+    /// Distribution of cluster sizes.
     pub sizes: Vec<SizeClass>,
-    /// The largest, with two pages at least.
+    /// The largest clusters with at least two pages.
     pub largest: Vec<ClusterLine>,
-    /// The largest of those that look like pages of a template rather than copies.
+    /// The largest clusters whose pages probably share a template and are not copies.
     pub suspicious: Vec<ClusterLine>,
     /// The hosts with most documents.
     pub hosts: Vec<HostLine>,
-    /// Hosts in all.
+    /// Total number of hosts.
     pub host_count: u64,
 }
 
-/// Clusters of some size.
+/// The clusters within a range of sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct SizeClass {
-    /// Pages at least.
+    /// Minimum number of pages.
     pub from: u32,
-    /// Pages at most; none: any number.
+    /// Maximum number of pages. `None` means no maximum.
     pub to: Option<u32>,
-    /// Clusters of this size.
+    /// Number of clusters in this range.
     pub clusters: u64,
-    /// Pages in them.
+    /// Number of pages in these clusters.
     pub documents: u64,
 }
 
 /// One cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ClusterLine {
-    /// Its name.
+    /// The cluster id.
     pub cluster_id: String,
-    /// Pages of this run.
+    /// Number of pages in this run.
     pub size: u32,
-    /// How many of them are near-duplicates, and not exact ones.
+    /// Number of these pages that are near-duplicates, but not exact duplicates.
     pub near: u32,
-    /// Whether all are of one host.
+    /// True if all pages have the same host.
     pub one_host: bool,
-    /// The url of the page that founded it.
+    /// The url of the page that founded the cluster.
     pub canonical_url: String,
-    /// The url of its last page.
+    /// The url of the last page.
     pub example_url: String,
 }
 
 /// One host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HostLine {
-    /// Its name; empty for urls without one.
+    /// The name of the host. Empty for urls without a host.
     pub host: String,
-    /// Its documents.
+    /// Number of documents.
     pub documents: u64,
-    /// How many of them are duplicates.
+    /// Number of documents that are duplicates.
     pub duplicates: u64,
 }
 
-/// What is counted of a cluster.
+/// The counts for a cluster.
 struct Counted {
     size: u32,
     near: u32,
     /// Hash of the first page's host.
     host: u64,
     one_host: bool,
-    /// Where the last page's decision stands.
+    /// The place of the last page's decision.
     last: u64,
 }
 
-/// Reads all decisions. Memory: some 60 bytes a cluster, and the names of hosts.
+/// Reads all decisions and counts them. Memory: about 60 bytes per cluster, and the names of hosts.
 ///
 /// # Errors
 /// The decisions cannot be read.
@@ -156,8 +156,8 @@ fn count_in_cluster(clusters: &mut HashMap<u64, Counted>, decision: &Decision, h
     }
 }
 
-/// Copies spread over sites, and most of them are exact on one site. Many pages of
-/// one site that are all a little different are rather one form, filled in again and again.
+/// Copies are usually spread over several sites, and copies within a site are mostly exact. Many pages of one
+/// site that all differ slightly are more probably one template, filled in several times.
 fn looks_like_a_template(cluster: &Counted) -> bool {
     cluster.one_host && cluster.size >= TEMPLATE_PAGES_MIN && cluster.near * 5 >= cluster.size * 4
 }

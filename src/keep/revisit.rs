@@ -1,14 +1,14 @@
-//! Duplicates in WARC files as `revisit` records (ISO 28500:2017, WARC 1.1, section 6.7): that the page was visited,
-//! when, and with what HTTP headers stays on record, and its payload does not.
+//! Replaces duplicates in WARC files by `revisit` records (ISO 28500:2017, WARC 1.1, section 6.7). They
+//! record the visit, its time and its HTTP headers, but do not contain the payload.
 //!
-//! In: the response record of a document that goes, and what is known of the document that stays in its place
-//! ([`Referents`](super::referents)). Out: the record that is written in its place.
+//! In: the response record of a dropped document, and the data about the canonical document
+//! ([`Referents`](super::referents)). Out: the record that is written instead.
 //!
-//! * Where the payloads are the same, byte by byte, the record has the profile of the standard for that, so that
-//!   whoever replays the archive shows the payload of the other record.
-//! * Near-duplicates are something else. The standard lets others define profiles, and has readers leave records alone
-//!   whose profile they do not know. Ours ([`DUPLICATE_PROFILE`]) says: the main text is that of the document referred to, or
-//!   nearly, and the payload is gone.
+//! * If the payloads are identical, byte by byte, the record has the standard profile for that, and programs
+//!   that replay the archive show the payload of the other record.
+//! * Near-duplicates need another profile. The standard allows further profiles, and tells readers to ignore
+//!   records with an unknown profile. Ours ([`DUPLICATE_PROFILE`]) means: the main text is the same as, or
+//!   similar to, that of the other document, and the payload was removed.
 
 use std::borrow::Cow;
 
@@ -19,12 +19,13 @@ use sha2::{Digest, Sha256};
 use super::referents::Referent;
 use crate::page::http_head::Head;
 
-/// The payload is that of the record referred to.
+/// The profile of records whose payload equals that of the record they refer to.
 pub const IDENTICAL_PROFILE: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
-/// The main text is that of the document referred to, or nearly.
+/// The profile of records whose main text is the same as, or similar to, that of the document they refer to.
 pub const DUPLICATE_PROFILE: &str = "urn:leitong:warc:revisit:duplicate";
 
-/// Fields that a revisit record has anew, or that say something of the payload that it has no more.
+/// Fields that are not copied from the original record, because a revisit record has its own values, or
+/// because they describe the removed payload.
 const REPLACED: [&str; 9] = [
     "warc-type",
     "content-length",
@@ -37,20 +38,20 @@ const REPLACED: [&str; 9] = [
     "warc-refers-to-date",
 ];
 
-/// The response record of an HTTP exchange, taken apart.
+/// The response record of an HTTP exchange, split into its parts.
 pub(super) struct Response<'a> {
-    /// The lines of its head, behind the one with the version; a line that goes on is part of the one before.
+    /// The fields of its header, without the version. Continuation lines are joined.
     fields: Vec<(&'a str, Cow<'a, str>)>,
-    /// The HTTP head with the blank line behind it.
+    /// The HTTP header with the blank line that ends it.
     http_head: &'a [u8],
-    /// What follows.
+    /// The payload of the response.
     payload: &'a [u8],
 }
 
 impl<'a> Response<'a> {
-    /// The record `bytes`, which is whole; none if it is something else, or a segment of a record.
-    pub(super) fn of(bytes: &'a [u8]) -> Option<Self> {
-        let (head, block) = parted(bytes)?;
+    /// Parses the complete record `bytes`. Returns `None` if it is not a response, or only a segment of one.
+    pub(super) fn parse(bytes: &'a [u8]) -> Option<Self> {
+        let (head, block) = split_at_blank_line(bytes)?;
         let head = std::str::from_utf8(head).ok()?;
         let mut lines = head.lines();
         lines.next().filter(|version| version.starts_with("WARC/"))?;
@@ -73,13 +74,13 @@ impl<'a> Response<'a> {
         (is_response && response.field("WARC-Segment-Number").is_none()).then_some(response)
     }
 
-    /// The value of the first field with this name.
+    /// Returns the value of the first field with this name.
     fn field(&self, name: &str) -> Option<&str> {
         let found = self.fields.iter().find(|(field, _)| field.eq_ignore_ascii_case(name));
         found.map(|(_, value)| &**value).filter(|value| !value.is_empty())
     }
 
-    /// What others that refer to this record say of it.
+    /// Returns the data that revisit records need to refer to this record.
     pub(super) fn referent(&self, url: &str) -> Referent {
         // Old writers put the uri in angle brackets.
         let target = self.field("WARC-Target-URI").map(|uri| uri.trim_matches(['<', '>']));
@@ -92,23 +93,24 @@ impl<'a> Response<'a> {
         }
     }
 
-    /// As the record says, since indexes of archives have it, else SHA-1 in Base32 as is the custom.
+    /// Returns the digest in the record's header, because indexes of the archive contain it. Without one,
+    /// returns the SHA-1 in Base32, the usual form.
     fn payload_digest(&self) -> String {
         self.field("WARC-Payload-Digest").map_or_else(|| sha1(self.payload), str::to_owned)
     }
 
-    /// By which payloads are compared: nothing that a record says of itself is believed for that, and two payloads
-    /// with the same SHA-1 can be made.
+    /// Returns the SHA-256 by which payloads are compared. The digest in the header is not used for this: it
+    /// may be false, and different payloads with the same SHA-1 can be constructed.
     fn payload_sha256(&self) -> String {
         BASE32.encode(&Sha256::digest(self.payload))
     }
 
-    /// The revisit record that refers to `referent`, without the line ends behind it.
+    /// Creates the revisit record that refers to `referent`, without the line ends after it.
     pub(super) fn revisit(&self, referent: &Referent) -> Vec<u8> {
         let is_identical =
             referent.payload_sha256.as_ref().is_some_and(|sha256| *sha256 == self.payload_sha256());
         let profile = if is_identical { IDENTICAL_PROFILE } else { DUPLICATE_PROFILE };
-        // Replay finds the payload by the digest that the index of the archive has of it.
+        // Replay software finds the payload by the digest in the archive's index.
         let known = referent.payload_digest.clone().filter(|_| is_identical);
         let digest = known.unwrap_or_else(|| self.payload_digest());
         let block_digest = sha1(self.http_head);
@@ -142,8 +144,8 @@ impl<'a> Response<'a> {
     }
 }
 
-/// What stands before the first blank line, and what behind it.
-fn parted(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+/// Splits `bytes` at the first blank line.
+fn split_at_blank_line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let ends = memchr::memchr_iter(b'\n', bytes).find_map(|end| match &bytes[end + 1..] {
         [b'\n', ..] => Some((end, end + 2)),
         [b'\r', b'\n', ..] => Some((end, end + 3)),
@@ -152,12 +154,12 @@ fn parted(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     ends.map(|(head, rest)| (&bytes[..head], &bytes[rest..]))
 }
 
-/// A digest as WARC files have it.
+/// Computes a digest in the format of WARC files.
 fn sha1(bytes: &[u8]) -> String {
     format!("sha1:{}", BASE32.encode(&Sha1::digest(bytes)))
 }
 
-/// `url` without what would end its line.
+/// Removes characters from `url` that would end its line.
 fn one_line(url: &str) -> Cow<'_, str> {
     match url.contains(char::is_control) {
         true => url.replace(char::is_control, "").into(),
@@ -178,10 +180,10 @@ mod tests {
                         WARC-Payload-Digest: sha1:CLAIMED\r\nLeitong-Kind: UNIQUE\r\n";
 
     #[test]
-    fn headers_stay_and_the_payload_goes() {
+    fn headers_are_kept_and_the_payload_is_removed() {
         let http = "HTTP/1.1 200 OK\r\nX: y\r\n\r\n";
         let bytes = record(HEAD, &format!("{http}<p>one\n\ntwo"));
-        let response = Response::of(&bytes).expect("a response");
+        let response = Response::parse(&bytes).expect("a response");
         let referent = response.referent("http://other/");
         assert_eq!(
             (referent.url.as_str(), referent.record_id.as_deref()),
@@ -211,31 +213,31 @@ mod tests {
     }
 
     #[test]
-    fn only_the_same_bytes_are_the_same_payload() {
+    fn payloads_are_compared_by_their_bytes() {
         let [one, other] =
             ["<p>one", "<p>two"].map(|payload| record(HEAD, &format!("HTTP/1.1 200 OK\n\n{payload}")));
-        let [one, other] = [&one, &other].map(|bytes| Response::of(bytes).expect("a response"));
+        let [one, other] = [&one, &other].map(|bytes| Response::parse(bytes).expect("a response"));
         let text = String::from_utf8(other.revisit(&one.referent("http://a/"))).expect("UTF-8");
         assert!(
             text.contains(&format!("WARC-Profile: {DUPLICATE_PROFILE}\r\n")),
-            "both claim one digest: {text}"
+            "both claim the same digest: {text}"
         );
         assert!(text.ends_with("\r\n\r\nHTTP/1.1 200 OK\n\n"), "{text}");
     }
 
     #[test]
-    fn what_is_no_whole_response_is_none() {
+    fn only_complete_responses_are_parsed() {
         for head in [
             "WARC/1.0\r\nWARC-Type: conversion\r\n",
             "WARC/1.0\r\nWARC-Type: response\r\nWARC-Segment-Number: 1\r\n",
         ] {
-            assert!(Response::of(&record(head, "text")).is_none(), "{head}");
+            assert!(Response::parse(&record(head, "text")).is_none(), "{head}");
         }
-        assert!(Response::of(b"WARC/1.0\r\nWARC-Type: response").is_none());
+        assert!(Response::parse(b"WARC/1.0\r\nWARC-Type: response").is_none());
     }
 
     #[test]
-    fn digests_are_those_that_others_compute() {
+    fn digests_agree_with_other_programs() {
         // printf abc | sha1sum | xxd -r -p | base32
         assert_eq!(sha1(b"abc"), "sha1:VGMT4NSHA2AWVOR6EVYXQUGCNSONBWE5");
     }

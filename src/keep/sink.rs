@@ -1,4 +1,4 @@
-//! Takes note of decisions on their way to where verdicts are written.
+//! Passes decisions on to the copier and the spool, on the way to the sink of verdicts.
 
 use std::sync::mpsc::{self, SyncSender};
 use std::thread::{self, JoinHandle};
@@ -11,10 +11,10 @@ use crate::sink::{Extents, Sink};
 use crate::source::inputs::InputNames;
 use crate::verdict::Conclusion;
 
-/// Batches of decisions that wait to be copied.
+/// Maximum number of batches of decisions that wait to be copied.
 const QUEUE_BATCHES: usize = 16;
 
-/// A sink before another one.
+/// A sink in front of the sink of verdicts.
 pub struct KeepSink<S> {
     inner: S,
     names: InputNames,
@@ -22,39 +22,40 @@ pub struct KeepSink<S> {
     spool: Option<Spool>,
 }
 
-/// A thread that copies documents while the run goes on.
+/// A thread that copies documents during the run.
 struct Copying {
     steps: SyncSender<Step>,
     thread: JoinHandle<anyhow::Result<Copied>>,
 }
 
-/// A record that is dealt with.
-enum Taken {
+/// A record that was processed.
+enum Processed {
     Document(Decision),
-    /// At this number of this input.
+    /// A record without a document: the index of its input, and its number.
     NoDocument(usize, u64),
 }
 
-/// What the thread is told.
+/// A task for the thread.
 enum Step {
-    Copy(Vec<Taken>),
-    /// Bring all to disk, and say how far it has come.
+    Copy(Vec<Processed>),
+    /// Sync all documents to disk, and send back the length of each output.
     Extents(SyncSender<Extents>),
 }
 
-/// What is there when the run is over.
+/// The results that are available at the end of the run.
 pub struct Kept {
-    /// If documents were copied meanwhile.
+    /// Counts of copied documents, if they were copied during the run.
     pub copied: Option<Copied>,
-    /// If decisions were spooled.
+    /// The decisions, if they were spooled.
     pub spooled: Option<Spooled>,
 }
 
 impl<S: Sink> KeepSink<S> {
-    /// Hands conclusions about the inputs `names` on to `inner`, and decisions to the others.
+    /// Creates a sink that passes conclusions about the inputs `names` on to `inner`, and decisions to
+    /// `copier` and `spool`.
     ///
     /// # Errors
-    /// There is no thread to be had.
+    /// The thread cannot be started.
     pub fn new(
         inner: S,
         names: InputNames,
@@ -65,10 +66,10 @@ impl<S: Sink> KeepSink<S> {
         Ok(Self { inner, names, copying, spool })
     }
 
-    /// Waits until all is copied.
+    /// Waits until everything is copied.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The documents cannot be written.
     pub fn finish(self) -> anyhow::Result<Kept> {
         let copied = self.copying.map(Copying::finish).transpose()?;
         let spooled = self.spool.map(Spool::finish).transpose().context("cannot write decisions")?;
@@ -79,23 +80,26 @@ impl<S: Sink> KeepSink<S> {
 impl<S: Sink> Sink for KeepSink<S> {
     fn write(&mut self, conclusions: Vec<Conclusion>) -> anyhow::Result<()> {
         if self.copying.is_some() || self.spool.is_some() {
-            let mut taken = Vec::with_capacity(conclusions.len());
+            let mut processed = Vec::with_capacity(conclusions.len());
             for conclusion in &conclusions {
-                let (input, number) = self.names.find(conclusion.source()).context("of no input")?;
-                taken.push(match conclusion {
-                    Conclusion::Verdict(verdict) => Taken::Document(Decision::of(verdict, input, number)),
-                    Conclusion::DeadLetter(_) => Taken::NoDocument(input, number),
+                let (input, number) =
+                    self.names.find(conclusion.source()).context("a record that belongs to no input")?;
+                processed.push(match conclusion {
+                    Conclusion::Verdict(verdict) => {
+                        Processed::Document(Decision::new(verdict, input, number))
+                    }
+                    Conclusion::DeadLetter(_) => Processed::NoDocument(input, number),
                 });
             }
             if let Some(spool) = &mut self.spool {
-                let spooled = taken.iter().try_for_each(|taken| match taken {
-                    Taken::Document(decision) => spool.push(decision),
-                    Taken::NoDocument(..) => Ok(()),
+                let spooled = processed.iter().try_for_each(|record| match record {
+                    Processed::Document(decision) => spool.push(decision),
+                    Processed::NoDocument(..) => Ok(()),
                 });
                 spooled.context("cannot write decisions")?;
             }
             if let Some(copying) = self.copying.take() {
-                self.copying = Some(copying.tell(Step::Copy(taken))?);
+                self.copying = Some(copying.send(Step::Copy(processed))?);
             }
         }
         self.inner.write(conclusions)
@@ -111,9 +115,9 @@ impl<S: Sink> Sink for KeepSink<S> {
             extents.insert("decisions".to_owned(), spool.extent().context("cannot write decisions")?);
         }
         if let Some(copying) = self.copying.take() {
-            let (say, said) = mpsc::sync_channel(1);
-            let copying = copying.tell(Step::Extents(say))?;
-            match said.recv() {
+            let (sender, receiver) = mpsc::sync_channel(1);
+            let copying = copying.send(Step::Extents(sender))?;
+            match receiver.recv() {
                 Ok(of_documents) => extents.extend(of_documents),
                 Err(_) => return Err(copying.failed()),
             }
@@ -129,12 +133,12 @@ impl Copying {
         let thread = thread::Builder::new().name("copy".to_owned()).spawn(move || {
             for step in to_do {
                 match step {
-                    Step::Copy(taken) => taken.into_iter().try_for_each(|taken| match taken {
-                        Taken::Document(decision) => copier.copy(&decision),
-                        Taken::NoDocument(input, number) => copier.leave_out(input, number),
+                    Step::Copy(processed) => processed.into_iter().try_for_each(|record| match record {
+                        Processed::Document(decision) => copier.copy(&decision),
+                        Processed::NoDocument(input, number) => copier.leave_out(input, number),
                     })?,
-                    // Whoever asked is gone if nobody takes the answer.
-                    Step::Extents(say) => drop(say.send(copier.extents()?)),
+                    // If sending fails, the requester is gone.
+                    Step::Extents(sender) => drop(sender.send(copier.extents()?)),
                 }
             }
             copier.finish()
@@ -142,17 +146,19 @@ impl Copying {
         Ok(Self { steps, thread })
     }
 
-    /// Hands a step on; if nobody takes it, says why.
-    fn tell(self, step: Step) -> anyhow::Result<Self> {
+    /// Sends a task to the thread. If the thread has ended, returns its error.
+    fn send(self, step: Step) -> anyhow::Result<Self> {
         match self.steps.send(step) {
             Ok(()) => Ok(self),
             Err(_) => Err(self.failed()),
         }
     }
 
-    /// Why the thread has ended.
+    /// Returns the error that ended the thread.
     fn failed(self) -> anyhow::Error {
-        self.finish().err().unwrap_or_else(|| anyhow!("the copying of documents has ended"))
+        self.finish()
+            .err()
+            .unwrap_or_else(|| anyhow!("the thread that copies documents has ended unexpectedly"))
     }
 
     fn finish(self) -> anyhow::Result<Copied> {

@@ -1,4 +1,4 @@
-//! Decisions on disk, until all are known.
+//! Stores decisions on disk until all are known.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
@@ -8,25 +8,25 @@ use super::Decision;
 use crate::sink::Extent;
 use crate::sink::whole_lines::cut;
 
-/// Takes decisions one after the other.
+/// A writer of decisions.
 pub struct Spool {
     file: BufWriter<File>,
 }
 
 impl Spool {
-    /// A file without a name in `folder`, which goes with the process. It
-    /// should lie where there is room: some 400 bytes a document.
+    /// Creates a nameless file in `folder`, which is deleted when the process ends. It needs about 400 bytes
+    /// per document.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     pub fn create(folder: &Path) -> io::Result<Self> {
         Ok(Self { file: BufWriter::new(tempfile::tempfile_in(folder)?) })
     }
 
-    /// The file at `path`, of which the first `bytes` bytes are kept, or a new one.
+    /// Opens the file at `path` and keeps its first `bytes` bytes, or creates it.
     ///
     /// # Errors
-    /// What the operating system says; also where the file is shorter.
+    /// The operating system's error, or an error if the file is too short.
     pub fn at(path: &Path, bytes: Option<u64>) -> io::Result<Self> {
         if bytes.is_none() {
             File::create(path)?;
@@ -36,44 +36,44 @@ impl Spool {
         Ok(Self { file: BufWriter::new(file) })
     }
 
-    /// Brings all decisions to disk, and says how many bytes they have.
+    /// Syncs all decisions to disk, and returns the length of the file.
     ///
     /// # Errors
-    /// They cannot be written.
+    /// The decisions cannot be written.
     pub fn extent(&mut self) -> io::Result<Extent> {
         self.file.flush()?;
         self.file.get_ref().sync_data()?;
         Ok(Extent { file: 0, bytes: self.file.stream_position()?, parts: 0 })
     }
 
-    /// Adds a decision.
+    /// Appends a decision.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The decision cannot be written.
     pub fn push(&mut self, decision: &Decision) -> io::Result<()> {
         serde_json::to_writer(&mut self.file, decision)?;
         self.file.write_all(b"\n")
     }
 
-    /// All that was added, to be read as often as one likes.
+    /// Ends writing. The decisions can then be read any number of times.
     ///
     /// # Errors
-    /// The last of it cannot be written.
+    /// The last decisions cannot be written.
     pub fn finish(self) -> io::Result<Spooled> {
         Ok(Spooled { file: BufReader::new(self.file.into_inner().map_err(io::IntoInnerError::into_error)?) })
     }
 }
 
-/// Decisions that can be read.
+/// A reader of spooled decisions.
 pub struct Spooled {
     file: BufReader<File>,
 }
 
 impl Spooled {
-    /// Calls `take` with each decision and where it stands in the file.
+    /// Calls `take` with the place in the file of each decision, and the decision.
     ///
     /// # Errors
-    /// The first that `take` gives, or the file cannot be read.
+    /// The first error of `take`, or an error in reading the file.
     pub fn each(&mut self, mut take: impl FnMut(u64, &Decision) -> anyhow::Result<()>) -> anyhow::Result<()> {
         self.file.seek(SeekFrom::Start(0))?;
         let mut at = 0;
@@ -86,13 +86,13 @@ impl Spooled {
         Ok(())
     }
 
-    /// The decision that stands at `at`.
+    /// Returns the decision at the place `at`.
     ///
     /// # Errors
     /// The file cannot be read.
     pub fn at(&mut self, at: u64) -> anyhow::Result<Decision> {
         let here = self.file.stream_position()?;
-        // Steps within the buffer are free.
+        // Seeking within the buffer is free.
         self.file.seek_relative(i64::try_from(at)? - i64::try_from(here)?)?;
         let mut line = Vec::new();
         self.file.read_until(b'\n', &mut line)?;

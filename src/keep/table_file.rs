@@ -1,8 +1,8 @@
-//! A Parquet file of documents: the columns, key-value metadata and packing of the input.
+//! Writes a Parquet file of documents with the columns, key-value metadata and compression of the input.
 //!
-//! Rows are gathered per batch that they were read with, and written together. A row group is written
-//! when it has as many rows as the input's largest, or [`ROW_GROUP_BYTES`]. Memory: a row group,
-//! packed, and a batch.
+//! Rows are collected until the batch that they come from is finished, and written together. A row group is
+//! written when it has as many rows as the input's largest row group, or [`ROW_GROUP_BYTES`]. Memory: a
+//! compressed row group, and a batch.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -27,55 +27,55 @@ use super::parts::Parts;
 use crate::sink::Extent;
 use crate::source::parquet::originals::Row;
 
-/// Bytes of a row group, packed: what is held until it is written.
+/// Compressed size at which a row group is written. Until then it is held in memory.
 const ROW_GROUP_BYTES: usize = 64 << 20;
-/// Rows of a row group at most, as other writers have it.
+/// Maximum number of rows in a row group, a common limit of other writers.
 const ROW_GROUP_ROWS_MAX: usize = 1 << 20;
 
 type Writer = ArrowWriter<BufWriter<File>>;
 
-/// A file that is being written.
+/// A Parquet file that is being written.
 pub struct TableFile {
     path: PathBuf,
     columns: Columns,
     options: ArrowWriterOptions,
     writer: Option<Writer>,
-    /// Where the rows go until the file is ended, if the run has checkpoints.
+    /// The parts that contain the rows until the file is completed. Only if the run has checkpoints.
     parts: Option<Parts>,
     rows: Rows,
 }
 
-/// What columns are written.
+/// The columns of the file.
 struct Columns {
     schema: SchemaRef,
-    /// The input's columns that are handed on.
+    /// The indexes of the input's columns that are copied.
     copied: Vec<usize>,
     is_annotated: bool,
 }
 
-/// Rows that wait to be written.
+/// Rows that are not yet written.
 #[derive(Default)]
 struct Rows {
-    /// The batch of rows they are in, of this input, from this row on.
+    /// The index of the input, the number of the batch's first row, and the batch that contains the rows.
     batch: Option<(usize, u64, RecordBatch)>,
     at: Vec<u64>,
-    /// A column for each of [`FIELDS`].
+    /// The values for each column in [`FIELDS`].
     added: [StringBuilder; FIELDS.len()],
 }
 
 impl TableFile {
-    /// Writes to `path` (`-` is standard output) what has the form `form`, with columns for annotations
-    /// if `is_annotated`; with `parts`, into these until the file is ended.
+    /// Creates a file at `path` (`-` is standard output) with the form `form`, plus columns for annotations
+    /// if `is_annotated`. With `parts`, rows are written to these until the file is completed.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn create(
         path: &Path,
         form: &TableForm,
         is_annotated: bool,
         parts: Option<Parts>,
     ) -> anyhow::Result<Self> {
-        let columns = Columns::of(form, is_annotated);
+        let columns = Columns::new(form, is_annotated);
         let options = options(form, &columns)?;
         let mut file =
             Self { path: path.to_owned(), columns, options, writer: None, parts, rows: Rows::default() };
@@ -94,13 +94,13 @@ impl TableFile {
         Ok(ArrowWriter::try_new_with_options(BufWriter::new(file), schema, self.options.clone())?)
     }
 
-    /// The file's name.
+    /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes one row of the input `input`; `annotation` is for files that have columns for it.
+    /// Writes one row of input `input`. `annotation` is used if the file has columns for it.
     ///
     /// # Errors
     /// Rows cannot be written.
@@ -118,7 +118,7 @@ impl TableFile {
         Ok(())
     }
 
-    /// Writes the rows that wait.
+    /// Writes the collected rows.
     fn write_rows(&mut self) -> anyhow::Result<()> {
         let Some((_, _, batch)) = self.rows.batch.take() else { return Ok(()) };
         let taken = take_record_batch(&batch, &UInt64Array::from(std::mem::take(&mut self.rows.at)))?;
@@ -138,14 +138,14 @@ impl TableFile {
         Ok(())
     }
 
-    /// Brings all rows to disk, and says how far the file has come.
+    /// Syncs all rows to disk, and returns the length of the file.
     ///
     /// # Errors
-    /// They cannot be written; or the file has no parts, so that no run can go on with it.
+    /// The rows cannot be written, or the file has no parts: without them, no run could continue it.
     pub fn extent(&mut self) -> anyhow::Result<Extent> {
         self.write_rows()?;
         let writer = self.writer.take();
-        let parts = self.parts.as_mut().context("a Parquet file without parts cannot be gone on with")?;
+        let parts = self.parts.as_mut().context("a Parquet file without parts cannot be continued")?;
         if let Some(writer) = writer {
             end(writer)?;
             parts.end_one()?;
@@ -153,10 +153,10 @@ impl TableFile {
         Ok(parts.extent())
     }
 
-    /// Ends the file.
+    /// Completes the file.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn finish(&mut self) -> anyhow::Result<()> {
         self.write_rows()?;
         if self.parts.is_some() {
@@ -172,14 +172,14 @@ impl TableFile {
     }
 }
 
-/// Writes the index behind all rows, and brings the file to disk.
+/// Writes the index after all rows, and syncs the file to disk.
 fn end(mut writer: Writer) -> anyhow::Result<()> {
     writer.finish()?;
     writer.sync()?;
     to_disk(writer.inner())
 }
 
-/// A pipe cannot be brought to disk, and need not.
+/// Syncs regular files to disk; pipes cannot be synced.
 fn to_disk(written: &BufWriter<File>) -> anyhow::Result<()> {
     let file = written.get_ref();
     if file.metadata()?.is_file() {
@@ -189,8 +189,8 @@ fn to_disk(written: &BufWriter<File>) -> anyhow::Result<()> {
 }
 
 impl Columns {
-    /// The columns of `form`; those that an earlier run has added are replaced.
-    fn of(form: &TableForm, is_annotated: bool) -> Self {
+    /// Creates the columns for `form`. With annotations, columns that an earlier run has added are replaced.
+    fn new(form: &TableForm, is_annotated: bool) -> Self {
         let columns = form.schema.fields().iter().enumerate();
         let is_copied = |name: &str| !is_annotated || !FIELDS.contains(&name);
         let copied: Vec<usize> =
@@ -202,8 +202,8 @@ impl Columns {
         Self { schema: Arc::new(schema), copied, is_annotated }
     }
 
-    /// The same as Parquet writes them, with what Arrow knows nothing of, such as JSON and enumerations;
-    /// none where the input lays its columns out in an older way, which cannot be written any more.
+    /// Returns the columns in Parquet's terms, including properties unknown to Arrow, such as JSON and
+    /// enumerations. Returns `None` if the input has an outdated layout of columns that cannot be written.
     fn parquet_schema(&self, form: &TableForm) -> anyhow::Result<Option<SchemaDescriptor>> {
         let root = form.parquet_schema.root_schema();
         let mut fields: Vec<_> = self.copied.iter().map(|at| Arc::clone(&root.get_fields()[*at])).collect();
@@ -228,10 +228,10 @@ impl Columns {
 }
 
 fn options(form: &TableForm, columns: &Columns) -> anyhow::Result<ArrowWriterOptions> {
-    // What the input says of its columns for Arrow still holds, unless columns are added.
+    // The input's metadata about its Arrow types remains valid, unless columns are added.
     let knows_arrow = form.metadata.iter().any(|entry| entry.key == ARROW_SCHEMA_META_KEY);
-    let is_made_anew = knows_arrow && columns.is_annotated;
-    let metadata = form.metadata.iter().filter(|entry| !is_made_anew || entry.key != ARROW_SCHEMA_META_KEY);
+    let is_rewritten = knows_arrow && columns.is_annotated;
+    let metadata = form.metadata.iter().filter(|entry| !is_rewritten || entry.key != ARROW_SCHEMA_META_KEY);
     let metadata: Vec<_> = metadata.cloned().collect();
     let mut properties = WriterProperties::builder()
         .set_key_value_metadata((!metadata.is_empty()).then_some(metadata))
@@ -239,21 +239,21 @@ fn options(form: &TableForm, columns: &Columns) -> anyhow::Result<ArrowWriterOpt
             0 => ROW_GROUP_ROWS_MAX,
             rows => rows.min(ROW_GROUP_ROWS_MAX),
         }));
-    let written = |packing: Compression| match packing {
-        // As Hadoop framed it, which readers do not agree on.
+    let written = |codec: Compression| match codec {
+        // The outdated framing of Hadoop, which readers interpret differently.
         Compression::LZ4 => Compression::LZ4_RAW,
-        packing => packing,
+        codec => codec,
     };
-    if let Some((_, packing)) = form.packing.first() {
-        properties = properties.set_compression(written(*packing));
+    if let Some((_, codec)) = form.compression.first() {
+        properties = properties.set_compression(written(*codec));
     }
-    for (column, packing) in &form.packing {
-        properties = properties.set_column_compression(column.clone(), written(*packing));
+    for (column, codec) in &form.compression {
+        properties = properties.set_column_compression(column.clone(), written(*codec));
     }
     let mut options = ArrowWriterOptions::new()
         .with_properties(properties.build())
         .with_schema_root(form.parquet_schema.root_schema().name().to_owned())
-        .with_skip_arrow_metadata(!is_made_anew);
+        .with_skip_arrow_metadata(!is_rewritten);
     if let Some(schema) = columns.parquet_schema(form)? {
         options = options.with_parquet_schema(schema);
     }

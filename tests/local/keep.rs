@@ -244,7 +244,7 @@ fn the_report_counts_what_the_verdicts_say() {
     );
     let [html, text] = [html, text].map(|path| std::fs::read_to_string(path).expect("a report"));
     assert!(html.contains("https://form.test/&lt;script&gt;0") && !html.contains("<script"), "{html}");
-    assert!(text.contains("https://form.test/<script>0") && text.contains("documents that stay"), "{text}");
+    assert!(text.contains("https://form.test/<script>0") && text.contains("documents kept"), "{text}");
 }
 
 fn warc_record(kind: &str, url: &str, content: &str) -> Vec<u8> {
@@ -529,7 +529,7 @@ fn a_page_of_html_is_an_input_of_its_own() {
     // Pages do not fit into one file, and folders of other files ask for --url-base.
     let kept = folder.path().join("kept.jsonl");
     let run = dedup_files(&["--keep", kept.to_str().expect("UTF-8")], &[&page]);
-    assert!(run.status == 1 && run.stderr.contains("pages of HTML need a folder"), "{}", run.stderr);
+    assert!(run.status == 1 && run.stderr.contains("HTML pages are written to a folder"), "{}", run.stderr);
     std::fs::create_dir(folder.path().join("site")).expect("a folder");
     std::fs::copy(&page, folder.path().join("site/a.html")).expect("copied");
     let run = dedup_files(&[], &[&folder.path().join("site")]);

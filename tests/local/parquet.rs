@@ -196,7 +196,7 @@ fn a_folder_has_a_file_for_each_input_of_any_form_and_one_file_has_one_form() {
     for (inputs, told) in [
         (
             [&json, &first],
-            "holds lines and records, rows of CSV, or rows of Parquet files, and no two of these; name a folder",
+            "a file cannot contain a mixture of JSON lines or WARC records, CSV rows and Parquet rows; name a folder",
         ),
         ([&first, &other], "d.parquet has \"url\" of type Utf8 (nullable); name a folder"),
     ] {

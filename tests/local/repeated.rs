@@ -413,7 +413,7 @@ fn an_input_that_is_replaced_between_its_two_readings_is_an_error() {
         if is_refused {
             assert_eq!(status, Some(1), "{change}: {told}");
             assert!(
-                told.contains("pages.jsonl: was replaced or changed while this run read it"),
+                told.contains("pages.jsonl: the file was replaced or changed while this run read it"),
                 "{change}: {told}"
             );
         } else {

@@ -1,4 +1,4 @@
-//! The report as text, and as one HTML page without script.
+//! Writes the report as text, or as a single HTML page without scripts.
 
 use std::fmt::Write;
 
@@ -17,20 +17,20 @@ th.words, td.words { text-align: left; overflow-wrap: anywhere; min-width: 12em;
 /// A table of the report.
 struct Table {
     title: &'static str,
-    /// What to know of it; may be empty.
+    /// A remark about the table. May be empty.
     note: &'static str,
-    /// Names of columns; those that begin with a capital hold words, the others numbers.
+    /// The names of the columns. Columns whose names begin with a capital contain text, the others numbers.
     head: &'static [&'static str],
     rows: Vec<Vec<String>>,
 }
 
 impl Report {
-    /// For a terminal or a file of text.
+    /// Formats the report as text, for a terminal or a file.
     #[must_use]
     pub fn text(&self) -> String {
         let mut out = String::new();
         for Table { title, note, head, mut rows } in self.tables() {
-            // Urls are the pages' own, and may hold what a terminal obeys.
+            // Urls come from pages and may contain terminal control codes.
             rows.iter_mut().flatten().for_each(|cell| *cell = terminal::escape(cell).into_owned());
             let width = |column: usize| {
                 rows.iter().map(|row| row[column].chars().count()).chain([head[column].chars().count()]).max()
@@ -53,7 +53,7 @@ impl Report {
         out
     }
 
-    /// For a browser.
+    /// Formats the report as HTML, for a browser.
     #[must_use]
     pub fn html(&self) -> String {
         let mut out = format!(
@@ -88,9 +88,9 @@ impl Report {
         kinds.push(vec!["all documents".to_owned(), number(self.documents)]);
         kinds.push(vec!["clusters".to_owned(), number(self.clusters)]);
         if let Some(copied) = self.copied {
-            kinds.push(vec!["documents that stay".to_owned(), number(copied.kept)]);
-            kinds.push(vec!["documents that go".to_owned(), number(copied.dropped)]);
-            kinds.push(vec!["bytes of those that go".to_owned(), number(copied.dropped_bytes)]);
+            kinds.push(vec!["documents kept".to_owned(), number(copied.kept)]);
+            kinds.push(vec!["documents dropped".to_owned(), number(copied.dropped)]);
+            kinds.push(vec!["bytes dropped".to_owned(), number(copied.dropped_bytes)]);
         }
         let size = |class: &SizeClass| match class.to {
             Some(to) if to == class.from => to.to_string(),
@@ -117,8 +117,8 @@ impl Report {
         if !self.suspicious.is_empty() {
             tables.push(clusters(
                 "Clusters that look like a template",
-                "ten pages and more of one host, nearly all a little different: look at two of them with leitong compare; \
-                 leitong boilerplate build --pages-min 2 over them prints the lines for paragraph.boilerplate_file",
+                "ten or more pages of one host, nearly all slightly different; look at two of them with leitong compare. \
+                 leitong boilerplate build --pages-min 2 prints their common lines for paragraph.boilerplate_file",
                 &self.suspicious,
             ));
         }
