@@ -255,6 +255,10 @@ screenshots: ## Take the pictures of docs/console.md anew
 quality: build ## Measure quality on the labelled pages of LEITONG_DATA, and write docs/quality.md
 	tools/measure/quality.sh docs/quality.md
 
+.PHONY: side-by-side
+side-by-side: build ## Score Leitong, MinHash and the paper's SimHash on labelled pages: PAGES=FILE
+	tools/measure/side_by_side.sh "$(PAGES)"
+
 .PHONY: evaluation
 evaluation: build ## Compare all detectors on the labelled pages of LEITONG_DATA, and write docs/evaluation.md
 	tools/measure/evaluation.sh docs/evaluation.md

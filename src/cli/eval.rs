@@ -7,6 +7,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::documents;
+use super::score::{self, VerdictFile};
 use super::settings::{self, Wrong, wrong};
 use crate::config::detectors::{self, DETECTORS};
 use crate::config::{Config, load};
@@ -31,6 +32,10 @@ pub(super) struct Arguments {
     /// the file's name; only the detector's settings count
     #[arg(long, value_name = "FILE")]
     variant: Vec<PathBuf>,
+    /// Score these verdicts, of any program, instead of detectors; can be given several times. One JSON
+    /// object a line, with `page_id`, `kind` and `canonical_page_id` as `dedup` writes them
+    #[arg(long, value_name = "[NAME=]FILE", conflicts_with_all = ["detector", "variant", "config", "html", "texts", "pairs", "synonyms"])]
+    verdicts: Vec<VerdictFile>,
     /// Configuration file for extraction, segmentation, and the detectors named by --detector
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -67,6 +72,10 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     settings::checked_threads(arguments.threads)?;
+    if !arguments.verdicts.is_empty() {
+        let outputs = (arguments.json.as_deref(), arguments.markdown.as_deref());
+        return score::run(&arguments.verdicts, &arguments.inputs, outputs, arguments.seed);
+    }
     let config = settings::config(arguments.config.as_deref(), None, None)?;
     let evaluated = evaluated(arguments, &config)?;
     let segmenter = settings::segmenter(&config)?;

@@ -32,6 +32,7 @@ mod reference;
 mod replay;
 #[cfg(feature = "kafka")]
 mod run;
+mod score;
 mod serve;
 mod settings;
 mod shell;

@@ -22,6 +22,7 @@ pub mod report;
 pub mod stream;
 mod svg;
 pub mod threshold;
+pub mod verdicts;
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -80,7 +80,11 @@ pub fn markdown(report: &Report) -> String {
 
 /// The head of a table with a row for each detector.
 fn head(out: &mut String, columns: &[&str]) {
-    let _ = writeln!(out, "| detector | {} |\n|---|{}", columns.join(" | "), "---|".repeat(columns.len()));
+    head_of(out, "detector", columns);
+}
+
+fn head_of(out: &mut String, named: &str, columns: &[&str]) {
+    let _ = writeln!(out, "| {named} | {} |\n|---|{}", columns.join(" | "), "---|".repeat(columns.len()));
 }
 
 fn recommendation(report: &Report, out: &mut String) {
@@ -92,14 +96,23 @@ fn recommendation(report: &Report, out: &mut String) {
 }
 
 fn labelled_stream(report: &Report, out: &mut String) {
+    let scores =
+        report.detectors.iter().filter_map(|detector| Some((&*detector.name, detector.stream.as_ref()?)));
+    labelled_streams(scores, "detector", out);
+}
+
+/// Appends a table with a row for each name and score. `named`: what the names are.
+pub fn labelled_streams<'s>(
+    scores: impl Iterator<Item = (&'s str, &'s StreamScore)>,
+    named: &str,
+    out: &mut String,
+) {
     out.push_str("### The labelled stream, with 95 % intervals\n\n");
-    head(out, &["precision", "recall", "F1", "wrong", "missed", "undecidable", "centroids"]);
-    for detector in &report.detectors {
-        let Some(score) = &detector.stream else { continue };
+    head_of(out, named, &["precision", "recall", "F1", "wrong", "missed", "undecidable", "centroids"]);
+    for (name, score) in scores {
         let _ = writeln!(
             out,
-            "| `{}` | {} | {} | {} | {} | {} | {} | {} |",
-            detector.name,
+            "| `{name}` | {} | {} | {} | {} | {} | {} | {} |",
             interval(&score.precision),
             interval(&score.recall),
             interval(&score.f1),

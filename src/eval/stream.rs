@@ -10,13 +10,13 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::interval::{Estimate, estimate, ratio};
-use super::pages::{EvalPage, LabelKind};
+use super::pages::{EvalPage, Label, LabelKind};
 use crate::cluster::{ClusterRules, Clusterer, Decision, Position};
 use crate::config::ExpiryConfig;
 use crate::fingerprint::Detector;
 use crate::record::FingerprintRecord;
 
-/// How a stream went.
+/// How many verdicts on a stream of pages are right.
 #[derive(Debug, Clone, Serialize)]
 pub struct StreamScore {
     /// Of the duplicate verdicts, those that are right.
@@ -37,6 +37,52 @@ pub struct StreamScore {
     pub centroids: usize,
 }
 
+/// Compares verdicts with labels, and counts by gold cluster.
+#[derive(Default)]
+pub(super) struct Tally<'l> {
+    /// For each gold cluster, the number of right, wrong and missed verdicts.
+    clusters: BTreeMap<&'l str, [u32; 3]>,
+    undecidable: u32,
+}
+
+impl<'l> Tally<'l> {
+    /// Adds the verdict on a page. `joined`: `None` for a verdict that is no duplicate, otherwise the gold cluster of
+    /// the canonical page, if that has one.
+    pub(super) fn add(&mut self, label: &'l Label, joined: Option<Option<&str>>, undecidable: bool) {
+        if label.kind == LabelKind::Ambiguous {
+            return;
+        }
+        let right = joined.flatten() == Some(label.cluster.as_str());
+        let counts = self.clusters.entry(&label.cluster).or_default();
+        counts[0] += u32::from(right);
+        counts[1] += u32::from(joined.is_some() && !right);
+        counts[2] += u32::from(label.kind == LabelKind::Dup && !right);
+        self.undecidable += u32::from(undecidable);
+    }
+
+    /// Computes the figures. `seed`: for the intervals.
+    pub(super) fn score(self, centroids: usize, seed: u64) -> StreamScore {
+        let counts: Vec<[u32; 3]> = self.clusters.into_values().collect();
+        let [precision, recall, f1] = estimate(&counts, seed, |[right, wrong, missed]| {
+            let (precision, recall) = (ratio(*right, right + wrong), ratio(*right, right + missed));
+            let f1 =
+                if precision + recall > 0.0 { 2.0 * precision * recall / (precision + recall) } else { 0.0 };
+            [precision, recall, f1]
+        });
+        let sum = |at: usize| counts.iter().map(|counts| counts[at]).sum();
+        StreamScore {
+            precision,
+            recall,
+            f1,
+            right: sum(0),
+            wrong: sum(1),
+            missed: sum(2),
+            undecidable: self.undecidable,
+            centroids,
+        }
+    }
+}
+
 /// Scores one detector's fingerprints of labelled pages.
 pub fn score(
     pages: &[EvalPage],
@@ -47,43 +93,18 @@ pub fn score(
     let expiry = ExpiryConfig { max_age_days: None, centroids_max: u64::from(u32::MAX) };
     let mut clusterer =
         Clusterer::new(Arc::clone(detector), ClusterRules::expiry_only(expiry), Position::default());
-    // Of each gold cluster: right, wrong, missed.
-    let mut clusters = BTreeMap::<&str, [u32; 3]>::new();
-    let mut undecidable = 0;
+    let mut tally = Tally::default();
     for (number, (page, print)) in pages.iter().zip(prints).enumerate() {
         let decision = clusterer.decide(Some(&FingerprintRecord::numbered(number, print.clone())));
-        let Some(label) = page.label.as_ref().filter(|label| label.kind != LabelKind::Ambiguous) else {
-            continue;
-        };
+        let Some(label) = &page.label else { continue };
         let joined = match &decision {
             Decision::Joined(centroid) => {
-                centroid.page_id.parse::<usize>().ok().and_then(|at| pages[at].label.as_ref())
+                let founder = centroid.page_id.parse::<usize>().ok().and_then(|at| pages[at].label.as_ref());
+                Some(founder.map(|label| label.cluster.as_str()))
             }
             _ => None,
         };
-        let right = joined.is_some_and(|of_centre| of_centre.cluster == label.cluster);
-        let counts = clusters.entry(&label.cluster).or_default();
-        counts[0] += u32::from(right);
-        counts[1] += u32::from(joined.is_some() && !right);
-        counts[2] += u32::from(label.kind == LabelKind::Dup && !right);
-        undecidable += u32::from(decision == Decision::Undecidable);
+        tally.add(label, joined, decision == Decision::Undecidable);
     }
-    let counts: Vec<[u32; 3]> = clusters.into_values().collect();
-    let [precision, recall, f1] = estimate(&counts, seed, |[right, wrong, missed]| {
-        let (precision, recall) = (ratio(*right, right + wrong), ratio(*right, right + missed));
-        let f1 = if precision + recall > 0.0 { 2.0 * precision * recall / (precision + recall) } else { 0.0 };
-        [precision, recall, f1]
-    });
-    let sum = |at: usize| counts.iter().map(|counts| counts[at]).sum();
-    let centroids = clusterer.centroid_count();
-    StreamScore {
-        precision,
-        recall,
-        f1,
-        right: sum(0),
-        wrong: sum(1),
-        missed: sum(2),
-        undecidable,
-        centroids,
-    }
+    tally.score(clusterer.centroid_count(), seed)
 }

@@ -155,6 +155,59 @@ fn eval_labelled(arguments: &[&str]) -> common::Run {
     run([&["eval", "--texts", "0", "--pairs", "10"], arguments].concat())
 }
 
+/// Users compare other tools with this one, so `eval` scores verdicts that it did not make.
+#[test]
+fn eval_scores_the_verdicts_of_any_program() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pages = stream(folder.path(), true);
+    let own = common::dedup_files(&[], &[&pages]);
+    assert_eq!(own.status, 0, "{}", own.stderr);
+    let own = write(folder.path(), "own.jsonl.gz", common::gzip(own.stdout.as_bytes()));
+    // Another tool that joins all copies but one, and joins one page to a foreign cluster.
+    let mut lines = String::new();
+    for topic in 0..12 {
+        let (kind, canonical) = if topic == 3 { ("NEAR_DUPLICATE", "0-new") } else { ("UNIQUE", "") };
+        let new = json!({ "page_id": format!("{topic}-new"), "kind": kind, "canonical_page_id": canonical });
+        let kind = if topic == 7 { "UNIQUE" } else { "NEAR_DUPLICATE" };
+        let canonical = format!("{topic}-new");
+        let dup = json!({ "page_id": format!("{topic}-dup"), "kind": kind, "canonical_page_id": canonical, "score": 1 });
+        lines.push_str(&format!("{new}\n{dup}\n"));
+    }
+    let other = write(folder.path(), "other.jsonl", &lines);
+    let json = folder.path().join("scores.json");
+    let named = format!("another tool={}", text(&other));
+    let found =
+        run(["eval", "--verdicts", text(&own), "--verdicts", &named, "--json", text(&json), text(&pages)]);
+    assert_eq!(found.status, 0, "{}", found.stderr);
+    assert!(found.stdout.contains("| verdicts | precision | recall | F1 |"), "{}", found.stdout);
+    assert!(found.stdout.contains("| `own.jsonl` | 1.0000 (1.000–1.000) | 1.0000"), "{}", found.stdout);
+    let scores: Value = serde_json::from_slice(&std::fs::read(&json).expect("scores")).expect("JSON");
+    let other_score = &scores[1];
+    assert_eq!(other_score["name"], "another tool");
+    assert_eq!(
+        [&other_score["right"], &other_score["wrong"], &other_score["missed"], &other_score["centroids"]],
+        [&json!(11), &json!(1), &json!(1), &json!(12)],
+        "{other_score}"
+    );
+
+    let (without_last, _) = lines.trim_end().rsplit_once('\n').expect("lines");
+    let refused = |contents: &str, says: &[&str]| {
+        let path = write(folder.path(), "refused.jsonl", contents);
+        let found = run(["eval", "--verdicts", text(&path), text(&pages)]);
+        assert_eq!(found.status, 2, "{}", found.stderr);
+        for part in says {
+            assert!(found.stderr.contains(part), "{part}: {}", found.stderr);
+        }
+    };
+    refused(without_last, &["refused.jsonl", "1 of 24 pages have no verdict", "11-dup"]);
+    refused("{\"page_id\": \"0-new\"}\n", &["refused.jsonl", "missing field `kind`"]);
+    refused(&format!("{lines}{lines}"), &["two verdicts on page"]);
+    let unlabelled = stream(folder.path(), false);
+    let found = run(["eval", "--verdicts", text(&other), text(&unlabelled)]);
+    assert_eq!(found.status, 2, "{}", found.stderr);
+    assert!(found.stderr.contains("`cluster` and `label`"), "{}", found.stderr);
+}
+
 #[test]
 fn networks_show_what_they_are_made_of() {
     let folder = tempfile::tempdir().expect("a folder");

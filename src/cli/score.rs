@@ -1,0 +1,147 @@
+//! `leitong eval --verdicts`: scores the verdicts of any program.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::str::FromStr;
+
+use anyhow::Context;
+use serde::Serialize;
+
+use super::documents;
+use super::settings::{self, Wrong, wrong};
+use crate::config::Config;
+use crate::eval::pages::Label;
+use crate::eval::report::labelled_streams;
+use crate::eval::stream::StreamScore;
+use crate::eval::verdicts::{self, GivenVerdict};
+use crate::pipeline::page_reader::PageReader;
+use crate::source::{Payload, Source};
+use crate::telemetry::terminal;
+
+/// A file of verdicts, and the name that it has in the table.
+#[derive(Debug, Clone)]
+pub(super) struct VerdictFile {
+    name: String,
+    path: PathBuf,
+}
+
+impl FromStr for VerdictFile {
+    type Err = String;
+
+    fn from_str(given: &str) -> Result<Self, String> {
+        let (name, path) = match given.split_once('=') {
+            Some((name, path)) => (name.to_owned(), PathBuf::from(path)),
+            None => {
+                let path = PathBuf::from(given);
+                (path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), path)
+            }
+        };
+        if name.is_empty() || path.as_os_str().is_empty() {
+            return Err("give NAME=FILE or FILE".to_owned());
+        }
+        Ok(Self { name, path })
+    }
+}
+
+#[derive(Serialize)]
+struct Scored {
+    name: String,
+    #[serde(flatten)]
+    score: StreamScore,
+}
+
+/// Scores each of `files` on the labelled pages of `inputs`, and prints one table.
+pub(super) fn run(
+    files: &[VerdictFile],
+    inputs: &[PathBuf],
+    (json, markdown): (Option<&Path>, Option<&Path>),
+    seed: u64,
+) -> anyhow::Result<ExitCode> {
+    let config = settings::config(None, None, None)?;
+    let pages = labelled_pages(inputs, &config)?;
+    let mut scored = Vec::new();
+    for VerdictFile { name, path } in files {
+        let given = given_verdicts(path, &config)?;
+        let score = verdicts::score(&pages, given, seed)
+            .map_err(|misfit| wrong(format_args!("{}: {misfit}", path.display())))?;
+        scored.push(Scored { name: name.clone(), score });
+    }
+    let mut table = format!("{} labelled pages; seed {seed}.\n\n", pages.len());
+    labelled_streams(
+        scored.iter().map(|scored| (scored.name.as_str(), &scored.score)),
+        "verdicts",
+        &mut table,
+    );
+    if let Some(path) = json {
+        documents::write(path, &(serde_json::to_string_pretty(&scored)? + "\n"))?;
+    }
+    if let Some(path) = markdown {
+        documents::write(path, &table)?;
+    }
+    documents::print(&table)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Ids and labels of all pages. Every page needs a label, but not a main text: a verdict says `UNDECIDABLE` then.
+fn labelled_pages(inputs: &[PathBuf], config: &Config) -> anyhow::Result<Vec<(String, Label)>> {
+    let mut source = documents::source(inputs, config)?;
+    let reader = PageReader::new(config, false).map_err(Wrong::from)?;
+    let mut pages = Vec::new();
+    let mut unreadable = 0_u64;
+    let mut more = true;
+    while more {
+        let mut batch = Vec::new();
+        more = source.read_batch(&mut batch, 1 << 20).context("cannot read on")?;
+        for record in batch {
+            let place = record.place;
+            let label = match &record.payload {
+                Payload::Json(line) => Label::of_line(line),
+                _ => None,
+            };
+            match (reader.page(&place, record.payload), label) {
+                (Some(page), Some(label)) => pages.push((page.id, label)),
+                (Some(_), None) => {
+                    return Err(wrong(format_args!(
+                        "{place}: the page has no label; give JSON lines with the fields `cluster` and `label` (new, dup, \
+                         ambiguous)"
+                    )));
+                }
+                (None, _) => unreadable += 1,
+            }
+        }
+    }
+    if unreadable > 0 {
+        terminal::note(format_args!("{unreadable} records are no pages, and are not scored"));
+    }
+    if pages.is_empty() {
+        return Err(wrong("there is no labelled page to score verdicts on"));
+    }
+    Ok(pages)
+}
+
+/// Reads a verdict from each line of a file.
+fn given_verdicts(path: &Path, config: &Config) -> anyhow::Result<Vec<GivenVerdict>> {
+    let mut source = documents::source(&[path.to_owned()], config)?;
+    let mut given = Vec::new();
+    let mut more = true;
+    while more {
+        let mut batch = Vec::new();
+        more = source.read_batch(&mut batch, 1 << 20).context("cannot read on")?;
+        for record in batch {
+            let verdict = match &record.payload {
+                Payload::Json(line) => {
+                    serde_json::from_slice::<GivenVerdict>(line).map_err(|error| error.to_string())
+                }
+                _ => Err("it is no line of JSON".to_owned()),
+            };
+            given.push(verdict.map_err(|error| {
+                wrong(format_args!(
+                    "{}: no verdict: {error}; give a JSON object with the fields page_id, kind (UNIQUE, EXACT_DUPLICATE, \
+                     NEAR_DUPLICATE, UNDECIDABLE) and, of duplicates, canonical_page_id",
+                    record.place
+                ))
+            })?);
+        }
+    }
+    Ok(given)
+}

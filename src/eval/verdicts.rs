@@ -1,0 +1,152 @@
+//! Scores the verdicts of any program on labelled pages.
+//!
+//! In: labels, and one [`GivenVerdict`] for each page. Out: the same [`StreamScore`] as for detectors. Linear in the
+//! number of pages; memory: ids, labels and verdicts.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+use thiserror::Error;
+
+use super::pages::Label;
+use super::stream::{StreamScore, Tally};
+use crate::verdict::Kind;
+
+/// A verdict as `leitong dedup` writes it, reduced to what is scored. Other fields are ignored.
+#[derive(Debug, Clone, Deserialize)]
+pub struct GivenVerdict {
+    /// The page that is judged.
+    pub page_id: String,
+    /// What the verdict says.
+    pub kind: Kind,
+    /// The page that a duplicate is a copy of.
+    pub canonical_page_id: Option<String>,
+}
+
+/// Why verdicts cannot be scored.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum Misfit {
+    /// Two pages share an id.
+    #[error("two pages have the id {0:?}; ids must be unique for verdicts to be scored")]
+    SamePage(String),
+    /// Two verdicts judge one page.
+    #[error("there are two verdicts on page {0:?}")]
+    SameVerdict(String),
+    /// A page without a verdict.
+    #[error("{missing} of {pages} pages have no verdict, {first:?} for example")]
+    NoVerdict {
+        /// Number of such pages.
+        missing: usize,
+        /// Number of all pages.
+        pages: usize,
+        /// The id of one of them.
+        first: String,
+    },
+    /// A verdict without a page.
+    #[error("there is a verdict on page {0:?}, which is not among the pages")]
+    NoPage(String),
+}
+
+/// Scores `verdicts` on `pages`, which are given by id and label. `seed`: for the intervals.
+///
+/// # Errors
+/// [`Misfit`] unless there is exactly one verdict for each page.
+pub fn score(
+    pages: &[(String, Label)],
+    verdicts: Vec<GivenVerdict>,
+    seed: u64,
+) -> Result<StreamScore, Misfit> {
+    let mut clusters = HashMap::new();
+    for (id, label) in pages {
+        if clusters.insert(id.as_str(), label.cluster.as_str()).is_some() {
+            return Err(Misfit::SamePage(id.clone()));
+        }
+    }
+    let mut given = HashMap::new();
+    for verdict in verdicts {
+        if !clusters.contains_key(verdict.page_id.as_str()) {
+            return Err(Misfit::NoPage(verdict.page_id));
+        }
+        if let Some(earlier) = given.insert(verdict.page_id.clone(), verdict) {
+            return Err(Misfit::SameVerdict(earlier.page_id));
+        }
+    }
+    let mut without = pages.iter().filter(|(id, _)| !given.contains_key(id));
+    if let Some((first, _)) = without.next() {
+        let missing = 1 + without.count();
+        return Err(Misfit::NoVerdict { missing, pages: pages.len(), first: first.clone() });
+    }
+    let mut tally = Tally::default();
+    let mut centroids = 0;
+    for (id, label) in pages {
+        let verdict = &given[id];
+        let joined = match verdict.kind {
+            Kind::ExactDuplicate | Kind::NearDuplicate => {
+                let canonical = verdict.canonical_page_id.as_deref();
+                Some(canonical.and_then(|id| clusters.get(id).copied()))
+            }
+            Kind::Unique | Kind::Undecidable => None,
+        };
+        centroids += usize::from(verdict.kind == Kind::Unique);
+        tally.add(label, joined, verdict.kind == Kind::Undecidable);
+    }
+    Ok(tally.score(centroids, seed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pages::LabelKind;
+    use super::*;
+
+    fn page(id: &str, cluster: &str, kind: LabelKind) -> (String, Label) {
+        (id.to_owned(), Label { cluster: cluster.to_owned(), kind })
+    }
+
+    fn verdict(page: &str, kind: Kind, canonical: &str) -> GivenVerdict {
+        GivenVerdict {
+            page_id: page.to_owned(),
+            kind,
+            canonical_page_id: (!canonical.is_empty()).then(|| canonical.to_owned()),
+        }
+    }
+
+    #[test]
+    fn counts_right_wrong_and_missed_verdicts() {
+        let pages = [
+            page("a", "1", LabelKind::New),
+            page("b", "1", LabelKind::Dup),
+            page("c", "1", LabelKind::Ambiguous),
+            page("d", "2", LabelKind::New),
+            page("e", "2", LabelKind::Dup),
+            page("f", "3", LabelKind::New),
+        ];
+        let verdicts = vec![
+            verdict("f", Kind::Undecidable, ""),
+            verdict("a", Kind::Unique, "a"),
+            verdict("b", Kind::NearDuplicate, "a"),
+            verdict("c", Kind::NearDuplicate, "f"),
+            verdict("d", Kind::ExactDuplicate, "a"),
+            verdict("e", Kind::NearDuplicate, "of another run"),
+        ];
+        let score = score(&pages, verdicts, 1).expect("they fit");
+        assert_eq!((score.right, score.wrong, score.missed), (1, 2, 1));
+        assert_eq!((score.undecidable, score.centroids), (1, 1));
+        assert_eq!((score.precision.value, score.recall.value), (1.0 / 3.0, 0.5));
+    }
+
+    #[test]
+    fn refuses_verdicts_that_do_not_fit_the_pages() {
+        let pages = [page("a", "1", LabelKind::New), page("b", "1", LabelKind::Dup)];
+        let unique = |id| verdict(id, Kind::Unique, id);
+        let refused = |verdicts| score(&pages, verdicts, 1).expect_err("it does not fit");
+        assert_eq!(
+            refused(vec![unique("a")]),
+            Misfit::NoVerdict { missing: 1, pages: 2, first: "b".to_owned() }
+        );
+        assert_eq!(refused(vec![unique("a"), unique("a")]), Misfit::SameVerdict("a".to_owned()));
+        assert_eq!(refused(vec![unique("x")]), Misfit::NoPage("x".to_owned()));
+        let twice = [pages[0].clone(), pages[0].clone()];
+        let of_two = score(&twice, vec![], 1).expect_err("one id");
+        assert_eq!(of_two, Misfit::SamePage("a".to_owned()));
+    }
+}

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Prints the scores of Leitong, of MinHash from two similarities on, and of the paper's SimHash on labelled pages, in one
+# table. `make side-by-side PAGES=FILE` runs it.
+#
+#     tools/measure/side_by_side.sh PAGES.jsonl[.gz]
+#
+# Pages are JSON lines with the fields `id`, `text` or `html`, `cluster` and `label` (new, dup, ambiguous), in the order of
+# time. `leitong eval --verdicts` adds any other tool to the table: docs/quality.md says how.
+set -euo pipefail
+[ $# = 1 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+pages=$1
+leitong=${LEITONG:-target/release/leitong}
+[ -x "$leitong" ] || { echo "$leitong is not there: run \`make build\`" >&2; exit 1; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# MinHash comes from a package, in an environment of its own next to the build.
+python=target/tools/measure/bin/python
+[ -x "$python" ] || python3 -m venv target/tools/measure
+"$python" -c 'import datasketch' 2> /dev/null || "$python" -m pip install --quiet 'datasketch==2.0.0'
+
+"$leitong" dedup --output "$work/leitong.jsonl" "$pages" 2> "$work/log" || { cat "$work/log" >&2; exit 1; }
+"$leitong" dedup --config examples/simhash-paper.toml --output "$work/paper.jsonl" "$pages" 2> "$work/log" ||
+  { cat "$work/log" >&2; exit 1; }
+"$python" tools/measure/minhash.py "$leitong" "$pages" "$work/five.jsonl" "$work/eight.jsonl"
+"$leitong" eval --verdicts "Leitong=$work/leitong.jsonl" --verdicts "MinHash, J ≥ .5=$work/five.jsonl" \
+  --verdicts "MinHash, J ≥ .8=$work/eight.jsonl" --verdicts "SimHash of the paper=$work/paper.jsonl" "$pages"
