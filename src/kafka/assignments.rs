@@ -1,8 +1,9 @@
-//! What happens to a member of the page topic's group between polls: partitions come and go.
+//! Rebalances of the page topic's group: partitions are assigned to a member, or revoked from it, between
+//! polls.
 //!
 //! ```text
-//! assigned: committed offset and its topics' ids, compared with what is there ─► Session::assign
-//! revoked:  no more is sent ─► wait for what is in flight ─► commit ─► Session::revoke
+//! assigned: compare the committed offset and its topics' ids with the brokers' ─► Session::assign
+//! revoked:  stop sending ─► wait for records in flight ─► commit ─► Session::revoke
 //! ```
 
 use std::collections::BTreeMap;
@@ -27,13 +28,12 @@ use crate::log::losses::{Losses, Lost};
 use crate::telemetry::health::StageHealth;
 use crate::telemetry::metrics;
 
-/// How long a revoked partition waits for its records in
-/// flight; what is late is sent again by the next owner.
+/// Longest wait for the records in flight of a revoked partition. The next owner sends later ones again.
 const REVOKE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long an assignment waits for brokers to say where its partitions begin.
+/// Longest time for which an assignment asks brokers where its partitions begin.
 const ASSIGN_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What happens between polls.
+/// Context of the consumer, whose callbacks run between polls.
 pub(super) struct PagesContext {
     pub(super) events: ClientEvents,
     pub(super) shared: Arc<Shared>,
@@ -42,7 +42,7 @@ pub(super) struct PagesContext {
     pub(super) topics: Arc<TopicWatch>,
 }
 
-/// Commits the offsets behind what is delivered, with the ids of the topics that they belong to.
+/// Commits the offsets after the delivered records, with the ids of the topics that they belong to.
 pub(super) fn commit(
     consumer: &BaseConsumer<PagesContext>,
     topic: &str,
@@ -54,12 +54,12 @@ pub(super) fn commit(
         return;
     }
     if let Err(error) = consumer.commit(&offsets(topic, ids, committable), mode) {
-        // Whoever reads next sends these pages again, and they count once.
-        tracing::warn!(%error, "page offsets were not committed");
+        // The next reader sends these pages again, and they count once.
+        tracing::warn!(%error, "pages may be read again (they count once): their offsets were not committed");
     }
 }
 
-/// These offsets as they are committed.
+/// Builds the list of offsets to commit, with the topics' ids as metadata.
 fn offsets(topic: &str, ids: &TopicIds, offsets: &[(u32, u64)]) -> TopicPartitionList {
     let metadata = ids.to_metadata();
     let mut list = TopicPartitionList::new();
@@ -68,7 +68,7 @@ fn offsets(topic: &str, ids: &TopicIds, offsets: &[(u32, u64)]) -> TopicPartitio
             continue;
         };
         let mut element = list.add_partition(topic, partition);
-        // An offset is refused only if it is negative.
+        // This fails only for negative offsets.
         let _ = element.set_offset(Offset::Offset(offset));
         if !metadata.is_empty() {
             element.set_metadata(&metadata);
@@ -77,7 +77,7 @@ fn offsets(topic: &str, ids: &TopicIds, offsets: &[(u32, u64)]) -> TopicPartitio
     list
 }
 
-/// What was committed with an offset; nothing where it is not UTF-8, on which rdkafka panics.
+/// Returns the metadata of a committed offset; empty if it is not UTF-8, on which rdkafka panics.
 fn metadata(element: &TopicPartitionListElem<'_>) -> String {
     catch_unwind(AssertUnwindSafe(|| element.metadata().to_owned())).unwrap_or_default()
 }
@@ -109,7 +109,7 @@ impl ConsumerContext for PagesContext {
 
     fn commit_callback(&self, result: KafkaResult<()>, _: &TopicPartitionList) {
         if let Err(error) = result {
-            tracing::warn!(%error, "page offsets were not committed; these pages may be read again");
+            tracing::warn!(%error, "pages may be read again (they count once): their offsets were not committed");
         }
     }
 }
@@ -119,7 +119,7 @@ impl PagesContext {
         let numbers = numbers(partitions);
         self.health.tick();
         let mut from = TopicPartitionList::new();
-        // A consumer that is closing gets no answer to its questions, and would wait for one.
+        // A consumer that is closing would wait in vain for answers.
         if !numbers.is_empty() && !self.shared.lock().closing {
             let starts = self.starts(consumer, &numbers)?;
             for (partition, start) in &starts {
@@ -131,22 +131,22 @@ impl PagesContext {
                 state.session.assign(*partition);
             }
         }
-        consumer.incremental_assign(&from).context("cannot take partitions")?;
-        tracing::info!(partitions = ?numbers, "pages: partitions assigned");
+        consumer.incremental_assign(&from).context("cannot start to read the assigned partitions")?;
+        tracing::info!(partitions = ?numbers, "page topic partitions assigned to this instance; reading them");
         self.health.assigned(numbers.len());
         Ok(())
     }
 
-    /// Where each partition goes on: at its committed offset, or at its
-    /// beginning. What retention has deleted since the committed offset
-    /// is counted here, once: the offset behind it is committed with it.
+    /// Returns the offset from which to read each partition: the committed one, or the beginning. Pages that
+    /// retention has deleted since the committed offset are counted here, once: the offset after them is
+    /// committed with the count.
     fn starts(
         &self,
         consumer: &BaseConsumer<Self>,
         partitions: &[u32],
     ) -> anyhow::Result<BTreeMap<u32, u64>> {
         let deadline = Instant::now() + ASSIGN_TIMEOUT;
-        // Of all attempts, since one may be committed though its answer was lost.
+        // Collected over all attempts, since a commit may succeed though its answer is lost.
         let mut losses = Losses::default();
         loop {
             match self.try_starts(consumer, partitions, &mut losses) {
@@ -154,10 +154,12 @@ impl PagesContext {
                     losses.iter().for_each(|lost| self.report(lost));
                     return Ok(starts);
                 }
-                // Only an answer that cannot change is final.
+                // Only an answer that cannot change is final. Otherwise the brokers are asked again.
                 Err(error) if is_final(&error) || Instant::now() > deadline => return Err(error),
                 Err(error) => {
-                    tracing::info!("asking again: {error:#}");
+                    tracing::info!(
+                        "assigned partitions are not read yet; asking the brokers again: {error:#}"
+                    );
                     self.health.tick();
                     backoff(Duration::from_millis(500));
                 }
@@ -175,15 +177,17 @@ impl PagesContext {
         for partition in partitions {
             wanted.add_partition(&self.topic, i32::try_from(*partition)?);
         }
-        let committed = consumer.committed_offsets(wanted, CALL_TIMEOUT).context("no committed offsets")?;
+        let committed = consumer
+            .committed_offsets(wanted, CALL_TIMEOUT)
+            .context("brokers gave no committed offsets of the page topic")?;
         let mut starts = BTreeMap::new();
         let mut moved = Vec::new();
         for element in committed.elements() {
-            element.error().context("no committed offset")?;
+            element.error().context("brokers gave no committed offset of a partition of the page topic")?;
             TopicIds::from_metadata(&metadata(&element)).verify(&self.topics.ids())?;
             let (low, high) = consumer
                 .fetch_watermarks(&self.topic, element.partition(), CALL_TIMEOUT)
-                .context("no answer about where the page topic begins and ends")?;
+                .context("brokers did not say where the page topic begins and ends")?;
             let (partition, low) = (u32::try_from(element.partition())?, u64::try_from(low)?);
             let start = match element.offset() {
                 Offset::Offset(committed) if committed > high => {
@@ -195,7 +199,7 @@ impl PagesContext {
                     losses.compare(partition, committed, low);
                     committed.max(low)
                 }
-                // Of what is deleted before a group's first offset nobody knows how much there was.
+                // How many pages were deleted before a group's first offset is not known.
                 _ => low,
             };
             if element.offset() != Offset::Offset(i64::try_from(start)?) {
@@ -203,15 +207,14 @@ impl PagesContext {
             }
             starts.insert(partition, start);
         }
-        // After all was read: what was read belongs to the topic
-        // that this process has begun with, or it is not used.
+        // The topic's identity is verified after all answers: they are used only if they belong to the topic
+        // that this process started with.
         self.topics.ask()?;
         self.topics.verify_pages()?;
-        // So that the next one to ask knows from where on
-        // pages are read, also if this one never commits any.
+        // Committed even if no page is read, so the next owner knows where reading began.
         if !moved.is_empty() {
             let list = offsets(&self.topic, &self.topics.ids(), &moved);
-            consumer.commit(&list, CommitMode::Sync).context("the beginning was not committed")?;
+            consumer.commit(&list, CommitMode::Sync).context("cannot commit where reading begins")?;
         }
         Ok(starts)
     }
@@ -223,7 +226,8 @@ impl PagesContext {
             partition,
             from,
             to,
-            "pages {from} to {to} were deleted by retention before they were read: {} pages have no verdict",
+            "{} pages get no verdict: retention deleted offsets {from} to {to} before they were read; see \
+             docs/alerts.md#leitongpageslost",
             lost.count()
         );
         metrics::pages_lost(lost.count());
@@ -241,7 +245,9 @@ impl PagesContext {
                 numbers.iter().all(|partition| state.session.in_flight(Some(*partition)) == 0)
             };
             if !self.shared.wait(REVOKE_TIMEOUT, delivered) {
-                tracing::info!("some records in flight are late: the next owner sends them again");
+                tracing::info!(
+                    "records in flight were not delivered in time; the next owner sends them again"
+                );
             }
             let committable = self.shared.lock().session.take_committable();
             commit(consumer, &self.topic, &self.topics.ids(), &committable, CommitMode::Sync);
@@ -252,18 +258,18 @@ impl PagesContext {
         }
         self.shared.notify();
         partitions.elements().iter().for_each(|element| metrics::lag(&self.topic, element.partition(), 0));
-        tracing::info!(partitions = ?numbers, lost, "pages: partitions revoked");
+        tracing::info!(partitions = ?numbers, lost, "page topic partitions revoked from this instance; reading of them has stopped");
         self.health.revoked(numbers.len());
-        consumer.incremental_unassign(partitions).context("cannot give partitions back")
+        consumer.incremental_unassign(partitions).context("cannot release revoked partitions")
     }
 }
 
-/// The group has read further than the topic goes.
+/// The committed offset of the group is after the end of the topic.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "topic {topic}, partition {partition}: the group has committed offset {committed}, and the topic ends at {high}: \
-     it was deleted and created anew, or cut. Its new pages would count as read already; raise kafka.epoch to have \
-     all pages of the topic processed"
+    "topic {topic}, partition {partition}: the group has committed offset {committed}, but the topic ends at {high}, so \
+     it was deleted and recreated, or truncated. Its new pages would count as already read; raise kafka.epoch to process \
+     all pages of the topic"
 )]
 pub(super) struct TopicReplaced {
     topic: String,

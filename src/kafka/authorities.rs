@@ -1,14 +1,14 @@
-//! Where clients find the certificates of the authorities that they trust, unless the configuration says.
+//! The certificates of authorities that Kafka clients trust, if the configuration does not name any.
 //!
-//! OpenSSL as a distribution builds it knows the distribution's place. One that was built into the program
-//! (`vendored-openssl`: the static program, the wheel) looks in `/usr/local/ssl`, where nothing is, and brokers with a
-//! public certificate would be refused. So librdkafka is told to look where distributions have them (`probe`), as
-//! object stores do (`native-tls`). `SSL_CERT_FILE` and `SSL_CERT_DIR`, which OpenSSL reads, come before that; what
-//! `kafka.properties` says, `ssl.ca.pem` as well, before all.
+//! OpenSSL from a distribution knows where the distribution keeps them. An OpenSSL that is built into the
+//! program (`vendored-openssl`: the static program, the wheel) looks in `/usr/local/ssl`, which is empty, so
+//! brokers with a public certificate would be refused. Therefore librdkafka is told to look in the places of
+//! all distributions (`probe`), as object stores do (`native-tls`). `SSL_CERT_FILE` and `SSL_CERT_DIR`, which
+//! OpenSSL reads, take precedence, and `kafka.properties` takes precedence over all, including `ssl.ca.pem`.
 
 use std::ffi::OsString;
 
-/// librdkafka's property, where a client needs one.
+/// Returns the property to set for librdkafka, if clients need one.
 pub(super) fn default() -> Option<(&'static str, &'static str)> {
     default_of(cfg!(feature = "vendored-openssl"), |name| std::env::var_os(name))
 }
@@ -26,13 +26,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_distributions_place_is_looked_for_where_openssl_does_not_know_it() {
+    fn certificates_are_probed_for_if_openssl_is_built_in() {
         let none = |_: &str| None;
         let one =
             |wanted: &'static str| move |name: &str| (name == wanted).then(|| OsString::from("/elsewhere"));
         assert_eq!(default_of(true, none), Some(("ssl.ca.location", "probe")));
-        assert_eq!(default_of(false, none), None, "the system's OpenSSL knows it");
-        assert_eq!(default_of(true, one("SSL_CERT_FILE")), None, "OpenSSL reads it");
-        assert_eq!(default_of(true, one("SSL_CERT_DIR")), None, "OpenSSL reads it");
+        assert_eq!(default_of(false, none), None, "the system's OpenSSL knows the place");
+        assert_eq!(default_of(true, one("SSL_CERT_FILE")), None, "OpenSSL reads the variable");
+        assert_eq!(default_of(true, one("SSL_CERT_DIR")), None, "OpenSSL reads the variable");
     }
 }

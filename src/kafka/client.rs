@@ -1,7 +1,8 @@
-//! Configuration → librdkafka's clients, each with what exactly once asks of it.
+//! Builds the settings of all Kafka clients from the configuration, including those that exactly-once
+//! delivery requires.
 //!
-//! Three layers, later ones win: our defaults, `[kafka.properties]`, and
-//! what must be so. Errors never show a value, since it may be a secret.
+//! There are three layers, of which later ones win: our defaults, `[kafka.properties]`, and required
+//! settings. Errors never show a value, since it may be a secret.
 
 use std::time::Duration;
 
@@ -15,79 +16,79 @@ use thiserror::Error;
 use crate::kafka::authorities;
 use crate::kafka::config::KafkaConfig;
 
-/// How long a call to a broker may take that is asked for an answer at once.
+/// Time limit of a call to a broker whose answer is needed at once.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(10);
-/// Bytes that a consumer of pages holds ready.
+/// Size of the fetch queue of a consumer of pages, in KiB.
 const PAGES_QUEUE_KBYTES: u32 = 32 * 1024;
-/// Bytes that a consumer of small records holds ready.
+/// Size of the fetch queue of a consumer of small records, in KiB.
 const RECORDS_QUEUE_KBYTES: u32 = 16 * 1024;
-/// How often a client reports how full its queues are.
+/// Interval at which a client reports the fill of its queues.
 const STATISTICS_MS: &str = "5000";
-/// Bytes that a producer holds before it takes no more.
+/// Size of the queue of a producer, in KiB. It accepts no more records while the queue is full.
 const PRODUCER_QUEUE_KBYTES: u32 = 32 * 1024;
 
-/// How soon a client is back after a connection broke. librdkafka doubles its wait with every
-/// attempt, up to 10 s by default, and counts connections that came about like those that did not:
-/// a client that lost a few of them stood still for 10 s each time, while the broker was there.
+/// Limits on the delay before a client reconnects. librdkafka doubles the delay with every attempt, up to 10
+/// s by default, and counts successful attempts as well. So a client that lost a few connections paused for
+/// 10 s each time, although the broker was available.
 const RECONNECT: [(&str, &str); 2] =
     [("reconnect.backoff.max.ms", "1000"), ("socket.connection.setup.timeout.ms", "5000")];
-/// How long a broker may take to answer. By default it is a minute: for as long a client would
-/// wait for one that lost its network, though others have its partitions after some 10 s. The
-/// transactional producer's follows from `transaction.timeout.ms`, below which it has to be.
+/// Time limit for the answer of a broker. The default is a minute: a client would wait that long for a broker
+/// that lost its network, although other brokers take over its partitions within about 10 s. The
+/// transactional producer's limit follows from `transaction.timeout.ms`, since it must be lower.
 const ANSWER: (&str, &str) = ("socket.timeout.ms", "10000");
 
-/// Why a client cannot be made.
+/// Reason why a client cannot be created.
 #[derive(Debug, Error)]
 pub enum ClientError {
-    /// librdkafka refuses a property.
+    /// librdkafka rejects a property.
     #[error("kafka.properties.{property}: {problem}")]
     Property {
-        /// Its name.
+        /// Name of the property.
         property: String,
-        /// What librdkafka says, without the value.
+        /// The message of librdkafka, without the value.
         problem: String,
     },
     /// librdkafka cannot start.
-    #[error("kafka.properties: no Kafka client can be made with them: {0}")]
+    #[error("kafka.properties: librdkafka cannot create a client with these properties: {0}")]
     Start(String),
 }
 
-/// A property that librdkafka refuses by itself.
+/// Converts librdkafka's error about a single property.
 fn refused(error: KafkaError) -> Result<ClientError, KafkaError> {
     let KafkaError::ClientConfig(_, problem, property, value) = error else { return Err(error) };
     let problem = if value.is_empty() { problem } else { problem.replace(&value, "…") };
     let takes = match property.as_str() {
-        "security.protocol" => "it takes plaintext, ssl, sasl_plaintext or sasl_ssl",
-        "sasl.mechanism" | "sasl.mechanisms" => "it takes PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER",
-        "compression.type" | "compression.codec" => "it takes none, gzip, snappy, lz4 or zstd",
-        _ => "librdkafka's CONFIGURATION.md has all properties and their values",
+        "security.protocol" => "choose plaintext, ssl, sasl_plaintext or sasl_ssl",
+        "sasl.mechanism" | "sasl.mechanisms" => "choose PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER",
+        "compression.type" | "compression.codec" => "choose none, gzip, snappy, lz4 or zstd",
+        _ => "see librdkafka's CONFIGURATION.md for all properties and their values",
     };
     Ok(ClientError::Property { property, problem: format!("{problem}; {takes}") })
 }
 
-/// What of these settings no Kafka client can be made with, without talking to a broker: first
-/// of each property by itself, and where all are right, of each client that the worker makes.
+/// Returns the settings with which no client can be created, without connecting to a broker. First each
+/// property is checked on its own; if all are valid, each client of the worker is created.
 #[must_use]
 pub fn faults(config: &KafkaConfig) -> Vec<ClientError> {
-    let alone = config.properties.0.iter().filter_map(|(name, value)| {
+    let faults = config.properties.0.iter().filter_map(|(name, value)| {
         refused(ClientConfig::new().set(name, value).create_native_config().err()?).ok()
     });
-    let alone: Vec<ClientError> = alone.collect();
-    if !alone.is_empty() {
-        return alone;
+    let faults: Vec<ClientError> = faults.collect();
+    if !faults.is_empty() {
+        return faults;
     }
-    // Clients look for their brokers as soon as they are made.
-    // Nobody listens on this port, and nobody hears of it.
+    // Clients connect to their brokers as soon as they are created. Nothing listens on this port, and the
+    // errors are ignored.
     let nowhere = KafkaConfig { bootstrap_servers: "127.0.0.1:9".to_owned(), ..config.clone() };
     let consumers = [pages_consumer(&nowhere), log_member(&nowhere), partition_reader(&nowhere)];
     let producers = [log_producer(&nowhere), transactional_producer(&nowhere, 0)];
     let consumers = consumers.iter().map(|client| create::<_, BaseConsumer<_>>(client, Silent).err());
     let producers = producers.iter().map(|client| create::<_, BaseProducer<_>>(client, Silent).err());
-    // What one client refuses, others refuse as well.
+    // Several clients may reject the same setting, so only one error is returned.
     consumers.chain(producers).flatten().take(1).collect()
 }
 
-/// Of a client that is made to see whether it can be.
+/// Context of a client that is created only to see whether that works.
 struct Silent;
 
 impl ClientContext for Silent {
@@ -102,7 +103,7 @@ impl ProducerContext for Silent {
     fn delivery(&self, _: &DeliveryResult<'_>, (): ()) {}
 }
 
-/// librdkafka's words without the values of properties that may be secrets.
+/// Returns librdkafka's message without the values of properties that may be secrets.
 fn without_secrets(text: &str, config: &ClientConfig) -> String {
     const SECRET: [&str; 8] =
         ["config", "key", "mechanism", "password", "pem", "secret", "token", "username"];
@@ -113,7 +114,7 @@ fn without_secrets(text: &str, config: &ClientConfig) -> String {
         .fold(text.to_owned(), |text, (_, value)| text.replace(value, "…"))
 }
 
-/// Makes a client.
+/// Creates a client.
 ///
 /// # Errors
 /// [`ClientError`].
@@ -127,77 +128,78 @@ where
     })
 }
 
-/// The consumer group of the fingerprint stage. Each epoch
-/// has its own, so that a new one begins at the start.
+/// Returns the consumer group of the fingerprint stage. Each epoch has its own group, so a new epoch reads
+/// all pages again.
 #[must_use]
 pub fn fingerprint_group(config: &KafkaConfig) -> String {
     format!("{}-fingerprint-{}", config.app, config.epoch)
 }
 
-/// The consumer group of the cluster stage.
+/// Returns the consumer group of the cluster stage.
 #[must_use]
 pub fn cluster_group(config: &KafkaConfig) -> String {
     format!("{}-cluster", config.app)
 }
 
-/// The transactional id of a partition's owner.
+/// Returns the transactional id of a partition's owner.
 #[must_use]
 pub fn transactional_id(config: &KafkaConfig, log_partition: u32) -> String {
     format!("{}-cluster-{log_partition}", config.app)
 }
 
-/// For questions about topics.
+/// Returns the settings of the client for questions about topics.
 #[must_use]
 pub fn admin(config: &KafkaConfig) -> ClientConfig {
     layered(config, "admin", &[ANSWER])
 }
 
-/// A member of the group that shares the page topic.
+/// Returns the settings of a member of the group that shares the page topic.
 #[must_use]
 pub fn pages_consumer(config: &KafkaConfig) -> ClientConfig {
-    // A broker is asked for some pages at once: for each
-    // page by itself, the asking costs more than the page.
+    // Fetching several pages per request saves time: a request for a single page costs more than the page.
     let defaults = [("fetch.min.bytes", "65536"), ("fetch.wait.max.ms", "50")];
     let mut client = consumer(config, "pages", &fingerprint_group(config), PAGES_QUEUE_KBYTES, &defaults);
-    // Every partition is begun at an offset of ours. Where
-    // that is gone, `earliest` would jump without a word.
+    // Every partition is read from an offset that Leitong sets. If that offset is gone, `earliest` would skip
+    // ahead without an error.
     client.set("auto.offset.reset", "error");
-    keeps_its_place(config, &mut client);
+    set_instance_id(config, &mut client);
     client
 }
 
-/// Static membership. Only for members: readers and questions use a group's id without joining
-/// it. Both members of a process may have one name, since they are of different groups.
-fn keeps_its_place(config: &KafkaConfig, client: &mut ClientConfig) {
+/// Sets the id for static membership, on group members only: readers use a group's id without joining it.
+/// Both members of a process can have the same id, since they are in different groups.
+fn set_instance_id(config: &KafkaConfig, client: &mut ClientConfig) {
     if let Some(id) = &config.instance_id {
         client.set("group.instance.id", id);
     }
 }
 
-/// A member of the group that shares out the log's partitions; it reads none itself.
+/// Returns the settings of a member of the group that shares the log's partitions. The member itself reads
+/// none.
 #[must_use]
 pub fn log_member(config: &KafkaConfig) -> ClientConfig {
     let mut client = consumer(config, "owner", &cluster_group(config), 1, &[]);
     client.set("auto.offset.reset", "earliest");
-    keeps_its_place(config, &mut client);
+    set_instance_id(config, &mut client);
     client
 }
 
-/// A reader of one partition, from an offset that it is told to the end. It is dropped soon: waiting, it
-/// would ask the broker a hundred times a second.
+/// Returns the settings of a reader of one partition from a given offset to the end. It is dropped soon,
+/// since while it waits it asks the broker a hundred times per second.
 #[must_use]
 pub fn partition_reader(config: &KafkaConfig) -> ClientConfig {
     reader(config, "10")
 }
 
-/// The same for a reader that goes on reading what is written.
+/// Returns the settings of a reader that continues to wait for new records.
 #[must_use]
 pub fn partition_follower(config: &KafkaConfig) -> ClientConfig {
     reader(config, "100")
 }
 
-/// A broker says after `wait_ms` that a partition is read to its end. Whoever restores a table waits for that, and
-/// whoever is told another offset for the request before it: several times in a row.
+/// Returns the settings of a reader. After `wait_ms`, a broker answers that the end of the partition is
+/// reached. The restore of a table waits for that answer. A reader that seeks waits for the answer to its
+/// earlier request, several times in a row.
 fn reader(config: &KafkaConfig, wait_ms: &str) -> ClientConfig {
     let defaults = [("fetch.wait.max.ms", wait_ms)];
     let mut client = consumer(config, "reader", &cluster_group(config), RECORDS_QUEUE_KBYTES, &defaults);
@@ -205,7 +207,7 @@ fn reader(config: &KafkaConfig, wait_ms: &str) -> ClientConfig {
     client
 }
 
-/// Reads what no transaction has committed, too.
+/// Returns the settings of a reader that also sees uncommitted records.
 #[must_use]
 pub fn uncommitted_reader(config: &KafkaConfig) -> ClientConfig {
     let mut client = partition_reader(config);
@@ -213,8 +215,8 @@ pub fn uncommitted_reader(config: &KafkaConfig) -> ClientConfig {
     client
 }
 
-/// A reader of what passes by, for people. It joins no group; the name is one that the rights of an
-/// installation cover. What retention deletes meanwhile is passed over.
+/// Returns the settings of a reader for `leitong tap`. It joins no group; its group id starts like those that
+/// the permissions of an installation cover. Records that retention deletes before they are read are skipped.
 #[must_use]
 pub fn tail_reader(config: &KafkaConfig) -> ClientConfig {
     let group = format!("{}-tap", config.app);
@@ -223,24 +225,23 @@ pub fn tail_reader(config: &KafkaConfig) -> ClientConfig {
     client
 }
 
-/// Sends the log's records: at least once, in order.
+/// Returns the settings of the producer of log records: at least once, in order.
 #[must_use]
 pub fn log_producer(config: &KafkaConfig) -> ClientConfig {
-    // 0: permanently. However slow or long away the brokers are, the queue waits and
-    // stays bounded; giving up would only have the same pages read and sent again.
+    // 0 means no timeout. The queue waits and stays bounded however slow or long unavailable the brokers are.
+    // Giving up would only cause the same pages to be read and sent again.
     let mut client = producer(config, "log", &[("message.timeout.ms", "0"), ("linger.ms", "20"), ANSWER]);
     client.set("enable.idempotence", "true");
     client
 }
 
-/// Writes what follows from one partition of the log, in transactions.
+/// Returns the settings of the producer that writes the outcomes of one log partition in transactions.
 #[must_use]
 pub fn transactional_producer(config: &KafkaConfig, log_partition: u32) -> ClientConfig {
-    // A message that cannot be delivered must fail before its transaction times out. A transaction
-    // is written when its batch is computed, so its records come at once: waiting a little sends
-    // them in few requests. A coordinator that has not yet ended the last transaction says so, and
-    // by default it would be asked again after 100 ms: measured as 100 ms a transaction where 15
-    // are enough.
+    // A message that cannot be delivered must fail before its transaction times out. The records of a
+    // transaction are written at once when its batch is computed, so a short linger sends them in few
+    // requests. A coordinator that has not ended the last transaction yet answers so, and by default it is
+    // asked again after 100 ms. That took 100 ms per transaction when measured, where 15 ms are enough.
     let defaults = [
         ("transaction.timeout.ms", "10000"),
         ("message.timeout.ms", "8000"),
@@ -250,7 +251,7 @@ pub fn transactional_producer(config: &KafkaConfig, log_partition: u32) -> Clien
     ];
     let mut client = producer(config, "cluster", &defaults);
     client.set("transactional.id", transactional_id(config, log_partition));
-    // Tells of every broken connection, however often: see `crate::kafka::transactions`.
+    // Logs every broken connection, however often: see `crate::kafka::transactions`.
     let debug = config.properties.0.get("debug").map_or("broker".to_owned(), |more| format!("{more},broker"));
     client.set("debug", debug).set_log_level(RDKafkaLogLevel::Debug);
     client
@@ -265,19 +266,19 @@ fn consumer(
 ) -> ClientConfig {
     let queue_kbytes = queue_kbytes.to_string();
     let ours = [
-        // Longer than a cluster takes to replace a lost broker, 9 to 11 s by default: with 10 s,
-        // members gave themselves up while their coordinator was being replaced, and the new one
-        // waited as long again for who they had been. A broker of three killed: 20 to 24 s without
-        // a verdict, and 10 to 13 s with 12 s.
+        // Longer than a Kafka cluster takes to replace a lost broker, which is 9 to 11 s by default. With 10
+        // s, members timed out while their coordinator was being replaced, and the new coordinator waited as
+        // long again for their former selves. When one of three brokers was killed, no verdicts came for 20
+        // to 24 s, and with 12 s for 10 to 13 s.
         ("session.timeout.ms", "12000"),
-        // Members learn of a rebalance from the answer to a heartbeat, so
-        // this is how long the others take to notice that one is gone, once
-        // the broker has. A heartbeat costs a request of some 100 bytes.
+        // Members learn of a rebalance from the answer to a heartbeat. So this is the time until the other
+        // members react after the broker has noticed that one is gone. A heartbeat is a request of about 100
+        // bytes.
         ("heartbeat.interval.ms", "500"),
         ("max.poll.interval.ms", "300000"),
         ("queued.max.messages.kbytes", &*queue_kbytes),
         ("max.partition.fetch.bytes", "1048576"),
-        // A full queue is looked at again soon: by default a reader would are halted for a second.
+        // A full queue is checked again soon. By default, fetching would pause for a second.
         ("fetch.queue.backoff.ms", "20"),
         ("statistics.interval.ms", STATISTICS_MS),
         ANSWER,
@@ -295,20 +296,20 @@ fn consumer(
 
 fn producer(config: &KafkaConfig, name: &str, defaults: &[(&str, &str)]) -> ClientConfig {
     let queue_kbytes = PRODUCER_QUEUE_KBYTES.to_string();
-    // LZ4: fingerprints hardly shrink, and zstd took 10 µs more for each page.
+    // LZ4, since fingerprints hardly compress, and zstd took 10 µs more per page.
     let ours = [
         ("compression.type", "lz4"),
         ("queue.buffering.max.kbytes", &*queue_kbytes),
         ("statistics.interval.ms", STATISTICS_MS),
     ];
     let mut client = layered(config, name, &[&ours, defaults].concat());
-    // As Java's clients do it, so that a key finds the same partition whoever writes.
+    // The partitioner of Java clients, so a key goes to the same partition whichever client writes.
     client.set("acks", "all").set("partitioner", "murmur2_random");
     client
 }
 
-/// `name` is the client's in the broker's logs, metrics and
-/// quotas, behind that of the installation.
+/// Combines the layers. `name` follows the name of the installation in the client id, which appears in the
+/// broker's logs, metrics and quotas.
 fn layered(config: &KafkaConfig, name: &str, defaults: &[(&str, &str)]) -> ClientConfig {
     let mut client = ClientConfig::new();
     client.set("bootstrap.servers", &config.bootstrap_servers);
@@ -339,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn all_clients_can_be_made() {
+    fn all_clients_can_be_created() {
         let config = with(&[]);
         for client in [pages_consumer(&config), log_member(&config), partition_reader(&config)] {
             create::<_, BaseConsumer<_>>(&client, DefaultConsumerContext).expect("a consumer");

@@ -1,20 +1,19 @@
-//! A verdict's message as a CloudEvent: the attributes of its context as headers (CloudEvents 1.0.2,
-//! Kafka Protocol Binding 1.0.2, section 3.2, binary content mode). The value is the verdict itself,
-//! as without them.
+//! The message of a verdict as a CloudEvent: the context attributes become headers (CloudEvents 1.0.2, Kafka
+//! Protocol Binding 1.0.2, section 3.2, binary content mode). The value is the unchanged verdict.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::log_origin::LogOrigin;
 use crate::verdict::Verdict;
 
-/// What an event is about: a verdict, whose format this version belongs to.
+/// Type of the events: verdicts of this major format version.
 pub const TYPE: &str = "leitong.verdict.v1";
 
-/// The headers, in the order of their [`values`].
+/// Names of the headers, in the order of their [`values`].
 pub const NAMES: [&str; 6] = ["ce_specversion", "ce_type", "ce_source", "ce_id", "ce_subject", "ce_time"];
 
-/// The values for a verdict of the installation `app`. Source and id together name one event: the
-/// record of the log, of which there is one verdict.
+/// Returns the header values for a verdict of the installation `app`. Source and id together identify one
+/// event: they name the log record, which has only one verdict.
 #[must_use]
 pub fn values(verdict: &Verdict, app: &str) -> [String; 6] {
     let origin = LogOrigin { partition: verdict.log_partition, offset: verdict.log_offset };
@@ -28,10 +27,10 @@ pub fn values(verdict: &Verdict, app: &str) -> [String; 6] {
     ]
 }
 
-/// All but the unreserved characters of RFC 3986, section 2.3.
+/// All characters except the unreserved ones of RFC 3986, section 2.3.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// A URI reference, in which an installation's name may have any character.
+/// Returns a URI reference for an installation, whose name may have any characters.
 fn source(app: &str) -> String {
     format!("/leitong/{}", utf8_percent_encode(app, ESCAPED))
 }

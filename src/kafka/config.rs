@@ -1,5 +1,4 @@
-//! Settings of the Kafka worker. None of them is part of a
-//! hash: they do not change what a verdict says.
+//! Settings of the Kafka worker. They are not part of any hash, since they do not change what a verdict says.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,48 +11,49 @@ use super::{cloud_events, verdict_headers};
 use crate::telemetry::config::is_address;
 use crate::telemetry::redact;
 
-/// The worker, `leitong run`.
+/// Settings of the Kafka worker, `leitong run`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct KafkaConfig {
-    /// Brokers to begin with: `host:port`, separated by
-    /// commas. Whatever talks to Kafka refuses to guess it.
+    /// Brokers to connect to first: `host:port`, separated by commas. All commands that use Kafka require
+    /// this.
     pub bootstrap_servers: String,
-    /// Name of this installation: consumer groups and transactional ids
-    /// begin with it. All instances that share the work have the same.
+    /// Name of this installation. Its consumer groups and transactional ids begin with this name. Instances
+    /// that share the work must have the same name.
     pub app: String,
-    /// A name that this instance keeps when it restarts and that no other one has, such as
-    /// `${HOSTNAME}` of a StatefulSet: the group then waits a session time-out
-    /// (`session.timeout.ms`) for it to come back before others take its partitions over. Unset:
-    /// they do so at once.
+    /// Name that identifies this instance across restarts, such as `${HOSTNAME}` of a StatefulSet; every
+    /// instance needs a different one. After a stop, the group waits for the session timeout
+    /// (`session.timeout.ms`) for the instance to come back before others take over its partitions. Unset:
+    /// others take over at once.
     pub instance_id: Option<String>,
-    /// Raise it to have all pages of the topic processed
-    /// again; pages of lower epochs then count no more.
+    /// Raise this to process all pages of the topic again. Log records of pages with a lower epoch are then
+    /// ignored.
     #[schemars(range(min = 0, max = 4_294_967_295_u64))]
     pub epoch: u32,
     /// Names of the topics.
     pub topics: TopicsConfig,
-    /// How pages are read.
+    /// Reading of pages.
     pub pages: PagesConfig,
-    /// How verdicts are written.
+    /// Writing of verdicts.
     pub verdicts: VerdictsConfig,
-    /// What becomes of messages that are no pages.
+    /// Messages that cannot be read as pages.
     pub dead_letters: DeadLettersConfig,
-    /// What one transaction holds.
+    /// Size of transactions.
     pub transaction: TransactionConfig,
-    /// Local copies of the centroid tables, for quick restarts.
+    /// Local copies of the centroid tables, for fast restarts.
     pub snapshots: SnapshotsConfig,
     /// The changelog of the centroid tables.
     pub changelog: ChangelogConfig,
-    /// Instances of the cluster role keep tables ready of all log partitions
-    /// that others own, so that a partition whose owner is lost need not be
-    /// restored first. Costs each instance the memory of all tables, or the disk.
+    /// Keep standby tables of all log partitions that other instances own (cluster role only). If an owner is
+    /// lost, its partition then needs no restore. Each instance needs the memory, or disk space, of all
+    /// tables.
     pub standby: bool,
-    /// What `leitong topics create` makes; `check` and `run` compare the topics with it.
+    /// Settings of the topics that `leitong topics create` makes. `check` and `run` compare the topics with
+    /// them.
     pub create: CreateConfig,
-    /// Any property of librdkafka, such as `security.protocol` or `sasl.password`, for all
-    /// clients. Keep secrets in the environment: `"sasl.password" = "${KAFKA_PASSWORD}"`.
-    /// They are never logged. What exactly once hangs on cannot be set here.
+    /// Any properties of librdkafka, such as `security.protocol` or `sasl.password`, for all clients. Keep
+    /// secrets in the environment: `"sasl.password" = "${KAFKA_PASSWORD}"`. Values are never logged.
+    /// Properties that exactly-once delivery depends on are set by Leitong and are rejected here.
     pub properties: Properties,
 }
 
@@ -61,35 +61,34 @@ pub struct KafkaConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TopicsConfig {
-    /// In: crawled pages.
+    /// Input: crawled pages.
     pub pages: String,
     /// The fingerprint log, between the two stages.
     pub fingerprints: String,
-    /// Out: one verdict a page.
+    /// Output: one verdict per page.
     pub verdicts: String,
     /// The changelog of the centroid table.
     pub centroids: String,
-    /// Out: messages that are no pages.
+    /// Output: messages that cannot be read as pages.
     pub dead_letters: String,
 }
 
-/// How pages are read.
+/// Reading of pages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PagesConfig {
-    /// With the preset `json`, what a value is that has no
-    /// `content-type` header: `json`, `protobuf` (`leitong.v1.Page`) or
-    /// `html` (the body itself, in any charset; the key is the url).
+    /// Format of values without a `content-type` header, with the preset `json`: `json`, `protobuf`
+    /// (`leitong.v1.Page`) or `html` (the page itself, in any charset, with the url as the key).
     pub format: PageFormat,
-    /// Where the url stands: in the `field` of the value, or in the `key` of the message.
+    /// Where to read the url from: the `field` of the value, or the `key` of the message.
     pub url_from: UrlFrom,
-    /// Milliseconds for which the queue may stay full before partitions are paused.
-    /// Fetched pages are thrown away at a pause, so short pressure is waited out.
+    /// Milliseconds for which the queue may stay full before reading of partitions is paused. A pause
+    /// discards fetched pages, so short spells of load are waited out.
     #[schemars(range(min = 100, max = 240_000))]
     pub pause_after_ms: u64,
 }
 
-/// What a value is.
+/// Format of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PageFormat {
@@ -97,11 +96,11 @@ pub enum PageFormat {
     Json,
     /// `leitong.v1.Page`.
     Protobuf,
-    /// The body itself.
+    /// The page itself.
     Html,
 }
 
-/// Where the url stands.
+/// Where the url is read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum UrlFrom {
@@ -111,24 +110,24 @@ pub enum UrlFrom {
     Key,
 }
 
-/// How verdicts are written.
+/// Writing of verdicts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct VerdictsConfig {
-    /// `json` or `protobuf` (`leitong.v1.Verdict`).
+    /// Format of verdicts: `json` or `protobuf` (`leitong.v1.Verdict`).
     pub format: VerdictFormat,
-    /// Headers of a page's message that its verdict has as well, as received, upper and
-    /// lower case alike; 4 KiB of them at most. They let a trace go on behind the verdict.
+    /// Headers that are copied unchanged from a page's message to its verdict, for example to continue a
+    /// trace. Names are matched in upper and lower case. At most 4 KiB of headers are copied.
     pub headers: Vec<String>,
-    /// What a verdict's key is: the `page-id`, or the `page-key`, the key of the
-    /// page's message (the page id where that is missing, or longer than 8 KiB).
+    /// Key of a verdict's message: `page-id`, or `page-key` for the key of the page's message (the page id if
+    /// that key is missing or longer than 8 KiB).
     pub key: VerdictKey,
-    /// Each verdict is a CloudEvent (1.0, binary content mode): headers `ce_id`, `ce_source` and so
-    /// on beside the others. The value stays as it is.
+    /// Write each verdict as a CloudEvent (1.0, binary content mode): adds headers such as `ce_id` and
+    /// `ce_source`. The value does not change.
     pub cloud_events: bool,
 }
 
-/// What a verdict's key is.
+/// Key of a verdict's message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum VerdictKey {
@@ -138,7 +137,7 @@ pub enum VerdictKey {
     PageKey,
 }
 
-/// How verdicts are written.
+/// Format of verdicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum VerdictFormat {
@@ -148,25 +147,25 @@ pub enum VerdictFormat {
     Protobuf,
 }
 
-/// What becomes of messages that are no pages.
+/// Messages that cannot be read as pages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DeadLettersConfig {
-    /// Bytes up to which a dead letter holds the value as
-    /// received; of a longer one it says where it is.
+    /// Largest value, in bytes, that a dead letter contains as received. For a larger one it names the
+    /// message instead.
     #[schemars(range(min = 0, max = 8_388_608))]
     pub value_bytes_max: usize,
 }
 
-/// What one transaction holds.
+/// Size of transactions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TransactionConfig {
-    /// Records of the log in one transaction.
+    /// Limit on the log records in one transaction.
     #[schemars(range(min = 1, max = 100_000))]
     pub records_max: usize,
-    /// Milliseconds to wait for more records after the
-    /// first: fewer transactions against sooner verdicts.
+    /// Milliseconds to wait for more records after the first one. A longer wait gives fewer transactions, but
+    /// later verdicts.
     #[schemars(range(min = 0, max = 10_000))]
     pub linger_ms: u64,
 }
@@ -175,11 +174,11 @@ pub struct TransactionConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SnapshotsConfig {
-    /// Folder that survives a restart; none: the table is read from the changelog at every start.
-    /// Instances of one machine may share it, but not with `table.on_disk`.
+    /// Folder for snapshots, which must survive restarts. Unset: the table is read from the changelog at
+    /// every start. Instances on one machine can share the folder, except with `table.on_disk`.
     pub dir: Option<PathBuf>,
-    /// Seconds from one snapshot to the next. Each writes the whole table, some 250 bytes a
-    /// centroid. A table that is on disk (`table.on_disk`) needs none.
+    /// Seconds between two snapshots. Each writes the whole table, about 250 bytes per centroid. A table on
+    /// disk (`table.on_disk`) needs no snapshots.
     #[schemars(range(min = 1, max = 86_400))]
     pub interval_s: u64,
 }
@@ -188,30 +187,31 @@ pub struct SnapshotsConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChangelogConfig {
-    /// Seconds from one look at what has expired to the next. Brokers are asked to
-    /// delete it when it is a sixteenth of what has not; nothing hangs on when they do.
+    /// Seconds between two checks for expired records. Brokers are asked to delete them once they are a
+    /// sixteenth of the unexpired ones. The time of deletion affects only the size of the topic.
     #[schemars(range(min = 1, max = 86_400))]
     pub delete_interval_s: u64,
 }
 
-/// What `leitong topics create` makes.
+/// Settings of the topics that `leitong topics create` makes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CreateConfig {
-    /// Partitions of the page topic: the most fingerprint workers that can share the work.
+    /// Partitions of the page topic. At most this many instances can share the fingerprint stage.
     #[schemars(range(min = 1, max = 10_000))]
     pub page_partitions: u32,
-    /// Partitions of the log and of the changelog: the most active cluster workers. A
-    /// corpus has one, so more are of use with several corpora only. Fixed permanently.
+    /// Partitions of the log and of the changelog. At most this many instances can share the cluster stage. A
+    /// corpus is in one partition, so several partitions help only with several corpora. The number can never
+    /// be changed later.
     #[schemars(range(min = 1, max = 1_000))]
     pub log_partitions: u32,
     /// Partitions of the verdict topic.
     #[schemars(range(min = 1, max = 10_000))]
     pub verdict_partitions: u32,
-    /// Copies of each partition; -1: the broker's default.
+    /// Replicas of each partition; -1 for the broker's default.
     #[schemars(range(min = -1, max = 100))]
     pub replication_factor: i32,
-    /// Bytes of one message, in all topics and clients.
+    /// Largest message, in bytes, for all topics and clients.
     #[schemars(range(min = 1_048_576, max = 104_857_600))]
     pub message_bytes_max: usize,
 }
@@ -227,7 +227,7 @@ impl fmt::Debug for Properties {
     }
 }
 
-/// Properties that exactly once hangs on, or that have a key of their own.
+/// Properties that exactly-once delivery depends on, or that have their own setting.
 const RESERVED: [&str; 18] = [
     "acks",
     "auto.offset.reset",
@@ -250,16 +250,16 @@ const RESERVED: [&str; 18] = [
 ];
 
 impl KafkaConfig {
-    /// What a schema cannot say.
+    /// Returns the errors that a schema cannot express.
     pub(crate) fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         for name in self.properties.0.keys().filter(|name| RESERVED.contains(&name.as_str())) {
             let instead = match name.as_str() {
-                "group.instance.id" => ", and set kafka.instance_id",
-                "bootstrap.servers" | "metadata.broker.list" => ", and set kafka.bootstrap_servers",
+                "group.instance.id" => "; set kafka.instance_id instead",
+                "bootstrap.servers" | "metadata.broker.list" => "; set kafka.bootstrap_servers instead",
                 _ => "",
             };
-            faults.push(format!("kafka.properties.{name}: is set by Leitong; take it out{instead}"));
+            faults.push(format!("kafka.properties.{name}: is set by Leitong; remove it{instead}"));
         }
         faults.extend(self.missing_files());
         faults.extend(self.bootstrap_fault());
@@ -271,49 +271,49 @@ impl KafkaConfig {
         if self.app.trim().is_empty() {
             faults.push(format!("kafka.app = {:?}: must not be empty", self.app));
         }
-        // Of a verdict it says what the verdict is.
+        // Leitong sets these headers itself.
         let is_own = |name: &&String| verdict_headers::NAMES.iter().any(|own| name.eq_ignore_ascii_case(own));
         if let Some(name) = self.verdicts.headers.iter().find(is_own) {
-            faults.push(format!("kafka.verdicts.headers: {name} is set by Leitong; take it out"));
+            faults.push(format!("kafka.verdicts.headers: {name} is set by Leitong; remove it"));
         }
         let is_event = |name: &&String| cloud_events::NAMES.iter().any(|own| name.eq_ignore_ascii_case(own));
         if let Some(name) = self.verdicts.headers.iter().find(is_event).filter(|_| self.verdicts.cloud_events)
         {
             faults.push(format!(
-                "kafka.verdicts.headers: {name} is set by Leitong where kafka.verdicts.cloud_events = true; take it out"
+                "kafka.verdicts.headers: {name} is set by Leitong if kafka.verdicts.cloud_events = true; remove it"
             ));
         }
         let topics = self.topics.all();
         for (at, (key, name)) in topics.iter().enumerate() {
             if !is_name(name) {
                 faults.push(format!(
-                    "kafka.topics.{key} = {name:?}: must be a topic's name, 1 to 249 letters, digits, `.`, `_` and `-`"
+                    "kafka.topics.{key} = {name:?}: must be a topic name of 1 to 249 letters, digits, `.`, `_` and `-`"
                 ));
             }
             if let Some((other, _)) = topics[..at].iter().find(|(_, earlier)| earlier == name) {
-                faults.push(format!("kafka.topics.{key} = {name:?}: is kafka.topics.{other} already"));
+                faults.push(format!("kafka.topics.{key} = {name:?}: is already the name of kafka.topics.{other}; choose another"));
             }
         }
         if self.dead_letters.value_bytes_max + (256 << 10) > self.create.message_bytes_max {
             faults.push(format!(
-                "kafka.dead_letters.value_bytes_max = {}: must leave 256 KiB of kafka.create.message_bytes_max = {}",
+                "kafka.dead_letters.value_bytes_max = {}: must be at least 256 KiB less than kafka.create.message_bytes_max = {}",
                 self.dead_letters.value_bytes_max, self.create.message_bytes_max
             ));
         }
         faults
     }
 
-    /// Files that properties name, and that are not there.
+    /// Returns an error for each file that a property names and that cannot be found.
     fn missing_files(&self) -> impl Iterator<Item = String> {
         let files = self.properties.0.iter().filter(|(name, _)| FILES.contains(&name.as_str()));
-        // `probe` has librdkafka look for the system's certificates itself.
+        // With `probe`, librdkafka looks for the system's certificates itself.
         files.filter(|(_, path)| *path != "probe").filter_map(|(name, path)| {
             let error = std::fs::metadata(path).err()?;
             Some(format!("kafka.properties.{name} = {path:?}: {error}; name a file that this user can read"))
         })
     }
 
-    /// What is no list of brokers.
+    /// Returns an error if the list of brokers is malformed.
     fn bootstrap_fault(&self) -> Option<String> {
         let servers = &self.bootstrap_servers;
         let wrong = servers.split(',').map(str::trim).find(|server| !is_broker(server))?;
@@ -321,8 +321,8 @@ impl KafkaConfig {
             (servers.contains('@'), &redact::address(servers), &*redact::address(wrong));
         if has_user {
             return Some(format!(
-                "kafka.bootstrap_servers = {servers:?}: addresses of brokers have no user and password; write host:port, \
-                 and set sasl.username and sasl.password under [kafka.properties]"
+                "kafka.bootstrap_servers = {servers:?}: must not contain a user or password; write host:port, and set \
+                 sasl.username and sasl.password under [kafka.properties]"
             ));
         }
         let plain = wrong.split_once("://").map_or(wrong, |(_, rest)| rest);
@@ -330,8 +330,8 @@ impl KafkaConfig {
         let host = if host.is_empty() { "broker" } else { host };
         (!servers.trim().is_empty()).then(|| {
             format!(
-                "kafka.bootstrap_servers = {servers:?}: {wrong:?} is no broker; write host:port, separated by commas, as in \
-                 \"{host}:9092\""
+                "kafka.bootstrap_servers = {servers:?}: {wrong:?} is not a broker address; write host:port, separated by \
+                 commas, as in \"{host}:9092\""
             )
         })
     }
@@ -347,13 +347,14 @@ const FILES: [&str; 6] = [
     "ssl.keystore.location",
 ];
 
-/// What Kafka takes as a name.
+/// Returns true if Kafka accepts the name.
 fn is_name(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     (1..=249).contains(&name.len()) && name.chars().all(fits)
 }
 
-/// `host`, `host:port`, `[address]:port`, each with a protocol of Kafka before it or without.
+/// Returns true for `host`, `host:port` and `[address]:port`, each with or without a protocol of Kafka in
+/// front.
 fn is_broker(server: &str) -> bool {
     const PROTOCOLS: [&str; 4] = ["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"];
     let address = match server.split_once("://") {
@@ -365,7 +366,7 @@ fn is_broker(server: &str) -> bool {
 }
 
 impl TopicsConfig {
-    /// All topics, with their keys.
+    /// Returns all topics, with their keys.
     #[must_use]
     pub fn all(&self) -> [(&'static str, &str); 5] {
         [
@@ -474,7 +475,7 @@ mod tests {
         assert!(shown.contains("sasl.password") && !shown.contains("hunter2"), "{shown}");
     }
 
-    /// The error for a wrong address named the password in it three times.
+    /// The error for a malformed address showed its password three times.
     #[test]
     fn errors_show_no_credentials_of_brokers() {
         for servers in [
@@ -492,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_told() {
+    fn every_fault_is_reported_with_its_remedy() {
         assert_eq!(KafkaConfig::default().faults(), Vec::<String>::new());
         let mut config = KafkaConfig::default();
         config.properties.0.insert("acks".into(), "1".into());
@@ -502,9 +503,9 @@ mod tests {
         assert_eq!(
             faults,
             [
-                "kafka.properties.acks: is set by Leitong; take it out",
+                "kafka.properties.acks: is set by Leitong; remove it",
                 "kafka.app = \" \": must not be empty",
-                "kafka.topics.verdicts = \"leitong.pages\": is kafka.topics.pages already"
+                "kafka.topics.verdicts = \"leitong.pages\": is already the name of kafka.topics.pages; choose another"
             ]
         );
     }

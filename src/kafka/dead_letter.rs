@@ -1,15 +1,14 @@
-//! [`Unreadable`] → a message of the dead-letter topic: key, value
-//! and headers as received, and behind them headers that say where it
-//! stood and what is wrong with it, by the names of Kafka Connect.
+//! Builds the message of a dead letter from an [`Unreadable`]: key, value and headers as received, followed
+//! by headers that tell where the message was and what is wrong with it, with the names of Kafka Connect.
 
 use rdkafka::message::{Header, OwnedHeaders};
 
 use crate::record::{Place, Unreadable};
 
-/// Why a value was left out.
+/// Header of a letter whose value was left out. It tells where the value is.
 pub const VALUE_LEFT_OUT: &str = "leitong.value.left.out";
 
-/// The headers. `without_value`: the value is left out, and a header says where it is.
+/// Returns the headers. With `without_value`, a further header tells where the value is.
 #[must_use]
 pub fn headers(letter: &Unreadable, app: &str, without_value: bool) -> OwnedHeaders {
     let received = letter.received.as_deref();
@@ -35,7 +34,7 @@ pub fn headers(letter: &Unreadable, app: &str, without_value: bool) -> OwnedHead
     headers
 }
 
-/// Whether the letter goes without its value: it had one, and it is too long to travel.
+/// Returns true if the letter is sent without its value, because the value is too long.
 #[must_use]
 pub fn is_without_value(letter: &Unreadable) -> bool {
     letter.raw.is_none() && letter.raw_bytes > 0
@@ -49,7 +48,7 @@ mod tests {
     use crate::record::{Cause, Received};
 
     #[test]
-    fn keeps_what_was_received_and_says_where_the_rest_is() {
+    fn headers_keep_those_received_and_tell_where_the_value_is() {
         let received = Received {
             key: None,
             headers: vec![("trace".into(), Some(b"1".to_vec())), ("empty".into(), None)],

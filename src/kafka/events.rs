@@ -1,4 +1,4 @@
-//! What librdkafka reports beside messages: errors into the log, statistics into metrics.
+//! Reports of librdkafka other than messages: errors go to the log, statistics to metrics.
 
 use std::sync::Arc;
 
@@ -12,36 +12,36 @@ use rdkafka::{ClientContext, Statistics};
 use crate::telemetry::health::StageHealth;
 use crate::telemetry::metrics;
 
-/// Takes the reports of one client.
+/// Receiver of the reports of one client.
 pub struct ClientEvents {
     client: &'static str,
-    /// The topic whose lag is shown.
+    /// Topic whose lag is exported.
     lag_of: Option<String>,
     joins: Option<Arc<StageHealth>>,
-    /// The queue whose fill is shown, and the partition of the log that it belongs to.
+    /// Queue whose fill is exported, and the partition of the log that it belongs to.
     queue: Option<(&'static str, String)>,
 }
 
 impl ClientEvents {
-    /// Reports of the client of this name.
+    /// Creates a receiver for the client with this name.
     #[must_use]
     pub fn new(client: &'static str) -> Self {
         Self { client, lag_of: None, joins: None, queue: None }
     }
 
-    /// Shows the lag of the partitions of `topic` that are read.
+    /// Exports the lag of those partitions of `topic` that are read.
     #[must_use]
     pub fn lag_of(self, topic: &str) -> Self {
         Self { lag_of: Some(topic.to_owned()), ..self }
     }
 
-    /// Tells `stage` when the group has settled, even if no partition fell to this member.
+    /// Tells `stage` when the group is stable, even if this member has no partition.
     #[must_use]
     pub fn joins(self, stage: &Arc<StageHealth>) -> Self {
         Self { joins: Some(Arc::clone(stage)), ..self }
     }
 
-    /// Shows how full the client's queue is: of messages fetched, or to be sent.
+    /// Exports the fill of the client's queue of messages that were fetched, or are to be sent.
     #[must_use]
     pub fn queue(self, queue: &'static str, partition: String) -> Self {
         Self { queue: Some((queue, partition)), ..self }
@@ -51,7 +51,7 @@ impl ClientEvents {
         let Some((queue, partition)) = &self.queue else { return };
         let (mut records, mut bytes) = (statistics.msg_cnt, statistics.msg_size);
         if statistics.client_type == "consumer" {
-            // All partitions of a consumer share one queue, and each says how full it is.
+            // All partitions of a consumer share one queue, and each reports the fill of the whole queue.
             let partitions = || statistics.topics.values().flat_map(|topic| topic.partitions.values());
             let counts = partitions().map(|partition| u64::try_from(partition.fetchq_cnt).unwrap_or(0));
             records = counts.max().unwrap_or(0);
@@ -60,7 +60,7 @@ impl ClientEvents {
         metrics::queue(queue, partition, records, bytes);
     }
 
-    /// Takes statistics.
+    /// Exports statistics.
     fn statistics(&self, statistics: &Statistics) {
         self.queue_fill(statistics);
         if let (Some(stage), Some(group)) = (&self.joins, &statistics.cgrp)
@@ -71,7 +71,7 @@ impl ClientEvents {
         let Some(topic) = &self.lag_of else { return };
         let Some(topic) = statistics.topics.get(topic) else { return };
         for (number, partition) in &topic.partitions {
-            // -1 is the partition of what has none.
+            // -1 stands for messages that have no partition yet.
             if *number >= 0
                 && partition.fetch_state == "active"
                 && let Some(records) = unread(partition)
@@ -81,30 +81,30 @@ impl ClientEvents {
         }
     }
 
-    /// Takes an error that concerns no message; librdkafka goes on by itself.
+    /// Logs and counts an error that concerns no message. librdkafka recovers from such errors on its own.
     fn report(&self, error: &KafkaError, reason: &str) {
         if error.rdkafka_error_code() == Some(RDKafkaErrorCode::PartitionEOF) {
-            return; // asked for, and no error
+            return; // requested, and not an error
         }
         metrics::client_error(self.client);
         if error.rdkafka_error_code() == Some(RDKafkaErrorCode::AllBrokersDown) {
-            return; // follows from what was said of each of them
+            return; // each broker's error was already reported
         }
         tracing::warn!(client = self.client, %error, "{reason}");
     }
 }
 
-/// Records of a partition that the client has not yet handed out. librdkafka's
-/// own `consumer_lag` counts from what the same client has committed, and the
-/// log's readers commit by a producer's transaction: for them there is none.
+/// Returns the number of records in a partition that the client has not handed out yet. librdkafka's own
+/// `consumer_lag` is based on offsets that the same client has committed. The log's readers commit through a
+/// producer's transaction, so for them it has no value.
 fn unread(partition: &Partition) -> Option<i64> {
     let Partition { app_offset, next_offset, ls_offset, fetchq_cnt, .. } = *partition;
     if ls_offset < 0 || next_offset.max(app_offset) < 0 {
         return None; // no broker has answered yet
     }
     let next = match fetchq_cnt {
-        // Nothing waits, so all that was fetched is handed
-        // out; markers of transactions, at the end, never are.
+        // Nothing is waiting, so everything fetched was handed out. Transaction markers at the end are never
+        // handed out.
         ..=0 => next_offset.max(app_offset),
         waiting if app_offset < 0 => next_offset - waiting,
         _ => app_offset,
@@ -112,20 +112,20 @@ fn unread(partition: &Partition) -> Option<i64> {
     Some((ls_offset - next).max(0))
 }
 
-/// Takes what librdkafka logs. Properties are given to all clients,
-/// so that some clients have no use for some of them is nothing to
-/// warn of; failed connections are told by [`ClientEvents::report`].
+/// Forwards log lines of librdkafka. All clients get all properties, so a warning about a property that one
+/// client does not use is only logged for debugging. So are failed connections, which
+/// [`ClientEvents::report`] reports.
 fn log(level: RDKafkaLogLevel, facility: &str, message: &str) {
     use RDKafkaLogLevel as Level;
     match facility {
-        // A transaction that a rebalance, a fencing or a broker has ended is nothing
-        // broken: its owner writes it again, or drops its state, and says so. Whoever
-        // takes a transactional id over waits for that, and says so if it takes long.
+        // A transaction that was ended by a rebalance, a fencing or a broker is no fault. Its owner writes it
+        // again or drops its state, and logs that. A new owner of a transactional id waits for its end, and
+        // logs it if that takes long.
         "CONFWARN" | "FAIL" | "GETPID" | "TXNERR" => {
             tracing::debug!("librdkafka: {facility} {message}");
             return;
         }
-        // Of one client, in whose place there will be another.
+        // The client failed and will be replaced.
         "FATAL" => {
             tracing::warn!("librdkafka: {facility} {message}");
             return;
@@ -156,7 +156,7 @@ impl ClientContext for ClientEvents {
     }
 }
 
-/// Of a producer that sends nothing.
+/// Delivery callback of a client that sends nothing.
 impl ProducerContext for ClientEvents {
     type DeliveryOpaque = ();
 
@@ -165,7 +165,7 @@ impl ProducerContext for ClientEvents {
 
 impl ConsumerContext for ClientEvents {}
 
-/// Lets a client's context of the product's own report by its field `events`, a [`ClientEvents`].
+/// Implements `ClientContext` for one of our own contexts, by its field `events`, a [`ClientEvents`].
 macro_rules! reports_by_events {
     ($context:ty) => {
         impl rdkafka::ClientContext for $context {

@@ -1,6 +1,6 @@
-//! The headers of a message, whatever their names are made of. Kafka says
-//! that names are UTF-8 and lets any bytes pass; rdkafka panics on others
-//! and has no function that gives the bytes, so librdkafka is asked itself.
+//! The headers of a message, with any bytes in their names. Kafka specifies UTF-8 names, but accepts any
+//! bytes. rdkafka panics on other names and has no function that returns the bytes, so this module calls
+//! librdkafka directly.
 
 #![expect(unsafe_code, reason = "rdkafka 0.39 panics on a header whose name is not UTF-8")]
 
@@ -14,9 +14,9 @@ use rdkafka::message::{BorrowedHeaders, Headers, OwnedHeaders};
 
 use crate::telemetry::traces::context::{TRACEPARENT, TRACESTATE, TraceContext};
 
-/// Headers that librdkafka can be asked about, wherever a message comes from.
+/// Headers that can be passed to librdkafka, wherever the message comes from.
 pub(crate) trait AsBorrowed: Headers {
-    /// As librdkafka knows them.
+    /// Returns the headers in librdkafka's form.
     fn borrowed(&self) -> &BorrowedHeaders;
 }
 
@@ -32,7 +32,7 @@ impl AsBorrowed for OwnedHeaders {
     }
 }
 
-/// The trace that a message belongs to, as the last headers of these names say it.
+/// Returns the trace context of a message, from the last headers with these names.
 pub(crate) fn trace_context(headers: &impl AsBorrowed) -> Option<TraceContext> {
     let (mut parent, mut state) = (None, None);
     for (name, value) in all(headers.borrowed()) {
@@ -45,18 +45,18 @@ pub(crate) fn trace_context(headers: &impl AsBorrowed) -> Option<TraceContext> {
     TraceContext::read(parent, state)
 }
 
-/// All headers in their order: the name, in which what is not UTF-8 is
-/// replaced by U+FFFD as Kafka's own client does it, and the value as it is.
+/// Returns all headers in their order. In names, bytes that are not UTF-8 are replaced by U+FFFD, as in
+/// Kafka's own client. Values are unchanged.
 pub fn all(headers: &BorrowedHeaders) -> impl Iterator<Item = (Cow<'_, str>, Option<&[u8]>)> {
     (0..).map_while(|at| get(headers, at))
 }
 
-/// The header at `at`; none behind the last one.
+/// Returns the header at `at`, or `None` after the last one.
 fn get(headers: &BorrowedHeaders, at: usize) -> Option<(Cow<'_, str>, Option<&[u8]>)> {
     let (mut name, mut value, mut size) = (ptr::null(), ptr::null(), 0);
-    // SAFETY: rdkafka makes a `&BorrowedHeaders` of nothing but a
-    // `*rd_kafka_headers_t` that lives as long, and reads it in this very way. The
-    // function writes where it is told, or returns an error and writes nothing.
+    // SAFETY: rdkafka creates a `&BorrowedHeaders` only from a `*rd_kafka_headers_t` that lives as long, and
+    // reads it in the same way. The function writes to the given places, or returns an error and writes
+    // nothing.
     let code = unsafe {
         let list = ptr::from_ref(headers).cast::<sys::rd_kafka_headers_t>();
         sys::rd_kafka_header_get_all(list, at, &raw mut name, &raw mut value, &raw mut size)
@@ -64,8 +64,8 @@ fn get(headers: &BorrowedHeaders, at: usize) -> Option<(Cow<'_, str>, Option<&[u
     if code != sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR {
         return None;
     }
-    // SAFETY: name and value belong to the headers, which the result borrows and which nobody
-    // changes meanwhile. A name ends in a NUL; a value that is not null has `size` bytes.
+    // SAFETY: name and value belong to the headers, which the result borrows and which are not changed
+    // meanwhile. A name ends in a NUL; a value that is not null has `size` bytes.
     let (name, value) = unsafe {
         let value = (!value.is_null()).then(|| slice::from_raw_parts(value.cast::<u8>(), size));
         (CStr::from_ptr(name), value)
@@ -77,10 +77,9 @@ fn get(headers: &BorrowedHeaders, at: usize) -> Option<(Cow<'_, str>, Option<&[u
 mod tests {
     use super::{BorrowedHeaders, OwnedHeaders, all, ptr, sys, trace_context};
 
-    /// Reads the headers that librdkafka makes of these names and values.
+    /// Creates headers with these names and values in librdkafka, and reads them.
     fn read(headers: &[(&[u8], Option<&[u8]>)]) -> Vec<(String, Option<Vec<u8>>)> {
-        // SAFETY: the list is alive until it is destroyed,
-        // after its last use; sizes are those of the slices.
+        // SAFETY: the list lives until it is destroyed after its last use; sizes are those of the slices.
         unsafe {
             let list = sys::rd_kafka_headers_new(headers.len());
             for (name, value) in headers {
@@ -99,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_context_counts_and_names_may_be_anything() {
+    fn the_last_trace_context_counts_among_any_other_headers() {
         let parent = |id: &str| format!("00-{id}{id}-00f067aa0ba902b7-01").into_bytes();
         let (first, last) = (parent("4bf92f3577b34da6"), parent("a3ce929d0e0e4736"));
         let headers = OwnedHeaders::new();
@@ -116,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_come_in_their_order_with_and_without_values() {
+    fn headers_are_read_in_their_order_with_and_without_values() {
         let expected = [("a", Some(vec![0, 255])), ("名", None), ("a", Some(vec![]))];
         let expected = expected.map(|(name, value)| (name.to_owned(), value));
         assert_eq!(read(&[(b"a", Some(&[0, 255])), ("名".as_bytes(), None), (b"a", Some(b""))]), expected);
@@ -125,7 +124,7 @@ mod tests {
 
     /// rdkafka panics here.
     #[test]
-    fn names_that_are_not_utf8_keep_what_can_be_read() {
+    fn names_that_are_not_utf8_keep_their_readable_part() {
         let read = read(&[(b"trace\xffid", Some(b"7")), (b"", Some(b"8"))]);
         assert_eq!(
             read,

@@ -1,13 +1,13 @@
-//! Watches that the topics stay the ones that this process
-//! has begun with: see [`crate::log::identity`].
+//! Watches that topics are not deleted and recreated while this process runs: see [`crate::log::identity`].
 //!
 //! ```text
-//! start: ask ─► the ids that all of this process's offsets belong to (`ids`)
-//! every few seconds, at each assignment and each restore: ask ─► found ─► verify_pages, verify_table
+//! start:                 ask brokers ─► the ids that all offsets of this process belong to (`ids`)
+//! every few seconds, at
+//! assignment and restore: ask brokers ─► `latest` ─► verify_pages, verify_table
 //! ```
-//! Invariants: the first ids are kept for as long as the process lives; another
-//! id counts when it was said twice, a second apart, since brokers learn of a
-//! new topic one after the other. Asking blocks; verifying never does.
+//! Invariants: the first ids are kept as long as the process lives. A different id is trusted if it was
+//! reported twice, a second apart, since brokers learn of a new topic one after the other. Asking blocks;
+//! verifying never does.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -22,43 +22,45 @@ use crate::kafka::config::KafkaConfig;
 use crate::kafka::events::ClientEvents;
 use crate::log::identity::{Replaced, TopicId, TopicIds};
 
-/// How often brokers are asked.
+/// Interval at which brokers are asked.
 const INTERVAL: Duration = Duration::from_secs(3);
-/// How long an answer may take. A stop may have to wait for it.
+/// Time limit for an answer. Stopping the process may have to wait for it.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long the first answer may take: a topic that was just made is not known to all brokers.
+/// Time limit for the first answer, since a new topic is not known to all brokers at once.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long until another id is asked for again, before it is believed.
-const BEFORE_BELIEVING: Duration = Duration::from_secs(1);
+/// Time after which a different id is confirmed by a second question.
+const CONFIRM_AFTER: Duration = Duration::from_secs(1);
 
-/// The topics of this process.
+/// A watch on the topics of this process.
 pub struct TopicWatch {
     client: BaseConsumer<ClientEvents>,
     names: [String; 3],
-    /// As they were at the start.
+    /// Ids at the start.
     ids: TopicIds,
-    /// As they are.
-    found: Mutex<TopicIds>,
+    /// Ids by the last answer.
+    latest: Mutex<TopicIds>,
 }
 
 impl TopicWatch {
-    /// Asks for the ids that are to stay.
+    /// Asks for the ids of the topics, which must not change from now on.
     ///
     /// # Errors
-    /// No answer; or a topic is not there.
+    /// Fails if no broker answers, or if a topic does not exist.
     pub fn new(config: &KafkaConfig) -> anyhow::Result<Self> {
         let topics = &config.topics;
         let mut watch = Self {
             client: client::create(&client::partition_reader(config), ClientEvents::new("topic-ids"))?,
             names: [&topics.pages, &topics.fingerprints, &topics.centroids].map(Clone::clone),
             ids: TopicIds::default(),
-            found: Mutex::default(),
+            latest: Mutex::default(),
         };
         let deadline = Instant::now() + START_TIMEOUT;
         let described = loop {
             match watch.describe() {
                 Ok(described) if !described.contains(&Described::Missing) => break described,
-                Ok(_) if Instant::now() >= deadline => bail!("a topic is not there any more"),
+                Ok(_) if Instant::now() >= deadline => {
+                    bail!("a topic does not exist any more; run `leitong topics check`")
+                }
                 Err(error) if Instant::now() >= deadline => return Err(error),
                 Ok(_) | Err(_) => backoff(Duration::from_millis(200)),
             }
@@ -66,9 +68,9 @@ impl TopicWatch {
         watch.ids = ids(&described);
         if described.contains(&Described::WithoutId) {
             tracing::warn!(
-                "the brokers know no ids of topics (KIP-516; Apache Kafka has them from 2.8 on): a page topic that is \
-                 deleted and created anew is told by the timestamps of its messages only, and a log or changelog by \
-                 its offsets; stop all instances before you delete a topic"
+                "a topic that is deleted and recreated may go unnoticed, since the brokers have no topic ids (KIP-516, Apache \
+                 Kafka 2.8 and later); such a page topic is recognised only by its messages' timestamps, a log or changelog \
+                 by its offsets; stop all instances before you delete a topic"
             );
         }
         let TopicIds { pages, log, changelog } = watch.ids;
@@ -76,66 +78,66 @@ impl TopicWatch {
         Ok(watch)
     }
 
-    /// The ids that all offsets of this process belong to.
+    /// Returns the ids that all offsets of this process belong to.
     #[must_use]
     pub fn ids(&self) -> TopicIds {
         self.ids
     }
 
-    /// Asks again every few seconds, until `wait`, which waits for so long, says that it is enough.
+    /// Asks every few seconds. `wait` waits for the given time and returns true when the watch must stop.
     pub fn run(&self, wait: impl Fn(Duration) -> bool) {
         while !wait(INTERVAL) {
             if let Err(error) = self.ask() {
-                tracing::debug!("ids of topics: asking again: {error:#}");
+                tracing::debug!("no answer about topic ids; asking again: {error:#}");
             }
-            // What the client reports waits until it is taken out.
+            // The client's reports wait in a queue until they are taken out.
             while self.client.poll(Duration::ZERO).is_some() {}
         }
     }
 
-    /// Asks now. Takes a second longer if another id is found.
+    /// Asks once. This takes a second longer if a different id is found.
     ///
     /// # Errors
-    /// No answer.
+    /// Fails if no broker answers, or if brokers disagree.
     pub fn ask(&self) -> anyhow::Result<()> {
         let mut found = ids(&self.describe()?);
         if self.ids.verify(&found).is_err() {
-            backoff(BEFORE_BELIEVING);
+            backoff(CONFIRM_AFTER);
             let again = ids(&self.describe()?);
-            anyhow::ensure!(again == found, "brokers differ about the ids of topics");
+            anyhow::ensure!(again == found, "brokers disagree about the ids of topics");
             found = again;
         }
-        let mut known = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        // A topic that is not there for a while says nothing.
+        let mut known = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        // A topic that is missing for a while does not change its known id.
         *known = found.or(*known);
         Ok(())
     }
 
-    /// Whether page topic and log are still the ones, by the last answer.
+    /// Verifies by the last answer that page topic and log were not replaced.
     ///
     /// # Errors
     /// [`Replaced`].
     pub fn verify_pages(&self) -> Result<(), Replaced> {
-        self.ids.of_pages().verify(&self.found())
+        self.ids.of_pages().verify(&self.latest())
     }
 
-    /// Whether log and changelog are still the ones, by the last answer.
+    /// Verifies by the last answer that log and changelog were not replaced.
     ///
     /// # Errors
     /// [`Replaced`].
     pub fn verify_table(&self) -> Result<(), Replaced> {
-        self.ids.of_table().verify(&self.found())
+        self.ids.of_table().verify(&self.latest())
     }
 
-    fn found(&self) -> TopicIds {
-        *self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    fn latest(&self) -> TopicIds {
+        *self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn describe(&self) -> anyhow::Result<Vec<Described>> {
-        // Whoever answers this lives; a client that asks for nothing
-        // else goes on holding a dead broker for the controller.
+        // Asks a broker that is alive. A client that asks nothing else would keep taking a dead broker for
+        // the controller.
         let alive = self.client.fetch_metadata(Some(&self.names[0]), ANSWER_TIMEOUT);
-        let alive = alive.context("no answer from any broker")?.orig_broker_id();
+        let alive = alive.context("no broker answers")?.orig_broker_id();
         let names = self.names.each_ref().map(String::as_str);
         describe(self.client.client(), &names, Some(alive).filter(|id| *id >= 0), ANSWER_TIMEOUT)
     }
@@ -158,8 +160,8 @@ mod tests {
 
     use super::*;
 
-    /// librdkafka's own cluster says ids of zeros only, as brokers before 2.8 do (where
-    /// this version of the request ends): nothing is known, and nothing is refused.
+    /// librdkafka's mock cluster reports only zero ids, like brokers before 2.8 (at which this version of the
+    /// request ends). Then nothing is known, and nothing is refused.
     #[test]
     fn brokers_without_ids_refuse_nothing() {
         let brokers = MockCluster::new(1).expect("a cluster");

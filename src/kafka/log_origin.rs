@@ -1,6 +1,5 @@
-//! Which record of the log an outcome comes from, as a header of its
-//! message: so that whoever finds outcomes that no transaction holds
-//! any more knows whose they are, whatever the format of their values.
+//! The header that names the log record of an outcome. With it, outcomes whose transaction is not known any
+//! more can be attributed, whatever the format of their values.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,10 +7,10 @@ use std::str::FromStr;
 #[cfg(feature = "kafka")]
 use rdkafka::message::{Header, OwnedHeaders};
 
-/// The header's name.
+/// Name of the header.
 pub(crate) const LOG_ORIGIN: &str = "leitong.log";
 
-/// A record of the log; as text, `partition@offset`.
+/// A record of the log. Its text form is `partition@offset`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LogOrigin {
     /// The partition of the log.
@@ -48,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_text_and_back() {
+    fn an_origin_is_written_and_parsed_back() {
         let origin = LogOrigin { partition: 3, offset: u64::MAX };
         assert_eq!(origin.to_string().parse(), Ok(origin));
         for broken in ["", "3", "3@", "@7", "3@-1", "3@7@7", "x@7"] {

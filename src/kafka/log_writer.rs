@@ -1,8 +1,8 @@
-//! Records of the log, sent in order and at least once.
+//! Producer of log records: in order and at least once.
 //!
-//! The producer is idempotent, so what one session sends to a partition stands
-//! there in that order and once. The first failed delivery ends the session: the
-//! records behind it name a predecessor that is missing, and will not count.
+//! The producer is idempotent, so the records that one session sends to a partition are there in that order,
+//! once each. The first failed delivery ends the session. Later records name a predecessor that is missing,
+//! and do not count.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,32 +34,32 @@ pub struct LogProducer {
     shared: Arc<Shared>,
 }
 
-/// Enters deliveries into the session.
+/// Receives delivery reports, and enters them into the session.
 struct Deliveries {
     events: ClientEvents,
     shared: Arc<Shared>,
 }
 
-/// A record that librdkafka has.
-pub(crate) struct OnItsWay {
+/// A record that was passed to librdkafka and is not delivered yet.
+pub(crate) struct InFlight {
     ticket: Ticket,
     trace: Option<Box<PageTrace>>,
 }
 
-impl OnItsWay {
-    /// Has its trace say how it went.
-    fn tell(&self, went: impl FnOnce(&traces::Tracer, &PageTrace)) {
+impl InFlight {
+    /// Adds the result of the delivery to the record's trace, if there is one.
+    fn trace_result(&self, result: impl FnOnce(&traces::Tracer, &PageTrace)) {
         if let (Some(tracer), Some(trace)) = (traces::tracer(), &self.trace) {
-            went(tracer, trace);
+            result(tracer, trace);
         }
     }
 }
 
 impl LogProducer {
-    /// Begins a session.
+    /// Starts a session.
     ///
     /// # Errors
-    /// The client cannot be made.
+    /// Fails if the client cannot be created.
     pub fn new(
         config: &KafkaConfig,
         log_partitions: u32,
@@ -76,8 +76,8 @@ impl LogProducer {
         Ok(Self { producer, topic, log_partitions, detector, shared })
     }
 
-    /// Sends `record`, unless its assignment has ended; waits while
-    /// librdkafka's queue is full. False if the session has ended.
+    /// Sends `record`, unless its assignment has ended. Waits while librdkafka's queue is full. Returns false
+    /// if the session has ended.
     pub(crate) fn send(
         &self,
         record: LogRecord,
@@ -86,9 +86,10 @@ impl LogProducer {
     ) -> bool {
         let PageOrigin { assignment, partition, offset, timestamp_ms, topic_id } = origin;
         let log_partition = self.log_partition(&record);
-        // Before a ticket is taken: one that is never delivered would hold up all behind it.
+        // Checked before a ticket is taken, since a ticket that is never delivered would hold up all later
+        // ones.
         let Ok(number) = i32::try_from(log_partition) else {
-            self.shared.fail(format!("there is no partition {log_partition} of the log"));
+            self.shared.fail(format!("the log has no partition {log_partition}"));
             return false;
         };
         let (previous_offset, ticket) = {
@@ -98,13 +99,13 @@ impl LogProducer {
             }
             match state.session.send(assignment, partition, offset, log_partition) {
                 Some(sent) => sent,
-                None => return true, // somebody else's by now
+                None => return true, // assigned to another instance by now
             }
         };
         let bytes = entry::encode(record, Sent { previous_offset, timestamp_ms, topic_id }, self.detector);
         let context = trace.as_mut().map(|trace| trace.sending());
-        let sent = Box::new(OnItsWay { ticket, trace });
-        let mut message: BaseRecord<'_, (), [u8], Box<OnItsWay>> =
+        let sent = Box::new(InFlight { ticket, trace });
+        let mut message: BaseRecord<'_, (), [u8], Box<InFlight>> =
             BaseRecord::with_opaque_to(&self.topic, sent).partition(number).payload(&bytes);
         if let Some(context) = context {
             let add = |headers: OwnedHeaders, (key, value): (&str, String)| {
@@ -133,20 +134,21 @@ impl LogProducer {
         }
     }
 
-    /// Passes a message over, of which nothing is sent.
+    /// Skips a message for which nothing is sent.
     pub fn pass_over(&self, origin: PageOrigin) {
         let PageOrigin { assignment, partition, offset, .. } = origin;
         self.shared.lock().session.pass_over(assignment, partition, offset);
         self.shared.notify();
     }
 
-    /// Messages that librdkafka holds.
+    /// Returns the number of messages that librdkafka holds.
     #[must_use]
     pub fn in_flight(&self) -> usize {
         usize::try_from(self.producer.in_flight_count()).unwrap_or(0)
     }
 
-    /// A corpus has one partition. What is no page has no corpus, and goes to the first.
+    /// Returns the partition of the log for a record. A message that is not a page has no corpus, and goes to
+    /// the first one.
     fn log_partition(&self, record: &LogRecord) -> u32 {
         match record {
             LogRecord::Page(page) => log_partition(&page.corpus, self.log_partitions),
@@ -155,22 +157,22 @@ impl LogProducer {
     }
 }
 
-/// The partition of the log that a corpus belongs to. Fixed permanently: tables are split by it.
+/// Returns the partition of the log for a corpus. This can never change, since tables are split by it.
 #[must_use]
 pub fn log_partition(corpus: &str, log_partitions: u32) -> u32 {
-    // Below the number of partitions, which fits.
+    // The remainder is below the number of partitions, so it fits.
     (xxh3_64(corpus.as_bytes()) % u64::from(log_partitions.max(1))) as u32
 }
 
 reports_by_events!(Deliveries);
 
 impl ProducerContext for Deliveries {
-    type DeliveryOpaque = Box<OnItsWay>;
+    type DeliveryOpaque = Box<InFlight>;
 
-    fn delivery(&self, result: &DeliveryResult<'_>, sent: Box<OnItsWay>) {
+    fn delivery(&self, result: &DeliveryResult<'_>, sent: Box<InFlight>) {
         match result {
             Ok(message) => {
-                sent.tell(|tracer, trace| {
+                sent.trace_result(|tracer, trace| {
                     let number = |number: i64| u64::try_from(number).unwrap_or(0);
                     let partition = u32::try_from(message.partition()).unwrap_or(0);
                     tracer.delivered(trace, partition, number(message.offset()));
@@ -179,13 +181,13 @@ impl ProducerContext for Deliveries {
                 metrics::log_records_sent(1);
                 self.shared.notify();
             }
-            // Purged when the session ends: it has ended already.
+            // Records are purged when the session ends, so it has ended already.
             Err((
                 KafkaError::MessageProduction(RDKafkaErrorCode::PurgeQueue | RDKafkaErrorCode::PurgeInflight),
                 _,
             )) => {}
             Err((error, _)) => {
-                sent.tell(|tracer, trace| tracer.not_delivered(trace, &error.to_string()));
+                sent.trace_result(|tracer, trace| tracer.not_delivered(trace, &error.to_string()));
                 self.shared.fail(format!("a record was not delivered to the log: {error}"));
             }
         }
@@ -195,7 +197,7 @@ impl ProducerContext for Deliveries {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_partition_of_a_corpus_is_fixed_for_ever() {
+    fn the_partition_of_a_corpus_never_changes() {
         let partitions =
             ["default", "news.example.com", "例子.测试"].map(|corpus| super::log_partition(corpus, 16));
         assert_eq!(partitions, [10, 9, 8]);

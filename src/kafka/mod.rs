@@ -1,14 +1,14 @@
-//! All that talks to Kafka, in the order of the flow: how clients are made and
-//! what they report, what topics must be like, then pages in, the fingerprint log,
-//! and in one transaction verdicts, dead letters, the changelog and the offset.
+//! Everything that talks to Kafka, in the order in which a page meets it: creation and reports of clients,
+//! requirements on topics, reading of pages, the fingerprint log, and the transactions with verdicts, dead
+//! letters, changelog and offset.
 //!
 //! ```text
-//! client ─ events ─ polled      topics ─ topic_id ─ identity        ports: what owners ask for
+//! client ─ events ─ polled      topics ─ topic_id ─ identity        ports: the interface for owners
 //! pages ◄ assignments, page_session, page_message
 //! log_writer ─► log ─► partition_reader ─► owner ─► dead_letter, transactions
 //! ```
-//! The worker puts these to use; nothing here knows of it. Without the feature `kafka` there are only the settings and
-//! the formats of messages, which need no client.
+//! The worker uses these modules; none of them depends on it. Without the feature `kafka`, only settings and
+//! message formats are built, which need no client.
 
 #[cfg(feature = "kafka")]
 pub mod assignments;

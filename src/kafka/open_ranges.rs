@@ -1,5 +1,5 @@
-//! Where the topics that owners write to hold records that
-//! no reader may see yet, since a transaction is open.
+//! Finds the parts of output topics that `read_committed` consumers cannot see yet, because a transaction is
+//! open.
 
 use anyhow::Context;
 use rdkafka::consumer::{BaseConsumer, Consumer};
@@ -9,36 +9,36 @@ use super::client::{self, CALL_TIMEOUT};
 use super::config::KafkaConfig;
 use super::events::ClientEvents;
 
-/// A part of a partition that a `read_committed` consumer does not get to see yet.
+/// A part of a partition that a `read_committed` consumer cannot see yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OpenRange {
     /// The topic.
     pub(crate) topic: String,
     /// The partition.
     pub(crate) partition: u32,
-    /// The offset of the first record of the oldest open transaction (the *last stable offset*).
+    /// Offset of the first record of the oldest open transaction (the *last stable offset*).
     pub(crate) from: u64,
-    /// The offset behind the last record (the *high watermark*).
+    /// Offset after the last record (the *high watermark*).
     pub(crate) to: u64,
 }
 
-/// Asks where the topics end that owners write to.
+/// Client that asks for the ends of the topics that owners write to.
 pub(crate) struct OutputEnds<'a> {
     config: &'a KafkaConfig,
-    /// Sees what is committed.
+    /// Consumer that sees committed records only.
     committed: BaseConsumer<ClientEvents>,
-    /// Sees everything.
+    /// Consumer that sees all records.
     all: BaseConsumer<ClientEvents>,
 }
 
 impl<'a> OutputEnds<'a> {
-    /// Connects to nothing yet.
+    /// Creates the clients without connecting.
     ///
     /// # Errors
-    /// The clients cannot be made.
+    /// Fails if the clients cannot be created.
     pub(crate) fn new(config: &'a KafkaConfig) -> anyhow::Result<Self> {
         let create = |mut settings: ClientConfig| {
-            // Closing a client that names a group takes 100 ms.
+            // Closing a client with a group id takes 100 ms.
             settings.remove("group.id");
             client::create(&settings, ClientEvents::new("reader"))
         };
@@ -47,11 +47,11 @@ impl<'a> OutputEnds<'a> {
         Ok(Self { config, committed, all })
     }
 
-    /// Topic and partition of all that the owner of `log_partition` writes
-    /// to: verdicts and dead letters, and its partition of the changelog.
+    /// Returns topic and partition of everything that the owner of `log_partition` writes to: verdicts, dead
+    /// letters, and its partition of the changelog.
     ///
     /// # Errors
-    /// No answer.
+    /// Fails if no broker answers.
     pub(crate) fn outputs(&self, log_partition: u32) -> anyhow::Result<Vec<(String, u32)>> {
         let topics = &self.config.topics;
         let mut outputs = vec![(topics.centroids.clone(), log_partition)];
@@ -67,13 +67,13 @@ impl<'a> OutputEnds<'a> {
         Ok(outputs)
     }
 
-    /// The open ranges of these.
+    /// Returns the open ranges in the outputs of the owner of `log_partition`.
     ///
     /// # Errors
-    /// No answer.
+    /// Fails if no broker answers.
     pub(crate) fn open_ranges(&self, log_partition: u32) -> anyhow::Result<Vec<OpenRange>> {
         let outputs = self.outputs(log_partition)?;
-        // In this order: what is written in between is not taken for open.
+        // The end of all records is read first. Otherwise records written in between would look uncommitted.
         let to = ends(&self.all, &outputs)?;
         let from = ends(&self.committed, &outputs)?;
         let ranges = outputs.into_iter().zip(from.into_iter().zip(to)).filter(|(_, (from, to))| from < to);
@@ -81,11 +81,11 @@ impl<'a> OutputEnds<'a> {
     }
 }
 
-/// Where these partitions end for readers such as `client`: one request a broker for all of them.
+/// Returns the ends of these partitions as `client` sees them, with one request per broker.
 fn ends(client: &BaseConsumer<ClientEvents>, partitions: &[(String, u32)]) -> anyhow::Result<Vec<u64>> {
     let mut asked = TopicPartitionList::with_capacity(partitions.len());
     for (topic, partition) in partitions {
-        // Among times, this one stands for the end.
+        // Here this special timestamp asks for the end.
         asked.add_partition_offset(topic, i32::try_from(*partition)?, Offset::End)?;
     }
     let found = client.offsets_for_times(asked, CALL_TIMEOUT).context("no answer about where topics end")?;

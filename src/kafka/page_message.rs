@@ -1,9 +1,9 @@
-//! A message of the page topic → [`Page`].
+//! Parses a message of the page topic into a [`Page`].
 //!
-//! What the value is, is said by the preset; with Leitong's own, by the message's `content-type`
-//! header, else by the configuration: JSON as in files, protobuf (`leitong.v1.Page`), or the page's
-//! body itself, in any charset, with the url as key. What lies around it (`content-encoding`, gzip,
-//! a schema registry's head) is taken off first.
+//! The preset determines the format of the value. With the preset `json`, it is determined by the message's
+//! `content-type` header, or else by the configuration: JSON as in files, protobuf (`leitong.v1.Page`), or
+//! the page's body itself, in any charset, with the url as the key. Outer layers (`content-encoding`, gzip,
+//! the head of a schema registry) are removed first.
 
 use std::io::BufReader;
 
@@ -21,14 +21,14 @@ use crate::source::{Payload, Source};
 /// A message as received.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message<'a> {
-    /// Where it was received; none for a null value.
+    /// Value, where the client has received it; `None` for a null value.
     pub value: Option<&'a [u8]>,
-    /// All else.
+    /// Key, headers and time.
     pub received: Box<Received>,
 }
 
 impl Message<'_> {
-    /// What is made of it; `withdraws`: a message without a value withdraws a page.
+    /// Parses the message. With `withdraws`, a message without a value withdraws a page.
     #[must_use]
     pub fn read(
         &self,
@@ -69,8 +69,8 @@ impl Message<'_> {
             *hits = reading.hits;
             reading.outcome
         };
-        // Of Leitong's own formats a header may name
-        // another one; what a crawler writes is as it is.
+        // For the preset `json`, a header may name another format; messages of crawlers have the format of
+        // their preset.
         let format = match (mapping.framing(), mapping.preset().name) {
             (Framing::Json, "json") => self.content_type().and_then(format_of).unwrap_or(config.format),
             (Framing::Json | Framing::Frontera, _) => PageFormat::Json,
@@ -87,7 +87,7 @@ impl Message<'_> {
         }
     }
 
-    /// The page whose body the value is.
+    /// Returns the page whose body is the value.
     fn body(&self, value: &[u8], codings: Option<&[u8]>, limits: &PageConfig) -> Result<Page, PageError> {
         let url = checked_url(Some(self.url()?)).map_err(|error| match error {
             PageError::MissingUrl => PageError::MissingKey,
@@ -113,7 +113,7 @@ impl Message<'_> {
     }
 }
 
-/// The page of the one record that a message holds.
+/// Parses a message that contains one WARC record.
 fn warc_page(record: &[u8], mapping: &Mapping, limits: &PageConfig) -> Result<Taken, PageError> {
     let mut source = WarcReader::new(BufReader::new(record), "-".into(), limits);
     let mut batch = Vec::new();
@@ -128,14 +128,14 @@ fn warc_page(record: &[u8], mapping: &Mapping, limits: &PageConfig) -> Result<Ta
         None => Err(unfit(Cause::BrokenWarc, "an empty value; expected a WARC record".to_owned())),
         Some(Payload::Broken(error)) => Err(unfit(error.cause(), error.to_string())),
         Some(_) if pages > 1 => {
-            Err(unfit(Cause::BrokenWarc, format!("{pages} records with pages; expected one a message")))
+            Err(unfit(Cause::BrokenWarc, format!("{pages} records with pages; expected one per message")))
         }
         Some(Payload::Warc(record)) => Ok(mapping.filtered(record.into_page(limits.bytes_max)?)),
         Some(Payload::Json(_) | Payload::Head { .. } | Payload::NoPage) => Err(PageError::Internal),
     }
 }
 
-/// What a content type says of the value; none where it says nothing that is known.
+/// Returns the format that a content type stands for, or `None` if it is unknown.
 fn format_of(content_type: &str) -> Option<PageFormat> {
     let media = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     match media.as_str() {
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_says_what_the_value_is() {
+    fn the_content_type_header_decides_the_format() {
         let json = br#"{"url": "http://field/", "text": "t"}"#;
         let protobuf = proto::Page {
             url: "http://field/".into(),
@@ -224,7 +224,7 @@ mod tests {
 
     /// Each of these was `BROKEN_JSON`, or `NOT_HTML`.
     #[test]
-    fn packed_and_framed_values_are_read() {
+    fn compressed_and_framed_values_are_read() {
         let json = br#"{"url": "http://field/", "text": "t"}"#;
         let packed = gzip(json);
         let framed = [b"\0\0\0\0\x09", &json[..]].concat();
@@ -239,7 +239,7 @@ mod tests {
         let expected = |body: &[u8]| Ok(("http://key/".to_owned(), Body::HtmlBytes(body.to_vec())));
         assert_eq!(read(&page, UrlFrom::Field), expected(b"<p>hello"));
         page.received.headers.push(("content-encoding".into(), Some(b"br".to_vec())));
-        assert_eq!(read(&page, UrlFrom::Field), expected(&body), "the bytes do not agree");
+        assert_eq!(read(&page, UrlFrom::Field), expected(&body), "the header does not match the bytes");
         let bomb = gzip(&[b' '; 201]);
         let error = read(&message(None, None, Some(&bomb)), UrlFrom::Field).expect_err("too large");
         assert_eq!(error.cause(), Cause::StillPacked);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_page_is_an_error() {
+    fn messages_that_are_not_pages_are_errors() {
         let error = |content_type, value| {
             read(&message(content_type, Some(b"http://key/"), value), UrlFrom::Field)
                 .expect_err("no page")

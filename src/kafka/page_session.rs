@@ -1,41 +1,42 @@
-//! What consumer and producer of one session of the
-//! fingerprint stage share: assignments and records in flight.
+//! The state that consumer and producer of one session of the fingerprint stage share: assignments, and
+//! records in flight.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::log::session::Session;
 
-/// What consumer and producer of one session share.
+/// The state that consumer and producer of one session share.
 #[derive(Default)]
 pub struct Shared {
     state: Mutex<State>,
     changed: Condvar,
 }
 
-/// A session, and whether it goes on.
+/// A session, and its end.
 #[derive(Default)]
 pub struct State {
     /// Assignments and records in flight.
     pub session: Session,
-    /// Why the session has ended.
+    /// Reason why the session has ended.
     pub broken: Option<String>,
-    /// The consumer is being closed: what is assigned to it still, it does not begin.
+    /// True while the consumer is being closed. It does not start to read partitions that are still assigned
+    /// to it.
     pub closing: bool,
-    /// What is to be read next was deleted by retention: the session ends when all
-    /// that it has read is delivered, and the next one begins where the topic begins.
+    /// True if retention has deleted the records to be read next. The session then ends once everything it
+    /// has read is delivered, and the next one starts at the beginning of the topic.
     pub overtaken: bool,
-    /// Why there must be no other.
+    /// Reason why no further session may start.
     pub refused: Option<anyhow::Error>,
 }
 
 impl Shared {
-    /// The state.
+    /// Locks the state.
     pub fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says that deliveries have come in, or that the session is broken.
+    /// Wakes waiting threads after deliveries, or after the session was broken.
     pub fn notify(&self) {
         self.changed.notify_all();
     }
@@ -46,7 +47,8 @@ impl Shared {
         self.notify();
     }
 
-    /// Waits until `done`, at most `patience`; whether it came to that.
+    /// Waits until `done` returns true, at most for `patience`. Returns false if time ran out or the session
+    /// is broken.
     pub fn wait(&self, patience: Duration, done: impl Fn(&State) -> bool) -> bool {
         let deadline = Instant::now() + patience;
         let mut state = self.lock();

@@ -1,9 +1,9 @@
-//! The page topic as one member of the group reads it.
+//! Reads the page topic as a member of the consumer group.
 //!
-//! Invariants: an assignment begins at the committed offset; only what is delivered is committed; a
-//! partition that is lost is dropped without a commit. Rebalances ([`super::assignments`]) run
-//! inside [`PageConsumer::poll`], on the caller's thread. Memory: a message that is held holds the
-//! broker's whole answer, at most 1 MB a partition.
+//! Invariants: an assignment starts at the committed offset; only delivered records are committed; a lost
+//! partition is dropped without a commit. Rebalances ([`super::assignments`]) run inside
+//! [`PageConsumer::poll`], on the caller's thread. Memory: a message keeps the broker's whole answer alive,
+//! at most 1 MB per partition.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -32,22 +32,22 @@ use crate::telemetry::traces::{self, context::TraceContext};
 /// A record that was read under an assignment.
 pub struct Assigned<'a> {
     message: BorrowedMessage<'a>,
-    /// Where it stands.
+    /// Place of the message.
     pub place: Place,
-    /// The same as its log record says it.
+    /// The same place, in the form of a log record.
     pub origin: PageOrigin,
-    /// When it was read, in nanoseconds since 1970; 0 where pages are not traced.
+    /// Time when it was read, in nanoseconds since 1970; 0 if pages are not traced.
     pub(crate) read_at: u64,
 }
 
 impl Assigned<'_> {
-    /// Bytes of the message's value.
+    /// Returns the bytes of the message's value.
     #[must_use]
     pub fn value_bytes(&self) -> usize {
         self.message.payload_len()
     }
 
-    /// Bytes of memory that the message holds, roughly.
+    /// Returns the approximate bytes of memory that the message holds.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let headers = self.message.headers().map_or(0, |all| {
@@ -56,12 +56,12 @@ impl Assigned<'_> {
         self.message.payload_len() + self.message.key_len() + headers + size_of::<Self>()
     }
 
-    /// The trace that it belongs to, if it says so.
+    /// Returns the trace context in its headers, if there is one.
     pub(crate) fn trace_context(&self) -> Option<TraceContext> {
         self.message.headers().and_then(headers::trace_context)
     }
 
-    /// The message. Its value stays where the client has received it; key and headers are copied.
+    /// Returns the message. Its value is not copied; key and headers are.
     #[must_use]
     pub fn message(&self) -> Message<'_> {
         let headers = self.message.headers().map_or_else(Vec::new, |all| {
@@ -69,8 +69,8 @@ impl Assigned<'_> {
                 |(name, value): (Cow<'_, str>, Option<&[u8]>)| (name.into_owned(), value.map(<[u8]>::to_vec));
             headers::all(all).map(owned).collect()
         });
-        // A record without a time counts as read now; a repetition
-        // may say otherwise, and the first one in the log decides.
+        // A record without a time counts as read now. If it is read again, the time may differ, and the first
+        // one in the log is used.
         let now = Timestamp::now();
         let received = Received {
             key: self.message.key().map(<[u8]>::to_vec),
@@ -83,10 +83,10 @@ impl Assigned<'_> {
     }
 }
 
-/// Where a page stands, as its log record says it.
+/// Place of a page, in the form of a log record.
 #[derive(Debug, Clone, Copy)]
 pub struct PageOrigin {
-    /// The assignment under which it was read.
+    /// Assignment under which it was read.
     pub assignment: AssignmentId,
     /// Partition of the page topic.
     pub partition: u32,
@@ -98,7 +98,7 @@ pub struct PageOrigin {
     pub topic_id: Option<TopicId>,
 }
 
-/// A member of the group.
+/// A member of the group that reads the page topic.
 pub struct PageConsumer {
     consumer: BaseConsumer<PagesContext>,
     topic: Arc<str>,
@@ -111,7 +111,7 @@ impl PageConsumer {
     /// Joins the group.
     ///
     /// # Errors
-    /// The client cannot be made.
+    /// Fails if the client cannot be created.
     pub fn new(
         config: &KafkaConfig,
         shared: &Arc<Shared>,
@@ -135,21 +135,20 @@ impl PageConsumer {
         Ok(Self { consumer, topic, epoch: config.epoch, shared, topics })
     }
 
-    /// The next record, waiting for it at most `timeout`.
+    /// Returns the next record. Waits for it at most `timeout`.
     ///
     /// # Errors
-    /// The consumer cannot go on; what may pass is waited out.
+    /// Fails if the consumer cannot continue. Temporary errors are waited out.
     pub fn poll(&self, timeout: Duration) -> anyhow::Result<Option<Assigned<'_>>> {
         match self.consumer.poll(timeout) {
             None => Ok(None),
-            Some(Ok(message)) => Ok(self.leased(message)),
+            Some(Ok(message)) => Ok(self.under_assignment(message)),
             Some(Err(KafkaError::MessageConsumptionFatal(error))) => bail!("cannot read pages: {error}"),
             Some(Err(error)) => {
                 use RDKafkaErrorCode as Code;
                 if let Some(Code::AutoOffsetReset | Code::LogTruncation) = error.rdkafka_error_code() {
-                    // It does not say which partition; whoever is
-                    // assigned it next counts what is missing.
-                    tracing::warn!(%error, "a partition of the page topic is not where it was read");
+                    // The error does not name the partition. Its next owner counts the missing records.
+                    tracing::warn!(%error, "pages may be lost: the next offset of a partition of the page topic is gone");
                     self.shared.lock().overtaken = true;
                 }
                 tracing::debug!(%error, "waiting for the broker");
@@ -158,7 +157,7 @@ impl PageConsumer {
         }
     }
 
-    fn leased<'a>(&'a self, message: BorrowedMessage<'a>) -> Option<Assigned<'a>> {
+    fn under_assignment<'a>(&'a self, message: BorrowedMessage<'a>) -> Option<Assigned<'a>> {
         let partition = u32::try_from(message.partition()).ok()?;
         let offset = u64::try_from(message.offset()).ok()?;
         let assignment = self.shared.lock().session.assignment(partition)?;
@@ -170,24 +169,24 @@ impl PageConsumer {
         Some(Assigned { message, place, origin, read_at })
     }
 
-    /// Commits what has been delivered since the last time.
+    /// Commits the offsets of records that were delivered since the last commit.
     pub fn commit(&self, mode: CommitMode) {
         let committable = self.shared.lock().session.take_committable();
         commit(&self.consumer, &self.topic, &self.topics.ids(), &committable, mode);
     }
 
-    /// Stops fetching; polling goes on.
+    /// Pauses fetching; polling continues.
     ///
     /// # Errors
-    /// librdkafka refuses.
+    /// Fails if librdkafka refuses.
     pub fn pause(&self) -> anyhow::Result<()> {
         Ok(self.consumer.pause(&self.consumer.assignment()?)?)
     }
 
-    /// Fetches again.
+    /// Resumes fetching.
     ///
     /// # Errors
-    /// librdkafka refuses.
+    /// Fails if librdkafka refuses.
     pub fn resume(&self) -> anyhow::Result<()> {
         Ok(self.consumer.resume(&self.consumer.assignment()?)?)
     }

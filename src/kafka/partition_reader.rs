@@ -1,8 +1,8 @@
-//! One partition of a topic, from an offset on, in order:
-//! the log for its owner, the changelog for a restore.
+//! Reads one partition of a topic in order, from a given offset on: the log for its owner, the changelog for
+//! a restore.
 //!
-//! The reader belongs to no group, so nobody takes the
-//! partition from it; who may read is decided elsewhere.
+//! The reader belongs to no group, so the partition cannot be revoked from it. Who may read is decided
+//! elsewhere.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use crate::kafka::ports::{Reader, Step};
 use crate::log::LogPlace;
 use crate::telemetry::metrics;
 
-/// Reads one partition.
+/// Reader of one partition.
 pub struct PartitionReader {
     consumer: BaseConsumer<ClientEvents>,
     topic: String,
@@ -29,23 +29,24 @@ pub struct PartitionReader {
 }
 
 impl PartitionReader {
-    /// A reader of `partition` of `topic` to its end, which has to be told where to begin.
+    /// Creates a reader that reads `partition` of `topic` to its end. [`Reader::begin`] tells it where to
+    /// begin.
     ///
     /// # Errors
-    /// The client cannot be made.
+    /// Fails if the client cannot be created.
     pub fn new(config: &KafkaConfig, topic: &str, partition: u32) -> anyhow::Result<Self> {
         Self::watched(config, &client::partition_reader(config), topic, partition)
     }
 
-    /// The same for whoever goes on reading what is written.
+    /// Creates a reader that continues to wait for new records.
     ///
     /// # Errors
-    /// The client cannot be made.
+    /// Fails if the client cannot be created.
     pub fn following(config: &KafkaConfig, topic: &str, partition: u32) -> anyhow::Result<Self> {
         Self::watched(config, &client::partition_follower(config), topic, partition)
     }
 
-    /// Metrics show its lag and its queue.
+    /// Creates a reader whose lag and queue are exported as metrics.
     fn watched(
         config: &KafkaConfig,
         settings: &ClientConfig,
@@ -58,10 +59,10 @@ impl PartitionReader {
         Ok(Self { consumer, topic: topic.to_owned(), partition: i32::try_from(partition)? })
     }
 
-    /// A reader of what is not committed, too.
+    /// Creates a reader that also sees uncommitted records.
     ///
     /// # Errors
-    /// The client cannot be made.
+    /// Fails if the client cannot be created.
     pub fn uncommitted(config: &KafkaConfig, topic: &str, partition: u32) -> anyhow::Result<Self> {
         let consumer = client::create(&client::uncommitted_reader(config), ClientEvents::new("reader"))?;
         Ok(Self { consumer, topic: topic.to_owned(), partition: i32::try_from(partition)? })
@@ -83,20 +84,19 @@ impl Reader for PartitionReader {
         let (low, high) = self
             .consumer
             .fetch_watermarks(&self.topic, self.partition, CALL_TIMEOUT)
-            .with_context(|| format!("no answer about where {} begins and ends", self.name()))?;
+            .with_context(|| format!("brokers did not say where {} begins and ends", self.name()))?;
         Ok((u64::try_from(low)?, u64::try_from(high)?))
     }
 
     fn committed(&self) -> anyhow::Result<Option<u64>> {
         let mut wanted = TopicPartitionList::new();
         wanted.add_partition(&self.topic, self.partition);
-        let committed = self
-            .consumer
-            .committed_offsets(wanted, CALL_TIMEOUT)
-            .with_context(|| format!("no answer about the committed offset of {}", self.name()))?;
+        let committed = self.consumer.committed_offsets(wanted, CALL_TIMEOUT).with_context(|| {
+            format!("brokers did not answer about the committed offset of {}", self.name())
+        })?;
         let element = committed.elements_for_topic(&self.topic).into_iter().next();
-        let element = element.with_context(|| format!("no answer about {}", self.name()))?;
-        element.error().with_context(|| format!("no committed offset of {}", self.name()))?;
+        let element = element.with_context(|| format!("brokers did not answer about {}", self.name()))?;
+        element.error().with_context(|| format!("brokers gave no committed offset of {}", self.name()))?;
         match element.offset() {
             Offset::Offset(offset) => Ok(Some(u64::try_from(offset)?)),
             _ => Ok(None),
@@ -115,7 +115,7 @@ impl Reader for PartitionReader {
                 use rdkafka::error::RDKafkaErrorCode as Code;
                 match error.rdkafka_error_code() {
                     Some(Code::AutoOffsetReset | Code::OffsetOutOfRange | Code::UnknownTopicOrPartition) => {
-                        bail!("cannot read on in {}: {error}", self.name())
+                        bail!("cannot continue to read {}: {error}", self.name())
                     }
                     _ => {
                         tracing::debug!(%error, partition = self.name(), "waiting for the broker");
@@ -133,12 +133,12 @@ impl Reader for PartitionReader {
 
 impl Drop for PartitionReader {
     fn drop(&mut self) {
-        // It reads no more, so it lags behind nothing.
+        // A dropped reader has no lag.
         metrics::lag(&self.topic, self.partition, 0);
     }
 }
 
-/// Where a message of the log stands.
+/// Returns the place of a message in the log.
 #[must_use]
 pub fn place(message: &impl Message) -> LogPlace {
     LogPlace {

@@ -1,8 +1,7 @@
-//! A producer whose deliveries are taken in by a thread of its own.
+//! A producer whose delivery reports are received by a thread of its own.
 //!
-//! rdkafka's `ThreadedProducer` does the same in steps of 100 ms and
-//! spins in the last millisecond of each, which is one percent of a
-//! core for every producer, at work or idle. Here the steps are longer.
+//! rdkafka's `ThreadedProducer` does the same in steps of 100 ms, and spins in the last millisecond of each.
+//! That takes one percent of a core for every producer, busy or idle. Here the steps are longer.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -15,8 +14,7 @@ use rdkafka::producer::{BaseProducer, Producer, ProducerContext, PurgeConfig};
 
 use super::client::{self, ClientError};
 
-/// How long one step of polling takes: a producer that was
-/// dropped lives on for so long, without messages.
+/// Duration of one step of polling. A dropped producer lives on for at most this time, without messages.
 const STEP: Duration = Duration::from_secs(1);
 
 /// A producer, and the thread that polls it.
@@ -26,7 +24,7 @@ pub struct PolledProducer<C: ProducerContext + 'static> {
 }
 
 impl<C: ProducerContext + 'static> PolledProducer<C> {
-    /// Starts client and thread.
+    /// Starts the client and the thread.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -56,8 +54,8 @@ impl<C: ProducerContext + 'static> Deref for PolledProducer<C> {
 
 impl<C: ProducerContext + 'static> Drop for PolledProducer<C> {
     fn drop(&mut self) {
-        // What was not delivered is given up now; the thread
-        // is the last owner, and ends after its step.
+        // Undelivered messages are given up now. The thread is the last owner of the client, and ends after
+        // its step.
         self.producer.purge(PurgeConfig::default().queue().inflight());
         self.stop.store(true, Ordering::Relaxed);
     }

@@ -1,5 +1,5 @@
-//! What an owner asks of Kafka, so that a simulation can stand in for it: a [`Reader`] of
-//! one partition, and a [`TransactionClient`], one producer epoch of a transactional id.
+//! The interface between an owner and Kafka, which a simulation can implement as well: a [`Reader`] of one
+//! partition, and a [`TransactionClient`], which is one producer epoch of a transactional id.
 
 use std::time::Duration;
 
@@ -10,54 +10,55 @@ use thiserror::Error;
 use super::headers::AsBorrowed;
 use super::log_origin::{LOG_ORIGIN, LogOrigin};
 
-/// How long one step of reading waits.
+/// Wait of one step of reading.
 const READ_STEP: Duration = Duration::from_millis(100);
-/// Steps without an answer after which the log says so: 30 seconds.
+/// Number of steps without an answer after which the log gets a warning: 30 seconds.
 const STEPS_UNTIL_WARNING: u32 = 300;
 
-/// What the next step of reading came to.
+/// The result of one step of reading.
 pub(crate) enum Step<M> {
     /// A record.
     Record(M),
-    /// All that is committed was read.
+    /// All committed records were read.
     End,
-    /// Nothing came in time.
+    /// There was nothing within the time limit.
     Nothing,
 }
 
 /// One partition of a topic, read in order by a `read_committed` consumer.
 pub(crate) trait Reader {
-    /// Goes on at `offset`.
+    /// Continues at `offset`.
     ///
     /// # Errors
-    /// The client refuses.
+    /// Fails if the client refuses.
     fn begin(&self, offset: u64) -> anyhow::Result<()>;
 
-    /// The next record, waiting for it at most `timeout`.
+    /// Returns the next record. Waits for it at most `timeout`.
     ///
     /// # Errors
-    /// What is asked for is not there any more; all that may pass is waited out.
+    /// Fails if the records to be read do not exist any more. Temporary errors are waited out.
     fn next(&self, timeout: Duration) -> anyhow::Result<Step<impl Message<Headers: AsBorrowed>>>;
 
-    /// The first offset that is there, and the one behind the last committed record.
+    /// Returns the first offset that exists, and the offset after the last committed record.
     ///
     /// # Errors
-    /// No answer.
+    /// Fails if the brokers do not answer.
     fn bounds(&self) -> anyhow::Result<(u64, u64)>;
 
-    /// What the group of the cluster stage has committed for this partition.
+    /// Returns the offset that the group of the cluster stage has committed for this partition.
     ///
     /// # Errors
-    /// No answer.
+    /// Fails if the brokers do not answer.
     fn committed(&self) -> anyhow::Result<Option<u64>>;
 
-    /// Topic and partition, for messages.
+    /// Returns topic and partition, for messages.
     fn name(&self) -> String;
 
-    /// Reads from `offset` to the end and gives each record to `take`; false if `stop` says so.
+    /// Reads from `offset` to the end, and passes each record to `take`. Returns false if `stop` returned
+    /// true.
     ///
     /// # Errors
-    /// Those of [`Self::next`] and of `take`.
+    /// The errors of [`Self::next`] and of `take`.
     fn read_to_end<E: From<anyhow::Error>>(
         &self,
         offset: u64,
@@ -78,7 +79,7 @@ pub(crate) trait Reader {
                     if steps_without_answer == STEPS_UNTIL_WARNING {
                         tracing::warn!(
                             partition = self.name(),
-                            "no answer from the broker for 30 s; waiting on"
+                            "reading is delayed: no answer from the broker for 30 s; still waiting"
                         );
                         steps_without_answer = 0;
                     }
@@ -93,13 +94,13 @@ pub(crate) trait Reader {
 
 /// A record as a reader sees it. (rdkafka's `Message` cannot be a trait object.)
 pub(crate) trait Record {
-    /// Its offset.
+    /// Returns its offset.
     fn offset(&self) -> u64;
-    /// Its key.
+    /// Returns its key.
     fn key(&self) -> Option<&[u8]>;
-    /// Its value.
+    /// Returns its value.
     fn value(&self) -> Option<&[u8]>;
-    /// The record of the log that it comes from, if it says so.
+    /// Returns the log record that it comes from, if a header names it.
     fn origin(&self) -> Option<LogOrigin>;
 }
 
@@ -117,7 +118,7 @@ impl<M: Message> Record for M {
     }
 
     fn origin(&self) -> Option<LogOrigin> {
-        // The last one is ours: those before it came with the page.
+        // The last such header is ours; earlier ones came with the page.
         let ours = self.headers()?.iter().filter(|header| header.key == LOG_ORIGIN).last()?;
         std::str::from_utf8(ours.value?).ok()?.parse().ok()
     }
@@ -127,17 +128,17 @@ impl<M: Message> Record for M {
 pub(crate) struct Outgoing<'a> {
     /// The topic.
     pub(crate) topic: &'a str,
-    /// The partition; none where the key decides.
+    /// Partition; `None` if it is chosen by the key.
     pub(crate) partition: Option<u32>,
     /// Its key.
     pub(crate) key: Option<&'a Vec<u8>>,
-    /// Its value; none is a tombstone.
+    /// Value; `None` is a tombstone.
     pub(crate) value: Option<&'a Vec<u8>>,
     /// Its headers.
     pub(crate) headers: Option<&'a OwnedHeaders>,
 }
 
-/// Where a record was delivered.
+/// Place where a record was delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Delivered {
     /// The partition of its topic.
@@ -146,61 +147,61 @@ pub(crate) struct Delivered {
     pub(crate) offset: u64,
 }
 
-/// Why a request was not served, or perhaps not.
+/// Reason why a request was not served, or may not have been served.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub(crate) enum RequestError {
-    /// The same request may be sent again.
+    /// Temporary error: the same request may be sent again.
     #[error("{0}")]
     Retriable(String),
-    /// Another producer has taken the transactional id, or the coordinator took this one for dead.
+    /// Another producer has taken the transactional id, or the coordinator considered this one dead.
     #[error("{0}")]
     Fenced(String),
-    /// A topic does not take a record.
-    #[error("topic {topic} does not take a record of {bytes} bytes: {code}")]
+    /// A topic rejects a record.
+    #[error("topic {topic} rejects a record of {bytes} bytes: {code}")]
     Refused {
         /// The topic.
         topic: String,
         /// Bytes of the record's value.
         bytes: usize,
-        /// What the broker says.
+        /// Error code of the broker.
         code: RDKafkaErrorCode,
     },
-    /// All else: a broker that is away, a rebalance, a time-out.
+    /// Any other error: an unavailable broker, a rebalance, a timeout.
     #[error("{0}")]
     Failed(String),
 }
 
-/// A producer with a transactional id: from [`Self::init_transactions`] on, one epoch of it.
+/// A producer with a transactional id. After [`Self::init_transactions`] it stands for one epoch of the id.
 pub(crate) trait TransactionClient {
     /// A generation of the consumer group.
     type Group;
 
-    /// Takes the transactional id: fences whoever had it, and ends the transaction that they left.
+    /// Takes the transactional id: fences the former producer, and ends the transaction that it left open.
     ///
     /// # Errors
-    /// [`RequestError`]; a retriable one may be asked again.
+    /// [`RequestError`]; after a retriable one the call may be repeated.
     fn init_transactions(&self, timeout: Duration) -> Result<(), RequestError>;
 
-    /// Begins a transaction, of which nothing is sent or delivered yet.
+    /// Begins an empty transaction.
     ///
     /// # Errors
     /// [`RequestError`].
     fn begin(&self) -> Result<(), RequestError>;
 
-    /// Sends a record; waits while the client's queue is full.
+    /// Sends a record. Waits while the client's queue is full.
     ///
     /// # Errors
     /// [`RequestError`].
     fn send(&self, record: &Outgoing<'_>) -> Result<(), RequestError>;
 
-    /// Waits until all that was sent is delivered, or something failed for good.
+    /// Waits until everything that was sent is delivered, or until a record has failed permanently.
     ///
     /// # Errors
-    /// [`RequestError`], the first failure.
+    /// [`RequestError`] of the first failure.
     fn flush(&self) -> Result<(), RequestError>;
 
-    /// Where each record stands that was sent since [`Self::begin`],
-    /// in the order of sending; none where that is not known.
+    /// Returns the places of all records sent since [`Self::begin`], in the order of sending; `None` for a
+    /// record whose place is not known.
     fn delivered(&self) -> Vec<Option<Delivered>>;
 
     /// Adds the group's next offset of the log to the transaction.
@@ -209,20 +210,20 @@ pub(crate) trait TransactionClient {
     /// [`RequestError`].
     fn send_offset(&self, log_partition: u32, offset: u64, group: &Self::Group) -> Result<(), RequestError>;
 
-    /// Commits.
+    /// Commits the transaction.
     ///
     /// # Errors
-    /// [`RequestError`]; then it may have been committed nevertheless.
+    /// [`RequestError`]. The transaction may have been committed nevertheless.
     fn commit(&self) -> Result<(), RequestError>;
 
-    /// Gives up all that was sent since [`Self::begin`].
+    /// Aborts the transaction, and with it everything sent since [`Self::begin`].
     ///
     /// # Errors
     /// [`RequestError`].
     fn abort(&self) -> Result<(), RequestError>;
 
-    /// Why a request of this epoch might still be under way, though it was
-    /// answered or given up: a connection broke or a request timed out since
-    /// [`Self::init_transactions`]. None: nothing of that kind happened.
+    /// Returns the reason why a request of this epoch may still be on its way, although it was answered or
+    /// given up: since [`Self::init_transactions`] a connection broke or a request timed out. `None` if
+    /// nothing of that kind happened.
     fn disturbance(&self) -> Option<String>;
 }

@@ -1,4 +1,4 @@
-//! A message of any topic, as whoever looks on receives it.
+//! A message of any topic, in the form in which tools that only read get it.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ pub struct Received {
     pub partition: i32,
     /// Its offset.
     pub offset: i64,
-    /// Milliseconds since 1970, if the broker knows it.
+    /// Timestamp in milliseconds since 1970, if the broker knows it.
     pub timestamp_ms: Option<i64>,
     /// Its key.
     pub key: Option<Vec<u8>>,
@@ -22,17 +22,17 @@ pub struct Received {
 }
 
 impl Received {
-    /// The last header of this name: those that Leitong adds stand behind those of the page.
+    /// Returns the last header with this name. Headers that Leitong adds come after those of the page.
     pub(crate) fn header(&self, name: &str) -> Option<&[u8]> {
         self.headers.iter().rfind(|(known, _)| known == name)?.1.as_deref()
     }
 
-    /// The last header of this name, as text.
+    /// Returns the last header with this name as text.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
         self.header(name).map(|value| String::from_utf8_lossy(value).into_owned())
     }
 
-    /// Where it stands.
+    /// Returns the place of the message as JSON.
     pub(crate) fn place(&self) -> Value {
         json!({ "topic": self.topic, "partition": self.partition, "offset": self.offset })
     }

@@ -1,5 +1,5 @@
-//! The first messages of a topic's partitions, for a look
-//! at what is in them. Joins no group and commits nothing.
+//! Reads the first messages of a topic's partitions, to examine their format. Joins no group and commits
+//! nothing.
 
 use std::time::{Duration, Instant};
 
@@ -14,31 +14,30 @@ use super::config::KafkaConfig;
 use super::events::ClientEvents;
 use super::headers;
 
-/// How long messages are waited for.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// Longest wait for messages.
+const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// A message as far as it matters here.
+/// The parts of a message that are examined.
 #[derive(Debug)]
 pub struct Sampled {
     /// Its key.
     pub key: Option<Vec<u8>>,
     /// Its value.
     pub value: Option<Vec<u8>>,
-    /// The header of that name.
+    /// Value of the header `content-encoding`.
     pub content_encoding: Option<Vec<u8>>,
 }
 
-/// At most `count` messages of `topic`, from the beginning
-/// of each partition on, as many of each as there are.
+/// Returns at most `count` messages of `topic`, read from the beginning of each partition.
 ///
 /// # Errors
-/// There is no such topic, or it cannot be read.
+/// Fails if there is no such topic, or if it cannot be read.
 pub fn messages(config: &KafkaConfig, topic: &str, count: usize) -> anyhow::Result<Vec<Sampled>> {
     let consumer: BaseConsumer<ClientEvents> =
         client::create(&client::partition_reader(config), ClientEvents::new("sample"))?;
     let metadata = consumer
         .fetch_metadata(Some(topic), CALL_TIMEOUT)
-        .with_context(|| format!("no answer about the topic {topic}"))?;
+        .with_context(|| format!("brokers did not answer about topic {topic}"))?;
     let partitions = metadata.topics().iter().flat_map(MetadataTopic::partitions);
     let mut assignment = TopicPartitionList::new();
     let mut waiting = 0;
@@ -48,10 +47,10 @@ pub fn messages(config: &KafkaConfig, topic: &str, count: usize) -> anyhow::Resu
         assignment.add_partition_offset(topic, partition.id(), Offset::Beginning)?;
     }
     if assignment.count() == 0 {
-        bail!("there is no topic {topic}");
+        bail!("topic {topic} does not exist; check its name and kafka.bootstrap_servers");
     }
     consumer.assign(&assignment)?;
-    let (mut found, deadline) = (Vec::new(), Instant::now() + PATIENCE);
+    let (mut found, deadline) = (Vec::new(), Instant::now() + TIMEOUT);
     while found.len() < count.min(waiting) && Instant::now() < deadline {
         let Some(Ok(message)) = consumer.poll(Duration::from_millis(200)) else { continue };
         let header = |name: &str| {

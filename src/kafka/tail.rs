@@ -1,6 +1,6 @@
-//! What passes by on a topic, from a moment on: committed messages of all its partitions, for
-//! people who look. Joins no group and commits nothing. Partitions that are added to the topic while
-//! it is read are read as well, from their first message on.
+//! Reads committed messages of all partitions of a topic, from a given time on, for tools that only read.
+//! Joins no group and commits nothing. Partitions that are added to the topic meanwhile are read as well,
+//! from their first message on.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -18,51 +18,51 @@ use super::events::ClientEvents;
 use super::headers;
 use super::received::Received;
 
-/// How often brokers are asked for new partitions: one small request each time.
+/// Interval at which brokers are asked for new partitions, with one small request.
 const NEW_PARTITIONS_INTERVAL: Duration = Duration::from_secs(5);
-/// How long such an answer is waited for; without one, the next time will do.
+/// Time limit for that answer. Without one, the next request has to do.
 const NEW_PARTITIONS_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Where to begin.
+/// Position at which reading starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
-    /// At the first message that is still there.
+    /// The first message that still exists.
     Beginning,
-    /// At the first message written at this time or later, in milliseconds since 1970.
+    /// The first message written at this time or later, in milliseconds since 1970.
     Time(i64),
-    /// Behind all that is there.
+    /// The end: only new messages are read.
     Now,
 }
 
-/// One topic, as it is read.
+/// Reader of one topic.
 pub struct Tail {
     consumer: BaseConsumer<ClientEvents>,
     topic: String,
     partitions: BTreeSet<i32>,
-    /// When brokers were last asked for new ones.
+    /// Time when brokers were last asked for new partitions.
     asked_at: Instant,
-    /// Partitions that were read to where they ended.
+    /// Partitions that were read to their end at some time.
     read_to_end: BTreeSet<i32>,
 }
 
-/// The partitions of the topic that was asked about.
+/// Returns the partitions of the topic in the answer.
 fn partitions_in(metadata: &Metadata) -> BTreeSet<i32> {
     metadata.topics().iter().flat_map(MetadataTopic::partitions).map(MetadataPartition::id).collect()
 }
 
 impl Tail {
-    /// Begins to read; returns when brokers have said where each partition begins.
+    /// Starts to read. Returns when brokers have answered where each partition begins.
     ///
     /// # Errors
-    /// There is no such topic, it may not be read, or no broker answers.
+    /// Fails if there is no such topic, if it may not be read, or if no broker answers.
     pub fn begin(config: &KafkaConfig, topic: &str, start: Start) -> anyhow::Result<Self> {
         let consumer: BaseConsumer<ClientEvents> =
             client::create(&client::tail_reader(config), ClientEvents::new("tap"))?;
         let metadata = consumer
             .fetch_metadata(Some(topic), CALL_TIMEOUT)
-            .with_context(|| format!("no answer about the topic {topic}"))?;
+            .with_context(|| format!("brokers did not answer about topic {topic}"))?;
         let mut assignment = TopicPartitionList::new();
-        let no_answer = || format!("no answer about where the topic {topic} ends");
+        let no_answer = || format!("brokers did not answer where topic {topic} ends");
         let partitions = partitions_in(&metadata);
         for partition in &partitions {
             let offset = match start {
@@ -76,12 +76,14 @@ impl Tail {
             assignment.add_partition_offset(topic, *partition, offset)?;
         }
         if partitions.is_empty() {
-            bail!("there is no topic {topic}: make it with `leitong topics create`, or see kafka.topics");
+            bail!(
+                "topic {topic} does not exist; create it with `leitong topics create`, or correct kafka.topics"
+            );
         }
         if let Start::Time(_) = start {
             assignment = consumer.offsets_for_times(assignment, CALL_TIMEOUT).with_context(no_answer)?;
         }
-        consumer.assign(&assignment).with_context(|| format!("cannot read the topic {topic}"))?;
+        consumer.assign(&assignment).with_context(|| format!("cannot read topic {topic}"))?;
         Ok(Self {
             consumer,
             topic: topic.to_owned(),
@@ -91,29 +93,29 @@ impl Tail {
         })
     }
 
-    /// The topic's name.
+    /// Returns the name of the topic.
     #[must_use]
     pub fn topic(&self) -> &str {
         &self.topic
     }
 
-    /// The number of partitions.
+    /// Returns the number of partitions that are read.
     #[must_use]
     pub fn partitions(&self) -> usize {
         self.partitions.len()
     }
 
-    /// Whether every partition was read to where it ended at some time since the beginning.
+    /// Returns true if every partition has been read to its end at some time since the start.
     #[must_use]
     pub fn is_read_to_end(&self) -> bool {
         self.read_to_end.len() == self.partitions.len()
     }
 
-    /// Begins to read partitions that were added to the topic, from their first message on, and says
-    /// how many. Asks brokers every few seconds at most.
+    /// Starts to read partitions that were added to the topic, from their first message on. Returns their
+    /// number. Asks brokers at most every few seconds.
     ///
     /// # Errors
-    /// A partition cannot be added to those that are read.
+    /// Fails if a partition cannot be added to those that are read.
     pub fn add_new_partitions(&mut self) -> anyhow::Result<usize> {
         if self.asked_at.elapsed() < NEW_PARTITIONS_INTERVAL {
             return Ok(0);
@@ -123,7 +125,7 @@ impl Tail {
         let metadata = match answer {
             Ok(metadata) => metadata,
             Err(error) => {
-                tracing::debug!(%error, topic = self.topic, "no answer about new partitions");
+                tracing::debug!(%error, topic = self.topic, "brokers did not answer about new partitions");
                 return Ok(0);
             }
         };
@@ -137,16 +139,16 @@ impl Tail {
         }
         self.consumer
             .incremental_assign(&more)
-            .with_context(|| format!("cannot read the new partitions {new:?} of the topic {}", self.topic))?;
+            .with_context(|| format!("cannot read the new partitions {new:?} of topic {}", self.topic))?;
         self.partitions.extend(&new);
         Ok(new.len())
     }
 
-    /// The next message, if one comes within `timeout`.
+    /// Returns the next message, if there is one within `timeout`.
     ///
     /// # Errors
-    /// The topic cannot be read on: it is gone, or rights are missing. What passes by itself, such
-    /// as a broker that is away, is waited for.
+    /// Fails if the topic cannot be read any more: it is gone, or permissions are missing. Temporary errors,
+    /// such as an unavailable broker, are waited out.
     pub fn next(&mut self, timeout: Duration) -> anyhow::Result<Option<Received>> {
         match self.consumer.poll(timeout) {
             None => Ok(None),
@@ -176,7 +178,7 @@ impl Tail {
                         | Code::UnknownTopic
                         | Code::TopicAuthorizationFailed
                         | Code::Fatal,
-                    ) => bail!("cannot read on in the topic {}: {error}", self.topic),
+                    ) => bail!("cannot continue to read topic {}: {error}", self.topic),
                     _ => {
                         tracing::debug!(%error, topic = self.topic, "waiting for the broker");
                         Ok(None)

@@ -1,10 +1,9 @@
-//! The ids of topics, and what this program may do with them, as a broker says it. rdkafka
-//! does not wrap this question of librdkafka's (`DescribeTopics`), so it is put here in its
-//! own terms: unsafe code, as in `headers.rs`, `static_names.rs` and nowhere else (`tests/local/purity.rs`).
+//! Asks brokers for the ids of topics, and for the operations that this program may perform on them. rdkafka
+//! does not wrap this request of librdkafka (`DescribeTopics`), so it is called directly. Unsafe code is only
+//! here, in `headers.rs` and in `static_names.rs` (`tests/local/purity.rs`).
 //!
-//! Invariants: every object that librdkafka hands out is owned by one of
-//! the guards below, which gives it back once, also where an error ends
-//! the function early; nothing borrowed from an answer outlives it.
+//! Invariants: every object from librdkafka is owned by one of the guards below, which destroys it once, even
+//! if an error ends the function early. Nothing borrowed from an answer outlives the answer.
 
 #![expect(unsafe_code, reason = "librdkafka's DescribeTopics has no safe wrapper in rdkafka 0.39")]
 
@@ -19,34 +18,34 @@ use rdkafka::client::Client;
 
 use crate::log::identity::TopicId;
 
-/// What a broker says of one topic.
+/// A broker's answer about one topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Described {
-    /// It is there, and this is its id.
+    /// The topic exists and has this id.
     Id(TopicId),
-    /// It is there, and the broker knows no ids.
+    /// The topic exists, but the broker knows no ids.
     WithoutId,
-    /// There is no such topic, or the broker has not heard of it yet.
+    /// The topic does not exist, or the broker has not heard of it yet.
     Missing,
 }
 
-/// What one may do with a topic.
+/// An operation on a topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// To read records.
+    /// Reading records.
     Read,
-    /// To write records.
+    /// Writing records.
     Write,
-    /// To ask where it begins and ends.
+    /// Asking where it begins and ends.
     Describe,
-    /// To ask for its settings.
+    /// Asking for its settings.
     DescribeConfigs,
-    /// To delete its records.
+    /// Deleting records.
     Delete,
 }
 
 impl Operation {
-    /// As librdkafka numbers it.
+    /// Returns librdkafka's number for the operation.
     fn number(self) -> u32 {
         use sys::rd_kafka_AclOperation_t as Acl;
         match self {
@@ -59,30 +58,29 @@ impl Operation {
     }
 }
 
-/// The operations on a topic that are allowed; none where the broker does not say.
+/// The operations on a topic that are permitted; `None` inside if the broker does not tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allowed(Option<Vec<u32>>);
 
 impl Allowed {
-    /// Those of `wanted` that are not allowed.
+    /// Returns the operations in `wanted` that are not permitted.
     pub fn lacks(&self, wanted: &[Operation]) -> Vec<Operation> {
         let Some(allowed) = &self.0 else { return Vec::new() };
         wanted.iter().copied().filter(|operation| !allowed.contains(&operation.number())).collect()
     }
 }
 
-/// Something of librdkafka's that is to be given back.
+/// An object from librdkafka that must be destroyed.
 struct Owned<T> {
     object: NonNull<T>,
-    give_back: unsafe extern "C" fn(*mut T),
+    destroy: unsafe extern "C" fn(*mut T),
 }
 
 impl<T> Owned<T> {
-    /// Takes what a constructor of librdkafka returned.
-    /// `give_back` must be the destructor of what it made.
-    fn new(object: *mut T, give_back: unsafe extern "C" fn(*mut T)) -> anyhow::Result<Self> {
+    /// Takes the result of a constructor in librdkafka. `destroy` must be the matching destructor.
+    fn new(object: *mut T, destroy: unsafe extern "C" fn(*mut T)) -> anyhow::Result<Self> {
         let object = NonNull::new(object).context("librdkafka is out of memory")?;
-        Ok(Self { object, give_back })
+        Ok(Self { object, destroy })
     }
 
     fn get(&self) -> *mut T {
@@ -92,53 +90,53 @@ impl<T> Owned<T> {
 
 impl<T> Drop for Owned<T> {
     fn drop(&mut self) {
-        // SAFETY: the object came from its constructor (see
-        // `new`), is not null, and nobody else gives it back.
-        unsafe { (self.give_back)(self.object.as_ptr()) }
+        // SAFETY: the object came from its constructor (see `new`), is not null, and is not destroyed
+        // anywhere else.
+        unsafe { (self.destroy)(self.object.as_ptr()) }
     }
 }
 
-/// What a broker says of these topics, in their order: `broker`, or,
-/// without one, the one that librdkafka holds for the controller, which may
-/// be one that has died. Blocks until it answers, at most for `timeout`.
+/// Returns the answer about these topics, in their order. It asks `broker`, or, without one, the broker that
+/// librdkafka takes for the controller, which may have died. Blocks until the answer arrives, at most for
+/// `timeout`.
 ///
 /// # Errors
-/// No answer, or one that makes no sense.
+/// Fails if there is no answer, or a malformed one.
 pub fn describe<C: ClientContext>(
     client: &Client<C>,
     topics: &[&str],
     broker: Option<i32>,
     timeout: Duration,
 ) -> anyhow::Result<Vec<Described>> {
-    // SAFETY: `described` asks for no more than `ask` promises.
+    // SAFETY: `described` requires no more than `ask` guarantees.
     let read = |description, topic: &str| unsafe { described(description, topic) };
     ask(client, topics, Options { broker, timeout, operations: false }, read)
 }
 
-/// What this program may do with these topics, in their order.
+/// Returns the operations that this program may perform on these topics, in their order.
 ///
 /// # Errors
-/// No answer, or one that makes no sense.
+/// Fails if there is no answer, or a malformed one.
 pub fn allowed<C: ClientContext>(
     client: &Client<C>,
     topics: &[&str],
     timeout: Duration,
 ) -> anyhow::Result<Vec<Allowed>> {
-    // SAFETY: `operations_of` asks for no more than `ask` promises.
+    // SAFETY: `operations_of` requires no more than `ask` guarantees.
     let read = |description, topic: &str| unsafe { operations_of(description, topic) };
     ask(client, topics, Options { broker: None, timeout, operations: true }, read)
 }
 
-/// How brokers are asked.
+/// Options of a request.
 struct Options {
     broker: Option<i32>,
     timeout: Duration,
-    /// For the operations that are allowed as well.
+    /// True to ask for the permitted operations as well.
     operations: bool,
 }
 
-/// Asks for these topics, and hands what is said of each to
-/// `read`: a description that is null or alive, and the name.
+/// Asks for these topics, and passes the answer about each to `read`: a description that is null or alive,
+/// and the name.
 fn ask<C: ClientContext, T>(
     client: &Client<C>,
     topics: &[&str],
@@ -150,9 +148,9 @@ fn ask<C: ClientContext, T>(
     let names: Vec<CString> = topics.iter().map(|name| CString::new(*name)).collect::<Result<_, _>>()?;
     let mut pointers: Vec<*const c_char> = names.iter().map(|name| name.as_ptr()).collect();
 
-    // SAFETY: `rk` is the handle of `client`, which is borrowed for the whole of
-    // this function. `pointers` holds as many strings as we say, each ends in a
-    // NUL, and both live to the end of this function; librdkafka copies them.
+    // SAFETY: `rk` is the handle of `client`, which is borrowed during this whole function. `pointers` has
+    // the given number of strings, each ends in a NUL, and both live to the end of this function. librdkafka
+    // copies them.
     let (queue, collection, options) = unsafe {
         (
             Owned::new(sys::rd_kafka_queue_new(rk), sys::rd_kafka_queue_destroy)?,
@@ -170,48 +168,57 @@ fn ask<C: ClientContext, T>(
         )
     };
     let mut why = [0; 256];
-    // SAFETY: all objects are alive (`Owned`); `why` is as long as we say.
-    // The request is copied; its answer goes to `queue`, which librdkafka
-    // counts references to, so that giving it back early is allowed as well.
+    // SAFETY: all objects are alive (`Owned`), and `why` has the given length. The request is copied. Its
+    // answer goes to `queue`, whose references librdkafka counts, so destroying it early is allowed as well.
     unsafe {
         let set = sys::rd_kafka_AdminOptions_set_request_timeout;
         let code = set(options.get(), timeout_ms, why.as_mut_ptr(), why.len());
-        ensure!(code == sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR, "a time-out of {timeout:?}");
+        ensure!(
+            code == sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR,
+            "librdkafka rejects a timeout of {timeout:?}"
+        );
         if let Some(broker) = broker {
             let set = sys::rd_kafka_AdminOptions_set_broker;
             let code = set(options.get(), broker, why.as_mut_ptr(), why.len());
-            ensure!(code == sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR, "a broker {broker}");
+            ensure!(
+                code == sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR,
+                "librdkafka rejects broker {broker}"
+            );
         }
         if operations {
             let refused = sys::rd_kafka_AdminOptions_set_include_authorized_operations(options.get(), 1);
             if !refused.is_null() {
                 sys::rd_kafka_error_destroy(refused);
-                bail!("librdkafka does not ask for the operations that are allowed");
+                bail!("librdkafka cannot ask for the permitted operations");
             }
         }
         sys::rd_kafka_DescribeTopics(rk, collection.get(), options.get(), queue.get());
     }
-    // The request itself ends after `timeout`; a little later its answer is here, whatever it is.
-    // SAFETY: the queue is alive, and nobody else serves it. An event that comes is ours to give back.
+    // The request itself ends after `timeout`, and its answer of any kind arrives shortly after that. SAFETY:
+    // the queue is alive and served nowhere else. This function owns the event.
     let event = unsafe { sys::rd_kafka_queue_poll(queue.get(), timeout_ms.saturating_add(1000)) };
-    let event =
-        Owned::new(event, sys::rd_kafka_event_destroy).ok().context("no answer about ids of topics")?;
+    let event = Owned::new(event, sys::rd_kafka_event_destroy)
+        .ok()
+        .context("brokers did not answer about topic ids")?;
     // SAFETY: the event is alive; the text of its error belongs to it, and is copied at once.
     unsafe {
         if sys::rd_kafka_event_error(event.get()) != sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR {
-            bail!("no answer about ids of topics: {}", text(sys::rd_kafka_event_error_string(event.get())));
+            bail!(
+                "brokers did not answer about topic ids: {}",
+                text(sys::rd_kafka_event_error_string(event.get()))
+            );
         }
     }
-    // SAFETY: the event is alive, and this returns null if it is of another kind. The
-    // descriptions belong to the event, which outlives `descriptions`; there are `count` of them.
+    // SAFETY: the event is alive; the result is null if the event is of another kind. The descriptions belong
+    // to the event, which outlives `descriptions`, and `count` is their number.
     let descriptions = unsafe {
         let result = sys::rd_kafka_event_DescribeTopics_result(event.get());
-        ensure!(!result.is_null(), "another answer than that about ids of topics");
+        ensure!(!result.is_null(), "librdkafka gave the answer to another request than that for topic ids");
         let mut count = 0;
         let first = sys::rd_kafka_DescribeTopics_result_topics(result, &raw mut count);
         ensure!(
             !first.is_null() && count == topics.len(),
-            "an answer about {count} of {} topics",
+            "librdkafka gave an answer about {count} of {} topics",
             topics.len()
         );
         std::slice::from_raw_parts(first, count)
@@ -220,7 +227,7 @@ fn ask<C: ClientContext, T>(
     descriptions.iter().zip(topics).map(|(one, topic)| read(*one, topic)).collect()
 }
 
-/// What is said of `topic`, which is the one that was asked for.
+/// Reads the answer about `topic`.
 ///
 /// # Safety
 /// `description` is null or alive.
@@ -228,13 +235,12 @@ unsafe fn described(
     description: *const sys::rd_kafka_TopicDescription_t,
     topic: &str,
 ) -> anyhow::Result<Described> {
-    ensure!(!description.is_null(), "nothing was said of topic {topic}");
-    // SAFETY: `description` is not null and alive; name, error and id
-    // belong to it. Errors are told by their names, since a broker may
-    // send numbers that the enum of this librdkafka does not have.
+    ensure!(!description.is_null(), "the answer says nothing about topic {topic}");
+    // SAFETY: `description` is not null and alive; name, error and id belong to it. Errors are identified by
+    // their names, since a broker may send numbers that are missing in the enum of this librdkafka.
     unsafe {
         let name = text(sys::rd_kafka_TopicDescription_name(description));
-        ensure!(name == topic, "an answer about topic {name} in place of {topic}");
+        ensure!(name == topic, "the answer is about topic {name} instead of {topic}");
         let error = sys::rd_kafka_TopicDescription_error(description);
         if !error.is_null() {
             match &*text(sys::rd_kafka_error_name(error)) {
@@ -244,7 +250,7 @@ unsafe fn described(
             }
         }
         let id = sys::rd_kafka_TopicDescription_topic_id(description);
-        ensure!(!id.is_null(), "no id of topic {topic}");
+        ensure!(!id.is_null(), "the answer has no id of topic {topic}");
         let halves =
             [sys::rd_kafka_Uuid_most_significant_bits(id), sys::rd_kafka_Uuid_least_significant_bits(id)];
         let bytes: Vec<u8> = halves.iter().flat_map(|half| half.to_be_bytes()).collect();
@@ -252,7 +258,7 @@ unsafe fn described(
     }
 }
 
-/// What one may do with `topic`, which is the one that was asked for.
+/// Reads the permitted operations on `topic` from the answer.
 ///
 /// # Safety
 /// `description` is null or alive.
@@ -260,11 +266,11 @@ unsafe fn operations_of(
     description: *const sys::rd_kafka_TopicDescription_t,
     topic: &str,
 ) -> anyhow::Result<Allowed> {
-    // A broker may name operations that the enum of this librdkafka does not have.
+    // A broker may name operations that are missing in the enum of this librdkafka.
     const { assert!(size_of::<sys::rd_kafka_AclOperation_t>() == size_of::<u32>()) };
-    ensure!(!description.is_null(), "nothing was said of topic {topic}");
-    // SAFETY: `description` is not null and alive; the operations belong to
-    // it, there are `count` of them, and each is a number of 32 bits.
+    ensure!(!description.is_null(), "the answer says nothing about topic {topic}");
+    // SAFETY: `description` is not null and alive. The operations belong to it, `count` is their number, and
+    // each is a number of 32 bits.
     unsafe {
         let mut count = 0;
         let first = sys::rd_kafka_TopicDescription_authorized_operations(description, &raw mut count);
@@ -275,7 +281,7 @@ unsafe fn operations_of(
     }
 }
 
-/// A text of librdkafka's, copied.
+/// Copies a text from librdkafka.
 ///
 /// # Safety
 /// `text` is null, or ends in a NUL and is alive.
@@ -283,6 +289,6 @@ unsafe fn text(text: *const c_char) -> String {
     if ptr::eq(text, ptr::null()) {
         return String::new();
     }
-    // SAFETY: not null, and else as promised to this function.
+    // SAFETY: not null, and otherwise as the caller guarantees.
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }

@@ -1,8 +1,7 @@
-//! The topics that the worker needs: what they must be
-//! like, making them, and naming every difference.
+//! The topics that the worker needs: creates them, and reports every difference from their requirements.
 //!
-//! Topics that a broker made by itself have the wrong clean-up policy and number of partitions,
-//! so nothing is taken on trust: `leitong topics check` and `leitong run` compare the same list.
+//! Topics that a broker creates automatically have the wrong cleanup policy and number of partitions, so
+//! nothing is taken for granted: `leitong topics check` and `leitong run` check the same list.
 
 use std::time::{Duration, Instant};
 
@@ -19,33 +18,33 @@ use crate::backoff::backoff;
 use crate::kafka::config::KafkaConfig;
 use crate::kafka::events::ClientEvents;
 
-/// What a topic must be like.
+/// The requirements on a topic.
 struct Wanted<'a> {
     name: &'a str,
     partitions: u32,
-    /// The number of partitions is part of what is stored.
+    /// True if the number of partitions can never change, since stored data depends on it.
     partitions_fixed: bool,
     cleanup: Cleanup,
-    /// It takes messages of the configured size.
+    /// True if it must accept messages of the configured size.
     large: bool,
 }
 
-/// What a topic's clean-up policy must be.
+/// The requirement on a topic's cleanup policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cleanup {
     Delete,
-    /// The changelog's: see [`changelog_topic`].
+    /// The policy of the changelog: see [`changelog_topic`].
     Queue,
-    /// The user's own choice.
+    /// Any policy, as the user likes.
     Any,
 }
 
-/// One difference between a topic and what is needed.
+/// One difference between a topic and its requirements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// The topic.
     pub topic: String,
-    /// What differs, and what to do.
+    /// The difference and the remedy.
     pub problem: String,
 }
 
@@ -55,36 +54,37 @@ impl std::fmt::Display for Difference {
     }
 }
 
-/// Partitions of the topics that are there, and who serves them.
+/// Numbers of partitions and brokers of the existing topics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counts {
-    /// Of the log.
+    /// Partitions of the log.
     pub log_partitions: u32,
-    /// Of the page topic.
+    /// Partitions of the page topic.
     pub page_partitions: u32,
     /// Brokers of the cluster.
     pub brokers: u64,
-    /// The changelog is compacted, as older versions had it.
+    /// True if the changelog is compacted, as older versions made it.
     pub compacted_changelog: bool,
 }
 
-/// Within this time all brokers have heard of a topic that was made before the program began.
+/// Time within which all brokers hear of a new topic, for topics that were created before this program
+/// started.
 pub const HEARD_WITHIN: Duration = Duration::from_secs(2);
 
-/// Questions and orders about topics.
+/// Client for questions about topics and changes to them.
 pub struct Topics<'a> {
     pub(super) config: &'a KafkaConfig,
     pub(super) admin: AdminClient<ClientEvents>,
-    /// Asks for metadata. Unlike the admin client it says why a broker does not answer.
+    /// Client that asks for metadata. Unlike the admin client, it reports why a broker does not answer.
     probe: BaseConsumer<ClientEvents>,
     pub(super) runtime: tokio::runtime::Runtime,
 }
 
 impl<'a> Topics<'a> {
-    /// Connects to nothing yet.
+    /// Creates the clients without connecting.
     ///
     /// # Errors
-    /// The client cannot be made.
+    /// Fails if a client cannot be created.
     pub fn new(config: &'a KafkaConfig) -> anyhow::Result<Self> {
         let admin = client::create(&client::admin(config), ClientEvents::new("admin"))?;
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -95,12 +95,13 @@ impl<'a> Topics<'a> {
         Ok(Self { config, admin, probe, runtime })
     }
 
-    /// Makes the topics that are not there; those that are stay as they are. Names of the new ones.
+    /// Creates the missing topics and returns their names. Existing topics are not changed.
     ///
     /// # Errors
-    /// A topic cannot be made.
+    /// Fails if a topic cannot be created.
     pub fn create(&self) -> anyhow::Result<Vec<String>> {
-        // Says why, where there is no answer; the admin client only says that there is none.
+        // Fails with the reason if no broker answers; the admin client would only report that there is no
+        // answer.
         self.partition_count(&self.config.topics.pages)?;
         let mut created = Vec::new();
         for wanted in self.wanted() {
@@ -117,24 +118,24 @@ impl<'a> Topics<'a> {
             let results = self
                 .runtime
                 .block_on(self.admin.create_topics([&topic], &options()))
-                .with_context(|| format!("cannot make topic {}", wanted.name))?;
+                .with_context(|| format!("cannot create topic {}", wanted.name))?;
             for result in results {
                 match result {
                     Ok(name) => created.push(name),
                     Err((_, RDKafkaErrorCode::TopicAlreadyExists)) => {}
-                    Err((name, error)) => bail!("cannot make topic {name}: {error}"),
+                    Err((name, error)) => bail!("cannot create topic {name}: {error}"),
                 }
             }
         }
         Ok(created)
     }
 
-    /// Every difference from what is needed, and how many partitions there are. Brokers hear of a new
-    /// topic one after the other, and any of them may be asked: a topic is missing only
-    /// if it was for as long as `heard_within`.
+    /// Returns every difference from the requirements, and the numbers of partitions. Brokers hear of a new
+    /// topic one after the other, and any of them may answer. So a topic counts as missing only after
+    /// `heard_within`.
     ///
     /// # Errors
-    /// The broker does not answer.
+    /// Fails if the brokers do not answer.
     pub fn check(&self, heard_within: Duration) -> anyhow::Result<(Vec<Difference>, Counts)> {
         let mut differences = Vec::new();
         let wanted = self.wanted();
@@ -148,13 +149,13 @@ impl<'a> Topics<'a> {
             let mut differs =
                 |problem: String| differences.push(Difference { topic: wanted.name.to_owned(), problem });
             let Some(count) = count else {
-                differs("is not there; `leitong topics create` makes it".to_owned());
+                differs("does not exist; create it with `leitong topics create`".to_owned());
                 continue;
             };
             if wanted.partitions_fixed && *count != wanted.partitions {
                 differs(format!(
-                    "has {count} partitions, and kafka.create.log_partitions = {}; the number is part of what is \
-                     stored, so set it to what it was when the topics were made",
+                    "has {count} partitions, but kafka.create.log_partitions = {}; stored data depends on the number, so set it \
+                     to that of the topic's creation",
                     wanted.partitions
                 ));
             }
@@ -172,10 +173,10 @@ impl<'a> Topics<'a> {
         Ok((differences, Counts { log_partitions, page_partitions, brokers, compacted_changelog }))
     }
 
-    /// Partitions of the log; none where there is no such topic.
+    /// Returns the number of partitions of the log, or `None` if the topic does not exist.
     ///
     /// # Errors
-    /// The broker does not answer.
+    /// Fails if the brokers do not answer.
     pub fn log_partitions(&self) -> anyhow::Result<Option<u32>> {
         self.partition_count(&self.config.topics.fingerprints)
     }
@@ -200,8 +201,8 @@ impl<'a> Topics<'a> {
         .map(|wanted| if wanted.name == topics.pages { Wanted { large: true, ..wanted } } else { wanted })
     }
 
-    /// The same as [`Self::partition_count`]; a broker that has not
-    /// heard of the topic is asked again until `deadline`.
+    /// Returns the number of partitions. A broker that has not heard of the topic is asked again until
+    /// `deadline`.
     fn partition_count_heard(&self, topic: &str, deadline: Instant) -> anyhow::Result<Option<u32>> {
         loop {
             let count = self.partition_count(topic)?;
@@ -212,15 +213,15 @@ impl<'a> Topics<'a> {
         }
     }
 
-    /// None where there is no such topic.
+    /// Returns the number of partitions, or `None` if the topic does not exist.
     fn partition_count(&self, topic: &str) -> anyhow::Result<Option<u32>> {
         let Ok(metadata) = self.probe.fetch_metadata(Some(topic), CALL_TIMEOUT) else {
-            // The reasons wait in a queue, and go to the log as
-            // they are taken out. They never end: a few will do.
+            // The reasons wait in a queue and are logged when they are taken out. They repeat endlessly, so a
+            // few are enough.
             (0..5).for_each(|_| drop(self.probe.poll(Duration::ZERO)));
             bail!(
-                "no answer from kafka.bootstrap_servers = {:?} within {} s, see the warnings above; is a broker there, \
-                 and do security.protocol and the like fit it?",
+                "no answer from kafka.bootstrap_servers = {:?} within {} s, see the warnings above; check that a broker runs \
+                 there, and that security.protocol and related properties match it",
                 self.config.bootstrap_servers,
                 CALL_TIMEOUT.as_secs()
             );
@@ -235,8 +236,8 @@ impl<'a> Topics<'a> {
         }
     }
 
-    /// All settings of a topic. A broker that has not yet
-    /// heard of a new topic names none: it is asked again.
+    /// Returns all settings of a topic. A broker that has not heard of a new topic yet names none, so it is
+    /// asked again.
     pub(super) fn settings(&self, topic: &str) -> anyhow::Result<ConfigResource> {
         let resource = [ResourceSpecifier::Topic(topic)];
         let deadline = Instant::now() + CALL_TIMEOUT;
@@ -244,12 +245,12 @@ impl<'a> Topics<'a> {
             let mut results = self
                 .runtime
                 .block_on(self.admin.describe_configs(&resource, &options()))
-                .with_context(|| format!("no answer about the settings of topic {topic}"))?;
+                .with_context(|| format!("brokers did not answer about the settings of topic {topic}"))?;
             let problem = match results.pop() {
                 Some(Ok(described)) if described.get("cleanup.policy").is_some() => return Ok(described),
-                Some(Ok(_)) => "the broker names none".to_owned(),
+                Some(Ok(_)) => "the broker names no settings".to_owned(),
                 Some(Err(error)) => error.to_string(),
-                None => "the broker does not name the topic".to_owned(),
+                None => "the broker's answer does not name the topic".to_owned(),
             };
             if Instant::now() >= deadline {
                 bail!("cannot read the settings of topic {topic}: {problem}");
@@ -265,15 +266,16 @@ impl<'a> Topics<'a> {
         let policy = value("cleanup.policy");
         match wanted.cleanup {
             Cleanup::Delete if policy != "delete" => problems.push(format!(
-                "has cleanup.policy={policy}, and must have delete: with another policy records would be lost"
+                "has cleanup.policy={policy}, but needs delete: other policies would lose records; change it with \
+                 kafka-configs.sh"
             )),
-            // A compacted one loses nothing; who owns it changes it.
+            // A compacted changelog loses nothing, and its owner will change it.
             Cleanup::Queue if !changelog_topic::is_compacted(described) => {
                 problems.extend(changelog_topic::differences(described).iter().map(|(name, found)| {
                     let wanted = QUEUE.iter().find(|(of, _)| of == name).map_or("", |(_, wanted)| wanted);
                     format!(
-                        "has {name}={found}, and must have {wanted}: centroids that have not expired would be lost; \
-                         `leitong topics migrate` sets it"
+                        "has {name}={found}, but needs {wanted}: unexpired centroids would be lost; change it with `leitong \
+                         topics migrate`"
                     )
                 }));
             }
@@ -281,17 +283,18 @@ impl<'a> Topics<'a> {
         }
         let size: usize = value("max.message.bytes").parse().unwrap_or(0);
         let needed = if wanted.large { self.config.create.message_bytes_max } else { SMALL_MESSAGE_BYTES };
-        // Of the page topic only the crawler knows what it writes.
+        // The message size of the page topic is up to the crawler.
         if size < needed && wanted.name != self.config.topics.pages {
             problems.push(format!(
-                "has max.message.bytes={size}, and must have at least {needed} (kafka.create.message_bytes_max)"
+                "has max.message.bytes={size}, but needs at least {needed} (kafka.create.message_bytes_max); raise it on \
+                 the topic"
             ));
         }
         problems
     }
 }
 
-/// Bytes that every verdict and every centroid fits.
+/// Message size that is enough for every verdict and every centroid, in bytes.
 const SMALL_MESSAGE_BYTES: usize = 256 << 10;
 
 pub(super) fn options() -> AdminOptions {

@@ -1,14 +1,14 @@
-//! Kafka's transactional producer, behind the port that owners write through.
+//! Kafka's transactional producer, as an implementation of the interface for owners.
 //!
-//! **Disturbances.** librdkafka repeats a request whose connection broke or that timed out, under
-//! the same producer epoch. The first copy may still be on its way, and an EndTxn that arrives late
-//! commits whatever transaction of that epoch is then open (KIP-890 closes this gap for clients
-//! that speak its protocol; librdkafka does not). So this client notices every such moment:
-//! librdkafka logs each broken connection (`FAIL`) and timed out request (`REQTMOUT`) before it
-//! repeats a request, hence before the commit succeeds. The log comes through the queue that this
-//! client empties on its owner's own thread, so after a commit nothing of it is outstanding. (Error
-//! events and log lines of higher levels would not do: librdkafka suppresses equal ones for 30 s.)
-//! A commit that takes longer than [`SLOW_COMMIT`] counts as disturbed, too.
+//! **Disturbances.** librdkafka repeats a request whose connection broke or that timed out, under the same
+//! producer epoch. The first copy may still be on its way. If it is an EndTxn and arrives late, it commits
+//! whatever transaction of that epoch is open then. (KIP-890 closes this gap for clients that support its
+//! protocol; librdkafka does not.) So this client must notice every such moment. librdkafka logs each broken
+//! connection (`FAIL`) and each request that timed out (`REQTMOUT`) before it repeats a request, hence before
+//! a commit succeeds. These log lines come through the queue that this client empties on its owner's thread,
+//! so after a commit none of them is outstanding. (Error events and log lines of higher levels are not
+//! sufficient, since librdkafka suppresses equal ones for 30 s.) A commit that takes longer than
+//! [`SLOW_COMMIT`] counts as disturbed, too.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -27,39 +27,39 @@ use crate::kafka::config::KafkaConfig;
 use crate::kafka::events::ClientEvents;
 use crate::kafka::ports::{Delivered, Outgoing, RequestError, TransactionClient};
 
-/// A commit that takes longer than this may have been repeated without anybody noticing.
+/// Duration above which a commit may have been repeated without a log line.
 const SLOW_COMMIT: Duration = Duration::from_secs(2);
-/// How long the coordinator has to end a former owner's transaction
-/// before it is asked again; then twice as long, and so on.
-const ASKED_AGAIN: Duration = Duration::from_millis(50);
-/// Facilities of librdkafka's log that tell of requests whose fate is not known.
+/// First wait for the coordinator to end a former owner's transaction before the request is repeated. It
+/// doubles with each repetition.
+const FIRST_RETRY: Duration = Duration::from_millis(50);
+/// Facilities of librdkafka's log that report requests with an unknown outcome.
 const DISTURBANCES: [&str; 2] = ["FAIL", "REQTMOUT"];
-/// How long emptying the queue of events may take; rdkafka spins for so long.
+/// Time for emptying the queue of events. rdkafka spins for this time.
 const EVENTS: Duration = Duration::from_micros(200);
 
-/// A client under the transactional id of one partition of the log.
+/// A producer with the transactional id of one partition of the log.
 pub struct KafkaTransactions {
     producer: BaseProducer<Deliveries>,
     state: Arc<Shared>,
     log_topic: String,
 }
 
-/// What the client's callbacks and its user share.
+/// The state that the client's callbacks and its user share.
 #[derive(Default)]
 struct Shared(Mutex<Sent>);
 
-/// What became of the records sent since the transaction began.
+/// The results of the records sent since the transaction began.
 #[derive(Default)]
 struct Sent {
-    /// Sent and not delivered yet.
+    /// Number of records that are sent and not delivered yet.
     in_flight: usize,
-    /// By the order of sending.
+    /// Places of the records, in the order of sending.
     delivered: Vec<Option<Delivered>>,
-    /// The first that failed: its topic, its value's bytes, and why.
+    /// The first failed record: its topic, the bytes of its value, and the error.
     failed: Option<(String, usize, RDKafkaErrorCode)>,
-    /// The transactional id was taken.
+    /// True once the transactional id is taken.
     initialised: bool,
-    /// What happened since then.
+    /// The first disturbance since then.
     disturbance: Option<String>,
 }
 
@@ -70,8 +70,8 @@ impl Shared {
 
     fn disturbed(&self, what: impl FnOnce() -> String) {
         let mut sent = self.lock();
-        // Connections come and go before the id is taken:
-        // nothing of this epoch is on its way by then.
+        // Connections may open and close before the id is taken. No request of this epoch is on its way by
+        // then.
         if sent.initialised && sent.disturbance.is_none() {
             sent.disturbance = Some(what());
         }
@@ -84,10 +84,10 @@ struct Deliveries {
 }
 
 impl KafkaTransactions {
-    /// Connects to nothing yet.
+    /// Creates the client without connecting.
     ///
     /// # Errors
-    /// The client cannot be made.
+    /// Fails if the client cannot be created.
     pub fn new(config: &KafkaConfig, log_partition: u32) -> Result<Self, ClientError> {
         let state = Arc::<Shared>::default();
         let deliveries = Deliveries {
@@ -98,7 +98,7 @@ impl KafkaTransactions {
         Ok(Self { producer, state, log_topic: config.topics.fingerprints.clone() })
     }
 
-    /// What an error means, with the first failed delivery, which is its cause if there was one.
+    /// Converts an error. The first failed delivery, if there is one, is its cause.
     fn explain(&self, error: &KafkaError) -> RequestError {
         let (code, text, retriable) = match error {
             KafkaError::Transaction(error) => (Some(error.code()), error.string(), error.is_retriable()),
@@ -130,33 +130,34 @@ fn explain_delivery(failed: (String, usize, RDKafkaErrorCode), text: &str) -> Re
             | Code::InvalidMessage
             | Code::PolicyViolation),
         ) => RequestError::Refused { topic, bytes, code },
-        (topic, _, code) => RequestError::Failed(format!("{text}; a record for {topic}: {code}")),
+        (topic, _, code) => {
+            RequestError::Failed(format!("{text}: a record for topic {topic} was not delivered: {code}"))
+        }
     }
 }
 
 impl TransactionClient for KafkaTransactions {
     type Group = ConsumerGroupMetadata;
 
-    /// librdkafka looks for the coordinator again, and asks it again while it still ends the former
-    /// owner's transaction, after 500 ms each. So brokers are made known first, and a call that is
-    /// made again has librdkafka ask at once, unless a request is under way. Measured for an id
-    /// whose owner died in a transaction: 0.16 s instead of 0.57 to 1.03.
+    /// Takes the transactional id. librdkafka waits 500 ms before it looks for the coordinator again, and
+    /// again 500 ms each time the coordinator is still ending the former owner's transaction. So brokers are
+    /// made known first. Repeating the call makes librdkafka ask at once, unless a request is under way. For
+    /// an id whose owner died in a transaction, this took 0.16 s instead of 0.57 to 1.03 s when measured.
     fn init_transactions(&self, timeout: Duration) -> Result<(), RequestError> {
         let began = Instant::now();
-        // What is wrong with brokers, the request after it says better.
+        // Errors are ignored here, since the following request reports them better.
         let _ = self.producer.client().fetch_metadata(Some(&self.log_topic), timeout / 2);
-        let mut patience = ASKED_AGAIN;
+        let mut wait = FIRST_RETRY;
         loop {
             let left = timeout.saturating_sub(began.elapsed());
-            let asked = self.producer.init_transactions(patience.min(left));
-            match asked.map_err(|error| self.explain(&error)) {
+            let answer = self.producer.init_transactions(wait.min(left));
+            match answer.map_err(|error| self.explain(&error)) {
                 Ok(()) => break,
-                Err(RequestError::Retriable(_)) if patience < left => patience *= 2,
+                Err(RequestError::Retriable(_)) if wait < left => wait *= 2,
                 Err(error) => return Err(error),
             }
         }
-        // What happened until now is of no epoch yet: a
-        // client that starts closes and opens connections.
+        // Earlier events belong to no epoch yet: a starting client opens and closes connections.
         self.producer.poll(EVENTS);
         self.state.lock().initialised = true;
         Ok(())
@@ -205,19 +206,18 @@ impl TransactionClient for KafkaTransactions {
         }
     }
 
-    /// The commit would wait as well, but rdkafka does it in steps of
-    /// 100 ms: measured as 110 ms a transaction, and 15 with this.
+    /// Waits for all deliveries. The commit would wait as well, but in rdkafka's steps of 100 ms:
+    /// transactions took 110 ms when measured, and 15 ms with this.
     fn flush(&self) -> Result<(), RequestError> {
-        // A record that is not delivered in time has failed, so this ends.
+        // This loop ends, since a record that is not delivered in time fails.
         loop {
             self.producer.poll(Duration::ZERO);
             let mut sent = self.state.lock();
             if let Some(failed) = sent.failed.take() {
                 drop(sent);
-                return Err(explain_delivery(failed, "not delivered"));
+                return Err(explain_delivery(failed, "the transaction failed"));
             }
-            // librdkafka counts a record until its report is
-            // put away, a moment after it was given to us.
+            // librdkafka counts a record until its report is freed, a moment after the callback got it.
             if sent.in_flight == 0 && self.producer.in_flight_count() == 0 {
                 return Ok(());
             }
@@ -237,14 +237,15 @@ impl TransactionClient for KafkaTransactions {
         group: &ConsumerGroupMetadata,
     ) -> Result<(), RequestError> {
         let mut offsets = TopicPartitionList::new();
-        let none = || RequestError::Failed(format!("no offset {offset} of partition {log_partition}"));
+        let invalid =
+            || RequestError::Failed(format!("the log has no offset {offset} in partition {log_partition}"));
         let (Ok(partition), Ok(offset)) = (i32::try_from(log_partition), i64::try_from(offset)) else {
-            return Err(none());
+            return Err(invalid());
         };
         offsets
             .add_partition_offset(&self.log_topic, partition, Offset::Offset(offset))
-            .map_err(|_| none())?;
-        // Never is librdkafka's recommendation: it waits no longer than the transaction has left.
+            .map_err(|_| invalid())?;
+        // librdkafka recommends no timeout here: the call waits no longer than the transaction may last.
         self.producer
             .send_offsets_to_transaction(&offsets, group, Timeout::Never)
             .map_err(|error| self.explain(&error))
@@ -271,8 +272,7 @@ impl TransactionClient for KafkaTransactions {
 
 impl ClientContext for Deliveries {
     fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
-        // The connection to a bootstrap server asks for
-        // metadata only, and is closed once brokers are known.
+        // The connection to a bootstrap server only asks for metadata, and is closed once brokers are known.
         if DISTURBANCES.contains(&facility) && !message.contains("/bootstrap") {
             self.shared.disturbed(|| format!("{facility}: {message}"));
         }

@@ -1,6 +1,6 @@
-//! What a verdict's message says in its headers, so that consumers filter without parsing values.
+//! The headers of a verdict's message, by which consumers can filter without parsing values.
 //!
-//! `docs/asyncapi.yaml` describes them; a test holds the two together. Values are UTF-8.
+//! `docs/asyncapi.yaml` describes them, and a test compares it with this module. Values are UTF-8.
 
 use super::log_origin::{LOG_ORIGIN, LogOrigin};
 use crate::proto::FORMAT_VERSION;
@@ -10,26 +10,25 @@ use crate::verdict::Verdict;
 pub const CONTENT_TYPE: &str = "content-type";
 /// The verdict's kind.
 pub const KIND: &str = "leitong.kind";
-/// Whether the canonical page is the page itself, or an earlier crawl of it: `true` or `false`.
+/// Tells whether the canonical page is the page itself or an earlier crawl of it: `true` or `false`.
 pub const SAME_URL: &str = "leitong.same.url";
-/// Whether the page takes the place of the canonical page of its cluster: `true` or `false`.
+/// Tells whether the page replaces the canonical page of its cluster: `true` or `false`.
 pub const REPLACES: &str = "leitong.replaces";
-/// What has become of a page whose url was crawled before, as `recrawl.outcome` in the value; empty
-/// for all others.
+/// Outcome for a page whose url was crawled before, as `recrawl.outcome` in the value; empty for other pages.
 pub const RECRAWL: &str = "leitong.recrawl";
-/// The corpus.
+/// Corpus of the page.
 pub const CORPUS: &str = "leitong.corpus";
-/// The page id.
+/// Page id.
 pub const PAGE_ID: &str = "leitong.page.id";
-/// The version of the verdict's format: a change that an older reader cannot understand raises it.
+/// Version of the verdict format. It is raised by changes that an older reader cannot understand.
 pub const VERSION: &str = "leitong.format.version";
 
-/// All of them, in the order in which they are written; no
-/// header of a page's message is carried over any of these.
+/// All names, in the order in which they are written. Headers of a page's message with one of these names are
+/// not copied.
 pub const NAMES: [&str; 9] =
     [CONTENT_TYPE, KIND, SAME_URL, REPLACES, RECRAWL, CORPUS, PAGE_ID, VERSION, LOG_ORIGIN];
 
-/// The values for a verdict, in the order of [`NAMES`].
+/// Returns the values for a verdict, in the order of [`NAMES`].
 #[must_use]
 pub fn values(verdict: &Verdict, content_type: &str) -> [String; 9] {
     let origin = LogOrigin { partition: verdict.log_partition, offset: verdict.log_offset };

@@ -42,7 +42,7 @@ fn everything_that_is_wrong_is_named_at_once() {
     assert!(found[0].starts_with("refused  admin port cannot listen on 127.0.0.1:"), "{found:?}");
     assert_eq!(found.len(), 6, "the port and five topics: {found:?}");
     assert!(
-        found[1..].iter().all(|line| line.contains("is not there; `leitong topics create`")),
+        found[1..].iter().all(|line| line.contains("does not exist; create it with `leitong topics create`")),
         "{found:?}"
     );
 }

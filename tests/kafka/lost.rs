@@ -42,18 +42,18 @@ fn retention_that_overtakes_a_running_reader_is_counted() {
     overtake(&installation, &worker, &pages(40, 100), 70);
     wait_until(format_args!("thirty are missing:\n{}", worker.latest()), || lost(&worker) == 30);
     installation.wait_for_verdicts(70);
-    assert!(worker.said().contains("pages 40 to 70 were deleted by retention"), "{}", worker.said());
+    assert!(worker.said().contains("retention deleted offsets 40 to 70"), "{}", worker.said());
     // Nothing comes behind them.
     overtake(&installation, &worker, &pages(100, 120), 120);
     wait_until(format_args!("fifty are missing:\n{}", worker.latest()), || lost(&worker) == 50);
-    assert!(worker.said().contains("pages 100 to 120 were deleted by retention"));
+    assert!(worker.said().contains("retention deleted offsets 100 to 120"));
     // Another member comes, and counts nothing again; and
     // so does one that begins when they have gone.
     let mut other = installation.worker(&[]);
     other.wait_until_ready();
     assert_eq!(worker.terminate(), 0, "{}", worker.log());
     wait_until("the other one has the partition", || {
-        other.said().matches("pages: partitions assigned").count() > 0
+        other.said().matches("page topic partitions assigned").count() > 0
     });
     installation.feed(&pages(120, 140), 90);
     assert_eq!(lost(&other), 0, "{}", other.log());

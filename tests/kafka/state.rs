@@ -134,14 +134,14 @@ fn changed_topics_are_refused_and_named() {
     assert_eq!((check.status, check.stdout.lines().count()), (1, 5), "{}", check.stdout);
     assert_refused(
         &installation,
-        &["the topics are not what they must be", "is not there; `leitong topics create`"],
+        &["the topics are not what they must be", "does not exist; create it with `leitong topics create`"],
     );
 
     let create = || installation.leitong(&["topics", "create"]);
     let made = create();
-    assert_eq!((made.status, made.stdout.matches("made topic").count()), (0, 5), "{}", made.stdout);
+    assert_eq!((made.status, made.stdout.matches("created topic").count()), (0, 5), "{}", made.stdout);
     let again = create();
-    assert_eq!((again.status, again.stdout.matches("made topic").count()), (0, 0), "idempotent");
+    assert_eq!((again.status, again.stdout.matches("created topic").count()), (0, 0), "idempotent");
     assert_eq!(installation.leitong(&["topics", "check"]).status, 0);
     let rows = pages(0, 20, 10);
     work_off(&installation, &rows, &rows, &[]);
@@ -154,22 +154,22 @@ fn changed_topics_are_refused_and_named() {
     let check = installation.leitong(&["topics", "check"]);
     assert_eq!(check.status, 1);
     let differences = [
-        format!("topic {log}: has cleanup.policy=compact, and must have delete"),
-        format!("topic {changelog}: has retention.ms=604800000, and must have -1"),
-        format!("topic {log}: has max.message.bytes=1000, and must have at least 10485760"),
+        format!("topic {log}: has cleanup.policy=compact, but needs delete"),
+        format!("topic {changelog}: has retention.ms=604800000, but needs -1"),
+        format!("topic {log}: has max.message.bytes=1000, but needs at least 10485760"),
     ];
     for difference in &differences {
         assert!(check.stdout.contains(difference), "{}", check.stdout);
     }
     assert_refused(&installation, &[&differences[0], &differences[1], &differences[2]]);
     let migrated = installation.leitong(&["topics", "migrate"]);
-    assert!(migrated.stdout.contains("is a queue now"), "{}", migrated.stdout);
+    assert!(migrated.stdout.contains("was migrated"), "{}", migrated.stdout);
     assert!(!migrated.stdout.contains("retention.ms"), "{}", migrated.stdout);
     admin.set_topic(&log, &[("cleanup.policy", "delete"), ("max.message.bytes", "10485760")]);
 
     // More partitions of the log than the table was made with.
     installation.configure("[kafka.create]\npage_partitions = 1\nlog_partitions = 2\n");
-    assert_refused(&installation, &["has 1 partitions, and kafka.create.log_partitions = 2"]);
+    assert_refused(&installation, &["has 1 partitions, but kafka.create.log_partitions = 2"]);
     [&log, &changelog].iter().for_each(|topic| admin.add_partitions(topic, 2));
     wait_until("the new partitions are known", || installation.leitong(&["topics", "check"]).status == 0);
     assert_refused(&installation, &["the table was made with 1 partitions of the log, and now there are 2"]);
@@ -278,7 +278,7 @@ fn deleted_records_are_refused_until_accepted() {
     let replay = installation.replay(&[]);
     assert_eq!(replay.status, 0);
     assert!(
-        replay.stderr.contains("begins at offset 30") && replay.stderr.contains("verdicts differ"),
+        replay.stderr.contains("begins at offset 30") && replay.stderr.contains("Verdicts differ"),
         "{}",
         replay.stderr
     );
@@ -343,7 +343,7 @@ fn replay_begins_at_a_saved_table() {
     let first = installation.replay(&["--until", "45", "--save-table", blocks]);
     let again = installation.replay(&["--until", "45", "--save-table", blocks]);
     assert!(
-        again.status == 1 && again.stderr.contains("there is a table of partition 0 already"),
+        again.status == 1 && again.stderr.contains("the folder already has a table of partition 0"),
         "{}",
         again.stderr
     );

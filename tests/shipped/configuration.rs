@@ -54,7 +54,7 @@ fn config_check_finds_what_run_or_brokers_refuse() {
         ("detector = \"md5\"\n", &["line 1: detector = \"md5\": no such detector"]),
         (
             "[kafka.topics]\nverdicts = \"leitong.pages\"\n",
-            &["line 2: kafka.topics.verdicts = \"leitong.pages\": is kafka.topics.pages already"],
+            &["line 2: kafka.topics.verdicts = \"leitong.pages\": is already the name of kafka.topics.pages"],
         ),
         (
             "[kafka.properties]\n\"group.instance.id\" = \"worker-1\"\n",
