@@ -1,4 +1,4 @@
-//! What is answered, and how it is put together from verdicts that are JSON already.
+//! Answers to requests, put together from verdicts that are already JSON.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -10,31 +10,31 @@ use crate::fingerprint::{Detector, Shares, to_display};
 use crate::record::timestamp::Timestamp;
 use crate::verdict::{Number, Relation, Verdict};
 
-/// An answer.
+/// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Answer {
     /// The HTTP status.
     pub status: u16,
-    /// JSON: of an error [problem details](Problem).
+    /// Body in JSON; for an error, [problem details](Problem).
     pub body: Vec<u8>,
-    /// The methods that the path takes, where it was asked with another one.
+    /// Methods that the path allows, if the request used another one.
     pub allow: Option<&'static str>,
-    /// The body is text, not JSON.
+    /// True if the body is text instead of JSON.
     pub is_text: bool,
 }
 
 impl Answer {
-    /// A good answer.
+    /// Returns an answer with status 200.
     pub(super) fn json(body: &impl Serialize) -> Self {
         Self::raw(serde_json::to_vec(body).expect("maps have texts for keys"))
     }
 
-    /// A good answer that is JSON already.
+    /// Returns an answer with status 200 whose body is already JSON.
     pub(super) fn raw(body: Vec<u8>) -> Self {
         Self { status: 200, body, allow: None, is_text: false }
     }
 
-    /// An answer in plain text, for probes and scrapers.
+    /// Returns a plain text answer, for probes and scrapers.
     pub(super) fn text(status: u16, text: String) -> Self {
         Self { status, body: text.into_bytes(), allow: None, is_text: true }
     }
@@ -60,7 +60,7 @@ pub(super) struct NearPage {
     cluster_id: ClusterId,
     page_id: String,
     url: String,
-    /// Near; else only related.
+    /// True if it is near, false if it is only related.
     near: bool,
     exact: bool,
     distance: Number,
@@ -72,7 +72,7 @@ pub(super) struct NearPage {
 }
 
 impl NearPage {
-    /// What is said of `canonical`, which the page of this fingerprint is near or `related` to.
+    /// Describes `canonical`. The page with this fingerprint is near it or `related` to it.
     pub(super) fn new(
         canonical: CanonicalPage,
         related: bool,
@@ -124,25 +124,25 @@ impl Canonical {
     }
 }
 
-/// What became of one record of a batch.
+/// The outcome for one record of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// Its verdict, as JSON.
     Verdict(Box<[u8]>),
-    /// It is no page, or passed over.
+    /// It is not a page, or the settings skip it.
     Problem(Problem),
 }
 
-/// `{"verdict":…}`, or the problem itself, for the one page of a request.
-pub(super) fn of_one(outcome: Outcome) -> Answer {
+/// Returns `{"verdict":…}`, or the problem itself, for the only page of a request.
+pub(super) fn single_result(outcome: Outcome) -> Answer {
     match outcome {
         Outcome::Verdict(verdict) => Answer::raw([b"{\"verdict\":", &verdict[..], b"}"].concat()),
         Outcome::Problem(problem) => problem.into(),
     }
 }
 
-/// `{"stored":…,"results":[…]}`, for a batch.
-pub(super) fn of_batch(outcomes: &[Outcome]) -> Answer {
+/// Returns `{"stored":…,"results":[…]}`, for a batch.
+pub(super) fn batch_results(outcomes: &[Outcome]) -> Answer {
     let stored = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Verdict(_))).count();
     let mut body = format!("{{\"stored\":{stored},\"results\":[").into_bytes();
     for (number, outcome) in outcomes.iter().enumerate() {
@@ -165,21 +165,21 @@ pub(super) fn of_batch(outcomes: &[Outcome]) -> Answer {
     Answer::raw(body)
 }
 
-/// One look-up of a batch, as JSON: the look-up itself, or `{"problem":…}`.
-pub(super) fn one_of_batch(found: Result<Answer, Problem>) -> Vec<u8> {
+/// Returns one look-up of a batch as JSON: the look-up itself, or `{"problem":…}`.
+pub(super) fn look_up_result(found: Result<Answer, Problem>) -> Vec<u8> {
     match found {
         Ok(answer) => answer.body,
         Err(problem) => [b"{\"problem\":", &problem.to_json()[..], b"}"].concat(),
     }
 }
 
-/// `{"results":[…]}`, for a batch of look-ups.
-pub(super) fn of_look_ups(results: &[Vec<u8>]) -> Answer {
+/// Returns `{"results":[…]}`, for a batch of look-ups.
+pub(super) fn look_up_results(results: &[Vec<u8>]) -> Answer {
     Answer::raw([&b"{\"results\":["[..], &results.join(&b','), b"]}"].concat())
 }
 
-/// `{"cluster_id":…,"canonical":…,"members_kept":…,"members":[…]}`.
-pub(super) fn of_cluster(id: ClusterId, known: KnownCluster, detector: &dyn Detector) -> Answer {
+/// Returns `{"cluster_id":…,"canonical":…,"members_kept":…,"members":[…]}`.
+pub(super) fn cluster_answer(id: ClusterId, known: KnownCluster, detector: &dyn Detector) -> Answer {
     let KnownCluster { centroid, members_kept, members } = known;
     let canonical = centroid.map(|centroid| Canonical::new(centroid, detector));
     let canonical = serde_json::to_string(&canonical).expect("texts and a date");

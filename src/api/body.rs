@@ -1,8 +1,7 @@
-//! A request's body, received within its limits of bytes, time and memory.
+//! Receives the body of a request within limits on bytes, time and memory.
 //!
-//! Memory is reserved as bytes come in, never for what a client but says it will send: so a client
-//! that sends slowly holds what it has sent, and no more. Where memory is short a request waits for
-//! a moment, and then is refused.
+//! Memory is reserved as bytes arrive, and not for the size that a client announces. So a slow client
+//! occupies only what it has sent. If memory is short, a request waits for a moment, and is then refused.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,11 +13,11 @@ use tokio::time::{timeout, timeout_at};
 
 use super::problem::{Kind, Problem};
 
-/// Memory is reserved in such units.
+/// Unit in which memory is reserved.
 const UNIT_BYTES: usize = 1024;
-/// Units that are reserved at once while a body comes in.
+/// Number of units that are reserved at a time while a body arrives.
 const STEP_UNITS: usize = 64;
-/// How long a request waits for memory that others hold.
+/// Longest wait of a request for memory that others hold.
 const MEMORY_WAIT: Duration = Duration::from_secs(1);
 
 /// The memory for requests in flight.
@@ -27,24 +26,24 @@ pub(super) struct Memory {
     total: usize,
 }
 
-/// A part of it, given back when this is dropped.
+/// A part of the memory, which is released on drop.
 pub(super) struct Reserved {
     permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Memory {
-    /// So many bytes.
+    /// Creates a memory of `bytes` bytes.
     pub(super) fn new(bytes: usize) -> Self {
         let total = (bytes / UNIT_BYTES).clamp(1, Semaphore::MAX_PERMITS.min(u32::MAX as usize));
         Self { units: Arc::new(Semaphore::new(total)), total }
     }
 
-    /// Nothing yet.
+    /// Returns an empty reservation.
     pub(super) fn reserved(&self) -> Reserved {
         Reserved { permit: None }
     }
 
-    /// Has `reserved` be at least `bytes`, or all that there is.
+    /// Extends `reserved` to at least `bytes`, or to the whole memory if that is less.
     pub(super) async fn reserve(&self, reserved: &mut Reserved, bytes: usize) -> Result<(), Problem> {
         let held = reserved.permit.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
         let wanted = bytes.div_ceil(UNIT_BYTES).min(self.total);
@@ -63,12 +62,12 @@ impl Memory {
             }
             _ => Err(Problem::new(
                 Kind::Overloaded,
-                "requests in flight fill the memory for them (pipeline.queue_bytes); send this one again later",
+                "the memory for requests in flight (pipeline.queue_bytes) is full; retry this request later",
             )),
         }
     }
 
-    /// Gives back what `reserved` has beyond `bytes`.
+    /// Releases what `reserved` has beyond `bytes`.
     pub(super) fn shrink(reserved: &mut Reserved, bytes: usize) {
         if let Some(permit) = &mut reserved.permit {
             drop(permit.split(permit.num_permits().saturating_sub(bytes.div_ceil(UNIT_BYTES))));
@@ -83,7 +82,7 @@ pub(super) struct Limits {
     pub(super) timeout: Duration,
 }
 
-/// Receives a body.
+/// Receives the body of a request.
 pub(super) async fn receive(
     mut body: Incoming,
     limits: Limits,
@@ -103,12 +102,15 @@ pub(super) async fn receive(
         let frame = match timeout_at(deadline, body.frame()).await {
             Err(_) => {
                 let ms = timeout.as_millis();
-                let detail = format!("the body has not come within {ms} ms (api.body_timeout_ms)");
+                let detail = format!("the body did not arrive within {ms} ms (api.body_timeout_ms)");
                 return Err(Problem::new(Kind::TooSlow, detail));
             }
             Ok(None) => return Ok(received),
             Ok(Some(Err(_))) => {
-                return Err(Problem::new(Kind::BrokenBody, "the body broke off, or its framing is broken"));
+                return Err(Problem::new(
+                    Kind::BrokenBody,
+                    "the body ended early, or its framing is invalid",
+                ));
             }
             Ok(Some(Ok(frame))) => frame,
         };
@@ -118,7 +120,7 @@ pub(super) async fn receive(
         }
         let needed = received.len() + data.len();
         if needed > received.capacity() {
-            // A vector doubles where it grows.
+            // The vector at least doubles when it grows.
             let capacity = needed.max(2 * received.capacity()).next_multiple_of(STEP_UNITS * UNIT_BYTES);
             memory.reserve(reserved, capacity).await?;
             received.reserve_exact(capacity - received.len());

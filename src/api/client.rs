@@ -1,19 +1,19 @@
-//! How often a client asks: a bucket of tokens each, which fills again once a second.
+//! Limits the rate of requests per client, with a token bucket that refills once a second.
 //!
-//! A client is an address; of IPv6 the first 64 bits, which one subscriber has. Memory:
-//! [`CLIENTS_MAX`] buckets; clients beyond those share one.
+//! A client is identified by its address; for IPv6 by the first 64 bits, which one subscriber has. Memory:
+//! [`CLIENTS_MAX`] buckets. Further clients share one bucket.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Clients within one second that have buckets of their own.
+/// Limit on the number of clients with their own bucket within one second.
 const CLIENTS_MAX: usize = 10_000;
-/// The bucket of all others; the lower half of any other IPv6 key is 0.
+/// Key of the bucket of all other clients. It differs from all IPv6 keys, whose lower half is 0.
 const OTHERS: u128 = u128::MAX;
 
-/// The buckets.
+/// The buckets of all clients.
 pub(super) struct Clients {
     per_second: Option<u32>,
     buckets: Mutex<BTreeMap<u128, Bucket>>,
@@ -33,12 +33,12 @@ impl Bucket {
 }
 
 impl Clients {
-    /// So many requests a second of each; none: no limit.
+    /// Creates buckets for `per_second` requests of each client; `None` means no limit.
     pub(super) fn new(per_second: Option<u32>) -> Self {
         Self { per_second, buckets: Mutex::default() }
     }
 
-    /// Whether `client` may ask at `now`.
+    /// Takes a token. Returns false if `client` has none left at `now`.
     pub(super) fn may_ask(&self, client: IpAddr, now: Instant) -> bool {
         let Some(per_second) = self.per_second.map(f64::from) else { return true };
         let mut client = match client {
@@ -50,7 +50,7 @@ impl Clients {
         };
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         if !buckets.contains_key(&client) && buckets.len() >= CLIENTS_MAX {
-            // A full bucket says no more than none.
+            // A full bucket is the same as no bucket.
             buckets.retain(|_, bucket| {
                 bucket.fill(now, per_second);
                 bucket.tokens < per_second
@@ -75,17 +75,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_has_so_many_requests_a_second() {
+    fn a_client_may_send_the_configured_requests_per_second() {
         let clients = Clients::new(Some(3));
         let now = Instant::now();
         let a = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
-        let asked = |client, now| (0..5).filter(|_| clients.may_ask(client, now)).count();
-        assert_eq!(asked(a, now), 3);
-        assert_eq!(asked(Ipv4Addr::new(10, 0, 0, 2).into(), now), 3);
-        assert_eq!(asked(a, now + Duration::from_millis(700)), 2);
-        assert_eq!(asked(a, now + Duration::from_secs(60)), 3);
+        let allowed = |client, now| (0..5).filter(|_| clients.may_ask(client, now)).count();
+        assert_eq!(allowed(a, now), 3);
+        assert_eq!(allowed(Ipv4Addr::new(10, 0, 0, 2).into(), now), 3);
+        assert_eq!(allowed(a, now + Duration::from_millis(700)), 2);
+        assert_eq!(allowed(a, now + Duration::from_secs(60)), 3);
         let in_one_network = |last| IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 7, 0, 0, 0, last));
-        assert_eq!(asked(in_one_network(1), now) + asked(in_one_network(2), now), 3);
+        assert_eq!(allowed(in_one_network(1), now) + allowed(in_one_network(2), now), 3);
         assert!((0..100).all(|_| Clients::new(None).may_ask(a, now)));
     }
 
@@ -94,7 +94,7 @@ mod tests {
         let clients = Clients::new(Some(1));
         let now = Instant::now();
         let may = (0..30_000_u32).filter(|n| clients.may_ask(Ipv4Addr::from_bits(*n).into(), now)).count();
-        assert_eq!(may, CLIENTS_MAX + 1, "those beyond share one bucket");
+        assert_eq!(may, CLIENTS_MAX + 1, "further clients share one bucket");
         assert!(clients.buckets.lock().expect("no panic").len() <= CLIENTS_MAX + 1);
         assert!(clients.may_ask(Ipv4Addr::from_bits(77_777).into(), now + Duration::from_secs(2)));
         assert!(clients.buckets.lock().expect("no panic").len() <= 2);

@@ -1,13 +1,13 @@
-//! The one thread that changes the table: what waits is written to the journal together, and
-//! decided on once it is on disk.
+//! The one thread that changes the table. It writes all waiting pages to the journal together, and decides on
+//! them once they are on disk.
 //!
 //! ```text
 //! submissions ─► group: all that wait ─► journal, fsync ─► decide, in order ─► verdicts
-//!                                                             └ now and then: save the table
+//!                                                             └ from time to time: save the table
 //! ```
-//! Invariants: the order of deciding is that of the journal; nothing is decided on before it is on
-//! disk, so no look-up sees a page that a crash could take back. Cost: one fsync a group, however
-//! many connections wait. While the table is saved look-ups go on, and stores wait.
+//! Invariants: decisions are in the order of the journal; nothing is decided before it is on disk, so no
+//! look-up sees a page that a crash could undo. Cost: one fsync per group, however many connections wait.
+//! While the table is being saved, look-ups continue and stores wait.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,31 +24,31 @@ use crate::record::timestamp::Timestamp;
 use crate::snapshot::journal::Journal;
 use crate::snapshot::{SnapshotError, TableDir, TableSettings};
 
-/// Pages from which on a group takes no more submissions, so that look-ups never wait for long.
+/// Number of pages from which a group accepts no more submissions, so look-ups never wait for long.
 const GROUP_PAGES: usize = 1_000;
-/// Submissions that wait.
+/// Limit on the number of waiting submissions.
 pub(super) const QUEUE: usize = 1_024;
 
-/// The pages of a request, to be stored all together.
+/// The pages of a request, which are stored together.
 pub(super) struct Submission {
     pub(super) pages: Vec<FingerprintRecord>,
-    /// Gets their verdicts as JSON, in their order, or why none of them is stored.
+    /// Receiver of their verdicts as JSON, in their order, or of the reason why none of them is stored.
     pub(super) reply: Reply,
 }
 
-/// Who waits for the verdicts of a request.
+/// Channel for the verdicts of a request.
 type Reply = oneshot::Sender<Result<Vec<Box<[u8]>>, Problem>>;
 
-/// Journal and folder of a [`Store`].
+/// Writer of a [`Store`], with its journal and folder.
 pub struct Committer {
     store: Arc<Store>,
     journal: Journal,
     folder: TableDir,
     settings: TableSettings,
     journal_bytes_max: u64,
-    /// Bytes of the journal at which the table is saved.
+    /// Size of the journal, in bytes, at which the table is saved.
     save_at: u64,
-    /// Nothing of what was decided was read from files that failed.
+    /// False once a decision may have used files that failed.
     is_fit: bool,
 }
 
@@ -65,10 +65,10 @@ impl Committer {
         Self { store, journal, folder, settings, journal_bytes_max, save_at, is_fit: true }
     }
 
-    /// Stores what is submitted until nobody can submit any more; then saves the table.
+    /// Stores what is submitted until all senders are dropped. Then saves the table.
     ///
     /// # Errors
-    /// The table cannot be saved. The journal has what it lacks.
+    /// Fails if the table cannot be saved. The journal then has the pages that it lacks.
     pub(super) fn run(mut self, mut submissions: mpsc::Receiver<Submission>) -> Result<(), SnapshotError> {
         while let Some(first) = submissions.blocking_recv() {
             let mut pages = first.pages.len();
@@ -85,18 +85,22 @@ impl Committer {
             }
         }
         if !self.is_fit {
-            tracing::warn!("the table is not saved, since its files failed; the journal has what it lacks");
+            tracing::warn!(
+                "no stored page is lost, but the table is not saved, since its files failed; the journal has the rest"
+            );
             return Ok(());
         }
         if self.journal.has_failed() {
-            tracing::warn!("the table is not saved, since its journal failed; it is read at the next start");
+            tracing::warn!(
+                "the table is not saved, since its journal failed; the journal is read at the next start"
+            );
             return Ok(());
         }
         self.save()?;
         self.journal.remove()
     }
 
-    /// Makes a group durable, decides on it and answers.
+    /// Makes a group durable, decides on it, and sends the verdicts.
     fn commit(&mut self, group: Vec<Submission>) {
         let (mut pages, mut replies) = (Vec::new(), Vec::with_capacity(group.len()));
         for submission in group {
@@ -120,13 +124,13 @@ impl Committer {
             pages: pages.iter().map(|page| page_message(page.clone(), detector)).collect(),
         };
         if let Err(error) = self.journal.append(&batch) {
-            tracing::error!(%error, "the journal cannot be written, so pages are not stored");
+            tracing::error!(%error, "pages are not stored: the journal cannot be written");
             let remedy = match self.journal.has_failed() {
                 true => {
                     self.store.journal_has_failed();
-                    "whether this request's pages are stored is not known, and nothing more is until a restart"
+                    "it is not known whether this request's pages are stored; no more pages can be stored until a restart"
                 }
-                false => "none of this request's pages is stored; make room on the disk, and send it again",
+                false => "none of this request's pages is stored; free disk space, and retry this request",
             };
             let problem = Problem::new(Kind::NotDurable, format!("the journal cannot be written: {remedy}"));
             refuse(replies, &problem);
@@ -135,9 +139,9 @@ impl Committer {
         let verdicts = self.store.decide(pages, now);
         if let Some(mut problem) = self.store.fault_of_table() {
             self.is_fit = false;
-            tracing::error!("the table cannot be relied on, so nothing more is stored: {}", problem.detail);
+            tracing::error!("no more pages are stored: the table cannot be relied on: {}", problem.detail);
             problem.detail +=
-                "; this request's pages are in the journal, and get their verdicts at the next start";
+                "; this request's pages are in the journal and will get their verdicts at the next start";
             refuse(replies, &problem);
             return;
         }
@@ -147,7 +151,7 @@ impl Committer {
         }
     }
 
-    /// Saves the table in the midst; if that fails, the journal goes on.
+    /// Saves the table during operation. If that fails, the journal continues.
     fn save_now_and_then(&mut self) {
         let began = Instant::now();
         let saved = self.save().and_then(|()| {
@@ -155,7 +159,7 @@ impl Committer {
             match Journal::create(&self.folder.journal_path(), head) {
                 Ok(journal) => self.journal = journal,
                 Err(error) => {
-                    // The old one may or may not have lost its name.
+                    // The old file may or may not have lost its name.
                     self.journal.give_up();
                     self.store.journal_has_failed();
                     return Err(error);
@@ -169,15 +173,15 @@ impl Committer {
                 tracing::info!("saved the table in {:.1} s", began.elapsed().as_secs_f64());
             }
             Err(error) => {
-                // Not at once again: on a full disk it would fail at every group.
+                // Does not retry at once, since on a full disk every group would fail.
                 self.save_at = self.journal.bytes().saturating_mul(2);
-                tracing::error!("cannot save the table, the journal goes on: {error}");
+                tracing::error!("the table could not be saved, and pages go on into the journal: {error}");
             }
         }
     }
 
-    /// Saves the verdicts that were given last, and then the table: of a crash between the two
-    /// nothing is left but verdicts that are known already.
+    /// Saves the recent verdicts, and then the table. A crash between the two leaves only verdicts that are
+    /// known from the journal as well.
     fn save(&self) -> Result<(), SnapshotError> {
         {
             let recent = self.store.recent();
@@ -187,10 +191,10 @@ impl Committer {
     }
 }
 
-/// Tells those who wait for verdicts that there are none.
+/// Sends `problem` to all that wait for verdicts.
 fn refuse(replies: Vec<(usize, Reply)>, problem: &Problem) {
     for (_, reply) in replies {
-        // Whoever asked may be gone.
+        // The client may be gone.
         let _ = reply.send(Err(problem.clone()));
     }
 }

@@ -1,8 +1,8 @@
-//! The connections that are held, and which of them gives way where there are too many.
+//! The open connections. If there are too many, a waiting one is closed.
 //!
-//! A connection is at work while an answer is made for it; else it is idle, or a request is on its
-//! way, which may take as long as a slow client likes. Of the latter the one that has been so for
-//! the longest gives way to a new one. So clients that are slow on purpose keep nobody out.
+//! A connection is busy while its request is being answered. Otherwise it is waiting: idle, or receiving a
+//! request, which may take as long as a slow client likes. A new connection replaces the one that has been
+//! waiting for longest. So deliberately slow clients cannot keep others out.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,26 +10,26 @@ use std::time::Instant;
 
 use tokio::task::AbortHandle;
 
-/// Written while a connection is at work.
+/// Value of `waits_since` while a connection is busy.
 const AT_WORK: u64 = u64::MAX;
 
-/// What a connection does.
+/// Activity of a connection.
 #[derive(Debug)]
 pub(super) struct Activity {
     began: Instant,
-    /// Milliseconds from `began` to when it was last at work, or [`AT_WORK`].
+    /// Milliseconds from `began` until it was last busy, or [`AT_WORK`].
     waits_since: AtomicU64,
 }
 
 impl Activity {
-    /// At work until the guard is dropped.
+    /// Marks the connection as busy until the guard is dropped.
     pub(super) fn at_work(self: &Arc<Self>) -> AtWork {
         self.waits_since.store(AT_WORK, Ordering::Relaxed);
         AtWork(Arc::clone(self))
     }
 }
 
-/// A connection is at work as long as this lives.
+/// Guard of a busy connection.
 pub(super) struct AtWork(Arc<Activity>);
 
 impl Drop for AtWork {
@@ -39,7 +39,7 @@ impl Drop for AtWork {
     }
 }
 
-/// All connections.
+/// All open connections.
 pub(super) struct Connections {
     began: Instant,
     max: usize,
@@ -47,12 +47,12 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    /// None yet, and never more than `max`.
+    /// Creates an empty set of at most `max` connections.
     pub(super) fn new(max: usize) -> Self {
         Self { began: Instant::now(), max, held: Vec::new() }
     }
 
-    /// Makes room for one more; none where all are at work.
+    /// Makes room for one more connection. Returns `None` if all are busy.
     pub(super) fn make_room(&mut self) -> Option<Arc<Activity>> {
         self.held.retain(|(connection, _)| !connection.is_finished());
         if self.held.len() >= self.max {
@@ -68,12 +68,12 @@ impl Connections {
         Some(Arc::new(Activity { began: self.began, waits_since }))
     }
 
-    /// Holds a connection for which there is room.
+    /// Adds a connection for which there is room.
     pub(super) fn hold(&mut self, connection: AbortHandle, activity: Arc<Activity>) {
         self.held.push((connection, activity));
     }
 
-    /// Ends all of them, whatever they do.
+    /// Closes all connections, even busy ones.
     pub(super) fn end(&self) {
         self.held.iter().for_each(|(connection, _)| connection.abort());
     }

@@ -1,18 +1,17 @@
-//! Request → answer, without sockets: which path, which page, which verdict.
+//! Turns requests into answers, without sockets: parses the request and the page, and asks for the verdict.
 //!
-//! Everything here runs on the [CPU threads](super::pool), each with [`Tools`] of its own, and asks
-//! the [tables](super::tables). Storing takes two steps, since what lies between is a wait for the
-//! disk: [`Core::prepare`] makes records of a body, and [`Core::stored`] an answer of their
-//! verdicts.
+//! Everything here runs on the [CPU threads](super::pool), each with its own [`Tools`], and uses the
+//! [tables](super::tables). Storing takes two steps, with a wait for the disk in between: [`Core::prepare`]
+//! makes records of a body, and [`Core::stored`] an answer from their verdicts.
 //!
-//! Invariant: no body makes it panic or costs more than its pages may; see `page.work_max`.
+//! Invariant: no body causes a panic, or costs more than its pages may; see `page.work_max`.
 
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::answer::{self, Answer, LookUp, NearPage, Outcome};
-use super::options::{OF_CLUSTERS, OF_LOOK_UPS, OF_PAGES, OF_STORED_PAGES, Options};
+use super::options::{CLUSTER_OPTIONS, LOOK_UP_OPTIONS, Options, PAGE_OPTIONS, STORE_OPTIONS};
 use super::problem::{Kind, Problem};
 use super::records::{self, Form, Records};
 use super::store::place;
@@ -28,10 +27,10 @@ use crate::record::timestamp::Timestamp;
 use crate::record::{FingerprintRecord, LogRecord, Outcome as Fingerprinting};
 use crate::source::Payload;
 
-/// What turns requests into answers; shared by all threads.
+/// Converter of requests to answers, shared by all threads.
 pub struct Core {
     stage: Arc<FingerprintStage>,
-    /// A look-up's page needs no url.
+    /// Reader for look-ups, whose pages need no url.
     look_up_reader: PageReader,
     tables: Arc<dyn Tables>,
     body_bytes_max: usize,
@@ -39,7 +38,7 @@ pub struct Core {
     batch_pages_max: usize,
 }
 
-/// What a thread needs for itself.
+/// Working memory of one thread.
 pub struct Tools {
     workspace: Workspace,
     scratch: Scratch,
@@ -48,15 +47,15 @@ pub struct Tools {
 /// A request with a body.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Request {
-    /// Behind the `?`.
+    /// Part of the address after the `?`.
     pub(super) query: String,
     pub(super) content_type: Option<String>,
-    /// The value of the header that names the corpus.
+    /// Value of the header that names the corpus.
     pub(super) corpus: Option<Vec<u8>>,
     pub(super) body: Vec<u8>,
 }
 
-/// A request to store or to look up, cut into records.
+/// A request to store or look up pages, split into records.
 pub(super) struct Batch {
     request: Request,
     options: Options,
@@ -65,29 +64,29 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Records in it.
+    /// Returns the number of records.
     pub(super) fn len(&self) -> usize {
         self.records.ranges.len()
     }
 }
 
-/// What became of a request to look up.
+/// The result of a request to look up: the answer, or a batch that is still to be looked up.
 pub(super) enum LookedUpOrBatch {
     LookedUp(Answer),
     Batch(Batch),
 }
 
-/// What became of a record before it is stored.
+/// The result of preparing a record for storage.
 pub(super) enum Prepared {
     Page(Box<FingerprintRecord>),
     Problem(Problem),
 }
 
 impl Core {
-    /// Over these tables.
+    /// Creates a core for these tables.
     ///
     /// # Errors
-    /// A file that the configuration names cannot be used.
+    /// Fails if a file that the configuration names cannot be used.
     pub fn new(
         config: &Config,
         stage: Arc<FingerprintStage>,
@@ -103,18 +102,18 @@ impl Core {
         })
     }
 
-    /// For a thread.
+    /// Returns the working memory for a thread.
     #[must_use]
     pub fn tools(&self) -> Tools {
         Tools { workspace: self.stage.workspace(), scratch: Scratch::default() }
     }
 
-    /// The header that names a page's corpus, if one does.
+    /// Returns the name of the header with a page's corpus, if the settings name one.
     pub(super) fn corpus_header(&self) -> Option<&str> {
         self.stage.corpus_header()
     }
 
-    /// Undoes the content codings of a body.
+    /// Decompresses a body by its content codings.
     pub(super) fn unpacked(&self, body: Vec<u8>, codings: Option<&[u8]>) -> Result<Vec<u8>, Problem> {
         let max = self.body_bytes_max;
         match wrapped::unpacked(&body, codings, max) {
@@ -122,23 +121,26 @@ impl Core {
             Ok(Cow::Borrowed(_)) => Ok(body),
             Err(_) => Err(Problem::new(
                 Kind::TooLarge,
-                format!("the body cannot be unpacked within {max} bytes (api.body_bytes_max) and 5 codings"),
+                format!(
+                    "the body cannot be decompressed within {max} bytes (api.body_bytes_max) and 5 content codings"
+                ),
             )),
         }
     }
 
-    /// `POST /v1/lookup`: the answer for one page, or a batch that is still to be looked up.
+    /// Handles `POST /v1/lookup`: returns the answer for one page, or a batch that is still to be looked up.
     pub(super) fn look_up(&self, request: Request, tools: &mut Tools) -> Result<LookedUpOrBatch, Problem> {
-        let batch = self.cut(request, OF_LOOK_UPS)?;
+        let batch = self.cut(request, LOOK_UP_OPTIONS)?;
         if batch.records.is_batch {
             return Ok(LookedUpOrBatch::Batch(batch));
         }
         self.look_up_one(&batch, 0..batch.request.body.len(), tools).map(LookedUpOrBatch::LookedUp)
     }
 
-    /// Looks some pages of a batch up; gives the results as JSON.
+    /// Looks up some pages of a batch, and returns the results as JSON.
     pub(super) fn look_some_up(&self, batch: &Batch, some: Range<usize>, tools: &mut Tools) -> Vec<Vec<u8>> {
-        let each = |range: &Range<usize>| answer::one_of_batch(self.look_up_one(batch, range.clone(), tools));
+        let each =
+            |range: &Range<usize>| answer::look_up_result(self.look_up_one(batch, range.clone(), tools));
         batch.records.ranges[some].iter().map(each).collect()
     }
 
@@ -147,7 +149,7 @@ impl Core {
         let page = match batch.form {
             Form::Raw => raw_page(request, self.page_bytes_max),
             Form::Json | Form::Lines => {
-                taken(self.look_up_reader.record(Payload::Json(request.body[range].to_vec())))?
+                accepted(self.look_up_reader.record(Payload::Json(request.body[range].to_vec())))?
             }
         };
         let page = named(page, options)?;
@@ -167,13 +169,13 @@ impl Core {
         Ok(Answer::json(&LookUp { verdict, nearest, as_of }))
     }
 
-    /// Cuts the body of `POST /v1/pages` into records.
+    /// Splits the body of `POST /v1/pages` into records.
     pub(super) fn batch(&self, request: Request) -> Result<Batch, Problem> {
-        self.cut(request, OF_STORED_PAGES)
+        self.cut(request, STORE_OPTIONS)
     }
 
     fn cut(&self, request: Request, known: &[&str]) -> Result<Batch, Problem> {
-        let form = Form::of(request.content_type.as_deref())?;
+        let form = Form::from_content_type(request.content_type.as_deref())?;
         let options = Options::parse(&request.query, known)?;
         let records = records::cut(&request.body, form, self.batch_pages_max)?;
         if records.is_batch {
@@ -182,7 +184,7 @@ impl Core {
         Ok(Batch { request, options, form, records })
     }
 
-    /// Makes records of the log of some records of a batch.
+    /// Makes log records from some records of a batch.
     pub(super) fn prepare(&self, batch: &Batch, some: Range<usize>, tools: &mut Tools) -> Vec<Prepared> {
         let each = |range: &Range<usize>| match self.page(batch, range.clone()) {
             Ok(page) => {
@@ -198,23 +200,23 @@ impl Core {
         let Batch { request, options, form, .. } = batch;
         if *form != Form::Raw {
             let line = Payload::Json(request.body[range].to_vec());
-            // A url in the query stands for the one that is missing.
+            // With a url in the query, the record needs none of its own.
             let reader = if options.url.is_some() { &self.look_up_reader } else { self.stage.reader() };
-            return named(taken(reader.record(line))?, options);
+            return named(accepted(reader.record(line))?, options);
         }
         json::checked_url(options.url.clone()).map_err(|error| {
             let mut problem = unreadable(&error);
-            problem.detail += "; give it as ?url=…, percent-encoded";
+            problem.detail += "; pass the url as ?url=…, percent-encoded";
             problem
         })?;
         named(raw_page(request, self.page_bytes_max), options)
     }
 
-    /// The record of the log of a page; its place is not known yet.
+    /// Returns the log record of a page, without its final place.
     fn fingerprinted(&self, page: Page, corpus: Option<&[u8]>, tools: &mut Tools) -> FingerprintRecord {
         let fingerprinted = self.stage.process_page(place(0), page, &mut tools.workspace);
         let Ok(LogRecord::Page(mut record)) = fingerprinted.record else {
-            unreachable!("a page is not passed over")
+            unreachable!("a page is never skipped")
         };
         if let (Some(_), Some(corpus)) = (self.stage.corpus_header(), corpus) {
             record.corpus = corpus_name(corpus);
@@ -222,7 +224,7 @@ impl Core {
         *record
     }
 
-    /// The answer to `POST /v1/pages`, of what was prepared and the verdicts on its pages.
+    /// Returns the answer to `POST /v1/pages`, from the prepared records and the verdicts on their pages.
     pub(super) fn stored(batch: &Batch, prepared: Vec<Option<Problem>>, verdicts: Vec<Box<[u8]>>) -> Answer {
         let mut verdicts = verdicts.into_iter();
         let outcome = |problem: Option<Problem>| match problem {
@@ -231,81 +233,81 @@ impl Core {
         };
         let mut outcomes: Vec<Outcome> = prepared.into_iter().map(outcome).collect();
         match outcomes.pop() {
-            Some(only) if !batch.records.is_batch => answer::of_one(only),
+            Some(only) if !batch.records.is_batch => answer::single_result(only),
             last => {
                 outcomes.extend(last);
-                answer::of_batch(&outcomes)
+                answer::batch_results(&outcomes)
             }
         }
     }
 
-    /// `GET /v1/pages?url=…`.
+    /// Handles `GET /v1/pages?url=…`.
     pub(super) fn page_of_url(&self, query: &str) -> Result<Answer, Problem> {
-        let Some(url) = Options::parse(query, OF_PAGES)?.url else {
-            let detail = "give the page's url as ?url=…, percent-encoded, or its id as /v1/pages/{id}";
+        let Some(url) = Options::parse(query, PAGE_OPTIONS)?.url else {
+            let detail = "pass the page's url as ?url=…, percent-encoded, or its id as /v1/pages/{id}";
             return Err(Problem::new(Kind::BadOption, detail));
         };
-        Ok(answer::of_one(Outcome::Verdict(self.tables.page_of_url(&url)?)))
+        Ok(answer::single_result(Outcome::Verdict(self.tables.page_of_url(&url)?)))
     }
 
-    /// Why the server should get no requests now; `None` if it can work on them.
+    /// Returns the reason why the server should get no requests now; `None` if it is ready.
     pub(super) fn not_ready(&self) -> Option<String> {
         self.tables.not_ready()
     }
 
-    /// Sets the metrics that say how large the tables are.
+    /// Updates the metrics with the sizes of the tables.
     pub(super) fn measure(&self) {
         self.tables.measure();
     }
 
-    /// `GET /v1/pages/{id}`.
+    /// Handles `GET /v1/pages/{id}`.
     pub(super) fn stored_page(&self, page_id: &str, query: &str) -> Result<Answer, Problem> {
         Options::parse(query, &[])?;
-        Ok(answer::of_one(Outcome::Verdict(self.tables.page(page_id)?)))
+        Ok(answer::single_result(Outcome::Verdict(self.tables.page(page_id)?)))
     }
 
-    /// `GET /v1/clusters/{id}`.
+    /// Handles `GET /v1/clusters/{id}`.
     pub(super) fn cluster(&self, id: &str, query: &str, tools: &mut Tools) -> Result<Answer, Problem> {
-        let options = Options::parse(query, OF_CLUSTERS)?;
+        let options = Options::parse(query, CLUSTER_OPTIONS)?;
         let unknown = |why: &str| Problem::new(Kind::UnknownCluster, format!("{id:?}: {why}"));
         let is_id = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
         let number = u128::from_str_radix(id, 16).ok().filter(|_| is_id);
-        let number = number.ok_or_else(|| unknown("a cluster's id has 32 hex digits"))?;
+        let number = number.ok_or_else(|| unknown("a cluster id must have 32 hexadecimal digits"))?;
         let id_read = ClusterId::from_bytes(number.to_be_bytes());
         let known = self.tables.cluster(id_read, options.members, &mut tools.scratch)?;
         if known.centroid.is_none() && known.members_kept == 0 {
-            return Err(unknown("no such cluster, or its canonical page has expired"));
+            return Err(unknown("unknown cluster, or its canonical page has expired"));
         }
-        Ok(answer::of_cluster(id_read, known, &**self.stage.detector()))
+        Ok(answer::cluster_answer(id_read, known, &**self.stage.detector()))
     }
 
-    /// Whether pages are stored over HTTP; else what to do instead.
+    /// Returns an error that tells what to do instead, if pages are not stored over HTTP.
     pub(super) fn stores(&self) -> Result<(), Problem> {
         self.tables
             .instead_of_storing()
             .map_or(Ok(()), |instead| Err(Problem::new(Kind::NoSuchPath, instead)))
     }
 
-    /// The answer for a path that takes `allow`.
+    /// Returns the answer for a path that allows only the methods in `allow`.
     pub(super) fn not_allowed(path: &str, allow: &'static str) -> Answer {
-        let problem = Problem::new(Kind::MethodNotAllowed, format!("{path:?} takes {allow}"));
+        let problem = Problem::new(Kind::MethodNotAllowed, format!("{path:?} allows only {allow}"));
         Answer { allow: Some(allow), ..problem.into() }
     }
 
-    /// The problem of a path that does not exist.
+    /// Returns the problem for a path that does not exist.
     pub(super) fn nowhere(&self, path: &str) -> Problem {
         let store = if self.stores().is_ok() { "POST /v1/pages, " } else { "" };
         Problem::new(
             Kind::NoSuchPath,
             format!(
-                "{path:?}: there is POST /v1/lookup, {store}GET /v1/pages?url=…, GET /v1/pages/{{id}} and GET \
-                 /v1/clusters/{{id}}"
+                "{path:?}: no such path; choose one of POST /v1/lookup, {store}GET /v1/pages?url=…, GET /v1/pages/{{id}} and \
+                 GET /v1/clusters/{{id}}"
             ),
         )
     }
 }
 
-/// A page that is the body of a request.
+/// Returns the page that is the body of a request.
 fn raw_page(request: &Request, page_bytes_max: usize) -> Page {
     let body = match request.body.len() {
         bytes if bytes > page_bytes_max => Body::TooLarge(bytes as u64),
@@ -315,7 +317,7 @@ fn raw_page(request: &Request, page_bytes_max: usize) -> Page {
     Page { hints, ..Page::new("", body) }
 }
 
-/// The page with the names that the query gives it.
+/// Replaces url and id of the page by those in the query.
 fn named(mut page: Page, options: &Options) -> Result<Page, Problem> {
     if let Some(url) = &options.url {
         let has_own_id = page.id != id::from_url(&page.url);
@@ -330,11 +332,11 @@ fn named(mut page: Page, options: &Options) -> Result<Page, Problem> {
     Ok(page)
 }
 
-fn taken(read: Result<Taken, NoPage>) -> Result<Page, Problem> {
+fn accepted(read: Result<Taken, NoPage>) -> Result<Page, Problem> {
     match read {
         Ok(Taken::Page(page)) => Ok(*page),
         Ok(Taken::Skipped(why)) => {
-            let detail = format!("[input] of the configuration passes over such messages ({})", why.as_str());
+            let detail = format!("the settings under [input] skip this page ({})", why.as_str());
             Err(Problem { cause: Some(why.as_str()), ..Problem::new(Kind::PassedOver, detail) })
         }
         Err(NoPage { cause, message, .. }) => {

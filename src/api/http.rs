@@ -1,9 +1,9 @@
-//! One request over HTTP: who asks, what comes in, which answer goes out.
+//! Handles one HTTP request: checks the client, receives the body, and sends the answer.
 //!
 //! ```text
-//! rate ─► site ─► token ─► path ─► body ─► a place among the requests at work ─► CPU threads, committer
+//! rate ─► site ─► token ─► path ─► body ─► permit to be processed ─► CPU threads, committer
 //! ```
-//! What costs little comes first, and nothing is read of a request that is refused.
+//! Cheap checks come first, and nothing more is read of a request that is refused.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -34,32 +34,32 @@ use super::token::Token;
 use crate::config::ApiConfig;
 use crate::telemetry::metrics;
 
-/// Records of a batch that one thread prepares at once.
+/// Number of records of a batch that one thread prepares at a time.
 const PREPARED_AT_ONCE: usize = 16;
-/// Memory of a stored page's verdict until it is answered, roughly.
+/// Approximate memory for the verdict on a stored page until it is sent.
 const VERDICT_BYTES: usize = 4096;
 
-/// What all connections share.
+/// State that all connections share.
 pub(super) struct Edge {
     pub(super) core: Arc<Core>,
     pub(super) pool: Pool,
-    /// Where pages go that are stored; none where none are.
+    /// Channel for pages to store; `None` if pages are not stored over HTTP.
     pub(super) submissions: Option<mpsc::Sender<Submission>>,
     pub(super) clients: Clients,
-    /// Which browsers' requests are answered.
+    /// The check for requests that web pages of other sites send.
     pub(super) site: Site,
     pub(super) token: Option<Token>,
-    /// Of this process, if probes and scrapers ask here.
+    /// Metrics of this process, if probes and scrapers use this port.
     pub(super) metrics: Option<PrometheusHandle>,
     pub(super) memory: Memory,
-    /// Requests that may be worked on.
+    /// Permits for requests that are being processed.
     pub(super) places: Semaphore,
     pub(super) limits: Limits,
 }
 
 impl Edge {
-    /// With the limits of `config`; `queue_bytes` of requests may be in flight. `is_loopback` says that
-    /// only this machine can reach the port.
+    /// Applies the limits in `config`. `queue_bytes` limits the memory for requests in flight. `is_loopback`
+    /// tells that only this machine can reach the port.
     pub(super) fn new(
         config: &ApiConfig,
         queue_bytes: usize,
@@ -106,7 +106,7 @@ impl Edge {
         response(answer, reserved)
     }
 
-    /// Answers probes, which need no token, and scrapers, where they ask here.
+    /// Answers probes, which need no token, and scrapers, if they use this port.
     fn operations(&self, parts: &Parts, client: IpAddr) -> Option<Answer> {
         let (metrics, path) = (self.metrics.as_ref()?, parts.uri.path());
         let admitted = match path {
@@ -137,7 +137,7 @@ impl Edge {
 
     fn admitted(&self, parts: &Parts, client: IpAddr) -> Result<(), Problem> {
         if !self.clients.may_ask(client, Instant::now()) {
-            let detail = "more requests a second than api.requests_per_second; wait for a second";
+            let detail = "the client sends more than api.requests_per_second requests per second; retry after a second";
             return Err(Problem::new(Kind::TooManyRequests, detail));
         }
         self.of_this_site(parts)?;
@@ -160,7 +160,7 @@ impl Edge {
     ) -> Result<Answer, Problem> {
         let query = parts.uri.query().unwrap_or_default().to_owned();
         let path = parts.uri.path();
-        let of = |prefix: &str| {
+        let id_after = |prefix: &str| {
             let rest = path.strip_prefix(prefix)?;
             Some(percent_decode_str(rest).decode_utf8_lossy().into_owned()).filter(|id| !id.is_empty())
         };
@@ -188,13 +188,13 @@ impl Edge {
             return Ok(Core::not_allowed(path, allow));
         }
         let _at_work = activity.at_work();
-        match (of("/v1/pages/"), of("/v1/clusters/")) {
+        match (id_after("/v1/pages/"), id_after("/v1/clusters/")) {
             (Some(id), _) if is_get => self.core.stored_page(&id, &query),
             (_, Some(id)) if is_get => {
                 let _place = self.place()?;
                 let cluster = move |core: &Core, tools: &mut _| core.cluster(&id, &query, tools);
                 let answer = self.pool.run(Urgency::LookUp, cluster).await??;
-                // It may have thousands of members.
+                // The answer may list thousands of members.
                 self.memory.reserve(reserved, answer.body.len()).await?;
                 Ok(answer)
             }
@@ -203,17 +203,17 @@ impl Edge {
         }
     }
 
-    /// A place among the requests at work.
+    /// Returns a permit to process a request.
     fn place(&self) -> Result<tokio::sync::SemaphorePermit<'_>, Problem> {
         self.places.try_acquire().map_err(|_| {
             Problem::new(
                 Kind::Overloaded,
-                "api.requests_max requests are worked on; send this one again later",
+                "api.requests_max requests are being processed; retry this request later",
             )
         })
     }
 
-    /// The request with its body, unpacked.
+    /// Receives and decompresses the body of a request.
     async fn received(
         &self,
         parts: &Parts,
@@ -244,7 +244,7 @@ impl Edge {
         })
     }
 
-    /// `POST /v1/lookup`: one page, or a batch on all cores.
+    /// Handles `POST /v1/lookup`: one page, or a batch on all cores.
     async fn look_up(&self, request: core::Request, reserved: &mut Reserved) -> Result<Answer, Problem> {
         let body_bytes = request.body.capacity();
         let looked_up = self.pool.run(Urgency::LookUp, |core, tools| core.look_up(request, tools)).await??;
@@ -264,13 +264,13 @@ impl Edge {
         for part in parts {
             results.extend(part.await?);
         }
-        // The results, and the answer that is made of them.
+        // Memory for the results, and for the answer that is built from them.
         bytes = body_bytes + 2 * results.iter().map(Vec::len).sum::<usize>();
         self.memory.reserve(reserved, bytes).await?;
-        Ok(answer::of_look_ups(&results))
+        Ok(answer::look_up_results(&results))
     }
 
-    /// `POST /v1/pages`: prepared on all cores, and stored together.
+    /// Handles `POST /v1/pages`: prepares the pages on all cores, and stores them together.
     async fn store(&self, request: core::Request, reserved: &mut Reserved) -> Result<Answer, Problem> {
         let body_bytes = request.body.capacity();
         let batch = self.pool.run(Urgency::Batch, move |core, _| core.batch(request)).await??;
@@ -281,7 +281,7 @@ impl Edge {
             let batch = Arc::clone(&batch);
             self.pool.run(Urgency::Batch, move |core, tools| core.prepare(&batch, some, tools))
         };
-        // All of them are queued before the first is waited for.
+        // All parts are queued before the first one is awaited.
         let parts: Vec<_> = (0..batch.len()).step_by(PREPARED_AT_ONCE).map(queue).collect();
         let (mut pages, mut outcomes) = (Vec::with_capacity(batch.len()), Vec::with_capacity(batch.len()));
         for part in parts {
@@ -303,15 +303,18 @@ impl Edge {
         &self,
         pages: Vec<crate::record::FingerprintRecord>,
     ) -> Result<Vec<Box<[u8]>>, Problem> {
-        let stopping = || Problem::new(Kind::Stopping, "the server is stopping; nothing of this is stored");
+        let stopping =
+            || Problem::new(Kind::Stopping, "the server is stopping; no page of this request is stored");
         let (reply, verdicts) = oneshot::channel();
         let submissions = self.submissions.as_ref().ok_or_else(stopping)?;
         submissions.send(Submission { pages, reply }).await.map_err(|_| stopping())?;
-        verdicts.await.map_err(|_| Problem::new(Kind::Internal, "a fault in Leitong: please report it"))?
+        verdicts
+            .await
+            .map_err(|_| Problem::new(Kind::Internal, "this is a fault in Leitong; please report it"))?
     }
 }
 
-/// What a path asks for, for the counts: of few values, whatever clients send.
+/// Returns the operation for the metrics. It has few values, whatever clients send.
 fn operation(method: &Method, path: &str) -> &'static str {
     match path {
         "/v1/lookup" => "lookup",
@@ -323,7 +326,7 @@ fn operation(method: &Method, path: &str) -> &'static str {
     }
 }
 
-/// An answer's bytes, which hold their memory until they are sent.
+/// Bytes of an answer, which keep their memory reserved until they are sent.
 struct Held {
     bytes: Vec<u8>,
     _reserved: Reserved,
@@ -358,7 +361,7 @@ fn response(answer: Answer, reserved: Reserved) -> Response<Full<Bytes>> {
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
             headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
         }
-        // The rest of the body may still be on its way, and nobody will read it.
+        // The rest of the body may still be on its way, and will not be read.
         StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE => {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }

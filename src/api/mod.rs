@@ -1,4 +1,4 @@
-//! The HTTP API: ask before a page is stored (`leitong serve`, `leitong run`), and store without a
+//! The HTTP API: look up a page before storing it (`leitong serve`, `leitong run`), and store pages without a
 //! broker (`leitong serve`).
 //!
 //! ```text
@@ -6,15 +6,14 @@
 //!  limits        head,   page, fingerprint │
 //!  token         body                      └► store: committer: journal, fsync ─► decide ─► answer
 //! ```
-//! [`http`], [`server`] and [`body`] are the edge: sockets, limits, time. [`core`] turns a request
-//! into an answer and knows nothing of HTTP but words; it asks [`tables`], a port, behind which are
-//! the worker's tables, or the [`store`] of `serve` with its [`committer`], the one thread that
-//! changes it.
+//! [`http`], [`server`] and [`body`] handle sockets, limits and time. [`core`] turns a request into an answer
+//! and knows nothing of HTTP connections. It uses [`tables`], an interface to the worker's tables or to the
+//! [`store`] of `serve`. The [`committer`] is the only thread that changes that store.
 //!
 //! Invariants: a page that was stored and answered is on disk; verdicts are those of `leitong dedup` on the
-//! same pages in the order in which they were stored; a look-up changes nothing and waits for
-//! nobody but the decision that is being made; memory is bounded by `pipeline.queue_bytes`
-//! (requests), `expiry.centroids_max` (table) and `api.recent_bytes_max` (past verdicts).
+//! same pages in the order in which they were stored; a look-up changes nothing, and waits only for a
+//! decision in progress; memory is bounded by `pipeline.queue_bytes` (requests), `expiry.centroids_max`
+//! (table) and `api.recent_bytes_max` (past verdicts).
 
 mod answer;
 mod body;

@@ -1,8 +1,8 @@
-//! The CPU threads: whatever a page costs is paid here, and not where sockets are served.
+//! The CPU threads, which do all work on pages, so the threads for sockets stay responsive.
 //!
-//! Look-ups go first: a crawler waits for each, and a batch takes long anyhow. But every
-//! [`BATCH_EVERY`]th job is one of a batch if there is any, so that none waits for good. Nothing is
-//! refused here; how much may wait is bounded by `api.requests_max`.
+//! Look-ups take precedence, since crawlers wait for each of them, while a batch takes long anyway. But every
+//! [`BATCH_EVERY`]th job is part of a batch if there is one, so batches do not starve. No job is refused
+//! here; the number of waiting jobs is bounded by `api.requests_max`.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -17,19 +17,19 @@ use super::core::{Core, Tools};
 use super::problem::{Kind, Problem};
 use crate::pipeline::cpu::thread_count;
 
-/// Of so many jobs one is of a batch, whatever look-ups wait.
+/// One in this number of jobs is part of a batch, even if look-ups wait.
 const BATCH_EVERY: u32 = 4;
 
 type Job = Box<dyn FnOnce(&Core, &mut Tools) + Send>;
 
-/// What comes first.
+/// Precedence of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Urgency {
     LookUp,
     Batch,
 }
 
-/// Threads, which end when this is dropped.
+/// The threads. They end when this is dropped.
 pub(super) struct Pool {
     queue: Arc<Queue>,
 }
@@ -49,7 +49,7 @@ struct Jobs {
 }
 
 impl Pool {
-    /// So many threads; 0: one a core.
+    /// Starts `threads` threads, or one per core for 0.
     pub(super) fn start(core: &Arc<Core>, threads: usize) -> io::Result<Self> {
         let pool = Self { queue: Arc::default() };
         for _ in 0..thread_count(threads) {
@@ -60,7 +60,7 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Has a thread do `work`, which is queued at once.
+    /// Queues `work` at once. The future resolves to its result.
     pub(super) fn run<T, F>(
         &self,
         urgency: Urgency,
@@ -72,13 +72,13 @@ impl Pool {
     {
         let (reply, result) = oneshot::channel();
         let job = Box::new(move |core: &Core, tools: &mut Tools| {
-            // Whoever asked may be gone, and then nothing needs doing.
+            // The client may be gone; then the work is not needed.
             if !reply.is_closed() {
                 let _ = reply.send(work(core, tools));
             }
         });
         self.queue.push(urgency, job);
-        let fault = "a fault in Leitong: please report it with the request";
+        let fault = "this is a fault in Leitong; please report it with the request";
         async move { result.await.map_err(|_| Problem::new(Kind::Internal, fault)) }
     }
 }
@@ -114,7 +114,7 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// The next job; none when the pool is gone.
+    /// Waits for the next job; `None` once the pool is dropped.
     fn next(&self) -> Option<Job> {
         let mut jobs = self.lock();
         loop {
@@ -131,7 +131,7 @@ impl Queue {
     fn work(&self, core: &Core) {
         let mut tools = core.tools();
         while let Some(job) = self.next() {
-            // The panic hook has logged it, and the reply is dropped.
+            // The panic hook has logged the panic, and the reply is dropped.
             if catch_unwind(AssertUnwindSafe(|| job(core, &mut tools))).is_err() {
                 tools = core.tools();
             }

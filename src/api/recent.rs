@@ -1,7 +1,7 @@
-//! The verdicts that were given last, by page and by cluster.
+//! The recent verdicts, by page and by cluster.
 //!
-//! Bounded in bytes: the oldest go first. What is kept of a page is its verdict as it was answered,
-//! evidence and all; so the members of a cluster are those whose verdicts are still kept.
+//! Their bytes are bounded: the oldest ones are dropped first. A verdict is kept as it was answered, with all
+//! evidence. So the known members of a cluster are those whose verdicts are still kept.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,23 +10,23 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::verdict::Verdict;
 
-/// Bytes that a verdict takes beside its JSON: its entries in both maps, roughly.
+/// Approximate bytes of a verdict in addition to its JSON, for its entries in the maps.
 const ENTRY_BYTES: usize = 200;
 
 /// Verdicts, oldest first.
 pub(crate) struct Recent {
     kept: VecDeque<Kept>,
-    /// Number of the oldest that is kept: they are counted from the first on.
+    /// Number of the oldest verdict that is kept. All verdicts are numbered from the first one on.
     first: u64,
-    /// Of each page id the number of its last verdict.
+    /// Number of the last verdict on each page id.
     by_page: BTreeMap<Box<str>, u64>,
-    /// By the hash of each url, the number of the last verdict on it.
+    /// Number of the last verdict on each url, by the hash of the url.
     by_url: BTreeMap<u64, u64>,
-    /// Of each cluster, by the log offset of its centroid, the numbers of the duplicates in it.
+    /// Numbers of the duplicates in each cluster, by the log offset of its centroid.
     by_cluster: BTreeMap<u64, VecDeque<u64>>,
     bytes: usize,
     bytes_max: usize,
-    /// The log offset behind the last of them.
+    /// Log offset after the last verdict.
     next_log_offset: u64,
 }
 
@@ -45,7 +45,7 @@ impl Kept {
     }
 }
 
-/// What is kept of a verdict beside its JSON.
+/// The values by which a verdict is found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Named {
     page_id: Box<str>,
@@ -55,7 +55,7 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    /// Of a verdict.
+    /// Returns the values of a verdict.
     pub(crate) fn of(verdict: &Verdict) -> Self {
         let is_duplicate = verdict.distance.is_some();
         Self {
@@ -66,7 +66,7 @@ impl Named {
         }
     }
 
-    /// Reads it from a verdict's JSON.
+    /// Reads the values from a verdict's JSON.
     pub(super) fn of_json(json: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]
         struct Fields {
@@ -88,7 +88,7 @@ impl Named {
 }
 
 impl Recent {
-    /// None yet.
+    /// Creates an empty collection.
     pub(crate) fn new(bytes_max: usize) -> Self {
         Self {
             kept: VecDeque::new(),
@@ -102,7 +102,7 @@ impl Recent {
         }
     }
 
-    /// Keeps a verdict, unless it is one that is kept already.
+    /// Adds a verdict, unless it is already known.
     pub(crate) fn push(&mut self, named: Named, json: Box<[u8]>) {
         let Named { page_id, url_hash, joined, log_offset } = named;
         if log_offset < self.next_log_offset {
@@ -148,43 +148,43 @@ impl Recent {
         self.kept.get(at).map(|kept| &*kept.json)
     }
 
-    /// The last verdict on a page.
+    /// Returns the last verdict on a page.
     pub(crate) fn page(&self, page_id: &str) -> Option<&[u8]> {
         self.json(*self.by_page.get(page_id)?)
     }
 
-    /// The last verdict on a page with this url.
+    /// Returns the last verdict on a page with this url.
     pub(crate) fn page_of_url(&self, url: &str) -> Option<&[u8]> {
         #[derive(Deserialize)]
         struct Fields {
             url: String,
         }
         let json = self.json(*self.by_url.get(&xxh3_64(url.as_bytes()))?)?;
-        // Urls with the same hash can be made on purpose.
+        // Different urls can be given the same hash on purpose, so the url is compared.
         let found: Fields = serde_json::from_slice(json).ok()?;
         (found.url == url).then_some(json)
     }
 
-    /// The verdicts on the duplicates in the cluster whose centroid was founded at this offset,
-    /// the youngest first.
+    /// Returns the verdicts on the duplicates in a cluster, the youngest first. The cluster's centroid was
+    /// founded at `log_offset`.
     fn members(&self, log_offset: u64) -> impl ExactSizeIterator<Item = &[u8]> {
         static NONE: VecDeque<u64> = VecDeque::new();
         let numbers = self.by_cluster.get(&log_offset).unwrap_or(&NONE);
         numbers.iter().rev().map(|number| self.json(*number).unwrap_or_default())
     }
 
-    /// How many of these are kept, and the youngest of them, `max` at most.
+    /// Returns the number of these verdicts, and at most `max` of them, the youngest first.
     pub(crate) fn youngest_members(&self, log_offset: u64, max: usize) -> (usize, Vec<Box<[u8]>>) {
         let members = self.members(log_offset);
         (members.len(), members.take(max).map(Into::into).collect())
     }
 
-    /// How many are kept.
+    /// Returns the number of verdicts.
     pub(super) fn len(&self) -> usize {
         self.kept.len()
     }
 
-    /// All verdicts, oldest first.
+    /// Returns all verdicts, oldest first.
     pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.kept.iter().map(|kept| &*kept.json)
     }
@@ -217,7 +217,7 @@ mod tests {
             })
             .collect();
         all.iter().for_each(|json| push(&mut recent, json));
-        // Once more, as when a journal is read again: it is kept once.
+        // A verdict that is read again from a journal is kept once.
         push(&mut recent, &all[49]);
         assert!(recent.len() >= 3 && recent.bytes <= recent.bytes_max);
         assert_eq!(recent.page("p9"), Some(&*all[49]));

@@ -1,7 +1,7 @@
-//! A request's body → where in it the records of its pages stand.
+//! Finds the records of pages in the body of a request.
 //!
-//! Nothing is copied, and nothing recurses: a body of brackets costs no more than its bytes.
-//! Memory: one range a record, of which there are at most so many.
+//! Nothing is copied and nothing recurses, so a body of brackets costs no more than its bytes. Memory: one
+//! range per record, and the number of records is limited.
 
 use std::cell::Cell;
 use std::fmt;
@@ -12,20 +12,20 @@ use serde_json::value::RawValue;
 
 use super::problem::{Kind, Problem};
 
-/// What a body is.
+/// Format of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// JSON: one page, or an array of pages.
     Json,
-    /// One JSON page a line.
+    /// JSON lines: one page per line.
     Lines,
     /// The page itself: HTML or text.
     Raw,
 }
 
 impl Form {
-    /// The form that a `Content-Type` names.
-    pub(super) fn of(content_type: Option<&str>) -> Result<Self, Problem> {
+    /// Returns the format that a `Content-Type` names.
+    pub(super) fn from_content_type(content_type: Option<&str>) -> Result<Self, Problem> {
         let media_type = content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
         match &*media_type.to_ascii_lowercase() {
             "application/json" => Ok(Self::Json),
@@ -34,22 +34,22 @@ impl Form {
             _ => Err(Problem::new(
                 Kind::UnsupportedMediaType,
                 format!(
-                    "content-type {media_type:?}: send application/json (a page, or an array of pages), \
-                     application/x-ndjson (a page a line), or the page itself as text/html or text/plain"
+                    "content-type {media_type:?}: not supported; send application/json (a page, or an array of pages), \
+                     application/x-ndjson (one page per line), or the page itself as text/html or text/plain"
                 ),
             )),
         }
     }
 }
 
-/// The records of a body, and whether it is a batch of them, which may be one or none.
+/// The records of a body. `is_batch` is true for an array or lines, even with a single record or none.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Records {
     pub(super) ranges: Vec<Range<usize>>,
     pub(super) is_batch: bool,
 }
 
-/// Cuts `body` into at most `max` records.
+/// Splits `body` into at most `max` records.
 pub(super) fn cut(body: &[u8], form: Form, max: usize) -> Result<Records, Problem> {
     let whole = || Records { ranges: std::iter::once(0..body.len()).collect(), is_batch: false };
     match form {
@@ -96,7 +96,7 @@ fn array(body: &[u8], max: usize) -> Result<Records, Problem> {
             let mut ranges = Vec::new();
             while let Some(element) = elements.next_element::<&'b RawValue>()? {
                 if ranges.len() == self.max {
-                    // The rest is not worth reading.
+                    // The rest need not be read.
                     self.too_many.set(true);
                     return Err(A::Error::custom("too many"));
                 }
@@ -116,7 +116,7 @@ fn array(body: &[u8], max: usize) -> Result<Records, Problem> {
         Err(_) if too_many_seen.get() => Err(too_many(max)),
         Err(error) => Err(Problem::new(
             Kind::BrokenBatch,
-            format!("no JSON array of pages: {error}; nothing of it is stored"),
+            format!("the body is not a JSON array of pages: {error}; none of it is stored"),
         )),
     }
 }
@@ -124,7 +124,9 @@ fn array(body: &[u8], max: usize) -> Result<Records, Problem> {
 fn too_many(max: usize) -> Problem {
     Problem::new(
         Kind::TooLarge,
-        format!("more than {max} pages; send several requests, or raise api.batch_pages_max"),
+        format!(
+            "the body has more than {max} pages; split it into several requests, or raise api.batch_pages_max"
+        ),
     )
 }
 
@@ -138,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_are_cut_into_records() {
+    fn bodies_are_split_into_records() {
         assert_eq!(texts("{\"a\":1}", Form::Json), ["{\"a\":1}"]);
         assert_eq!(texts("\u{feff} [ {\"a\":1} ,2, \"你\" ] ", Form::Json), ["{\"a\":1}", "2", "\"你\""]);
         assert_eq!(texts("[]", Form::Json), [""; 0]);
@@ -147,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn records_are_counted_before_they_are_kept() {
+    fn too_many_records_are_refused_before_they_are_kept() {
         for (body, form) in [("1\n2\n3\n4", Form::Lines), ("[1,2,3,4]", Form::Json), ("[1,2,3,4", Form::Json)]
         {
             assert_eq!(cut(body.as_bytes(), form, 3).expect_err(body).kind, Kind::TooLarge, "{body}");
@@ -169,11 +171,14 @@ mod tests {
     }
 
     #[test]
-    fn content_types_say_the_form() {
-        assert_eq!(Form::of(Some("text/HTML; charset=gbk")), Ok(Form::Raw));
-        assert_eq!(Form::of(Some("application/json")), Ok(Form::Json));
+    fn the_content_type_determines_the_format() {
+        assert_eq!(Form::from_content_type(Some("text/HTML; charset=gbk")), Ok(Form::Raw));
+        assert_eq!(Form::from_content_type(Some("application/json")), Ok(Form::Json));
         for other in [None, Some("application/pdf"), Some("")] {
-            assert_eq!(Form::of(other).expect_err("not read").kind, Kind::UnsupportedMediaType);
+            assert_eq!(
+                Form::from_content_type(other).expect_err("not supported").kind,
+                Kind::UnsupportedMediaType
+            );
         }
     }
 }

@@ -1,10 +1,11 @@
-//! The server: its port, its connections, its threads, and how it ends.
+//! The API server: port, connections, threads, and shutdown.
 //!
 //! ```text
-//! accept ─► connection: HTTP/1.1 ─► CPU threads ─► committer, where pages are stored
+//! accept ─► connection: HTTP/1.1 ─► CPU threads ─► committer, if pages are stored
 //! ```
-//! At the end no connection is taken any more, what is in flight is answered, and the table that
-//! pages are stored in is saved. Whoever is killed instead loses nothing that was answered: see [`super::committer`].
+//! At the shutdown no further connection is accepted, requests in flight are answered, and the table is saved
+//! if pages are stored in it. A server that is killed loses nothing that was answered: see
+//! [`super::committer`].
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -30,40 +31,41 @@ use super::socket::Socket;
 use super::token::Token;
 use crate::config::Config;
 
-/// Bytes of a request's head, and of what is read ahead of a body.
+/// Limit on the bytes of a request's head, and on those read ahead from a body.
 const HEAD_BYTES_MAX: usize = 32 * 1024;
-/// How long requests in flight may take once the server is to end.
+/// Time for requests in flight to finish at a shutdown.
 const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The port, taken and not yet served.
+/// An API port that is bound but not served yet.
 pub struct ApiPort {
     listener: TcpListener,
     address: SocketAddr,
 }
 
 impl ApiPort {
-    /// Takes the port.
+    /// Binds the port.
     ///
     /// # Errors
-    /// It cannot be had.
+    /// Fails if the port cannot be bound.
     pub async fn bind(address: &str) -> anyhow::Result<Self> {
         let listener = TcpListener::bind(address).await.with_context(|| {
-            format!("api.address = {address:?}: cannot be had; take another one, or port 0")
+            format!("api.address = {address:?}: cannot be bound; choose another address, or port 0 for a free port")
         })?;
         let address = listener.local_addr().context("the port has no address")?;
         Ok(Self { listener, address })
     }
 
-    /// Where it listens.
+    /// Returns the address that it listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Serves it, and `metrics` and probes if they are given, until `stop` is true; then the `committer`, if pages are stored, saves the table.
+    /// Serves the port until `stop` is true, with `metrics` and probes if they are given. Then the
+    /// `committer`, if pages are stored, saves the table.
     ///
     /// # Errors
-    /// Threads cannot be started; the committer has failed, or cannot save the table.
+    /// Fails if threads cannot be started, if the committer has failed, or if it cannot save the table.
     pub async fn serve(
         self,
         config: &Config,
@@ -83,7 +85,7 @@ impl ApiPort {
                 Some(thread.spawn(move || committer.run(submitted)).context("cannot start a thread")?);
             submissions = Some(sender);
         }
-        // Nobody holds the other end but the committer: it is gone where that has failed.
+        // Only the committer holds the receiving end, so the channel is closed if it has failed.
         let failed = submissions.clone();
         let queue_bytes = config.pipeline.queue_bytes;
         let is_loopback = self.address.ip().is_loopback();
@@ -98,22 +100,22 @@ impl ApiPort {
         };
         tokio::select! {
             () = self.accept(config, &edge, stop) => {}
-            () = storing_fails => tracing::error!("pages cannot be stored any more: stopping"),
+            () = storing_fails => tracing::error!("stopping: pages cannot be stored any more"),
         }
         drop((failed, edge));
         let Some(committing) = committing else { return Ok(()) };
         let committed = tokio::task::spawn_blocking(move || committing.join()).await;
         let committed = committed.context("cannot wait for the committer")?;
         committed.map_err(|_| {
-            anyhow!("a fault in Leitong: storing has failed; what was answered is in the journal")
+            anyhow!("storing has failed because of a fault in Leitong; all answered pages are in the journal; please report it")
         })??;
         Ok(())
     }
 
-    /// Takes connections until it is to stop and the last has ended.
+    /// Accepts connections until `stop` is true, and waits for the last one to end.
     async fn accept(&self, config: &Config, edge: &Arc<Edge>, mut stop: watch::Receiver<bool>) {
         let mut connections = Connections::new(config.api.connections_max);
-        // Each connection holds the receiving end, so that its number says how many there are.
+        // Each connection holds a sender, so the channel closes when the last connection ends.
         let (going, mut ends) = mpsc::channel::<()>(1);
         loop {
             let accepted = tokio::select! {
@@ -123,12 +125,12 @@ impl ApiPort {
             let (stream, client) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    tracing::warn!(%error, "no connection is taken");
+                    tracing::warn!(%error, "a client could not connect; the server goes on serving others");
                     tokio::time::sleep(Duration::from_millis(100)).await;
                     continue;
                 }
             };
-            // Where all are at work, a client that comes now has to come again.
+            // If all connections are busy, a new client has to retry.
             let Some(activity) = connections.make_room() else { continue };
             let (edge, stop, going) = (Arc::clone(edge), stop.clone(), going.clone());
             let head_timeout = Duration::from_millis(config.api.head_timeout_ms);
@@ -141,14 +143,17 @@ impl ApiPort {
         }
         drop(going);
         if tokio::time::timeout(STOP_TIMEOUT, ends.recv()).await.is_err() {
-            tracing::warn!("some requests were not answered within {} s", STOP_TIMEOUT.as_secs());
+            tracing::warn!(
+                "some requests got no answer: the shutdown took longer than {} s",
+                STOP_TIMEOUT.as_secs()
+            );
             connections.end();
             let _ = ends.recv().await;
         }
     }
 }
 
-/// Serves one connection to its end, or until it is idle and `stop` is true.
+/// Serves one connection until it ends, or until it is idle and `stop` is true.
 async fn serve(
     stream: TcpStream,
     client: SocketAddr,
@@ -157,7 +162,7 @@ async fn serve(
     head_timeout: Duration,
     mut stop: watch::Receiver<bool>,
 ) {
-    // Answers are written whole, so waiting for more of them only makes them late.
+    // Answers are written as a whole, so waiting for more data would only delay them.
     let _ = stream.set_nodelay(true);
     let answer = service_fn(move |request: hyper::Request<Incoming>| async move {
         Ok::<_, Infallible>(edge.answer(request, client.ip(), activity).await)
@@ -167,7 +172,7 @@ async fn serve(
     let socket = Socket::new(stream, edge.limits.timeout);
     let connection = http.serve_connection(socket, answer);
     let mut connection = std::pin::pin!(connection);
-    // A client that goes away early, or is too slow, is its own affair.
+    // A client that goes away early or is too slow needs no message.
     tokio::select! {
         _ = connection.as_mut() => return,
         _ = stop.wait_for(|stop| *stop) => {}

@@ -1,48 +1,48 @@
-//! Recognises requests that the page of another web site makes somebody's browser send.
+//! Refuses requests that web pages of other sites make a user's browser send.
 //!
 //! ```text
 //! Host ─► a name that may be called? ─► Origin, Sec-Fetch-Site: sent by a page of its own? ─► answered
 //!              └ DNS rebinding               └ forms and scripts of other sites ─► 403
 //! ```
-//! Shared by the API and by the console. Programs send neither `Origin` nor `Sec-Fetch-Site`, so this
-//! is about browsers only, but for the host names ([ADR 37](../../docs/adr/0037-requests-of-other-sites.md)).
+//! The API and the console use it. Programs send neither `Origin` nor `Sec-Fetch-Site`, so apart from host
+//! names this affects browsers only ([ADR 37](../../docs/adr/0037-requests-of-other-sites.md)).
 
 use std::net::IpAddr;
 
 use hyper::header::{HOST, HeaderMap, HeaderName, ORIGIN};
 
-/// Which requests a port answers.
+/// The requests that a port answers.
 #[derive(Debug, Clone)]
 pub struct Site {
-    /// Only this machine can reach the port.
+    /// True if only this machine can reach the port.
     is_loopback: bool,
     /// Host names that the configuration allows, without ports.
     hosts: Vec<String>,
-    /// A link on another site may lead here.
+    /// True if links on other sites may lead here.
     takes_links: bool,
 }
 
 impl Site {
-    /// The site of an API, which is called by programs. `hosts` are the names that may be called
-    /// besides this machine's own.
+    /// Returns the rules for an API, which programs call. `hosts` are the names by which it may be called in
+    /// addition to this machine's own.
     #[must_use]
     pub fn for_api(is_loopback: bool, hosts: &[String]) -> Self {
         Self { is_loopback, hosts: hosts.to_vec(), takes_links: false }
     }
 
-    /// The site of pages that people look at, to which links of other sites may lead.
+    /// Returns the rules for web pages, to which links on other sites may lead.
     #[must_use]
     pub fn for_pages(is_loopback: bool) -> Self {
         Self { is_loopback, hosts: Vec::new(), takes_links: true }
     }
 
-    /// Returns why a request with these headers is refused, or `None` if it is answered.
+    /// Returns the reason why a request with these headers is refused, or `None` if it is answered.
     #[must_use]
     pub fn refusal(&self, headers: &HeaderMap) -> Option<String> {
         let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
         let name = name_of(host);
         let is_known = is_this_machine(name) || self.allows(name);
-        // Without a list, a port that others can reach may have any name, such as that of a service.
+        // Without a list, a port that others can reach may be called by any name, such as that of a service.
         let takes_any_name = !self.is_loopback && self.hosts.is_empty();
         if !is_known && !takes_any_name {
             return Some(format!(
@@ -55,19 +55,19 @@ impl Site {
         match (header(ORIGIN), fetch_site) {
             (_, Some("same-origin")) | (None, Some("none") | None) => None,
             (None, Some(_)) if self.takes_links => None,
-            (None, Some(_)) => Some(self.as_foreign("a page of another site sent this request")),
+            (None, Some(_)) => Some(self.refusal_of_foreign("a web page of another site sent this request")),
             (Some(origin), _) => {
                 let from = origin.split_once("://").map_or("", |(_, from)| from);
                 let is_own = is_known && from == host || self.allows(name_of(from));
-                (!is_own).then(|| self.as_foreign(&format!("Origin: {origin:?} is another site")))
+                (!is_own).then(|| self.refusal_of_foreign(&format!("Origin: {origin:?} is another site")))
             }
         }
     }
 
-    fn as_foreign(&self, what: &str) -> String {
+    fn refusal_of_foreign(&self, what: &str) -> String {
         let allow =
             if self.takes_links { "" } else { "; to allow this site, list its host name in api.hosts" };
-        format!("{what}, and this server answers only programs and its own pages{allow}")
+        format!("{what}; this server answers only programs and its own pages{allow}")
     }
 
     fn how_to_allow(&self) -> &'static str {
@@ -79,7 +79,7 @@ impl Site {
     }
 }
 
-/// The name in a `Host` header, or in an origin without its scheme: without the port.
+/// Returns the name in a `Host` header, or in an origin without its scheme, without the port.
 fn name_of(host: &str) -> &str {
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
@@ -88,7 +88,7 @@ fn name_of(host: &str) -> &str {
     name.strip_suffix('.').unwrap_or(name)
 }
 
-/// Returns true for `localhost` and for addresses. Another site cannot give either of them to this machine.
+/// Returns true for `localhost` and for addresses, which other sites cannot assign to this machine.
 fn is_this_machine(name: &str) -> bool {
     name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok()
 }
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_another_site_is_refused_and_one_of_its_own_is_not() {
+    fn requests_from_other_sites_are_refused_and_own_requests_are_not() {
         for site in local() {
             for own in [
                 &[("origin", "http://127.0.0.1:8643")][..],
@@ -151,19 +151,19 @@ mod tests {
     }
 
     #[test]
-    fn links_of_other_sites_lead_to_pages_and_not_to_the_api() {
+    fn links_on_other_sites_may_lead_to_pages_but_not_to_the_api() {
         let [api, pages] = local();
         let link = request("127.0.0.1:8643", &[("sec-fetch-site", "cross-site")]);
         assert_eq!(pages.refusal(&link), None);
         assert!(api.refusal(&link).is_some());
     }
 
-    /// Behind a service of Kubernetes or a proxy the server is called by names that it does not know.
+    /// Behind a Kubernetes service or a proxy, the server is called by names that it does not know.
     #[test]
     fn a_port_that_others_reach_is_called_by_any_name_until_names_are_listed() {
         let open = Site::for_api(false, &[]);
         assert_eq!(open.refusal(&request("leitong-api.crawl.svc:8642", &[])), None);
-        // A name that somebody pointed here sends its pages' requests with itself as the origin.
+        // A DNS name that was pointed here on purpose sends its pages' requests with itself as the origin.
         let rebound = request("evil.example:8642", &[("origin", "http://evil.example:8642")]);
         assert!(open.refusal(&rebound).is_some());
         let own = request("10.0.0.7:8642", &[("origin", "http://10.0.0.7:8642")]);

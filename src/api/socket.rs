@@ -1,6 +1,6 @@
-//! A connection whose peer must read: a write that gets nowhere for too long ends it.
+//! A TCP connection that ends if its peer does not read: a write that makes no progress for too long fails.
 //!
-//! Without this, clients that ask and never read would hold their answers in memory for good.
+//! Without this, clients that never read would keep their answers in memory permanently.
 
 use std::future::Future;
 use std::io::{self, IoSlice};
@@ -17,12 +17,12 @@ use tokio::time::{Sleep, sleep};
 pub(super) struct Socket {
     inner: TokioIo<TcpStream>,
     write_timeout: Duration,
-    /// Runs while a write waits.
+    /// Timer that runs while a write waits.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
 impl Socket {
-    /// Ends writes that wait for longer than `write_timeout`.
+    /// Wraps a connection. Writes that wait for longer than `write_timeout` fail.
     pub(super) fn new(stream: TcpStream, write_timeout: Duration) -> Self {
         Self { inner: TokioIo::new(stream), write_timeout, waiting: None }
     }

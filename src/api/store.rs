@@ -1,8 +1,8 @@
-//! The table of a server, as look-ups and the committer share it; and how it is opened.
+//! The table of a server, which look-ups and the committer share; and how it is opened.
 //!
-//! Look-ups hold the read lock while they search, the [committer](super::committer) holds the write
-//! lock while it decides. Nobody holds either while a page is parsed, or while the disk is waited
-//! for. Cost of opening: that of loading the table, and of deciding again on what the journal has.
+//! Look-ups hold the read lock while they search. The [committer](super::committer) holds the write lock
+//! while it decides. No lock is held while a page is parsed, or during a wait for the disk. Cost of opening:
+//! loading the table, and deciding again on the pages in the journal.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -24,28 +24,28 @@ use crate::snapshot::{SnapshotError, TableDir, TableSettings};
 use crate::telemetry::metrics;
 use crate::verdict::{Conclusion, Verdict};
 
-/// The table and the verdicts that were given last.
+/// A table, and the recent verdicts.
 pub struct Store {
     table: RwLock<ClusterStage>,
     recent: RwLock<Recent>,
-    /// Nothing more is stored until a restart.
+    /// True if nothing more can be stored until a restart.
     journal_failed: AtomicBool,
 }
 
-/// What was found when a store was opened.
+/// The state of the journal when a store was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
-    /// Pages of the journal that the saved table lacked.
+    /// Number of pages in the journal that the saved table lacked.
     pub replayed: u64,
-    /// What was cut off its end.
+    /// The incomplete write that was removed from its end.
     pub torn: Option<Torn>,
 }
 
 impl Store {
-    /// Opens the table in `folder`, and brings it to where the journal ends.
+    /// Opens the table in `folder`, and applies the journal to it.
     ///
     /// # Errors
-    /// [`SnapshotError`], where a file cannot be read, is damaged, or was made with other settings.
+    /// [`SnapshotError`] if a file cannot be read, is damaged, or was made with other settings.
     pub fn open(
         folder: TableDir,
         settings: TableSettings,
@@ -85,7 +85,7 @@ impl Store {
         Ok((store, committer, Found { replayed, torn }))
     }
 
-    /// Takes the verdicts on pages that the saved table has; the journal gives those behind it.
+    /// Loads the verdicts on pages that the saved table has. The journal provides later ones.
     fn load_recent(&self, folder: &TableDir) -> Result<(), SnapshotError> {
         let next = self.position().next_log_offset;
         let mut recent = self.recent_mut();
@@ -97,7 +97,7 @@ impl Store {
         Ok(())
     }
 
-    /// Decides again on a batch of the journal; how many of its pages the table lacked.
+    /// Decides again on a batch of the journal. Returns the number of its pages that the table lacked.
     fn replay(
         &self,
         batch: JournalBatch,
@@ -127,7 +127,7 @@ impl Store {
         Ok(replayed)
     }
 
-    /// Decides on pages in their order; none of them is durable by this.
+    /// Decides on pages in their order. This does not make them durable.
     pub(super) fn decide(&self, pages: Vec<FingerprintRecord>, decided_at: Timestamp) -> Vec<Verdict> {
         let records = pages.into_iter().map(|page| LogRecord::Page(Box::new(page))).collect();
         let conclusions = self.write().conclude_batch(records, decided_at);
@@ -139,7 +139,7 @@ impl Store {
         conclusions.into_iter().map(verdict).collect()
     }
 
-    /// Keeps verdicts for who asks for them again; gives them as JSON.
+    /// Keeps verdicts for later requests, and returns them as JSON.
     pub(super) fn keep(&self, verdicts: &[Verdict]) -> Vec<Box<[u8]>> {
         let json = |verdict: &Verdict| -> Box<[u8]> {
             serde_json::to_vec(verdict).expect("maps have texts for keys").into()
@@ -152,24 +152,24 @@ impl Store {
         all
     }
 
-    /// Why nothing that the table says counts any more: files of it cannot be read.
+    /// Returns a problem if files of the table cannot be read: then its answers are no longer valid.
     pub(super) fn fault_of_table(&self) -> Option<Problem> {
         let fault = self.read().clusterer().fault()?;
         Some(Problem::new(Kind::NotReady, format!("the table cannot be relied on: {fault}")))
     }
 
-    /// Takes note that the journal takes no more pages.
+    /// Records that the journal accepts no more pages.
     pub(super) fn journal_has_failed(&self) {
         self.journal_failed.store(true, Ordering::Relaxed);
     }
 
-    /// How far the table has come.
+    /// Returns the position of the table.
     #[must_use]
     pub fn position(&self) -> Position {
         self.read().clusterer().position()
     }
 
-    /// The table, for reading; several may.
+    /// Locks the table for reading, which several threads can do at once.
     pub(super) fn read(&self) -> RwLockReadGuard<'_, ClusterStage> {
         self.table.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -200,7 +200,7 @@ impl Tables for Store {
         record.source = place(position.next_log_offset);
         let (verdict, nearest) = table.view().preview(record, asked, now, scratch);
         drop(table);
-        // Asked behind it: it says of all that was read before whether it could be.
+        // Checked after the look-up, since a fault shows only when files are read.
         self.fault_of_table().map_or(Ok(()), Err)?;
         Ok(LookedUp { verdict, nearest, as_of: AsOf::of(position, None) })
     }
@@ -210,9 +210,7 @@ impl Tables for Store {
         recent.page(page_id).map(Into::into).ok_or_else(|| {
             Problem::new(
                 Kind::UnknownPage,
-                format!(
-                    "{page_id:?}: no verdict on such a page is among those that are kept (api.recent_bytes_max)"
-                ),
+                format!("{page_id:?}: no verdict on this page is kept (api.recent_bytes_max)"),
             )
         })
     }
@@ -221,16 +219,14 @@ impl Tables for Store {
         self.recent().page_of_url(url).map(Into::into).ok_or_else(|| {
             Problem::new(
                 Kind::UnknownPage,
-                format!(
-                    "{url:?}: no verdict on a page with this url is among those that are kept (api.recent_bytes_max)"
-                ),
+                format!("{url:?}: no verdict on a page with this url is kept (api.recent_bytes_max)"),
             )
         })
     }
 
     fn not_ready(&self) -> Option<String> {
         if self.journal_failed.load(Ordering::Relaxed) {
-            return Some("the journal has failed: pages cannot be stored until a restart".to_owned());
+            return Some("pages cannot be stored until a restart, since the journal has failed".to_owned());
         }
         self.fault_of_table().map(|problem| problem.detail)
     }
@@ -264,12 +260,12 @@ impl Tables for Store {
     }
 }
 
-/// Where a page was read that came over the API: its number, from 1, in the log of this table.
+/// Returns the place of a page that came over the API: its number, from 1, in the log of this table.
 pub(crate) fn place(log_offset: u64) -> Place {
     Place::Line { input: "api".into(), line: log_offset + 1 }
 }
 
-/// The head of a journal that begins where the table ends.
+/// Returns the head of a journal that begins where the table ends.
 pub(super) fn journal_head(settings: &TableSettings, position: Position) -> JournalHead {
     let salt = Timestamp::now().as_ms() as u64;
     JournalHead {
@@ -283,7 +279,7 @@ pub(super) fn journal_head(settings: &TableSettings, position: Position) -> Jour
     }
 }
 
-/// Whether a journal goes on where the saved table ends, or before.
+/// Checks that a journal continues where the saved table ends, or begins before that.
 fn check_head(
     head: &JournalHead,
     folder: &TableDir,
@@ -307,9 +303,9 @@ fn check_head(
         let (journal, table) = (head.next_log_offset, table.next_log_offset);
         return Err(SnapshotError::JournalApart { path, journal, table });
     }
-    // One that was begun before the first page came knows no name yet.
+    // A journal that was begun before the first page has no log generation yet.
     if head.log_generation != 0 && head.log_generation != table.log_generation {
-        let problem = "it belongs to another table than the one beside it".to_owned();
+        let problem = "the journal belongs to another table than the one next to it".to_owned();
         return Err(SnapshotError::JournalDamaged { path, at: 0, problem });
     }
     Ok(())

@@ -1,7 +1,7 @@
-//! What answers are made of, wherever the tables are: `leitong serve` has one of its own
-//! ([`super::store`]), a Kafka worker those of its log partitions.
+//! The interface between the API and its tables: `leitong serve` has one table of its own ([`super::store`]),
+//! a Kafka worker those of its log partitions.
 //!
-//! Whoever is asked holds a table for one search, and says as of which place of its log.
+//! An implementation holds a table for one search, and tells the log position that the answer is based on.
 
 use serde::Serialize;
 
@@ -11,13 +11,13 @@ use crate::record::FingerprintRecord;
 use crate::record::timestamp::Timestamp;
 use crate::verdict::Verdict;
 
-/// Tables that are looked up, and the verdicts that were given last.
+/// Tables to look up, and recent verdicts.
 pub trait Tables: Send + Sync {
-    /// The verdict on `record` if it were the next one of its log, and what is near. Its place in
-    /// the log and, where the log has times of its own, its time are set here.
+    /// Returns the verdict that `record` would get as the next one of its log, and the pages near it. The
+    /// record's place in the log is set here, and its time if the log has times of its own.
     ///
     /// # Errors
-    /// No table for its corpus is at hand, or none that can be read.
+    /// Fails if there is no table for its corpus here, or none that can be read.
     fn look_up(
         &self,
         record: FingerprintRecord,
@@ -26,22 +26,22 @@ pub trait Tables: Send + Sync {
         scratch: &mut Scratch,
     ) -> Result<LookedUp, Problem>;
 
-    /// The last verdict on a page, as JSON.
+    /// Returns the last verdict on a page, as JSON.
     ///
     /// # Errors
-    /// None is kept.
+    /// Fails if none is kept.
     fn page(&self, page_id: &str) -> Result<Box<[u8]>, Problem>;
 
-    /// The last verdict on a page with this url, as JSON.
+    /// Returns the last verdict on a page with this url, as JSON.
     ///
     /// # Errors
-    /// None is kept.
+    /// Fails if none is kept.
     fn page_of_url(&self, url: &str) -> Result<Box<[u8]>, Problem>;
 
-    /// What is known of a cluster; of the verdicts on its members, `members_max` at most.
+    /// Returns a cluster, with the verdicts on at most `members_max` of its members.
     ///
     /// # Errors
-    /// The table of its log is not at hand, or cannot be read.
+    /// Fails if the table of its log is not here, or cannot be read.
     fn cluster(
         &self,
         id: ClusterId,
@@ -49,65 +49,64 @@ pub trait Tables: Send + Sync {
         scratch: &mut Scratch,
     ) -> Result<KnownCluster, Problem>;
 
-    /// Why no request can be answered well now; `None` if all is well.
+    /// Returns the reason why requests cannot be answered now; `None` if they can.
     fn not_ready(&self) -> Option<String> {
         None
     }
 
-    /// Sets the metrics of the tables, where no one else does.
+    /// Updates the metrics of the tables, if nothing else does.
     fn measure(&self) {}
 
-    /// What to do in place of `POST /v1/pages`, where nothing is stored over HTTP.
+    /// Returns what to do instead of `POST /v1/pages`; `None` if pages can be stored over HTTP.
     fn instead_of_storing(&self) -> Option<String>;
 }
 
-/// What a look-up has found.
+/// The result of a look-up.
 #[derive(Debug, Clone)]
 pub struct LookedUp {
-    /// What the verdict would be.
+    /// The verdict that the page would get.
     pub verdict: Verdict,
-    /// The nearest canonical pages, and whether each is only related.
+    /// The nearest canonical pages. The flag is true for a page that is only related.
     pub nearest: Vec<(CanonicalPage, bool)>,
-    /// Of when it is.
+    /// The position that the result is based on.
     pub as_of: AsOf,
 }
 
-/// What is known of a cluster.
+/// A cluster, and its known members.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct KnownCluster {
-    /// The centroid, with id and url of the page that stands for the cluster; none once it has
-    /// expired.
+    /// Centroid, with id and url of the cluster's canonical page; `None` once it has expired.
     pub centroid: Option<Centroid>,
-    /// Members whose verdicts are kept.
+    /// Number of members whose verdicts are kept.
     pub members_kept: usize,
-    /// The verdicts on the youngest of them as JSON, the youngest first.
+    /// Verdicts on the youngest members as JSON, the youngest first.
     pub members: Vec<Box<[u8]>>,
 }
 
-/// How far the table was that an answer is of.
+/// The position in the log that an answer is based on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct AsOf {
-    /// The partition of the log.
+    /// Partition of the log.
     pub log_partition: u32,
-    /// The first place in it that the answer knows nothing of.
+    /// First log offset that the answer does not consider.
     pub log_offset: u64,
-    /// What this instance has the table as; none where there is but one instance.
+    /// Role of this instance for the table; `None` if there is only one instance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_as: Option<HeldAs>,
 }
 
-/// What an instance has a table as.
+/// Role of an instance for a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HeldAs {
-    /// It decides.
+    /// It decides on the pages of the table.
     Owner,
-    /// It follows what another instance decides.
+    /// It follows the decisions of another instance.
     Standby,
 }
 
 impl HeldAs {
-    /// As in answers.
+    /// Returns the name in answers.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -118,7 +117,7 @@ impl HeldAs {
 }
 
 impl AsOf {
-    /// The place that `position` names.
+    /// Returns the position of a table in the form of an answer.
     #[must_use]
     pub fn of(position: Position, held_as: Option<HeldAs>) -> Self {
         Self { log_partition: position.log_partition, log_offset: position.next_log_offset, held_as }

@@ -1,14 +1,14 @@
-//! The token that clients send as `Authorization: Bearer …`. It is never printed.
+//! The token that clients send as `Authorization: Bearer …`. It is never shown.
 
 use std::fmt;
 use std::hint::black_box;
 
 use crate::config::ApiConfig;
 
-/// Shorter ones can be guessed.
+/// Shortest token that is accepted, since shorter ones can be guessed.
 const TOKEN_BYTES_MIN: usize = 16;
 
-/// A token.
+/// The token of the API.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(Box<[u8]>);
 
@@ -19,18 +19,18 @@ impl fmt::Debug for Token {
 }
 
 impl Token {
-    /// The one that the settings name, if they name one.
+    /// Reads the token that the settings name, if they name one.
     ///
     /// # Errors
-    /// What is wrong, and what to do. It does not show the token.
+    /// A message with the fault and the remedy. It does not show the token.
     pub fn of(config: &ApiConfig) -> Result<Option<Self>, String> {
         let (named, text) = match (&config.token_env, &config.token_file) {
             (Some(variable), _) => {
                 let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-                // Somebody may have put the token itself there.
+                // The setting may contain the token itself by mistake, so it is not shown.
                 if variable.is_empty() || !variable.chars().all(is_name) {
                     return Err(
-                        "api.token_env: is no name of an environment variable; use letters, digits and `_`"
+                        "api.token_env: is not a name of an environment variable; use letters, digits and `_`"
                             .to_owned(),
                     );
                 }
@@ -49,15 +49,15 @@ impl Token {
         let token = text.trim();
         if token.len() < TOKEN_BYTES_MIN || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(format!(
-                "{named}: a token has {TOKEN_BYTES_MIN} characters or more, without spaces and of ASCII; make one: \
+                "{named}: the token must have at least {TOKEN_BYTES_MIN} ASCII characters and no spaces; make one with: \
                  openssl rand -hex 32"
             ));
         }
         Ok(Some(Self(token.as_bytes().into())))
     }
 
-    /// Whether an `Authorization` header has this token. How long that takes tells nothing about
-    /// the token but what the client knows: the length of what it sent.
+    /// Returns true if an `Authorization` header contains this token. The time for this reveals only what the
+    /// client knows: the length of what it sent.
     #[must_use]
     pub fn is_in(&self, authorization: Option<&[u8]>) -> bool {
         let given = authorization.and_then(|value| {
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_token_fits() {
+    fn only_the_right_token_is_accepted() {
         let token = Token(b"0123456789abcdef".as_slice().into());
         assert!(token.is_in(Some(b"Bearer 0123456789abcdef")));
         assert!(token.is_in(Some(b"bearer  0123456789abcdef ")));
@@ -99,16 +99,16 @@ mod tests {
     }
 
     #[test]
-    fn tokens_come_from_files_and_faults_do_not_show_them() {
+    fn tokens_are_read_from_files_and_errors_do_not_show_them() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("token");
-        let of_file = || Token::of(&ApiConfig { token_file: Some(path.clone()), ..ApiConfig::default() });
-        assert!(of_file().expect_err("no file").contains("cannot be read"));
+        let read = || Token::of(&ApiConfig { token_file: Some(path.clone()), ..ApiConfig::default() });
+        assert!(read().expect_err("no file").contains("cannot be read"));
         std::fs::write(&path, "hunter2\n").expect("written");
-        let fault = of_file().expect_err("too short");
-        assert!(fault.contains("16 characters") && !fault.contains("hunter2"), "{fault}");
+        let fault = read().expect_err("too short");
+        assert!(fault.contains("16 ASCII characters") && !fault.contains("hunter2"), "{fault}");
         std::fs::write(&path, "hunter2hunter2hunter2\n").expect("written");
-        assert_eq!(of_file(), Ok(Some(Token(b"hunter2hunter2hunter2".as_slice().into()))));
+        assert_eq!(read(), Ok(Some(Token(b"hunter2hunter2hunter2".as_slice().into()))));
         let of_env = Token::of(&ApiConfig { token_env: Some("hunter-2".into()), ..ApiConfig::default() });
         assert!(!of_env.expect_err("no name").contains("hunter"));
         assert_eq!(Token::of(&ApiConfig::default()), Ok(None));
