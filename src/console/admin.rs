@@ -1,6 +1,6 @@
-//! The console of a running worker, on its admin port: one page, read only.
+//! The console of a running worker on its admin port: one read-only page.
 //!
-//! Cost of an answer: that of `/metrics`, and a few hundred lines of HTML.
+//! Cost of an answer: that of `/metrics`, plus a few hundred lines of HTML.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -13,7 +13,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 
 use super::exposition::Metrics;
 use super::http::{self, Answer, Query};
-use super::live::{Beside, History, Live, MOMENT_S};
+use super::live::{Context, History, Live, MOMENT_S};
 use super::render::layout::{self, Delivery, Frame};
 use super::render::live as rendered;
 use crate::api::site::Site;
@@ -21,21 +21,21 @@ use crate::record::timestamp::Timestamp;
 use crate::telemetry::health::Health;
 use crate::telemetry::{tally, templates};
 
-/// Where it stands on the port.
+/// Path of the console on the port.
 const BASE: &str = "/console/";
 
-/// What it shows, and to whom.
+/// The console, with the data that it shows.
 pub struct AdminConsole {
     health: Arc<Health>,
     metrics: PrometheusHandle,
     history: Mutex<History>,
     started: Instant,
-    /// Which requests are answered.
+    /// The check for requests that web pages of other sites send.
     site: Site,
 }
 
 impl AdminConsole {
-    /// Of this process, which counts its pages from now on.
+    /// Creates the console of this process, whose pages are counted from now on.
     #[must_use]
     pub fn begin(health: Arc<Health>, metrics: PrometheusHandle, is_loopback: bool) -> Self {
         tally::begin();
@@ -48,18 +48,18 @@ impl AdminConsole {
         }
     }
 
-    /// Keeps the counters of this moment; to be called every [`MOMENT_S`] seconds.
+    /// Records the current counters. Must be called every [`MOMENT_S`] seconds.
     pub fn tick(&self) {
         self.tick_at(self.started.elapsed().as_secs_f64());
     }
 
-    /// Keeps the counters as those of this time, in seconds.
+    /// Records the counters as those of this time, in seconds.
     pub fn tick_at(&self, seconds: f64) {
         let metrics = Metrics::read(&self.metrics.render());
         self.history.lock().unwrap_or_else(PoisonError::into_inner).add(seconds, &metrics);
     }
 
-    /// Answers a `GET`, where the address is one of the console's.
+    /// Answers a `GET`, or returns `None` if the path is not one of the console's.
     #[must_use]
     pub fn answer(&self, request: &Parts) -> Option<Response<Full<Bytes>>> {
         let path = request.uri.path();
@@ -85,7 +85,7 @@ impl AdminConsole {
     }
 
     fn page(&self, request: &Parts) -> Answer {
-        let query = Query::of(&request.uri);
+        let query = Query::from_uri(&request.uri);
         let language = query.language().unwrap_or_else(|| http::accepted_language(&request.headers));
         let other = query.in_language(BASE, language.other());
         let frame = Frame {
@@ -101,7 +101,7 @@ impl AdminConsole {
 
     fn live(&self) -> Live {
         let metrics = Metrics::read(&self.metrics.render());
-        let beside = Beside {
+        let context = Context {
             dead: self.health.dead(),
             not_ready: self.health.not_ready(),
             history: &self.history.lock().unwrap_or_else(PoisonError::into_inner),
@@ -109,7 +109,7 @@ impl AdminConsole {
             templates: templates::alarms(),
             now: Timestamp::now().as_ms() as f64 / 1e3,
         };
-        Live::of(&metrics, beside)
+        Live::from_metrics(&metrics, context)
     }
 }
 
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_admin_port_shows_a_page_for_people_and_all_else_is_as_it_was() {
+    fn the_admin_port_serves_the_console_and_its_other_paths_are_unchanged() {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
@@ -150,8 +150,8 @@ mod tests {
         health.add("cluster").wait_for(0, "restoring <script>".to_owned());
         let console = Arc::new(AdminConsole::begin(Arc::clone(&health), recorder.handle(), true));
         console.tick();
-        let beside = Arc::new(move |request: &_| console.answer(request));
-        runtime.spawn(port.serve(health, recorder.handle(), Some(beside)));
+        let extra = Arc::new(move |request: &_| console.answer(request));
+        runtime.spawn(port.serve(health, recorder.handle(), Some(extra)));
         for path in ["/console", "/console/", "/console/?lang=zh"] {
             let (head, body) = ask(address, path, "localhost");
             assert!(head.starts_with("HTTP/1.1 200") && head.contains("default-src 'none'"), "{head}");
@@ -169,7 +169,7 @@ mod tests {
         assert!(ask(address, "/console/", "evil.example").0.starts_with("HTTP/1.1 403"));
         assert!(ask(address, "/console/else", "localhost").0.starts_with("HTTP/1.1 404"));
         assert!(ask(address, "/console/style.css", "localhost").0.contains("text/css"));
-        // Probes and scrapes come by any name, as before.
+        // Probes and scrapers may use any host name.
         assert!(ask(address, "/metrics", "worker-0.example").1.contains("leitong_lag_records"));
         assert!(ask(address, "/readyz", "worker-0.example").0.starts_with("HTTP/1.1 503"));
     }

@@ -1,37 +1,38 @@
-//! What two texts have in common, in the same order.
+//! Aligns two texts: finds the parts that both have in the same order.
 //!
-//! Text → tokens (words, or single characters where a script has no spaces) → runs that both have
-//! (Myers) → changes: what lies between the runs, joined where next to nothing is between two of
-//! them. White space never counts. Time: length times difference, of [`TOKENS_MAX`] tokens a text.
+//! In: texts. They are split into tokens (words, or single characters in scripts without spaces), of which
+//! the common runs are found (Myers). Out: the changes between the runs. Two changes with almost nothing in
+//! between are joined. White space does not count. Time: length times difference, for at most [`TOKENS_MAX`]
+//! tokens per text.
 
 use std::ops::Range;
 
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 use unicode_width::UnicodeWidthChar;
 
-/// Tokens of a text that are compared: some thirty pages of
-/// a book. Two unlike texts of that length take 0.1 s.
+/// Limit on the tokens of a text that are compared, about thirty pages of a book. Two unlike texts of that
+/// length take 0.1 s.
 pub const TOKENS_MAX: usize = 10_000;
-/// Common tokens between two changes that belong to one passage all the same: a comma, or a word.
+/// Number of common tokens between two changes up to which the changes are joined: a comma, or a word.
 const JOINED_TOKENS: usize = 2;
 
-/// How the tokens of two texts match.
+/// The alignment of the tokens of two texts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Alignment {
     /// Ranges of tokens of both texts that do not match, in order; one of the two may be empty.
     pub changes: Vec<[Range<usize>; 2]>,
-    /// Tokens of each text that were compared.
+    /// Number of tokens of each text that were compared.
     pub compared: [usize; 2],
-    /// Only the beginnings were compared.
+    /// True if only the beginnings were compared.
     pub cut: bool,
-    /// Share of the tokens that both have in the same order.
+    /// Share of the tokens that both texts have in the same order.
     pub shared: f64,
 }
 
 impl Alignment {
-    /// Compares the tokens of two texts.
+    /// Aligns the tokens of two texts.
     #[must_use]
-    pub fn of(a: &[&str], b: &[&str]) -> Self {
+    pub fn compute(a: &[&str], b: &[&str]) -> Self {
         let compared = [a, b].map(|tokens| tokens.len().min(TOKENS_MAX));
         let cut = a.len().max(b.len()) > TOKENS_MAX;
         let operations = capture_diff_slices(Algorithm::Myers, &a[..compared[0]], &b[..compared[1]]);
@@ -57,7 +58,7 @@ impl Alignment {
         Self { changes, compared, cut, shared }
     }
 
-    /// The runs that both texts have, as ranges of tokens of each: what lies between the changes.
+    /// Returns the runs that both texts have, between the changes, as ranges of tokens of each text.
     pub fn runs(&self) -> impl Iterator<Item = [Range<usize>; 2]> {
         let ends = self.changes.iter().cloned();
         let ends = ends.chain([self.compared.map(|end| end..end)]);
@@ -70,7 +71,7 @@ impl Alignment {
     }
 }
 
-/// Where the tokens of a text stand, in bytes.
+/// Returns the byte ranges of the tokens of a text.
 #[must_use]
 pub fn tokens(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
@@ -98,15 +99,15 @@ mod tests {
     fn runs_lie_between_changes() {
         let words = |text: &'static str| -> Vec<&str> { text.split(' ').collect() };
         let (a, b) = (words("a b c d e X f g h i"), words("a b c d e Y Z f g h i j"));
-        let alignment = Alignment::of(&a, &b);
+        let alignment = Alignment::compute(&a, &b);
         assert_eq!(alignment.changes, [[5..6, 5..7], [10..10, 11..12]]);
         assert_eq!(alignment.runs().collect::<Vec<_>>(), [[0..5, 0..5], [6..10, 7..11]]);
-        assert_eq!(Alignment::of(&a, &a).runs().collect::<Vec<_>>(), [[0..10, 0..10]]);
-        assert_eq!(Alignment::of(&[], &a).runs().count(), 0);
+        assert_eq!(Alignment::compute(&a, &a).runs().collect::<Vec<_>>(), [[0..10, 0..10]]);
+        assert_eq!(Alignment::compute(&[], &a).runs().count(), 0);
     }
 
     proptest! {
-        /// Whatever the texts: runs and changes follow one another, and cover what was compared.
+        /// For any texts, runs and changes follow one another and cover what was compared.
         #[test]
         fn runs_and_changes_cover_both_texts(a in "[ab好 ,]{0,60}", b in "[ab好 ,]{0,60}") {
             let (of_a, of_b) = (tokens(&a), tokens(&b));
@@ -114,7 +115,7 @@ mod tests {
                 of_a.iter().map(|token| &a[token.clone()]).collect::<Vec<_>>(),
                 of_b.iter().map(|token| &b[token.clone()]).collect::<Vec<_>>(),
             ];
-            let alignment = Alignment::of(&words[0], &words[1]);
+            let alignment = Alignment::compute(&words[0], &words[1]);
             for side in 0..2 {
                 let mut ranges: Vec<_> = alignment.runs().map(|run| run[side].clone()).collect();
                 ranges.extend(alignment.changes.iter().map(|change| change[side].clone()));

@@ -1,9 +1,8 @@
-//! Two pages → all that can be said of them: what extraction kept, which passages they share, what
-//! each detector thinks, and what the verdict would be.
+//! Compares two pages: what extraction kept, which passages they share, the comparison by each detector, and
+//! the verdict.
 //!
-//! Pure but for the dictionaries that [`Comparer::new`] loads. Cost: two pages through the
-//! [fingerprint stage](FingerprintStage), bounded by `page.work_max`, and their
-//! [alignment](super::alignment).
+//! Pure, except that [`Comparer::new`] loads dictionaries. Cost: two pages through the [fingerprint
+//! stage](FingerprintStage), bounded by `page.work_max`, and their [alignment](super::alignment).
 
 use std::sync::Arc;
 
@@ -24,35 +23,35 @@ use crate::record::{FingerprintRecord, LogRecord, Outcome, Place};
 use crate::segment::Terms;
 use crate::work::Work;
 
-/// Compares pages, with dictionaries and detectors that are loaded once.
+/// Compares pages. Dictionaries and detectors are loaded once.
 pub struct Comparer {
     config: Config,
     stage: FingerprintStage,
     detectors: Vec<Box<dyn Detector>>,
 }
 
-/// One of the two pages, with what the flow makes of it.
+/// One of the two pages, with the results of all stages.
 pub struct Side {
-    /// What it is called: a file, an id, "pasted".
+    /// Name for the user: a file, an id, or "pasted".
     pub name: String,
-    /// How its bytes became text; none where it came decoded.
+    /// Charset by which its bytes were decoded; `None` if the page was already decoded.
     pub charset: Option<Charset>,
     /// Its title.
     pub title: Option<String>,
-    /// All its blocks, those of its main text with `kept`.
+    /// All its blocks; those of its main text have `kept`.
     pub blocks: Vec<PageBlock>,
-    /// The terms of its main text.
+    /// Terms of its main text.
     pub terms: Terms,
-    /// What the log has of it.
+    /// Its record of the log.
     pub record: Box<FingerprintRecord>,
-    /// Why there is no main text to be had.
+    /// Reason why there is no main text.
     pub refusal: Option<String>,
-    /// What it shows in place of content.
+    /// Wall that it shows instead of content.
     pub wall: Option<Wall>,
 }
 
 impl Side {
-    /// Its fingerprint by the configured detector.
+    /// Returns its fingerprint by the configured detector.
     #[must_use]
     pub fn fingerprint(&self) -> Option<&[u8]> {
         match &self.record.outcome {
@@ -61,78 +60,78 @@ impl Side {
         }
     }
 
-    /// Paragraphs of its main text.
+    /// Returns the number of paragraphs in its main text.
     #[must_use]
     pub fn paragraphs(&self) -> usize {
         self.blocks.iter().filter(|block| block.kept).count()
     }
 }
 
-/// What the verdict on the second page would be, had the first one come before it.
+/// The verdict on the second page if the first one came before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decided {
-    /// A page without a fingerprint is compared with nothing.
+    /// A page has no fingerprint, so they cannot be compared.
     Undecidable,
-    /// One text but for white space.
+    /// The texts differ only in white space.
     Exact,
-    /// The second joins the cluster of the first.
+    /// The second page joins the cluster of the first.
     Near,
-    /// No duplicate, and yet with passages in common.
+    /// The pages are not duplicates, but have passages in common.
     Related,
-    /// They never meet.
+    /// The pages are in different corpora, which are never compared.
     OtherCorpora,
-    /// Two texts.
+    /// The texts are different.
     Unique,
 }
 
-/// What one detector says of two pages.
+/// The comparison of two pages by one detector.
 pub struct Opinion {
-    /// The detector.
+    /// Name of the detector.
     pub name: &'static str,
-    /// What it says; none where there is too little text for it.
+    /// Result; `None` if there is too little text for the detector.
     pub compared: Option<Compared>,
 }
 
-/// Two fingerprints of one detector, compared.
+/// Two fingerprints of one detector, and their comparison.
 pub struct Compared {
-    /// Of the first page, and of the second.
+    /// Fingerprints of the first and the second page.
     pub fingerprints: [Box<[u8]>; 2],
-    /// Near enough to be one text.
+    /// True if they are near, which means one text.
     pub near: bool,
-    /// As verdicts show it.
+    /// Distance, as verdicts show it.
     pub distance: f64,
-    /// From 0 to 1, as verdicts show it.
+    /// Similarity from 0 to 1, as verdicts show it.
     pub similarity: f64,
-    /// As verdicts show it.
+    /// Evidence, as verdicts show it.
     pub evidence: Map<String, Value>,
 }
 
-/// How the texts relate, as the configured detector sees it: of the second page to the first.
+/// The relation of the second page's text to the first one's, by the configured detector.
 #[derive(Debug, Clone, Copy)]
 pub struct Related {
-    /// In a word.
+    /// Kind of relation.
     pub relation: Relation,
-    /// Of the second page in the first, and the reverse.
+    /// Share of the second page in the first, and the reverse.
     pub shares: Shares,
 }
 
-/// All that is to be said of two pages.
+/// The whole comparison of two pages.
 pub struct Comparison {
-    /// The pages, the first one taken to have come first.
+    /// The pages; the first one is assumed to have come first.
     pub sides: [Side; 2],
-    /// Of each block of each page the pieces; empty for what extraction dropped.
+    /// Marked pieces of each block of each page; empty for blocks that extraction dropped.
     pub pieces: [Vec<Vec<Piece>>; 2],
-    /// Share of the words that both have in the same order.
+    /// Share of the words that both pages have in the same order.
     pub shared: f64,
-    /// Only the beginnings of the texts were compared word by word.
+    /// True if only the beginnings of the texts were compared word by word.
     pub cut: bool,
-    /// The configured detector.
+    /// Name of the configured detector.
     pub detector: &'static str,
-    /// How they relate, where the detector tells.
+    /// Relation of the pages, if the detector can tell.
     pub related: Option<Related>,
-    /// The verdict.
+    /// Verdict on the second page.
     pub decided: Decided,
-    /// Of every detector.
+    /// Comparisons by all detectors.
     pub opinions: Vec<Opinion>,
 }
 
@@ -140,7 +139,7 @@ impl Comparer {
     /// Loads dictionaries and builds all detectors.
     ///
     /// # Errors
-    /// [`ConfigError`], where a file or a setting cannot be used.
+    /// [`ConfigError`] if a file or a setting cannot be used.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         let resources = load::resources(&config)?;
         let build = |(_, build): &(_, crate::config::detectors::Build)| build(&config, &resources);
@@ -148,19 +147,19 @@ impl Comparer {
         Ok(Self { stage: FingerprintStage::new(config.clone())?, config, detectors })
     }
 
-    /// The settings.
+    /// Returns the settings.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// The configured detector.
+    /// Returns the configured detector.
     #[must_use]
     pub fn detector(&self) -> &Arc<dyn Detector> {
         self.stage.detector()
     }
 
-    /// Reads a page, which is to be called `name`.
+    /// Reads a page, which is shown as `name`.
     #[must_use]
     pub fn side(&self, name: String, page: Page) -> Side {
         let mut workspace = self.stage.workspace();
@@ -168,7 +167,7 @@ impl Comparer {
         let read = document::read_blocks(&page, workspace.extractor(), &mut work);
         let place = Place::Line { input: name.as_str().into(), line: 1 };
         let Ok(LogRecord::Page(record)) = self.stage.process_page(place, page, &mut workspace).record else {
-            unreachable!("a page is not passed over")
+            unreachable!("a page is never skipped")
         };
         let terms = workspace.into_terms();
         match read {
@@ -195,7 +194,7 @@ impl Comparer {
         }
     }
 
-    /// Says all that is to be said of two pages.
+    /// Compares two pages in every respect.
     #[must_use]
     pub fn compare(&self, sides: [Side; 2]) -> Comparison {
         let Marked { pieces, shared, cut } = marked(&sides, self.stage.segmenter());
@@ -211,7 +210,7 @@ impl Comparer {
         }
     }
 
-    /// What every detector says.
+    /// Compares two pages by every detector.
     #[must_use]
     pub fn opinions(&self, [a, b]: &[Side; 2]) -> Vec<Opinion> {
         let opinion = |detector: &dyn Detector| {
@@ -231,7 +230,7 @@ impl Comparer {
         self.detectors.iter().map(|detector| opinion(&**detector)).collect()
     }
 
-    /// How the second page relates to the first, where the detector tells.
+    /// Returns the relation of the second page to the first, if the detector can tell.
     #[must_use]
     pub fn related(&self, [a, b]: &[Side; 2]) -> Option<Related> {
         let detector = self.detector();
@@ -240,7 +239,7 @@ impl Comparer {
         Some(Related { relation, shares: detector.shares(of_b, of_a)? })
     }
 
-    /// Sends both pages through the clustering, the first one first.
+    /// Clusters both pages, the first one first, and returns the decision on the second.
     #[must_use]
     pub fn decided(&self, [a, b]: &[Side; 2]) -> Decided {
         if a.fingerprint().and(b.fingerprint()).is_none() {
@@ -268,7 +267,7 @@ mod tests {
         Page::html("https://a.example/1", html)
     }
 
-    /// What a page's kept blocks say, with `[` and `]` round what both have.
+    /// Returns the text of a page's kept blocks, with `[` and `]` around parts that both pages have.
     fn shown(comparison: &Comparison, side: usize) -> Vec<String> {
         let blocks = comparison.sides[side].blocks.iter().zip(&comparison.pieces[side]);
         let kept = blocks.filter(|(block, _)| block.kept);
@@ -283,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_shared_and_dropped_is_marked_where_it_stands() {
+    fn kept_shared_and_dropped_text_is_marked_in_its_place() {
         let comparer = Comparer::new(Config::default()).expect("the default settings");
         let article = |says: &str| {
             format!(
@@ -317,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_of_chinese_make_no_difference_and_a_page_without_text_none_either() {
+    fn chinese_scripts_make_no_difference_and_pages_without_text_are_undecidable() {
         let comparer = Comparer::new(Config::default()).expect("the default settings");
         let text = |says: &str| Page::text("https://a.example/1", says);
         let [simplified, traditional] = [
@@ -327,7 +326,7 @@ mod tests {
         let comparison =
             comparer.compare([simplified, traditional].map(|says| comparer.side(String::new(), text(says))));
         assert_eq!(shown(&comparison, 1), [format!("[{traditional}]")]);
-        // A word of another length is the one difference, and not the whole paragraph.
+        // Only a word of another length differs, and not the whole paragraph.
         let [desktop, longer] =
             [simplified.replace("旧电脑", "台式机"), traditional.replace("舊電腦", "桌上型電腦")];
         let sides = [desktop, longer].map(|says| comparer.side(String::new(), text(&says)));

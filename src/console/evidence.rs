@@ -1,16 +1,16 @@
-//! Evidence, which is JSON, as text for people.
+//! Formats evidence, which is JSON, as text for people.
 
 use serde_json::Value;
 
-/// Items that are shown of a list.
+/// Number of items of a list that are shown.
 const ITEMS: usize = 8;
 
-/// A piece of evidence without JSON's brackets and quotes.
+/// Formats a piece of evidence without JSON's brackets and quotes.
 #[must_use]
 pub fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        // A list in a list belongs together: a term with what it counts in either page.
+        // A list inside a list belongs together: a term with its counts in both pages.
         Value::Array(items) => {
             let item = |item: &Value| match item {
                 Value::Array(parts) => parts.iter().map(plain).collect::<Vec<_>>().join(" "),

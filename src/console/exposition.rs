@@ -1,17 +1,17 @@
-//! The text of `/metrics` → numbers by name and label.
+//! Parses the text of `/metrics` into numbers by name and label.
 //!
-//! In: what the program's own recorder writes (Prometheus' text format). Other lines are ignored, so
-//! that memory holds no more than this program's metrics.
+//! In: the output of the program's own recorder (Prometheus' text format). Other lines are ignored, so memory
+//! is bounded by this program's metrics.
 
 use std::collections::BTreeMap;
 
-/// How the names of all metrics of the program begin.
+/// Prefix of the names of all metrics of the program.
 const OWN: &str = "leitong_";
 
-/// One line.
+/// One line of the text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
-    /// The metric.
+    /// Name of the metric.
     pub name: String,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
@@ -26,34 +26,34 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Reads the text.
+    /// Parses the text.
     #[must_use]
     pub fn read(text: &str) -> Self {
         Self { samples: text.lines().filter_map(line).collect() }
     }
 
-    /// The lines of a metric.
-    pub fn of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Sample> {
+    /// Returns the lines of a metric.
+    pub fn samples<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Sample> {
         self.samples.iter().filter(move |sample| sample.name == name)
     }
 
-    /// The value of a metric without labels.
+    /// Returns the value of a metric without labels.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<f64> {
-        self.of(name).next().map(|sample| sample.value)
+        self.samples(name).next().map(|sample| sample.value)
     }
 
-    /// The sum over all labels.
+    /// Returns the sum over all labels.
     #[must_use]
     pub fn sum(&self, name: &str) -> f64 {
-        self.of(name).map(|sample| sample.value).sum()
+        self.samples(name).map(|sample| sample.value).sum()
     }
 
-    /// The values by one label, in the label's order, without those that are 0.
+    /// Returns the values by one label, in the label's order, without values of 0.
     #[must_use]
     pub fn by(&self, name: &str, label: &str) -> Vec<(String, f64)> {
         let mut by: BTreeMap<String, f64> = BTreeMap::new();
-        for sample in self.of(name).filter(|sample| sample.value != 0.0) {
+        for sample in self.samples(name).filter(|sample| sample.value != 0.0) {
             *by.entry(sample.labels.get(label).cloned().unwrap_or_default()).or_default() += sample.value;
         }
         by.into_iter().collect()
@@ -70,7 +70,7 @@ fn line(line: &str) -> Option<Sample> {
     Some(Sample { name: name.to_owned(), labels, value })
 }
 
-/// `a="b",c="d"}`, with `\\`, `\"` and `\n` in values.
+/// Parses `a="b",c="d"}`, with `\\`, `\"` and `\n` in values.
 fn labels(mut rest: &str) -> Option<BTreeMap<String, String>> {
     let mut labels = BTreeMap::new();
     while rest != "}" {
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_recorder_writes_is_read() {
+    fn the_recorders_output_is_parsed() {
         let recorder = PrometheusBuilder::new().build_recorder();
         metrics::with_local_recorder(&recorder, || {
             metrics::counter!("leitong_pages_read_total").increment(7);
@@ -118,7 +118,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_text_is_read_or_passed_over(text in "[a{}=\",\\\\ 0-9\n#é-]{0,80}") {
+        fn any_text_is_parsed_or_ignored(text in "[a{}=\",\\\\ 0-9\n#é-]{0,80}") {
             let _ = Metrics::read(&text);
         }
     }

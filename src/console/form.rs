@@ -1,16 +1,16 @@
-//! `multipart/form-data` (RFC 7578): what a browser sends of a form with files.
+//! Parses `multipart/form-data` (RFC 7578), in which a browser sends a form with files.
 //!
-//! In: a body that is held whole, and was bounded before. Out: its fields, borrowed from it.
-//! Cost: linear; at most [`FIELDS_MAX`] fields.
+//! In: a whole body, whose size was limited before. Out: its fields, borrowed from it. Cost: linear; at most
+//! [`FIELDS_MAX`] fields.
 
 use memchr::memmem;
 use thiserror::Error;
 
-/// Fields of a form that are read.
+/// Limit on the fields of a form.
 const FIELDS_MAX: usize = 32;
-/// Bytes of the head of a field.
+/// Limit on the bytes of the head of a field.
 const HEAD_BYTES_MAX: usize = 8 * 1024;
-/// Bytes of a boundary, by RFC 2046.
+/// Limit on the bytes of a boundary, by RFC 2046.
 const BOUNDARY_BYTES_MAX: usize = 70;
 
 /// One field of a form.
@@ -18,24 +18,24 @@ const BOUNDARY_BYTES_MAX: usize = 70;
 pub struct Field<'a> {
     /// Its name.
     pub name: String,
-    /// The name of the file that it holds.
+    /// Name of the file that it contains.
     pub file_name: Option<String>,
     /// Its value.
     pub value: &'a [u8],
 }
 
-/// Why a body is no form.
+/// Reason why a body is not a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum FormError {
-    /// The content type is another one.
+    /// The content type is a different one.
     #[error("send a form as multipart/form-data")]
     NotMultipart,
-    /// The body does not follow the form.
+    /// The body is malformed or incomplete.
     #[error("the form is broken or incomplete; send it again")]
     Broken,
 }
 
-/// The fields of a body of this content type.
+/// Returns the fields of a body with this content type.
 ///
 /// # Errors
 /// [`FormError`].
@@ -43,7 +43,7 @@ pub fn fields<'a>(content_type: &str, body: &'a [u8]) -> Result<Vec<Field<'a>>, 
     let boundary = boundary(content_type).ok_or(FormError::NotMultipart)?;
     let delimiter = format!("\r\n--{boundary}");
     let delimiter = memmem::Finder::new(delimiter.as_bytes());
-    // The first delimiter begins the body, without a line end before it.
+    // The first delimiter is at the start of the body, without a line end before it.
     let mut rest = body.strip_prefix(format!("--{boundary}").as_bytes()).ok_or(FormError::Broken)?;
     let mut fields = Vec::new();
     while let Some(part) = rest.strip_prefix(b"\r\n") {
@@ -69,7 +69,7 @@ fn boundary(content_type: &str) -> Option<&str> {
     (1..=BOUNDARY_BYTES_MAX).contains(&parameter.len()).then_some(parameter)
 }
 
-/// One part; none where it has no name.
+/// Parses one part; `None` if it has no name.
 fn field(part: &[u8]) -> Result<Option<Field<'_>>, FormError> {
     let head_end =
         memmem::find(&part[..part.len().min(HEAD_BYTES_MAX)], b"\r\n\r\n").ok_or(FormError::Broken)?;
@@ -84,7 +84,7 @@ fn field(part: &[u8]) -> Result<Option<Field<'_>>, FormError> {
     Ok(name.map(|name| Field { name, file_name, value: &part[head_end + 4..] }))
 }
 
-/// `name="value"` of a header. Browsers write `"` in a value as `%22`.
+/// Returns the value of `name="value"` in a header. Browsers write `"` in a value as `%22`.
 fn parameter(header: &str, wanted: &str) -> Option<String> {
     let mut rest = header;
     loop {

@@ -1,23 +1,23 @@
-//! What all workers do now → the lines of one terminal screen, for `leitong top`.
+//! Formats the state of all workers as the lines of a terminal screen, for `leitong top`.
 //!
-//! Pure. In: what each admin port has answered. Out: lines without control characters, whatever a
-//! metric or a reason says; they are cut to the terminal's width where they are shown.
+//! Pure. In: the answers of each admin port. Out: lines without control characters, whatever metrics and
+//! reasons contain. The caller cuts them to the width of the terminal.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
 
 use super::exposition::Metrics;
-use super::live::{Beside, History, Live};
+use super::live::{Context, History, Live};
 use crate::telemetry::tally::Tally;
 use crate::telemetry::terminal::escape;
 
-/// Seconds that rates and delays are of.
+/// Period of rates and delays, in seconds.
 pub const WINDOW_S: f64 = 60.0;
-/// Partitions whose lag is shown, those furthest behind.
+/// Number of partitions whose lag is shown, those with the largest lag.
 const LAGS_MAX: usize = 12;
-/// Causes of dead letters that are shown.
+/// Number of causes of dead letters that are shown.
 const CAUSES_MAX: usize = 8;
-/// Characters of a reason that are shown.
+/// Longest reason that is shown, in characters.
 const REASON_CHARS_MAX: usize = 120;
 
 /// Counters at one time.
@@ -31,32 +31,32 @@ struct Moment {
     delays: f64,
 }
 
-/// What an admin port has answered.
+/// The answers of an admin port.
 #[derive(Debug, Clone, Default)]
 pub struct Answer {
     /// The text of `/metrics`.
     pub metrics: String,
-    /// The reasons of `/livez` and `/readyz`, where they are not 200.
+    /// Reasons from `/livez` and `/readyz`, if their status is not 200.
     pub reasons: Vec<String>,
 }
 
-/// A worker, as it was seen over the last minute.
+/// A worker, with its counters of the last minute.
 #[derive(Debug)]
 pub struct Seen {
     name: String,
     moments: VecDeque<Moment>,
-    /// The last answer, or why there is none.
+    /// Last answer, or the reason why there is none.
     last: Result<(Metrics, Vec<String>), String>,
 }
 
 impl Seen {
-    /// A worker that was not asked yet.
+    /// Creates a worker that was not asked yet.
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self { name: name.to_owned(), moments: VecDeque::new(), last: Err("not asked yet".to_owned()) }
     }
 
-    /// Takes what it answered at `seconds`, by any clock that goes forward.
+    /// Adds an answer at `seconds`, by any clock that runs forward.
     pub fn take(&mut self, seconds: f64, answer: Result<Answer, String>) {
         self.last = answer.map(|answer| (Metrics::read(&answer.metrics), answer.reasons));
         let Ok((metrics, _)) = &self.last else { return };
@@ -70,7 +70,7 @@ impl Seen {
             delay_sum: metrics.sum("leitong_verdict_delay_seconds_sum"),
             delays: metrics.sum("leitong_verdict_delay_seconds_count"),
         };
-        // A worker that has started anew counts from 0.
+        // A restarted worker counts from 0 again.
         if self.moments.back().is_some_and(|last| last.verdicts > now.verdicts || last.pages > now.pages) {
             self.moments.clear();
         }
@@ -80,7 +80,7 @@ impl Seen {
         }
     }
 
-    /// What was counted over the last minute, `seconds` being its length.
+    /// Returns the increase of the counters over the last minute. `seconds` is the length of that time.
     fn lately(&self) -> Moment {
         let (Some(a), Some(b)) = (self.moments.front(), self.moments.back()) else {
             return Moment::default();
@@ -95,10 +95,10 @@ impl Seen {
         }
     }
 
-    /// All that its last answer says; `now` in seconds since 1970.
+    /// Returns everything that the last answer contains. `now` is in seconds since 1970.
     fn live(&self, now: f64) -> Option<Live> {
         let (metrics, reasons) = self.last.as_ref().ok()?;
-        let beside = Beside {
+        let context = Context {
             dead: Vec::new(),
             not_ready: reasons.clone(),
             history: &History::default(),
@@ -106,11 +106,11 @@ impl Seen {
             templates: Vec::new(),
             now,
         };
-        Some(Live::of(metrics, beside))
+        Some(Live::from_metrics(metrics, context))
     }
 }
 
-/// The screen: `now` in seconds since 1970.
+/// Returns the lines of the screen. `now` is in seconds since 1970.
 #[must_use]
 pub fn frame(workers: &[Seen], now: f64) -> Vec<String> {
     let lives: Vec<(&Seen, Option<Live>)> = workers.iter().map(|seen| (seen, seen.live(now))).collect();
@@ -130,7 +130,7 @@ fn totals(lives: &Lives<'_>, lines: &mut Vec<String>) {
     let answering = lives.iter().filter(|(_, live)| live.is_some()).count();
     let is_ready = |live: &Option<Live>| live.as_ref().is_some_and(|live| live.not_ready.is_empty());
     let ready = lives.iter().filter(|(_, live)| is_ready(live)).count();
-    lines.push(format!("{} worker(s), {answering} answer, {ready} ready", lives.len()));
+    lines.push(format!("{} worker(s), {answering} answering, {ready} ready", lives.len()));
     let sum = |of: fn(&Moment) -> f64| lives.iter().map(|(seen, _)| of(&seen.lately())).sum::<f64>();
     let rates = |of: fn(&Moment) -> f64| {
         let rate = |seen: &Seen| of(&seen.lately()) / seen.lately().seconds.max(0.001);
@@ -185,7 +185,7 @@ fn each_worker(lives: &Lives<'_>, lines: &mut Vec<String>) {
     }
 }
 
-/// Who has the table of each partition of the log.
+/// Lists the owner and the standbys of each log partition.
 fn tables(lives: &Lives<'_>, lines: &mut Vec<String>) {
     #[derive(Default)]
     struct Table {
@@ -198,7 +198,7 @@ fn tables(lives: &Lives<'_>, lines: &mut Vec<String>) {
         let Some(live) = live else { continue };
         let (name, owns) = (escape(&seen.name), live.owned.iter().any(|(stage, _)| stage == "cluster"));
         if let Ok((metrics, _)) = &seen.last {
-            // Partitions that nobody has are worth a line as well.
+            // A partition without an owner gets a line as well.
             let all = metrics.value("leitong_log_partitions").unwrap_or(0.0).clamp(0.0, 10_000.0) as u32;
             (0..all).for_each(|partition| _ = tables.entry(partition).or_default());
         }
@@ -208,7 +208,7 @@ fn tables(lives: &Lives<'_>, lines: &mut Vec<String>) {
             if let Some(centroids) = found.centroids.filter(|_| owns) {
                 table.owners.push(format!("{name} ({centroids} centroids)"));
             } else if let Some(restored) = found.restored_centroids.filter(|_| !live.not_ready.is_empty()) {
-                table.more.push(format!("{name} restores: {restored} centroids so far"));
+                table.more.push(format!("{name} is restoring: {restored} centroids so far"));
             }
             if let Some(centroids) = found.standby_centroids.filter(|centroids| *centroids > 0) {
                 table.standbys.push(format!("{name} ({centroids})"));
@@ -217,7 +217,7 @@ fn tables(lives: &Lives<'_>, lines: &mut Vec<String>) {
                 table.more.push(format!("snapshot {age:.0} s old"));
             }
             if found.halted {
-                table.more.push(format!("HALTED at {name}: its log says why"));
+                table.more.push(format!("HALTED at {name}: see its log"));
             }
         }
     }
@@ -231,7 +231,7 @@ fn tables(lives: &Lives<'_>, lines: &mut Vec<String>) {
             |list: &[String], none: &str| if list.is_empty() { none.to_owned() } else { list.join(", ") };
         lines.push(format!(
             "{partition:<9} {:<42} {:<34} {}",
-            or(&table.owners, "nobody of these"),
+            or(&table.owners, "none of these workers"),
             or(&table.standbys, "-"),
             table.more.join("; ")
         ));
@@ -249,10 +249,10 @@ fn lag(lives: &Lives<'_>, lines: &mut Vec<String>) {
     lags.sort_by(|a, b| b.cmp(a));
     lines.push(String::new());
     if lags.is_empty() {
-        lines.push("no records wait in any partition".to_owned());
+        lines.push("no partition has waiting records".to_owned());
         return;
     }
-    lines.push(format!("{:>10}  {:<40} READ BY", "WAITING", "IN"));
+    lines.push(format!("{:>10}  {:<40} READ BY", "WAITING", "PARTITION"));
     let more = lags.len().saturating_sub(LAGS_MAX);
     lines.extend(lags.iter().take(LAGS_MAX).map(|(records, place)| format!("{records:>10}  {place}")));
     if more > 0 {
@@ -280,16 +280,16 @@ fn dead_letters(lives: &Lives<'_>, lines: &mut Vec<String>) {
     lines.push(line);
 }
 
-/// Template alarms: who has told of how many.
+/// Lists the number of template alarms by worker.
 fn templates(lives: &Lives<'_>, lines: &mut Vec<String>) {
-    let told = lives.iter().filter_map(|(seen, _)| {
+    let alarms = lives.iter().filter_map(|(seen, _)| {
         let (metrics, _) = seen.last.as_ref().ok()?;
         let count = metrics.sum("leitong_templates_total");
         (count > 0.0).then(|| format!("{} {count:.0}", escape(&seen.name)))
     });
-    let told: Vec<String> = told.collect();
-    if !told.is_empty() {
-        lines.push(format!("duplicates that look like a template, named in the log: {}", told.join(", ")));
+    let alarms: Vec<String> = alarms.collect();
+    if !alarms.is_empty() {
+        lines.push(format!("template alarms (see the workers' logs): {}", alarms.join(", ")));
     }
 }
 
@@ -301,7 +301,7 @@ fn delay(sum: f64, count: f64) -> String {
     if count > 0.0 { format!("{:.2} s", sum / count) } else { "-".to_owned() }
 }
 
-/// Text of another process, on one line.
+/// Escapes and cuts text of another process, so it stays on one line.
 fn short(text: &str) -> String {
     let cut: String = text.chars().take(REASON_CHARS_MAX).collect();
     escape(&cut).into_owned()
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_of_the_last_minute_and_start_anew_with_the_worker() {
+    fn rates_cover_the_last_minute_and_start_again_with_the_worker() {
         let mut seen = Seen::new("a");
         let at = |pages: u32| {
             answer(&format!(
@@ -333,13 +333,13 @@ mod tests {
         }
         assert_eq!((seen.lately().pages, seen.lately().seconds), (1_200.0, 60.0));
         seen.take(100.0, at(3));
-        assert_eq!(seen.lately().pages, 0.0, "and not below");
+        assert_eq!(seen.lately().pages, 0.0, "not negative");
         seen.take(101.0, at(10));
         assert_eq!((seen.lately().pages, seen.lately().seconds), (7.0, 1.0));
     }
 
     #[test]
-    fn a_frame_says_who_owns_what_and_what_waits() {
+    fn a_frame_shows_owners_and_waiting_records() {
         let mut a = Seen::new("10.0.0.1:9464");
         let metrics = |verdicts: u32| {
             answer(&format!(
@@ -358,12 +358,12 @@ mod tests {
         c.take(0.0, Err("connection refused".to_owned()));
         let text = frame(&[a, b, c], 0.0).join("\n");
         for expected in [
-            "3 worker(s), 2 answer, 1 ready",
+            "3 worker(s), 2 answering, 1 ready",
             "verdicts/s 5 ",
             "duplicates 100.0 %",
             "10.0.0.1:9464 (600 centroids)",
             "10.0.0.1:9464 (55)",
-            "nobody of these",
+            "none of these workers",
             "HALTED at 10.0.0.1:9464",
             "restoring \\u{1b}[31m",
             "c:1                      no answer: connection refused",

@@ -1,8 +1,7 @@
 //! Headers and queries that the pages of the console have in common.
 //!
-//! A page that a browser shows must not be turned against the person who looks at it. So an answer
-//! allows only what comes from this server, and [`api::site`](crate::api::site) refuses requests that
-//! other sites make.
+//! A page must not be turned against the user whose browser shows it. So an answer allows only resources from
+//! this server, and [`api::site`](crate::api::site) refuses requests that other sites make.
 
 use http_body_util::Full;
 use hyper::body::Bytes;
@@ -20,7 +19,7 @@ const POLICY: HeaderValue = HeaderValue::from_static(
      base-uri 'none'; frame-ancestors 'none'",
 );
 
-/// What goes out.
+/// An answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The status.
@@ -32,27 +31,27 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// A page.
+    /// Returns a page.
     #[must_use]
     pub fn page(status: StatusCode, body: String) -> Self {
         Self { status, content_type: "text/html; charset=utf-8", body }
     }
 
-    /// The style of all pages.
+    /// Returns the style sheet of all pages.
     #[must_use]
     pub fn style() -> Self {
         let body = super::render::layout::STYLE.to_owned();
         Self { status: StatusCode::OK, content_type: "text/css; charset=utf-8", body }
     }
 
-    /// The script of pages that refresh themselves.
+    /// Returns the script of pages that refresh themselves.
     #[must_use]
     pub fn script() -> Self {
         let body = super::render::layout::SCRIPT.to_owned();
         Self { status: StatusCode::OK, content_type: "text/javascript; charset=utf-8", body }
     }
 
-    /// With all headers.
+    /// Converts the answer to a response with all headers.
     #[must_use]
     pub fn into_response(self) -> Response<Full<Bytes>> {
         let mut response = Response::new(Full::new(Bytes::from(self.body)));
@@ -64,7 +63,7 @@ impl Answer {
             (CONTENT_SECURITY_POLICY, POLICY),
             (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
             (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
-            // Not `no-referrer`: with that browsers hide from us that a form is our own.
+            // With `no-referrer`, browsers would not tell that a form is our own.
             (REFERRER_POLICY, HeaderValue::from_static("same-origin")),
             (CACHE_CONTROL, HeaderValue::from_static(cache)),
             (VARY, HeaderValue::from_static("Accept-Language")),
@@ -79,38 +78,38 @@ impl Answer {
     }
 }
 
-/// What a page's address asks for, beside its path.
+/// The query of a page's address.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
     pairs: Vec<(String, String)>,
 }
 
-/// Parameters that are read of an address; more are none of ours.
+/// Limit on the parameters that are read of an address; our own addresses have fewer.
 const PARAMETERS_MAX: usize = 16;
 
 impl Query {
-    /// Of an address.
+    /// Parses the query of an address.
     #[must_use]
-    pub fn of(uri: &Uri) -> Self {
+    pub fn from_uri(uri: &Uri) -> Self {
         let query = uri.query().unwrap_or_default().as_bytes();
         let pairs = form_urlencoded::parse(query).into_owned().take(PARAMETERS_MAX);
         Self { pairs: pairs.collect() }
     }
 
-    /// A parameter that is not empty.
+    /// Returns a parameter, unless it is empty.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         let found = self.pairs.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
     }
 
-    /// The language that the address asks for.
+    /// Returns the language that the address names.
     #[must_use]
     pub fn language(&self) -> Option<Language> {
         Language::of_tag(self.get("lang")?)
     }
 
-    /// `path` with the same query in another language.
+    /// Returns `path` with the same query, but another language.
     #[must_use]
     pub fn in_language(&self, path: &str, language: Language) -> String {
         let others = self.pairs.iter().filter(|(name, _)| name != "lang");
@@ -120,7 +119,7 @@ impl Query {
     }
 }
 
-/// The language that a browser asks for.
+/// Returns the language that a browser prefers.
 #[must_use]
 pub fn accepted_language(headers: &HeaderMap) -> Language {
     let header = headers.get(ACCEPT_LANGUAGE).and_then(|header| header.to_str().ok());
@@ -132,9 +131,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn languages_are_changed_and_the_rest_of_the_query_stays() {
+    fn the_language_is_replaced_and_the_rest_of_the_query_stays() {
         let uri: Uri = "/compare?a=x%20y&lang=en&b=%26%22%3C".parse().expect("an address");
-        let query = Query::of(&uri);
+        let query = Query::from_uri(&uri);
         assert_eq!((query.get("a"), query.get("b"), query.get("c")), (Some("x y"), Some("&\"<"), None));
         assert_eq!(query.in_language("/compare", Language::Chinese), "/compare?a=x+y&b=%26%22%3C&lang=zh");
     }

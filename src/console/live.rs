@@ -1,6 +1,6 @@
-//! What a worker does now: its metrics, its health and its tally, put together for the console.
+//! The current state of a worker, from its metrics, health and tally, for the console.
 //!
-//! Pure. The rates come from [`History`], which keeps the counters of the last quarter of an hour.
+//! Pure. Rates come from [`History`], which keeps the counters of the last 15 minutes.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,13 +10,13 @@ use super::exposition::Metrics;
 use crate::telemetry::tally::{Names, Tally};
 use crate::telemetry::templates::Alarm;
 
-/// Counters that are kept of the past.
+/// Number of past moments that are kept.
 const MOMENTS_MAX: usize = 181;
-/// Seconds between two of them.
+/// Seconds between two moments.
 pub const MOMENT_S: u32 = 5;
-/// Rows of a table.
+/// Limit on the rows of a table.
 const ROWS_MAX: usize = 200;
-/// Names of a list.
+/// Limit on the names of a list.
 const NAMES_MAX: usize = 12;
 
 /// Counters at one time.
@@ -27,14 +27,14 @@ struct Moment {
     verdicts: f64,
 }
 
-/// The counters of the last quarter of an hour.
+/// The counters of the last 15 minutes.
 #[derive(Debug, Default)]
 pub struct History {
     moments: VecDeque<Moment>,
 }
 
 impl History {
-    /// Adds the counters at `seconds`, by any clock that goes forward.
+    /// Adds the counters at `seconds`, by any clock that runs forward.
     pub fn add(&mut self, seconds: f64, metrics: &Metrics) {
         let pages = metrics.sum("leitong_pages_read_total");
         let verdicts = metrics.sum("leitong_verdicts_total");
@@ -44,7 +44,7 @@ impl History {
         }
     }
 
-    /// A second's share of what came between each two moments.
+    /// Returns the rate per second between each two moments.
     fn rates(&self, of: impl Fn(&Moment) -> f64) -> Vec<f64> {
         let pairs = self.moments.iter().zip(self.moments.iter().skip(1));
         let rate =
@@ -52,7 +52,7 @@ impl History {
         pairs.map(rate).collect()
     }
 
-    /// A second's share of what came in the last minute.
+    /// Returns the rate per second over the last minute.
     fn last_minute(&self, of: impl Fn(&Moment) -> f64) -> f64 {
         let Some(last) = self.moments.back() else { return 0.0 };
         let from = self.moments.iter().find(|moment| last.seconds - moment.seconds <= 60.0).unwrap_or(last);
@@ -63,27 +63,27 @@ impl History {
 /// A name with a count.
 pub type Count = (String, u64);
 
-/// Pages of a corpus or a host, or duplicates of a cluster.
+/// Counts for a corpus, a host or a cluster.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Named {
-    /// The corpus, the host, or the cluster's id.
+    /// Corpus, host, or id of the cluster.
     pub name: String,
-    /// The canonical url of a cluster.
+    /// Canonical url of a cluster.
     pub note: String,
-    /// Verdicts.
+    /// Number of verdicts.
     pub verdicts: u64,
-    /// Duplicates among them.
+    /// Number of duplicates among them.
     pub duplicates: u64,
 }
 
-/// Records that are still to be read of a partition.
+/// Records of a partition that are not read yet.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Lag {
     /// The topic.
     pub topic: String,
     /// The partition.
     pub partition: String,
-    /// How many.
+    /// Number of records.
     pub records: u64,
 }
 
@@ -92,34 +92,34 @@ pub struct Lag {
 pub struct Table {
     /// The partition of the log.
     pub partition: String,
-    /// Centroids that decide here.
+    /// Centroids, if this instance owns the partition.
     pub centroids: Option<u64>,
-    /// Centroids that are kept ready for another instance's partition.
+    /// Centroids in a standby table, for a partition that another instance owns.
     pub standby_centroids: Option<u64>,
-    /// Centroids that the last or current restore has read.
+    /// Centroids read by the last or current restore.
     pub restored_centroids: Option<u64>,
-    /// How long the last restore took.
+    /// Duration of the last restore.
     pub restore_seconds: Option<f64>,
-    /// How old the last snapshot is.
+    /// Age of the last snapshot.
     pub snapshot_age_seconds: Option<f64>,
-    /// It waits for an operator.
+    /// True if the partition waits for an operator.
     pub halted: bool,
 }
 
-/// All that the console shows of a worker.
+/// Everything that the console shows of a worker.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Live {
-    /// Seconds since it started.
+    /// Seconds since the start.
     pub up_seconds: f64,
-    /// Why it does not live.
+    /// Reasons why the worker is not alive.
     pub dead: Vec<String>,
-    /// Why it is not ready.
+    /// Reasons why the worker is not ready.
     pub not_ready: Vec<String>,
-    /// Pages read a second, over the last minute.
+    /// Pages read per second, over the last minute.
     pub pages_per_second: f64,
-    /// Verdicts a second, over the last minute.
+    /// Verdicts per second, over the last minute.
     pub verdicts_per_second: f64,
-    /// Verdicts a second, every five seconds of the last quarter of an hour.
+    /// Verdicts per second, every five seconds of the last 15 minutes.
     pub verdicts_series: Vec<f64>,
     /// Pages read since the start.
     pub pages_read: u64,
@@ -129,15 +129,15 @@ pub struct Live {
     pub undecidable: Vec<Count>,
     /// Dead letters by cause.
     pub dead_letters: Vec<Count>,
-    /// Seconds from page to verdict, on average.
+    /// Mean time from page to verdict, in seconds.
     pub delay_seconds: Option<f64>,
-    /// Partitions owned by stage.
+    /// Assigned partitions by stage.
     pub owned: Vec<Count>,
-    /// The page topic is paused since the queue is full.
+    /// True if reading of the page topic is paused because the queue is full.
     pub paused: bool,
-    /// Records to be read, of the partitions that this instance reads.
+    /// Lag of the partitions that this instance reads.
     pub lag: Vec<Lag>,
-    /// The tables.
+    /// Tables of the log partitions.
     pub tables: Vec<Table>,
     /// Corpora with the most pages.
     pub corpora: Vec<Named>,
@@ -149,27 +149,27 @@ pub struct Live {
     pub templates: Vec<Alarm>,
 }
 
-/// What is known beside the metrics.
-pub struct Beside<'a> {
-    /// Why the worker does not live.
+/// Data in addition to the metrics.
+pub struct Context<'a> {
+    /// Reasons why the worker is not alive.
     pub dead: Vec<String>,
-    /// Why it is not ready.
+    /// Reasons why the worker is not ready.
     pub not_ready: Vec<String>,
-    /// The counters of the past.
+    /// Past counters.
     pub history: &'a History,
-    /// Pages by corpus, host and cluster.
+    /// Counts by corpus, host and cluster.
     pub tally: &'a Tally,
     /// The last template alarms, oldest first.
     pub templates: Vec<Alarm>,
-    /// Seconds since 1970.
+    /// Current time, in seconds since 1970.
     pub now: f64,
 }
 
 impl Live {
-    /// Puts it together.
+    /// Builds the state from metrics and the other data.
     #[must_use]
-    pub fn of(metrics: &Metrics, beside: Beside<'_>) -> Self {
-        let Beside { dead, not_ready, history, tally, templates, now } = beside;
+    pub fn from_metrics(metrics: &Metrics, context: Context<'_>) -> Self {
+        let Context { dead, not_ready, history, tally, templates, now } = context;
         let counts = |name: &str, label: &str| -> Vec<Count> {
             let by = metrics.by(name, label);
             let mut counts: Vec<Count> = by.into_iter().map(|(name, value)| (name, whole(value))).collect();
@@ -202,13 +202,13 @@ impl Live {
         }
     }
 
-    /// Verdicts of a kind.
+    /// Returns the number of verdicts of a kind.
     #[must_use]
     pub fn of_kind(&self, kind: &str) -> u64 {
         self.verdicts.iter().find(|(name, _)| name == kind).map_or(0, |(_, count)| *count)
     }
 
-    /// All records that are still to be read.
+    /// Returns the number of all records that are not read yet.
     #[must_use]
     pub fn lag_records(&self) -> u64 {
         self.lag.iter().map(|lag| lag.records).sum()
@@ -216,7 +216,7 @@ impl Live {
 }
 
 fn whole(value: f64) -> u64 {
-    // A count is far below 2⁵³; what is negative or no number is none.
+    // Counts are far below 2⁵³. A negative value or NaN becomes 0.
     value.max(0.0) as u64
 }
 
@@ -231,14 +231,14 @@ fn named(names: &Names) -> Vec<Named> {
     largest.map(named).collect()
 }
 
-/// The partitions that are furthest behind, in their order.
+/// Returns the partitions with the largest lag, in their order.
 fn lag(metrics: &Metrics) -> Vec<Lag> {
-    let of = |sample: &super::exposition::Sample| Lag {
+    let lag_of = |sample: &super::exposition::Sample| Lag {
         topic: sample.labels.get("topic").cloned().unwrap_or_default(),
         partition: sample.labels.get("partition").cloned().unwrap_or_default(),
         records: whole(sample.value),
     };
-    let mut lag: Vec<Lag> = metrics.of("leitong_lag_records").map(of).collect();
+    let mut lag: Vec<Lag> = metrics.samples("leitong_lag_records").map(lag_of).collect();
     lag.sort_by_key(|lag| std::cmp::Reverse(lag.records));
     lag.truncate(ROWS_MAX);
     lag.sort_by_key(|lag| (lag.topic.clone(), lag.partition.parse::<u32>().unwrap_or(u32::MAX)));
@@ -248,7 +248,7 @@ fn lag(metrics: &Metrics) -> Vec<Lag> {
 fn tables(metrics: &Metrics, now: f64) -> Vec<Table> {
     let mut tables: BTreeMap<(u32, String), Table> = BTreeMap::new();
     let mut each = |name: &str, set: &dyn Fn(&mut Table, f64)| {
-        for sample in metrics.of(name) {
+        for sample in metrics.samples(name) {
             let partition = sample.labels.get("partition").cloned().unwrap_or_default();
             let key = (partition.parse().unwrap_or(u32::MAX), partition.clone());
             let table = tables.entry(key).or_insert_with(|| Table { partition, ..Table::default() });
@@ -264,7 +264,7 @@ fn tables(metrics: &Metrics, now: f64) -> Vec<Table> {
     });
     each("leitong_partition_halted", &|table, value| table.halted = value > 0.0);
     let all = tables.into_values();
-    // The page topic, which has no table, only where it waits.
+    // The page topic has no table, and is listed only while it is halted.
     all.filter(|table| table.halted || table.partition.parse::<u32>().is_ok()).take(ROWS_MAX).collect()
 }
 
@@ -291,14 +291,14 @@ leitong_verdict_delay_seconds_count 60
 ";
 
     #[test]
-    fn metrics_become_what_people_ask_for() {
+    fn metrics_become_the_state_of_a_worker() {
         let mut history = History::default();
         let pages = |pages: u32| Metrics::read(&format!("leitong_verdicts_total{{kind=\"UNIQUE\"}} {pages}"));
         for (at, count) in [(0.0, 0), (5.0, 50), (10.0, 50), (15.0, 200)] {
             history.add(at, &pages(count));
         }
         let tally = Tally::default();
-        let beside = Beside {
+        let context = Context {
             dead: vec![],
             not_ready: vec!["cluster: restoring".to_owned()],
             history: &history,
@@ -306,7 +306,7 @@ leitong_verdict_delay_seconds_count 60
             templates: Vec::new(),
             now: 1100.0,
         };
-        let live = Live::of(&Metrics::read(TEXT), beside);
+        let live = Live::from_metrics(&Metrics::read(TEXT), context);
         assert_eq!(live.verdicts_series, [10.0, 0.0, 30.0]);
         assert!((live.verdicts_per_second - 200.0 / 15.0).abs() < 1e-9 && live.pages_per_second < 1e-9);
         assert_eq!((live.up_seconds, live.pages_read, live.delay_seconds), (100.0, 900, Some(0.5)));
@@ -321,7 +321,7 @@ leitong_verdict_delay_seconds_count 60
     }
 
     #[test]
-    fn the_past_is_bounded_and_counters_that_begin_anew_are_no_rate() {
+    fn the_past_is_bounded_and_restarted_counters_give_no_rate() {
         let mut history = History::default();
         for at in 0..1_000_u32 {
             let count = if at < 990 { at } else { 0 };

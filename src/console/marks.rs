@@ -1,4 +1,4 @@
-//! Two pages → which stretches of each main text the other one has, where they stand on the page.
+//! Marks the parts of each page's main text that the other page has, in their places on the page.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,46 +8,47 @@ use super::comparison::Side;
 use crate::extract::PageBlock;
 use crate::segment::Segmenter;
 
-/// A stretch of a block, and whether the other page has it.
+/// A stretch of a block with its mark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
-    /// Bytes of the block's text.
+    /// Byte range in the block's text.
     pub text: Range<usize>,
-    /// Whether the other page has it.
+    /// Mark of this stretch.
     pub mark: Mark,
 }
 
-/// Whether the other page has a stretch of text.
+/// The result of comparing a stretch with the other page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
-    /// It does: the passage of this number, from 0, stands in both.
+    /// Both pages have it: it is the passage of this number, from 0.
     Shared(usize),
-    /// It does not.
+    /// Only this page has it.
     Only,
     /// It was not compared.
     NotCompared,
 }
 
-/// What [`marked`] finds.
+/// The result of [`marked`].
 pub(super) struct Marked {
     pub(super) pieces: [Vec<Vec<Piece>>; 2],
     pub(super) shared: f64,
     pub(super) cut: bool,
 }
 
-/// A token of a page's main text: its block, where it stands in it, and what it is compared by.
+/// A token of a page's main text: its block, its range in the block, and the normalised text that is
+/// compared.
 struct Token<'a> {
     block: usize,
     text: Range<usize>,
     key: Cow<'a, str>,
 }
 
-/// Aligns the main texts as detectors read them, and marks them as they stand on the pages.
+/// Aligns the main texts as detectors read them, and marks the original text of the pages.
 pub(super) fn marked(sides: &[Side; 2], segmenter: &Segmenter) -> Marked {
     let found = [main_text(&sides[0], segmenter), main_text(&sides[1], segmenter)];
     let keys =
         [&found[0], &found[1]].map(|tokens| tokens.iter().map(|token| &*token.key).collect::<Vec<_>>());
-    let alignment = Alignment::of(&keys[0], &keys[1]);
+    let alignment = Alignment::compute(&keys[0], &keys[1]);
     let nothing_to_compare = found.iter().any(Vec::is_empty);
     let pieces = [0, 1].map(|side| {
         let mut marks = vec![Mark::NotCompared; found[side].len()];
@@ -62,23 +63,23 @@ pub(super) fn marked(sides: &[Side; 2], segmenter: &Segmenter) -> Marked {
     Marked { pieces, shared: alignment.shared, cut: alignment.cut }
 }
 
-/// The tokens of a page's main text, with what detectors make of each, so that the scripts of
-/// Chinese and full-width letters make no difference. Where a paragraph has other tokens once it
-/// is normalised, since a word has another length in the other script, each is normalised alone.
+/// Returns the tokens of a page's main text with the normalised form of each, so Chinese scripts and
+/// full-width letters make no difference. Normalisation can change the number of tokens in a paragraph, since
+/// a word may have another length in the other script. Then each token is normalised on its own.
 fn main_text<'a>(side: &'a Side, segmenter: &Segmenter) -> Vec<Token<'a>> {
     let mut found: Vec<Token<'_>> = Vec::new();
     let kept = side.blocks.iter().enumerate().filter(|(_, block)| block.kept);
     for (number, (block, kept)) in kept.enumerate() {
-        // What is not compared need not be normalised.
+        // Tokens that are not compared need not be normalised.
         if found.len() > TOKENS_MAX {
             break;
         }
-        let stands = tokens(&kept.text);
+        let originals = tokens(&kept.text);
         let paragraph = side.terms.paragraphs().get(number);
         let normal = paragraph.map_or("", |paragraph| &side.terms.text()[paragraph.text.clone()]);
         let normals = tokens(normal);
-        let fits = normals.len() == stands.len();
-        for (at, text) in stands.into_iter().take(TOKENS_MAX + 1).enumerate() {
+        let fits = normals.len() == originals.len();
+        for (at, text) in originals.into_iter().take(TOKENS_MAX + 1).enumerate() {
             let key = match fits {
                 true => normal[normals[at].clone()].into(),
                 false => segmenter.normalized(&kept.text[text.clone()]).into(),
@@ -89,7 +90,7 @@ fn main_text<'a>(side: &'a Side, segmenter: &Segmenter) -> Vec<Token<'a>> {
     found
 }
 
-/// Joins tokens of one mark that follow one another in a block.
+/// Joins consecutive tokens of a block that have the same mark.
 fn pieces(blocks: &[PageBlock], tokens: &[Token<'_>], marks: &[Mark]) -> Vec<Vec<Piece>> {
     let mut pieces: Vec<Vec<Piece>> = vec![Vec::new(); blocks.len()];
     for (token, mark) in tokens.iter().zip(marks) {

@@ -1,4 +1,4 @@
-//! The console: what the program thinks, for people who do not read JSON.
+//! The console: shows pages, tables and workers as web pages and terminal screens.
 //!
 //! ```text
 //! two pages ─► comparison ─► render ─► HTML ─► a file, or
@@ -7,7 +7,7 @@
 //! a table ─► saved ─► render ─► HTML ─► site, server
 //! metrics ─► exposition ─► live ─► render ─► HTML ─► admin: the worker's port
 //! ```
-//! [`render`] is pure: data → HTML, with all that pages say escaped. Everything here only reads.
+//! [`render`] is pure: it turns data into HTML, and escapes all text from pages. Nothing here writes data.
 
 pub mod admin;
 pub mod alignment;

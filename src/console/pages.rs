@@ -1,7 +1,7 @@
-//! Files of pages, in which a page is looked for by its id or url.
+//! Finds a page in files by its id or url.
 //!
-//! Each look-up reads the files from their beginning until the page is found: no index, no memory
-//! but for a batch. A gigabyte takes some seconds.
+//! Each look-up reads the files from the start until the page is found. There is no index, and memory holds
+//! one batch. A gigabyte takes some seconds.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use crate::source::rules::InputRules;
 /// Bytes that are read at once.
 const BATCH_BYTES: usize = 1 << 20;
 
-/// The first page of `paths` for which `is_it` says so.
+/// Returns the first page of `paths` for which `is_it` returns true.
 ///
 /// # Errors
-/// A file cannot be read, or a setting of `[input]` cannot be followed.
+/// Fails if a file cannot be read, or if a setting of `[input]` is invalid.
 pub fn find(
     paths: &[PathBuf],
     config: &Config,
@@ -37,7 +37,7 @@ pub fn find(
     let mut more = true;
     while more {
         let mut batch = Vec::new();
-        more = source.read_batch(&mut batch, BATCH_BYTES).context("cannot read on")?;
+        more = source.read_batch(&mut batch, BATCH_BYTES).context("cannot read the files of pages")?;
         let mut pages = batch.into_iter().filter_map(|record| reader.page(&record.place, record.payload));
         if let Some(page) = pages.find(|page| is_it(page)) {
             return Ok(Some(page));
@@ -46,7 +46,7 @@ pub fn find(
     Ok(None)
 }
 
-/// Whether a file is plain text by its name, as a server would tell it.
+/// Returns true if a file is plain text by its name, as a web server would decide.
 #[must_use]
 pub fn is_text_file(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("txt"))

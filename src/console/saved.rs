@@ -1,8 +1,8 @@
-//! A saved table, read for one page or one cluster at a time, while another run may use it.
+//! Reads a saved table for one page or one cluster at a time, while another process may use the table.
 //!
-//! No lock is taken and nothing is written: the table is as it was last saved. Each look-up reads
-//! it from its beginning, a gigabyte in some seconds, and holds one cluster. Verdicts are those
-//! that `serve` keeps beside the table, and those of files that `dedup` wrote.
+//! It takes no lock and writes nothing: it sees the table as it was last saved. Each look-up reads the table
+//! from its start (a gigabyte takes some seconds), and holds one cluster in memory. Verdicts come from those
+//! that `serve` keeps next to the table, and from files that `dedup` wrote.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -17,21 +17,21 @@ use crate::proto;
 use crate::record::timestamp::Timestamp;
 use crate::snapshot;
 
-/// Members of a cluster that are shown.
+/// Limit on the members of a cluster that are shown.
 pub const MEMBERS_MAX: usize = 100;
-/// Bytes of a line that is a verdict; longer ones are none.
+/// Limit on the bytes of a verdict's line. Longer lines are ignored.
 const LINE_BYTES_MAX: u64 = 1 << 20;
 
-/// Where tables and verdicts are.
+/// The places of a table and of verdicts.
 #[derive(Debug, Clone, Default)]
 pub struct Saved {
-    /// The folder of a table.
+    /// Folder of the table.
     pub table: PathBuf,
-    /// Files of verdicts, one a line.
+    /// Files of verdicts, one per line.
     pub verdicts: Vec<PathBuf>,
 }
 
-/// What is asked for.
+/// The target of a look-up.
 #[derive(Debug, Clone, Copy)]
 pub enum Wanted<'a> {
     /// A page, by its id or url.
@@ -41,7 +41,7 @@ pub enum Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// The cluster of this id, if it is one: 32 hex digits.
+    /// Returns the cluster of this id, if the id is valid: 32 hexadecimal digits.
     #[must_use]
     pub fn cluster(id: &str) -> Option<Self> {
         let is_id = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -50,49 +50,49 @@ impl Wanted<'_> {
     }
 }
 
-/// A cluster of the table, and the page that stands for it.
+/// A cluster of the table, and its canonical page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Canonical {
-    /// The cluster.
+    /// Id of the cluster.
     pub cluster_id: String,
-    /// The id of the page that stands for it.
+    /// Id of the canonical page.
     pub page_id: String,
-    /// Its url.
+    /// Url of the canonical page.
     pub url: String,
-    /// The id of the page that founded the cluster, where that is another one.
+    /// Id of the page that founded the cluster, if it is not the canonical page.
     pub founder: Option<String>,
     /// Their corpus.
     pub corpus: String,
-    /// When it came.
+    /// Time of the founding.
     pub founded_at: Option<Timestamp>,
     /// The detector of the fingerprint.
     pub detector: String,
-    /// The fingerprint of the page that founded it, which later pages are compared with.
+    /// Fingerprint of the page that founded the cluster. Later pages are compared with it.
     pub fingerprint: Vec<u8>,
 }
 
-/// What was found.
+/// The result of a look-up.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
     /// The last verdict on the page.
     pub verdict: Option<Value>,
-    /// The cluster of the page, or that was asked for.
+    /// Id of the page's cluster, or of the cluster that was looked up.
     pub cluster_id: Option<String>,
     /// The cluster's canonical page.
     pub canonical: Option<Canonical>,
-    /// The verdicts on its duplicates, the youngest first, [`MEMBERS_MAX`] at most.
+    /// Verdicts on its duplicates, the youngest first, at most [`MEMBERS_MAX`].
     pub members: Vec<Value>,
-    /// How many there are.
+    /// Number of its known duplicates.
     pub members_known: usize,
-    /// Centroids of the table.
+    /// Number of centroids in the table.
     pub centroids: u64,
-    /// When the table was saved.
+    /// Time when the table was saved.
     pub saved_at: Option<Timestamp>,
-    /// Bytes of pages that came since.
+    /// Bytes of the journal, with pages that are newer than the saved table.
     pub journal_bytes: u64,
 }
 
-/// Of a verdict what says whether it is asked for.
+/// The fields of a verdict by which it is found.
 #[derive(Deserialize)]
 struct Named {
     page_id: String,
@@ -102,10 +102,10 @@ struct Named {
 }
 
 impl Saved {
-    /// Looks for a page or a cluster.
+    /// Looks up a page or a cluster.
     ///
     /// # Errors
-    /// A file cannot be read, is damaged, or there is no table.
+    /// Fails if a file cannot be read or is damaged, or if there is no table.
     pub fn look_up(&self, wanted: Wanted<'_>) -> anyhow::Result<Found> {
         let beside = snapshot::beside(&self.table)?;
         let mut found = Found {
@@ -140,7 +140,7 @@ impl Saved {
         Ok(found)
     }
 
-    /// The centroid of the cluster; or of the page, if it founded one.
+    /// Finds the centroid of the cluster, or of the page if it founded one.
     fn find_centroid(&self, wanted: Wanted<'_>, found: &mut Found) -> anyhow::Result<()> {
         let position = snapshot::inspect(&self.table, |position, centroid| {
             found.centroids += 1;
@@ -156,7 +156,7 @@ impl Saved {
         })?;
         position.with_context(|| {
             format!(
-                "{}: there is no saved table yet; `dedup --table` and `serve` write one",
+                "{}: no table was saved yet; `leitong dedup --table` and `leitong serve` create one",
                 self.table.display()
             )
         })?;
@@ -200,11 +200,11 @@ fn cluster_id(position: &proto::Position, centroid: &proto::Centroid) -> Cluster
     }
 }
 
-/// The ids and urls of the page that founded a cluster and of the one that stands for it.
+/// Returns the ids and urls of the page that founded a cluster and of its canonical page.
 fn names(centroid: &proto::Centroid) -> impl Iterator<Item = &str> {
-    let stands = [&centroid.canonical_page_id, &centroid.canonical_url];
-    let stands = stands.into_iter().filter_map(Option::as_deref);
-    [&*centroid.page_id, &*centroid.url].into_iter().chain(stands)
+    let canonical = [&centroid.canonical_page_id, &centroid.canonical_url];
+    let canonical = canonical.into_iter().filter_map(Option::as_deref);
+    [&*centroid.page_id, &*centroid.url].into_iter().chain(canonical)
 }
 
 fn canonical(cluster_id: String, centroid: &proto::Centroid) -> Canonical {

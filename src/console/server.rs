@@ -1,10 +1,10 @@
 //! The port of `leitong console`: sockets, limits, time.
 //!
 //! ```text
-//! accept ─► who asks ─► a place ─► body ─► a thread: site ─► answer
+//! accept ─► check the client ─► a permit ─► body ─► a thread: site ─► answer
 //! ```
-//! Bounded: [connections](crate::telemetry::connections); [`PLACES`] requests that are worked on, each
-//! with one form; a form has two pages' bytes, and comes within [`BODY_TIMEOUT`].
+//! Bounded: [connections](crate::telemetry::connections); [`PLACES`] requests at a time, each with at most
+//! one form. A form has the bytes of two pages at most, and must arrive within [`BODY_TIMEOUT`].
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -24,47 +24,49 @@ use super::site::{Asked, Site};
 use crate::api::site::Site as Host;
 use crate::telemetry::connections::Connections;
 
-/// Requests that are worked on at once; the others wait.
+/// Number of requests that are processed at once. Others wait.
 const PLACES: usize = 2;
-/// How long a form may take to come.
+/// Time within which a form must arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a connection may last.
+/// Longest duration of a connection.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(180);
 const TOO_LARGE: &str = "the pages are larger than page.bytes_max";
 
-/// The port, taken and not yet served.
+/// A port that is bound but not served yet.
 pub struct ConsolePort {
     listener: TcpListener,
     address: SocketAddr,
 }
 
 impl ConsolePort {
-    /// Takes a port of this machine that others do not reach.
+    /// Binds a port that only this machine can reach.
     ///
     /// # Errors
-    /// It cannot be had, or others would reach it.
+    /// Fails if the port cannot be bound, or if other machines could reach it.
     pub async fn bind(address: &str) -> anyhow::Result<Self> {
-        let listener = TcpListener::bind(address)
-            .await
-            .with_context(|| format!("--address {address:?}: cannot be had; take another one, or port 0"))?;
+        let listener = TcpListener::bind(address).await.with_context(|| {
+            format!(
+                "--address {address:?}: cannot be bound; choose another address, or port 0 for a free port"
+            )
+        })?;
         let address = listener.local_addr().context("the port has no address")?;
         if !address.ip().is_loopback() {
             bail!(
-                "--address {address}: others would reach it, and the console asks nobody who they are; take 127.0.0.1, \
-                 and from elsewhere `ssh -L {0}:127.0.0.1:{0}`",
+                "--address {address}: other machines could reach it, and the console has no authentication; use 127.0.0.1, and \
+                 from another machine `ssh -L {0}:127.0.0.1:{0}`",
                 address.port()
             );
         }
         Ok(Self { listener, address })
     }
 
-    /// Where it listens.
+    /// Returns the address that it listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Serves it, permanently.
+    /// Serves the port permanently.
     pub async fn serve(self, site: Site) {
         let edge = Arc::new(Edge { site: Arc::new(site), places: Semaphore::new(PLACES) });
         let connections = Connections { timeout: CONNECTION_TIMEOUT, keep_alive: true };
@@ -76,7 +78,7 @@ impl ConsolePort {
     }
 }
 
-/// What all connections share.
+/// State that all connections share.
 struct Edge {
     site: Arc<Site>,
     places: Semaphore,
@@ -84,27 +86,27 @@ struct Edge {
 
 impl Edge {
     async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
-        // Only this machine reaches the port.
+        // Only this machine can reach the port.
         if let Some(why) = Host::for_pages(true).refusal(request.headers()) {
-            return said(StatusCode::FORBIDDEN, &why);
+            return text_response(StatusCode::FORBIDDEN, &why);
         }
         match (request.method(), request.uri().path()) {
-            (&Method::GET | &Method::HEAD, _) => self.made(request, Vec::new()).await,
-            (&Method::POST, "/compare") => self.posted(request).await,
+            (&Method::GET | &Method::HEAD, _) => self.get(request).await,
+            (&Method::POST, "/compare") => self.post(request).await,
             (_, path) => {
                 let allow = if path == "/compare" { "GET, HEAD, POST" } else { "GET, HEAD" };
                 let mut response =
-                    said(StatusCode::METHOD_NOT_ALLOWED, "this address does not take that method");
+                    text_response(StatusCode::METHOD_NOT_ALLOWED, "this address does not allow that method");
                 response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
                 response
             }
         }
     }
 
-    async fn posted(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
-        // Before the body: what is held in memory is a form for each place.
+    async fn post(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+        // Taken before the body is read, so memory holds at most one form per permit.
         let Ok(_place) = self.places.acquire().await else {
-            return said(StatusCode::SERVICE_UNAVAILABLE, "the console is ending");
+            return text_response(StatusCode::SERVICE_UNAVAILABLE, "the console is stopping");
         };
         let (parts, body) = request.into_parts();
         let bytes_max = self.site.form_bytes_max();
@@ -117,26 +119,35 @@ impl Edge {
             Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
                 return closing(StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE);
             }
-            Ok(Err(_)) => return closing(StatusCode::BAD_REQUEST, "the form broke off"),
-            Err(_) => return closing(StatusCode::REQUEST_TIMEOUT, "the form has not come in time"),
+            Ok(Err(_)) => return closing(StatusCode::BAD_REQUEST, "the form ended early; send it again"),
+            Err(_) => {
+                return closing(
+                    StatusCode::REQUEST_TIMEOUT,
+                    "the form did not arrive in time; send it again",
+                );
+            }
         };
-        self.worked(parts, body).await
+        self.answer_on_thread(parts, body).await
     }
 
-    async fn made<B>(&self, request: Request<B>, body: Vec<u8>) -> Response<Full<Bytes>> {
+    async fn get<B>(&self, request: Request<B>) -> Response<Full<Bytes>> {
         let Ok(_place) = self.places.acquire().await else {
-            return said(StatusCode::SERVICE_UNAVAILABLE, "the console is ending");
+            return text_response(StatusCode::SERVICE_UNAVAILABLE, "the console is stopping");
         };
-        self.worked(request.into_parts().0, body).await
+        self.answer_on_thread(request.into_parts().0, Vec::new()).await
     }
 
-    /// Answers on a thread that may take its time.
-    async fn worked(&self, parts: hyper::http::request::Parts, body: Vec<u8>) -> Response<Full<Bytes>> {
+    /// Answers on a thread that may block.
+    async fn answer_on_thread(
+        &self,
+        parts: hyper::http::request::Parts,
+        body: Vec<u8>,
+    ) -> Response<Full<Bytes>> {
         let site = Arc::clone(&self.site);
         let answer = tokio::task::spawn_blocking(move || {
             let asked = Asked {
                 path: parts.uri.path(),
-                query: Query::of(&parts.uri),
+                query: Query::from_uri(&parts.uri),
                 accepts: http::accepted_language(&parts.headers),
             };
             let content_type = parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
@@ -147,18 +158,21 @@ impl Edge {
         });
         match answer.await {
             Ok(answer) => answer.into_response(),
-            Err(_) => said(StatusCode::INTERNAL_SERVER_ERROR, "a fault in Leitong: please report it"),
+            Err(_) => text_response(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "this is a fault in Leitong; please report it",
+            ),
         }
     }
 }
 
-fn said(status: StatusCode, why: &str) -> Response<Full<Bytes>> {
+fn text_response(status: StatusCode, why: &str) -> Response<Full<Bytes>> {
     Answer { status, content_type: "text/plain; charset=utf-8", body: format!("{why}\n") }.into_response()
 }
 
-/// The rest of the body may still be on its way, and nobody will read it.
+/// Returns a response that closes the connection, since the rest of the body will not be read.
 fn closing(status: StatusCode, why: &str) -> Response<Full<Bytes>> {
-    let mut response = said(status, why);
+    let mut response = text_response(status, why);
     response.headers_mut().insert(hyper::header::CONNECTION, HeaderValue::from_static("close"));
     response
 }

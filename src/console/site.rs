@@ -1,4 +1,4 @@
-//! What `leitong console` answers: addresses → pages. It reads files, and knows nothing of sockets.
+//! Answers the requests of `leitong console`, without sockets: maps addresses to pages, and reads files.
 
 use std::path::PathBuf;
 
@@ -16,12 +16,12 @@ use super::render::start::{self, Offers};
 use super::saved::{Saved, Wanted};
 use crate::page::{Body, Hints, Page};
 
-/// All that the console shows.
+/// The pages of the console, and the data that they show.
 pub struct Site {
     comparer: Comparer,
-    /// Files in which pages are looked for.
+    /// Files in which pages are found.
     pages: Vec<PathBuf>,
-    /// A table, and verdicts.
+    /// Table and verdicts.
     saved: Option<Saved>,
 }
 
@@ -29,13 +29,13 @@ pub struct Site {
 pub struct Asked<'a> {
     /// The path.
     pub path: &'a str,
-    /// Behind the `?`.
+    /// Query after the `?`.
     pub query: Query,
-    /// What the browser would rather have.
+    /// Language that the browser prefers.
     pub accepts: Language,
 }
 
-/// What cannot be done.
+/// A request that cannot be answered.
 struct Refused {
     status: StatusCode,
     title: [&'static str; 2],
@@ -49,13 +49,13 @@ impl Refused {
 }
 
 impl Site {
-    /// Over these files.
+    /// Creates the console for these files.
     #[must_use]
     pub fn new(comparer: Comparer, pages: Vec<PathBuf>, saved: Option<Saved>) -> Self {
         Self { comparer, pages, saved }
     }
 
-    /// Bytes that a form may have: two pages, and what stands round them.
+    /// Returns the limit on the bytes of a form: two pages and the parts around them.
     #[must_use]
     pub fn form_bytes_max(&self) -> usize {
         2 * self.comparer.config().page.bytes_max + (64 << 10)
@@ -70,21 +70,21 @@ impl Site {
             "/live.js" => return Answer::script(),
             _ => {}
         }
-        let made = match asked.path {
+        let answer = match asked.path {
             "/" => Ok(self.form(asked, language)),
             "/compare" => self.compare_named(asked, language),
             "/page" => self.look_up(asked, language),
             _ => Err(Refused::new(
                 StatusCode::NOT_FOUND,
-                "There is no such page",
+                "Page not found",
                 "没有这个页面",
                 format!("{:?}", asked.path),
             )),
         };
-        made.unwrap_or_else(|refused| self.refused(&refused, asked, language))
+        answer.unwrap_or_else(|refused| self.refused(&refused, asked, language))
     }
 
-    /// Answers the form for two pages.
+    /// Answers the form with two pages.
     #[must_use]
     pub fn post(&self, asked: &Asked<'_>, content_type: &str, body: &[u8]) -> Answer {
         let fields = form::fields(content_type, body);
@@ -97,16 +97,16 @@ impl Site {
             Err(_) => None,
         };
         let language = language.unwrap_or(asked.accepts);
-        let made = fields.map_err(|error| broken(&error)).and_then(|fields| {
+        let answer = fields.map_err(|error| broken(&error)).and_then(|fields| {
             let side = |letter: &str| {
-                let of = |name: &str| value(&fields, &format!("{letter}_{name}"));
+                let field = |name: &str| value(&fields, &format!("{letter}_{name}"));
                 let file = fields.iter().find(|field| field.name == format!("{letter}_file"));
                 let file = file.filter(|file| !file.value.is_empty());
-                self.given(letter, file, &of)
+                self.submitted_page(letter, file, &field)
             };
             Ok(self.compared([side("a")?, side("b")?], None, language))
         });
-        made.unwrap_or_else(|refused| self.refused(&refused, asked, language))
+        answer.unwrap_or_else(|refused| self.refused(&refused, asked, language))
     }
 
     fn form(&self, asked: &Asked<'_>, language: Language) -> Answer {
@@ -118,7 +118,7 @@ impl Site {
         Answer::page(StatusCode::OK, layout::page(&self.frame(title, "/", &other, language).frame(), &body))
     }
 
-    /// `/page?q=…`: a page of the table by its id or url, or a cluster by its id.
+    /// Answers `/page?q=…`: a page of the table by its id or url, or a cluster by its id.
     fn look_up(&self, asked: &Asked<'_>, language: Language) -> Result<Answer, Refused> {
         let Some(saved) = &self.saved else {
             let detail = "start the console with --table DIR to look pages up in a saved table".to_owned();
@@ -148,10 +148,10 @@ impl Site {
         ))
     }
 
-    /// `/compare?a=…&b=…`: two pages by their ids or urls.
+    /// Answers `/compare?a=…&b=…`: two pages by their ids or urls.
     fn compare_named(&self, asked: &Asked<'_>, language: Language) -> Result<Answer, Refused> {
         let side = |letter: &str| match asked.query.get(letter) {
-            Some(name) => self.named(name),
+            Some(name) => self.find_page(name),
             None => Err(nothing_given(letter)),
         };
         let sides = [side("a")?, side("b")?];
@@ -161,20 +161,20 @@ impl Site {
     fn compared(&self, sides: [Side; 2], other: Option<String>, language: Language) -> Answer {
         let comparison = self.comparer.compare(sides);
         let title = rendered::title(&comparison, language);
-        // What was sent by a form is gone once it is answered.
+        // A form cannot be sent again for the other language, so the link leads to an empty form.
         let other = other.unwrap_or_else(|| format!("/?lang={}", language.other().name()));
         let body = rendered::body(&comparison, language);
         Answer::page(StatusCode::OK, layout::page(&self.frame(&title, "", &other, language).frame(), &body))
     }
 
-    /// The page that a form gives: a file before a text before a name.
-    fn given(
+    /// Returns the page in a form. A file takes precedence over a text, and a text over a name.
+    fn submitted_page(
         &self,
         letter: &str,
         file: Option<&Field<'_>>,
-        of: &impl Fn(&str) -> String,
+        field: &impl Fn(&str) -> String,
     ) -> Result<Side, Refused> {
-        let (text, name, url) = (of("text"), of("id"), of("url"));
+        let (text, name, url) = (field("text"), field("id"), field("url"));
         let hints =
             |is_text: bool| Hints { charset: None, content_type: is_text.then(|| "text/plain".to_owned()) };
         let page = match file {
@@ -186,12 +186,12 @@ impl Site {
                 (name, Page { hints, ..Page::new(url, body) })
             }
             None if !text.is_empty() => {
-                // What looks like markup is markup all the same.
+                // Text that looks like markup is treated as markup nevertheless.
                 let hints = hints(true);
                 let body = self.bounded(text.len()).unwrap_or(Body::Html(text));
                 (format!("{} (pasted)", letter.to_uppercase()), Page { hints, ..Page::new(url, body) })
             }
-            None if !name.is_empty() => return self.named(&name),
+            None if !name.is_empty() => return self.find_page(&name),
             None => return Err(nothing_given(letter)),
         };
         let (name, page) = page;
@@ -202,14 +202,14 @@ impl Site {
         (bytes > self.comparer.config().page.bytes_max).then_some(Body::TooLarge(bytes as u64))
     }
 
-    /// The page of this id or url in the files.
-    fn named(&self, name: &str) -> Result<Side, Refused> {
+    /// Finds the page with this id or url in the files.
+    fn find_page(&self, name: &str) -> Result<Side, Refused> {
         if self.pages.is_empty() {
             return Err(Refused::new(
                 StatusCode::NOT_FOUND,
-                "No files of pages",
+                "There are no files of pages",
                 "没有页面文件",
-                "name files of pages with --pages, and ids and urls are looked for in them".to_owned(),
+                "start the console with --pages FILE to find pages by id or url".to_owned(),
             ));
         }
         let found =
@@ -220,7 +220,7 @@ impl Site {
                 StatusCode::NOT_FOUND,
                 "Page not found",
                 "未找到页面",
-                format!("{name:?}: no page of the files has this id or url"),
+                format!("no page of the files has the id or url {name:?}"),
             )),
             Err(error) => Err(Refused::new(
                 StatusCode::INTERNAL_SERVER_ERROR,

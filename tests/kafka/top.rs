@@ -52,7 +52,7 @@ fn all_workers_are_on_one_screen_and_a_template_is_named() {
     assert_eq!(state["templates"][0]["what"], "cluster", "{state}");
     assert_eq!(state["templates"][0]["site"], "form.example", "{state}");
     let (_, page) = owner.get("/console/").expect("an answer");
-    assert!(page.contains("What looks like a template") && page.contains("form.example"), "{page}");
+    assert!(page.contains("Possible templates") && page.contains("form.example"), "{page}");
 
     let (a, b) = (url(&first), url(&second));
     let of_owner = url(owner).trim_start_matches("http://").to_owned();
@@ -60,11 +60,14 @@ fn all_workers_are_on_one_screen_and_a_template_is_named() {
         let both = run(["top", "--once", "--admin", &a, "--admin", &b]);
         assert_eq!(both.status, 0, "{}", both.stderr);
         let frame = both.stdout;
-        assert!(frame.contains("2 worker(s), 2 answer, 2 ready"), "{frame}");
-        assert!(frame.contains(&format!("{of_owner} (")) && !frame.contains("nobody of these"), "{frame}");
+        assert!(frame.contains("2 worker(s), 2 answering, 2 ready"), "{frame}");
+        assert!(
+            frame.contains(&format!("{of_owner} (")) && !frame.contains("none of these workers"),
+            "{frame}"
+        );
         assert!(frame.contains("dead letters 1") && frame.contains("dead letters: BROKEN_JSON 1"), "{frame}");
         assert!(frame.contains("fingerprint ") && frame.contains("cluster 1"), "{frame}");
-        assert!(frame.contains(&format!("look like a template, named in the log: {of_owner} 1")), "{frame}");
+        assert!(frame.contains(&format!("template alarms (see the workers' logs): {of_owner} 1")), "{frame}");
         assert!(!frame.contains('\u{1b}'), "no terminal, no escapes: {frame:?}");
         let table = frame.lines().skip_while(|line| !line.starts_with("PARTITION")).nth(1).expect("a table");
         // The other instance follows the owner's table.

@@ -226,7 +226,7 @@ fn pages_and_clusters_of_a_saved_table_are_looked_up() {
     let (_, by_url) = console.get("/page?q=https://schools-and-clubs.test/news/river-cup&lang=zh");
     assert!(by_url.contains("en-rowing-reprint") && by_url.contains("所属的簇"), "{by_url}");
     let (_, body) = console.get("/page?q=en-rowing");
-    assert!(body.contains(">UNIQUE<") && body.contains("Duplicates that are known: 1"), "{body}");
+    assert!(body.contains(">UNIQUE<") && body.contains("Known duplicates: 1"), "{body}");
     let id =
         body.split("<code class=\"note\">").nth(1).and_then(|rest| rest.get(..32)).expect("an id").to_owned();
     let (_, body) = console.get(&format!("/page?q={id}"));
@@ -242,11 +242,7 @@ fn pages_and_clusters_of_a_saved_table_are_looked_up() {
     assert!(console.get("/page?q=nothing").1.contains("no such page"));
     assert!(console.get("/page").1.contains("type=\"search\""));
     let missing = common::run(["console", "--table", folder.path().join("none").to_str().expect("UTF-8")]);
-    assert!(
-        missing.status == 1 && missing.stderr.contains("there is no saved table yet"),
-        "{}",
-        missing.stderr
-    );
+    assert!(missing.status == 1 && missing.stderr.contains("no table was saved yet"), "{}", missing.stderr);
 }
 
 /// A page that came later may stand for the cluster (`canonical.prefer`).
@@ -266,7 +262,7 @@ fn the_page_that_stands_for_a_cluster_is_named_with_its_founder() {
     assert_eq!(run.status, 0, "{}", run.stderr);
     let console = Console::start(&["--table", table, "--verdicts", verdicts]);
     let (_, body) = console.get("/page?q=better");
-    assert!(body.contains("takes the place of founder as the canonical page"), "{body}");
+    assert!(body.contains("replaces founder as the canonical page"), "{body}");
     assert!(body.contains("<dt>founded by</dt><dd><a href=\"/page?q=founder&amp;lang=en\">"), "{body}");
     // Without verdicts, the table knows both names.
     let console = Console::start(&["--table", table]);
@@ -291,8 +287,8 @@ fn a_table_is_read_while_serve_has_it() {
     assert_eq!(server.connect().store(&page("third")).status, 200);
     let console = Console::start(&["--table", table]);
     let (_, body) = console.get("/page?q=second");
-    assert!(body.contains(">EXACT_DUPLICATE<") && body.contains("Duplicates that are known: 1"), "{body}");
-    assert!(body.contains("Beside it is a journal of"), "{body}");
+    assert!(body.contains(">EXACT_DUPLICATE<") && body.contains("Known duplicates: 1"), "{body}");
+    assert!(body.contains("There is also a journal of"), "{body}");
     assert!(console.get("/page?q=third").1.contains("no such page"), "it came since");
     assert_eq!(server.connect().store(&page("fourth")).status, 200);
     server.stop();
@@ -302,5 +298,5 @@ fn a_table_is_read_while_serve_has_it() {
 #[test]
 fn others_are_kept_out() {
     let run = common::run(["console", "--address", "0.0.0.0:0"]);
-    assert!(run.status == 1 && run.stderr.contains("others would reach it"), "{}", run.stderr);
+    assert!(run.status == 1 && run.stderr.contains("other machines could reach it"), "{}", run.stderr);
 }

@@ -1,12 +1,12 @@
-//! Fingerprint bits and sketches as grids of cells: of each place what either page has there, and
-//! whether it is the same.
+//! Shows fingerprint bits and sketches as grids of cells: each cell has the values of both pages, and tells
+//! whether they are equal.
 
 use maud::{Markup, html};
 
-/// One place of two fingerprints.
+/// One position of two fingerprints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
-    /// What the pages have there, in one character each.
+    /// Values of the two pages, in one character each.
     pub values: [char; 2],
 }
 
@@ -16,21 +16,21 @@ impl Cell {
     }
 }
 
-/// The 64 bits of two SimHashes, the highest first.
+/// Returns the 64 bits of two SimHashes, the highest first.
 #[must_use]
 pub fn bits([a, b]: [u64; 2]) -> Vec<Cell> {
     let bit = |hash: u64, at: u32| if hash >> at & 1 == 1 { '1' } else { '0' };
     (0..64).rev().map(|at| Cell { values: [bit(a, at), bit(b, at)] }).collect()
 }
 
-/// The values of two sketches, each from 0 to 15.
+/// Returns the values of two sketches, each from 0 to 15.
 #[must_use]
 pub fn values(a: impl Iterator<Item = u8>, b: impl Iterator<Item = u8>) -> Vec<Cell> {
     let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('?');
     a.zip(b).map(|(a, b)| Cell { values: [digit(a), digit(b)] }).collect()
 }
 
-/// A grid, which is a picture to whoever does not see it; `says` is what it shows.
+/// Renders a grid. To screen readers it is a picture with the description `says`.
 #[must_use]
 pub fn grid(cells: &[Cell], says: &str) -> Markup {
     html! {
@@ -45,7 +45,7 @@ pub fn grid(cells: &[Cell], says: &str) -> Markup {
     }
 }
 
-/// How many cells differ.
+/// Returns the number of cells that differ.
 #[must_use]
 pub fn differing(cells: &[Cell]) -> usize {
     cells.iter().filter(|cell| !cell.is_same()).count()

@@ -1,5 +1,5 @@
-//! All that is to be said of two pages: the verdict, what was read, the texts, the fingerprints, and
-//! what each detector thinks.
+//! Renders the comparison of two pages: the verdict, figures, texts, fingerprints, and the comparison by each
+//! detector.
 
 use std::fmt::Write;
 
@@ -17,12 +17,12 @@ use crate::extract::Wall;
 use crate::fingerprint::relation::Relation;
 use crate::record::Outcome;
 
-/// Characters of a name in a title.
+/// Longest name of a page in a title, in characters.
 const TITLE_CHARS: usize = 60;
-/// What the pages are called.
+/// Letters by which the pages are called.
 pub(super) const LETTERS: [&str; 2] = ["A", "B"];
 
-/// What the page is called.
+/// Returns the title of the page.
 #[must_use]
 pub fn title(comparison: &Comparison, language: Language) -> String {
     let name = |side: &Side| {
@@ -33,7 +33,7 @@ pub fn title(comparison: &Comparison, language: Language) -> String {
     format!("{}: {} · {}", verdict(comparison.decided, language).0, name(a), name(b))
 }
 
-/// All of it.
+/// Renders the whole comparison.
 #[must_use]
 pub fn body(comparison: &Comparison, language: Language) -> Markup {
     html! {
@@ -45,13 +45,13 @@ pub fn body(comparison: &Comparison, language: Language) -> Markup {
     }
 }
 
-/// The verdict in two words, in a sentence, and the class that colours it.
+/// Returns the verdict in two words and in a sentence, and the CSS class for its colour.
 fn verdict(decided: Decided, language: Language) -> (&'static str, &'static str, &'static str) {
     match decided {
         Decided::Exact => (
             language.say("The same text", "文本相同"),
             language.say(
-                "The texts are equal but for white space: B is an EXACT_DUPLICATE of A.",
+                "The texts differ only in white space: B is an EXACT_DUPLICATE of A.",
                 "除空白外文本完全相同：B 是 A 的 EXACT_DUPLICATE。",
             ),
             "good",
@@ -59,7 +59,7 @@ fn verdict(decided: Decided, language: Language) -> (&'static str, &'static str,
         Decided::Near => (
             language.say("Near-duplicates", "近似重复"),
             language.say(
-                "Had A come first, B would join its cluster as a NEAR_DUPLICATE.",
+                "If A came first, B would join its cluster as a NEAR_DUPLICATE.",
                 "若 A 先到，B 将作为 NEAR_DUPLICATE 归入 A 的簇。",
             ),
             "good",
@@ -78,9 +78,9 @@ fn verdict(decided: Decided, language: Language) -> (&'static str, &'static str,
             "apart",
         ),
         Decided::OtherCorpora => (
-            language.say("Of different corpora", "属于不同语料库"),
+            language.say("In different corpora", "属于不同语料库"),
             language.say(
-                "B would be UNIQUE: pages of different corpora never meet.",
+                "B would be UNIQUE: pages in different corpora are never compared.",
                 "B 将判为 UNIQUE：不同语料库的页面互不比较。",
             ),
             "apart",
@@ -88,7 +88,7 @@ fn verdict(decided: Decided, language: Language) -> (&'static str, &'static str,
         Decided::Undecidable => (
             language.say("Nothing to compare", "无可比较"),
             language.say(
-                "A page without a fingerprint is UNDECIDABLE, and is compared with nothing.",
+                "A page without a fingerprint is UNDECIDABLE, and cannot be compared.",
                 "没有指纹的页面判为 UNDECIDABLE，不与任何页面比较。",
             ),
             "apart",
@@ -114,11 +114,11 @@ fn in_both(comparison: &Comparison, language: Language) -> String {
     let shared = percent(comparison.shared);
     match comparison.cut {
         false => language.say(
-            format!("Word by word, {shared} of the two main texts stand in both, in the same order."),
+            format!("Compared word by word, both pages have {shared} of their main texts in the same order."),
             format!("逐词比较，两篇正文有 {shared} 按相同顺序见于双方。"),
         ),
         true => language.say(
-            format!("Word by word, {shared} of the beginnings of the two main texts stand in both."),
+            format!("Compared word by word, both pages have {shared} of the beginnings of their main texts."),
             format!("逐词比较，两篇正文的开头部分有 {shared} 见于双方。"),
         ),
     }
@@ -127,17 +127,21 @@ fn in_both(comparison: &Comparison, language: Language) -> String {
 fn relation(related: Related, language: Language) -> String {
     let Related { relation, shares } = related;
     let says = match relation {
-        Relation::Same => language.say("The two say the same", "两页内容相同"),
+        Relation::Same => language.say("Both pages have the same content", "两页内容相同"),
         Relation::Excerpt => language.say("B is an excerpt of A", "B 是 A 的节选"),
-        Relation::Extends => language.say("B holds A and says more", "B 包含 A 并有补充"),
-        Relation::Overlaps => language.say("Each has much that the other lacks", "两页各有对方没有的内容"),
+        Relation::Extends => language.say("B contains A and has more text", "B 包含 A 并有补充"),
+        Relation::Overlaps => {
+            language.say("Each page has much text that the other lacks", "两页各有对方没有的内容")
+        }
         Relation::Alike => language.say("Two texts of one template", "同一模板的两篇文本"),
         Relation::Part => language.say("Two pages of one article", "同一文章的两个分页"),
     };
     let [of_b, of_a] = [shares.of_a, shares.of_b].map(|share| percent(f64::from(share) / 10_000.0));
     let name = relation.as_str();
     language.say(
-        format!("{says} ({name}): by their fingerprints {of_b} of B stands in A, and {of_a} of A in B."),
+        format!(
+            "{says} ({name}): by their fingerprints, A contains {of_b} of B, and B contains {of_a} of A."
+        ),
         format!("{says}（{name}）：据指纹估计，B 的 {of_b} 见于 A，A 的 {of_a} 见于 B。"),
     )
 }
@@ -155,7 +159,7 @@ fn figures(comparison: &Comparison, language: Language) -> Markup {
                     html! { (charset.name) ", " (charset.malformed) " " (language.say("malformed", "处损坏")) }
                 }
                 Some(charset) => html! { (charset.name) },
-                None => html! { (language.say("decoded already", "已解码")) },
+                None => html! { (language.say("already decoded", "已解码")) },
             }),
         ),
         (language.say("main text", "正文"), of_each(&|side| main_text(side, language))),
@@ -229,7 +233,7 @@ fn fingerprints(comparison: &Comparison, language: Language) -> Markup {
             h2 #fingerprints { (language.say("Fingerprints of simhash", "simhash 指纹")) }
             p.note {
                 (language.say(
-                    "Of each place the value of A stands above that of B.",
+                    "In each cell, the value of A is above that of B.",
                     "每一格上为 A 的值，下为 B 的值。",
                 ))
             }
@@ -238,7 +242,7 @@ fn fingerprints(comparison: &Comparison, language: Language) -> Markup {
                     language.say("SimHash", "SimHash"),
                     &language.say(format!("{differ} of 64 bits differ."), format!("64 位中有 {differ} 位不同。")),
                     language.say(
-                        "Each bit is a vote of all words; texts that share most words share most bits.",
+                        "All words vote on each bit; texts that share most words share most bits.",
                         "每一位由全部词语投票得出；共有词语越多，相同的位越多。",
                     ),
                     &bits,
@@ -250,7 +254,7 @@ fn fingerprints(comparison: &Comparison, language: Language) -> Markup {
                         format!("64 个抽样片段中有 {agree} 个一致；无关文本约为 4 至 8 个。"),
                     ),
                     language.say(
-                        "Each value is a small hash of one passage, drawn in the same way from both texts.",
+                        "Each value is a small hash of one passage, sampled in the same way from both texts.",
                         "每个值是一个片段的短哈希，两篇文本以相同方式抽取。",
                     ),
                     &values,
@@ -272,7 +276,7 @@ fn picture(title: &str, says: &str, how: &str, cells: &[Cell]) -> Markup {
 fn opinions(comparison: &Comparison, language: Language) -> Markup {
     html! {
         section aria-labelledby="opinions" {
-            h2 #opinions { (language.say("What every detector says", "各检测器的意见")) }
+            h2 #opinions { (language.say("Comparison by every detector", "各检测器的意见")) }
             ul.opinions {
                 @for opinion in &comparison.opinions {
                     (self::opinion(opinion, opinion.name == comparison.detector, language))
@@ -287,14 +291,14 @@ fn opinion(Opinion { name, compared }: &Opinion, decides: bool, language: Langua
     let (chip, class) = match near {
         Some(true) => (language.say("near", "相近"), "near"),
         Some(false) => (language.say("not near", "不相近"), "not-near"),
-        None => (language.say("no opinion", "无意见"), "none"),
+        None => (language.say("no result", "无意见"), "none"),
     };
     html! {
         li.decides[decides] {
             h3 { code { (name) } " " span.chip.(class) { (chip) } }
             p.note {
                 (looks_at(name, language))
-                @if decides { " · " (language.say("this one decides", "由它判定")) }
+                @if decides { " · " (language.say("the configured detector", "由它判定")) }
             }
             @match compared {
                 Some(compared) => {
@@ -309,7 +313,7 @@ fn opinion(Opinion { name, compared }: &Opinion, decides: bool, language: Langua
                         }
                     }
                 }
-                None => p { (language.say("There is too little text for it.", "文本太少，无法判断。")) },
+                None => p { (language.say("There is too little text for this detector.", "文本太少，无法判断。")) },
             }
         }
     }

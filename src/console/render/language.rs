@@ -1,5 +1,5 @@
-//! English and Chinese. Both texts of a thing stand beside one another where it is shown, so that
-//! neither is changed without the other.
+//! English and Chinese. Both versions of a text are next to each other in the code, so neither is changed
+//! without the other.
 
 /// A language of the console.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -12,10 +12,10 @@ pub enum Language {
 }
 
 impl Language {
-    /// Both.
+    /// Both languages.
     pub const ALL: [Self; 2] = [Self::English, Self::Chinese];
 
-    /// The text of this language.
+    /// Returns the text in this language.
     #[must_use]
     pub fn say<T>(self, english: T, chinese: T) -> T {
         match self {
@@ -24,44 +24,44 @@ impl Language {
         }
     }
 
-    /// The tag for `lang` attributes.
+    /// Returns the tag for `lang` attributes.
     #[must_use]
     pub fn tag(self) -> &'static str {
         self.say("en", "zh-CN")
     }
 
-    /// The short name: in addresses and arguments.
+    /// Returns the short name, for addresses and arguments.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.say("en", "zh")
     }
 
-    /// What it calls itself.
+    /// Returns the name of the language in itself.
     #[must_use]
     pub fn own_name(self) -> &'static str {
         self.say("English", "中文")
     }
 
-    /// The one that is not this.
+    /// Returns the other language.
     #[must_use]
     pub fn other(self) -> Self {
         self.say(Self::Chinese, Self::English)
     }
 
-    /// The language of a tag such as `en`, `zh-TW` or `zh_CN.UTF-8`.
+    /// Returns the language of a tag such as `en`, `zh-TW` or `zh_CN.UTF-8`.
     #[must_use]
     pub fn of_tag(tag: &str) -> Option<Self> {
         let primary = tag.trim().split(['-', '_', '.', ';']).next().unwrap_or_default();
         Self::ALL.into_iter().find(|language| primary.eq_ignore_ascii_case(language.name()))
     }
 
-    /// The language of an environment whose `LANG` says this.
+    /// Returns the language for this value of `LANG`.
     #[must_use]
     pub fn of_environment(lang: &str) -> Self {
         Self::of_tag(lang).unwrap_or_default()
     }
 
-    /// The one that a browser would rather have, by its `Accept-Language`.
+    /// Returns the language that a browser prefers, by its `Accept-Language`.
     #[must_use]
     pub fn accepted(header: &str) -> Self {
         let offer = |part: &str| {
@@ -70,7 +70,7 @@ impl Language {
             let quality = quality.ok().filter(|quality| (0.0..=1.0).contains(quality))?;
             Self::of_tag(tag).filter(|_| quality > 0.0).map(|language| (language, quality))
         };
-        // A browser sends a few; whoever sends more is read that far.
+        // Browsers send a few offers; of a longer list only the start is read.
         let offers = header.split(',').take(32).filter_map(offer);
         let better = |best: Option<(Self, f32)>, offer: (Self, f32)| match best {
             Some(best) if best.1 >= offer.1 => Some(best),
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn browsers_get_the_language_that_they_like_best() {
+    fn browsers_get_the_language_that_they_prefer() {
         for (header, wanted) in [
             ("", "en"),
             ("zh-CN,zh;q=0.9,en;q=0.8", "zh"),

@@ -1,7 +1,7 @@
-//! What all pages of the console have in common: head, header, main, footer.
+//! The parts that all pages of the console have: head, header, main, footer.
 //!
-//! A page never has inline script, nor anything from elsewhere. One that is served names its style
-//! by its address; one that is written to a file has it inside, and a policy that allows just that.
+//! A page never has inline scripts, nor resources from other servers. A served page links to its style sheet.
+//! A page in a file contains the style, and a policy that allows only that.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -14,37 +14,37 @@ use super::language::Language;
 pub const STYLE: &str = include_str!("style.css");
 /// The script of pages that refresh themselves.
 pub const SCRIPT: &str = include_str!("live.js");
-/// Two overlapping sheets, as an address that needs no request.
+/// Icon of two overlapping sheets, as a data address that needs no request.
 const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E\
 %3Crect x='1' y='1' width='9' height='11' rx='1.5' fill='%230b6e69'/%3E\
 %3Crect x='6' y='4' width='9' height='11' rx='1.5' fill='%235bb5ad' fill-opacity='.85'/%3E%3C/svg%3E";
 
-/// How a page reaches its reader.
+/// The way in which a page is delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery<'a> {
-    /// As a file that holds all it needs.
+    /// As a file that contains all it needs.
     File,
-    /// By a server whose other files stand under this path, which ends in `/`.
+    /// By a server whose other files are under this path, which ends in `/`.
     Served(&'a str),
 }
 
-/// What a page is called, and what leads away from it.
+/// The surroundings of a page's content: title, links, language.
 pub struct Frame<'a> {
-    /// The language of all but what pages say.
+    /// Language of the page, except for text from crawled pages.
     pub language: Language,
-    /// The title; it may hold what pages say.
+    /// Title, which may contain text from crawled pages.
     pub title: &'a str,
-    /// How it reaches its reader.
+    /// Way of delivery.
     pub delivery: Delivery<'a>,
-    /// Links of the header: address, text, whether it is this page.
+    /// Links of the header: address, text, and true for the current page.
     pub links: &'a [(String, &'static str, bool)],
-    /// Where the same is to be had in the other language; none for files.
+    /// Address of the same page in the other language; `None` for files.
     pub other_language: Option<&'a str>,
-    /// Seconds after which a browser without script asks again.
+    /// Seconds after which a browser without scripts reloads the page.
     pub refresh_s: Option<u32>,
 }
 
-/// A whole page round `body`.
+/// Renders a whole page around `body`.
 #[must_use]
 pub fn page(frame: &Frame<'_>, body: &Markup) -> String {
     let language = frame.language;
@@ -80,7 +80,7 @@ pub fn page(frame: &Frame<'_>, body: &Markup) -> String {
                 main #main tabindex="-1" { (body) }
                 footer.foot {
                     (language.say(
-                        "Leitong, near-duplicate verdicts for crawled pages. This page changes nothing.",
+                        "Leitong finds near-duplicate web pages. This page is read-only.",
                         "雷同（Leitong）：判定抓取网页是否近似重复。此页面只读，不改变任何数据。",
                     ))
                 }
@@ -112,19 +112,19 @@ fn header(frame: &Frame<'_>) -> Markup {
     }
 }
 
-/// What pages, urls and ids say, with whatever could steer a line of text shown as an escape.
+/// Escapes characters in text from pages, urls and ids that could reorder or control the text around it.
 #[must_use]
 pub fn shown(text: &str) -> std::borrow::Cow<'_, str> {
     crate::telemetry::terminal::escape_lines(text)
 }
 
-/// Text of a page, set apart from the text round it whatever its direction.
+/// Renders text from a page, isolated from the direction of the text around it.
 #[must_use]
 pub fn quoted(text: &str) -> Markup {
     html! { bdi { (shown(text)) } }
 }
 
-/// The policy of a file: its own style, and nothing else.
+/// Returns the policy of a file: it allows only the file's own style.
 fn file_policy() -> String {
     let hash = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
     format!(

@@ -1,4 +1,4 @@
-//! A worker as it is now: whether it works, how much it does, what waits, and whose pages these are.
+//! Renders the current state of a worker: health, throughput, lag, tables, and the origins of its pages.
 
 use std::fmt::Write;
 
@@ -10,10 +10,10 @@ use super::opinion::percent;
 use crate::console::live::{Count, Live, MOMENT_S, Named};
 use crate::telemetry::templates::{Alarm, command};
 
-/// The chart's size, in units of its own.
+/// Width and height of the chart, in its own units.
 const CHART: (f64, f64) = (720.0, 120.0);
 
-/// All of it; what is within `#live` is replaced as time goes on.
+/// Renders the whole state. The script refreshes everything inside `#live`.
 #[must_use]
 pub fn body(live: &Live, language: Language) -> Markup {
     html! {
@@ -38,8 +38,8 @@ pub fn body(live: &Live, language: Language) -> Markup {
             (templates(live, language))
             p.note {
                 (language.say(
-                    "Counted since this instance started. Of corpora, hosts and clusters the largest are kept, so small \
-                     ones may be missing or counted too low.",
+                    "Counted since this instance started. Only the largest corpora, hosts and clusters are kept, so small ones may be \
+                     missing or counted too low.",
                     "自本实例启动起计数。语料库、站点与簇只保留最大的一部分，较小者可能缺失或偏低。",
                 ))
             }
@@ -61,7 +61,7 @@ fn state(live: &Live, language: Language) -> Markup {
             h1 #state { (words) }
             @for reason in reasons { p.lead { (quoted(reason)) } }
             @if live.paused {
-                p { (language.say("The page topic is paused since the queue is full.", "队列已满，页面主题暂停读取。")) }
+                p { (language.say("Reading of the page topic is paused because the queue is full.", "队列已满，页面主题暂停读取。")) }
             }
             p.note {
                 (language.say(format!("Up for {up}"), format!("已运行 {up}")))
@@ -79,10 +79,10 @@ fn figures(live: &Live, language: Language) -> Markup {
     let dead_letters: u64 = live.dead_letters.iter().map(|(_, count)| count).sum();
     let delay = live.delay_seconds.map_or("–".to_owned(), |seconds| format!("{seconds:.2}\u{a0}s"));
     let figures = [
-        (language.say("pages a second", "页/秒"), rate(live.pages_per_second)),
-        (language.say("verdicts a second", "判定/秒"), rate(live.verdicts_per_second)),
+        (language.say("pages per second", "页/秒"), rate(live.pages_per_second)),
+        (language.say("verdicts per second", "判定/秒"), rate(live.verdicts_per_second)),
         (language.say("duplicates", "重复率"), share(duplicates, verdicts)),
-        (language.say("records that wait", "待处理记录"), grouped(live.lag_records())),
+        (language.say("waiting records", "待处理记录"), grouped(live.lag_records())),
         (language.say("mean delay", "平均延迟"), delay),
         (language.say("dead letters", "死信"), grouped(dead_letters)),
     ];
@@ -99,7 +99,7 @@ fn throughput(live: &Live, language: Language) -> Markup {
     let top = live.verdicts_series.iter().copied().fold(0.0, f64::max);
     let minutes = live.verdicts_series.len() * MOMENT_S as usize / 60;
     let says = language.say(
-        format!("Verdicts a second over the last {minutes} minutes, {} at most.", rate(top)),
+        format!("Verdicts per second over the last {minutes} minutes, at most {}.", rate(top)),
         format!("最近 {minutes} 分钟的每秒判定数，最高 {}。", rate(top)),
     );
     html! {
@@ -118,7 +118,7 @@ fn throughput(live: &Live, language: Language) -> Markup {
     }
 }
 
-/// A curve; closed at the bottom for an area.
+/// Returns the path of a curve. With `closed`, it encloses the area below.
 fn path(series: &[f64], top: f64, closed: bool) -> String {
     let (width, height) = CHART;
     let step = width / (series.len().max(2) - 1) as f64;
@@ -133,7 +133,7 @@ fn path(series: &[f64], top: f64, closed: bool) -> String {
     path
 }
 
-/// A table that can be moved sideways where it is too wide.
+/// Renders a table, which scrolls sideways if it is too wide.
 fn table(id: &str, title: &str, head: &[&str], rows: &[Vec<Markup>], none: &str) -> Markup {
     html! {
         section aria-labelledby=(id) {
@@ -190,7 +190,7 @@ fn kinds(live: &Live, language: Language) -> Markup {
         language.say("Verdicts by kind", "判定（按类别）"),
         &[language.say("kind", "类别"), language.say("verdicts", "判定数"), language.say("share", "占比")],
         &rows,
-        language.say("No verdict so far.", "尚无判定。"),
+        language.say("No verdicts so far.", "尚无判定。"),
     )
 }
 
@@ -223,10 +223,10 @@ fn tables(live: &Live, language: Language) -> Markup {
         language.say("log partition", "日志分区"),
         language.say("state", "状态"),
         language.say("centroids", "质心"),
-        language.say("kept ready", "热备质心"),
+        language.say("standby centroids", "热备质心"),
         language.say("restored", "已恢复"),
-        language.say("restore took", "恢复用时"),
-        language.say("snapshot's age", "快照时龄"),
+        language.say("restore time", "恢复用时"),
+        language.say("snapshot age", "快照时龄"),
     ];
     let none = language.say("This instance holds no table.", "本实例没有质心表。");
     table("tables", language.say("Tables: restore and standby", "质心表：恢复与热备"), &head, &rows, none)
@@ -268,7 +268,7 @@ fn named(id: &str, title: &str, names: &[Named], language: Language) -> Markup {
     let rows: Vec<_> = names.iter().map(row).collect();
     let head =
         [language.say("name", "名称"), language.say("pages", "页面"), language.say("duplicates", "重复率")];
-    table(id, title, &head, &rows, language.say("No verdict so far.", "尚无判定。"))
+    table(id, title, &head, &rows, language.say("No verdicts so far.", "尚无判定。"))
 }
 
 fn clusters(live: &Live, language: Language) -> Markup {
@@ -282,16 +282,16 @@ fn clusters(live: &Live, language: Language) -> Markup {
         language.say("Largest clusters", "最大的簇"),
         &[language.say("canonical page", "代表页面"), language.say("duplicates", "重复页数")],
         &rows,
-        language.say("No duplicate so far.", "尚无重复页面。"),
+        language.say("No duplicates so far.", "尚无重复页面。"),
     )
 }
 
-/// What looks like a template; nothing where nothing does.
+/// Renders the template alarms; nothing if there are none.
 fn templates(live: &Live, language: Language) -> Markup {
     let row = |alarm: &Alarm| match alarm {
         Alarm::Cluster { site, pages, canonical_url, url, .. } => {
             let said = language.say(
-                format!("{pages} pages of one cluster, all of this site and a little different"),
+                format!("{pages} pages of one cluster, all of this site and slightly different"),
                 format!("同一簇中有 {pages} 个页面，全部来自本站，且彼此只差几处"),
             );
             let urls =
@@ -300,7 +300,7 @@ fn templates(live: &Live, language: Language) -> Markup {
         }
         Alarm::Site { site, percent, percent_before, url, .. } => {
             let said = language.say(
-                format!("{percent} % of its pages are duplicates, after {percent_before} %"),
+                format!("{percent} % of its pages are duplicates, up from {percent_before} %"),
                 format!("重复率由 {percent_before} % 升至 {percent} %"),
             );
             vec![
@@ -312,11 +312,11 @@ fn templates(live: &Live, language: Language) -> Markup {
         Alarm::Paragraphs { site, pages, lines } => {
             let said = match lines.is_empty() {
                 true => language.say(
-                    format!("half of {pages} further pages share no paragraph"),
+                    format!("no paragraph is on half of {pages} further pages"),
                     format!("其后 {pages} 个页面中，没有半数共有的段落"),
                 ),
                 false => language.say(
-                    format!("paragraphs that {pages} further pages share; as boilerplate, lines of paragraph.boilerplate_file"),
+                    format!("paragraphs that {pages} further pages share; if they are boilerplate, add them to paragraph.boilerplate_file"),
                     format!("其后 {pages} 个页面共有的段落；若为样板文字，可逐行写入 paragraph.boilerplate_file"),
                 ),
             };
@@ -330,15 +330,15 @@ fn templates(live: &Live, language: Language) -> Markup {
         @if !rows.is_empty() {
             (table(
                 "templates",
-                language.say("What looks like a template", "疑似模板"),
-                &[language.say("site", "站点"), language.say("why", "原因"), language.say("for example", "示例")],
+                language.say("Possible templates", "疑似模板"),
+                &[language.say("site", "站点"), language.say("reason", "原因"), language.say("example", "示例")],
                 &rows,
                 "",
             ))
             p.note {
                 (language.say(
-                    "Compare two of the pages: what they share and is no article is boilerplate. The command lists what pages of \
-                     the site share. docs/alerts.md#leitongtemplate says what to do.",
+                    "Compare two of the pages: text that both have outside the article is boilerplate. The command lists the \
+                     paragraphs that pages of the site share. See docs/alerts.md#leitongtemplate.",
                     "请比较其中两个页面：双方共有而不属于正文的段落就是样板文字。上列命令会列出该站页面共有的段落。处理办法见 \
                      docs/alerts.md#leitongtemplate。",
                 ))
@@ -355,7 +355,7 @@ fn rate(rate: f64) -> String {
     if rate < 10.0 { format!("{rate:.1}") } else { grouped(rate.round() as u64) }
 }
 
-/// `1234567` as `1,234,567`.
+/// Formats `1234567` as `1,234,567`.
 fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut out = String::new();
@@ -368,7 +368,7 @@ fn grouped(count: u64) -> String {
     out
 }
 
-/// `3 d 4 h`, `4 h 5 min`, `5 min 6 s`, `6.5 s`.
+/// Formats a time as `3 d 4 h`, `4 h 5 min`, `5 min 6 s` or `6.5 s`.
 fn duration(seconds: f64) -> String {
     let whole = seconds as u64;
     let (days, hours, minutes) = (whole / 86_400, whole / 3_600 % 24, whole / 60 % 60);
@@ -385,7 +385,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_written_for_people() {
+    fn numbers_are_formatted_for_people() {
         assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!([0.04, 9.94, 1234.6].map(rate), ["0.0", "9.9", "1,235"]);
         let times = [6.54, 306.0, 14_700.0, 273_600.0].map(duration);

@@ -1,9 +1,9 @@
-//! Data → HTML. Pure: what is shown is a function of what is given.
+//! Renders data as HTML. Pure: the output is a function of the data.
 //!
-//! Invariant: whatever pages, urls, ids and file names hold is text, and never opens a tag, an
-//! attribute or a script. `maud` escapes all that is not written as markup in these files, which
-//! is why it is a dependency: what has to be remembered at every place is forgotten at one.
-//! `PreEscaped` stands at one place, round our own style; a test counts.
+//! Invariant: anything in pages, urls, ids and file names is text, and never opens a tag, an attribute or a
+//! script. `maud` escapes everything that is not written as markup in these files. That is why it is a
+//! dependency: manual escaping would be forgotten somewhere. `PreEscaped` is used in one place only, for our
+//! own style; a test counts its uses.
 
 pub mod cells;
 pub mod comparison;
@@ -21,7 +21,7 @@ use super::comparison::Comparison;
 use language::Language;
 use layout::{Delivery, Frame};
 
-/// A comparison as a file that holds all it needs.
+/// Renders a comparison as a file that contains all it needs.
 #[must_use]
 pub fn file_of_comparison(comparison: &Comparison, language: Language) -> String {
     let title = comparison::title(comparison, language);

@@ -1,36 +1,36 @@
-//! What a detector thinks of two pages, in a sentence.
+//! The comparison of two pages by a detector, in one sentence.
 //!
-//! Of the evidence those figures are named that decide; where a setting leaves them out, the
-//! similarity stands for all.
+//! The sentence names the figures in the evidence that decide. If the settings leave these out, it names the
+//! similarity.
 
 use serde_json::{Map, Value};
 
 use super::language::Language;
 use crate::console::comparison::Compared;
 
-/// What a detector looks at.
+/// Describes the features that a detector compares.
 #[must_use]
 pub fn looks_at(name: &str, language: Language) -> &'static str {
     match name {
         "simhash" => language.say("all words, a sample of passages, numbers", "全部词语、抽样片段、数字"),
         "paragraph" => language.say("each paragraph on its own", "逐段比较"),
-        "agglomerate-term" => language.say("words that stand in clusters", "成簇出现的词"),
+        "agglomerate-term" => language.say("words that occur in clusters", "成簇出现的词"),
         "concept-network" => language.say("concepts that hold the text together", "联结全文的概念"),
         "word-network" => language.say("words that hold the text together", "联结全文的词"),
         "shingle" => language.say("runs of words", "连续的词串"),
         "i-match" => language.say("the set of rare words", "罕见词的集合"),
-        "tf-idf" => language.say("words, the rare ones more", "词语，罕见者权重更高"),
-        "punctuation" => language.say("the letters round one full stop", "某个句号前后的字"),
-        "sentence-ends" => language.say("how sentences begin and end", "句首与句尾"),
+        "tf-idf" => language.say("words, with more weight on rare ones", "词语，罕见者权重更高"),
+        "punctuation" => language.say("the letters around one full stop", "某个句号前后的字"),
+        "sentence-ends" => language.say("the beginnings and ends of sentences", "句首与句尾"),
         _ => "",
     }
 }
 
-/// What it says of these two pages.
+/// Returns the sentence about two pages.
 #[must_use]
 pub fn sentence(name: &str, compared: &Compared, language: Language) -> String {
     let figures = Figures { compared, language };
-    let said = match name {
+    let sentence = match name {
         "simhash" => figures.simhash(),
         "paragraph" => figures.paragraph(),
         "agglomerate-term" => figures.clusters(),
@@ -42,10 +42,10 @@ pub fn sentence(name: &str, compared: &Compared, language: Language) -> String {
         "sentence-ends" => figures.sentence_ends(),
         _ => None,
     };
-    said.unwrap_or_else(|| figures.similarity())
+    sentence.unwrap_or_else(|| figures.similarity())
 }
 
-/// `0.9062` as `90.6 %`.
+/// Formats `0.9062` as `90.6 %`.
 #[must_use]
 pub fn percent(share: f64) -> String {
     let text = format!("{:.1}", share * 100.0);
@@ -72,8 +72,10 @@ impl Figures<'_> {
 
     fn similarity(&self) -> String {
         let similarity = percent(self.compared.similarity);
-        self.language
-            .say(format!("The two are alike to {similarity}."), format!("两页的相似度为 {similarity}。"))
+        self.language.say(
+            format!("The similarity of the pages is {similarity}."),
+            format!("两页的相似度为 {similarity}。"),
+        )
     }
 
     fn simhash(&self) -> Option<String> {
@@ -81,19 +83,19 @@ impl Figures<'_> {
         let (matches, size) = (self.count("sketch_matches")?, self.count("sketch_size")?);
         let needed = self.count("sketch_matches_needed")?;
         let numbers = self.count("numbers_different").unwrap_or(0);
-        let mut said = self.language.say(
+        let mut sentence = self.language.say(
             format!(
-                "{distance} of 64 bits differ, and {matches} of {size} sampled passages agree, where {needed} have to."
+                "{distance} of 64 bits differ, and {matches} of {size} sampled passages agree, of which {needed} are required."
             ),
             format!("64 位中有 {distance} 位不同；{size} 个抽样片段中有 {matches} 个一致，至少需要 {needed} 个。"),
         );
         if numbers > 0 {
-            said += &self.language.say(
-                format!(" Numbers that stand in the same places: {numbers} differ."),
+            sentence += &self.language.say(
+                format!(" Numbers in the same places: {numbers} differ."),
                 format!("处于相同位置的数字有 {numbers} 个不同。"),
             );
         }
-        Some(said)
+        Some(sentence)
     }
 
     fn paragraph(&self) -> Option<String> {
@@ -102,7 +104,7 @@ impl Figures<'_> {
         let needed = self.share("share_needed")?;
         Some(self.language.say(
             format!(
-                "{shared} of B's {all} paragraphs stand in A: {of_b} of B's text and {of_a} of A's, where {needed} is \
+                "A contains {shared} of B's {all} paragraphs: {of_b} of B's text and {of_a} of A's, where {needed} is \
                  enough."
             ),
             format!("B 的 {all} 个段落中有 {shared} 个见于 A，占 B 的 {of_b}、A 的 {of_a}；达到 {needed} 即可。"),
@@ -112,19 +114,19 @@ impl Figures<'_> {
     fn above(&self, needed: &str) -> Option<String> {
         let (similarity, needed) = (percent(self.compared.similarity), self.share(needed)?);
         Some(self.language.say(
-            format!("Their words and how often each stands agree to {similarity}; {needed} is asked for."),
+            format!("Words and their frequencies agree to {similarity}; {needed} is required."),
             format!("词语及其出现次数的一致程度为 {similarity}；要求 {needed}。"),
         ))
     }
 
     fn clusters(&self) -> Option<String> {
         let none_same = self.evidence().get("same_best_terms")?.as_array()?.is_empty();
-        let said = self.above("similarity_needed")?;
+        let sentence = self.above("similarity_needed")?;
         let best = match none_same {
-            true => self.language.say(" No set of their best words is the same.", "最重要的几个词并不相同。"),
+            true => self.language.say(" Their best words differ.", "最重要的几个词并不相同。"),
             false => self.language.say(" Their best words are the same.", "最重要的几个词相同。"),
         };
-        Some(said + best)
+        Some(sentence + best)
     }
 
     fn network(&self) -> Option<String> {
@@ -132,8 +134,8 @@ impl Figures<'_> {
         let (spread, below) = (self.share("spread")?, self.share("spread_below")?);
         Some(self.language.say(
             format!(
-                "They agree to {similarity} (more than {needed} is asked for), and stand in places that differ by \
-                 {spread} (less than {below})."
+                "They agree to {similarity} (more than {needed} is required), and their places differ by {spread} (less than \
+                 {below} is required)."
             ),
             format!("一致程度为 {similarity}（须超过 {needed}），位置相差 {spread}（须低于 {below}）。"),
         ))
@@ -143,7 +145,7 @@ impl Figures<'_> {
         let (equal, needed) =
             (self.count("equal_super_shingles")?, self.count("equal_super_shingles_needed")?);
         Some(self.language.say(
-            format!("{equal} of 6 digests of the text's runs of words are equal, where {needed} have to be."),
+            format!("{equal} of 6 digests of word runs are equal; {needed} are required."),
             format!("6 个词串摘要中有 {equal} 个相同，至少需要 {needed} 个。"),
         ))
     }
@@ -151,7 +153,7 @@ impl Figures<'_> {
     fn i_match(&self) -> Option<String> {
         let (equal, all) = (self.count("equal_lexicons")?, self.count("lexicons")?);
         Some(self.language.say(
-            format!("{equal} of {all} digests of the rare words are equal, where one has to be."),
+            format!("{equal} of {all} digests of the rare words are equal; one is required."),
             format!("罕见词的 {all} 个摘要中有 {equal} 个相同，至少需要 1 个。"),
         ))
     }
@@ -160,10 +162,10 @@ impl Figures<'_> {
         match self.compared.near {
             true => self
                 .language
-                .say("The letters round the mark are the same.".to_owned(), "标点前后的字相同。".to_owned()),
+                .say("The letters around the mark are the same.".to_owned(), "标点前后的字相同。".to_owned()),
             false => self
                 .language
-                .say("The letters round the mark are others.".to_owned(), "标点前后的字不同。".to_owned()),
+                .say("The letters around the mark differ.".to_owned(), "标点前后的字不同。".to_owned()),
         }
     }
 
@@ -172,7 +174,7 @@ impl Figures<'_> {
         let needed = self.share("share_needed")?;
         Some(self.language.say(
             format!(
-                "{equal} of B's {all} sentences begin and end as one of A does; {needed} of the longer text have to."
+                "{equal} of B's {all} sentences begin and end like a sentence of A; {needed} of the longer text is required."
             ),
             format!("B 的 {all} 个句子中有 {equal} 个首尾与 A 相同；较长一页须达到 {needed}。"),
         ))

@@ -1,4 +1,5 @@
-//! A page of a saved table: its verdict, its cluster, the canonical page and the members' evidence.
+//! Renders a page of a saved table: its verdict, its cluster, the canonical page, and the evidence of the
+//! members.
 
 use maud::{Markup, html};
 use serde_json::Value;
@@ -11,12 +12,12 @@ use super::opinion::percent;
 use crate::console::evidence::plain;
 use crate::console::saved::{Canonical, Found};
 
-/// How pages of the console are reached.
+/// Builder of links to pages of the console.
 #[derive(Debug, Clone, Copy)]
 pub struct Links {
-    /// The language of what they lead to.
+    /// Language of the linked pages.
     pub language: Language,
-    /// Pages can be compared by their ids.
+    /// True if pages can be compared by their ids.
     pub compare: bool,
 }
 
@@ -32,7 +33,7 @@ impl Links {
     }
 }
 
-/// The field that ids and urls are looked for with.
+/// Renders the search field for ids and urls.
 #[must_use]
 pub fn search(asked: &str, language: Language) -> Markup {
     html! {
@@ -48,7 +49,7 @@ pub fn search(asked: &str, language: Language) -> Markup {
     }
 }
 
-/// What was found.
+/// Renders the result of a search.
 #[must_use]
 pub fn found(asked: &str, found: &Found, links: Links) -> Markup {
     let language = links.language;
@@ -57,7 +58,7 @@ pub fn found(asked: &str, found: &Found, links: Links) -> Markup {
         @if found.cluster_id.is_none() && found.verdict.is_none() {
             p.panel role="status" {
                 (language.say(
-                    "The table has no such page, or its verdict is not kept any more.",
+                    "The table has no such page, or the page's verdict is no longer kept.",
                     "表中没有这个页面，或其判定已不再保留。",
                 ))
             }
@@ -85,7 +86,7 @@ fn verdict_on(verdict: &Value, found: &Found, links: Links) -> Markup {
         section.verdict.(class) aria-labelledby="verdict" {
             h2 #verdict { (shown(kind)) }
             p.lead { (quoted(page_id)) " · " (quoted(text(verdict, "url"))) }
-            p { (said(verdict, language)) }
+            p { (figures(verdict, language)) }
             @if links.compare && !canonical_id.is_empty() && canonical_id != page_id {
                 p {
                     a href=(links.to("/compare", &[("a", canonical_id), ("b", page_id)])) {
@@ -99,42 +100,42 @@ fn verdict_on(verdict: &Value, found: &Found, links: Links) -> Markup {
     }
 }
 
-/// The figures of a verdict, in a line.
-fn said(verdict: &Value, language: Language) -> String {
-    let mut said = Vec::new();
+/// Formats the figures of a verdict as one line.
+fn figures(verdict: &Value, language: Language) -> String {
+    let mut figures = Vec::new();
     if let Some(reason) = verdict["reason"].as_str() {
-        said.push(language.say(format!("reason {reason}"), format!("原因 {reason}")));
+        figures.push(language.say(format!("reason {reason}"), format!("原因 {reason}")));
     }
     if let Some(replaced) = verdict["replaces_page_id"].as_str() {
-        said.push(language.say(
-            format!("takes the place of {replaced} as the canonical page"),
+        figures.push(language.say(
+            format!("replaces {replaced} as the canonical page"),
             format!("取代 {replaced} 成为代表页面"),
         ));
     }
     if let Some(outcome) = verdict["recrawl"]["outcome"].as_str() {
-        said.push(language.say(format!("crawled again: {outcome}"), format!("再次抓取：{outcome}")));
+        figures.push(language.say(format!("crawled again: {outcome}"), format!("再次抓取：{outcome}")));
     }
     if let Some(relation) = verdict["relation"].as_str() {
-        said.push(relation.to_owned());
+        figures.push(relation.to_owned());
     }
     if let Some(similarity) = verdict["similarity"].as_f64() {
         let (distance, similarity) = (plain(&verdict["distance"]), percent(similarity));
-        said.push(language.say(
+        figures.push(language.say(
             format!("distance {distance}, similarity {similarity}"),
             format!("距离 {distance}，相似度 {similarity}"),
         ));
     }
     if let (Some(share), Some(canonical)) = (verdict["share"].as_f64(), verdict["canonical_share"].as_f64()) {
         let (share, canonical) = (percent(share), percent(canonical));
-        said.push(language.say(
-            format!("{share} of it stands in the other page, and {canonical} of that in it"),
+        figures.push(language.say(
+            format!("the other page contains {share} of it, and it contains {canonical} of the other page"),
             format!("其 {share} 见于对方，对方的 {canonical} 见于此页"),
         ));
     }
     if let Some(at) = verdict["decided_at"].as_str() {
-        said.push(language.say(format!("decided at {at}"), format!("判定于 {at}")));
+        figures.push(language.say(format!("decided at {at}"), format!("判定于 {at}")));
     }
-    shown(&said.join(language.say("; ", "；"))).into_owned()
+    shown(&figures.join(language.say("; ", "；"))).into_owned()
 }
 
 fn evidence(verdict: &Value, language: Language) -> Markup {
@@ -154,7 +155,7 @@ fn evidence(verdict: &Value, language: Language) -> Markup {
     }
 }
 
-/// The bits of the page above those of the canonical one, where both are SimHashes.
+/// Renders the bits of the page above those of the canonical page, if both are SimHashes.
 fn bits(verdict: &Value, canonical: &Canonical, language: Language) -> Markup {
     let hex = text(verdict, "fingerprint");
     let of_page = u64::from_str_radix(hex, 16).ok().filter(|_| hex.len() == 16);
@@ -165,7 +166,7 @@ fn bits(verdict: &Value, canonical: &Canonical, language: Language) -> Markup {
     let bits = cells::bits([a, b]);
     let differ = cells::differing(&bits);
     let says = language.say(
-        format!("The page's 64 bits above those that its cluster was founded with: {differ} differ."),
+        format!("The page's 64 bits above those of the page that founded its cluster: {differ} differ."),
         format!("上为此页的 64 位，下为建簇时的指纹：{differ} 位不同。"),
     );
     html! { figure.fingerprint { figcaption { (says) } (cells::grid(&bits, &says)) } }
@@ -180,7 +181,7 @@ fn cluster(id: &str, found: &Found, links: Links) -> Markup {
                 Some(canonical) => (canonical_page(canonical, links)),
                 None => p.panel {
                     (language.say(
-                        "Its canonical page is not in the saved table: it has expired, or came since the table was saved.",
+                        "Its canonical page is not in the saved table: it has expired, or the cluster is newer than the saved table.",
                         "代表页面不在已保存的表中：已过期，或在保存之后才到。",
                     ))
                 },
@@ -219,7 +220,7 @@ fn members(found: &Found, links: Links) -> Markup {
     let (known, given) = (found.members_known, found.members.len());
     html! {
         h3 {
-            (language.say(format!("Duplicates that are known: {known}"), format!("已知的重复页面：{known}")))
+            (language.say(format!("Known duplicates: {known}"), format!("已知的重复页面：{known}")))
             @if given < known {
                 (language.say(format!(", the last {given} below"), format!("，以下为最近 {given} 个")))
             }
@@ -229,7 +230,7 @@ fn members(found: &Found, links: Links) -> Markup {
                 li {
                     h4 { (links.page(text(member, "page_id"))) " " span.chip.near { (shown(text(member, "kind"))) } }
                     p.note { (quoted(text(member, "url"))) }
-                    p { (said(member, language)) }
+                    p { (figures(member, language)) }
                     (evidence(member, language))
                 }
             }
@@ -237,20 +238,20 @@ fn members(found: &Found, links: Links) -> Markup {
     }
 }
 
-/// What was read, and what it lacks.
+/// Renders the time of the data, and what it lacks.
 fn as_of(found: &Found, language: Language) -> Markup {
     let at = found.saved_at.map_or("–".to_owned(), |time| time.to_string());
     let (centroids, kibibytes) = (found.centroids, found.journal_bytes.div_ceil(1024));
     html! {
         p.note {
             (language.say(
-                format!("The table as it was saved at {at}, with {centroids} canonical pages."),
+                format!("The table as saved at {at}, with {centroids} canonical pages."),
                 format!("表的保存时间：{at}，含 {centroids} 个代表页面。"),
             ))
             @if kibibytes > 0 {
                 " "
                 (language.say(
-                    format!("Beside it is a journal of {kibibytes} KiB: pages that came since are not shown."),
+                    format!("There is also a journal of {kibibytes} KiB; its newer pages are not shown."),
                     format!("另有 {kibibytes} KiB 的日志，其中较新的页面未显示。"),
                 ))
             }

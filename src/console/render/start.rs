@@ -1,4 +1,4 @@
-//! The form for two pages, and what is said where something cannot be done.
+//! Renders the form for two pages, and error pages.
 
 use maud::{Markup, html};
 
@@ -6,23 +6,23 @@ use super::comparison::LETTERS;
 use super::language::Language;
 use super::layout::quoted;
 
-/// What the console can do beside comparing what is pasted.
+/// Optional features of the form.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Offers {
-    /// Pages can be named by id or url.
+    /// True if pages can be named by id or url.
     pub ids: bool,
-    /// Bytes that a page may have.
+    /// Limit on the bytes of a page.
     pub page_bytes_max: usize,
 }
 
-/// The form.
+/// Renders the form.
 #[must_use]
 pub fn compare_form(action: &str, offers: Offers, language: Language) -> Markup {
     html! {
         h1 { (language.say("Compare two pages", "比较两个页面")) }
         p.lead {
             (language.say(
-                "What does Leitong keep of each, what do they share, and would the second be a duplicate of the first?",
+                "See what Leitong keeps of each page, what the pages share, and whether the second would be a duplicate of the first.",
                 "雷同保留了各页的哪些内容？两页有哪些相同之处？第二页会被判为第一页的重复吗？",
             ))
         }
@@ -70,14 +70,14 @@ fn side(letter: &str, offers: Offers, language: Language) -> Markup {
                 input #(field("id")) type="text" name=(field("id")) autocomplete="off" spellcheck="false";
             }
             label for=(field("url")) {
-                (language.say("its address, if that matters (optional)", "网址（可选，会影响判定）"))
+                (language.say("its url, if it matters (optional)", "网址（可选，会影响判定）"))
             }
             input #(field("url")) type="text" name=(field("url")) inputmode="url" autocomplete="off" spellcheck="false";
         }
     }
 }
 
-/// What cannot be done, and why.
+/// Renders an error page.
 #[must_use]
 pub fn problem(title: &str, detail: &str, back: &str, language: Language) -> Markup {
     html! {

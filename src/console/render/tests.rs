@@ -1,4 +1,4 @@
-//! Hostile pages in every place that shows text.
+//! Hostile text in every place that shows text of a page.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::fingerprint::relation::Relation;
 use crate::record::FingerprintRecord;
 use crate::segment::Terms;
 
-/// A comparison in which every text is `says`.
+/// Returns a comparison in which every text is `says`.
 fn comparison(says: &str) -> Comparison {
     let kinds = [
         ParagraphKind::Heading(1),
@@ -74,9 +74,9 @@ fn comparison(says: &str) -> Comparison {
     }
 }
 
-/// All tags of a page, without the text between them. Whatever is not escaped changes them.
+/// Returns all tags of a page, without the text between them. Unescaped text would change them.
 fn tags(page: &str) -> Vec<&str> {
-    // The style is ours, and no markup.
+    // The style is our own and contains no tags.
     let (head, rest) = page.split_once("<style>").expect("a style");
     let (_, body) = rest.split_once("</style>").expect("its end");
     let tag = |part: &'_ str| -> (usize, usize) { (0, part.find('>').unwrap_or(part.len())) };
@@ -87,7 +87,7 @@ fn tags(page: &str) -> Vec<&str> {
     [tags(head), tags(body)].concat()
 }
 
-/// Texts that try to be more than text.
+/// Texts that try to become markup.
 const HOSTILE: [&str; 12] = [
     "<script>alert(1)</script>",
     "</title><script>alert(1)</script>",
@@ -104,7 +104,7 @@ const HOSTILE: [&str; 12] = [
 ];
 
 #[test]
-fn no_text_of_a_page_opens_a_tag_or_an_attribute() {
+fn no_hostile_text_opens_a_tag_or_an_attribute() {
     for language in Language::ALL {
         let plain = file_of_comparison(&comparison("plain text"), language);
         for says in HOSTILE {
@@ -120,7 +120,7 @@ fn no_text_of_a_page_opens_a_tag_or_an_attribute() {
 
 proptest! {
     #[test]
-    fn nor_does_any_other(says in "[<>\"'&=/;:# a-c0-9!\\-\\[\\]\u{202e}\u{0}\u{7f}好é🦀]{2,40}") {
+    fn no_random_text_opens_a_tag_or_an_attribute(says in "[<>\"'&=/;:# a-c0-9!\\-\\[\\]\u{202e}\u{0}\u{7f}好é🦀]{2,40}") {
         let plain = file_of_comparison(&comparison("plain text"), Language::English);
         let page = file_of_comparison(&comparison(&says), Language::English);
         prop_assert_eq!(tags(&page), tags(&plain));
@@ -137,22 +137,22 @@ fn a_page_has_no_script_no_inline_style_and_nothing_from_elsewhere() {
         }
     }
     assert!(page.starts_with("<!DOCTYPE html><html lang=\"zh-CN\">"));
-    // The policy stands before all that it is about.
+    // The policy comes before everything that it applies to.
     let [policy, style] = ["Content-Security-Policy", "<style>"].map(|what| page.find(what).expect(what));
     assert!(policy < style);
     let ids: Vec<&str> = page.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-    assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "ids are there once: {ids:?}");
+    assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "an id occurs twice: {ids:?}");
 }
 
 #[test]
-fn an_endless_block_is_shown_as_far_as_it_goes() {
+fn the_beginning_of_an_endless_block_is_shown() {
     let mut comparison = comparison("plain text");
     let (block, end) = (comparison.sides[0].blocks[0].clone(), 2_999_997);
     comparison.sides[0].blocks = vec![PageBlock { text: "好".repeat(end / 3), ..block }];
     let piece = |text, mark| Piece { text, mark };
     comparison.pieces[0] = vec![vec![piece(0..299_997, Mark::Shared(0)), piece(299_997..end, Mark::Only)]];
     let page = file_of_comparison(&comparison, Language::English);
-    assert!(page.contains("1 more blocks are not shown, or not to their end."), "{}", page.len());
+    assert!(page.contains("1 more blocks are not shown, or are cut."), "{}", page.len());
     assert!(page.matches('好').count() == 100_000 && page.len() < 400_000, "{}", page.len());
 }
 
@@ -166,7 +166,7 @@ fn large_pages_are_shown_in_part() {
     assert!(page.contains("4970 more blocks are not shown") && page.len() < 500_000, "{}", page.len());
 }
 
-/// A worker whose names are all `says`.
+/// Returns a worker whose names are all `says`.
 fn worker(says: &str) -> Live {
     let count = || vec![(says.to_owned(), 7)];
     let named = || vec![Named { name: says.to_owned(), note: says.to_owned(), verdicts: 9, duplicates: 3 }];
@@ -188,8 +188,8 @@ fn worker(says: &str) -> Live {
 }
 
 #[test]
-fn nor_does_a_name_that_a_worker_shows() {
-    // Addresses hold the text as well, in quotes.
+fn no_name_in_a_workers_state_opens_a_tag_or_an_attribute() {
+    // Addresses contain the text as well, in quotes.
     let attributes = |page: &str| tags(page).iter().map(|tag| tag.matches('"').count()).collect::<Vec<_>>();
     let plain = file_of_worker("plain");
     for says in HOSTILE {

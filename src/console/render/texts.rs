@@ -1,7 +1,7 @@
-//! Two texts side by side: what extraction kept and dropped, and what both have, where it stands.
+//! Renders two texts side by side: what extraction kept and dropped, and what both pages have.
 //!
-//! Bounded: of each page at most [`BLOCKS_MAX`] blocks and [`TEXT_BYTES_MAX`] bytes are shown; what
-//! is left out is counted.
+//! Bounded: at most [`BLOCKS_MAX`] blocks and [`TEXT_BYTES_MAX`] bytes of each page are shown. The rest is
+//! counted.
 
 use maud::{Markup, html};
 
@@ -12,18 +12,18 @@ use crate::console::comparison::{Comparison, Side};
 use crate::console::marks::{Mark, Piece};
 use crate::extract::{PageBlock, ParagraphKind};
 
-/// Blocks of a page that are shown.
+/// Limit on the blocks of a page that are shown.
 const BLOCKS_MAX: usize = 3_000;
-/// Bytes of a page's text that are shown.
+/// Limit on the bytes of a page's text that are shown.
 const TEXT_BYTES_MAX: usize = 300_000;
 
-/// Both texts.
+/// Renders both texts.
 pub(super) fn side_by_side(comparison: &Comparison, language: Language) -> Markup {
     html! {
         section aria-labelledby="texts" {
             h2 #texts { (language.say("Side by side", "并排对照")) }
             ul.legend {
-                li { mark.shared { (language.say("stands in both", "双方都有")) } }
+                li { mark.shared { (language.say("in both pages", "双方都有")) } }
                 li { span.only { (language.say("only here", "仅此页有")) } }
                 li { span.dropped { (language.say("dropped by extraction", "抽取时舍弃")) } }
             }
@@ -42,7 +42,7 @@ pub(super) fn side_by_side(comparison: &Comparison, language: Language) -> Marku
     }
 }
 
-/// The blocks of a page in their order, as far as they are shown.
+/// Renders the blocks of a page in their order, up to the limits.
 fn text_of(side: &Side, pieces: &[Vec<Piece>], number: usize, language: Language) -> Markup {
     let mut bytes = 0;
     let fits = |block: &&PageBlock| {
@@ -50,12 +50,12 @@ fn text_of(side: &Side, pieces: &[Vec<Piece>], number: usize, language: Language
         bytes <= TEXT_BYTES_MAX
     };
     let count = side.blocks.iter().take(BLOCKS_MAX).take_while(fits).count();
-    // A page of one endless block is shown as far as it goes.
+    // Of a page with one endless block, the beginning is shown.
     let cut = side.blocks.first().filter(|_| count == 0).map(|block| beginning(block, &pieces[0]));
     let cut_block = cut.iter().map(|(block, pieces)| (block, pieces));
     let blocks: Vec<(&PageBlock, &Vec<Piece>)> =
         side.blocks.iter().zip(pieces).take(count).chain(cut_block).collect();
-    // What was dropped in a row, and stands in one region, is one group.
+    // Consecutive dropped blocks of the same region form one group.
     let groups = blocks.chunk_by(|(a, _), (b, _)| !a.kept && !b.kept && a.region == b.region);
     let mut linked = None;
     html! {
@@ -68,7 +68,7 @@ fn text_of(side: &Side, pieces: &[Vec<Piece>], number: usize, language: Language
         @if count < side.blocks.len() {
             p.note {
                 (language.say(
-                    format!("{} more blocks are not shown, or not to their end.", side.blocks.len() - count),
+                    format!("{} more blocks are not shown, or are cut.", side.blocks.len() - count),
                     format!("另有 {} 块未显示或未显示完。", side.blocks.len() - count),
                 ))
             }
@@ -77,7 +77,7 @@ fn text_of(side: &Side, pieces: &[Vec<Piece>], number: usize, language: Language
     }
 }
 
-/// The beginning of a block, with its pieces.
+/// Returns the beginning of a block, with its pieces.
 fn beginning(block: &PageBlock, pieces: &[Piece]) -> (PageBlock, Vec<Piece>) {
     let end = block.text.floor_char_boundary(TEXT_BYTES_MAX);
     let text = block.text[..end].to_owned();
@@ -113,7 +113,7 @@ fn kept(block: &PageBlock, pieces: &[Piece], number: usize, linked: &mut Option<
         ParagraphKind::Quote => "quote",
         ParagraphKind::Code => "code",
     };
-    // White space between two pieces is of neither.
+    // White space between two pieces belongs to neither.
     let begins = pieces.iter().map(|piece| piece.text.start).skip(1).chain([block.text.len()]);
     html! {
         p.kept.(class) dir="auto" {
@@ -127,7 +127,7 @@ fn kept(block: &PageBlock, pieces: &[Piece], number: usize, linked: &mut Option<
     }
 }
 
-/// A stretch of text; where a shared passage begins, it leads to its like in the other page.
+/// Renders a stretch of text. The start of a shared passage links to the same passage in the other page.
 fn stretch(text: &str, mark: Mark, number: usize, linked: &mut Option<usize>) -> Markup {
     let text = shown(text);
     match mark {
