@@ -1,8 +1,7 @@
-//! The admin port: `GET /livez`, `/readyz` and `/metrics`, and what else it is
-//! given to serve. No authentication, so it listens on the loopback interface
-//! unless told otherwise.
+//! The admin port: serves `GET /livez`, `/readyz` and `/metrics`, and the console if it is enabled.
 //!
-//! A probe is answered whatever else is [connected](super::connections).
+//! There is no authentication, so the port is on the loopback interface unless the settings say otherwise.
+//! Probes are answered no matter how many other clients are [connected](super::connections).
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,38 +20,38 @@ use super::connections::Connections;
 use super::exemplars;
 use super::health::Health;
 
-/// How long a client may take to say it and to read the answer.
+/// Time within which a client must send its request and read the answer.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// What is served beside probes and metrics: answers those of its addresses.
+/// Handler of additional addresses. It returns `None` for a request that it does not answer.
 pub type Beside = Arc<dyn Fn(&Parts) -> Option<Response<Full<Bytes>>> + Send + Sync>;
 
-/// The port, taken and not yet served.
+/// An admin port that is bound but not served yet.
 pub struct AdminPort {
     listener: TcpListener,
     address: SocketAddr,
 }
 
 impl AdminPort {
-    /// Takes the port.
+    /// Binds the port.
     ///
     /// # Errors
-    /// It cannot be had.
+    /// Fails if the port cannot be bound.
     pub async fn bind(address: &str) -> anyhow::Result<Self> {
         let listener = TcpListener::bind(address).await.with_context(|| {
-            format!("admin.address = {address:?}: cannot be had; take another one with --admin or port 0")
+            format!("admin.address = {address:?}: cannot be bound; choose another address with --admin, or port 0 for a free port")
         })?;
         let address = listener.local_addr().context("the admin port has no address")?;
         Ok(Self { listener, address })
     }
 
-    /// Where it listens.
+    /// Returns the address that it listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Serves it, permanently.
+    /// Serves the port permanently.
     pub async fn serve(self, health: Arc<Health>, metrics: PrometheusHandle, beside: Option<Beside>) {
         self.serve_within(CONNECTION_TIMEOUT, health, metrics, beside).await;
     }
@@ -94,7 +93,7 @@ fn respond(
                 None => text(StatusCode::OK, metrics.render()),
             }
         }
-        _ => text(StatusCode::NOT_FOUND, "there is /livez, /readyz and /metrics\n".to_owned()),
+        _ => text(StatusCode::NOT_FOUND, "not found; try /livez, /readyz or /metrics\n".to_owned()),
     }
 }
 
@@ -126,7 +125,7 @@ mod tests {
     use super::*;
     use crate::wait::HANG_LIMIT;
 
-    /// What the port answers to `request`.
+    /// Sends `request` to the port and returns the answer.
     fn ask(address: SocketAddr, request: &str) -> String {
         let mut stream = TcpStream::connect(address).expect("the port is open");
         stream.set_read_timeout(Some(*HANG_LIMIT)).expect("a timeout");
@@ -136,8 +135,7 @@ mod tests {
         answer
     }
 
-    /// 200 clients that began a request and went silent kept probes
-    /// waiting for 40 s, so that a healthy worker was restarted.
+    /// 200 clients that sent half a request kept probes waiting for 40 s, so a healthy worker was restarted.
     #[test]
     fn slow_clients_do_not_keep_probes_waiting() {
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -148,12 +146,12 @@ mod tests {
         let port = runtime.block_on(AdminPort::bind("127.0.0.1:0")).expect("a port");
         let address = port.address();
         let metrics = PrometheusBuilder::new().build_recorder().handle();
-        // Who had to wait for a slow client would wait for an hour.
+        // A probe that had to wait for a slow client would wait for an hour.
         runtime.spawn(port.serve_within(Duration::from_secs(3600), Arc::default(), metrics, None));
         let mut slow = Vec::new();
         for number in 0..200 {
             let mut stream = TcpStream::connect(address).expect("the port is open");
-            // Some say nothing at all.
+            // Half of the clients send nothing at all.
             if number % 2 == 0 {
                 stream.write_all(b"GET /livez HTTP/1.1\r\nHost: a\r\n").expect("written");
             }
@@ -163,7 +161,7 @@ mod tests {
             let answer = ask(address, &format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n"));
             assert!(answer.starts_with("HTTP/1.1 "), "{path}: {answer:?}");
         }
-        // The first are long gone: at most so many are kept.
+        // The first connections are closed, since their number is limited.
         slow[0].set_read_timeout(Some(*HANG_LIMIT)).expect("a timeout");
         assert_eq!(slow[0].read(&mut [0; 100]).unwrap_or(0), 0, "closed without an answer");
     }

@@ -1,30 +1,29 @@
-//! Settings of the port for probes and metrics.
+//! Settings of the admin port, for probes and metrics.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::redact;
 
-/// The port for probes and metrics of `leitong run`.
+/// Port of `leitong run` for probes, metrics and the console.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AdminConfig {
-    /// Where `/livez`, `/readyz` and `/metrics` are served: `address:port`.
-    /// Port 0 takes a free one; an empty text serves nothing. There is no
-    /// authentication, so it is the loopback interface unless told otherwise.
+    /// Address on which `/livez`, `/readyz` and `/metrics` are served: `address:port`. Port 0 picks a free
+    /// port; an empty text turns the port off. There is no authentication, so the default is the loopback
+    /// interface.
     pub address: String,
-    /// Serves a page for people at `/console/` of the same port, read only: throughput, lag, tables,
-    /// dead letters, duplicates by corpus and host (docs/console.md). It names hosts and urls of
-    /// pages, which the metrics do not.
+    /// Serve a read-only web page at `/console/` of the same port: throughput, lag, tables, dead letters, and
+    /// duplicates by corpus and host (docs/console.md). Unlike the metrics, it shows hosts and urls of pages.
     pub console: bool,
-    /// Beside each count of verdicts and dead letters, and in the delays of verdicts, `/metrics` names the
-    /// last page that was counted, with its trace if it has one: exemplars, for scrapers that ask for
-    /// OpenMetrics, as Prometheus does. Off, the metrics name no page.
+    /// Add exemplars to `/metrics`: each count of verdicts and dead letters and each bucket of verdict delays
+    /// names the last page that it counted, and its trace if there is one. Only scrapers that ask for
+    /// OpenMetrics get them, as Prometheus does. Without exemplars, metrics name no page.
     pub exemplars: bool,
 }
 
 impl AdminConfig {
-    /// What is no address.
+    /// Returns the error in these settings, if there is any.
     #[must_use]
     pub fn fault(&self) -> Option<String> {
         let address = &self.address;
@@ -44,7 +43,7 @@ impl Default for AdminConfig {
     }
 }
 
-/// A host and a port, which may be left out unless it is `port_needed`.
+/// Returns true for a host with a port. The port may be missing unless `port_needed` is set.
 pub(crate) fn is_address(address: &str, port_needed: bool) -> bool {
     let (host, port) = match address.strip_prefix('[') {
         Some(rest) => match rest.split_once(']') {

@@ -1,8 +1,8 @@
-//! HTTP on a port that few ask: probes, metrics, the console.
+//! HTTP on a port with few clients: probes, metrics, the console.
 //!
-//! A request is answered whatever else is connected: where there are [`CONNECTIONS_MAX`]
-//! connections, a new one takes the place of the oldest, which has had the most time to say what it
-//! wants. Memory: so many connections.
+//! A request is answered no matter how many clients are connected. If there are [`CONNECTIONS_MAX`]
+//! connections, a new one replaces the oldest, which has had the most time to send its request. Memory: these
+//! connections.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -18,22 +18,22 @@ use tokio::net::TcpListener;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
-/// Connections that are served at once.
+/// Limit on connections that are served at once.
 const CONNECTIONS_MAX: usize = 32;
-/// How long a client may take to say what it wants.
+/// Time within which a client must send the head of its request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How connections are kept.
+/// Settings for connections.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Connections {
-    /// How long one may last, with all requests and answers.
+    /// Longest duration of a connection, with all requests and answers.
     pub(crate) timeout: Duration,
-    /// Whether a client may ask again on it.
+    /// True if a client may send further requests on a connection.
     pub(crate) keep_alive: bool,
 }
 
 impl Connections {
-    /// Serves `listener`, permanently; each request gets what `answer` comes to.
+    /// Serves `listener` permanently. Each request gets the response of `answer`.
     pub(crate) async fn serve<F>(
         self,
         listener: TcpListener,
@@ -46,7 +46,7 @@ impl Connections {
             let stream = match listener.accept().await {
                 Ok((stream, _)) => stream,
                 Err(error) => {
-                    tracing::warn!(%error, "no connection is taken");
+                    tracing::warn!(%error, "a client could not connect; the port goes on serving others");
                     tokio::time::sleep(Duration::from_millis(100)).await;
                     continue;
                 }
@@ -65,7 +65,7 @@ impl Connections {
                 });
                 let mut http = http1::Builder::new();
                 http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).keep_alive(self.keep_alive);
-                // A client that goes away early, or is too slow, is its own affair.
+                // A client that goes away early or is too slow needs no message.
                 let served = http.serve_connection(TokioIo::new(stream), answer);
                 let _ = timeout(self.timeout, served).await;
             });

@@ -1,4 +1,4 @@
-//! What came of the pages so far; written by the stages, read by progress bar and summary.
+//! Counts of the outcomes of a run so far. Stages update them; the progress bar and the summary read them.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,7 +30,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Counts one conclusion.
+    /// Counts one verdict or dead letter.
     pub fn conclusion(&self, conclusion: &Conclusion) {
         match conclusion {
             Conclusion::Verdict(verdict) => {
@@ -46,7 +46,7 @@ impl Counts {
         }
     }
 
-    /// Counts what was repaired in one page.
+    /// Counts the repairs of one page.
     pub fn repaired(&self, repaired: Repaired) {
         self.lone_surrogates.fetch_add(u64::from(repaired.lone_surrogates), Ordering::Relaxed);
         self.bad_fetched_at.fetch_add(u64::from(repaired.bad_fetched_at), Ordering::Relaxed);
@@ -55,80 +55,83 @@ impl Counts {
         self.without_url.fetch_add(u64::from(repaired.without_url), Ordering::Relaxed);
     }
 
-    /// Counts whether a page had a body.
+    /// Counts a page without a body.
     pub fn body(&self, has_body: bool) {
         self.without_body.fetch_add(u64::from(!has_body), Ordering::Relaxed);
     }
 
-    /// Counts a record that is passed over.
+    /// Counts a record that is skipped.
     pub fn skipped(&self, why: Skip) {
         *lock(&self.skipped).entry(why).or_default() += 1;
     }
 
-    /// Records that were passed over, in words.
+    /// Returns the number of skipped records by reason, in words.
     #[must_use]
     pub fn skipped_in_words(&self) -> Vec<(&'static str, u64)> {
         lock(&self.skipped).iter().map(|(why, count)| (why.in_words(), *count)).collect()
     }
 
-    /// Verdicts of this kind.
+    /// Returns the number of verdicts of this kind.
     #[must_use]
     pub fn of_kind(&self, kind: Kind) -> u64 {
         self.kind(kind).load(Ordering::Relaxed)
     }
 
-    /// All verdicts and dead letters.
+    /// Returns the number of all verdicts and dead letters.
     #[must_use]
     pub fn records(&self) -> u64 {
         let verdicts: u64 = Kind::ALL.iter().map(|kind| self.of_kind(*kind)).sum();
         verdicts + self.dead_letters()
     }
 
-    /// Exact and near duplicates.
+    /// Returns the number of exact and near duplicates.
     #[must_use]
     pub fn duplicates(&self) -> u64 {
         self.of_kind(Kind::ExactDuplicate) + self.of_kind(Kind::NearDuplicate)
     }
 
-    /// Records that no page could be read from.
+    /// Returns the number of records that could not be read as pages.
     #[must_use]
     pub fn dead_letters(&self) -> u64 {
         self.dead_letters.load(Ordering::Relaxed)
     }
 
-    /// Pages without any of the fields that hold a body.
+    /// Returns the number of pages without any of the fields that hold a body.
     #[must_use]
     pub fn without_body(&self) -> u64 {
         self.without_body.load(Ordering::Relaxed)
     }
 
-    /// Undecidable pages by reason.
+    /// Returns the number of undecidable pages by reason.
     #[must_use]
     pub fn reasons(&self) -> BTreeMap<Reason, u64> {
         lock(&self.reasons).clone()
     }
 
-    /// Dead letters of this cause.
+    /// Returns the number of dead letters of this cause.
     #[must_use]
     pub fn of_cause(&self, cause: &Cause) -> u64 {
         lock(&self.causes).get(cause).copied().unwrap_or(0)
     }
 
-    /// Dead letters by cause.
+    /// Returns the number of dead letters by cause.
     #[must_use]
     pub fn causes(&self) -> BTreeMap<Cause, u64> {
         lock(&self.causes).clone()
     }
 
-    /// What was repaired, in words, with how often; without what never was.
+    /// Returns the number of repairs by kind, in words, without those that did not occur.
     #[must_use]
     pub fn repaired_in_words(&self) -> Vec<(&'static str, u64)> {
         let counts = [
             ("lone surrogates replaced by U+FFFD", &self.lone_surrogates),
-            ("fetched_at that is no date, read as null", &self.bad_fetched_at),
-            ("passthrough above 4 KiB or nested too deep, left out", &self.passthrough_too_large),
-            ("HTTP bodies with broken chunks or compression, read as far as they go", &self.breaks_off),
-            ("documents without a url, named document:FILE#ROW", &self.without_url),
+            ("invalid fetched_at dates, read as null", &self.bad_fetched_at),
+            (
+                "passthrough fields larger than 4 KiB or nested too deeply, left out",
+                &self.passthrough_too_large,
+            ),
+            ("HTTP bodies with broken chunks or compression, read up to the break", &self.breaks_off),
+            ("documents without a url, which got document:FILE#ROW", &self.without_url),
         ];
         counts
             .map(|(what, count)| (what, count.load(Ordering::Relaxed)))
@@ -147,7 +150,7 @@ impl Counts {
     }
 }
 
-/// Counts stay usable whatever happened to another thread.
+/// Locks the counts. They stay usable even if another thread panicked.
 fn lock<T>(counts: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     counts.lock().unwrap_or_else(PoisonError::into_inner)
 }

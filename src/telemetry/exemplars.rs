@@ -1,9 +1,10 @@
-//! Exemplars: for each count of outcomes the last page that it counted, so that whoever sees a count rise has a page to
-//! look at; off unless `admin.exemplars` says otherwise, since they name pages.
+//! Exemplars: the last page that each count of outcomes has counted, as an example for an operator who sees
+//! the count rise. Off unless `admin.exemplars` is set, since exemplars name pages.
 //!
-//! In: outcomes that are committed; the exporter's text of metrics (Prometheus' text format 0.0.4). Out: the same as
-//! OpenMetrics 1.0, in which counters and buckets have `# {page_id="…",trace_id="…"} value time`. A scraper that does not
-//! ask for OpenMetrics gets the text as it always was, without pages. Memory: one page for each value of a label.
+//! In: committed outcomes; the exporter's text of metrics (Prometheus' text format 0.0.4). Out: the same
+//! metrics as OpenMetrics 1.0, in which counters and buckets have `# {page_id="…",trace_id="…"} value time`.
+//! A scraper that does not ask for OpenMetrics gets the unchanged text, without pages. Memory: one page for
+//! each value of a label.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -13,13 +14,13 @@ use super::metrics::{self, Outcome};
 use crate::record::timestamp::Timestamp;
 use crate::verdict::Conclusion;
 
-/// Characters of names and values of an exemplar's labels together, which OpenMetrics allows.
+/// Limit of OpenMetrics on the characters of all names and values of an exemplar's labels.
 const LABELS_CHARS_MAX: usize = 128;
-/// What stands behind the part of an id that finds room.
+/// Sign that replaces the end of an id that is too long.
 const CUT: char = '…';
-/// The content type.
+/// Content type of OpenMetrics.
 pub(crate) const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// The histogram of delays.
+/// Name of the buckets of the delay histogram.
 const DELAY_BUCKET: &str = "leitong_verdict_delay_seconds_bucket";
 
 static OF_THIS_PROCESS: OnceLock<Mutex<Exemplars>> = OnceLock::new();
@@ -27,14 +28,14 @@ static OF_THIS_PROCESS: OnceLock<Mutex<Exemplars>> = OnceLock::new();
 /// The page of an outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Exemplar {
-    /// The name of its label, and the value: a page's id, or where a message stands that is none.
+    /// Name and value of the label: the id of a page, or the place of a message that is not a page.
     page: (&'static str, Box<str>),
-    /// Its trace, if that is recorded.
+    /// Id of its trace, if the trace is recorded.
     trace_id: Option<u128>,
 }
 
 impl Exemplar {
-    /// The page of `conclusion`; none unless [`begin`] was called.
+    /// Returns the exemplar for `conclusion`; `None` unless [`begin`] was called.
     pub(crate) fn of(conclusion: &Conclusion, trace_id: Option<u128>) -> Option<Self> {
         OF_THIS_PROCESS.get()?;
         let page = match conclusion {
@@ -44,11 +45,11 @@ impl Exemplar {
         Some(Self { page, trace_id })
     }
 
-    /// Its labels, escaped; an id without room is cut.
+    /// Returns the escaped labels. An id that is too long is cut.
     fn labels(&self) -> String {
         let (name, value) = &self.page;
         let trace = self.trace_id.map(|id| format!(",trace_id=\"{id:032x}\"")).unwrap_or_default();
-        // Names and values count, and what stands around them does not.
+        // Only names and values count, not the punctuation.
         let of_trace = if self.trace_id.is_some() { "trace_id".len() + 32 } else { 0 };
         let room = LABELS_CHARS_MAX - name.len() - of_trace;
         let mut kept: String = value.chars().take(room).collect();
@@ -61,7 +62,7 @@ impl Exemplar {
     }
 }
 
-/// The last exemplar of each line of the metrics, by what stands before the line's value.
+/// The last exemplar of each line of the metrics, keyed by the part of the line before its value.
 #[derive(Debug, Default)]
 struct Exemplars(HashMap<String, String>);
 
@@ -95,15 +96,15 @@ impl Exemplars {
         }
     }
 
-    /// Metrics of the text format as OpenMetrics, with what is kept.
+    /// Converts metrics from the text format to OpenMetrics, with the exemplars.
     fn openmetrics(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len() + self.0.len() * 160 + 8);
-        // Empty lines are none of OpenMetrics.
+        // OpenMetrics has no empty lines.
         for line in text.lines().filter(|line| !line.is_empty()) {
             let described =
                 ["# HELP ", "# TYPE "].iter().find_map(|word| Some((word, line.strip_prefix(word)?)));
             if let Some((word, rest)) = described {
-                // A family of counters is called as its lines are, but for the suffix.
+                // The name of a family of counters is that of its lines without the suffix.
                 let (name, rest) = rest.split_once(' ').unwrap_or((rest, ""));
                 let _ = writeln!(out, "{word}{} {rest}", name.strip_suffix("_total").unwrap_or(name));
                 continue;
@@ -119,12 +120,12 @@ impl Exemplars {
     }
 }
 
-/// Begins to keep exemplars in this process.
+/// Starts to keep exemplars in this process.
 pub(crate) fn begin() {
     OF_THIS_PROCESS.get_or_init(Mutex::default);
 }
 
-/// Takes in a page whose outcome is committed, `delay` seconds after its message was written.
+/// Remembers the page of a committed outcome. `delay` is the time in seconds since its message was written.
 pub(crate) fn committed(outcome: &Outcome, exemplar: &Exemplar, delay: Option<f64>, now: Timestamp) {
     if let Some(exemplars) = OF_THIS_PROCESS.get() {
         let mut exemplars = exemplars.lock().unwrap_or_else(PoisonError::into_inner);
@@ -132,7 +133,8 @@ pub(crate) fn committed(outcome: &Outcome, exemplar: &Exemplar, delay: Option<f6
     }
 }
 
-/// The metrics in `text` for a scraper that accepts `accept`; none where it is to get them as they are.
+/// Returns the metrics in `text` as OpenMetrics, for a scraper with the header `accept`. `None` if it gets
+/// the plain text.
 pub(crate) fn openmetrics(accept: Option<&str>, text: impl FnOnce() -> String) -> Option<String> {
     let exemplars = OF_THIS_PROCESS.get()?;
     if !asks_for_openmetrics(accept?) {
@@ -142,7 +144,7 @@ pub(crate) fn openmetrics(accept: Option<&str>, text: impl FnOnce() -> String) -
     Some(exemplars.lock().unwrap_or_else(PoisonError::into_inner).openmetrics(&text))
 }
 
-/// Whether a header `accept` names OpenMetrics, without refusing it.
+/// Returns true if a header `accept` names OpenMetrics with a weight above 0.
 fn asks_for_openmetrics(accept: &str) -> bool {
     accept.split(',').any(|media| {
         let mut parts = media.split(';').map(str::trim);
@@ -168,7 +170,7 @@ mod tests {
     const UNIQUE: Outcome = Outcome::Verdict { kind: "UNIQUE", reason: None, recrawl: None };
 
     #[test]
-    fn the_exporters_text_becomes_openmetrics_with_a_page_beside_each_count() {
+    fn each_count_of_the_exporters_text_gets_an_exemplar() {
         let recorder = PrometheusBuilder::new()
             .set_buckets(SECONDS)
             .and_then(|builder| {
@@ -225,14 +227,14 @@ mod tests {
         ] {
             assert!(text.lines().any(|line| line == wanted), "{wanted}\n{text}");
         }
-        // Nothing else is changed: without exemplars and suffixes it is the same text.
+        // Nothing else is changed: without exemplars and suffixes, the text is the same.
         let samples = |text: &str| -> Vec<String> {
             let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
             lines.map(|line| line.split(" # ").next().unwrap_or_default().to_owned()).collect()
         };
         assert_eq!(samples(&text), samples(&plain));
         for metric in ALL.iter().filter(|metric| metric.kind == "counter") {
-            assert!(metric.name.ends_with("_total"), "OpenMetrics wants it of {}", metric.name);
+            assert!(metric.name.ends_with("_total"), "OpenMetrics requires the suffix for {}", metric.name);
         }
     }
 
@@ -252,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_bounded_by_labels() {
+    fn number_of_exemplars_is_bounded_by_label_values() {
         let mut exemplars = Exemplars::default();
         let now = Timestamp::from_ms(0).expect("a time");
         for number in 0..1_000 {
@@ -267,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn only_who_asks_gets_them() {
+    fn only_scrapers_that_accept_openmetrics_get_exemplars() {
         let prometheus = "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,\
                           application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.2";
         assert!(asks_for_openmetrics(prometheus) && asks_for_openmetrics("Application/OpenMetrics-Text"));

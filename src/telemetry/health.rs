@@ -1,50 +1,51 @@
-//! Whether the worker lives and whether it is ready, for `/livez` and `/readyz`.
+//! The state behind `/livez` and `/readyz`: whether the worker is alive, and whether it is ready.
 //!
-//! It lives while its polling loops tick. It is ready when each stage has joined
-//! its group, every owned partition of the log is restored, and the CPU stages get
-//! on with the pages that wait for them. A broker that is away changes neither.
+//! It is alive while its polling loops tick. It is ready when each stage has joined its group, every owned
+//! partition of the log is restored, and the CPU stages finish the pages that wait for them. Brokers that are
+//! unavailable change neither.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a loop may be silent: longer than everything that is waited for in one step.
+/// Longest silence of a live loop, longer than any wait in one step.
 const SILENCE_MAX: Duration = Duration::from_secs(120);
 
-/// How long pages may wait while no page is finished. A page costs seconds
-/// at most (`page.work_max`), on a machine that is shared some more.
+/// Longest time that pages may wait while none is finished. A page costs at most a few seconds
+/// (`page.work_max`), and somewhat more on a shared machine.
 const STALL_MAX: Duration = Duration::from_secs(60);
 
-/// What the probes ask.
+/// State of all stages, for the probes.
 #[derive(Debug, Default)]
 pub struct Health {
     stages: Mutex<Vec<Arc<StageHealth>>>,
 }
 
-/// One stage of the worker.
+/// State of one stage of the worker.
 #[derive(Debug)]
 pub struct StageHealth {
     name: &'static str,
     started: Instant,
-    /// Milliseconds after the start.
+    /// Time of the last tick, in milliseconds after the start.
     last_tick_ms: AtomicU64,
     joined: AtomicBool,
     assigned: AtomicUsize,
-    /// Why it does nothing until an operator acts.
+    /// Reason why it does nothing until an operator acts.
     refused: Mutex<Option<String>>,
-    /// Partitions of the log that cannot be served yet, and why.
+    /// Partitions of the log that cannot be served yet, each with the reason.
     not_ready: Mutex<BTreeMap<u32, String>>,
     activity: Arc<Activity>,
 }
 
-/// Whether a stage gets on with its work.
+/// Progress of a stage.
 #[derive(Debug)]
 pub struct Activity {
     started: Instant,
-    /// Items that have come and are not done.
+    /// Number of items that have arrived and are not finished.
     waiting: AtomicUsize,
-    /// Milliseconds after the start: when an item was done, or came after nothing had waited.
+    /// Time when an item was last finished, or arrived while none was waiting, in milliseconds after the
+    /// start.
     last_ms: AtomicU64,
 }
 
@@ -55,26 +56,26 @@ impl Default for Activity {
 }
 
 impl Activity {
-    /// Nothing waits: what waited before was thrown away.
+    /// Forgets the waiting items, which were discarded.
     pub fn begin_anew(&self) {
         self.waiting.store(0, Ordering::Relaxed);
     }
 
-    /// So many items come.
+    /// Adds items that have arrived.
     pub fn begins(&self, items: usize) {
         if self.waiting.fetch_add(items, Ordering::Relaxed) == 0 {
             self.last_ms.store(millis_since(self.started), Ordering::Relaxed);
         }
     }
 
-    /// So many items are done.
+    /// Removes items that are finished.
     pub fn done(&self, items: usize) {
         self.last_ms.store(millis_since(self.started), Ordering::Relaxed);
         let less = |waiting: usize| Some(waiting.saturating_sub(items));
         let _ = self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 
-    /// How long items have waited while none was done; nothing where none waits.
+    /// Returns how long items have waited while none was finished; zero if none is waiting.
     #[must_use]
     pub fn still_for(&self) -> Duration {
         match self.waiting.load(Ordering::Relaxed) {
@@ -86,7 +87,8 @@ impl Activity {
         }
     }
 
-    /// How many items wait and for how long none was done, if that is `patience` at least.
+    /// Returns the number of waiting items and the time since one was last finished, if that time is at least
+    /// `patience`.
     #[must_use]
     pub fn stalled(&self, patience: Duration) -> Option<(usize, Duration)> {
         let (waiting, still_for) = (self.waiting.load(Ordering::Relaxed), self.still_for());
@@ -99,7 +101,7 @@ fn millis_since(time: Instant) -> u64 {
 }
 
 impl Health {
-    /// Watches one more stage.
+    /// Adds a stage to the probes.
     pub fn add(&self, name: &'static str) -> Arc<StageHealth> {
         let stage = Arc::new(StageHealth {
             name,
@@ -115,17 +117,17 @@ impl Health {
         stage
     }
 
-    /// Why the worker does not live; empty if it does.
+    /// Returns the reasons why the worker is not alive; empty if it is alive.
     #[must_use]
     pub fn dead(&self) -> Vec<String> {
         self.each(|stage| {
             let silent = stage.silent();
-            let text = format!("{}: no sign of life for {} s", stage.name, silent.as_secs());
+            let text = format!("{}: no progress for {} s", stage.name, silent.as_secs());
             (silent > SILENCE_MAX).then_some(text).into_iter().collect()
         })
     }
 
-    /// Why the worker is not ready; empty if it is.
+    /// Returns the reasons why the worker is not ready; empty if it is ready.
     #[must_use]
     pub fn not_ready(&self) -> Vec<String> {
         self.not_ready_within(STALL_MAX)
@@ -142,7 +144,7 @@ impl Health {
             if let Some((waiting, still_for)) = stage.activity.stalled(patience) {
                 let seconds = still_for.as_secs();
                 reasons.push(format!(
-                    "{}: {waiting} pages wait, and none was finished for {seconds} s",
+                    "{}: {waiting} pages are waiting, and none was finished for {seconds} s",
                     stage.name
                 ));
             }
@@ -160,54 +162,54 @@ impl Health {
 }
 
 impl StageHealth {
-    /// A sign of life.
+    /// Records a sign of life.
     pub fn tick(&self) {
         self.last_tick_ms.store(millis_since(self.started), Ordering::Relaxed);
     }
 
-    /// Whether its stages get on.
+    /// Returns the progress of its CPU stages.
     #[must_use]
     pub fn activity(&self) -> &Arc<Activity> {
         &self.activity
     }
 
-    /// It is a member of its group.
+    /// Records that the stage is a member of its group.
     pub fn joined(&self) {
         self.joined.store(true, Ordering::Relaxed);
     }
 
-    /// So many partitions more are its own.
+    /// Adds partitions that were assigned to the stage.
     pub fn assigned(&self, partitions: usize) {
         self.assigned.fetch_add(partitions, Ordering::Relaxed);
         self.joined();
         self.tick();
     }
 
-    /// So many partitions are not its own any more.
+    /// Removes partitions that are no longer assigned to the stage.
     pub fn revoked(&self, partitions: usize) {
         let less = |n: usize| Some(n.saturating_sub(partitions));
         let _ = self.assigned.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
         self.tick();
     }
 
-    /// Partitions that are its own.
+    /// Returns the number of assigned partitions.
     #[must_use]
     pub fn partitions(&self) -> usize {
         self.assigned.load(Ordering::Relaxed)
     }
 
-    /// It does nothing until an operator acts, for this reason.
+    /// Records the reason why the stage does nothing until an operator acts.
     pub fn refuse(&self, why: String) {
         *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
     }
 
-    /// A partition of the log cannot be served, for this reason.
+    /// Records the reason why a partition of the log cannot be served.
     pub fn wait_for(&self, log_partition: u32, why: String) {
         self.not_ready.lock().unwrap_or_else(PoisonError::into_inner).insert(log_partition, why);
     }
 
-    /// The same as long as `is_left` says no. Whoever leaves a partition says so first and calls
-    /// [`Self::settled`] then, so that a late owner's reason never stays.
+    /// Does the same unless `is_left` returns true. A caller that leaves a partition first makes `is_left`
+    /// true, and then calls [`Self::settled`], so a reason that an owner reports late does not stay.
     pub fn wait_for_unless(&self, log_partition: u32, why: String, is_left: impl Fn() -> bool) {
         let mut not_ready = self.not_ready.lock().unwrap_or_else(PoisonError::into_inner);
         if !is_left() {
@@ -215,13 +217,15 @@ impl StageHealth {
         }
     }
 
-    /// Why a partition of the log is not served; none if it is, or is not this instance's.
+    /// Returns the reason why a partition of the log is not served; `None` if it is served, or not assigned
+    /// to this instance.
     #[must_use]
     pub fn why_not(&self, log_partition: u32) -> Option<String> {
         self.not_ready.lock().unwrap_or_else(PoisonError::into_inner).get(&log_partition).cloned()
     }
 
-    /// A partition of the log is served, or not this instance's any more.
+    /// Removes the reason for a partition of the log that is served now, or is no longer assigned to this
+    /// instance.
     pub fn settled(&self, log_partition: u32) {
         self.not_ready.lock().unwrap_or_else(PoisonError::into_inner).remove(&log_partition);
     }
@@ -238,20 +242,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_that_wait_for_a_stage_that_finishes_none_make_it_unready() {
+    fn pages_that_wait_while_none_is_finished_make_the_worker_unready() {
         let health = Health::default();
         let stage = health.add("fingerprint");
         stage.joined();
         stage.activity().begins(3);
-        assert!(health.not_ready().is_empty(), "it has only just begun");
-        let unready = ["fingerprint: 3 pages wait, and none was finished for 0 s"];
+        assert!(health.not_ready().is_empty(), "they have only just arrived");
+        let unready = ["fingerprint: 3 pages are waiting, and none was finished for 0 s"];
         assert_eq!(health.not_ready_within(Duration::ZERO), unready);
         stage.activity().done(3);
         assert!(health.not_ready_within(Duration::ZERO).is_empty() && health.dead().is_empty());
     }
 
     #[test]
-    fn ready_when_all_halves_have_joined_and_all_tables_are_restored() {
+    fn ready_when_all_stages_have_joined_and_all_tables_are_restored() {
         let health = Health::default();
         let (left, right) = (health.add("fingerprint"), health.add("cluster"));
         assert_eq!(health.not_ready().len(), 2);
@@ -264,7 +268,7 @@ mod tests {
         right.revoked(2);
         assert_eq!(right.partitions(), 0);
         right.wait_for_unless(0, "fenced".to_owned(), || true);
-        assert!(health.not_ready().is_empty(), "its owner was left behind");
+        assert!(health.not_ready().is_empty(), "the owner has left the partition");
         right.wait_for_unless(0, "fenced".to_owned(), || false);
         assert_eq!(health.not_ready(), ["cluster: log partition 0: fenced"]);
     }

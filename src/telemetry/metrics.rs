@@ -1,5 +1,5 @@
-//! Every metric of the worker: what it counts, in base units, with
-//! labels of few values. `docs/metrics.md` is generated from [`ALL`].
+//! Every metric of the worker: its meaning, in base units, with labels that have few values.
+//! `docs/metrics.md` is generated from [`ALL`].
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -18,13 +18,13 @@ use crate::verdict::Kind;
 /// A metric, for the documentation and the scrape.
 #[derive(Debug)]
 pub struct Metric {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
     /// `counter`, `gauge` or `histogram`.
     pub kind: &'static str,
-    /// Names of the labels, with their values.
+    /// Names of its labels, with their values.
     pub labels: &'static str,
-    /// What it counts.
+    /// Meaning, for operators.
     pub help: &'static str,
 }
 
@@ -32,110 +32,130 @@ const fn metric(name: &'static str, kind: &'static str, labels: &'static str, he
     Metric { name, kind, labels, help }
 }
 
-/// All metrics, in the order of the flow.
+/// All metrics, in the order in which a page meets them.
 pub const ALL: &[Metric] = &[
     metric(
         "leitong_start_timestamp_seconds",
         "gauge",
         "",
-        "When this instance started, in seconds since 1970: its counters began at 0 then",
+        "Start of this instance, in seconds since 1970; its counters started at 0 then",
     ),
-    metric("leitong_pages_read_total", "counter", "", "Messages of the page topic read"),
+    metric("leitong_pages_read_total", "counter", "", "Messages read from the page topic"),
     metric(
         "leitong_messages_skipped_total",
         "counter",
         "reason: literal, no-page, status, content-type, deletion, other-kind",
-        "Messages of the page topic that the preset, or a filter, passes over: no verdict, no dead letter",
+        "Messages that the preset or a filter skips; they get no verdict and no dead letter",
     ),
     metric(
         "leitong_input_pointers_without_hits",
         "gauge",
         "",
-        "Fields of `[input]` that were found in none of the first 1,000 messages; the log names them",
+        "Fields of `[input]` that were in none of the first 1,000 messages; the log names them",
     ),
-    metric("leitong_page_bytes_read_total", "counter", "", "Bytes of their values"),
+    metric("leitong_page_bytes_read_total", "counter", "", "Bytes read from page message values"),
     metric(
         "leitong_pages_lost_total",
         "counter",
         "",
-        "Pages that retention deleted before they were read; marks of a crawler's transactions among them count too",
+        "Pages that were lost, since retention deleted them before they were read; a crawler's transaction markers among them are counted too",
     ),
     metric(
         "leitong_queue_records",
         "gauge",
         "queue: page-fetch, page, log-send, log-fetch, changelog-fetch, transaction; partition: of the log, for the last three",
-        "Records waiting: fetched pages, pages between topic and log, records on their way to the log, records fetched \
-         of the log, of changelogs, records of a transaction on their way",
+        "Records waiting in a queue: fetched from the page topic, between topic and log, on their way to the log, fetched from \
+         the log, fetched from changelogs, on their way in a transaction",
     ),
-    metric("leitong_queue_bytes", "gauge", "queue, partition: as above", "Bytes of these records"),
-    metric("leitong_pages_paused", "gauge", "", "1 while the page topic is paused since the queue is full"),
+    metric(
+        "leitong_queue_bytes",
+        "gauge",
+        "queue, partition: as for leitong_queue_records",
+        "Bytes of the records waiting in a queue",
+    ),
+    metric(
+        "leitong_pages_paused",
+        "gauge",
+        "",
+        "1 while reading of the page topic is paused because the queue is full",
+    ),
     metric(
         "leitong_stage_microseconds_total",
         "counter",
         "stage: fingerprint, cluster, transaction",
-        "Time spent in a stage, over all threads, in microseconds since counters are whole numbers",
+        "Time spent in a stage by all threads, in microseconds",
     ),
     metric(
         "leitong_stalled_seconds",
         "gauge",
         "",
-        "How long pages have waited for the CPU stages of the fingerprint stage while none was finished; from 60 on, \
-         /readyz fails",
+        "Time for which pages have waited for the CPU stages while none was finished; /readyz fails from 60 seconds on",
     ),
-    metric("leitong_log_records_sent_total", "counter", "", "Records delivered to the log"),
-    metric("leitong_log_sessions_total", "counter", "", "Producer sessions of the fingerprint stage begun"),
+    metric("leitong_log_records_sent_total", "counter", "", "Records delivered to the fingerprint log"),
+    metric(
+        "leitong_log_sessions_total",
+        "counter",
+        "",
+        "Producer sessions that the fingerprint stage has started",
+    ),
     metric(
         "leitong_log_records_taken_total",
         "counter",
         "",
-        "Records of the log that counted: each gives a verdict or a dead letter",
+        "Records of the log that were accepted; each gets one verdict or dead letter",
     ),
     metric(
         "leitong_log_records_dropped_total",
         "counter",
         "why: repeated, after-gap, old-epoch, replaced",
-        "Records of the log that did not count",
+        "Records of the log that were not accepted: a repetition, a record after a gap, one of a lower kafka.epoch, or one of a \
+         page topic that was replaced",
     ),
     metric(
         "leitong_other_fingerprint_hash_total",
         "counter",
         "",
-        "Pages whose fingerprint was made with other settings than this instance's: they meet only their like",
+        "Pages fingerprinted with other settings than this instance's; they are never compared with pages from these settings",
     ),
     metric("leitong_verdicts_total", "counter", "kind: as in verdicts", "Verdicts committed"),
     metric(
         "leitong_templates_total",
         "counter",
         "what: cluster, site",
-        "Clusters and sites whose duplicates look like a template; the log and the console name them",
+        "Clusters and sites whose duplicates look like a page template; the log and the console name them",
     ),
     metric("leitong_undecidable_total", "counter", "reason: as in verdicts", "Undecidable pages, by reason"),
     metric(
         "leitong_recrawls_total",
         "counter",
         "outcome: as in verdicts",
-        "Pages whose url was crawled before, by what has become of them; with recrawls.enabled",
+        "Pages whose url was crawled before, by outcome; only with recrawls.enabled",
     ),
     metric("leitong_dead_letters_total", "counter", "cause: as in dead letters", "Dead letters committed"),
     metric(
         "leitong_dead_letter_values_left_out_total",
         "counter",
         "",
-        "Dead letters that the broker took without their value only",
+        "Dead letters that were sent without their value, since the broker rejects messages of that size",
     ),
-    metric("leitong_transactions_total", "counter", "result: committed, failed", "Transactions by result"),
-    metric("leitong_transaction_seconds", "histogram", "", "Time from begin to commit of a transaction"),
+    metric("leitong_transactions_total", "counter", "result: committed, failed", "Transactions, by result"),
+    metric(
+        "leitong_transaction_seconds",
+        "histogram",
+        "",
+        "Time from the begin of a transaction to its commit",
+    ),
     metric(
         "leitong_producers_replaced_total",
         "counter",
         "",
-        "Transactional producers given up after a broken connection or a time-out, so that nothing late counts",
+        "Transactional producers replaced after a broken connection or a timeout, so that none of their late requests counts",
     ),
     metric(
         "leitong_transactions_unended_total",
         "counter",
         "",
-        "Transactions that brokers had ended without telling all partitions, and that were ended there by the next owner",
+        "Transactions that brokers had ended without telling all partitions; the next owner ended them in the remaining partitions",
     ),
     metric(
         "leitong_verdict_delay_seconds",
@@ -147,25 +167,25 @@ pub const ALL: &[Metric] = &[
         "leitong_api_requests_total",
         "counter",
         "operation: lookup, store, page, cluster, other",
-        "Requests to the HTTP API that were answered, well or with a problem",
+        "Requests to the HTTP API that were answered, with or without an error",
     ),
     metric(
         "leitong_api_refused_total",
         "counter",
         "status: 400, 401, 403, 404, 405, 408, 413, 415, 421, 422, 429, 500, 503",
-        "Those of them that were answered with a problem (docs/api.md), by its HTTP status",
+        "API requests answered with an error (docs/api.md), by HTTP status",
     ),
     metric(
         API_SECONDS,
         "histogram",
-        "operation: as above",
-        "Time from a request's head to its answer, of those that were answered 200; a slow client's body is in it",
+        "operation: as for leitong_api_requests_total",
+        "Time from the head of a request to its answer, for requests answered with 200; includes waiting for a slow client's body",
     ),
     metric(
         "leitong_lookups_total",
         "counter",
         "held_as: owner, standby",
-        "Look-ups that a table answered, by what this instance has the table as",
+        "Look-ups answered from a table, by whether this instance owns the table or keeps it as a standby",
     ),
     metric("leitong_centroids", "gauge", "partition: of the log", "Centroids in the table"),
     metric(
@@ -178,64 +198,64 @@ pub const ALL: &[Metric] = &[
         "leitong_restored_records",
         "gauge",
         "partition: of the log",
-        "Records of the changelog read by the last or current restore; few behind a snapshot or a standby's table",
+        "Changelog records read by the last or current restore; few if it started from a snapshot or a standby's table",
     ),
-    metric("leitong_restore_seconds", "gauge", "partition: of the log", "Time that the last restore took"),
+    metric("leitong_restore_seconds", "gauge", "partition: of the log", "Duration of the last restore"),
     metric(
         "leitong_standby_centroids",
         "gauge",
         "partition: of the log",
-        "Centroids in the table that this instance keeps ready for a partition of another one",
+        "Centroids in the standby table that this instance keeps for a partition owned by another instance",
     ),
     metric(
         "leitong_snapshot_timestamp_seconds",
         "gauge",
         "partition: of the log",
-        "When the last local snapshot was made, in seconds since 1970",
+        "Time of the last local snapshot, in seconds since 1970",
     ),
-    metric("leitong_snapshot_seconds", "gauge", "partition: of the log", "Time that the last snapshot took"),
+    metric("leitong_snapshot_seconds", "gauge", "partition: of the log", "Duration of the last snapshot"),
     metric(
         "leitong_snapshots_set_aside_total",
         "counter",
         "",
-        "Snapshots, or tables on disk, that could not be used; the log says why",
+        "Snapshots or tables on disk that could not be used and were set aside; the log says why",
     ),
     metric(
         "leitong_disk_centroids",
         "gauge",
         "partition: of the log",
-        "Centroids that are on disk and not in memory, with `table.on_disk`",
+        "Centroids that are on disk instead of in memory, with `table.on_disk`",
     ),
     metric("leitong_disk_bytes", "gauge", "partition: of the log", "Bytes of the table's files on disk"),
     metric(
         "leitong_disk_failures_total",
         "counter",
         "",
-        "Times that a table on disk could not be written; centroids then wait in memory, up to a limit",
+        "Failed attempts to write a table to disk; its centroids then wait in memory, up to a limit",
     ),
     metric(
         "leitong_disk_checked_bytes_total",
         "counter",
         "",
-        "Bytes of tables on disk that were read in the background, to compare checksums",
+        "Bytes of tables on disk that the background check for damage has read",
     ),
     metric(
         "leitong_disk_damaged_total",
         "counter",
         "",
-        "Times that this found a file damaged or unreadable; its partition then halts, and the log says which file it is",
+        "Damaged or unreadable files that the background check has found; the partition then halts, and the log names the file",
     ),
     metric(
         "leitong_changelog_deletions_total",
         "counter",
         "result: deleted, failed",
-        "Requests to delete what has expired of the changelog; brokers that refuse them only keep more",
+        "Requests to delete expired records of the changelog; if brokers refuse them, the changelog only stays larger",
     ),
     metric(
         "leitong_partition_halted",
         "gauge",
         "partition: of the log, or `pages` for the page topic",
-        "1 while a partition, or the page topic, waits for an operator; the log says why",
+        "1 while a log partition or the page topic is halted until an operator acts; the log says why",
     ),
     metric(
         "leitong_partitions_owned",
@@ -247,53 +267,53 @@ pub const ALL: &[Metric] = &[
         "leitong_log_partitions",
         "gauge",
         "",
-        "Partitions of the log, each of which needs an instance of the cluster role that owns it",
+        "Partitions of the log; each needs an instance with the cluster role as its owner",
     ),
     metric(
         "leitong_lag_records",
         "gauge",
         "topic, partition",
-        "Records not yet read of a partition of pages, log or changelog that this instance reads; 0 where it reads it no more",
+        "Records of a partition that this instance has not read yet (pages, log or changelog); 0 after it has stopped reading the partition",
     ),
     metric(
         "leitong_trace_spans_total",
         "counter",
         "result: exported, failed, dropped",
-        "Spans of traces, with `traces.enabled`: taken by the collector, not taken by it, without room in the queue",
+        "Trace spans by result, with `traces.enabled`: accepted by the collector, not accepted, or dropped because the queue was full",
     ),
     metric(
         "leitong_client_errors_total",
         "counter",
         "client: admin, pages, log, cluster, reader, standby",
-        "Errors that librdkafka reported and goes on from",
+        "Errors that librdkafka reported and recovers from",
     ),
 ];
 
-/// Upper bounds of the histograms' buckets.
+/// Upper bounds of the buckets of most histograms.
 pub const SECONDS: &[f64] =
     &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
 
-/// The histogram of times that are shorter than most.
+/// Name of the histogram of API times, which are short.
 pub const API_SECONDS: &str = "leitong_api_seconds";
-/// Upper bounds of its buckets.
+/// Upper bounds of the buckets of [`API_SECONDS`].
 pub const SHORT_SECONDS: &[f64] =
     &[0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0];
 
-/// Has this process keep its metrics, with their help texts.
+/// Installs the recorder of this process, with all help texts.
 ///
 /// # Errors
-/// It does so already.
+/// Fails if the process has a recorder already.
 pub fn install() -> anyhow::Result<PrometheusHandle> {
-    let of_look_ups = Matcher::Full(API_SECONDS.to_owned());
+    let api_seconds = Matcher::Full(API_SECONDS.to_owned());
     let recorder = PrometheusBuilder::new()
         .set_buckets(SECONDS)?
-        .set_buckets_for_metric(of_look_ups, SHORT_SECONDS)?
+        .set_buckets_for_metric(api_seconds, SHORT_SECONDS)?
         .install_recorder()?;
     describe();
     Ok(recorder)
 }
 
-/// Begins to count what `leitong serve` counts; see [`begin`].
+/// Exports the counters of `leitong serve` at 0; see [`begin`].
 pub fn begin_serving() {
     gauge!("leitong_start_timestamp_seconds").set(Timestamp::now().as_ms() as f64 / 1e3);
     for kind in Kind::ALL {
@@ -307,9 +327,9 @@ pub fn begin_serving() {
     }
 }
 
-/// What requests to the API ask for.
+/// Operations of the API.
 const OPERATIONS: [&str; 5] = ["lookup", "store", "page", "cluster", "other"];
-/// The statuses of problems.
+/// HTTP statuses of errors.
 const REFUSALS: [&str; 13] =
     ["400", "401", "403", "404", "405", "408", "413", "415", "421", "422", "429", "500", "503"];
 
@@ -324,9 +344,8 @@ pub fn describe() {
     }
 }
 
-/// Exports all counters at 0, with all values of their labels: a
-/// counter that is first seen above 0 seems to have risen by nothing,
-/// so no alert would fire at the first loss, failure or dead letter.
+/// Exports all counters at 0, with all values of their labels. For a counter that first appears with a value
+/// above 0, Prometheus sees no increase, so no alert would fire at the first loss, failure or dead letter.
 pub fn begin() {
     gauge!("leitong_start_timestamp_seconds").set(Timestamp::now().as_ms() as f64 / 1e3);
     for Metric { name, kind, labels, .. } in ALL {
@@ -363,13 +382,13 @@ pub fn begin() {
     }
 }
 
-/// The page `docs/metrics.md`.
+/// Returns the page `docs/metrics.md`.
 #[must_use]
 pub fn markdown() -> String {
     let mut out = String::from(
         "# Metrics\n\n<!-- Generated by `leitong config metrics` from src/telemetry/metrics.rs; a test keeps it \
-         true. -->\n\n`leitong run` serves them at `/metrics` of the admin port. Times are in seconds, sizes in \
-         bytes. `leitong serve` serves the metrics of the API, verdicts and centroids at `/metrics` of its own port. The queues' fill, `leitong_lag_records` and `leitong_verdict_delay_seconds` are what to watch.\n\n\
+         up to date. -->\n\n`leitong run` serves these metrics at `/metrics` of the admin port. Times are in seconds, sizes in \
+         bytes. `leitong serve` serves the metrics of the API, verdicts and centroids at `/metrics` of its own port. Watch the fill of the queues, `leitong_lag_records` and `leitong_verdict_delay_seconds` first.\n\n\
          | metric | type | labels | meaning |\n|---|---|---|---|\n",
     );
     for Metric { name, kind, labels, help } in ALL {
@@ -378,62 +397,62 @@ pub fn markdown() -> String {
     out
 }
 
-/// Messages of the page topic, and bytes of their values.
+/// Counts messages of the page topic, and the bytes of their values.
 pub fn pages_read(pages: usize, bytes: usize) {
     counter!("leitong_pages_read_total").increment(pages as u64);
     counter!("leitong_page_bytes_read_total").increment(bytes as u64);
 }
 
-/// A message is passed over.
+/// Counts a skipped message.
 pub fn skipped(why: Skip) {
     counter!("leitong_messages_skipped_total", "reason" => why.as_str()).increment(1);
 }
 
-/// Fields of the mapping that were never found.
+/// Sets the number of fields of the mapping that were never found.
 pub fn pointers_without_hits(fields: usize) {
     gauge!("leitong_input_pointers_without_hits").set(fields as f64);
 }
 
-/// Pages that were gone before they were read.
+/// Counts pages that retention deleted before they were read.
 pub fn pages_lost(pages: u64) {
     counter!("leitong_pages_lost_total").increment(pages);
 }
 
-/// How full a queue is; `partition` is empty for those that an instance has one of.
+/// Sets the fill of a queue. `partition` is empty for queues that an instance has only once.
 pub fn queue(queue: &'static str, partition: &str, records: u64, bytes: u64) {
     let labels = [("queue", queue.to_owned()), ("partition", partition.to_owned())];
     gauge!("leitong_queue_records", &labels).set(records as f64);
     gauge!("leitong_queue_bytes", &labels).set(bytes as f64);
 }
 
-/// The page topic is paused, or read again.
+/// Sets whether reading of the page topic is paused.
 pub fn paused(paused: bool) {
     gauge!("leitong_pages_paused").set(if paused { 1.0 } else { 0.0 });
 }
 
-/// Time in a stage.
+/// Adds time spent in a stage.
 pub fn stage(stage: &'static str, time: Duration) {
-    // Counters are whole numbers; a gauge that only grows would be no counter to its reader.
+    // The recorder's counters are whole numbers, so the unit is microseconds.
     counter!("leitong_stage_microseconds_total", "stage" => stage)
         .increment(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
 }
 
-/// Pages have waited for so long while none was finished.
+/// Sets the time for which pages have waited while none was finished.
 pub fn stalled(time: Duration) {
     gauge!("leitong_stalled_seconds").set(time.as_secs_f64());
 }
 
-/// Records delivered to the log.
+/// Counts records delivered to the log.
 pub fn log_records_sent(records: u64) {
     counter!("leitong_log_records_sent_total").increment(records);
 }
 
-/// A producer session begins.
+/// Counts a new producer session.
 pub fn log_session() {
     counter!("leitong_log_sessions_total").increment(1);
 }
 
-/// A record of the log does not count.
+/// Counts a record of the log that is not accepted.
 pub fn dropped(why: Admission) {
     let why = match why {
         Admission::Accepted => return,
@@ -445,17 +464,17 @@ pub fn dropped(why: Admission) {
     counter!("leitong_log_records_dropped_total", "why" => why).increment(1);
 }
 
-/// A page was fingerprinted with other settings.
+/// Counts a page that was fingerprinted with other settings.
 pub fn other_fingerprint_hash() {
     counter!("leitong_other_fingerprint_hash_total").increment(1);
 }
 
-/// A cluster or a site looks like a template.
+/// Counts a cluster or a site that looks like a template.
 pub fn template(what: &'static str) {
     counter!("leitong_templates_total", "what" => what).increment(1);
 }
 
-/// A verdict or dead letter is committed.
+/// Counts a committed verdict or dead letter.
 pub fn committed(conclusion: &Outcome) {
     counter!("leitong_log_records_taken_total").increment(1);
     match conclusion {
@@ -474,27 +493,27 @@ pub fn committed(conclusion: &Outcome) {
     }
 }
 
-/// What is counted of a conclusion.
+/// The values that are counted for a verdict or dead letter.
 #[derive(Debug, Clone, Copy)]
 pub enum Outcome {
     /// A verdict.
     Verdict {
-        /// Its kind.
+        /// Kind of the verdict.
         kind: &'static str,
-        /// Why it is undecidable.
+        /// Reason if the page is undecidable.
         reason: Option<&'static str>,
-        /// What has become of a page that was crawled before.
+        /// Outcome for a page that was crawled before.
         recrawl: Option<&'static str>,
     },
     /// A dead letter.
     DeadLetter {
-        /// Its cause, out of those that are known.
+        /// Label of the cause.
         cause: &'static str,
     },
 }
 
 impl Outcome {
-    /// What is counted of `conclusion`.
+    /// Returns the values to count for `conclusion`.
     #[must_use]
     pub fn of(conclusion: &Conclusion) -> Self {
         match conclusion {
@@ -508,12 +527,12 @@ impl Outcome {
     }
 }
 
-/// Dead letters go without their values.
+/// Counts dead letters that are sent without their values.
 pub fn values_left_out(letters: u64) {
     counter!("leitong_dead_letter_values_left_out_total").increment(letters);
 }
 
-/// A request to the HTTP API was answered, `time` after its head had come.
+/// Counts an answered request to the HTTP API. `time` is the time since its head arrived.
 pub fn api_request(operation: &'static str, status: u16, time: Duration) {
     counter!("leitong_api_requests_total", "operation" => operation).increment(1);
     if status == 200 {
@@ -523,12 +542,12 @@ pub fn api_request(operation: &'static str, status: u16, time: Duration) {
     }
 }
 
-/// A table has answered a look-up.
+/// Counts a look-up that a table answered.
 pub fn look_up(held_as: &'static str) {
     counter!("leitong_lookups_total", "held_as" => held_as).increment(1);
 }
 
-/// A transaction has ended.
+/// Counts a transaction that has ended.
 pub fn transaction(committed: bool, time: Duration) {
     let result = if committed { "committed" } else { "failed" };
     counter!("leitong_transactions_total", "result" => result).increment(1);
@@ -537,78 +556,78 @@ pub fn transaction(committed: bool, time: Duration) {
     }
 }
 
-/// A transactional producer was given up because a request of it may still arrive.
+/// Counts a transactional producer that was replaced because a request of it may still arrive.
 pub fn producer_replaced() {
     counter!("leitong_producers_replaced_total").increment(1);
 }
 
-/// Brokers were asked to delete what has expired of the changelog.
+/// Counts a request to delete expired records of the changelog.
 pub fn changelog_deletion(done: bool) {
     let result = if done { "deleted" } else { "failed" };
     counter!("leitong_changelog_deletions_total", "result" => result).increment(1);
 }
 
-/// A transaction was ended where brokers had not told a partition that it has ended.
+/// Counts a transaction that was ended in a partition which the brokers had not told of its end.
 pub fn unended_transaction() {
     counter!("leitong_transactions_unended_total").increment(1);
 }
 
-/// Time from a page's timestamp to its committed verdict.
+/// Records the time from a page's timestamp to its committed verdict.
 pub fn verdict_delay(time: Duration) {
     histogram!("leitong_verdict_delay_seconds").record(time.as_secs_f64());
 }
 
-/// The size of a table.
+/// Sets the number of centroids in a table.
 pub fn centroids(log_partition: u32, count: usize) {
     gauge!("leitong_centroids", "partition" => log_partition.to_string()).set(count as f64);
 }
 
-/// How far a restore is: centroids in the table, records of the changelog read.
+/// Sets the progress of a restore: centroids in the table, and records of the changelog that were read.
 pub fn restored(log_partition: u32, centroids: u64, records: u64, time: Duration) {
     gauge!("leitong_restored_records", "partition" => log_partition.to_string()).set(records as f64);
     gauge!("leitong_restored_centroids", "partition" => log_partition.to_string()).set(centroids as f64);
     gauge!("leitong_restore_seconds", "partition" => log_partition.to_string()).set(time.as_secs_f64());
 }
 
-/// The size of a table that is kept ready.
+/// Sets the number of centroids in a standby table.
 pub fn standby(log_partition: u32, centroids: usize) {
     gauge!("leitong_standby_centroids", "partition" => log_partition.to_string()).set(centroids as f64);
 }
 
-/// A snapshot was made.
+/// Sets time and duration of the last snapshot.
 pub fn snapshot(log_partition: u32, as_of: Timestamp, time: Duration) {
     gauge!("leitong_snapshot_timestamp_seconds", "partition" => log_partition.to_string())
         .set(as_of.as_ms() as f64 / 1e3);
     gauge!("leitong_snapshot_seconds", "partition" => log_partition.to_string()).set(time.as_secs_f64());
 }
 
-/// The part of a table that is on disk was saved: centroids that have not expired, and bytes.
+/// Sets the unexpired centroids and the bytes of the part of a table that is on disk.
 pub fn disk(log_partition: u32, centroids: u64, bytes: u64) {
     gauge!("leitong_disk_centroids", "partition" => log_partition.to_string()).set(centroids as f64);
     gauge!("leitong_disk_bytes", "partition" => log_partition.to_string()).set(bytes as f64);
 }
 
-/// A table's blocks cannot be written or saved.
+/// Counts a failed attempt to write or save a table's blocks.
 pub fn disk_failed() {
     counter!("leitong_disk_failures_total").increment(1);
 }
 
-/// Files of a table were read in the background.
+/// Counts bytes that the background check has read.
 pub fn disk_checked(bytes: u64) {
     counter!("leitong_disk_checked_bytes_total").increment(bytes);
 }
 
-/// A file of a table that was read in the background cannot be relied on.
+/// Counts a file that the background check has found damaged or unreadable.
 pub fn disk_damaged() {
     counter!("leitong_disk_damaged_total").increment(1);
 }
 
-/// A snapshot cannot be used.
+/// Counts a snapshot that cannot be used.
 pub fn snapshot_set_aside() {
     counter!("leitong_snapshots_set_aside_total").increment(1);
 }
 
-/// A partition is not served, or served again.
+/// Sets whether a partition of the log is halted.
 pub fn halted(log_partition: u32, halted: bool) {
     gauge!("leitong_partition_halted", "partition" => log_partition.to_string()).set(if halted {
         1.0
@@ -617,33 +636,33 @@ pub fn halted(log_partition: u32, halted: bool) {
     });
 }
 
-/// Whether the page topic is not read until an operator acts.
+/// Sets whether the page topic is halted until an operator acts.
 pub fn pages_halted(halted: bool) {
     gauge!("leitong_partition_halted", "partition" => "pages").set(if halted { 1.0 } else { 0.0 });
 }
 
-/// Partitions of a half.
+/// Sets the number of partitions that are assigned to a stage.
 pub fn owned(stage: &'static str, partitions: usize) {
     gauge!("leitong_partitions_owned", "stage" => stage).set(partitions as f64);
 }
 
-/// Partitions of the log, whoever owns them.
+/// Sets the number of all partitions of the log.
 pub fn log_partitions(count: u32) {
     gauge!("leitong_log_partitions").set(f64::from(count));
 }
 
-/// Records not yet read.
+/// Sets the number of records of a partition that are not read yet.
 pub fn lag(topic: &str, partition: i32, records: i64) {
     gauge!("leitong_lag_records", "topic" => topic.to_owned(), "partition" => partition.to_string())
         .set(records as f64);
 }
 
-/// What became of spans of traces.
+/// Counts trace spans by result.
 pub fn spans(result: &'static str, spans: u64) {
     counter!("leitong_trace_spans_total", "result" => result).increment(spans);
 }
 
-/// An error that a client goes on from.
+/// Counts an error that a Kafka client recovers from.
 pub fn client_error(client: &'static str) {
     counter!("leitong_client_errors_total", "client" => client).increment(1);
 }
@@ -654,10 +673,10 @@ mod tests {
 
     use super::*;
 
-    /// The first page that was lost raised no alert: its
-    /// counter was first seen at 1, so it had not increased.
+    /// The first page that was lost raised no alert: its counter first appeared with the value 1, which is no
+    /// increase.
     #[test]
-    fn counters_are_there_before_they_count() {
+    fn counters_are_exported_before_they_first_count() {
         let recorder = PrometheusBuilder::new().build_recorder();
         metrics::with_local_recorder(&recorder, begin);
         let text = recorder.handle().render();

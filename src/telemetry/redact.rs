@@ -1,16 +1,16 @@
-//! Addresses as logs, errors and reports may show them: without users, passwords and keys.
+//! Addresses without users, passwords and keys, for logs, errors and reports.
 
 use url::Url;
 
-/// What stands for everything that is left out.
+/// Sign that replaces everything secret.
 const HIDDEN: &str = "…";
 
-/// Returns an address, or a list of addresses, without what may be secret: everything before the last
-/// `@` but the scheme, and what follows `?` or `#`.
+/// Returns an address, or a list of addresses, without anything that may be secret: everything before the
+/// last `@` except the scheme, and everything after `?` or `#`.
 #[must_use]
 pub fn address(text: &str) -> String {
-    // A password may have any character: with a slash it looks like a path. So an `@` after the host is
-    // taken for the end of a password.
+    // A password may contain any character; with a slash in it, its rest looks like a path. So an `@` after
+    // the host is treated as the end of a password.
     if let Ok(url) = Url::parse(text)
         && url.has_host()
         && !url[url::Position::AfterHost..].contains('@')
@@ -18,7 +18,7 @@ pub fn address(text: &str) -> String {
         return redacted_url(&url);
     }
     let (scheme, rest) = match text.find("://") {
-        // What looks like a scheme may be a part of a password.
+        // Text before `://` may be a part of a password unless it looks like a scheme.
         Some(at) if text[..at].bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') => {
             text.split_at(at + 3)
         }

@@ -1,15 +1,14 @@
-//! The paragraphs at fault: what the pages of a site have in common that gave the [template
-//! alarm](super::templates).
+//! The paragraphs that the pages of a site have in common after a [template alarm](super::templates).
 //!
-//! The owner of a table has fingerprints and no texts; the fingerprint stage has texts and has
-//! forgotten them when the alarm is given. So from the alarm on, the site is watched: of its next
-//! [`PAGES`] pages that this instance reads, paragraphs are counted, and those that half of the pages
-//! and more have are told, written as a line of `paragraph.boilerplate_file` has to be.
+//! The owner of a table raises the alarm, but it has fingerprints and no texts. The fingerprint stage has
+//! texts, but has forgotten earlier ones by then. So a site is watched from its alarm on: the paragraphs of
+//! the next [`PAGES`] pages of it that this instance reads are counted. Those that at least half of these
+//! pages have are reported, in the form of lines for `paragraph.boilerplate_file`.
 //!
-//! In: sites with an alarm; the normalised text of pages. Out: [`Shared`]. Nothing that is decided
-//! depends on any of it. Memory is bounded: [`SITES_MAX`] sites of [`PARAGRAPHS_MAX`] paragraphs of
-//! [`LINE_BYTES_MAX`] bytes, 2 MiB; a site that is watched longest makes room for the next. While none
-//! is watched, a page costs one load of an integer.
+//! In: sites with an alarm; the normalised text of pages. Out: [`Shared`]. No decision depends on this
+//! module. Memory is bounded: [`SITES_MAX`] sites of [`PARAGRAPHS_MAX`] paragraphs of [`LINE_BYTES_MAX`]
+//! bytes, which is 2 MiB. A further site replaces the one that has been watched for longest. While no site is
+//! watched, a page costs one load of an integer.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,43 +16,45 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::detectors::paragraph::boilerplate::letters_hash;
 
-/// Pages of a site that are looked at after its alarm.
+/// Number of pages of a site that are examined after its alarm.
 const PAGES: u32 = 10;
-/// Sites that are watched at once.
+/// Number of sites that are watched at once.
 const SITES_MAX: usize = 8;
-/// Different paragraphs of a site that are counted; those that come later are not.
+/// Number of different paragraphs of a site that are counted. Further ones are ignored.
 const PARAGRAPHS_MAX: usize = 256;
-/// Bytes of the longest paragraph that is counted: cut, it would be no line of a list.
+/// Bytes of the longest paragraph that is counted. A cut paragraph would not match as a line of a boilerplate
+/// file.
 const LINE_BYTES_MAX: usize = 1024;
-/// Paragraphs that are told, those on most pages.
+/// Number of paragraphs that are reported, those on the most pages.
 const LINES_MAX: usize = 3;
 
-/// What the pages of a site share.
+/// Paragraphs that the pages of a site share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shared {
-    /// Pages that were looked at.
+    /// Number of pages that were examined.
     pub pages: u32,
-    /// Paragraphs that half of them and more have, and how many; of most pages first. Empty if there is none.
+    /// Paragraphs that at least half of the pages have, each with its number of pages; those of the most
+    /// pages first.
     pub lines: Vec<(u32, String)>,
 }
 
-/// The paragraphs of some pages of a site.
+/// Counts of the paragraphs of a site.
 #[derive(Debug, Default)]
 pub struct Site {
     hash: u64,
     pages: u32,
-    /// By the hash of their letters: pages that have it, and its text on the first of them.
+    /// Paragraphs by the hash of their letters: the number of pages, and the text on the first page.
     paragraphs: HashMap<u64, (u32, Box<str>)>,
 }
 
 impl Site {
-    /// Pages that were taken in.
+    /// Returns the number of pages that were counted.
     #[must_use]
     pub fn pages(&self) -> u32 {
         self.pages
     }
 
-    /// Takes the paragraphs of a page in.
+    /// Counts the paragraphs of a page.
     pub fn count<'t>(&mut self, paragraphs: impl Iterator<Item = &'t str>) {
         self.pages += 1;
         let mut of_page = HashSet::new();
@@ -68,20 +69,20 @@ impl Site {
         }
     }
 
-    /// What half of the pages and more have.
+    /// Returns the paragraphs that at least half of the pages have.
     #[must_use]
     pub fn shared(self) -> Shared {
         let pages = self.pages;
         let mut common: Vec<(u32, Box<str>)> =
             self.paragraphs.into_values().filter(|(count, _)| count * 2 >= pages).collect();
-        // Of those on equally many pages the longest says most.
+        // Among those on the same number of pages, the longest is the most telling.
         common.sort_by(|a, b| (b.0, b.1.len()).cmp(&(a.0, a.1.len())).then_with(|| a.1.cmp(&b.1)));
         common.truncate(LINES_MAX);
         Shared { pages, lines: common.into_iter().map(|(count, text)| (count, text.into())).collect() }
     }
 }
 
-/// The sites that are watched, longest first.
+/// The watched sites; the one watched for longest comes first.
 #[derive(Debug, Default)]
 struct Watched(VecDeque<Site>);
 
@@ -96,7 +97,7 @@ impl Watched {
         self.0.push_back(Site { hash, ..Site::default() });
     }
 
-    /// Takes a page in; what is shared, once enough have come.
+    /// Counts a page. Returns the shared paragraphs once there are enough pages.
     fn page<'t>(&mut self, hash: u64, paragraphs: impl Iterator<Item = &'t str>) -> Option<Shared> {
         let at = self.0.iter().position(|site| site.hash == hash)?;
         let site = self.0.get_mut(at)?;
@@ -109,22 +110,22 @@ impl Watched {
 }
 
 static WATCHED: Mutex<Watched> = Mutex::new(Watched(VecDeque::new()));
-/// How many sites are watched.
+/// Number of watched sites.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// Watches a site from now on, by the hash of its name.
+/// Starts to watch a site, by the hash of its name.
 pub(super) fn watch(site: u64) {
     let mut watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
     watched.begin(site);
     COUNT.store(watched.0.len(), Ordering::Relaxed);
 }
 
-/// Whether any site is watched.
+/// Returns true if any site is watched.
 pub(super) fn is_watching() -> bool {
     COUNT.load(Ordering::Relaxed) > 0
 }
 
-/// Takes a page in; what the pages of its site share, if that is known now.
+/// Counts a page. Returns the paragraphs that the pages of its site share, once there are enough pages.
 pub(super) fn page<'t>(site: u64, paragraphs: impl Iterator<Item = &'t str>) -> Option<Shared> {
     let mut watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
     let shared = watched.page(site, paragraphs);
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_half_of_the_pages_share_is_told_once_as_it_stands_in_a_list() {
+    fn paragraphs_on_half_of_the_pages_are_reported_once_as_lines_of_a_list() {
         let mut watched = Watched::default();
         let form = |number: u32| {
             let own = if number < 4 { "Own words" } else { "other words" };
@@ -150,30 +151,30 @@ mod tests {
                 "x".repeat(number as usize)
             )
         };
-        assert_eq!(pages(&mut watched, 7, 30, form), [], "it is not watched");
+        assert_eq!(pages(&mut watched, 7, 30, form), [], "the site is not watched");
         watched.begin(7);
         watched.begin(7);
-        let told = pages(&mut watched, 7, 30, form);
-        let [Shared { pages: PAGES, lines }] = &told[..] else { panic!("{told:?}") };
+        let reported = pages(&mut watched, 7, 30, form);
+        let [Shared { pages: PAGES, lines }] = &reported[..] else { panic!("{reported:?}") };
         let expected = [(PAGES, "All rights reserved, 200"), (PAGES, "Buy now"), (6, "other words")];
         assert_eq!(lines.iter().map(|(count, line)| (*count, line.as_str())).collect::<Vec<_>>(), expected);
         assert!(watched.0.is_empty());
     }
 
     #[test]
-    fn pages_that_share_nothing_end_with_nothing() {
+    fn pages_that_share_nothing_give_an_empty_report() {
         let mut watched = Watched::default();
         watched.begin(7);
         watched.begin(8);
-        let told = pages(&mut watched, 7, PAGES, |number| {
+        let reported = pages(&mut watched, 7, PAGES, |number| {
             format!("only on page {}", "x".repeat(number as usize + 1))
         });
-        assert_eq!(told, [Shared { pages: PAGES, lines: Vec::new() }]);
-        assert_eq!(watched.0.len(), 1, "the other site is watched on");
+        assert_eq!(reported, [Shared { pages: PAGES, lines: Vec::new() }]);
+        assert_eq!(watched.0.len(), 1, "the other site is still watched");
     }
 
     #[test]
-    fn what_is_kept_is_bounded() {
+    fn memory_for_sites_and_paragraphs_is_bounded() {
         let mut watched = Watched::default();
         (0..100).for_each(|site| watched.begin(site));
         let hashes: Vec<u64> = watched.0.iter().map(|site| site.hash).collect();
@@ -182,7 +183,7 @@ mod tests {
         let many: String = (0..1_000).map(|n| format!("{}\n", "y".repeat(n + 1))).collect();
         let text = format!("{long}\n{many}last");
         assert_eq!(watched.page(99, text.lines()), None);
-        let site = watched.0.back().expect("it is watched");
+        let site = watched.0.back().expect("the site is watched");
         assert_eq!(site.paragraphs.len(), PARAGRAPHS_MAX);
         assert!(site.paragraphs.values().all(|(_, text)| text.len() <= LINE_BYTES_MAX));
     }

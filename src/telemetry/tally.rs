@@ -1,9 +1,9 @@
-//! Who the pages and their duplicates are of: corpora, hosts and clusters, for the console.
+//! Counts of pages and duplicates by corpus, host and cluster, for the console.
 //!
-//! These have too many values for labels of metrics. Kept are [`NAMES_MAX`] of each; where one more
-//! comes, the one with the fewest pages gives way to it, and its pages are counted among the
-//! others. So the largest stay, and no count is too high. Nothing is counted unless the console is
-//! on. Memory: three times `NAMES_MAX` names of [`NAME_BYTES_MAX`] bytes.
+//! These have too many values for labels of metrics. At most [`NAMES_MAX`] names of each kind are kept. A
+//! further name replaces the one with the fewest pages, whose pages are then counted under "others". So the
+//! largest names stay, and no count is too high. Nothing is counted unless the console is on. Memory: three
+//! times `NAMES_MAX` names of [`NAME_BYTES_MAX`] bytes.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -11,36 +11,36 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use crate::page::host::host;
 use crate::verdict::{Conclusion, Kind};
 
-/// Names that are kept of each sort.
+/// Number of names that are kept of each kind.
 const NAMES_MAX: usize = 256;
-/// Bytes of a name that are kept.
+/// Longest name that is kept, in bytes.
 const NAME_BYTES_MAX: usize = 512;
 
-/// The tally of this process; none unless somebody looks.
+/// The tally of this process; unset unless the console is on.
 static OF_THIS_PROCESS: OnceLock<Mutex<Tally>> = OnceLock::new();
 
-/// Pages of one name.
+/// Counts for one name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pages {
-    /// With a verdict.
+    /// Pages with a verdict.
     pub verdicts: u64,
-    /// Of these, exact and near duplicates.
+    /// Exact and near duplicates among these.
     pub duplicates: u64,
 }
 
-/// What is counted of one verdict.
+/// The values that are counted for one verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tallied {
     /// Its corpus.
     pub corpus: String,
-    /// The host of its url; empty where there is none.
+    /// Host of its url; empty if there is none.
     pub host: String,
-    /// The id of the cluster that a duplicate joined, and its canonical url.
+    /// Id and canonical url of the cluster that a duplicate joined.
     pub joined: Option<(String, String)>,
 }
 
 impl Tallied {
-    /// What is counted of `conclusion`; none while nobody looks.
+    /// Returns the values to count for `conclusion`; `None` unless [`begin`] was called.
     #[must_use]
     pub fn of(conclusion: &Conclusion) -> Option<Self> {
         OF_THIS_PROCESS.get()?;
@@ -55,12 +55,12 @@ impl Tallied {
     }
 }
 
-/// Begins to count in this process.
+/// Starts to count in this process.
 pub fn begin() {
     OF_THIS_PROCESS.get_or_init(Mutex::default);
 }
 
-/// Counts verdicts that are committed.
+/// Counts committed verdicts.
 pub fn committed(verdicts: &[Tallied]) {
     if let Some(tally) = OF_THIS_PROCESS.get() {
         let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
@@ -68,7 +68,7 @@ pub fn committed(verdicts: &[Tallied]) {
     }
 }
 
-/// What was counted in this process so far.
+/// Returns the counts of this process so far.
 #[must_use]
 pub fn so_far() -> Tally {
     let tally = OF_THIS_PROCESS.get();
@@ -80,7 +80,7 @@ pub fn so_far() -> Tally {
 pub struct Tally {
     /// By corpus.
     pub corpora: Names,
-    /// By host; without pages whose url has none.
+    /// By host, without pages whose url has none.
     pub hosts: Names,
     /// Duplicates by the id of their cluster.
     pub clusters: Names,
@@ -101,16 +101,16 @@ impl Tally {
     }
 }
 
-/// Counts by name, of so many names.
+/// Counts for a bounded number of names.
 #[derive(Debug, Clone, Default)]
 pub struct Names {
     kept: BTreeMap<Box<str>, (Box<str>, Pages)>,
-    /// Of names that are not kept.
+    /// Counts of names that are not kept.
     pub others: Pages,
 }
 
 impl Names {
-    /// Adds to a name, of which `note` says more.
+    /// Adds pages to a name. `note` describes the name.
     fn add(&mut self, name: &str, note: &str, more: Pages) {
         let name = short(name);
         if !self.kept.contains_key(name) && self.kept.len() >= NAMES_MAX {
@@ -127,7 +127,7 @@ impl Names {
         pages.duplicates += more.duplicates;
     }
 
-    /// The names with the most pages: name, note, pages.
+    /// Returns the names with the most pages: name, note, pages.
     #[must_use]
     pub fn largest(&self, most: usize) -> Vec<(&str, &str, Pages)> {
         let mut all: Vec<_> =

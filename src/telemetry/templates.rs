@@ -1,22 +1,24 @@
-//! The template alarm: clusters and sites whose duplicates look like one form, filled in again and again.
+//! The template alarm: finds clusters and sites whose duplicates look like one form that is filled in again
+//! and again.
 //!
-//! Copies spread over sites, and on one site most of them are exact. So two things are looked for in
-//! the verdicts of a worker:
-//! * a **cluster** of [`CLUSTER_PAGES_MIN`] pages and more, all of one site, of which nine in ten are a
-//!   little different from the first one;
-//! * a **site** whose duplicates leap: of its last [`WINDOW_PAGES`] pages at least [`LEAP`] more in a
-//!   hundred are duplicates than of those before.
+//! True copies are spread over sites, and on one site most of them are exact. So the verdicts of a worker are
+//! searched for two things:
+//! * a **cluster** of at least [`CLUSTER_PAGES_MIN`] pages, all of one site, nine in ten of which differ a
+//!   little from the first one;
+//! * a **site** whose share of duplicates jumps: among its last [`WINDOW_PAGES`] pages it is at least
+//!   [`LEAP`] percentage points higher than it was until then.
 //!
-//! Either is often text of the site itself that extraction took for the article. Pages that were
-//! crawled again count for neither. Each is told once: in the log, in a metric and in the console.
+//! The cause is often that extraction took text of the site itself for the article. Pages that were crawled
+//! again are not counted. Each alarm is raised once: in the log, in a metric and in the console.
 //!
-//! After an alarm the [paragraphs](shared_paragraphs) that further pages of the site share are told as well, as far as this
-//! process reads them; the alarm names the [`command`] that tells them in any case.
+//! After an alarm, the [paragraphs](shared_paragraphs) that further pages of the site share are reported as
+//! well, if this process reads such pages. The alarm also names the [`command`] that finds these paragraphs
+//! in any case.
 //!
-//! In: verdicts that are committed. Out: [`Alarm`]s. Nothing that is decided depends on any of it.
-//! Memory is bounded: [`SETS`] × [`WAYS`] sites and as many clusters, names of [`NAME_BYTES_MAX`]
-//! bytes. Where a set is full, the entry with the fewest pages loses one and, at none, its place: what
-//! is frequent stays (Misra and Gries 1982), in a bounded number of steps a page.
+//! In: committed verdicts. Out: [`Alarm`]s. No decision depends on this module. Memory is bounded: [`SETS`] ×
+//! [`WAYS`] sites and as many clusters, with names of [`NAME_BYTES_MAX`] bytes. If a set is full, the count
+//! of its rarest entry is reduced by one, and an entry that reaches zero is replaced. So frequent entries
+//! stay (Misra and Gries 1982), in a bounded number of steps per page.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -29,30 +31,30 @@ use crate::record::{LogRecord, Outcome};
 use crate::segment::Terms;
 use crate::verdict::{Conclusion, Kind};
 
-/// Pages of a cluster from which on it may be a template, as in the report of `leitong dedup`.
+/// Number of pages from which a cluster may be a template, as in the report of `leitong dedup`.
 const CLUSTER_PAGES_MIN: u32 = 10;
-/// Pages of a site over which its duplicates are counted. The share of so many has a standard error of
-/// at most .05, so that a leap is six of them.
+/// Number of pages of a site over which its duplicates are counted. The standard error of a share of so many
+/// pages is at most .05, so a leap is six standard errors.
 const WINDOW_PAGES: u32 = 100;
-/// Windows of a site before the first one that may leap.
+/// Number of windows of a site before one can count as a leap.
 const WINDOWS_BEFORE: u32 = 2;
-/// Pages in a hundred that are a leap.
+/// Rise of the share of duplicates that counts as a leap, in percentage points.
 const LEAP: u32 = 30;
-/// Sets of entries.
+/// Number of sets of entries.
 const SETS: usize = 512;
-/// Entries of a set.
+/// Number of entries in a set.
 const WAYS: usize = 8;
-/// Bytes of a name that are kept.
+/// Longest name that is kept, in bytes.
 const NAME_BYTES_MAX: usize = 512;
-/// Alarms that the console shows, the last ones.
+/// Number of alarms that the console shows, the last ones.
 const ALARMS_MAX: usize = 20;
 
-/// What is noticed of one verdict.
+/// The values of one verdict that the alarm uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Noticed {
     /// Hash of the page's site.
     site: u64,
-    /// Of a duplicate.
+    /// The cluster that a duplicate joined.
     joined: Option<Joined>,
 }
 
@@ -67,8 +69,8 @@ struct Joined {
 }
 
 impl Noticed {
-    /// What is noticed of `conclusion`; nothing unless [`begin`] was called, and nothing of pages
-    /// without a site, without text, or that were crawled again.
+    /// Returns the values of `conclusion`; `None` unless [`begin`] was called. Pages without a site or text,
+    /// and pages that were crawled again, give `None` as well.
     #[must_use]
     pub fn of(conclusion: &Conclusion) -> Option<Self> {
         OF_THIS_PROCESS.get()?;
@@ -93,8 +95,8 @@ impl Noticed {
     }
 }
 
-/// The host of a url as it stands there, without user and port. The URL Standard's host would cost
-/// ten times as much, and a site writes its own name in one way.
+/// Returns the host of a url as it is written, without user and port. Parsing it by the URL Standard would
+/// take ten times as long, and a site writes its own name in one way.
 fn site(url: &str) -> Option<&str> {
     let (_, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next()?;
@@ -103,14 +105,14 @@ fn site(url: &str) -> Option<&str> {
     (!host.is_empty()).then_some(host)
 }
 
-/// Whether a page is of a site as an [`Alarm`] names it.
+/// Returns true if a page is of the site `name`, as an [`Alarm`] names it.
 #[must_use]
 pub fn is_of_site(url: &str, name: &str) -> bool {
     site(url).is_some_and(|site| site.eq_ignore_ascii_case(name))
 }
 
-/// The command that tells what pages of a site share, wherever it runs. Pages choose the names of sites: what a shell
-/// could take for more than a name is quoted.
+/// Returns the command that finds the paragraphs that pages of a site share. Pages choose the names of sites,
+/// so anything that a shell could interpret is quoted.
 #[must_use]
 pub fn command(site: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
@@ -132,54 +134,54 @@ fn short(name: &str) -> &str {
     &name[..name.floor_char_boundary(NAME_BYTES_MAX)]
 }
 
-/// What looks like a template.
+/// A cluster or site that looks like a template, or the paragraphs that its pages share.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "what")]
 pub enum Alarm {
-    /// A cluster.
+    /// A cluster that looks like a template.
     Cluster {
         /// Its site.
         site: String,
         /// Its id.
         cluster_id: String,
-        /// Its pages without those crawled again, so far.
+        /// Number of its pages so far, without those crawled again.
         pages: u32,
-        /// The page that stands for it, and its url.
+        /// The id of its canonical page.
         canonical_page_id: String,
-        /// The url of that page.
+        /// The url of its canonical page.
         canonical_url: String,
         /// The id of its last page.
         page_id: String,
         /// The url of its last page.
         url: String,
     },
-    /// A site.
+    /// A site whose share of duplicates jumped.
     Site {
         /// Its name.
         site: String,
-        /// Duplicates in a hundred of its last pages.
+        /// Percentage of duplicates among its last pages.
         percent: u32,
-        /// … of those before.
+        /// Percentage of duplicates among the pages before.
         percent_before: u32,
         /// The id of the last duplicate.
         page_id: String,
         /// Its url.
         url: String,
     },
-    /// What further pages of such a site share.
+    /// The paragraphs that further pages of such a site share.
     Paragraphs {
         /// Its name.
         site: String,
-        /// Pages that were looked at.
+        /// Number of pages that were examined.
         pages: u32,
-        /// Paragraphs that half of them and more have, as lines of a list of boilerplate, and on how
-        /// many pages each stands; empty if there is none.
+        /// Paragraphs that at least half of the pages have, as lines of a boilerplate file, each with its
+        /// number of pages; empty if there is none.
         lines: Vec<(u32, String)>,
     },
 }
 
 impl Alarm {
-    /// The label of the metric, in which what pages share does not count again.
+    /// Returns the label of the metric; `None` for paragraphs, whose alarm was already counted.
     #[must_use]
     pub fn label(&self) -> Option<&'static str> {
         match self {
@@ -201,8 +203,8 @@ impl Alarm {
                     page_id,
                     url,
                     command = command(site),
-                    "a cluster looks like a template: all its pages are of one site and a little different; see \
-                     docs/alerts.md#leitongtemplate"
+                    "duplicates of this site may be wrong: a cluster looks like a template, since all its pages are of one site and \
+                     differ only a little; see docs/alerts.md#leitongtemplate"
                 );
             }
             Self::Site { site, percent, percent_before, page_id, url } => {
@@ -213,15 +215,15 @@ impl Alarm {
                     page_id,
                     url,
                     command = command(site),
-                    "the duplicates of a site leap; see docs/alerts.md#leitongtemplate"
+                    "duplicates of this site may be wrong: their share has jumped; see docs/alerts.md#leitongtemplate"
                 );
             }
             Self::Paragraphs { site, pages, lines } if lines.is_empty() => {
                 tracing::warn!(
                     site,
                     pages,
-                    "half of the pages of a site with a template alarm share no paragraph; compare two of them, \
-                     see docs/alerts.md#leitongtemplate"
+                    "no paragraph explains the template alarm: the pages of the site share none; compare two of them, see \
+                     docs/alerts.md#leitongtemplate"
                 );
             }
             Self::Paragraphs { site, pages, lines } => {
@@ -231,8 +233,8 @@ impl Alarm {
                         pages,
                         shared_by,
                         line,
-                        "a paragraph that pages of a site with a template alarm share: as boilerplate it is a line \
-                         of paragraph.boilerplate_file; see docs/alerts.md#leitongtemplate"
+                        "pages of a site with a template alarm share this paragraph; if it is boilerplate, add it to \
+                         paragraph.boilerplate_file; see docs/alerts.md#leitongtemplate"
                     );
                 }
             }
@@ -240,7 +242,7 @@ impl Alarm {
     }
 }
 
-/// Entries by key, those that occur most often.
+/// The most frequent entries, by key.
 #[derive(Debug)]
 struct Frequent<K, V> {
     sets: Vec<Vec<(K, u32, V)>>,
@@ -251,7 +253,7 @@ impl<K: Eq, V: Default> Frequent<K, V> {
         Self { sets: (0..SETS).map(|_| Vec::new()).collect() }
     }
 
-    /// The entry of `key`, of which there is one page more; none if all others of its set are more
+    /// Counts one more page for `key` and returns its entry; `None` if all other entries of its set are more
     /// frequent.
     fn entry(&mut self, key: K, hash: u64) -> Option<&mut V> {
         let set = &mut self.sets[hash as usize % SETS];
@@ -274,30 +276,30 @@ impl<K: Eq, V: Default> Frequent<K, V> {
 
 #[derive(Debug, Default)]
 struct Cluster {
-    /// Without the canonical page.
+    /// Number of pages without the canonical page.
     pages: u32,
     near: u32,
-    /// Another site has a page of it.
+    /// True if a page of another site is in it.
     is_spread: bool,
-    told: bool,
+    alarmed: bool,
 }
 
 #[derive(Debug, Default)]
 struct Site {
-    /// Of the window that is filled.
+    /// Pages in the current window.
     pages: u32,
     duplicates: u32,
-    /// Windows so far, and their duplicates in ten thousand: an average in which each window weighs a
-    /// quarter of all before.
+    /// Number of windows so far, and their share of duplicates in basis points: an average in which the last
+    /// window has a weight of a quarter.
     windows: u32,
     before: u32,
-    /// Page id and url of its last duplicate.
+    /// Page id and url of the last duplicate.
     last: (Box<str>, Box<str>),
-    /// Its duplicates have leapt, and have not fallen since.
-    told: bool,
+    /// True if the share of duplicates has jumped, and has not fallen since.
+    alarmed: bool,
 }
 
-/// What was noticed so far.
+/// State of the alarm.
 #[derive(Debug)]
 pub struct Templates {
     clusters: Frequent<[u8; 16], Cluster>,
@@ -312,7 +314,7 @@ impl Default for Templates {
 }
 
 impl Templates {
-    /// Takes one verdict in; what it gives the alarm for, which is kept as well.
+    /// Adds one verdict. Returns the alarms that it raises, which are kept as well.
     fn notice(&mut self, noticed: &Noticed) -> Vec<Alarm> {
         let found: Vec<Alarm> =
             [self.in_cluster(noticed), self.on_site(noticed)].into_iter().flatten().collect();
@@ -336,10 +338,10 @@ impl Templates {
         let is_template = !cluster.is_spread
             && cluster.pages + 1 >= CLUSTER_PAGES_MIN
             && u64::from(cluster.near) * 10 >= u64::from(cluster.pages) * 9;
-        if !is_template || cluster.told {
+        if !is_template || cluster.alarmed {
             return None;
         }
-        cluster.told = true;
+        cluster.alarmed = true;
         Some(Alarm::Cluster {
             site: site(&joined.url)?.to_owned(),
             cluster_id: joined.cluster_id.iter().map(|byte| format!("{byte:02x}")).collect(),
@@ -366,11 +368,11 @@ impl Templates {
         of_site.windows = of_site.windows.saturating_add(1);
         let before = of_site.before;
         let leaps = of_site.windows > WINDOWS_BEFORE && now >= before + LEAP * 100;
-        let tells = leaps && !of_site.told;
-        of_site.told = leaps;
+        let raises = leaps && !of_site.alarmed;
+        of_site.alarmed = leaps;
         of_site.before = if of_site.windows == 1 { now } else { (before * 3 + now) / 4 };
         let (page_id, url) = &of_site.last;
-        tells.then(|| Alarm::Site {
+        raises.then(|| Alarm::Site {
             site: site(url).unwrap_or_default().to_owned(),
             percent: now / 100,
             percent_before: before / 100,
@@ -382,12 +384,12 @@ impl Templates {
 
 static OF_THIS_PROCESS: OnceLock<Mutex<Templates>> = OnceLock::new();
 
-/// Begins to look in this process.
+/// Starts the alarm in this process.
 pub fn begin() {
     OF_THIS_PROCESS.get_or_init(Mutex::default);
 }
 
-/// Takes verdicts in that are committed, and tells what they give the alarm for.
+/// Adds committed verdicts, and logs the alarms that they raise.
 pub fn committed(noticed: &[Noticed]) {
     let Some(templates) = OF_THIS_PROCESS.get() else { return };
     let mut templates = templates.lock().unwrap_or_else(PoisonError::into_inner);
@@ -402,14 +404,15 @@ pub fn committed(noticed: &[Noticed]) {
     }
 }
 
-/// Takes the text of a page in that is on its way to the log, and tells what the pages of its site share
-/// if its site is watched and enough have come.
+/// Adds the text of a page that is on its way to the log. If its site is watched and this is the last page
+/// needed, logs the paragraphs that the site's pages share.
 pub fn read(record: &LogRecord, terms: &Terms) {
     if !shared_paragraphs::is_watching() {
         return;
     }
     let (LogRecord::Page(page), Some(templates)) = (record, OF_THIS_PROCESS.get()) else { return };
-    // Of other outcomes, and after a page that is too large to keep its terms, these are of another page.
+    // Without a fingerprint, or after a page that is too large to keep its terms, `terms` belong to another
+    // page.
     if !matches!(page.outcome, Outcome::Fingerprint(_)) || terms.paragraphs().is_empty() {
         return;
     }
@@ -421,7 +424,7 @@ pub fn read(record: &LogRecord, terms: &Terms) {
     templates.lock().unwrap_or_else(PoisonError::into_inner).keep(alarm);
 }
 
-/// The last alarms of this process, oldest first.
+/// Returns the last alarms of this process, oldest first.
 #[must_use]
 pub fn alarms() -> Vec<Alarm> {
     let templates = OF_THIS_PROCESS.get();
@@ -469,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_are_no_template() {
+    fn copies_raise_no_alarm() {
         let exact = |number| page("a.example", number, Some(("https://a.example/0", false)));
         assert_eq!(alarms((0..90).map(exact)), []);
         let elsewhere = |number| {
@@ -482,8 +485,8 @@ mod tests {
     }
 
     #[test]
-    fn a_leap_of_a_site_is_named_and_a_site_that_was_always_so_is_not() {
-        // `duplicates` of each hundred pages, all copies of pages elsewhere.
+    fn a_leap_raises_an_alarm_and_a_constant_share_does_not() {
+        // `duplicates` in each hundred pages, all copies of pages elsewhere.
         let site = |duplicates: &[u32]| {
             let pages = duplicates.iter().flat_map(|duplicates| {
                 (0..100).map(move |number| {
@@ -493,23 +496,23 @@ mod tests {
             alarms(pages)
         };
         assert_eq!(site(&[50; 20]), []);
-        assert_eq!(site(&[0, 5, 10, 15, 20, 25, 30, 35]), [], "that is no leap");
-        assert_eq!(site(&[0, 90]), [], "nobody knows what it was like before");
+        assert_eq!(site(&[0, 5, 10, 15, 20, 25, 30, 35]), [], "a slow rise is no leap");
+        assert_eq!(site(&[0, 90]), [], "there are too few windows before");
         let named = site(&[10, 10, 10, 90, 90, 90]);
         let [Alarm::Site { site: name, percent, percent_before, page_id, .. }] = &named[..] else {
             panic!("{named:?}")
         };
         assert_eq!((name.as_str(), *percent, *percent_before), ("a.example", 90, 10));
         assert_eq!(page_id, "89", "the last duplicate, not the last page");
-        assert_eq!(site(&[0, 0, 0, 90, 0, 0, 0, 0, 0, 90]).len(), 2, "once more when it leaps once more");
+        assert_eq!(site(&[0, 0, 0, 90, 0, 0, 0, 0, 0, 90]).len(), 2, "a second leap raises a second alarm");
     }
 
     #[test]
-    fn memory_is_bounded_and_what_is_frequent_stays() {
+    fn memory_is_bounded_and_frequent_entries_stay() {
         let mut templates = Templates::default();
         let mut named = 0;
         for number in 0..200_000_u32 {
-            // Every tenth page is of one form, all others of sites and clusters that come once.
+            // Every tenth page is of one form; all others are of sites and clusters that come once.
             let mut noticed = page(&format!("s{number}.example"), number, Some(("https://b.example/", true)));
             if let Some(joined) = &mut noticed.joined {
                 joined.cluster_id[..4].copy_from_slice(&number.to_le_bytes());
@@ -525,10 +528,11 @@ mod tests {
         assert!(templates.clusters.sets.iter().all(|set| set.len() <= WAYS));
     }
 
-    /// `cargo test --release --lib templates:: -- --ignored --nocapture` says what the owner pays.
+    /// Run it with `cargo test --release --lib templates:: -- --ignored --nocapture`. It prints the cost for
+    /// an owner.
     #[test]
     #[ignore = "measures"]
-    fn what_a_verdict_costs() {
+    fn cost_per_verdict_is_below_half_of_its_json() {
         use crate::wait::cpu_time;
 
         use crate::{Config, Deduplicator, Page};

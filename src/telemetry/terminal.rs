@@ -1,8 +1,8 @@
 //! Text for people, on standard error and standard output.
 //!
-//! What a page, a message or a file name holds must not steer a terminal, so control characters
-//! are written as escapes such as `\u{1b}`. And nothing may hang on whether somebody reads the
-//! messages: what cannot be written to standard error is dropped, without a panic.
+//! Text from pages, messages and file names must not control a terminal, so control characters are written as
+//! escapes such as `\u{1b}`. The program must run even if nobody reads its messages, so text that cannot be
+//! written to standard error is dropped without a panic.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,21 +13,20 @@ use serde_json::Value;
 
 use crate::limits::LOG_LINE_BYTES_MAX;
 
-/// `text` on one line: every control character, line ends as well, as an escape.
+/// Escapes every control character, including line ends, so `text` stays on one line.
 #[must_use]
 pub fn escape(text: &str) -> Cow<'_, str> {
     escape_if(text, is_control)
 }
 
-/// `text` as it stands in lines: tabs and line feeds stay,
-/// every other control character becomes an escape.
+/// Escapes every control character except tabs and line feeds.
 #[must_use]
 pub fn escape_lines(text: &str) -> Cow<'_, str> {
     escape_if(text, |c| is_control(c) && c != '\n' && c != '\t')
 }
 
-/// Whether a terminal may obey it: control characters, the marks that reorder text (by which
-/// a line can be made to read otherwise than it stands), and Unicode's own line ends.
+/// Returns true for characters that may control a terminal: control characters, marks that reorder text (and
+/// can make a line read differently than it is written), and Unicode's own line ends.
 #[must_use]
 pub fn is_control(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -48,22 +47,22 @@ fn escape_if(text: &str, escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether whoever sits at a terminal wants colours, by the convention of <https://no-color.org>.
+/// Returns true if the user wants colours on a terminal, by the convention of <https://no-color.org>.
 #[must_use]
 pub fn colours_wanted() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Whether messages are events of the log, so that whoever reads it as JSON finds nothing else there.
+/// True if messages are logged as events, so a reader of the JSON log finds nothing else on standard error.
 static NOTES_ARE_EVENTS: AtomicBool = AtomicBool::new(false);
 
-/// From now on messages are events of the log.
+/// Turns messages into events of the log from now on.
 pub fn notes_are_events() {
     NOTES_ARE_EVENTS.store(true, Ordering::Relaxed);
 }
 
-/// Whether the message has become an event of the log.
-fn is_event(message: &str) -> bool {
+/// Logs the message as an event if messages are events, and returns true if it did.
+fn log_as_event(message: &str) -> bool {
     let is_event = NOTES_ARE_EVENTS.load(Ordering::Relaxed);
     if is_event {
         tracing::info!("{}", message.trim_end());
@@ -74,32 +73,32 @@ fn is_event(message: &str) -> bool {
 /// Writes one message to standard error, on one line.
 pub fn note(message: impl fmt::Display) {
     let message = message.to_string();
-    if is_event(&message) {
+    if log_as_event(&message) {
         return;
     }
     write_to_standard_error(&format!("leitong: {}\n", escape(&message)));
 }
 
-/// Writes text of several lines to standard error, as it stands but for control characters.
+/// Writes text of several lines to standard error, with control characters escaped.
 pub fn note_lines(text: impl fmt::Display) {
     let text = text.to_string();
-    if is_event(&text) {
+    if log_as_event(&text) {
         return;
     }
     write_to_standard_error(&escape_lines(&text));
 }
 
-/// All at once, so that lines of several threads do not
-/// mix. That nobody can read them is no reason to stop.
+/// Writes the text in one call, so that lines of several threads do not mix. Errors are ignored: a missing
+/// reader is no reason to stop.
 fn write_to_standard_error(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-/// Writes text for people to standard output. On a terminal, control characters
-/// become escapes; a file or another program gets the text as it is.
+/// Writes text for people to standard output. On a terminal, control characters become escapes; a file or
+/// another program gets the text unchanged.
 ///
 /// # Errors
-/// What the operating system says, a reader that is gone among it.
+/// The error of the operating system, also if the reader is gone.
 pub fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let text = if out.is_terminal() { escape_lines(text) } else { Cow::Borrowed(text) };
@@ -107,18 +106,17 @@ pub fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Where log lines go: standard error, each of [`LOG_LINE_BYTES_MAX`] at most.
+/// Writer of log lines to standard error. Lines have at most [`LOG_LINE_BYTES_MAX`] bytes.
 #[derive(Debug, Clone, Copy)]
 pub enum LogLines {
-    /// For people: cut, and without control characters but those that colour it.
+    /// Text: long lines are cut, and control characters other than those of colours are escaped.
     Text,
-    /// JSON, which has no control characters: of a line that
-    /// is too long the strings are cut, so that it is still JSON.
+    /// JSON, which has no control characters. The strings of a long line are cut, so it stays valid JSON.
     Json,
 }
 
 impl Write for LogLines {
-    /// `tracing-subscriber` hands each line over in one go.
+    /// Writes a line. `tracing-subscriber` passes each line in one call.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let line = String::from_utf8_lossy(bytes);
         write_to_standard_error(&match self {
@@ -138,7 +136,7 @@ fn json_log_line(line: &str) -> Cow<'_, str> {
         return Cow::Borrowed(line);
     }
     let Ok(Value::Object(mut fields)) = serde_json::from_str(line) else { return Cow::Borrowed(line) };
-    // An eighth each: an event has few fields, and seldom two that are long.
+    // An eighth each: an event has few fields, and seldom two long ones.
     for value in fields.values_mut() {
         if let Value::String(text) = value
             && text.len() > LOG_LINE_BYTES_MAX / 8
@@ -150,7 +148,8 @@ fn json_log_line(line: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{}\n", Value::Object(fields)))
 }
 
-/// The colours are `tracing-subscriber`'s own: it has made escapes of all others.
+/// Escapes and cuts a line of text. Its colours are `tracing-subscriber`'s own, which has escaped all other
+/// control characters.
 fn log_line(line: &str) -> String {
     let line = line.strip_suffix('\n').unwrap_or(line);
     let shown = escape_if(line, |c| is_control(c) && c != '\u{1b}');
@@ -167,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn control_characters_become_escapes_and_all_else_stays() {
+    fn control_characters_become_escapes_and_all_other_text_stays() {
         for text in ["", "plain", "中文 \u{3000}é", "🦀 \\u{1b}"] {
             assert!(matches!(escape(text), Cow::Borrowed(same) if same == text), "{text:?}");
         }

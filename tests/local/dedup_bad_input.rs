@@ -180,7 +180,7 @@ fn documents_without_a_url_are_called_by_their_file_and_line() {
     let options = ["--table", table.to_str().expect("UTF-8")];
     let run = dedup_files(&options, &[&input]);
     assert_eq!(run.status, 0, "{}", run.stderr);
-    assert!(run.stderr.contains("3  documents without a url, named document:FILE#ROW"), "{}", run.stderr);
+    assert!(run.stderr.contains("3  documents without a url, which got document:FILE#ROW"), "{}", run.stderr);
     let verdicts = run.verdicts();
     for (row, verdict) in (1..).zip(&verdicts) {
         assert_eq!(verdict["url"], format!("document:{}#{row}", input.display()));
@@ -236,8 +236,8 @@ fn what_was_repaired_is_counted() {
     assert_eq!((&verdicts[0]["fetched_at"], &verdicts[0]["passthrough"]), (&Value::Null, &Value::Null));
     assert_eq!(verdicts[1]["fetched_at"], "2025-11-21T08:00:00.123Z");
     assert_eq!(verdicts[1]["passthrough"].to_string(), r#"{"n":1.0}"#, "as it came");
-    assert!(run.stderr.contains("1  fetched_at that is no date"), "{}", run.stderr);
-    assert!(run.stderr.contains("1  passthrough above 4 KiB"), "{}", run.stderr);
+    assert!(run.stderr.contains("1  invalid fetched_at dates"), "{}", run.stderr);
+    assert!(run.stderr.contains("1  passthrough fields larger than 4 KiB"), "{}", run.stderr);
 }
 
 #[test]
@@ -428,7 +428,11 @@ fn a_passthrough_comes_back_on_one_line_or_not_at_all() {
         assert!(line.ends_with(&format!(",\"passthrough\":{expected}}}")), "{given}: {line}");
     }
     assert_eq!(run.verdicts().len(), cases.len(), "all can be read");
-    assert!(run.stderr.contains("2  passthrough above 4 KiB or nested too deep, left out"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("2  passthrough fields larger than 4 KiB or nested too deeply, left out"),
+        "{}",
+        run.stderr
+    );
     assert!(run.stderr.contains("1  lone surrogates replaced"), "{}", run.stderr);
 }
 
@@ -478,7 +482,7 @@ fn inputs_that_cannot_be_read_are_errors() {
         (&["dedup", "examples/pages.jsonl", "--output", "examples/pages.jsonl"], 2, "--output"),
         (&["dedup", "--detector", "md5", "examples/pages.jsonl"], 2, "simhash"),
         (&["dedup", "--threads", "many"], 2, "--threads"),
-        (&["dedup", "--threads", "1025"], 2, "--threads 1025: must be from 0 (one a core) to 1024"),
+        (&["dedup", "--threads", "1025"], 2, "--threads 1025: must be from 0 (one per core) to 1024"),
         (&["dedup", "--threads", "18446744073709551615"], 2, "to 1024"),
         (&["eval", "--threads", "100000", "examples/pages.jsonl"], 2, "to 1024"),
         (&["dedup", "--config", "no-such-file.toml", "examples/pages.jsonl"], 2, "no-such-file.toml"),

@@ -1,6 +1,7 @@
-//! Settings of traces: those of `[traces]`, and the environment variables of OpenTelemetry for what these leave open.
+//! Settings of traces: those of `[traces]`, and the environment variables of OpenTelemetry for settings that
+//! are unset.
 //!
-//! In: [`TracesConfig`] and a look-up of variables. Out: [`Settings`], or what is wrong. Pure.
+//! In: [`TracesConfig`] and a function that looks variables up. Out: [`Settings`], or an error. Pure.
 
 use std::time::Duration;
 
@@ -11,24 +12,24 @@ use url::Url;
 
 use crate::telemetry::redact;
 
-/// Traces of the way that pages take through `leitong run` (docs/kafka.md#traces), for a collector of OpenTelemetry.
-/// What is unset here is what the variables `OTEL_…` say, and else OpenTelemetry's default.
+/// Traces of the way of pages through `leitong run` (docs/kafka.md#traces), for an OpenTelemetry collector. A
+/// setting that is unset here comes from the variables `OTEL_…`, or is OpenTelemetry's default.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TracesConfig {
-    /// Whether spans are made and sent.
+    /// Record spans and send them.
     pub enabled: bool,
-    /// The collector's address for OTLP over HTTP (protobuf), such as `http://localhost:4318`; without a
-    /// path `/v1/traces` is asked. Unset: `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, `OTEL_EXPORTER_OTLP_ENDPOINT`
+    /// The collector's address for OTLP over HTTP (protobuf), such as `http://localhost:4318`. Without a
+    /// path, `/v1/traces` is used. Unset: `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, `OTEL_EXPORTER_OTLP_ENDPOINT`
     /// or `http://localhost:4318`.
     pub endpoint: Option<String>,
-    /// Share of the pages without a trace context that are traced. Pages with one are traced if it says
-    /// so. Unset: `OTEL_TRACES_SAMPLER` and `OTEL_TRACES_SAMPLER_ARG`, or 1.
+    /// Share of pages that are traced, among those without a trace context. Pages with a context are traced
+    /// if the context is sampled. Unset: `OTEL_TRACES_SAMPLER` and `OTEL_TRACES_SAMPLER_ARG`, or 1.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub sample_ratio: Option<f64>,
-    /// What the spans' service is called. Unset: `OTEL_SERVICE_NAME`, or `leitong`.
+    /// Service name of the spans. Unset: `OTEL_SERVICE_NAME`, or `leitong`.
     pub service_name: Option<String>,
-    /// Spans that wait for the collector; those that find no room are dropped and counted.
+    /// Limit on spans that wait for the collector. Further spans are dropped and counted.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub queue_spans: usize,
 }
@@ -39,32 +40,32 @@ impl Default for TracesConfig {
     }
 }
 
-/// What is in force.
+/// The settings in force, from the file and the environment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// Where requests go.
+    /// Address of the collector.
     pub(crate) endpoint: Url,
     /// Headers of each request.
     pub(crate) headers: Vec<(String, String)>,
-    /// How long one request may take.
+    /// Time limit of one request.
     pub(crate) timeout: Duration,
-    /// Of pages without a context.
+    /// Share of pages without a context that are traced.
     pub(crate) sample_ratio: f64,
-    /// What the spans are said to come from, without what the program adds.
+    /// Attributes of the spans' resource, without those that the program adds.
     pub(crate) resource: Vec<(String, String)>,
-    /// Spans that wait at most.
+    /// Limit on waiting spans.
     pub(crate) queue_spans: usize,
-    /// Spans of one request at most.
+    /// Limit on spans in one request.
     pub(crate) batch_spans: usize,
-    /// How long a span waits for others.
+    /// Time for which a span waits for others.
     pub(crate) delay: Duration,
 }
 
 impl TracesConfig {
-    /// What is in force, with `lookup` for environment variables; none where nothing is traced.
+    /// Returns the settings in force; `None` if nothing is traced. `lookup` returns environment variables.
     ///
     /// # Errors
-    /// What is wrong, which value, and what to do.
+    /// A message that names the wrong value and the remedy.
     pub fn settings(&self, lookup: impl Fn(&str) -> Option<String>) -> Result<Option<Settings>, String> {
         let variable =
             |name: &str| lookup(name).map(|value| value.trim().to_owned()).filter(|v| !v.is_empty());
@@ -72,29 +73,29 @@ impl TracesConfig {
         if !self.enabled || is_off {
             return Ok(None);
         }
-        let of_traces = |name: &str| {
+        let exporter = |name: &str| {
             let own = format!("OTEL_EXPORTER_OTLP_TRACES_{name}");
             variable(&own).map(|value| (own, value)).or_else(|| {
                 let common = format!("OTEL_EXPORTER_OTLP_{name}");
                 variable(&common).map(|value| (common, value))
             })
         };
-        let endpoint = match (&self.endpoint, of_traces("ENDPOINT")) {
-            (Some(endpoint), _) => of_setting("traces.endpoint", endpoint)?,
+        let endpoint = match (&self.endpoint, exporter("ENDPOINT")) {
+            (Some(endpoint), _) => endpoint_setting("traces.endpoint", endpoint)?,
             (None, Some((name, value))) => {
-                if let Some((protocol, value)) = of_traces("PROTOCOL").filter(|(_, p)| p != "http/protobuf") {
+                if let Some((protocol, value)) = exporter("PROTOCOL").filter(|(_, p)| p != "http/protobuf") {
                     return Err(format!(
-                        "{protocol} = {value:?}: only http/protobuf is spoken; set traces.endpoint to the collector's \
-                         address for it, mostly http://HOST:4318"
+                        "{protocol} = {value:?}: only http/protobuf is supported; set traces.endpoint to the collector's address for \
+                         it, usually http://HOST:4318"
                     ));
                 }
                 match name.contains("TRACES") {
-                    // The one address is taken as it is, the other is that of all signals.
+                    // The address for traces is used as it is; to the one for all signals the path is added.
                     true => address(&name, &value)?,
                     false => with_path(address(&name, &value)?, true),
                 }
             }
-            (None, None) => of_setting("traces.endpoint", "http://localhost:4318")?,
+            (None, None) => endpoint_setting("traces.endpoint", "http://localhost:4318")?,
         };
         let mut resource = pairs(&variable("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default());
         let name = self.service_name.clone().or_else(|| variable("OTEL_SERVICE_NAME"));
@@ -111,21 +112,22 @@ impl TracesConfig {
                 .filter(|number| *number > 0)
                 .ok_or_else(|| format!("{name} = {value:?}: must be a whole number above 0")),
         };
-        let of_queue = |name: &str, default| number(name, variable(name), default);
-        let (timeout, ms) = of_traces("TIMEOUT").unzip();
+        let batching = |name: &str, default| number(name, variable(name), default);
+        let (timeout, ms) = exporter("TIMEOUT").unzip();
         Ok(Some(Settings {
             endpoint,
-            headers: of_traces("HEADERS").map(|(_, value)| pairs(&value)).unwrap_or_default(),
+            headers: exporter("HEADERS").map(|(_, value)| pairs(&value)).unwrap_or_default(),
             timeout: Duration::from_millis(number(&timeout.unwrap_or_default(), ms, 10_000)?),
             sample_ratio: self.ratio(variable)?,
             resource,
             queue_spans: self.queue_spans,
-            batch_spans: usize::try_from(of_queue("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 512)?).unwrap_or(512),
-            delay: Duration::from_millis(of_queue("OTEL_BSP_SCHEDULE_DELAY", 5_000)?),
+            batch_spans: usize::try_from(batching("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 512)?).unwrap_or(512),
+            delay: Duration::from_millis(batching("OTEL_BSP_SCHEDULE_DELAY", 5_000)?),
         }))
     }
 
-    /// A page with a context is always traced as that says, as the samplers `parentbased_…` have it.
+    /// Returns the share of pages without a context that are traced. A page with a context is always traced
+    /// as the context says, as the samplers `parentbased_…` do.
     fn ratio(&self, variable: impl Fn(&str) -> Option<String>) -> Result<f64, String> {
         if let Some(ratio) = self.sample_ratio {
             return Ok(ratio);
@@ -142,20 +144,20 @@ impl TracesConfig {
                 })
             }
             _ => Err(format!(
-                "OTEL_TRACES_SAMPLER = {sampler:?}: always_on, always_off and traceidratio are known, with and without \
-                 parentbased_; set traces.sample_ratio"
+                "OTEL_TRACES_SAMPLER = {sampler:?}: must be always_on, always_off or traceidratio, with or without parentbased_; or \
+                 set traces.sample_ratio instead"
             )),
         }
     }
 
-    /// What is wrong whatever the environment says.
+    /// Returns the error in these settings, whatever the environment is.
     #[must_use]
     pub fn fault(&self) -> Option<String> {
         Self { enabled: true, ..self.clone() }.settings(|_| None).err()
     }
 }
 
-fn of_setting(name: &str, value: &str) -> Result<Url, String> {
+fn endpoint_setting(name: &str, value: &str) -> Result<Url, String> {
     Ok(with_path(address(name, value)?, false))
 }
 
@@ -165,14 +167,14 @@ fn address(name: &str, value: &str) -> Result<Url, String> {
     match url {
         Some(url) if url.scheme() == "http" => Ok(url),
         Some(url) if url.scheme() == "https" => Err(format!(
-            "{name} = {value:?}: https is not spoken; name a collector of this machine or network, as in \
-             \"http://localhost:4318\", which sends them on"
+            "{name} = {value:?}: https is not supported; name a collector on this machine or network that forwards the spans, \
+             as in \"http://localhost:4318\""
         )),
         _ => Err(format!("{name} = {value:?}: must be an address as in \"http://localhost:4318\"")),
     }
 }
 
-/// With the path of traces, where there is none or `always`.
+/// Adds the path of traces if the url has no path, or `always`.
 fn with_path(mut url: Url, always: bool) -> Url {
     let path = url.path().trim_end_matches('/').to_owned();
     if always || path.is_empty() {
@@ -181,7 +183,7 @@ fn with_path(mut url: Url, always: bool) -> Url {
     url
 }
 
-/// `key=value,key=value`, percent-encoded; what is none of it is passed over.
+/// Parses `key=value,key=value` with percent-encoding. Malformed parts are skipped.
 fn pairs(text: &str) -> Vec<(String, String)> {
     let decoded = |text: &str| percent_decode_str(text.trim()).decode_utf8_lossy().into_owned();
     let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
@@ -202,18 +204,18 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_traced_unless_it_is_asked_for() {
+    fn nothing_is_traced_unless_it_is_enabled() {
         let variables = [("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318")];
         assert_eq!(settings(&TracesConfig::default(), &variables), Ok(None));
         assert_eq!(settings(&on(), &[("OTEL_SDK_DISABLED", "TRUE")]), Ok(None));
-        let defaults = settings(&on(), &[]).expect("right").expect("on");
+        let defaults = settings(&on(), &[]).expect("valid").expect("on");
         assert_eq!(defaults.endpoint.as_str(), "http://localhost:4318/v1/traces");
         assert_eq!(defaults.resource, [("service.name".to_owned(), "leitong".to_owned())]);
         assert!((defaults.sample_ratio - 1.0).abs() < f64::EPSILON);
     }
 
     #[test]
-    fn the_file_goes_before_the_environment() {
+    fn the_file_takes_precedence_over_the_environment() {
         let variables = [
             ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://a:1/otlp/"),
             ("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Bearer%20x, b = 2,broken"),
@@ -223,7 +225,7 @@ mod tests {
             ("OTEL_TRACES_SAMPLER_ARG", "0.25"),
             ("OTEL_BSP_SCHEDULE_DELAY", "100"),
         ];
-        let found = settings(&on(), &variables).expect("right").expect("on");
+        let found = settings(&on(), &variables).expect("valid").expect("on");
         assert_eq!(found.endpoint.as_str(), "http://a:1/otlp/v1/traces");
         let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         assert_eq!(found.headers, [pair("Authorization", "Bearer x"), pair("b", "2")]);
@@ -237,18 +239,18 @@ mod tests {
             service_name: Some("mine".to_owned()),
             ..on()
         };
-        let found = settings(&config, &variables).expect("right").expect("on");
+        let found = settings(&config, &variables).expect("valid").expect("on");
         assert_eq!(found.endpoint.as_str(), "http://b:2/x");
         assert!(found.resource.contains(&pair("service.name", "mine")));
         assert_eq!(found.resource.iter().filter(|(key, _)| key == "service.name").count(), 1);
         assert!((found.sample_ratio - 0.5).abs() < f64::EPSILON);
-        // The variable of traces alone is taken as it is.
+        // The variable for traces alone is used as it is.
         let own = [variables[0], ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://c:3/in")];
-        let found = settings(&on(), &own).expect("right").expect("on");
+        let found = settings(&on(), &own).expect("valid").expect("on");
         assert_eq!(found.endpoint.as_str(), "http://c:3/in");
     }
 
-    /// The endpoint was named with user, password and key in errors.
+    /// Errors showed the endpoint with user, password and key.
     #[test]
     fn errors_show_no_credentials_of_the_endpoint() {
         for value in
@@ -264,10 +266,10 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_followed_is_told() {
+    fn invalid_settings_are_reported() {
         let endpoint = |value: &str| TracesConfig { endpoint: Some(value.to_owned()), ..on() };
         for (value, says) in
-            [("https://a/", "https is not spoken"), ("localhost:4318", "must be"), ("", "must be")]
+            [("https://a/", "https is not supported"), ("localhost:4318", "must be"), ("", "must be")]
         {
             let fault = endpoint(value).fault().unwrap_or_default();
             assert!(fault.starts_with("traces.endpoint = ") && fault.contains(says), "{value:?}: {fault}");

@@ -1,56 +1,57 @@
-//! Where a trace stands, as messages say it: the headers `traceparent` and `tracestate` (W3C Trace Context, version 00)
-//! ↔ [`TraceContext`].
+//! The position in a trace that messages carry: reads and writes the headers `traceparent` and `tracestate`
+//! (W3C Trace Context, version 00).
 //!
-//! Invariant: whatever a message says, reading it never fails: what is malformed counts as not said. Cost: 55 bytes are
-//! looked at, nothing is allocated but a copy of `tracestate`.
+//! Invariant: reading never fails; malformed headers count as missing. Cost: 55 bytes are examined, and only
+//! `tracestate` is copied.
 
 use std::fmt;
 
-/// The header that names trace and parent.
+/// Header that names the trace and the parent span.
 pub(crate) const TRACEPARENT: &str = "traceparent";
-/// The header of the vendors that the trace has come through.
+/// Header of the vendors that the trace has passed through.
 pub(crate) const TRACESTATE: &str = "tracestate";
-/// Bytes of a `tracestate` that everybody has to hand on; a longer one is dropped, which the standard allows.
+/// Limit on the bytes of a `tracestate`. The standard requires to pass on up to this size, and allows to drop
+/// longer ones.
 const STATE_BYTES_MAX: usize = 512;
 /// Flag of a trace that is recorded.
 const SAMPLED: u8 = 1;
 
-/// A span of a trace that others may continue.
+/// A span of a trace, which other spans can continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TraceContext {
-    /// The trace; never 0.
+    /// Id of the trace; never 0.
     pub(crate) trace_id: u128,
-    /// The span in it; never 0.
+    /// Id of the span; never 0.
     pub(crate) span_id: u64,
-    /// As received: the lowest bit says that the trace is recorded.
+    /// Flags as received. The lowest bit tells that the trace is recorded.
     pub(crate) flags: u8,
-    /// What vendors say of it, as received.
+    /// State of vendors, as received.
     pub(crate) state: Option<Box<str>>,
 }
 
 impl TraceContext {
-    /// What these headers say; none where they say nothing that the standard allows.
+    /// Parses these headers; `None` if they are missing or not valid.
     pub(crate) fn read(traceparent: Option<&[u8]>, tracestate: Option<&[u8]>) -> Option<Self> {
         let (trace_id, span_id, flags) = parent(traceparent?)?;
         Some(Self { trace_id, span_id, flags, state: tracestate.and_then(state) })
     }
 
-    /// Whether its spans are recorded.
+    /// Returns true if the spans of the trace are recorded.
     pub(crate) fn is_sampled(&self) -> bool {
         self.flags & SAMPLED != 0
     }
 
-    /// A recorded trace that begins here.
+    /// Returns a recorded trace that begins here.
     pub(crate) fn sampled(trace_id: u128, span_id: u64) -> Self {
         Self { trace_id, span_id, flags: SAMPLED, state: None }
     }
 
-    /// The same trace, at another span.
+    /// Returns the same trace at another span.
     pub(crate) fn at(&self, span_id: u64) -> Self {
         Self { span_id, ..self.clone() }
     }
 
-    /// The headers that hand it on.
+    /// Returns the headers that pass the context on.
     pub(crate) fn headers(&self) -> impl Iterator<Item = (&'static str, String)> {
         let state = self.state.as_deref().map(|state| (TRACESTATE, state.to_owned()));
         std::iter::once((TRACEPARENT, self.to_string())).chain(state)
@@ -58,14 +59,14 @@ impl TraceContext {
 }
 
 impl fmt::Display for TraceContext {
-    /// The value of `traceparent`.
+    /// Writes the value of `traceparent`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Flags of later versions must not be handed on: they may mean something else.
+        // Flags of later versions must not be passed on, since they may have another meaning.
         write!(f, "00-{:032x}-{:016x}-{:02x}", self.trace_id, self.span_id, self.flags & 3)
     }
 }
 
-/// Trace id, span id and flags. A later version may have more fields behind those of version 00.
+/// Parses trace id, span id and flags. A later version may have more fields after those of version 00.
 fn parent(value: &[u8]) -> Option<(u128, u64, u8)> {
     let (head, more) = value.split_at_checked(55)?;
     let text = std::str::from_utf8(head).ok()?;
@@ -87,7 +88,8 @@ fn parent(value: &[u8]) -> Option<(u128, u64, u8)> {
     fits.then_some((trace_id, span_id, flags))
 }
 
-/// A list of `key=value`, in what may stand in a header; its entries are the vendors' affair.
+/// Parses a list of `key=value` in characters that are allowed in a header. Its entries are up to the
+/// vendors.
 fn state(value: &[u8]) -> Option<Box<str>> {
     let text = std::str::from_utf8(value).ok()?.trim();
     let is_visible = text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\t'));
@@ -108,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_what_the_standard_allows_and_writes_it_again() {
+    fn valid_headers_are_read_and_written_again() {
         let context = TraceContext::read(Some(PARENT.as_bytes()), Some(b"a=1,b@c=2")).expect("a context");
         assert_eq!(
             (context.trace_id, context.span_id),
@@ -120,15 +122,15 @@ mod tests {
         let child = context.at(7).to_string();
         assert_eq!(child, "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000007-01");
         assert!(!read(&PARENT.replace("-01", "-00")).expect("a context").is_sampled());
-        // Of a later version, what is known of it is read, and version 00 is written.
+        // Of a later version, the known fields are read, and version 00 is written.
         let later = read(&(PARENT.replacen("00-", "cc-", 1) + "-what-the-future-holds"));
         assert_eq!(later.map(|context| context.to_string()).as_deref(), Some(PARENT));
         let random = read(&PARENT.replace("-01", "-fb")).expect("a context").to_string();
-        assert!(random.ends_with("-03"), "{random}: only flags that are known are handed on");
+        assert!(random.ends_with("-03"), "{random}: only known flags are passed on");
     }
 
     #[test]
-    fn what_is_malformed_counts_as_not_said() {
+    fn malformed_headers_count_as_missing() {
         let zeros = "0".repeat(32);
         for malformed in [
             "",
@@ -167,7 +169,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_stands_there_is_read_or_passed_over(
+        fn arbitrary_bytes_are_read_or_ignored(
             parent in prop::collection::vec(any::<u8>(), 0..80),
             state in prop::collection::vec(any::<u8>(), 0..20),
         ) {
@@ -178,7 +180,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_written_is_read(trace_id in 1_u128.., span_id in 1_u64.., flags in 0_u8..4) {
+        fn written_headers_are_read_back(trace_id in 1_u128.., span_id in 1_u64.., flags in 0_u8..4) {
             let context = TraceContext { trace_id, span_id, flags, state: None };
             prop_assert_eq!(read(&context.to_string()), Some(context));
         }

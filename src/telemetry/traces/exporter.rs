@@ -1,12 +1,13 @@
-//! Sends spans to a collector: OTLP over HTTP/1.1, protobuf.
+//! Exporter of spans to a collector: OTLP over HTTP/1.1, protobuf.
 //!
 //! ```text
-//! queue ─► batch (full, or waited for `delay`) ─► POST ─► 200: exported, but for what it rejects
-//!                                                  ├ 429, 502, 503, 504, no connection: once more, later
-//!                                                  └ all else: the batch is lost
+//! queue ─► batch (full, or waited for `delay`) ─► POST ─► 200: exported, except rejected spans
+//!                                                  ├ 429, 502, 503, 504, no connection: retried later
+//!                                                  └ everything else: the batch is lost
 //! ```
-//! Invariants: nobody waits for it; a collector that is away costs the spans that find no room in the queue and those of
-//! the batch that was tried [`ATTEMPTS`] times. Each lost span is counted, and the log says so once a minute at most.
+//! Invariants: nothing waits for the exporter. If the collector is unavailable, spans are lost that find no
+//! room in the queue, and those of a batch that was tried [`ATTEMPTS`] times. Each lost span is counted, and
+//! the log reports losses at most once a minute.
 
 use std::time::{Duration, Instant};
 
@@ -27,27 +28,27 @@ use super::spans::{SCHEMA_URL, text};
 use crate::proto::otlp::{ExportRequest, ExportResponse, Resource, ResourceSpans, Scope, ScopeSpans, Span};
 use crate::telemetry::{metrics, redact};
 
-/// How often a batch is tried.
+/// Number of attempts to send a batch.
 const ATTEMPTS: u32 = 5;
-/// How long to wait after the first attempt; twice as long after each other one.
+/// Pause after the first attempt. It doubles after each further one.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// The longest pause that a collector may ask for.
+/// Limit on the pause that a collector can ask for.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
-/// How often the log tells of spans that are lost.
+/// Shortest time between two log messages about lost spans.
 const WARNING_INTERVAL: Duration = Duration::from_secs(60);
-/// Bytes of an answer that are read.
+/// Limit on the bytes that are read of an answer.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
 
-/// Why a batch was not taken.
+/// Reason why the collector did not accept a batch.
 #[derive(Debug, PartialEq, Eq)]
 enum Failure {
-    /// It may be taken later, perhaps after so long.
+    /// It may be accepted later, perhaps after this time.
     ForNow(String, Option<Duration>),
-    /// It never will.
+    /// It will never be accepted.
     ForGood(String),
 }
 
-/// Sends what comes, until `ended` says that nothing more does; then what waits, each batch once.
+/// Sends spans until `ended` receives a message. Then sends the waiting spans, each batch once.
 pub(super) async fn run(settings: Settings, mut queue: mpsc::Receiver<Span>, mut ended: mpsc::Receiver<()>) {
     let mut exporter = Exporter { resource: resource(&settings), settings, warned: None, lost: 0 };
     let mut batch = Vec::new();
@@ -77,12 +78,12 @@ struct Exporter {
     settings: Settings,
     resource: Resource,
     warned: Option<Instant>,
-    /// Spans lost since the last warning.
+    /// Number of spans lost since the last warning.
     lost: u64,
 }
 
 impl Exporter {
-    /// Waits for a span and, for a while, for others; false once nothing more comes.
+    /// Waits for a span and, for a while, for further ones. Returns false once there will be no more.
     async fn fill(
         &self,
         batch: &mut Vec<Span>,
@@ -108,15 +109,15 @@ impl Exporter {
         }
     }
 
-    /// Sends a batch, again and again if the collector is away.
+    /// Sends a batch, with retries if the collector is unavailable.
     async fn send(&mut self, spans: &[Span]) {
         let body = self.body(spans);
         let mut pause = FIRST_PAUSE;
         for attempt in 1..=ATTEMPTS {
             match self.post(body.clone()).await {
-                Ok(rejected) => return self.taken(spans.len() as u64, rejected),
+                Ok(rejected) => return self.accepted(spans.len() as u64, rejected),
                 Err(Failure::ForNow(why, asked)) if attempt < ATTEMPTS => {
-                    tracing::debug!("the collector of traces is tried again: {why}");
+                    tracing::debug!("retrying to send traces to the collector: {why}");
                     sleep(asked.unwrap_or(pause).min(PAUSE_MAX)).await;
                     pause *= 2;
                 }
@@ -127,11 +128,11 @@ impl Exporter {
         }
     }
 
-    /// Whether the collector takes a batch at once.
+    /// Sends a batch once. Returns true if the collector accepts it.
     async fn try_once(&mut self, spans: &[Span]) -> bool {
         match self.post(self.body(spans)).await {
             Ok(rejected) => {
-                self.taken(spans.len() as u64, rejected);
+                self.accepted(spans.len() as u64, rejected);
                 true
             }
             Err(Failure::ForNow(why, _) | Failure::ForGood(why)) => {
@@ -141,7 +142,7 @@ impl Exporter {
         }
     }
 
-    fn taken(&mut self, spans: u64, (rejected, why): (u64, String)) {
+    fn accepted(&mut self, spans: u64, (rejected, why): (u64, String)) {
         let rejected = rejected.min(spans);
         metrics::spans("exported", spans - rejected);
         if rejected > 0 {
@@ -154,7 +155,11 @@ impl Exporter {
         self.lost += spans;
         if self.warned.is_none_or(|warned| warned.elapsed() >= WARNING_INTERVAL) {
             let endpoint = redact::address(self.settings.endpoint.as_str());
-            tracing::warn!(endpoint, spans = self.lost, "spans of traces are lost, pages are not: {why}");
+            tracing::warn!(
+                endpoint,
+                spans = self.lost,
+                "trace spans are lost; pages and verdicts are not affected: {why}"
+            );
             (self.warned, self.lost) = (Some(Instant::now()), 0);
         }
     }
@@ -171,7 +176,7 @@ impl Exporter {
         request.encode_to_vec().into()
     }
 
-    /// How many spans of the request were rejected, and why.
+    /// Sends a request. Returns the number of rejected spans, and the reason.
     async fn post(&self, body: Bytes) -> Result<(u64, String), Failure> {
         match timeout(self.settings.timeout, self.try_post(body)).await {
             Ok(result) => result,
@@ -190,7 +195,7 @@ impl Exporter {
         let stream = TcpStream::connect((host, port)).await.map_err(|error| for_now(&error))?;
         let (mut client, connection) =
             http1::handshake(TokioIo::new(stream)).await.map_err(|error| for_now(&error))?;
-        // Ends with the client.
+        // The task ends with the client.
         tokio::spawn(connection);
         let request = self.request(body).map_err(|error| Failure::ForGood(error.to_string()))?;
         let answer = client.send_request(request).await.map_err(|error| for_now(&error))?;
@@ -201,7 +206,7 @@ impl Exporter {
         if !status.is_success() {
             return Err(failure(status, &body, seconds.map(Duration::from_secs)));
         }
-        // An answer that is no message says nothing of rejected spans.
+        // An answer that is not a valid message is taken to reject no spans.
         let partial = ExportResponse::decode(body).ok().and_then(|answer| answer.partial_success);
         let partial = partial.unwrap_or_default();
         Ok((u64::try_from(partial.rejected_spans).unwrap_or(0), partial.error_message))
@@ -223,14 +228,14 @@ impl Exporter {
 
 fn failure(status: StatusCode, body: &[u8], asked: Option<Duration>) -> Failure {
     let said = String::from_utf8_lossy(&body[..body.len().min(200)]).replace(char::is_control, " ");
-    let why = format!("the collector answers {status}: {}", said.trim());
+    let why = format!("the collector answered {status}: {}", said.trim());
     match status.as_u16() {
         429 | 502 | 503 | 504 => Failure::ForNow(why, asked),
         _ => Failure::ForGood(why),
     }
 }
 
-/// What the spans come from.
+/// Returns the resource that describes this process in each request.
 fn resource(settings: &Settings) -> Resource {
     let mut attributes = vec![
         text("service.version", env!("CARGO_PKG_VERSION")),
@@ -258,7 +263,7 @@ mod tests {
     use super::*;
     use crate::telemetry::traces::config::TracesConfig;
 
-    /// A collector that answers with these, one after the other, and keeps what it is sent.
+    /// Starts a collector that gives these answers one after the other, and keeps the requests.
     async fn collector(answers: Vec<(u16, Vec<u8>)>) -> (String, Arc<Mutex<Vec<ExportRequest>>>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
@@ -297,7 +302,7 @@ mod tests {
             "OTEL_BSP_MAX_EXPORT_BATCH_SIZE" => Some("4".to_owned()),
             _ => None,
         };
-        config.settings(variables).expect("right").expect("on")
+        config.settings(variables).expect("valid").expect("on")
     }
 
     fn named(number: usize) -> Span {
@@ -311,7 +316,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_waits_is_sent_in_batches_and_at_the_end() {
+    async fn waiting_spans_are_sent_in_batches_and_at_the_end() {
         let busy = vec![(503, b"later".to_vec()), (429, Vec::new())];
         let (endpoint, kept) = collector(busy).await;
         let (queue, waiting) = mpsc::channel(100);
@@ -328,8 +333,8 @@ mod tests {
         exporter.await.expect("it ends");
         let requests = kept.lock().expect("no panic");
         let batches: Vec<Vec<String>> = requests.iter().map(|one| names(std::slice::from_ref(one))).collect();
-        assert_eq!(batches[..3], vec![vec!["0", "1", "2", "3"]; 3], "tried again as it was");
-        // The collector may have the batch that was under way at the end twice: its answer did not come in time.
+        assert_eq!(batches[..3], vec![vec!["0", "1", "2", "3"]; 3], "the same batch is retried");
+        // The collector may get the last batch twice, if its answer did not come before the end.
         let mut sent = names(&requests[2..]);
         let mut seen = std::collections::HashSet::new();
         sent.retain(|name| seen.insert(name.clone()));
@@ -339,7 +344,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_collector_that_refuses_or_is_away_costs_spans_and_nothing_else() {
+    async fn a_collector_that_refuses_or_is_unavailable_costs_only_spans() {
         let partial =
             crate::proto::otlp::PartialSuccess { rejected_spans: 2, error_message: "no".to_owned() };
         let partial = ExportResponse { partial_success: Some(partial) }.encode_to_vec();
@@ -347,10 +352,10 @@ mod tests {
         let mut exporter =
             Exporter { resource: Resource::default(), settings: settings(endpoint), warned: None, lost: 0 };
         exporter.send(&[named(0), named(1)]).await;
-        assert_eq!(kept.lock().expect("no panic").len(), 1, "what is refused for good is not sent again");
-        assert!(exporter.warned.is_some() && exporter.lost == 0, "the first loss is told");
+        assert_eq!(kept.lock().expect("no panic").len(), 1, "a refused batch is not sent again");
+        assert!(exporter.warned.is_some() && exporter.lost == 0, "the first loss is logged");
         exporter.send(&[named(0), named(1), named(2)]).await;
-        assert_eq!(exporter.lost, 2, "those that are rejected, which wait for the next warning");
+        assert_eq!(exporter.lost, 2, "the rejected spans wait for the next warning");
         let away = TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("an address");
         exporter.settings.endpoint = format!("http://{away}/v1/traces").parse().expect("an address");
         assert!(!exporter.try_once(&[named(0)]).await);

@@ -1,5 +1,5 @@
-//! Traces of the way that pages take through the worker, for a collector of OpenTelemetry; off unless `[traces]` says
-//! otherwise.
+//! Traces of the way of pages through the worker, for an OpenTelemetry collector. Off unless `[traces]`
+//! enables them.
 //!
 //! ```text
 //! crawler's span (headers of the page's message)
@@ -10,13 +10,14 @@
 //!       ├ process LOG .... look-up and decision
 //!       └ send VERDICTS .. until the transaction is committed; its context is the verdict's header
 //! ```
-//! * [`context`]: headers ↔ where a trace stands; [`page`]: what is told of a page; [`spans`]: a span as OTLP has it;
-//!   [`exporter`]: the queue and the collector; [`config`]: settings and variables.
+//! * [`context`] reads and writes the headers; [`page`] makes the spans of a page; [`spans`] builds a span
+//!   for OTLP; [`exporter`] owns the queue and sends to the collector; [`config`] reads settings and variables.
 //!
-//! Invariants: nothing that is decided depends on any of it, and no outcome waits for it. Ids of spans are hashes of trace
-//! and place, so a page that is read twice has its spans twice and no others, and what a verdict's header says is a
-//! function of the log. What the cluster stage does is told once it is committed. Cost: while it is off, one load of a
-//! pointer a page; the queue holds `traces.queue_spans` spans, and what finds no room is counted.
+//! Invariants: no decision depends on traces, and no outcome waits for them. Ids of spans are hashes of trace
+//! and place. So a page that is read twice has the same spans twice, and the header of a verdict is a
+//! function of the log. Spans of the cluster stage are sent once its transaction is committed. Cost: while
+//! traces are off, one load of a pointer per page. The queue holds `traces.queue_spans` spans; further ones
+//! are dropped and counted.
 
 pub mod config;
 pub(crate) mod context;
@@ -37,20 +38,20 @@ use context::TraceContext;
 
 static OF_THIS_PROCESS: OnceLock<Tracer> = OnceLock::new();
 
-/// How long the end of a worker waits for the collector.
+/// Longest time for which a worker that ends waits for the collector.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 
-/// Makes spans and hands them to the exporter.
+/// Maker of spans, which hands them to the exporter.
 #[derive(Debug)]
 pub(crate) struct Tracer {
-    /// Of traces that begin here, those whose id is below this in 63 bits are recorded.
+    /// Bound on trace ids: of traces that begin here, those whose id in 63 bits is below it are recorded.
     below: u64,
     queue: mpsc::Sender<Span>,
-    /// Names of topics and groups.
+    /// Names of topics and groups, for attributes.
     names: Names,
 }
 
-/// What spans say of where messages are.
+/// Names of topics and groups that spans mention.
 #[derive(Debug, Clone)]
 pub(crate) struct Names {
     /// The fingerprint log.
@@ -65,14 +66,14 @@ pub(crate) struct Names {
     pub(crate) log_group: String,
 }
 
-/// The exporter at work; [`Exporting::end`] has it send what waits.
+/// The running exporter. [`Exporting::end`] makes it send the waiting spans.
 #[derive(Debug)]
 pub(crate) struct Exporting {
     ending: mpsc::Sender<()>,
     task: JoinHandle<()>,
 }
 
-/// Begins to trace in this process.
+/// Starts to trace in this process.
 pub(crate) fn begin(runtime: &tokio::runtime::Runtime, settings: Settings, names: Names) -> Exporting {
     let (queue, waiting) = mpsc::channel(settings.queue_spans);
     let (ending, ended) = mpsc::channel(1);
@@ -80,7 +81,7 @@ pub(crate) fn begin(runtime: &tokio::runtime::Runtime, settings: Settings, names
     tracing::info!(
         endpoint = redact::address(settings.endpoint.as_str()),
         sample_ratio = settings.sample_ratio,
-        "traces are sent to a collector"
+        "traces are sent to the collector"
     );
     let task = runtime.spawn(exporter::run(settings, waiting, ended));
     OF_THIS_PROCESS.get_or_init(|| Tracer { below, queue, names });
@@ -88,37 +89,37 @@ pub(crate) fn begin(runtime: &tokio::runtime::Runtime, settings: Settings, names
 }
 
 impl Exporting {
-    /// Sends what waits, as far as the collector takes it at once.
+    /// Sends the waiting spans, as far as the collector accepts them at once.
     pub(crate) fn end(self, runtime: &tokio::runtime::Runtime) {
         let _ = self.ending.try_send(());
         let _ = runtime.block_on(async { tokio::time::timeout(LAST_WORDS, self.task).await });
     }
 }
 
-/// What makes spans; none while nothing is traced.
+/// Returns the tracer of this process; `None` if nothing is traced.
 pub(crate) fn tracer() -> Option<&'static Tracer> {
     OF_THIS_PROCESS.get()
 }
 
-/// Nanoseconds since 1970.
+/// Returns the current time in nanoseconds since 1970.
 pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The ratio as OpenTelemetry's samplers take it: of the trace id's last 63 bits.
+/// Converts a ratio to a bound on the last 63 bits of trace ids, as OpenTelemetry's samplers do.
 fn below(ratio: f64) -> u64 {
-    // Exact at both ends; between them a few parts in 2⁵³ do not matter.
+    // Exact at both ends; in between, a few parts in 2⁵³ do not matter.
     if ratio >= 1.0 { 1 << 63 } else { (ratio.max(0.0) * (1_u64 << 63) as f64) as u64 }
 }
 
 impl Tracer {
-    /// Whether a trace that begins here is recorded: the same in all instances of one ratio.
+    /// Returns true if a trace that begins here is recorded. All instances with the same ratio agree on it.
     fn samples(&self, trace_id: u128) -> bool {
         (trace_id as u64) >> 1 < self.below
     }
 
-    /// Hands spans over; those that find no room are dropped.
+    /// Passes spans to the exporter. Spans that find no room in its queue are dropped and counted.
     fn hand_over(&self, spans: impl IntoIterator<Item = Span>) {
         let mut dropped = 0;
         for span in spans {
@@ -129,12 +130,12 @@ impl Tracer {
         }
     }
 
-    /// The trace of a message: that of its headers, or else one of its own that `place` names. Of one that
-    /// nobody records and that begins here, nothing is said at all.
+    /// Returns the trace of a message: that of its headers, or else a new one whose id comes from `place`.
+    /// `None` for a new trace that is not recorded.
     fn trace_of(&self, said: Option<TraceContext>, place: &page::PagePlace) -> Option<TraceContext> {
         said.or_else(|| {
             let trace_id = place.trace_id();
-            // There is no span before the first.
+            // Span 0 tells that the first span has no parent.
             self.samples(trace_id).then(|| TraceContext::sampled(trace_id, 0))
         })
     }
@@ -163,13 +164,13 @@ mod tests {
         assert_eq!((count(0.0), count(1.0)), (0, 10_000));
         let quarter = count(0.25);
         assert!((2_300..2_700).contains(&quarter), "{quarter}");
-        // What a lower ratio records, a higher one does as well.
+        // A higher ratio records everything that a lower one records.
         let (low, high) = (tracer(0.1, 1).0, tracer(0.2, 1).0);
         assert!((0..1_000).map(ids).all(|id| !low.samples(id) || high.samples(id)));
     }
 
     #[test]
-    fn a_full_queue_drops_spans_and_nobody_waits() {
+    fn a_full_queue_drops_spans_instead_of_waiting() {
         let (tracer, mut waiting) = tracer(1.0, 3);
         tracer.hand_over((0..10).map(|_| Span::default()));
         let kept = std::iter::from_fn(|| waiting.try_recv().ok()).count();

@@ -1,7 +1,8 @@
-//! What is told of one page, from its message to its verdict.
+//! The spans of one page, from its message to its verdict.
 //!
-//! In: places, times and headers, as each stage knows them. Out: spans for the exporter, and the context
-//! for the headers of the log's record and of the verdict. Cost: about ten spans a page whose trace is recorded.
+//! In: places, times and headers, as each stage knows them. Out: spans for the exporter, and the trace
+//! context for the headers of the log record and of the verdict. Cost: about ten spans per page whose trace
+//! is recorded.
 
 use std::sync::Arc;
 
@@ -16,7 +17,8 @@ use crate::proto::otlp::{KeyValue, Span, span};
 use crate::record::{FingerprintRecord, LogRecord, Outcome, Place};
 use crate::verdict::Conclusion;
 
-/// What of a page's way a span is about; numbers are fixed, since ids of spans are made of them.
+/// The part of a page's way that a span is about. The numbers are fixed, since span ids are computed from
+/// them.
 #[derive(Debug, Clone, Copy)]
 enum Part {
     Receive = 1,
@@ -25,11 +27,11 @@ enum Part {
     ReceiveFromLog = 4,
     Decide = 5,
     SendOutcome = 6,
-    /// And those behind it: the steps of the stateless half.
+    /// First of the steps of the fingerprint stage, which follow in their order.
     FirstStep = 16,
 }
 
-/// The steps of the stateless half, in their order.
+/// The steps of the fingerprint stage, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Bytes to text.
@@ -53,7 +55,7 @@ impl Step {
     }
 }
 
-/// When the steps of the page at hand ended; nothing is kept unless this process traces.
+/// Times when the steps of the current page ended. Nothing is recorded unless this process traces.
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
     is_on: bool,
@@ -62,12 +64,12 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
-    /// For a thread of the stateless half.
+    /// Returns marks for a thread of the fingerprint stage.
     pub(crate) fn of_process() -> Self {
         Self { is_on: super::tracer().is_some(), ..Self::default() }
     }
 
-    /// A page begins.
+    /// Records the start of a page.
     pub(crate) fn begin(&mut self) {
         if self.is_on {
             self.began = now();
@@ -75,7 +77,7 @@ impl Marks {
         }
     }
 
-    /// A step has ended.
+    /// Records the end of a step.
     pub(crate) fn end(&mut self, step: Step) {
         if self.is_on {
             self.ended.push((step, now()));
@@ -83,7 +85,7 @@ impl Marks {
     }
 }
 
-/// Where a page's message stands.
+/// Place of a page's message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PagePlace {
     topic: Arc<str>,
@@ -94,13 +96,13 @@ pub(crate) struct PagePlace {
 }
 
 impl PagePlace {
-    fn of(place: &Place, timestamp_ms: Option<i64>) -> Option<Self> {
+    fn from_place(place: &Place, timestamp_ms: Option<i64>) -> Option<Self> {
         let Place::Message { topic, partition, offset, epoch } = place else { return None };
         let topic = Arc::clone(topic);
         Some(Self { topic, partition: *partition, offset: *offset, epoch: *epoch, timestamp_ms })
     }
 
-    fn of_origin(origin: &Origin) -> Self {
+    fn from_origin(origin: &Origin) -> Self {
         let Origin { topic, partition, offset, epoch, timestamp_ms, .. } = origin;
         Self {
             topic: Arc::clone(topic),
@@ -118,7 +120,8 @@ impl PagePlace {
         [numbers.concat(), topic.as_bytes().to_vec()].concat()
     }
 
-    /// The trace of a page whose message names none: the same for whoever reads it, however often.
+    /// Returns the trace id for a page whose message names no trace. It is the same each time the message is
+    /// read.
     pub(super) fn trace_id(&self) -> u128 {
         xxh3_128(&self.bytes()).max(1)
     }
@@ -131,39 +134,40 @@ impl PagePlace {
     }
 }
 
-/// A page on its way to the log.
+/// The trace of a page on its way to the log.
 #[derive(Debug)]
 pub(crate) struct PageTrace {
-    /// At the span `receive`; of a trace that is not recorded, as received.
+    /// Context at the span `receive`; for a trace that is not recorded, the context as received.
     context: TraceContext,
     place: PagePlace,
     page: Vec<KeyValue>,
-    /// When its record was handed to the producer.
+    /// Time when the record was passed to the producer.
     sending_since: u64,
 }
 
-/// A page's message, as the stateless half saw it.
+/// A page's message, as the fingerprint stage saw it.
 pub(crate) struct Seen<'a> {
-    /// Where it stands.
+    /// Place of the message.
     pub(crate) place: &'a Place,
-    /// Its time, in milliseconds since 1970.
+    /// Timestamp of the message, in milliseconds since 1970.
     pub(crate) timestamp_ms: Option<i64>,
-    /// What its headers say.
+    /// Trace context in its headers.
     pub(crate) said: Option<TraceContext>,
-    /// When it was read, and when work on it began.
+    /// Time when it was read.
     pub(crate) read_at: u64,
-    /// See there.
+    /// Time when work on it began.
     pub(crate) began_at: u64,
-    /// Its steps.
+    /// Times of its steps.
     pub(crate) marks: &'a Marks,
-    /// What came of it.
+    /// The record that it became, or the reason why it is skipped.
     pub(crate) record: Result<&'a LogRecord, Skip>,
 }
 
 impl Tracer {
-    /// Tells how a message was received and processed; what goes on with it to the log.
+    /// Records how a message was received and processed. Returns the trace that continues with its record to
+    /// the log.
     pub(crate) fn seen(&self, seen: &Seen<'_>) -> Option<Box<PageTrace>> {
-        let place = PagePlace::of(seen.place, seen.timestamp_ms)?;
+        let place = PagePlace::from_place(seen.place, seen.timestamp_ms)?;
         let said = self.trace_of(seen.said.clone(), &place)?;
         if !said.is_sampled() {
             let trace = PageTrace { context: said, place, page: Vec::new(), sending_since: 0 };
@@ -174,7 +178,7 @@ impl Tracer {
         let (topic, group) = (&*place.topic, Some(self.names.pages_group.as_str()));
         let at = Some((place.partition, place.offset));
         let page = match seen.record {
-            Ok(record) => of_record(record),
+            Ok(record) => record_attributes(record),
             Err(why) => vec![spans::text("leitong.skipped", why.as_str())],
         };
         let with_page = |operation: Operation| {
@@ -184,7 +188,7 @@ impl Tracer {
         };
         let ended = now();
         let sent_at = seen.timestamp_ms.and_then(|ms| u64::try_from(ms).ok()).map(|ms| ms * 1_000_000);
-        let mut told = vec![
+        let mut made = vec![
             spans::span(
                 &receive,
                 (said.span_id, true),
@@ -205,21 +209,21 @@ impl Tracer {
             let context = said.at(id(Part::FirstStep as u8 + *step as u8));
             let named = (step.name().to_owned(), span::Kind::Internal);
             let time = Time { began, ended: *ended };
-            told.push(spans::span(&context, (process.span_id, false), named, time, Vec::new()));
+            made.push(spans::span(&context, (process.span_id, false), named, time, Vec::new()));
             began = *ended;
         }
-        self.hand_over(told);
+        self.hand_over(made);
         Some(Box::new(PageTrace { context: receive, place, page, sending_since: 0 }))
     }
 
-    /// Tells that the record of a page was delivered to the log.
+    /// Records that the record of a page was delivered to the log.
     pub(crate) fn delivered(&self, trace: &PageTrace, log_partition: u32, log_offset: u64) {
         if trace.context.is_sampled() {
             self.hand_over([self.sent(trace, Some((log_partition, log_offset)))]);
         }
     }
 
-    /// Tells that it was not.
+    /// Records that the record of a page could not be delivered.
     pub(crate) fn not_delivered(&self, trace: &PageTrace, why: &str) {
         if trace.context.is_sampled() {
             self.hand_over([spans::failed(self.sent(trace, None), why)]);
@@ -238,11 +242,11 @@ impl Tracer {
         )
     }
 
-    /// A record of the log that its owner has read, if its trace is recorded.
+    /// Returns the trace of a log record that its owner has read, if the trace is recorded.
     pub(crate) fn read_from_log(&self, read: LogRead<'_>) -> Option<Box<LogTrace>> {
         let LogRead { said, entry: (record, origin), place, timestamp_ms } = read;
-        let page = PagePlace::of_origin(origin);
-        // A record of an instance that does not trace has the context of its page's message.
+        let page = PagePlace::from_origin(origin);
+        // If the writer of the record does not trace, the context of the page's message is used.
         let said = self.trace_of(said.or_else(|| carried(record)), &page)?;
         let began = timestamp_ms.and_then(|ms| u64::try_from(ms).ok()).map(|ms| ms * 1_000_000);
         said.is_sampled().then(|| {
@@ -259,7 +263,7 @@ impl Tracer {
         })
     }
 
-    /// Tells of a record whose outcome is committed, at `at` of its topic.
+    /// Records that the outcome of a record is committed.
     pub(crate) fn committed(&self, trace: &LogTrace, outcome: Committed) {
         let Committed { is_verdict, at, began } = outcome;
         let context = |part: Part| trace.context(part);
@@ -297,7 +301,7 @@ impl Tracer {
 }
 
 impl PageTrace {
-    /// The context for the log's record.
+    /// Returns the context for the log record, and records the start of sending.
     pub(crate) fn sending(&mut self) -> TraceContext {
         self.sending_since = now();
         if self.context.is_sampled() { self.sent() } else { self.context.clone() }
@@ -308,19 +312,19 @@ impl PageTrace {
     }
 }
 
-/// A record of the log, as its owner reads it.
+/// A log record, as its owner reads it.
 pub(crate) struct LogRead<'a> {
-    /// What its headers say.
+    /// Trace context in its headers.
     pub(crate) said: Option<TraceContext>,
-    /// What it is.
+    /// The record, and where its page came from.
     pub(crate) entry: (&'a LogRecord, &'a Origin),
-    /// Partition and offset of the log.
+    /// Partition and offset in the log.
     pub(crate) place: (u32, u64),
-    /// Its time, in milliseconds since 1970.
+    /// Timestamp of the record, in milliseconds since 1970.
     pub(crate) timestamp_ms: Option<i64>,
 }
 
-/// A record of the log on its way to its outcome.
+/// The trace of a log record on its way to its outcome.
 #[derive(Debug)]
 pub(crate) struct LogTrace {
     said: TraceContext,
@@ -332,19 +336,19 @@ pub(crate) struct LogTrace {
     outcome: Vec<KeyValue>,
 }
 
-/// Where an outcome is.
+/// A committed outcome.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Committed {
-    /// Or a dead letter.
+    /// True for a verdict, false for a dead letter.
     pub(crate) is_verdict: bool,
-    /// Partition and offset, if that is known.
+    /// Partition and offset, if they are known.
     pub(crate) at: Option<(u32, u64)>,
-    /// When its transaction began.
+    /// Time when its transaction began.
     pub(crate) began: u64,
 }
 
 impl LogTrace {
-    /// The trace.
+    /// Returns the id of the trace.
     pub(crate) fn trace_id(&self) -> u128 {
         self.said.trace_id
     }
@@ -353,15 +357,15 @@ impl LogTrace {
         self.said.at(self.page.span_id(self.said.trace_id, part as u8))
     }
 
-    /// Takes in what was decided; the context for the outcome's message.
+    /// Records the decision, and returns the context for the outcome's message.
     pub(crate) fn decided(&mut self, conclusion: &Conclusion) -> TraceContext {
         self.decided_at = now();
-        self.outcome = of_conclusion(conclusion);
+        self.outcome = conclusion_attributes(conclusion);
         self.context(Part::SendOutcome)
     }
 }
 
-/// The context that the message of a page had, as far as its record has it.
+/// Returns the trace context of the page's message, if the log record has carried it on.
 fn carried(record: &LogRecord) -> Option<TraceContext> {
     let headers = match record {
         LogRecord::Page(page) => &page.carried.as_ref()?.headers,
@@ -374,11 +378,11 @@ fn carried(record: &LogRecord) -> Option<TraceContext> {
     TraceContext::read(last(super::context::TRACEPARENT), last(super::context::TRACESTATE))
 }
 
-fn of_record(record: &LogRecord) -> Vec<KeyValue> {
+fn record_attributes(record: &LogRecord) -> Vec<KeyValue> {
     match record {
         LogRecord::Page(page) => {
             let FingerprintRecord { page_id, url, corpus, outcome, .. } = &**page;
-            let mut attributes = of_page(page_id, url, corpus);
+            let mut attributes = page_attributes(page_id, url, corpus);
             if let Outcome::Undecidable(reason) = outcome {
                 attributes.push(spans::text("leitong.reason", reason.as_str()));
             }
@@ -388,14 +392,14 @@ fn of_record(record: &LogRecord) -> Vec<KeyValue> {
     }
 }
 
-fn of_page(page_id: &str, url: &str, corpus: &str) -> Vec<KeyValue> {
+fn page_attributes(page_id: &str, url: &str, corpus: &str) -> Vec<KeyValue> {
     vec![spans::text("leitong.page.id", page_id), spans::url(url), spans::text("leitong.corpus", corpus)]
 }
 
-fn of_conclusion(conclusion: &Conclusion) -> Vec<KeyValue> {
+fn conclusion_attributes(conclusion: &Conclusion) -> Vec<KeyValue> {
     match conclusion {
         Conclusion::Verdict(verdict) => {
-            let mut attributes = of_page(&verdict.page_id, &verdict.url, &verdict.corpus);
+            let mut attributes = page_attributes(&verdict.page_id, &verdict.url, &verdict.corpus);
             attributes.push(spans::text("leitong.kind", verdict.kind.as_str()));
             if let Some(reason) = verdict.reason {
                 attributes.push(spans::text("leitong.reason", reason.as_str()));
@@ -455,8 +459,13 @@ mod tests {
         }))
     }
 
-    /// The whole way of a page: the context of its log record, and that of its outcome.
-    fn way(tracer: &Tracer, offset: u64, said: Option<TraceContext>) -> Option<(TraceContext, TraceContext)> {
+    /// Traces a page from its message to its outcome. Returns the contexts of its log record and of its
+    /// outcome.
+    fn trace_page(
+        tracer: &Tracer,
+        offset: u64,
+        said: Option<TraceContext>,
+    ) -> Option<(TraceContext, TraceContext)> {
         let (record, marks) = (page(None), Marks::default());
         let seen = Seen {
             place: &place(offset),
@@ -482,7 +491,7 @@ mod tests {
         Some((sent, outcome))
     }
 
-    fn told(waiting: &mut Receiver<Span>) -> Vec<Span> {
+    fn sent_spans(waiting: &mut Receiver<Span>) -> Vec<Span> {
         std::iter::from_fn(|| waiting.try_recv().ok()).collect()
     }
 
@@ -494,24 +503,24 @@ mod tests {
     #[test]
     fn a_page_that_is_read_again_has_the_same_spans_and_another_page_has_others() {
         let (tracer, mut waiting) = tracer(1.0, 100);
-        let (sent, outcome) = way(&tracer, 7, None).expect("it is recorded");
-        let first = told(&mut waiting);
+        let (sent, outcome) = trace_page(&tracer, 7, None).expect("the trace is recorded");
+        let first = sent_spans(&mut waiting);
         let of_trace = |span: &Span| span.trace_id == sent.trace_id.to_be_bytes().to_vec();
         assert!(first.len() == 6 && first.iter().all(of_trace), "{first:?}");
         assert_eq!(first.iter().filter(|span| span.parent_span_id.is_empty()).count(), 1);
         let last = first.iter().find(|span| span.name == "send dead").expect("the letter's");
         assert_eq!(last.span_id, outcome.span_id.to_be_bytes().to_vec());
-        assert_eq!(way(&tracer, 7, None), Some((sent.clone(), outcome)));
-        assert_eq!(ids(&first), ids(&told(&mut waiting)));
-        let (other, _) = way(&tracer, 8, None).expect("it is recorded");
+        assert_eq!(trace_page(&tracer, 7, None), Some((sent.clone(), outcome)));
+        assert_eq!(ids(&first), ids(&sent_spans(&mut waiting)));
+        let (other, _) = trace_page(&tracer, 8, None).expect("the trace is recorded");
         assert_ne!(other.trace_id, sent.trace_id);
-        assert!(ids(&first).is_disjoint(&ids(&told(&mut waiting))));
+        assert!(ids(&first).is_disjoint(&ids(&sent_spans(&mut waiting))));
     }
 
     #[test]
-    fn what_is_not_recorded_is_handed_on_as_it_came() {
+    fn the_context_of_an_unrecorded_trace_is_passed_on_unchanged() {
         let (tracer, mut waiting) = tracer(0.0, 100);
-        assert_eq!(way(&tracer, 7, None), None, "it begins here, and no page is chosen");
+        assert_eq!(trace_page(&tracer, 7, None), None, "the trace begins here, and no page is sampled");
         let said = TraceContext::read(Some(b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"), None);
         let (record, marks) = (page(None), Marks::default());
         let seen = Seen {
@@ -523,13 +532,13 @@ mod tests {
             marks: &marks,
             record: Ok(&record),
         };
-        let mut trace = tracer.seen(&seen).expect("it goes on");
+        let mut trace = tracer.seen(&seen).expect("the context is passed on");
         assert_eq!(Some(trace.sending()), said);
         tracer.delivered(&trace, 0, 9);
-        assert_eq!(told(&mut waiting), []);
-        // What says that it is recorded is, whatever the ratio.
+        assert_eq!(sent_spans(&mut waiting), []);
+        // A context that is sampled is recorded, whatever the ratio.
         let said = said.map(|said| TraceContext { flags: 1, ..said });
-        assert!(way(&tracer, 7, said).is_some() && told(&mut waiting).len() == 6);
+        assert!(trace_page(&tracer, 7, said).is_some() && sent_spans(&mut waiting).len() == 6);
     }
 
     #[test]
@@ -545,16 +554,16 @@ mod tests {
         assert!(read(Some("malformed")).is_none() && read(None).is_none());
     }
 
-    /// `cargo test --release --lib traces::page -- --ignored --nocapture` says what a traced page costs.
+    /// Run it with `cargo test --release --lib traces::page -- --ignored --nocapture`.
     #[test]
     #[ignore = "measures"]
-    fn what_a_traced_page_costs() {
+    fn tracing_overhead_per_page() {
         let (tracer, mut waiting) = tracer(1.0, 1_000);
         let (pages, began) = (50_000, now());
         for offset in 0..pages {
-            std::hint::black_box(way(&tracer, offset, None));
+            std::hint::black_box(trace_page(&tracer, offset, None));
             while waiting.try_recv().is_ok() {}
         }
-        println!("{} ns a page of six spans", (now() - began) / pages);
+        println!("{} ns per page with six spans", (now() - began) / pages);
     }
 }

@@ -1,29 +1,29 @@
-//! A span and its attributes as OTLP has them, by the names of OpenTelemetry's semantic conventions
-//! ([`SCHEMA_URL`]); names of our own begin with `leitong.`.
+//! Builds spans and their attributes for OTLP. Names are those of OpenTelemetry's semantic conventions
+//! ([`SCHEMA_URL`]); our own names begin with `leitong.`.
 //!
-//! Values that pages choose are cut after [`VALUE_BYTES_MAX`] bytes, and of a url the user and the password are left out.
+//! Values that pages choose are cut after [`VALUE_BYTES_MAX`] bytes. User and password are removed from urls.
 
 use crate::proto::otlp::any_value::Value;
 use crate::proto::otlp::{AnyValue, KeyValue, Span, Status, span, status};
 
 use super::context::TraceContext;
 
-/// The version of the conventions.
+/// Version of the conventions.
 pub(super) const SCHEMA_URL: &str = "https://opentelemetry.io/schemas/1.43.0";
-/// Bytes of a value that a page chooses.
+/// Limit on the bytes of a value that a page chooses.
 const VALUE_BYTES_MAX: usize = 512;
-/// That it is known whether the parent is of another process, and that it is.
+/// Flags: it is known whether the parent span is of another process, and it is.
 const PARENT_IS_KNOWN: u32 = 0x100;
 const PARENT_IS_REMOTE: u32 = 0x200;
 
-/// When something began and when it ended, in nanoseconds since 1970.
+/// Begin and end of a span, in nanoseconds since 1970.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Time {
     pub(super) began: u64,
     pub(super) ended: u64,
 }
 
-/// A span at `context`, below the span `parent` of the same trace (0: the first one).
+/// Builds a span at `context`, below the span `parent` of the same trace (0 if it is the first span).
 pub(super) fn span(
     context: &TraceContext,
     (parent, is_remote): (u64, bool),
@@ -40,7 +40,7 @@ pub(super) fn span(
         parent_span_id: parent_span_id.into(),
         name,
         kind: kind.into(),
-        // Clocks of machines differ; no span ends before it begins.
+        // Clocks of machines differ, so this makes sure that no span ends before it begins.
         start_time_unix_nano: time.began.min(time.ended),
         end_time_unix_nano: time.ended,
         attributes,
@@ -49,23 +49,23 @@ pub(super) fn span(
     }
 }
 
-/// Says that what the span is about failed.
+/// Marks a span as failed.
 pub(super) fn failed(mut span: Span, message: &str) -> Span {
     span.status = Some(Status { message: short(message).to_owned(), code: status::Code::Error.into() });
     span
 }
 
-/// An attribute that is a text.
+/// Builds a text attribute.
 pub(super) fn text(key: &str, value: &str) -> KeyValue {
     attribute(key, Value::Text(short(value).to_owned()))
 }
 
-/// An attribute that is a number.
+/// Builds a number attribute.
 pub(super) fn number(key: &str, value: u64) -> KeyValue {
     attribute(key, Value::Number(i64::try_from(value).unwrap_or(i64::MAX)))
 }
 
-/// The url of a page, without its user and password.
+/// Builds the attribute with the url of a page, without user and password.
 pub(super) fn url(value: &str) -> KeyValue {
     text("url.full", &without_credentials(value))
 }
@@ -87,7 +87,7 @@ fn without_credentials(url: &str) -> String {
     }
 }
 
-/// Operations on messages, as the conventions name them.
+/// Operations on messages, with the names of the conventions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operation {
     Receive,
@@ -104,7 +104,7 @@ impl Operation {
         }
     }
 
-    /// Name and kind of its span.
+    /// Returns name and kind of the operation's span.
     pub(super) fn span(self, topic: &str) -> (String, span::Kind) {
         let kind = match self {
             Self::Receive | Self::Process => span::Kind::Consumer,
@@ -113,7 +113,7 @@ impl Operation {
         (format!("{} {topic}", self.name()), kind)
     }
 
-    /// What the conventions ask of each message; the group is a reader's.
+    /// Returns the attributes that the conventions require for each message. `group` is set for readers only.
     pub(super) fn attributes(
         self,
         topic: &str,
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_pages_choose_is_bounded_and_holds_no_password() {
+    fn values_from_pages_are_bounded_and_contain_no_password() {
         let value = |attribute: KeyValue| match attribute.value.and_then(|value| value.value) {
             Some(Value::Text(text)) => text,
             other => panic!("{other:?}"),

@@ -266,7 +266,7 @@ fn a_collector_that_is_away_stops_nothing() {
     installation.feed(&rows, rows.len());
     wait_until("spans without room are counted", || worker.metric("leitong_trace_spans_total") >= 500.0);
     assert_eq!(worker.terminate(), 0, "{}", worker.log());
-    let warnings = worker.said().matches("spans of traces are lost").count();
+    let warnings = worker.said().matches("trace spans are lost").count();
     assert!(warnings <= 1, "{}", worker.said());
     installation.assert_exactly_once(&rows);
 }
