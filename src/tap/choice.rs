@@ -1,4 +1,4 @@
-//! Which messages are shown: a [`Filter`] by what they say, and a sample of those.
+//! Chooses the messages to show: a [`Filter`] by their fields, and a sample of them.
 
 use std::str::FromStr;
 
@@ -10,24 +10,24 @@ use crate::kafka::received::Received;
 use crate::page::host::host;
 use crate::verdict::Kind;
 
-/// What a message has to say to be shown: one of the values of each list that is not empty.
+/// Conditions on a message to be shown: for each list that is not empty, it must have one of its values.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
-    /// Kinds of verdicts, and [`DEAD_LETTER`].
+    /// Kinds of verdicts, or [`DEAD_LETTER`].
     pub kinds: Vec<&'static str>,
     /// Corpora.
     pub corpora: Vec<String>,
-    /// Hosts of the page's url; those below one (`a.b.example` of `b.example`) count as well.
+    /// Hosts of the page's url. Subdomains match as well (`a.b.example` matches `b.example`).
     pub hosts: Vec<String>,
-    /// Duplicates of this page (id or url), or of the cluster of this id.
+    /// Page (id or url) or cluster (id) whose duplicates match.
     pub duplicate_of: Vec<String>,
     /// Reasons of undecidable pages, and causes of dead letters.
     pub reasons: Vec<String>,
 }
 
 impl Filter {
-    /// Whether `tapped` is to be shown. What is [`UNREADABLE`] fits an empty filter alone, since
-    /// nobody knows what it says.
+    /// Returns true if `tapped` matches. An [`UNREADABLE`] message matches only an empty filter, since its
+    /// fields are not known.
     #[must_use]
     pub fn fits(&self, tapped: &Tapped) -> bool {
         let kind = tapped.text("kind");
@@ -73,15 +73,15 @@ impl Filter {
     }
 }
 
-/// One page in so many, chosen by the message's key, so that the same pages are shown each time.
+/// A sample of one page in N. It is chosen by the key of the message, so the same pages are shown each time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Choice {
     one_in: u64,
 }
 
-/// Why a share is none.
+/// The error for a malformed share.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{0:?} is no share: write 1/N with a whole N from 1, such as 1/100")]
+#[error("{0:?} is not a share; write 1/N with a whole number N of at least 1, such as 1/100")]
 pub struct SampleError(String);
 
 impl FromStr for Choice {
@@ -95,7 +95,7 @@ impl FromStr for Choice {
 }
 
 impl Choice {
-    /// Whether `message` is in the sample. Without a key its place decides.
+    /// Returns true if `message` is in the sample. A message without a key is chosen by its place.
     #[must_use]
     pub fn takes(self, message: &Received) -> bool {
         let hash = match &message.key {
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_alternatives_and_filters_add_up() {
+    fn values_of_a_list_are_alternatives_and_all_lists_must_match() {
         let duplicate = verdict(
             "\"kind\":\"NEAR_DUPLICATE\",\"corpus\":\"zh\",\"url\":\"https://a.news.example/1\",\
              \"canonical_page_id\":\"p\",\"cluster_id\":\"00\"",
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_takes_its_share_and_the_same_pages_each_time() {
+    fn a_sample_is_the_right_share_and_the_same_pages_each_time() {
         for bad in ["", "1", "1/", "1/0", "2/3", "1/-4", "1/x"] {
             assert!(bad.parse::<Choice>().is_err(), "{bad}");
         }

@@ -1,7 +1,7 @@
-//! A verdict or a dead letter on one line for people.
+//! Formats a verdict or a dead letter as one line for people.
 //!
-//! What pages say is escaped and cut. A field that holds white space is put in quotes: nothing that a
-//! url says can pass for what this program says.
+//! Text from pages is escaped and cut. A field with white space is put in quotes, so text in a url cannot be
+//! mistaken for text of this program.
 
 use std::fmt::Write as _;
 
@@ -10,14 +10,15 @@ use serde_json::Value;
 use super::message::{DEAD_LETTER, Tapped, UNREADABLE};
 use crate::telemetry::terminal::escape;
 
-/// Characters of a url, an id or an explanation that are shown.
+/// Longest url, id or explanation that is shown, in characters.
 const FIELD_CHARS_MAX: usize = 160;
 
-/// `tapped` on one line, without its end; `colours`: with ANSI colours by kind.
+/// Formats `tapped` as one line, without a line end. With `colours`, the kind has an ANSI colour.
 #[must_use]
 pub fn line(tapped: &Tapped, colours: bool) -> String {
     let kind = tapped.text("kind");
-    // Seconds are enough for people; verdicts say when they were reached, the others when written.
+    // People need no more than seconds. For a verdict it is the time of the decision, otherwise the time of
+    // the message.
     let time = Some(tapped.text("decided_at")).filter(|time| !time.is_empty());
     let time = time.unwrap_or_else(|| tapped.text("time"));
     let time = time.get(..19).map_or_else(|| "-".repeat(19), |time| format!("{time}Z"));
@@ -58,14 +59,14 @@ fn verdict(tapped: &Tapped, kind: &str, out: &mut String) {
     more(out, " replaces ", tapped.text("replaces_url"));
 }
 
-/// Appends a field that there need not be.
+/// Appends a field, if it is not empty.
 fn more(out: &mut String, before: &str, text: &str) {
     if !text.is_empty() {
         let _ = write!(out, "{before}{}", field(text));
     }
 }
 
-/// A place in a topic, `topic[partition]@offset`.
+/// Formats a place in a topic as `topic[partition]@offset`.
 fn place(place: Option<&Value>) -> String {
     let Some(place) = place else { return "-".to_owned() };
     let number = |name: &str| place[name].as_u64().map_or("?".to_owned(), |number| number.to_string());
@@ -73,7 +74,7 @@ fn place(place: Option<&Value>) -> String {
     format!("{}[{}]@{}", field(topic), number("partition"), number("offset"))
 }
 
-/// What a page or a crawler says: escaped, cut, in quotes if it holds white space or nothing.
+/// Formats text from a page or crawler: escaped, cut, and in quotes if it is empty or contains white space.
 fn field(text: &str) -> String {
     let cut = match text.char_indices().nth(FIELD_CHARS_MAX) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_say_what_is_worth_knowing() {
+    fn lines_show_the_fields_that_matter() {
         let near = json!({
             "kind": "NEAR_DUPLICATE", "corpus": "default", "url": "https://b.example/1", "distance": 6,
             "similarity": 0.9062, "relation": "SAME", "canonical_url": "https://a.example/1",
@@ -137,9 +138,9 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Urls, ids and reasons are written by strangers.
+        /// Strangers write urls, ids and reasons.
         #[test]
-        fn nothing_that_a_terminal_obeys_and_nothing_long(text in "\\PC{0,9}[\u{0}-\u{ff}\u{202e}\u{2066} \"]{0,400}") {
+        fn lines_contain_no_control_characters_and_are_short(text in "\\PC{0,9}[\u{0}-\u{ff}\u{202e}\u{2066} \"]{0,400}") {
             let verdict = json!({
                 "kind": "NEAR_DUPLICATE", "corpus": text, "url": text, "canonical_url": text, "relation": text,
                 "decided_at": text, "replaces_url": text,

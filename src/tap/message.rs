@@ -1,4 +1,4 @@
-//! A message of the verdict or the dead-letter topic → fields, the same for either format.
+//! Reads a message of the verdict or dead-letter topic into fields, which are the same for both formats.
 
 use prost::Message;
 use serde::Serialize;
@@ -14,12 +14,12 @@ use crate::record::timestamp::Timestamp;
 use crate::telemetry::terminal::is_control;
 use crate::verdict::{Kind, LeftCluster, Number};
 
-/// What stands in the field `kind` of a dead letter.
+/// Value of the field `kind` for a dead letter.
 pub const DEAD_LETTER: &str = "DEAD_LETTER";
-/// What stands in the field `kind` of a message that is no verdict of this version.
+/// Value of the field `kind` for a message that is not a verdict of this version.
 pub const UNREADABLE: &str = "UNREADABLE";
 
-/// How the value of a verdict is written.
+/// Format of a verdict's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// A JSON object.
@@ -29,9 +29,10 @@ pub enum Format {
 }
 
 impl Format {
-    /// By the header `content-type`; without one by the first byte, which is never `{` in protobuf.
+    /// Returns the format that the header `content-type` names. Without the header, the first byte decides,
+    /// which is never `{` in protobuf.
     #[must_use]
-    pub fn of(content_type: Option<&[u8]>, value: &[u8]) -> Self {
+    pub fn detect(content_type: Option<&[u8]>, value: &[u8]) -> Self {
         match content_type {
             Some(b"application/json") => Self::Json,
             Some(b"application/protobuf") => Self::Protobuf,
@@ -41,23 +42,24 @@ impl Format {
     }
 }
 
-/// A verdict, a dead letter, or what is neither.
+/// A verdict, a dead letter, or another message.
 #[derive(Debug, Clone)]
 pub struct Tapped {
-    /// The fields by name: of a verdict those of its JSON form; of the others, see
-    /// [`Tapped::dead_letter`] and [`Tapped::unreadable`].
+    /// Fields by name. For a verdict, those of its JSON form; for other messages, see [`Tapped::dead_letter`]
+    /// and [`Tapped::unreadable`].
     pub fields: Map<String, Value>,
     json: String,
 }
 
 impl Tapped {
-    /// Reads a message of the verdict topic. What is none is [`UNREADABLE`], with the reason.
+    /// Reads a message of the verdict topic. If it is not a verdict, its kind is [`UNREADABLE`], and
+    /// `problem` tells why.
     #[must_use]
     pub fn verdict(message: &Received) -> Self {
         let Some(value) = message.value.as_deref() else {
-            return Self::unreadable(message, "it has no value");
+            return Self::unreadable(message, "the message has no value");
         };
-        let read = match Format::of(message.header("content-type"), value) {
+        let read = match Format::detect(message.header("content-type"), value) {
             Format::Json => from_json(value),
             Format::Protobuf => from_protobuf(value),
         };
@@ -67,8 +69,8 @@ impl Tapped {
         }
     }
 
-    /// Reads a message of the dead-letter topic: `kind`, `cause`, `message`, `source` (the message
-    /// that is no page), `key`, `value_bytes`, `dead_letter` (where it stands itself), `time`.
+    /// Reads a message of the dead-letter topic. Fields: `kind`, `cause`, `message`, `source` (place of the
+    /// message that is not a page), `key`, `value_bytes`, `dead_letter` (place of the dead letter), `time`.
     #[must_use]
     pub fn dead_letter(message: &Received) -> Self {
         let number = |name: &str| message.text(name)?.parse::<u64>().ok();
@@ -78,7 +80,7 @@ impl Tapped {
             "offset": number("__connect.errors.offset"),
         });
         let key = message.key.as_deref().map(String::from_utf8_lossy);
-        Self::of(json!({
+        Self::from_object(json!({
             "kind": DEAD_LETTER,
             "cause": message.text("__connect.errors.exception.class.name"),
             "message": message.text("__connect.errors.exception.message"),
@@ -90,26 +92,26 @@ impl Tapped {
         }))
     }
 
-    /// A message that is no verdict: `kind`, `problem`, `source` (where it stands), `time`.
+    /// Describes a message that is not a verdict. Fields: `kind`, `problem`, `source` (its place), `time`.
     fn unreadable(message: &Received, why: &str) -> Self {
         let (place, time) = (message.place(), time(message));
-        Self::of(json!({ "kind": UNREADABLE, "problem": why, "source": place, "time": time }))
+        Self::from_object(json!({ "kind": UNREADABLE, "problem": why, "source": place, "time": time }))
     }
 
-    fn of(object: Value) -> Self {
+    fn from_object(object: Value) -> Self {
         let json = without_controls(&object.to_string());
         let Value::Object(fields) = object else { return Self { fields: Map::new(), json } };
         Self { fields, json }
     }
 
-    /// The text of a field; empty where it has none.
+    /// Returns the text of a field; empty if it has none.
     #[must_use]
     pub fn text(&self, field: &str) -> &str {
         self.fields.get(field).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// One JSON object on one line: of a verdict as it was written (`leitong.v1.Verdict` in the JSON
-    /// form), but for control characters, which are always escaped.
+    /// Returns the message as one JSON object on one line. A verdict in JSON is unchanged, except that
+    /// control characters are always escaped. A `leitong.v1.Verdict` is converted to the JSON form.
     #[must_use]
     pub fn json(&self) -> &str {
         &self.json
@@ -120,14 +122,14 @@ fn time(message: &Received) -> Option<String> {
     message.timestamp_ms.and_then(Timestamp::from_ms).map(|time| time.to_string())
 }
 
-/// Of valid JSON: the same on one line, without any character that a terminal obeys. Line ends and
-/// tabs stand between values only; all others within strings.
+/// Escapes every character in valid JSON that a terminal would obey, and joins its lines. Line ends and tabs
+/// occur only between values, other control characters only in strings.
 fn without_controls(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         match c {
             '\n' | '\r' | '\t' => out.push(' '),
-            // All of these are in the Basic Multilingual Plane, so that four digits are enough.
+            // All of these are in the Basic Multilingual Plane, so four digits are enough.
             _ if is_control(c) => out.push_str(&format!("\\u{:04x}", u32::from(c))),
             _ => out.push(c),
         }
@@ -138,22 +140,22 @@ fn without_controls(json: &str) -> String {
 type Read = Result<(Map<String, Value>, String), String>;
 
 fn from_json(value: &[u8]) -> Read {
-    let text = std::str::from_utf8(value).map_err(|_| "it is no UTF-8")?;
+    let text = std::str::from_utf8(value).map_err(|_| "the value is not UTF-8")?;
     let fields: Map<String, Value> =
-        serde_json::from_str(text).map_err(|error| format!("it is no JSON object: {error}"))?;
+        serde_json::from_str(text).map_err(|error| format!("the value is not a JSON object: {error}"))?;
     let kind = fields.get("kind").and_then(Value::as_str);
     if !Kind::ALL.iter().any(|known| Some(known.as_str()) == kind) {
-        return Err(format!("no verdict of this version has kind {:?}", kind.unwrap_or_default()));
+        return Err(format!("the kind {:?} is not known to this version", kind.unwrap_or_default()));
     }
     Ok((fields, text.to_owned()))
 }
 
 fn from_protobuf(value: &[u8]) -> Read {
-    let verdict =
-        proto::Verdict::decode(value).map_err(|error| format!("it is no leitong.v1.Verdict: {error}"))?;
+    let verdict = proto::Verdict::decode(value)
+        .map_err(|error| format!("the value is not a leitong.v1.Verdict: {error}"))?;
     if verdict.format_version == 0 || verdict.format_version > FORMAT_VERSION {
         return Err(format!(
-            "format version {}, and this program knows {FORMAT_VERSION}: take the version of leitong that wrote it",
+            "format version {} is newer than {FORMAT_VERSION}, the newest that this program knows; use the version of leitong that wrote it",
             verdict.format_version
         ));
     }
@@ -161,7 +163,7 @@ fn from_protobuf(value: &[u8]) -> Read {
     let passthrough =
         passthrough.map(RawValue::from_string).transpose().map_err(|error| error.to_string())?;
     let mut fields = fields(verdict)?;
-    // A number in it may have more digits than a double holds, so it is copied as it is.
+    // A number in it may have more digits than a double can represent, so the text is copied.
     let json = serde_json::to_string(&AsWritten { fields: &fields, passthrough: passthrough.as_deref() });
     let json = json.map_err(|error| error.to_string())?;
     let value = passthrough.and_then(|raw| serde_json::from_str(raw.get()).ok());
@@ -176,17 +178,17 @@ struct AsWritten<'a> {
     passthrough: Option<&'a RawValue>,
 }
 
-/// The name of one of `all`, which are numbered from 1; of a number that only a newer version knows,
-/// the number.
+/// Returns the name of an element of `all`, which are numbered from 1. A number that only newer versions know
+/// is returned as a number.
 fn name(all: &[impl Serialize], number: i32) -> Value {
     let known = usize::try_from(number).ok().and_then(|number| all.get(number.checked_sub(1)?));
     known.map_or(json!(number), |known| json!(known))
 }
 
-/// The fields of the JSON form, without `passthrough`.
+/// Returns the fields of the JSON form, without `passthrough`.
 fn fields(verdict: proto::Verdict) -> Result<Map<String, Value>, String> {
     let kind = match verdict.kind() {
-        proto::Kind::Unspecified => return Err("it has no kind that this version knows".to_owned()),
+        proto::Kind::Unspecified => return Err("the verdict's kind is not known to this version".to_owned()),
         proto::Kind::Unique => Kind::Unique,
         proto::Kind::ExactDuplicate => Kind::ExactDuplicate,
         proto::Kind::NearDuplicate => Kind::NearDuplicate,
@@ -198,7 +200,7 @@ fn fields(verdict: proto::Verdict) -> Result<Map<String, Value>, String> {
     let cluster_id = match verdict.cluster_id.as_deref() {
         None => None,
         Some(bytes) => {
-            let bytes = <[u8; 16]>::try_from(bytes).map_err(|_| "its cluster id has other than 16 bytes")?;
+            let bytes = <[u8; 16]>::try_from(bytes).map_err(|_| "the cluster id does not have 16 bytes")?;
             Some(ClusterId::from_bytes(bytes))
         }
     };
@@ -268,7 +270,7 @@ fn fields(verdict: proto::Verdict) -> Result<Map<String, Value>, String> {
     });
     match object {
         Value::Object(fields) => Ok(fields),
-        _ => Err("no object".to_owned()),
+        _ => Err("the verdict is not an object".to_owned()),
     }
 }
 
@@ -281,7 +283,7 @@ mod tests {
         Received { topic: "v".into(), value: Some(value), ..Received::default() }
     }
 
-    /// Whoever filters, or reads lines, need not know in which format verdicts are written.
+    /// Filters and lines must not depend on the format in which verdicts are written.
     #[test]
     fn both_formats_have_the_same_fields() {
         let mut config = Config::default();
@@ -314,7 +316,7 @@ mod tests {
             let of_json = Tapped::verdict(&received(json.clone().into_bytes()));
             let of_protobuf = Tapped::verdict(&received(verdict.to_protobuf()));
             assert_eq!(of_json.fields, of_protobuf.fields, "{at}");
-            // The place of a page that came from no topic is the one thing protobuf says less of.
+            // For a page that came from no topic, protobuf contains less of its place.
             assert_eq!(of_protobuf.json(), of_json.json(), "{at}: field by field in one order");
             assert!(!of_json.json().contains(is_control), "{at}");
             let back: Value = serde_json::from_str(of_json.json()).expect("JSON still");
@@ -323,18 +325,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_verdict_is_said_and_not_hidden() {
+    fn messages_that_are_not_verdicts_are_shown_with_the_reason() {
         let problem = |value: &[u8]| {
             let tapped = Tapped::verdict(&received(value.to_vec()));
             assert_eq!(tapped.text("kind"), UNREADABLE);
             tapped.text("problem").to_owned()
         };
         assert!(problem(b"{\"kind\": \"LATER\"}").contains("LATER"));
-        assert!(problem(b"{\"kind\"").contains("no JSON object"));
-        assert!(problem(&[0xff; 9]).contains("no leitong.v1.Verdict"));
+        assert!(problem(b"{\"kind\"").contains("not a JSON object"));
+        assert!(problem(&[0xff; 9]).contains("not a leitong.v1.Verdict"));
         let newer = proto::Verdict { format_version: FORMAT_VERSION + 1, ..proto::Verdict::default() };
         assert!(problem(&newer.encode_to_vec()).contains("format version 2"));
-        assert_eq!(Tapped::verdict(&Received::default()).text("problem"), "it has no value");
+        assert_eq!(Tapped::verdict(&Received::default()).text("problem"), "the message has no value");
     }
 
     proptest::proptest! {

@@ -1,12 +1,12 @@
-//! A look at what passes by: messages of the verdict and the dead-letter topic → lines for people,
-//! or JSON for programs.
+//! Reads messages of the verdict and dead-letter topics, and formats them as lines for people or as JSON for
+//! programs.
 //!
 //! ```text
 //! message ─► Tapped (JSON and protobuf alike) ─► Filter ─► one line, or one JSON object
 //! ```
-//! Pure: topics are read in [`crate::kafka::tail`], lines are written in `leitong tap`.
-//! Invariants: no control character of a page reaches the output, and a line for people has a
-//! bounded length, whatever pages and crawlers write.
+//! Pure: topics are read in [`crate::kafka::tail`], and lines are written by `leitong tap`. Invariants: no
+//! control character from a page reaches the output, and a line for people has a bounded length, whatever
+//! pages and crawlers write.
 
 mod choice;
 mod line;
