@@ -1,4 +1,4 @@
-//! The report as one HTML page with plots: no script, nothing from elsewhere.
+//! Formats the report as one HTML page with plots, without scripts and resources from elsewhere.
 
 use std::fmt::Write;
 
@@ -8,8 +8,8 @@ use super::report::{DetectorReport, Report, best_threshold, recommended};
 use super::svg::{self, Axes, Line};
 use crate::telemetry::markup::escape;
 
-/// Told apart by people who see colours differently (Okabe
-/// & Ito), and by dashes from the ninth line on.
+/// Colours that people with colour blindness can distinguish (Okabe & Ito). From the ninth line on, lines
+/// also differ by their dashes.
 const COLOURS: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555", "#8c6d00"];
 
@@ -33,7 +33,7 @@ svg { width: 100%; height: auto; display: block; }
 .swatch { display: inline-block; width: 12px; height: 12px; margin-right: 6px; vertical-align: -1px; }
 ";
 
-/// The page.
+/// Returns the page.
 #[must_use]
 pub fn page(report: &Report) -> String {
     let mut out = format!(
@@ -99,8 +99,8 @@ fn stream(report: &Report, out: &mut String) {
         return;
     }
     out.push_str(
-        "<h2>The labelled stream</h2><p>Pages in their order through Single-Pass clustering. A duplicate verdict is right when its \
-         centroid is of the page's own cluster. Small figures: 95 % intervals by bootstrap over clusters.</p>",
+        "<h2>The labelled stream</h2><p>Pages in their order through Single-Pass clustering. A duplicate verdict is right if its \
+         centroid is in the page's own cluster. Small figures: 95 % intervals by bootstrap over clusters.</p>",
     );
     let rows = report.detectors.iter().filter_map(|detector| {
         let score = detector.stream.as_ref()?;
@@ -120,7 +120,7 @@ fn stream(report: &Report, out: &mut String) {
 
 fn cost(report: &Report, out: &mut String) {
     out.push_str(
-        "<h2>Cost of a fingerprint</h2><p>One core, after segmentation, the shortest of three runs; bytes on average over pages that \
+        "<h2>Cost of a fingerprint</h2><p>One core, after segmentation, the shortest of three runs; mean bytes over pages that \
          have a fingerprint.</p>",
     );
     let rows = report.detectors.iter().map(|detector| {
@@ -131,14 +131,14 @@ fn cost(report: &Report, out: &mut String) {
             format!("{:.1} %", detector.judged * 100.0),
         ]
     });
-    table(out, &["detector", "µs per 6 KB of text", "bytes", "pages judged"], rows);
+    table(out, &["detector", "µs per 6 KB of text", "bytes", "pages with a fingerprint"], rows);
 }
 
 fn recall(report: &Report, out: &mut String) {
     let Some(first) = report.detectors.first().filter(|first| !first.recall.is_empty()) else { return };
     let _ = write!(
         out,
-        "<h2>Recognised after a change</h2><p>Share of {} texts that a detector calls near to what became of them.</p>{}<div \
+        "<h2>Recognised after a change</h2><p>Share of {} texts that a detector calls near to their changed version.</p>{}<div \
          class=\"charts\">",
         report.texts,
         legend(report)
@@ -180,8 +180,8 @@ fn recall(report: &Report, out: &mut String) {
 fn false_matches(report: &Report, out: &mut String) {
     out.push_str(
         "<h2>Unrelated pairs called near</h2><p>All pairs of pages of different origin. A new page is falsely called a duplicate \
-         among <i>n</i> centroids with probability 1 − exp(−rate·<i>n</i>). Without an error, the bound of 95 % confidence, \
-         3 ÷ pairs, stands for the rate; –: too few pairs to say. Pairs that share a passage of 20 letters are counted apart.</p>",
+         among <i>n</i> centroids with probability 1 − exp(−rate·<i>n</i>). Without an error, the rate is the bound of 95 % \
+         confidence, 3 ÷ pairs; –: too few pairs to say. Pairs that share a passage of 20 letters are counted separately.</p>",
     );
     let rows = report.detectors.iter().map(|detector| {
         let found = &detector.false_matches;
@@ -231,7 +231,7 @@ fn false_matches(report: &Report, out: &mut String) {
 fn thresholds(report: &Report, out: &mut String) {
     let _ = write!(
         out,
-        "<h2>Precision and recall by distance</h2><p>If distance alone decided, among as many unrelated as related pairs. Related \
+        "<h2>Precision and recall by distance</h2><p>If only the distance decided, with as many unrelated as related pairs. Related \
          pairs: {}.</p><div class=\"legend\"><span><i class=\"swatch related\" style=\"background:#0072b2\"></i>precision</span>\
          <span><i class=\"swatch\" style=\"background:#d55e00\"></i>recall</span></div><div class=\"charts\">",
         escape(&report.related_pairs)

@@ -1,22 +1,22 @@
-//! Figures with 95 % intervals, by the bootstrap (Efron 1979): the
-//! figure is computed of many samples, drawn with replacement from the
-//! items it rests on; 2.5 % of them lie below the interval, 2.5 % above.
+//! Computes figures with 95 % intervals by the bootstrap (Efron 1979). The figure is computed for many
+//! samples, drawn with replacement from the items; 2.5 % of the results are below the interval, and 2.5 %
+//! above.
 
 use serde::Serialize;
 
 use crate::random::Random;
 
-/// Samples that are drawn.
+/// Number of samples that are drawn.
 const SAMPLES: usize = 400;
 
 /// A figure and its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimate {
-    /// Of all items.
+    /// Figure over all items.
     pub value: f64,
-    /// 2.5 % of the samples lie below.
+    /// Bound below which 2.5 % of the samples are.
     pub low: f64,
-    /// 2.5 % of the samples lie above.
+    /// Bound above which 2.5 % of the samples are.
     pub high: f64,
 }
 
@@ -49,7 +49,7 @@ pub fn estimate<const N: usize, const M: usize>(
     })
 }
 
-/// a ÷ b, and 1 where nothing was there to fail.
+/// Returns a ÷ b, or 1 if b is 0, since then nothing could fail.
 pub fn ratio(a: f64, b: f64) -> f64 {
     if b == 0.0 { 1.0 } else { a / b }
 }
@@ -71,7 +71,7 @@ mod tests {
             assert!((estimate.value - 0.75).abs() < 1e-9);
             assert!(estimate.low < 0.75 && 0.75 < estimate.high, "{estimate:?}");
         }
-        // Two standard deviations of a share of 0.75: 0.137 of 40, 0.0137 of 4,000.
+        // Two standard deviations of a share of 0.75 are 0.137 for 40 items and 0.0137 for 4,000.
         assert!((few.high - few.low - 0.27).abs() < 0.08, "{few:?}");
         assert!((many.high - many.low - 0.027).abs() < 0.008, "{many:?}");
         assert_eq!(few, share(30, 40, 1), "the same seed, the same interval");

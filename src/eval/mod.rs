@@ -1,4 +1,4 @@
-//! How well detectors tell near-duplicates: the experiments of the papers, over any pages.
+//! Measures how well detectors recognise near-duplicates: the experiments of the papers, on any pages.
 //!
 //! ```text
 //! pages ─→ fingerprints of every detector ─┬→ stream: Single-Pass against the labels (P, R, F1)
@@ -6,8 +6,8 @@
 //!   │                                      └→ all unrelated pairs through the keys → false matches
 //!   └─→ perturb (seeded) ─→ fingerprints ───→ recall by kind and share of change
 //! ```
-//! In: pages, with labels or without. Out: a [`Report`](report::Report). Two runs with the
-//! same seed give the same report but for times. Memory: all documents and fingerprints.
+//! In: pages, with or without labels. Out: a [`Report`](report::Report). Two runs with the same seed give the
+//! same report except for times. Memory: all documents and fingerprints.
 
 pub mod html;
 pub mod interval;
@@ -35,52 +35,53 @@ use crate::segment::{Segmenter, Terms};
 use pages::EvalPage;
 use parallel::Workers;
 
-/// A detector that takes part, under a name of its own.
+/// A detector to evaluate, with a name.
 pub struct EvaluatedDetector {
-    /// The detector's name, or that of a variant's file.
+    /// Name of the detector, or of a variant's file.
     pub name: String,
-    /// With its settings.
+    /// Detector with its settings.
     pub detector: Arc<dyn Detector>,
 }
 
-/// How an evaluation is done.
+/// Settings of an evaluation.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Of all that is drawn.
+    /// Seed of the random number generator.
     pub seed: u64,
-    /// Texts that are perturbed.
+    /// Number of texts to perturb.
     pub texts: usize,
-    /// Unrelated pairs whose distances are looked at.
+    /// Number of unrelated pairs to compare.
     pub pairs: usize,
-    /// Lines of synonyms that replace words, or nothing.
+    /// Lines of synonyms that replace words; may be empty.
     pub synonyms: String,
 }
 
-/// Fingerprints of the pages by one detector.
+/// The fingerprints of the pages by one detector.
 pub struct Prints {
-    /// Of each page; none where there is too little to judge.
+    /// Fingerprint of each page; `None` if the page has too little text.
     pub prints: Vec<Option<Box<[u8]>>>,
-    /// Microseconds for 6,000 bytes of text, after segmentation.
+    /// Mean time for 6,000 bytes of text, after segmentation, in microseconds.
     pub micros_per_6_kb: f64,
-    /// Of those that have one, on average.
+    /// Mean size of the fingerprints, in bytes.
     pub bytes: f64,
-    /// What the detector counts on the way, on average over those pages.
+    /// Means of the detector's counts over the pages with a fingerprint.
     pub counts: Vec<Count>,
 }
 
-/// One of the [counts](Detector::counts) of a detector, on average.
+/// The mean of one of the [counts](Detector::counts) of a detector.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Count {
-    /// What was counted.
+    /// Name of the count.
     pub name: &'static str,
-    /// A page.
+    /// Mean per page.
     pub mean: f64,
 }
 
-/// How often each fingerprint is made; the shortest time counts, since others only disturb.
+/// Number of times that each fingerprint is made. Only the shortest time counts, since others include
+/// disturbances.
 const REPEATS: usize = 3;
 
-/// The fingerprints of all pages by all detectors.
+/// Computes the fingerprints of all pages by all detectors.
 pub fn fingerprints(
     pages: &[EvalPage],
     evaluated: &[EvaluatedDetector],
@@ -121,7 +122,7 @@ pub fn fingerprints(
         .collect()
 }
 
-/// Means over the pages that have counts; all of these count the same.
+/// Returns the means over the pages that have counts. All of them have the same counts.
 fn means<'c>(counts: impl Iterator<Item = &'c [(&'static str, u32)]>) -> Vec<Count> {
     let mut sums: Vec<Count> = Vec::new();
     let mut pages = 0_u32;
@@ -136,7 +137,7 @@ fn means<'c>(counts: impl Iterator<Item = &'c [(&'static str, u32)]>) -> Vec<Cou
     sums
 }
 
-/// A text as a document.
+/// Returns a text as a document.
 fn document(text: &str) -> Document {
     Document::from_text(None, text)
 }

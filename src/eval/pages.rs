@@ -1,4 +1,4 @@
-//! Pages for an evaluation: documents, with labels where they have them.
+//! The pages of an evaluation: documents, with labels if they have any.
 
 use std::collections::HashSet;
 
@@ -8,9 +8,9 @@ use xxhash_rust::xxh3::xxh3_128;
 use crate::extract::Document;
 use crate::random::Random;
 
-/// Texts that others are perturbed with (paper 002 takes 50).
+/// Number of texts from which text is taken to perturb others (paper 002 uses 50).
 const OTHER_TEXTS: usize = 50;
-/// Characters of main text from which on a text is perturbed: 1 % of it are some words at least.
+/// Shortest main text that is perturbed, in characters: 1 % of it is at least a few words.
 const TEXT_CHARS_MIN: usize = 300;
 
 /// A page of an evaluation.
@@ -20,33 +20,33 @@ pub struct EvalPage {
     pub id: String,
     /// Its main text.
     pub document: Document,
-    /// What is known of it.
+    /// Label, if it has one.
     pub label: Option<Label>,
 }
 
-/// What is known of a page.
+/// The known origin of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Label {
-    /// Pages of one cluster have one origin.
+    /// Name of its cluster: pages in one cluster have the same origin.
     pub cluster: String,
-    /// What a verdict should say.
+    /// Expected verdict.
     pub kind: LabelKind,
 }
 
-/// What a verdict should say.
+/// The verdict that is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LabelKind {
-    /// The first of its cluster.
+    /// It is the first page of its cluster.
     New,
-    /// A near-duplicate of an earlier page of its cluster.
+    /// It is a near-duplicate of an earlier page of its cluster.
     Dup,
-    /// Not scored.
+    /// It is not scored.
     Ambiguous,
 }
 
 impl Label {
-    /// The label in the JSON line of a page: its fields `cluster` and `label`.
+    /// Reads the label from the JSON line of a page, from the fields `cluster` and `label`.
     #[must_use]
     pub fn of_line(line: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]
@@ -59,14 +59,14 @@ impl Label {
     }
 }
 
-/// Whether every page has a label.
+/// Returns true if every page has a label.
 #[must_use]
 pub fn are_labelled(pages: &[EvalPage]) -> bool {
     !pages.is_empty() && pages.iter().all(|page| page.label.is_some())
 }
 
-/// Pages that are unrelated as far as is known: the first of each cluster, or, of pages without
-/// labels, the first with each text.
+/// Returns pages that are unrelated as far as is known: the first one of each cluster, or, without labels,
+/// the first one with each text.
 #[must_use]
 pub fn founders(pages: &[EvalPage]) -> Vec<usize> {
     let (mut clusters, mut texts) = (HashSet::new(), HashSet::new());
@@ -77,12 +77,12 @@ pub fn founders(pages: &[EvalPage]) -> Vec<usize> {
     (0..pages.len()).filter(|at| is_first(&pages[*at])).collect()
 }
 
-/// A digest of the letters and digits of a text.
+/// Returns a digest of the letters and digits of a text.
 fn letters_digest(text: &str) -> u128 {
     xxh3_128(text.chars().filter(|c| c.is_alphanumeric()).collect::<String>().as_bytes())
 }
 
-/// Each near-duplicate with the first page of its cluster.
+/// Returns each near-duplicate with the first page of its cluster.
 #[must_use]
 pub fn labelled_pairs(pages: &[EvalPage]) -> Vec<(usize, usize)> {
     let mut first = std::collections::HashMap::new();
@@ -99,14 +99,15 @@ pub fn labelled_pairs(pages: &[EvalPage]) -> Vec<(usize, usize)> {
 
 /// Pages drawn for perturbation.
 pub struct Sample {
-    /// Those to be perturbed.
+    /// Pages to be perturbed.
     pub texts: Vec<usize>,
-    /// The texts of others, to take from.
+    /// Texts of other pages, from which text is taken.
     pub others: Vec<String>,
 }
 
 impl Sample {
-    /// `texts` of `unrelated` pages at most, and others; of few pages, a part is for the others.
+    /// Draws at most `texts` of the `unrelated` pages, and others. If there are few pages, a part of them is
+    /// for the others.
     #[must_use]
     pub fn draw(pages: &[EvalPage], unrelated: &[usize], texts: usize, seed: u64) -> Self {
         let mut order = unrelated.to_vec();
@@ -139,6 +140,6 @@ mod tests {
         assert_eq!(labelled_pairs(&pages), [(0, 1), (0, 3)]);
         let page = |text: &str| EvalPage { document: Document::from_text(None, text), ..page("what") };
         let pages = [page("a text"), page("another"), page("a  text."), page("a text")];
-        assert_eq!(founders(&pages), [0, 1], "without labels, copies are of one origin");
+        assert_eq!(founders(&pages), [0, 1], "without labels, copies have the same origin");
     }
 }

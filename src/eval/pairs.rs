@@ -1,5 +1,5 @@
-//! Pairs of pages: how far related and unrelated ones are apart, what
-//! each threshold would do, and how often unrelated ones are called near.
+//! Compares pairs of pages: distances of related and unrelated pairs, the effect of each threshold, and how
+//! often unrelated pairs are called near.
 
 use std::collections::HashMap;
 
@@ -9,43 +9,43 @@ use super::passages::Passages;
 use crate::fingerprint::Detector;
 use crate::random::Random;
 
-/// Steps of a threshold curve.
+/// Number of steps of a threshold curve.
 const STEPS: usize = 48;
-/// Bars of a histogram.
+/// Number of bars of a histogram.
 const BARS: usize = 40;
 
-/// Distances of related and unrelated pairs.
+/// The distances of related and unrelated pairs.
 #[derive(Debug, Clone, Serialize)]
 pub struct Distances {
-    /// Related pairs.
+    /// Number of related pairs.
     pub related: usize,
-    /// Unrelated pairs that were drawn.
+    /// Number of unrelated pairs that were drawn.
     pub unrelated: usize,
-    /// Where each bar begins, and the shares of related and unrelated pairs that fall into it.
+    /// Start of each bar, and the shares of related and unrelated pairs in it.
     pub histogram: Vec<(f64, f64, f64)>,
-    /// What would be called near by distance alone.
+    /// Effects of thresholds, if only the distance decided.
     pub thresholds: Vec<Threshold>,
-    /// Of the detector as it is set: share of the related pairs that are near.
+    /// Share of the related pairs that the detector calls near with its settings.
     pub near_related: f64,
-    /// The same of the unrelated pairs.
+    /// Share of the unrelated pairs that the detector calls near with its settings.
     pub near_unrelated: f64,
 }
 
-/// What a threshold would do.
+/// The effect of a threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Threshold {
-    /// Pairs up to this distance are near.
+    /// Largest distance of near pairs.
     pub distance: f64,
-    /// Of the pairs called near, those that are related, among as many unrelated as related pairs.
+    /// Share of related pairs among those called near, with as many unrelated as related pairs.
     pub precision: f64,
-    /// Of the related pairs, those called near.
+    /// Share of the related pairs that are called near.
     pub recall: f64,
 }
 
-/// A pair's distance, and whether it is near.
+/// The distance of a pair, and true if it is near.
 pub type Compared = (f64, bool);
 
-/// Compares pairs of pages; those without fingerprints are left out.
+/// Compares pairs of pages, except those without fingerprints.
 pub fn compare(
     pairs: &[(usize, usize)],
     prints: &[Option<Box<[u8]>>],
@@ -58,7 +58,7 @@ pub fn compare(
     compared.collect()
 }
 
-/// `count` pairs of different members of `unrelated`.
+/// Draws `count` pairs of different members of `unrelated`.
 pub fn draw(unrelated: &[usize], count: usize, seed: u64) -> Vec<(usize, usize)> {
     let mut random = Random::new(seed, 0);
     if unrelated.len() < 2 {
@@ -72,7 +72,7 @@ pub fn draw(unrelated: &[usize], count: usize, seed: u64) -> Vec<(usize, usize)>
     (0..count).map(pair).collect()
 }
 
-/// Puts distances into bars, and tries thresholds.
+/// Computes the histogram and the thresholds.
 #[must_use]
 pub fn distances(related: &[Compared], unrelated: &[Compared]) -> Distances {
     let largest =
@@ -109,30 +109,29 @@ pub fn distances(related: &[Compared], unrelated: &[Compared]) -> Distances {
     }
 }
 
-/// How often unrelated pages are called near.
+/// The number of unrelated pairs that are called near.
 #[derive(Debug, Clone, Serialize)]
 pub struct FalseMatches {
-    /// All pairs of pages of different origin.
+    /// Number of all pairs of pages of different origin.
     pub pairs: f64,
-    /// Pairs called near that share no passage of some length.
+    /// Number of pairs called near that share no passage.
     pub wrong: usize,
-    /// Pairs called near that do: they are related after all, as far as they go.
+    /// Number of pairs called near that share a passage, and are thus related to some extent.
     pub sharing_a_passage: usize,
-    /// Wrong ones per pair; the upper bound of 95 % confidence where there are none.
+    /// Wrong pairs per pair; if there are none, the upper bound of 95 % confidence.
     pub per_pair: f64,
-    /// `per_pair` is an upper bound.
+    /// True if `per_pair` is an upper bound.
     pub is_bound: bool,
-    /// Centroids, and the share of new pages that would be called duplicates among so many.
+    /// Numbers of centroids, each with the share of new pages that would be called duplicates by mistake.
     pub at_centres: Vec<(f64, f64)>,
 }
 
-/// Of a bound, the share from which on it says nothing: the
-/// pairs are too few for a table of that size.
+/// Bound from which nothing is reported: there are too few pairs for a table of that size.
 const BOUND_MAX: f64 = 0.1;
 
 impl FalseMatches {
-    /// For 1, 10 and 100 million centroids the share of new pages that
-    /// would be called duplicates; `–` where the pairs were too few to say.
+    /// Returns the share of new pages that would be called duplicates by mistake, for 1, 10 and 100 million
+    /// centroids; `–` if there are too few pairs to say.
     #[must_use]
     pub fn at_millions(&self) -> [String; 3] {
         std::array::from_fn(|power| {
@@ -146,8 +145,7 @@ impl FalseMatches {
     }
 }
 
-/// Looks for near pairs among all pairs of `unrelated`
-/// pages, through the keys that clustering uses.
+/// Finds near pairs among all pairs of `unrelated` pages, by the keys that clustering uses.
 pub fn false_matches(
     unrelated: &[usize],
     passages: &Passages,
@@ -174,15 +172,15 @@ pub fn false_matches(
     });
     let pairs = (present * present.saturating_sub(1) / 2) as f64;
     let is_bound = wrong == 0;
-    // Without a single error in n pairs, the rate is below 3/n with 95 % confidence.
+    // Without an error in n pairs, the rate is below 3/n with 95 % confidence.
     let per_pair = if is_bound { 3.0 } else { wrong as f64 } / pairs.max(1.0);
     let at = |centroids: f64| (centroids, 1.0 - (-per_pair * centroids).exp());
     let at_centres = [1e4, 1e5, 1e6, 1e7, 1e8].map(at).to_vec();
     FalseMatches { pairs, wrong, sharing_a_passage, per_pair, is_bound, at_centres }
 }
 
-/// Calls `pair` with all pairs of fingerprints of which one
-/// is found by a key of the other, the older first.
+/// Calls `pair` with all pairs of fingerprints of which one is found by a key of the other, the older one
+/// first.
 pub fn sharing_a_key(
     prints: &[Option<Box<[u8]>>],
     detector: &dyn Detector,
@@ -210,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bound_that_says_nothing_is_not_shown() {
+    fn a_bound_that_is_too_high_is_not_shown() {
         let found = |per_pair, is_bound| {
             let (pairs, wrong, sharing_a_passage, at_centres) = (1.0, 0, 0, Vec::new());
             FalseMatches { pairs, wrong, sharing_a_passage, per_pair, is_bound, at_centres }.at_millions()
@@ -221,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn thresholds_count_what_lies_below() {
+    fn thresholds_count_pairs_up_to_their_distance() {
         let related = [(0.0, true), (0.1, true), (0.2, true), (0.9, false)];
         let unrelated = [(0.2, true), (0.8, false), (1.0, false), (1.0, false)];
         let found = distances(&related, &unrelated);
@@ -234,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn drawn_pairs_are_of_different_pages() {
+    fn drawn_pairs_have_different_pages() {
         let pairs = draw(&[3, 5, 9], 500, 1);
         assert!(pairs.len() == 500 && pairs.iter().all(|(a, b)| a != b && [3, 5, 9].contains(a)));
         assert_eq!(draw(&[3], 5, 1), []);

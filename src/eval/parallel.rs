@@ -1,4 +1,4 @@
-//! The same work on many items, on all cores, in their order, with a bar on standard error.
+//! Runs the same work on many items on all cores, keeps the order of results, and shows a progress bar.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::pipeline::cpu::thread_count;
 
-/// Items that a thread takes at once, where there are many.
+/// Number of items that a thread takes at a time if there are many.
 const CHUNK: usize = 8;
 
 /// Threads for an evaluation.
@@ -17,17 +17,17 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// So many threads; 0: one a core.
+    /// Creates `threads` threads, or one per core for 0.
     #[must_use]
     pub fn new(threads: usize) -> Self {
         Self { threads: thread_count(threads) }
     }
 
-    /// The result of `work` for each of `items`; `workspace`
-    /// makes what a thread keeps from item to item.
+    /// Returns the result of `work` for each of `items`. `workspace` creates the state that a thread keeps
+    /// between items.
     ///
     /// # Panics
-    /// If `work` does.
+    /// Panics if `work` panics.
     pub fn map<T: Sync, W, R: Send>(
         &self,
         stage: &'static str,
@@ -36,7 +36,7 @@ impl Workers {
         work: impl Fn(&mut W, &T) -> R + Sync,
     ) -> Vec<R> {
         let bar = ProgressBar::new(items.len() as u64).with_message(stage);
-        // The template is a constant, and right.
+        // The template is a constant, and valid.
         if let Ok(style) = ProgressStyle::with_template("{msg:32} {bar:24} {pos}/{len}  ETA {eta}") {
             bar.set_style(style);
         }
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_stand_in_the_order_of_items() {
+    fn results_are_in_the_order_of_items() {
         let items: Vec<u32> = (0..1_003).collect();
         for threads in [1, 3] {
             let doubled = Workers::new(threads).map("test", &items, || (), |(), item| item * 2);

@@ -1,9 +1,9 @@
-//! Whether two pages share a passage: a run of letters that unrelated texts do not have in common.
+//! Tells if two pages share a passage: a run of letters that unrelated texts do not have in common.
 //!
-//! Each page's runs are hashed once, when it is first asked for, and kept in order, so that a pair
-//! costs one walk along two lists (some 10 µs) and not two texts: detectors that err often ask for
-//! hundreds of thousands of pairs. Memory: 8 bytes a letter of the pages that were asked for. Two
-//! passages are taken for one with a probability of 2⁻⁶⁴.
+//! The runs of each page are hashed once, at its first use, and kept in order. So a pair costs one walk along
+//! two lists (about 10 µs) instead of two texts; detectors with many errors need hundreds of thousands of
+//! pairs. Memory: 8 bytes per letter of the pages that were used. Two different passages are mistaken for the
+//! same one with a probability of 2⁻⁶⁴.
 
 use std::sync::OnceLock;
 
@@ -11,26 +11,26 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::pages::EvalPage;
 
-/// Letters in a row that two unrelated texts do not have in common.
+/// Number of consecutive letters that unrelated texts do not have in common.
 pub const PASSAGE_CHARS: usize = 20;
 
-/// The passages of pages.
+/// The passages of pages, computed at first use.
 pub struct Passages<'a> {
     pages: &'a [EvalPage],
     hashes: Vec<OnceLock<Box<[u64]>>>,
 }
 
 impl<'a> Passages<'a> {
-    /// Those of `pages`.
+    /// Creates the collection for `pages`.
     #[must_use]
     pub fn new(pages: &'a [EvalPage]) -> Self {
         Self { pages, hashes: pages.iter().map(|_| OnceLock::new()).collect() }
     }
 
-    /// Whether pages number `a` and `b` share one.
+    /// Returns true if pages number `a` and `b` share a passage.
     #[must_use]
     pub fn share(&self, a: usize, b: usize) -> bool {
-        let (mut a, mut b) = (self.of(a), self.of(b));
+        let (mut a, mut b) = (self.hashes_of(a), self.hashes_of(b));
         while let (Some(x), Some(y)) = (a.first(), b.first()) {
             match x.cmp(y) {
                 std::cmp::Ordering::Less => a = &a[1..],
@@ -41,11 +41,11 @@ impl<'a> Passages<'a> {
         false
     }
 
-    /// Returns true if the page with fewer passages has most of them in common with the other one. Such
-    /// pages are copies, as far as anybody can know without labels.
+    /// Returns true if the page with fewer passages has most of them in common with the other one. Without
+    /// labels, such pages are taken for copies.
     #[must_use]
     pub fn are_mostly_shared(&self, a: usize, b: usize) -> bool {
-        let (mut a, mut b) = (self.of(a), self.of(b));
+        let (mut a, mut b) = (self.hashes_of(a), self.hashes_of(b));
         let fewer = a.len().min(b.len());
         let mut common = 0;
         while let (Some(x), Some(y)) = (a.first(), b.first()) {
@@ -57,12 +57,12 @@ impl<'a> Passages<'a> {
         2 * common > fewer
     }
 
-    fn of(&self, page: usize) -> &[u64] {
+    fn hashes_of(&self, page: usize) -> &[u64] {
         self.hashes[page].get_or_init(|| hashes(&self.pages[page].document.text()))
     }
 }
 
-/// Of all passages of a text, in order of their hashes.
+/// Returns the sorted hashes of all passages of a text.
 fn hashes(text: &str) -> Box<[u64]> {
     let letters: Vec<u8> =
         text.chars().filter(|c| c.is_alphanumeric()).flat_map(|c| u32::from(c).to_le_bytes()).collect();
@@ -78,7 +78,7 @@ mod tests {
     use crate::extract::Document;
 
     #[test]
-    fn twenty_letters_in_a_row_are_a_passage_whatever_stands_between() {
+    fn twenty_letters_in_a_row_are_a_passage_whatever_is_in_between() {
         let page = |text: &str| EvalPage {
             id: String::new(),
             document: Document::from_text(None, text),
@@ -111,7 +111,7 @@ mod tests {
         let pages = [page(&letters), page(&excerpt), page(&quoted), page("")];
         let passages = Passages::new(&pages);
         assert!(passages.are_mostly_shared(0, 1) && passages.are_mostly_shared(1, 0));
-        assert!(!passages.are_mostly_shared(0, 2), "a quotation is no copy");
+        assert!(!passages.are_mostly_shared(0, 2), "a quotation is not a copy");
         assert!(!passages.are_mostly_shared(0, 3) && !passages.are_mostly_shared(3, 3));
     }
 }

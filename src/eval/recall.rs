@@ -1,5 +1,5 @@
-//! Perturbed texts, and how many of them each detector still
-//! calls near (paper 002, robustness; 004, kinds of reprints).
+//! Measures how many perturbed texts each detector still calls near (paper 002, robustness; 004, kinds of
+//! reprints).
 
 use serde::Serialize;
 
@@ -11,20 +11,20 @@ use super::{EvaluatedDetector, document};
 use crate::random::Random;
 use crate::segment::{Segmenter, Terms};
 
-/// How one detector fares under one condition.
+/// The result of one detector under one condition.
 #[derive(Debug, Clone, Serialize)]
 pub struct Recall {
-    /// What was done to the texts.
+    /// Change of the texts.
     pub condition: Condition,
-    /// Share of the texts that it calls near to what became of them.
+    /// Share of the texts that the detector calls near to their changed version.
     pub recall: Estimate,
-    /// Distances between texts and what became of them, for those with fingerprints.
+    /// Distances between texts and their changed versions, for those with fingerprints.
     #[serde(skip)]
     pub compared: Vec<Compared>,
 }
 
-/// For each detector its recall under each condition. A
-/// text without a fingerprint counts as not recognised.
+/// Returns the recall of each detector under each condition. A text without a fingerprint counts as not
+/// recognised.
 pub fn measure(
     texts: &[&str],
     conditions: &[Condition],
@@ -35,8 +35,8 @@ pub fn measure(
     seed: u64,
 ) -> Vec<Vec<Recall>> {
     let numbered: Vec<(u64, &str)> = (0..).zip(texts.iter().copied()).collect();
-    // Of each text: under each condition, what each detector says.
-    let said = workers.map("perturbed texts", &numbered, Terms::default, |terms, (number, text)| {
+    // For each text and condition, the comparison by each detector.
+    let results = workers.map("perturbed texts", &numbered, Terms::default, |terms, (number, text)| {
         segmenter.segment(&document(text), terms);
         let originals: Vec<_> = evaluated
             .iter()
@@ -44,7 +44,7 @@ pub fn measure(
             .collect();
         let mut of_conditions = Vec::with_capacity(conditions.len());
         for condition in conditions {
-            // One stream a text, so that more of a kind of change begins where less of it did.
+            // The same random numbers for each level, so a larger change extends a smaller one.
             let mut random = Random::new(seed, *number);
             segmenter.segment(&document(&perturber.perturb(text, *condition, &mut random)), terms);
             let of_each =
@@ -59,11 +59,11 @@ pub fn measure(
     });
     let of_detector = |detector: usize| {
         let of_condition = |(at, condition): (usize, &Condition)| {
-            let of_texts = || said.iter().filter_map(move |conditions| conditions[at][detector]);
+            let of_texts = || results.iter().filter_map(move |conditions| conditions[at][detector]);
             let near = of_texts().filter(|(_, near)| *near).count();
             Recall {
                 condition: *condition,
-                recall: share(near, said.len(), seed),
+                recall: share(near, results.len(), seed),
                 compared: of_texts().collect(),
             }
         };

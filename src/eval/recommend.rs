@@ -1,9 +1,10 @@
-//! Which detector for these pages, and why: from the report's figures, and no further than they go.
+//! Recommends a detector for the evaluated pages, with reasons, as far as the figures of the report support
+//! it.
 //!
-//! Where pages are labelled the F1 of their stream decides, else how many texts are recognised
-//! after 5 % of them were rewritten. Detectors whose 95 % intervals overlap the best one's are not
-//! told apart: of them the one with the fewest wrong verdicts is named, since pages are deleted on
-//! a verdict.
+//! If the pages are labelled, the F1 of their stream decides. Otherwise the number of texts that are
+//! recognised after 5 % of them were rewritten decides. Detectors whose 95 % intervals overlap that of the
+//! best one are considered equal. Among them, the one with the fewest wrong verdicts is recommended, since
+//! users delete pages because of a verdict.
 
 use serde::Serialize;
 
@@ -12,35 +13,35 @@ use super::perturb::{Condition, Family};
 use super::report::{DetectorReport, Report, best_threshold, interval};
 use crate::config::detectors::BASELINES;
 
-/// What the figures speak for.
+/// The recommendation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Recommendation {
-    /// The detector, if the figures speak for one.
+    /// Recommended detector, if the figures support one.
     pub detector: Option<String>,
-    /// Others that the figures do not tell from it.
+    /// Other detectors that are considered equal to it.
     pub not_told_apart: Vec<String>,
-    /// Its distance of the highest F1, where that does clearly better than the one that is set.
+    /// Distance with its highest F1, if that is clearly better than the configured threshold.
     pub threshold: Option<f64>,
-    /// Why, in sentences.
+    /// Reasons, in sentences.
     pub why: Vec<String>,
 }
 
-/// Labelled duplicates, or texts, below which a recommendation is a guess.
+/// Number of labelled duplicates, or texts, below which a recommendation is not reliable.
 const FEW: u32 = 50;
-/// Share of new pages called duplicates by mistake, among a million centroids, that nobody wants.
+/// Largest acceptable share of new pages that are called duplicates by mistake, with a million centroids.
 const FALSE_MAX: f64 = 0.01;
-/// F1 by which another threshold has to be better.
+/// Gain in F1 from which another threshold is recommended.
 const CLEARLY: f64 = 0.01;
 
-/// One detector with the figure that decides.
+/// A detector with the figure that decides.
 struct Candidate<'a> {
     report: &'a DetectorReport,
     figure: Estimate,
-    /// Share of the duplicate verdicts, or of unrelated pairs, that is wrong.
+    /// Wrong share of its duplicate verdicts, or of the unrelated pairs.
     wrong: f64,
 }
 
-/// What the figures of `report` speak for.
+/// Returns the recommendation from the figures of `report`.
 #[must_use]
 pub fn recommend(report: &Report) -> Recommendation {
     let basis =
@@ -52,7 +53,7 @@ pub fn recommend(report: &Report) -> Recommendation {
         .iter()
         .map(|candidate| {
             format!(
-                "{} is left out: among a million centroids it would call {} of new pages duplicates by mistake.",
+                "{} is left out: with a million centroids it would call {} of new pages duplicates by mistake.",
                 candidate.report.name,
                 candidate.report.false_matches.at_millions()[0]
             )
@@ -61,7 +62,7 @@ pub fn recommend(report: &Report) -> Recommendation {
     left.sort_by(|a, b| b.figure.value.total_cmp(&a.figure.value));
     let Some(best) = left.first() else {
         why.push(
-            "There are no labels and no perturbed texts, or every detector was left out: the figures speak for none."
+            "No detector is recommended: there are no labels and no perturbed texts, or every detector was left out."
                 .to_owned(),
         );
         return Recommendation { why, ..Recommendation::default() };
@@ -82,8 +83,8 @@ pub fn recommend(report: &Report) -> Recommendation {
     } else {
         let names = not_told_apart.join(", ");
         why.push(format!(
-            "These pages do not tell it from {names}: their 95 % intervals overlap. It is named since none of them has a \
-             smaller share of wrong {} ({:.2} %); cost may decide as well.",
+            "These pages do not distinguish it from {names}: their 95 % intervals overlap. It is recommended because none of them \
+             has a smaller share of wrong {} ({:.2} %). You may also choose by cost.",
             if report.labelled { "duplicate verdicts" } else { "unrelated pairs" },
             chosen.wrong * 100.0
         ));
@@ -102,14 +103,15 @@ fn candidate(report: &DetectorReport) -> Option<Candidate<'_>> {
     Some(Candidate { report, figure: recall.recall, wrong: report.distances.near_unrelated })
 }
 
-/// Share of new pages that would be called duplicates among
-/// a million centroids; 0 where nothing wrong was seen.
+/// Returns the share of new pages that would be called duplicates by mistake, with a million centroids; 0 if
+/// no error was seen.
 fn false_share(report: &DetectorReport) -> f64 {
     let found = &report.false_matches;
     if found.is_bound { 0.0 } else { 1.0 - (-found.per_pair * 1e6).exp() }
 }
 
-/// Whether another threshold than the one that is set would do clearly better on the pairs.
+/// Returns a threshold that does clearly better on the pairs than the configured one, if there is any, and
+/// adds the reason.
 fn threshold(report: &DetectorReport, why: &mut Vec<String>) -> Option<f64> {
     let distances = &report.distances;
     if distances.related == 0 || distances.unrelated == 0 {
@@ -122,15 +124,15 @@ fn threshold(report: &DetectorReport, why: &mut Vec<String>) -> Option<f64> {
     let by_distance = f1(best.precision, best.recall);
     if by_distance > as_set + CLEARLY {
         why.push(format!(
-            "Another threshold would suit these pages: by distance alone, up to {:.3} gives an F1 of {by_distance:.3} over the \
-             pairs, and as it is set {as_set:.3}. `leitong tune --detector {}` says which setting that is, and what it \
-             costs in precision.",
+            "Another threshold would suit these pages better: a distance of up to {:.3} gives an F1 of {by_distance:.3} over the \
+             pairs, and the configured threshold gives {as_set:.3}. Run `leitong tune --detector {}` to see the setting and its \
+             precision.",
             best.distance, report.name
         ));
         return Some(best.distance);
     }
     why.push(format!(
-        "Its threshold may stay: F1 over the pairs {as_set:.3} as it is set, {by_distance:.3} at the best distance."
+        "Keep its threshold: the F1 over the pairs is {as_set:.3} now, and {by_distance:.3} at the best distance."
     ));
     None
 }
@@ -140,16 +142,16 @@ fn cautions(report: &Report, chosen: &Candidate<'_>, left: &[Candidate<'_>], why
         let other = left.iter().find(|other| !BASELINES.contains(&&*other.report.name));
         let other = other.map_or(String::new(), |other| {
             format!(
-                "; of those that it takes, {} comes first with {}",
+                "; the best detector that it supports is {} with {}",
                 other.report.name,
                 interval(&other.figure)
             )
         });
-        why.push(format!("It is there for comparison, and `leitong run` does not take it{other}."));
+        why.push(format!("It is only for comparison, and `leitong run` does not support it{other}."));
     }
     if false_share(chosen.report) > FALSE_MAX {
         why.push(format!(
-            "Mind the size of your table: among a million centroids it would call {} of new pages duplicates by mistake.",
+            "Consider the size of your table: with a million centroids it would call {} of new pages duplicates by mistake.",
             chosen.report.false_matches.at_millions()[0]
         ));
     }
@@ -159,12 +161,12 @@ fn cautions(report: &Report, chosen: &Candidate<'_>, left: &[Candidate<'_>], why
     };
     if count < FEW {
         let of = if report.labelled { "labelled duplicates" } else { "texts" };
-        why.push(format!("{count} {of} are few: take it for a guess, and label {FEW} at least."));
+        why.push(format!("{count} {of} are too few for a reliable recommendation; use at least {FEW}."));
     }
     if !report.labelled {
         why.push(
-            "Without labels this goes by changes that were made here, not by the duplicates among your pages: label some \
-             pairs with `leitong tune --ask`."
+            "Without labels, this is based on artificial changes, and not on the duplicates among your pages. Label some pairs with \
+             `leitong tune --ask`."
                 .to_owned(),
         );
     }

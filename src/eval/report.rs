@@ -1,5 +1,5 @@
-//! What an evaluation found: as JSON (the type itself), and
-//! as tables in Markdown, which are for terminals as well.
+//! The report of an evaluation: as JSON (the type itself), and as tables in Markdown, which are also readable
+//! on a terminal.
 
 use std::fmt::Write;
 
@@ -12,41 +12,41 @@ use super::recall::Recall;
 use super::recommend::Recommendation;
 use super::stream::StreamScore;
 
-/// What an evaluation found.
+/// The results of an evaluation.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
-    /// The pages.
+    /// Names of the inputs.
     pub inputs: Vec<String>,
-    /// How many.
+    /// Number of pages.
     pub pages: usize,
-    /// They have labels.
+    /// True if the pages have labels.
     pub labelled: bool,
-    /// Of all that was drawn.
+    /// Seed of the random number generator.
     pub seed: u64,
-    /// Texts that were perturbed.
+    /// Number of texts that were perturbed.
     pub texts: usize,
-    /// What the related pairs are.
+    /// Description of the related pairs.
     pub related_pairs: String,
-    /// What the figures speak for.
+    /// Recommendation from the figures.
     pub recommendation: Recommendation,
-    /// One for each detector.
+    /// Results of each detector.
     pub detectors: Vec<DetectorReport>,
 }
 
-/// What was found of one detector.
+/// The results of one detector.
 #[derive(Debug, Clone, Serialize)]
 pub struct DetectorReport {
-    /// The detector, or the variant.
+    /// Name of the detector or variant.
     pub name: String,
-    /// Microseconds for a fingerprint of 6,000 bytes of text, after segmentation.
+    /// Microseconds for the fingerprint of 6,000 bytes of text, after segmentation.
     pub micros_per_6_kb: f64,
-    /// Of a fingerprint, on average.
+    /// Mean size of a fingerprint, in bytes.
     pub bytes: f64,
     /// Share of the pages that have a fingerprint.
     pub judged: f64,
-    /// What the detector counts on the way to a fingerprint: nodes of networks.
+    /// Means of the detector's counts, such as nodes of networks.
     pub counts: Vec<Count>,
-    /// Verdicts on labelled pages.
+    /// Scores of the verdicts on labelled pages.
     pub stream: Option<StreamScore>,
     /// Recall of perturbed texts.
     pub recall: Vec<Recall>,
@@ -56,7 +56,7 @@ pub struct DetectorReport {
     pub false_matches: FalseMatches,
 }
 
-/// The report in Markdown.
+/// Formats the report in Markdown.
 #[must_use]
 pub fn markdown(report: &Report) -> String {
     let mut out = format!(
@@ -78,7 +78,7 @@ pub fn markdown(report: &Report) -> String {
     out
 }
 
-/// The head of a table with a row for each detector.
+/// Writes the head of a table with one row per detector.
 fn head(out: &mut String, columns: &[&str]) {
     head_of(out, "detector", columns);
 }
@@ -127,7 +127,7 @@ pub fn labelled_streams<'s>(
 
 fn cost(report: &Report, out: &mut String) {
     out.push_str("### Cost of a fingerprint\n\n");
-    head(out, &["µs per 6 KB", "bytes", "pages judged"]);
+    head(out, &["µs per 6 KB", "bytes", "pages with a fingerprint"]);
     for detector in &report.detectors {
         let _ = writeln!(
             out,
@@ -140,7 +140,7 @@ fn cost(report: &Report, out: &mut String) {
     }
 }
 
-/// Detectors are columns here.
+/// Writes the recall under each change. Detectors are columns here.
 fn recognised_after_change(report: &Report, out: &mut String) {
     let Some(first) = report.detectors.first().filter(|first| !first.recall.is_empty()) else { return };
     let _ = writeln!(out, "\n### Recognised after a change, in percent of {} texts\n", report.texts);
@@ -156,7 +156,7 @@ fn recognised_after_change(report: &Report, out: &mut String) {
 }
 
 fn false_duplicates(report: &Report, out: &mut String) {
-    out.push_str("\n### Unrelated pairs called near, and false duplicates that come of it\n\n");
+    out.push_str("\n### Unrelated pairs called near, and the false duplicates that follow\n\n");
     head(out, &["pairs", "wrong", "sharing a passage", "per pair", "1 M centroids", "10 M", "100 M"]);
     for detector in &report.detectors {
         let found = &detector.false_matches;
@@ -169,7 +169,7 @@ fn false_duplicates(report: &Report, out: &mut String) {
             found.at_millions().join(" | ")
         );
     }
-    out.push_str("\n–: too few pairs to say; nothing was wrong in any of them.\n");
+    out.push_str("\n–: too few pairs to say; none of them was wrong.\n");
 }
 
 fn pairs(report: &Report, out: &mut String) {
@@ -191,7 +191,7 @@ fn pairs(report: &Report, out: &mut String) {
     }
 }
 
-/// In one line.
+/// Formats the recommendation in one line.
 pub(super) fn recommended(recommendation: &Recommendation) -> String {
     match &recommendation.detector {
         Some(name) => format!("For these pages: {name}"),
@@ -199,12 +199,12 @@ pub(super) fn recommended(recommendation: &Recommendation) -> String {
     }
 }
 
-/// Of those detectors that count something, in one table.
+/// Writes one table for those detectors that have counts.
 fn counts(report: &Report, out: &mut String) {
     let counting = || report.detectors.iter().filter(|detector| !detector.counts.is_empty());
     let Some(first) = counting().next() else { return };
     let names: Vec<&str> = first.counts.iter().map(|count| count.name).collect();
-    let _ = writeln!(out, "\n### What networks are made of, on average\n");
+    let _ = writeln!(out, "\n### Sizes of networks, on average\n");
     let _ = writeln!(out, "| detector | {} |\n|---|{}", names.join(" | "), "---|".repeat(names.len()));
     for detector in counting() {
         let means: Vec<String> = detector.counts.iter().map(|count| format!("{:.1}", count.mean)).collect();
@@ -212,7 +212,7 @@ fn counts(report: &Report, out: &mut String) {
     }
 }
 
-/// The threshold of the highest F1.
+/// Returns the threshold with the highest F1.
 #[must_use]
 pub fn best_threshold(distances: &Distances) -> super::pairs::Threshold {
     let f1 = |t: &super::pairs::Threshold| 2.0 * t.precision * t.recall / (t.precision + t.recall).max(1e-9);
@@ -223,7 +223,7 @@ pub fn best_threshold(distances: &Distances) -> super::pairs::Threshold {
     *best.expect("a curve has points")
 }
 
-/// `0.987 (0.981–0.992)`.
+/// Formats an estimate as `0.987 (0.981–0.992)`.
 #[must_use]
 pub fn interval(estimate: &Estimate) -> String {
     format!("{:.4} ({:.3}–{:.3})", estimate.value, estimate.low, estimate.high)

@@ -1,8 +1,8 @@
-//! Labelled pages in their order through Single-Pass clustering, and how many verdicts are right.
+//! Clusters labelled pages in their order, and counts the right verdicts.
 //!
-//! A duplicate verdict is right when its centroid is of the page's own cluster. Precision
-//! = right ÷ all duplicate verdicts on scored pages; recall = right ones on `dup` pages ÷
-//! `dup` pages. Intervals draw whole clusters, whose pages stand or fall together.
+//! A duplicate verdict is right if its centroid is in the page's own cluster. Precision = right ÷ all
+//! duplicate verdicts on scored pages. Recall = right ones on `dup` pages ÷ `dup` pages. Intervals draw whole
+//! clusters, since the results of their pages depend on each other.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,24 +16,24 @@ use crate::config::ExpiryConfig;
 use crate::fingerprint::Detector;
 use crate::record::FingerprintRecord;
 
-/// How many verdicts on a stream of pages are right.
+/// The scores of a stream.
 #[derive(Debug, Clone, Serialize)]
 pub struct StreamScore {
-    /// Of the duplicate verdicts, those that are right.
+    /// Share of the duplicate verdicts that are right.
     pub precision: Estimate,
-    /// Of the duplicates, those that were found.
+    /// Share of the duplicates that were found.
     pub recall: Estimate,
-    /// Their harmonic mean.
+    /// Harmonic mean of precision and recall.
     pub f1: Estimate,
-    /// Duplicate verdicts that are right.
+    /// Number of right duplicate verdicts.
     pub right: u32,
-    /// Duplicate verdicts that are wrong.
+    /// Number of wrong duplicate verdicts.
     pub wrong: u32,
-    /// Duplicates without a right verdict.
+    /// Number of duplicates without a right verdict.
     pub missed: u32,
-    /// Pages with too little text to judge.
+    /// Number of pages with too little text.
     pub undecidable: u32,
-    /// Clusters in the end.
+    /// Number of clusters at the end.
     pub centroids: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Charts as SVG text, without scripts and without anything from elsewhere.
+//! Draws charts as SVG text, without scripts and resources from elsewhere.
 
 use std::fmt::Write;
 
@@ -8,19 +8,19 @@ use crate::telemetry::markup::escape;
 pub(super) struct Line<'a> {
     pub(super) name: &'a str,
     pub(super) colour: &'a str,
-    /// Broken, to be told from others without colours.
+    /// Dash pattern, which distinguishes lines without colours.
     pub(super) dashes: &'a str,
     pub(super) points: Vec<(f64, f64)>,
 }
 
-/// What a chart's axes show.
+/// Titles and range of a chart's axes.
 pub(super) struct Axes<'a> {
     pub(super) title: &'a str,
     pub(super) x: &'a str,
     pub(super) y: &'a str,
     /// Largest value of x.
     pub(super) x_max: f64,
-    /// x in percent.
+    /// True if x is in percent.
     pub(super) percent: bool,
 }
 
@@ -31,10 +31,10 @@ const TOP: f64 = 28.0;
 const PLOT_WIDTH: f64 = WIDTH - LEFT - 20.0;
 const PLOT_HEIGHT: f64 = HEIGHT - TOP - 42.0;
 
-/// A chart of lines; y is from 0 to 1.
+/// Draws a chart of lines. y ranges from 0 to 1.
 pub(super) fn lines(axes: &Axes, lines: &[Line]) -> String {
     let mut svg = frame(axes);
-    // The first one on top.
+    // The first line is drawn last, on top.
     for line in lines.iter().rev() {
         let at = |(x, y): &(f64, f64)| format!("{:.1},{:.1}", x_at(*x, axes), y_at(*y));
         let points: Vec<String> = line.points.iter().map(at).collect();
@@ -63,7 +63,7 @@ pub(super) fn lines(axes: &Axes, lines: &[Line]) -> String {
     svg + "</svg>"
 }
 
-/// Two histograms, one over the other; heights are shares of the larger bar of each.
+/// Draws two histograms over each other. Heights are relative to the highest bar of each.
 pub(super) fn histogram(axes: &Axes, bars: &[(f64, f64, f64)]) -> String {
     let mut svg = frame(axes);
     let width = PLOT_WIDTH / bars.len().max(1) as f64;

@@ -1,27 +1,27 @@
-//! Labelled pairs → precision and recall of each threshold, and the one to take.
+//! Computes precision and recall of each threshold from labelled pairs, and suggests a threshold.
 
-/// A pair that somebody has looked at.
+/// A pair with a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Labelled {
-    /// In the detector's unit.
+    /// Distance in the detector's unit.
     pub distance: u32,
-    /// It is one text.
+    /// True if both pages are the same text.
     pub related: bool,
 }
 
-/// What a threshold would do with the pairs.
+/// The effect of a threshold on the pairs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
-    /// Pairs up to this distance are near.
+    /// Largest distance of near pairs.
     pub distance: u32,
-    /// Of the pairs called near, those that are related.
+    /// Share of related pairs among those called near.
     pub precision: f64,
-    /// Of the related pairs, those called near.
+    /// Share of the related pairs that are called near.
     pub recall: f64,
 }
 
 impl Point {
-    /// The harmonic mean of both.
+    /// Returns the harmonic mean of both.
     #[must_use]
     pub fn f1(&self) -> f64 {
         let sum = self.precision + self.recall;
@@ -29,7 +29,7 @@ impl Point {
     }
 }
 
-/// One point for each distance that occurs, in rising order; puts `pairs` in order.
+/// Returns one point for each distance that occurs, in ascending order. Sorts `pairs`.
 pub fn curve(pairs: &mut [Labelled]) -> Vec<Point> {
     pairs.sort_unstable_by_key(|pair| pair.distance);
     let all = pairs.iter().filter(|pair| pair.related).count().max(1) as f64;
@@ -47,8 +47,9 @@ pub fn curve(pairs: &mut [Labelled]) -> Vec<Point> {
     curve
 }
 
-/// Of the thresholds that reach `precision` the one of the highest recall, the smallest
-/// such; where none does, that of the best F1; none where no related pair is near at any.
+/// Returns the threshold with the highest recall among those that reach `precision`, and the smallest such
+/// threshold. If none reaches it, returns the one with the best F1. `None` if no related pair is near at any
+/// threshold.
 #[must_use]
 pub fn suggest(curve: &[Point], precision: f64) -> Option<Point> {
     let found = |point: &&Point| point.recall > 0.0;

@@ -1,11 +1,11 @@
-//! A text in paragraphs of sentences, of which some are deleted, moved or kept alone.
+//! A text as paragraphs of sentences, and operations that delete, move or extract some of them.
 
 use std::collections::HashSet;
 
 use crate::random::Random;
 use crate::segment::sentences::sentences;
 
-/// A text in paragraphs of sentences.
+/// A text as paragraphs of sentences.
 pub(super) struct Body {
     pub(super) paragraphs: Vec<Vec<String>>,
     chars: usize,
@@ -24,12 +24,12 @@ impl Body {
         }
     }
 
-    /// So many characters, one at least.
+    /// Returns the number of characters in a share of the text, at least one.
     pub(super) fn part(&self, share: f64) -> usize {
         ((self.chars as f64 * share).round() as usize).max(1)
     }
 
-    /// A place between sentences.
+    /// Draws a place between sentences.
     pub(super) fn place(&mut self, random: &mut Random) -> (usize, usize) {
         if self.paragraphs.is_empty() {
             self.paragraphs.push(Vec::new());
@@ -38,12 +38,12 @@ impl Body {
         (paragraph, random.below(self.paragraphs[paragraph].len() + 1))
     }
 
-    /// Where each sentence stands.
+    /// Returns the place of each sentence.
     fn sentences(&self) -> Vec<(usize, usize)> {
-        let of = |(number, paragraph): (usize, &Vec<String>)| {
+        let places = |(number, paragraph): (usize, &Vec<String>)| {
             (0..paragraph.len()).map(move |at| (number, at)).collect::<Vec<_>>()
         };
-        self.paragraphs.iter().enumerate().flat_map(of).collect()
+        self.paragraphs.iter().enumerate().flat_map(places).collect()
     }
 
     pub(super) fn text(&self) -> String {
@@ -51,8 +51,8 @@ impl Body {
     }
 }
 
-/// Changes sentences in random order until a share of the text was changed; `change`
-/// takes a sentence and how many of its characters are still to be changed.
+/// Changes sentences in random order until a share of the text is changed. `change` takes a sentence, and the
+/// number of its characters that are still to be changed.
 pub(super) fn change_sentences(
     body: &mut Body,
     share: f64,
@@ -104,7 +104,7 @@ pub(super) fn excerpt(body: &mut Body, share: f64, random: &mut Random) {
     let wanted = body.part(share);
     let order = body.sentences();
     let length = |place: &(usize, usize)| body.paragraphs[place.0][place.1].chars().count();
-    // The last sentence at which a run of this length may begin.
+    // The last sentence at which an excerpt of this length can begin.
     let mut tail = 0;
     let last = order.iter().rposition(|place| {
         tail += length(place);

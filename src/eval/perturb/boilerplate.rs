@@ -1,8 +1,8 @@
-//! Lines of navigation and footers round a text.
+//! Adds lines of navigation and footers around a text.
 
 use crate::random::Random;
 
-/// What pages carry round their main text.
+/// Lines that pages have around their main text.
 const BOILERPLATE: [&str; 16] = [
     "首页 > 新闻 > 正文",
     "登录 | 注册 | 设为首页 | 加入收藏",
@@ -22,7 +22,7 @@ const BOILERPLATE: [&str; 16] = [
     "扫描二维码，关注官方公众号，获取更多精彩内容。",
 ];
 
-/// `text` with so many lines, half of them before it.
+/// Returns `text` with `lines` lines around it, half of them before it.
 pub(super) fn boilerplate(text: &str, lines: usize, random: &mut Random) -> String {
     let mut before = String::new();
     let mut after = String::new();

@@ -1,4 +1,4 @@
-//! In which ways texts are changed, and how much.
+//! The ways of changing a text, and the extent of a change.
 
 use std::fmt;
 
@@ -8,48 +8,48 @@ use serde::de::IntoDeserializer;
 use serde::de::value::{Error as NoName, StrDeserializer};
 use serde::{Deserialize, Serialize};
 
-/// A way to change a text.
+/// A way of changing a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
-    /// Sentences of other texts at random places.
+    /// Sentences of other texts are added at random places.
     Added,
-    /// Text gone at random places.
+    /// Text is deleted at random places.
     Deleted,
-    /// Sentences replaced by sentences of other texts.
+    /// Sentences are replaced by sentences of other texts.
     Rewritten,
-    /// Words replaced by synonyms, where a list is given.
+    /// Words are replaced by synonyms, if a list is given.
     Synonyms,
-    /// Sentences moved to random places.
+    /// Sentences are moved to random places.
     SentencesMoved,
-    /// Paragraphs moved to random places.
+    /// Paragraphs are moved to random places.
     ParagraphsMoved,
-    /// A run of sentences alone.
+    /// Only a run of sentences is kept.
     Excerpt,
-    /// Other texts put before and behind it.
+    /// Other texts are added before and after it.
     Merged,
-    /// Lines of navigation and footers round it; `furniture` is its old name.
+    /// Lines of navigation and footers are added around it. `furniture` is its old name.
     #[serde(alias = "furniture")]
     Boilerplate,
-    /// Another headline, and a line of date and editor.
+    /// The headline is replaced, and a line with date and editor is added.
     Headline,
-    /// Traditional script with the vocabulary of Taiwan.
+    /// The text is converted to traditional script with the vocabulary of Taiwan.
     Traditional,
-    /// Full-width forms in place of half-width ones, and the other way round.
+    /// Half-width forms are replaced by full-width ones, and the reverse.
     Width,
 }
 
-/// A family and how much.
+/// A way of changing a text, and its extent.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Condition {
-    /// In which way.
+    /// Way of changing the text.
     pub family: Family,
-    /// A share, or a number of texts or lines.
+    /// Extent: a share, or a number of texts or lines.
     pub level: f64,
 }
 
 impl Condition {
-    /// All that an evaluation looks at.
+    /// Returns all conditions of an evaluation.
     #[must_use]
     pub fn all(with_synonyms: bool) -> Vec<Self> {
         const CHANGED: &[f64] = &[0.01, 0.02, 0.05, 0.1, 0.15, 0.2];
@@ -76,20 +76,20 @@ impl Condition {
     }
 }
 
-/// Why a text names no condition.
+/// Reason why a text names no condition.
 #[derive(Debug, thiserror::Error)]
 pub enum ConditionError {
-    /// No such family.
-    #[error("{0:?} is no way to change a text: there is {names}", names = Family::names())]
+    /// There is no such family.
+    #[error("{0:?}: no such change; choose one of {names}", names = Family::names())]
     Family(String),
-    /// Not a number, or not one that fits.
+    /// The extent is not a number, or not in range.
     #[error(
-        "{0:?} says not how much: a share from 0 to 1, 2 or 3 articles merged, or up to 99 lines of boilerplate"
+        "{0:?}: needs an extent: a share from 0 to 1, or 2 or 3 for merged articles, or 1 to 99 lines of boilerplate"
     )]
     Level(String),
 }
 
-/// `rewritten=0.05`; of what is done as a whole, the name alone.
+/// Parses `rewritten=0.05`, or only the name of a change that has no extent.
 impl FromStr for Condition {
     type Err = ConditionError;
 
@@ -108,7 +108,7 @@ impl FromStr for Condition {
 }
 
 impl Family {
-    /// The names that users give, parted by commas.
+    /// Returns the names that users give, separated by commas.
     fn names() -> String {
         let mut names: Vec<String> = Vec::new();
         for Condition { family, .. } in Condition::all(true) {
@@ -120,7 +120,7 @@ impl Family {
         names.join(", ")
     }
 
-    /// In words.
+    /// Returns the name in words.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -156,15 +156,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn conditions_are_named_as_the_report_names_them() {
+    fn the_name_and_level_of_each_condition_can_be_parsed() {
         for condition in Condition::all(true) {
             let name = serde_json::to_value(condition.family).expect("a name");
             let text = format!("{}={}", name.as_str().expect("a text"), condition.level);
-            assert_eq!(text.parse::<Condition>().expect("right"), condition);
+            assert_eq!(text.parse::<Condition>().expect("valid"), condition);
         }
         let old = "furniture=4".parse::<Condition>().expect("an old name").family;
         assert_eq!(old, Family::Boilerplate);
-        assert_eq!("width".parse::<Condition>().expect("right").family, Family::Width);
+        assert_eq!("width".parse::<Condition>().expect("valid").family, Family::Width);
         for wrong in ["", "rewriten=0.1", "rewritten=", "rewritten=1.5", "rewritten=NaN", "merged=1"] {
             assert!(wrong.parse::<Condition>().is_err(), "{wrong}");
         }

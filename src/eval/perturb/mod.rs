@@ -1,7 +1,7 @@
-//! Texts as they come back: changed in the ways in which near-duplicates arise, by a seed.
+//! Changes texts in the ways in which near-duplicates arise, with a seeded random number generator.
 //!
-//! Shares are of the text's characters. What is put in comes from
-//! *donors*, sentences of other texts (paper 002 takes 50 other texts).
+//! Shares refer to the characters of the text. Added text comes from *donors*, which are sentences of other
+//! texts (paper 002 uses 50 other texts).
 
 mod body;
 mod boilerplate;
@@ -16,7 +16,7 @@ use self::synonyms::Synonyms;
 use crate::random::Random;
 use crate::segment::sentences::sentences;
 
-/// Changes texts.
+/// Generator of changed texts.
 pub struct Perturber<'a> {
     /// Sentences of other texts.
     pub donors: Vec<&'a str>,
@@ -27,11 +27,11 @@ pub struct Perturber<'a> {
 }
 
 impl<'a> Perturber<'a> {
-    /// A perturber with texts to take from; `synonyms`
-    /// holds lines of words parted by tabs, or nothing.
+    /// Creates a perturber with texts from which text is taken. `synonyms` has lines of words separated by
+    /// tabs, or is empty.
     ///
     /// # Errors
-    /// What is wrong with the synonyms.
+    /// A message with the fault in the synonyms.
     pub fn new(others: Vec<&'a str>, synonyms: &str) -> Result<Self, String> {
         let donors = others.iter().flat_map(|text: &&'a str| sentences(text).map(|range| &text[range]));
         let donors = donors.filter(|sentence| sentence.chars().count() >= 8).collect();
@@ -39,7 +39,7 @@ impl<'a> Perturber<'a> {
         Ok(Self { donors, others, synonyms, opencc: OpenCC::new() })
     }
 
-    /// `text` changed as `condition` says.
+    /// Returns `text` changed according to `condition`.
     #[must_use]
     pub fn perturb(&self, text: &str, condition: Condition, random: &mut Random) -> String {
         let mut body = Body::new(text);
@@ -81,7 +81,7 @@ impl<'a> Perturber<'a> {
         if self.donors.is_empty() {
             return;
         }
-        // As much of a sentence as is still to be rewritten, by as much of others.
+        // Replaces as much of the sentence as is still to be rewritten by the same amount of other sentences.
         body::change_sentences(body, share, random, |sentence, part, random| {
             let mut new = String::new();
             while new.chars().count() < part {
@@ -137,7 +137,7 @@ mod tests {
     const OTHER: &str = "毫不相干的另一篇文章，说的是天气和收成。它还有第二句话。";
 
     fn perturbed(family: Family, level: f64) -> String {
-        let perturber = Perturber::new(vec![OTHER], "句话\t句子\n").expect("right");
+        let perturber = Perturber::new(vec![OTHER], "句话\t句子\n").expect("valid");
         perturber.perturb(TEXT, Condition { family, level }, &mut Random::new(1, 2))
     }
 
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn every_condition_changes_the_text_and_can_be_repeated() {
-        let perturber = Perturber::new(vec![OTHER], "句话\t句子\n").expect("right");
+        let perturber = Perturber::new(vec![OTHER], "句话\t句子\n").expect("valid");
         for condition in Condition::all(true) {
             let text = perturber.perturb(TEXT, condition, &mut Random::new(7, 7));
             assert_eq!(text, perturber.perturb(TEXT, condition, &mut Random::new(7, 7)), "{condition}");
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_those_asked_for() {
+    fn the_changed_share_is_the_requested_one() {
         let whole = chars(TEXT);
         assert_eq!(chars(&perturbed(Family::Deleted, 0.2)), whole - whole / 5);
         assert_eq!(chars(&perturbed(Family::Added, 0.2)), whole + whole / 5);
@@ -169,7 +169,7 @@ mod tests {
         let mut expected: Vec<char> = TEXT.chars().filter(|c| *c != '\n').collect();
         sorted.sort_unstable();
         expected.sort_unstable();
-        assert_eq!(sorted, expected, "moving loses nothing");
+        assert_eq!(sorted, expected, "moving must not lose text");
         assert!(perturbed(Family::Synonyms, 0.05).contains("句子"));
         assert!(perturbed(Family::Traditional, 1.0).contains("標題"));
         assert_eq!(swap_width(swap_width('a')), 'a');
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn tiny_texts_are_changed_without_a_panic() {
-        let perturber = Perturber::new(vec![], "").expect("right");
+        let perturber = Perturber::new(vec![], "").expect("valid");
         for text in ["", "一", "\n\n", "。"] {
             for condition in Condition::all(true) {
                 let _ = perturber.perturb(text, condition, &mut Random::new(3, 4));

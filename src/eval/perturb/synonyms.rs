@@ -1,16 +1,16 @@
-//! Words, and what may stand in their place.
+//! Replaces words by synonyms.
 
 use crate::random::Random;
 
-/// Words, and what may stand in their place.
+/// Words, and the words that can replace them.
 pub(super) struct Synonyms {
     words: aho_corasick::AhoCorasick,
-    /// For each word the others of its line.
+    /// For each word, the other words of its line.
     replacements: Vec<Vec<String>>,
 }
 
 impl Synonyms {
-    /// Those of lines of words parted by tabs.
+    /// Parses lines of words separated by tabs.
     pub(super) fn new(lines: &str) -> Result<Self, String> {
         let (mut words, mut replacements) = (Vec::new(), Vec::new());
         for line in lines.lines().filter(|line| !line.starts_with('#')) {
@@ -26,7 +26,9 @@ impl Synonyms {
             }
         }
         if words.is_empty() {
-            return Err("no line with two words parted by a tab".to_owned());
+            return Err(
+                "no line has two words separated by a tab; write one group of synonyms per line".to_owned()
+            );
         }
         let words = aho_corasick::AhoCorasick::builder()
             .match_kind(aho_corasick::MatchKind::LeftmostLongest)
@@ -35,8 +37,7 @@ impl Synonyms {
         Ok(Self { words, replacements })
     }
 
-    /// `text` with words replaced that hold this share of
-    /// it, as far as there are words with synonyms.
+    /// Replaces words that make up this share of `text`, as far as there are words with synonyms.
     pub(super) fn replace(&self, text: &str, share: f64, random: &mut Random) -> String {
         let mut found: Vec<_> = self.words.find_iter(text).collect();
         random.shuffle(&mut found);
