@@ -1,49 +1,49 @@
-//! SimHash fingerprints that no text has: any number of them, by a seed.
+//! Generates any number of SimHash fingerprints, without texts, from a seed.
 
 use crate::detectors::simhash::{self, ADDRESS_BYTES};
 use crate::fingerprint::numbers::SLOT_BYTES;
 use crate::fingerprint::sketch::{BANDS, PASSAGES, Values};
 use crate::random::Random;
 
-/// Bands and passages that a page near another does not share with it, and values of the sketch in
-/// which they differ.
+/// Numbers of bands, passages and sketch values in which a fingerprint differs from the one that it is near
+/// to.
 const BANDS_CHANGED: usize = 6;
 const PASSAGES_CHANGED: usize = 5;
 const VALUE_BYTES_CHANGED: usize = 8;
-/// Large enough that no demand on short texts applies.
+/// Text size, large enough that the stricter rules for short texts do not apply.
 const SIZE: u16 = 3_000;
 
-/// Where fingerprints come from.
+/// A generator of fingerprints.
 #[derive(Debug, Clone)]
 pub struct Fingerprints {
     seed: u64,
-    /// How often each bit is set.
+    /// Probability of each bit to be set.
     set: [f64; 64],
 }
 
 impl Fingerprints {
-    /// Every bit set in half of them.
+    /// Creates a generator that sets every bit with a probability of one half.
     #[must_use]
     pub fn even(seed: u64) -> Self {
         Self { seed, set: [0.5; 64] }
     }
 
-    /// Every third bit set in 5 to 90 % of them, the others
-    /// in half: as skewed as pages of one kind are.
+    /// Creates a generator that sets every third bit with a probability of 5 to 90 %, and the others with one
+    /// half. This is as skewed as pages of one kind are.
     #[must_use]
     pub fn skewed(seed: u64) -> Self {
         let set = std::array::from_fn(|bit| if bit % 3 == 0 { 0.05 + 0.85 * bit as f64 / 63.0 } else { 0.5 });
         Self { seed, set }
     }
 
-    /// Every bit set as often as in these fingerprints, of which there is one at least.
+    /// Creates a generator that sets every bit as often as in `examples`, which must not be empty.
     #[must_use]
     pub fn like(seed: u64, examples: &[u64]) -> Self {
         let ones = |bit: usize| examples.iter().filter(|hash| **hash >> bit & 1 == 1).count();
         Self { seed, set: std::array::from_fn(|bit| ones(bit) as f64 / examples.len().max(1) as f64) }
     }
 
-    /// The fingerprint of this number.
+    /// Returns the fingerprint with this number.
     #[must_use]
     pub fn get(&self, number: u64) -> Box<[u8]> {
         let mut random = Random::new(self.seed, number);
@@ -51,7 +51,7 @@ impl Fingerprints {
         simhash::encode(hash, SIZE, &values, &[0; SLOT_BYTES], [0; ADDRESS_BYTES], keys)
     }
 
-    /// One near that of this number, `distance` bits apart.
+    /// Returns a fingerprint near the one with this number, at a distance of `distance` bits.
     #[must_use]
     pub fn near(&self, number: u64, distance: u32) -> Box<[u8]> {
         let mut random = Random::new(self.seed, number);

@@ -1,4 +1,4 @@
-//! What the machine has.
+//! Reads the number of cores and the memory of this machine.
 
 use serde::Serialize;
 
@@ -7,13 +7,13 @@ use serde::Serialize;
 pub struct Machine {
     /// Cores that this process may use.
     pub cores: usize,
-    /// Bytes of memory that this process may use: the machine's, or its control
-    /// group's where that has less; none where the system does not say.
+    /// Bytes of memory that this process may use: those of the machine, or of its control group if that has
+    /// less. `None` if the system does not tell.
     pub memory_bytes: Option<u64>,
 }
 
 impl Machine {
-    /// This one.
+    /// Reads the data of this machine.
     #[must_use]
     pub fn this() -> Self {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
@@ -24,8 +24,8 @@ impl Machine {
     }
 }
 
-/// Whether less than a tenth is left of the machine's memory, or of
-/// what this process may use of it; no where the system does not say.
+/// Returns true if less than a tenth is left of the machine's memory, or of the memory that this process may
+/// use. Returns false if the system does not tell.
 #[must_use]
 pub fn memory_is_short() -> bool {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
@@ -39,12 +39,12 @@ pub fn memory_is_short() -> bool {
             .is_some_and(|(total, ours)| little_left(total, total.saturating_sub(ours)))
 }
 
-/// The total in `/proc/meminfo`, in bytes.
+/// Returns the total in `/proc/meminfo`, in bytes.
 fn total(meminfo: &str) -> Option<u64> {
     kib(meminfo, "MemTotal:")
 }
 
-/// What a line of `/proc/meminfo` or `/proc/self/status` says, in bytes.
+/// Returns the value of a line in `/proc/meminfo` or `/proc/self/status`, in bytes.
 fn kib(lines: &str, label: &str) -> Option<u64> {
     let line = lines.lines().find_map(|line| line.strip_prefix(label))?;
     line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_the_total() {
+    fn the_total_memory_is_read() {
         assert_eq!(total("MemFree:  1 kB\nMemTotal:       24604112 kB\nX: 1 kB\n"), Some(24_604_112 * 1024));
         assert_eq!(total("nothing"), None);
     }

@@ -1,12 +1,12 @@
-//! How much a machine carries: time a stage takes, and speed and size of the centroid table.
+//! Measures what a machine can handle: the time of each stage, and speed and size of the centroid table.
 //!
 //! ```text
 //! pages ──────────────► stages: µs a page, one core
 //! seed, bits ► SimHash fingerprints ► table: look-ups, insertions and bytes at several sizes ┐
 //! the machine's memory ─────────────────────────────────────────────────────────────────────┴► pages it holds
 //! ```
-//! All on one core, so that figures can be multiplied by
-//! cores where work is shared out. Medians of many rounds.
+//! Everything runs on one core, so figures can be multiplied by the number of cores for parallel work. They
+//! are medians of many rounds.
 
 pub mod fingerprints;
 pub mod machine;
@@ -16,7 +16,7 @@ pub mod report;
 pub mod stages;
 pub mod table;
 
-/// The middle one of some times or rates; 0 of none.
+/// Returns the median of times or rates; 0 if there are none.
 fn median(figures: &mut [f64]) -> f64 {
     figures.sort_unstable_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied().unwrap_or(0.0)

@@ -1,9 +1,9 @@
-//! Speed and size of a table whose old centroids are on disk.
+//! Measures speed and size of a table whose old centroids are on disk.
 //!
-//! A table is filled to each size in turn, in an empty folder, and asked as the table in memory is. Afterwards it is
-//! deleted, so that the disk has to have room for one at a time.
-//! What the system holds of the files in memory it holds here too: on a machine with less memory
-//! than the table has bytes, reads take what the disk takes.
+//! A table is filled to each size in turn, in an empty folder, and is queried like the table in memory.
+//! Afterwards it is deleted, so the disk needs room for one table at a time. As in operation, the system
+//! caches the files in memory. If the machine has less memory than the table has bytes, reads take as long as
+//! the disk takes.
 
 use std::fmt;
 use std::path::Path;
@@ -22,55 +22,55 @@ use crate::config::{ExpiryConfig, TableConfig};
 use crate::fingerprint::Detector;
 use crate::random::Random;
 
-/// None expires.
+/// Limit on centroids, so large that none expires.
 const CENTROIDS_MAX: u64 = u32::MAX as u64;
-/// What a batch of insertions is to take at most.
+/// Longest time that a batch of insertions should take.
 const LONG_HALT: Duration = Duration::from_millis(50);
-/// For how long the disk alone is measured.
+/// Duration of the measurement of the disk alone.
 const RAW_TIME: Duration = Duration::from_secs(5);
 
-/// What was measured at one size.
+/// The figures at one size.
 #[derive(Debug, Clone, Serialize)]
 pub struct OnDiskFigures {
-    /// Where fingerprints come from.
+    /// Name of the generator of fingerprints.
     pub fingerprints: &'static str,
-    /// Centroids in the table.
+    /// Number of centroids in the table.
     pub centroids: usize,
-    /// Those of them that are in blocks.
+    /// Number of centroids in blocks.
     pub sealed: u64,
-    /// Bytes of memory for each of these.
+    /// Bytes of memory per centroid in blocks.
     pub memory_bytes: f64,
-    /// Bytes on disk for each of these.
+    /// Bytes on disk per centroid in blocks.
     pub disk_bytes: f64,
-    /// Look-ups a second, half of the queries near a centroid.
+    /// Look-ups per second; half of the queries are near a centroid.
     pub look_ups_per_second: f64,
-    /// Queries near a centroid whose centroid was found, of 100.
+    /// Percentage of the queries near a centroid that found it.
     pub found_percent: f64,
-    /// Keys that were read for a look-up and were not there.
+    /// Number of reads per look-up for keys that were not there.
     pub false_reads: f64,
-    /// Pages and groups that were read for a look-up.
+    /// Number of pages and groups read per look-up.
     pub reads: f64,
-    /// Reads a second of a loop that does nothing but read pages at random places, right afterwards.
+    /// Reads per second of a loop that only reads pages at random places, measured right after the look-ups.
     pub raw_reads_per_second: f64,
-    /// Insertions a second, on the way from the last size to this one, until all that fills blocks was on disk
-    /// and all merges were done.
+    /// Insertions per second from the last size to this one, including the time until all complete blocks are
+    /// on disk and merged.
     pub insertions_per_second: f64,
-    /// The longest that a batch of insertions took, in milliseconds.
+    /// Longest time of a batch of insertions, in milliseconds.
     pub longest_halt_ms: f64,
-    /// Batches that took longer than [`LONG_HALT`], and how many there were.
+    /// Number of batches that took longer than [`LONG_HALT`], and of all batches.
     pub long_halts: (u64, u64),
-    /// Bytes written for each byte that the blocks were when they were sealed.
+    /// Bytes written per byte of the blocks when they were sealed.
     pub write_amplification: f64,
-    /// Runs of keys that a look-up asks.
+    /// Number of runs of keys that a look-up queries.
     pub runs: usize,
-    /// Seconds to open the table.
+    /// Time to open the table, in seconds.
     pub opening_seconds: f64,
 }
 
-/// Fills a table in `folder`, which must be empty or not there, to each size in turn.
+/// Fills a table in `folder` to each size in turn. The folder must be empty or not exist.
 ///
 /// # Errors
-/// The folder cannot be had, or the store fails.
+/// Fails if the folder cannot be used, or if the store fails.
 pub fn measure(
     detector: &Arc<dyn Detector>,
     max_distance: u32,
@@ -81,7 +81,11 @@ pub fn measure(
 ) -> anyhow::Result<Vec<OnDiskFigures>> {
     let files = Arc::new(Folder::open(folder)?);
     let is_empty = std::fs::read_dir(folder)?.next().is_none();
-    ensure!(is_empty, "{}: is not empty; name a folder that is, or that is not there", folder.display());
+    ensure!(
+        is_empty,
+        "{}: is not empty; name an empty folder, or one that does not exist yet",
+        folder.display()
+    );
     let figures = measure_in(&files, detector, max_distance, source, plan, progress);
     let deleted = std::fs::remove_dir_all(folder);
     let figures = figures?;
@@ -110,7 +114,7 @@ fn measure_in(
         let sealed = table.store.end();
         let written = table.store.counted();
         let mut queries = Queries { random: Random::new(plan.seed, size as u64), max_distance, size };
-        // Filters are read when they are asked for: once around before it counts.
+        // Filters are loaded at their first use, so the first round does not count.
         look_ups(&mut table.clusterer, &mut queries, fingerprints);
         let before = table.store.counted();
         let (look_ups_per_second, found_percent, asked) =
@@ -152,8 +156,8 @@ impl fmt::Display for OnDiskFigures {
         write!(
             f,
             "on disk, {}: {} centroids, {} in blocks with {:.1} bytes of memory and {:.0} on disk each; {:.0} look-ups/s \
-             ({:.1} % of near ones found, {:.2} reads each, {:.2} of them in vain; {:.0} reads/s of a loop of reads alone), \
-             {:.0} insertions/s with merges, longest halt {:.0} ms, {} of {} above {} ms, write amplification {:.2}, {} runs; opened in {:.2} s",
+              ({:.1} % of near ones found, {:.2} reads each, {:.2} of them in vain; {:.0} reads/s in a loop of reads only), \
+              {:.0} insertions/s with merges, longest pause {:.0} ms, {} of {} above {} ms, write amplification {:.2}, {} runs; opened in {:.2} s",
             self.fingerprints,
             self.centroids,
             self.sealed,
@@ -195,7 +199,7 @@ impl Table {
         Ok(Self { clusterer, store })
     }
 
-    /// Inserts the centroids of these numbers, and waits until all that fills blocks is on disk and merged.
+    /// Inserts the centroids with these numbers, and waits until all complete blocks are on disk and merged.
     fn fill(
         &mut self,
         numbers: std::ops::Range<usize>,
@@ -218,7 +222,7 @@ impl Table {
             filled.add(since.elapsed());
             self.check()?;
         }
-        // What waits in memory has to be written as well: the rate is what can be sustained.
+        // Centroids that wait in memory have to be written as well, so the rate can be sustained.
         let since = Instant::now();
         while (numbers.end as u64).saturating_sub(self.store.end()) >= self.store.leaving() {
             self.clusterer.insert_pending();
@@ -239,14 +243,14 @@ impl Table {
     }
 }
 
-/// How long insertions took.
+/// The times of insertions.
 #[derive(Debug, Default)]
 struct Filled {
     time: Duration,
-    /// Of a batch.
+    /// Longest time of a batch.
     longest: Duration,
     batches: u64,
-    /// Those that took longer than [`LONG_HALT`].
+    /// Number of batches that took longer than [`LONG_HALT`].
     long: u64,
 }
 
@@ -271,7 +275,7 @@ mod tests {
     use crate::config::Config;
 
     #[test]
-    fn finds_what_is_on_disk() {
+    fn centroids_on_disk_are_found() {
         let folder = tempfile::tempdir().expect("a folder");
         let plan = Plan { sizes: vec![1_000, 2_000], seed: 1, texts: true, insertions_per_second: Some(1e6) };
         let (_, detector) = default_detector(&Config::default());

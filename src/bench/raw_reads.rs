@@ -1,4 +1,4 @@
-//! What the disk allows: a loop that does nothing but read at random places of a table's files.
+//! Measures what the disk allows, with a loop that only reads random places of a table's files.
 
 use std::fs::{self, File};
 use std::io;
@@ -8,15 +8,16 @@ use std::time::{Duration, Instant};
 
 use crate::random::Random;
 
-/// Bytes of a read, as of a page of keys.
+/// Bytes of a read, the size of a page of keys.
 const READ_BYTES: usize = 4 << 10;
 
-/// Reads a second of so many threads, for so long, in all files of `folder` alike; 0 where none has a read's length.
+/// Returns the reads per second of `threads` threads over `time`, evenly spread over all files in `folder`; 0
+/// if no file is as long as a read.
 ///
 /// # Errors
-/// A file cannot be read.
+/// Fails if a file cannot be read.
 pub(super) fn raw_reads(folder: &Path, threads: usize, time: Duration) -> io::Result<f64> {
-    // Each file with its places, counted through all of them.
+    // Each file with the range of its places, numbered through all files.
     let mut files = Vec::new();
     let mut places = 0;
     for entry in fs::read_dir(folder)? {
@@ -34,8 +35,8 @@ pub(super) fn raw_reads(folder: &Path, threads: usize, time: Duration) -> io::Re
         let mut page = vec![0; READ_BYTES];
         loop {
             let place = random.below(places as usize) as u64;
-            let (of, file) = &files[files.partition_point(|(of, _)| of.end <= place)];
-            file.read_exact_at(&mut page, (place - of.start) * READ_BYTES as u64)?;
+            let (range, file) = &files[files.partition_point(|(range, _)| range.end <= place)];
+            file.read_exact_at(&mut page, (place - range.start) * READ_BYTES as u64)?;
             reads += 1;
             if began.elapsed() >= time {
                 break;
@@ -56,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_is_there() {
+    fn only_files_of_a_reads_length_are_read() {
         let folder = tempfile::tempdir().expect("a folder");
         let time = Duration::from_millis(20);
         assert_eq!(raw_reads(folder.path(), 2, time).expect("nothing to read"), 0.0);

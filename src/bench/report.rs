@@ -1,4 +1,4 @@
-//! Everything that was measured, as tables and as JSON.
+//! Formats all figures as tables and as JSON.
 
 use std::fmt::{self, Display};
 
@@ -9,30 +9,29 @@ use super::on_disk::OnDiskFigures;
 use super::stages::StageFigures;
 use super::table::TableFigures;
 
-/// Share of the memory that centroids may take: the rest is
-/// for pages in flight, segmentation, and the system.
+/// Share of the memory that centroids may take. The rest is for pages in progress, segmentation, and the
+/// system.
 const MEMORY_SHARE: f64 = 0.75;
 
 /// All figures.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
-    /// Where it was measured.
+    /// Machine that was measured.
     pub machine: Machine,
-    /// Where the pages came from.
+    /// Names of the inputs.
     pub inputs: Vec<String>,
-    /// Time by stage.
+    /// Times of the stages.
     pub stages: StageFigures,
-    /// The centroid table.
+    /// Figures of the centroid table in memory.
     pub table: Vec<TableFigures>,
-    /// The same with old centroids on disk, if a folder was named for it.
+    /// Figures of the table with old centroids on disk, if a folder was named for it.
     pub on_disk: Vec<OnDiskFigures>,
-    /// Centroids that this machine's memory holds with the configured look-up.
+    /// Number of centroids that fit into this machine's memory with the configured look-up.
     pub centroids_held: Option<u64>,
 }
 
 impl Report {
-    /// Puts the parts together; the first row of the
-    /// greatest size of `table` is the configured look-up.
+    /// Combines the parts. In `table`, the rows of the configured look-up come first.
     #[must_use]
     pub fn new(
         machine: Machine,
@@ -61,7 +60,7 @@ impl Display for Report {
             page_bytes / 1e3,
             text_bytes / 1e3
         )?;
-        writeln!(f, "| stage | µs a page | pages/s | share |\n|---|---|---|---|")?;
+        writeln!(f, "| stage | µs per page | pages/s | share |\n|---|---|---|---|")?;
         let whole = [("all", *micros_a_page)];
         for (stage, micros) in micros.iter().chain(&whole) {
             let (rate, share) = (1e6 / micros.max(1e-3), 100.0 * micros / micros_a_page.max(1e-3));
@@ -93,12 +92,12 @@ impl Display for Report {
         }
         let Machine { cores, memory_bytes } = &self.machine;
         let capacity = *cores as f64 * 1e6 / micros_a_page.max(1e-3);
-        writeln!(f, "\n{cores} cores: about {} such pages a second.", thousands(capacity))?;
+        writeln!(f, "\n{cores} cores: about {} such pages per second.", thousands(capacity))?;
         if let (Some(memory), Some(held)) = (memory_bytes, self.centroids_held) {
             let gib = *memory as f64 / f64::from(1 << 30);
             writeln!(
                 f,
-                "{gib:.1} GiB of memory: three quarters of it hold about {:.0} million pages that are no duplicates.",
+                "{gib:.1} GiB of memory: three quarters of it hold about {:.0} million unique pages.",
                 held as f64 / 1e6
             )?;
         }
@@ -106,7 +105,7 @@ impl Display for Report {
     }
 }
 
-/// Three digits that count, with a unit.
+/// Formats a number with a unit, to about three significant digits.
 fn thousands(number: f64) -> String {
     match number {
         n if n >= 1e6 => format!("{:.3} M", n / 1e6),

@@ -1,4 +1,4 @@
-//! Time that each stage takes for a page, on one core.
+//! Measures the time that each stage takes for a page, on one core.
 
 use std::time::{Duration, Instant};
 
@@ -19,34 +19,33 @@ use crate::source::Record;
 use crate::verdict::Conclusion;
 use crate::work::Work;
 
-/// Rounds over all pages; of each page and stage the quickest
-/// counts, so that other work on the machine disturbs little.
+/// Number of rounds over all pages. Only the shortest time of each page and stage counts, to limit the effect
+/// of other work on the machine.
 const ROUNDS: usize = 3;
 
-/// The stages in the order of the flow.
+/// The stages, in the order in which a page goes through them.
 pub const STAGES: [&str; 7] = ["read", "extract", "digest", "segment", "fingerprint", "cluster", "write"];
 
-/// What was measured.
+/// The figures of the stages.
 #[derive(Debug, Clone, Serialize)]
 pub struct StageFigures {
-    /// Pages with a fingerprint; others are left out.
+    /// Number of pages with a fingerprint. Others are left out.
     pub pages: usize,
-    /// Their bytes as fetched, on average.
+    /// Mean size of the pages as fetched, in bytes.
     pub page_bytes: f64,
-    /// Their main text in bytes, on average.
+    /// Mean size of their main texts, in bytes.
     pub text_bytes: f64,
-    /// Microseconds a page by stage: `read` (the record), `extract`
-    /// (decode the body, find the main text), `digest`, `segment`,
-    /// `fingerprint`, `cluster` (decide), `write` (the verdict as JSON).
+    /// Microseconds per page by stage: `read` (the record), `extract` (decode the body, find the main text),
+    /// `digest`, `segment`, `fingerprint`, `cluster` (decide), `write` (the verdict as JSON).
     pub micros: Vec<(&'static str, f64)>,
-    /// Their sum.
+    /// Sum of these times.
     pub micros_a_page: f64,
-    /// SimHashes of the pages, where the detector is `simhash`.
+    /// SimHashes of the pages, if the detector is `simhash`.
     #[serde(skip)]
     pub hashes: Vec<u64>,
 }
 
-/// Takes the pages of `records` through all stages.
+/// Runs the pages of `records` through all stages.
 pub fn measure(
     records: Vec<Record>,
     config: &Config,
@@ -90,7 +89,7 @@ pub fn measure(
     }
 }
 
-/// What timing a page needs.
+/// The state for timing pages.
 struct PageBench<'a> {
     fingerprint_stage: &'a FingerprintStage,
     segmenter: &'a Segmenter,
@@ -104,12 +103,12 @@ struct TimedPage {
     times: [Duration; STAGES.len()],
     page_bytes: usize,
     text_bytes: usize,
-    /// Its SimHash, where the detector makes one.
+    /// SimHash of the page, if the detector makes one.
     hash: Option<u64>,
 }
 
 impl PageBench<'_> {
-    /// Takes a page through all stages, several times; none where one of them ends its way.
+    /// Runs a page through all stages several times; `None` if it does not get through all of them.
     fn time(&mut self, record: Record, cluster_stage: &mut ClusterStage) -> Option<TimedPage> {
         let detector = self.fingerprint_stage.detector();
         let place = record.place.clone();
@@ -137,7 +136,7 @@ impl PageBench<'_> {
             std::hint::black_box(detector.fingerprint(&self.terms));
             done(4);
             if round == 0 {
-                // A second time it would be a duplicate of itself.
+                // In a second round the page would be a duplicate of itself.
                 let record = LogRecord::Page(log_record.clone());
                 let conclusion = cluster_stage.conclude(record, Timestamp::now());
                 done(5);

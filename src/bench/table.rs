@@ -1,4 +1,4 @@
-//! Speed and size of the centroid table.
+//! Measures speed and size of the centroid table.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,50 +14,50 @@ use crate::fingerprint::Detector;
 use crate::random::Random;
 use crate::record::FingerprintRecord;
 
-/// Look-ups and insertions that are done at once.
+/// Number of look-ups or insertions in a batch.
 pub(super) const BATCH: usize = 1_024;
-/// Batches of look-ups, each of which is timed, and for how long at most.
+/// Number of batches of look-ups, each of which is timed, and the time limit for all of them.
 const LOOK_UP_BATCHES: usize = 64;
 const LOOK_UP_TIME: Duration = Duration::from_secs(5);
 
-/// What is measured.
+/// The settings of a measurement.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Centroids at which look-ups are timed, ascending.
+    /// Numbers of centroids at which look-ups are timed, ascending.
     pub sizes: Vec<usize>,
-    /// Of fingerprints and queries.
+    /// Seed of fingerprints and queries.
     pub seed: u64,
-    /// Centroids have a page id and a url, as real ones do; without, more of them fit into memory.
+    /// True to give centroids a page id and a url, like real ones. Without, more of them fit into memory.
     pub texts: bool,
-    /// A table on disk is filled no faster than this; without, as fast as it can be.
+    /// Limit on the rate at which a table on disk is filled; `None` for no limit.
     pub insertions_per_second: Option<f64>,
 }
 
-/// What was measured at one size.
+/// The figures at one size.
 #[derive(Debug, Clone, Serialize)]
 pub struct TableFigures {
-    /// How centroids are found.
+    /// Way of looking up centroids.
     pub look_up: String,
-    /// Where fingerprints come from.
+    /// Name of the generator of fingerprints.
     pub fingerprints: &'static str,
-    /// Centroids in the table.
+    /// Number of centroids in the table.
     pub centroids: usize,
-    /// Look-ups a second, half of the queries near a
-    /// centroid; all near centroids found and compared.
+    /// Look-ups per second; half of the queries are near a centroid. All near centroids are found and
+    /// compared.
     pub look_ups_per_second: f64,
-    /// Queries near a centroid whose centroid was found, of 100.
+    /// Percentage of the queries near a centroid that found it.
     pub found_percent: f64,
-    /// Decisions a second on duplicates: look-up, and all that their verdicts say of the centroid.
+    /// Decisions on duplicates per second: look-up, and the centroid's data for the verdict.
     pub duplicates_per_second: f64,
-    /// Insertions a second, on the way from the last size to this one.
+    /// Insertions per second, from the last size to this one.
     pub insertions_per_second: f64,
-    /// Bytes a centroid that look-ups read.
+    /// Bytes per centroid that look-ups read.
     pub hot_bytes: f64,
-    /// The other bytes of a centroid.
+    /// Other bytes per centroid.
     pub cold_bytes: f64,
 }
 
-/// The default settings of `simhash`, with those of `config`.
+/// Returns the detector `simhash` with the settings of `config`, and a name for it.
 #[must_use]
 pub fn default_detector(config: &Config) -> (String, Arc<dyn Detector>) {
     let near = &config.simhash.near;
@@ -72,7 +72,7 @@ pub fn default_detector(config: &Config) -> (String, Arc<dyn Detector>) {
     (name, Arc::new(SimHash::new(&config.simhash)))
 }
 
-/// The method of the paper: everything within this distance, without confirmation.
+/// Returns the method of the paper: all fingerprints within this distance are near, without confirmation.
 #[must_use]
 pub fn plain_detector(max_distance: u32) -> (String, Arc<dyn Detector>) {
     let mut config = Config::default().simhash;
@@ -82,9 +82,9 @@ pub fn plain_detector(max_distance: u32) -> (String, Arc<dyn Detector>) {
     (format!("distance {max_distance}"), Arc::new(SimHash::new(&config)))
 }
 
-/// Fills a table to each size in turn. `max_distance`: how far near
-/// queries are from their centroid at most. `memory_is_short` is asked now
-/// and then; where it says yes, this size and those above are left out.
+/// Fills a table to each size in turn. `max_distance` is the largest distance of near queries from their
+/// centroid. `memory_is_short` is called from time to time. If it returns true, this size and larger ones are
+/// left out.
 pub fn measure(
     (look_up, detector): &(String, Arc<dyn Detector>),
     max_distance: u32,
@@ -106,7 +106,7 @@ pub fn measure(
             fill(&mut clusterer, size, fingerprints, plan.texts, &memory_is_short)
         else {
             progress(&format!(
-                "{look_up}, {name}: {size} centroids left out: memory is short with {}",
+                "{look_up}, {name}: {size} centroids are skipped: memory is short with {} centroids",
                 clusterer.centroid_count()
             ));
             break;
@@ -136,7 +136,7 @@ pub fn measure(
     figures
 }
 
-/// Insertions a second; none if memory got short on the way.
+/// Returns the insertions per second; `None` if memory became short.
 fn fill(
     clusterer: &mut Clusterer,
     size: usize,
@@ -183,7 +183,7 @@ pub(super) fn centroid(number: u64, fingerprints: &Fingerprints, texts: bool) ->
     }
 }
 
-/// What is asked.
+/// A generator of queries.
 pub(super) struct Queries {
     pub(super) random: Random,
     pub(super) max_distance: u32,
@@ -196,14 +196,14 @@ impl Queries {
         fingerprints.near(self.random.below(self.size) as u64, distance)
     }
 
-    /// Near no centroid but by chance.
+    /// Returns a query that is near no centroid except by chance.
     fn other(&mut self, fingerprints: &Fingerprints) -> Box<[u8]> {
         fingerprints.get(self.size as u64 + 1 + (self.random.next_bits() >> 1))
     }
 }
 
-/// Look-ups a second, the share of near queries that found something, in percent, and how many
-/// look-ups there were.
+/// Returns the look-ups per second, the percentage of near queries that found something, and the number of
+/// look-ups.
 pub(super) fn look_ups(
     clusterer: &mut Clusterer,
     queries: &mut Queries,
@@ -232,7 +232,7 @@ pub(super) fn look_ups(
     (BATCH as f64 / median(&mut times), 100.0 * found as f64 / asked as f64, 2 * asked as u64)
 }
 
-/// Decisions a second on duplicates.
+/// Returns the decisions on duplicates per second.
 fn duplicates(clusterer: &mut Clusterer, queries: &mut Queries, fingerprints: &Fingerprints) -> f64 {
     let mut times = Vec::new();
     for _ in 0..8 {
@@ -252,17 +252,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_for_which_memory_is_short_are_left_out() {
+    fn sizes_for_which_memory_is_short_are_skipped() {
         let plan =
             Plan { sizes: vec![1_000, 2_000, 3_000], seed: 1, texts: false, insertions_per_second: None };
         let asked = std::cell::Cell::new(0);
         let memory_is_short = || asked.replace(asked.get() + 1) > 0;
-        let mut said = Vec::new();
+        let mut messages = Vec::new();
         let source = ("even", Fingerprints::even(1));
         let figures = measure(&plain_detector(3), 3, &source, &plan, memory_is_short, |what| {
-            said.push(what.to_owned());
+            messages.push(what.to_owned());
         });
         assert_eq!(figures.iter().map(|figures| figures.centroids).collect::<Vec<_>>(), [1_000]);
-        assert_eq!(said[1..], ["distance 3, even: 2000 centroids left out: memory is short with 1000"]);
+        assert_eq!(
+            messages[1..],
+            ["distance 3, even: 2000 centroids are skipped: memory is short with 1000 centroids"]
+        );
     }
 }
