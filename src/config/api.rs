@@ -8,71 +8,75 @@ use serde::{Deserialize, Serialize};
 use crate::telemetry::config::is_address;
 use crate::telemetry::redact;
 
-/// The HTTP API (docs/api.md): of `leitong serve`, and of `leitong run`, which answers look-ups from
-/// the tables that it has. Its memory is bounded by `pipeline.queue_bytes` for requests in flight,
-/// `expiry.centroids_max` for the table, and `recent_bytes_max` for past verdicts.
+/// The HTTP API (docs/api.md) of `leitong serve`, and of `leitong run`, which answers look-ups from its
+/// tables. Memory is bounded by `pipeline.queue_bytes` for requests in flight, `expiry.centroids_max` for the
+/// table, and `recent_bytes_max` for past verdicts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ApiConfig {
-    /// Where it is served: `address:port`. Port 0 takes a free one. An empty text: `leitong serve`
-    /// takes `127.0.0.1:8642`, and `leitong run` serves no API.
+    /// Address to serve on: `address:port`. Port 0 picks a free port. If this is empty, `leitong serve` uses
+    /// `127.0.0.1:8642`, and `leitong run` serves no API.
     pub address: String,
     /// Host names by which clients may call the API, without a port, such as `leitong.example`. The
-    /// server's addresses and `localhost` always work. Empty: on a loopback address no other name
-    /// works, and on any other address all names do. A web page may send requests to the API only if
-    /// its own host name is in this list.
+    /// server's addresses and `localhost` always work. If this is empty, all names work, except on a
+    /// loopback address, where no other name works. A web page may send requests to the API only if its
+    /// own host name is in this list.
     pub hosts: Vec<String>,
-    /// Environment variable that holds the token which clients send as `Authorization: Bearer …`.
-    /// Unset, and without `token_file`: no token is asked for.
+    /// Environment variable that holds the token. Clients send the token as `Authorization: Bearer …`.
+    /// Without this and `token_file`, no token is needed.
     pub token_env: Option<String>,
-    /// File that holds the token, in place of `token_env`; relative to this file's folder.
+    /// File that holds the token, instead of `token_env`. The path is relative to the folder of this
+    /// configuration file.
     pub token_file: Option<PathBuf>,
-    /// Bytes of a request's body, packed or not; a larger one is refused (413).
+    /// Limit on the bytes of a request's body, both compressed and decompressed. A larger body is refused
+    /// (413).
     #[schemars(range(min = 1024, max = 1_073_741_824))]
     pub body_bytes_max: usize,
-    /// Pages of one request; more are refused (413). Of `leitong serve`.
+    /// Limit on the pages in one request to `leitong serve`. Requests with more are refused (413).
     #[schemars(range(min = 1, max = 100_000))]
     pub batch_pages_max: usize,
-    /// Milliseconds in which the head of a request has to come, and in which an idle connection is
-    /// closed.
+    /// Milliseconds within which the head of a request must arrive. An idle connection is closed after this
+    /// time.
     #[schemars(range(min = 10, max = 3_600_000))]
     pub head_timeout_ms: u64,
-    /// Milliseconds in which the body of a request has to come (else 408), and which a client may
-    /// take without reading any of its answer.
+    /// Milliseconds within which the body of a request must arrive (otherwise 408), and for which a client
+    /// may read nothing of its answer.
     #[schemars(range(min = 10, max = 3_600_000))]
     pub body_timeout_ms: u64,
-    /// Connections that are held; a new one takes the place of one that is idle.
+    /// Limit on open connections. A new one replaces one that is idle.
     #[schemars(range(min = 1, max = 100_000))]
     pub connections_max: usize,
-    /// Requests that are worked on at once; others are refused (503).
+    /// Limit on requests that are processed at once. Further ones are refused (503).
     #[schemars(range(min = 1, max = 100_000))]
     pub requests_max: usize,
-    /// Requests a second of one client, told by its address (of IPv6 the first 64 bits); more are
-    /// refused (429). A second's worth may come at once. Unset: no limit.
+    /// Limit on the requests per second of one client, which is identified by its address (the first 64 bits
+    /// for IPv6). Further ones are refused (429). A client may send the requests of one second at once.
+    /// Unset: no limit.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub requests_per_second: Option<u32>,
-    /// Bytes of the verdicts that were given last, which `GET /v1/pages/{id}` and the members of
-    /// `GET /v1/clusters/{id}` are answered from; the oldest go first. In `leitong run` each partition
-    /// of the log has its share, and verdicts count from when this instance became its owner.
+    /// Bytes of recent verdicts that are kept, for `GET /v1/pages/{id}` and the members in `GET
+    /// /v1/clusters/{id}`. The oldest ones are dropped first. In `leitong run` each log partition has an
+    /// equal share, and holds verdicts from the time when this instance became the partition's owner.
     #[schemars(range(min = 0, max = 1_099_511_627_776_u64))]
     pub recent_bytes_max: usize,
-    /// Of `leitong serve`: bytes of the journal from which on it is made part of the saved table, once it has as many
-    /// bytes as the table. More of them make starting after a crash slower.
+    /// Size of the journal of `leitong serve`, in bytes, at which it is merged into the saved table. It is
+    /// merged only once it is also as large as the table. A larger journal makes the start after a crash
+    /// slower.
     #[schemars(range(min = 4096, max = 1_099_511_627_776_u64))]
     pub journal_bytes_max: u64,
 }
 
-/// Where `leitong serve` is served unless something else is said.
+/// Default address of `leitong serve`.
 const ADDRESS_OF_SERVE: &str = "127.0.0.1:8642";
 
 impl ApiConfig {
-    /// Where `leitong serve` is served.
+    /// Returns the address of `leitong serve`.
     #[must_use]
     pub fn address_of_serve(&self) -> &str {
         if self.address.is_empty() { ADDRESS_OF_SERVE } else { &self.address }
     }
 
-    /// What cannot be followed.
+    /// Returns the first error in these settings, if there is any.
     #[must_use]
     pub fn fault(&self) -> Option<String> {
         if !self.address.is_empty() && !is_address(&self.address, true) {

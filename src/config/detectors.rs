@@ -1,4 +1,4 @@
-//! All detectors by name, each made with its part of a configuration.
+//! All detectors by name, each with a function that builds it from a configuration.
 
 use super::Config;
 use crate::detectors::{
@@ -10,7 +10,7 @@ use crate::fingerprint::resources::{ResourceError, Resources};
 /// Builds a detector with the settings of a configuration and the contents of the files it names.
 pub type Build = fn(&Config, &Resources) -> Result<Box<dyn Detector>, ResourceError>;
 
-/// Every detector by name. A new one is entered here.
+/// Every detector by name. New detectors are added here.
 pub const DETECTORS: &[(&str, Build)] = &[
     ("simhash", |config, resources| {
         Ok(Box::new(simhash::SimHash::keyed(&config.simhash, resources.secret.as_ref())))
@@ -36,23 +36,24 @@ pub const DETECTORS: &[(&str, Build)] = &[
     }),
 ];
 
-/// Detectors of the table that are there for comparison: in
-/// `dedup`, `compare`, `eval` and `tune`, and not in `run`.
+/// Detectors that are only for comparison, in `dedup`, `compare`, `eval` and `tune`. `run` refuses them.
 pub const BASELINES: [&str; 6] =
     ["word-network", "shingle", "i-match", "tf-idf", "punctuation", "sentence-ends"];
 
-/// The detector of this name, with the settings of `config`; none if there is no such name. Says so
-/// if it does less than its name without files that the settings could name.
+/// Builds the detector of this name with the settings of `config`; `None` if the name is unknown. Logs a note
+/// if the detector is less capable without files that the settings could name.
 ///
 /// # Errors
-/// [`ResourceError`], where a file's contents cannot be used.
+/// [`ResourceError`] if the contents of a file cannot be used.
 pub fn detector(
     name: &str,
     config: &Config,
     resources: &Resources,
 ) -> Option<Result<Box<dyn Detector>, ResourceError>> {
     if name == "concept-network" && resources.concepts.is_empty() {
-        tracing::info!("{name}: no {name}.lexicon_files, so each term is a concept of its own");
+        tracing::info!(
+            "{name}: synonyms are not recognised, since {name}.lexicon_files is empty and each term is its own concept"
+        );
     }
     DETECTORS.iter().find(|(known, _)| *known == name).map(|(_, build)| build(config, resources))
 }

@@ -1,20 +1,20 @@
-//! `${VAR}` and `${VAR:-default}` in string values.
+//! Substitutes `${VAR}` and `${VAR:-default}` in string values.
 
 use thiserror::Error;
 
-/// Why a string cannot be substituted.
+/// Reason why a string cannot be substituted.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub(super) enum EnvError {
     #[error("the environment variable {0} is not set; set it, or write ${{{0}:-default}}")]
     Unset(String),
     #[error("`${{` without `}}`; close it, or write `$${{` for a literal `${{`")]
     Unclosed,
-    #[error("{0:?} is no name of an environment variable; use letters, digits and `_`")]
+    #[error("{0:?} is not a name of an environment variable; use letters, digits and `_`")]
     BadName(String),
 }
 
-/// `text` with each `${VAR}` replaced by what `lookup` has for it, and `$${`
-/// by `${`. As in a shell, a default also stands in for an empty variable.
+/// Returns `text` with each `${VAR}` replaced by the result of `lookup`, and `$${` by `${`. As in a shell,
+/// the default is also used if the variable is empty.
 pub(super) fn substitute(text: &str, lookup: impl Fn(&str) -> Option<String>) -> Result<String, EnvError> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_is_wrong() {
+    fn each_error_is_told_apart() {
         assert_eq!(substituted("${NOPE}"), Err(EnvError::Unset("NOPE".to_owned())));
         assert_eq!(substituted("a ${HOME"), Err(EnvError::Unclosed));
         assert_eq!(substituted("${a b}"), Err(EnvError::BadName("a b".to_owned())));

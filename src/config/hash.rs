@@ -1,4 +1,8 @@
-//! The two hashes that keep what must not meet apart.
+//! The hashes of settings by which Leitong keeps data apart that was made with different settings.
+//!
+//! Pages with different fingerprint hashes are never compared. A table is used only with the cluster hash
+//! that it was made with. The corpus hash and the reading hash tell that pages go to other partitions, or are
+//! read in another way. A setting that is left out at its default keeps the hashes of older tables.
 
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
@@ -9,9 +13,9 @@ use crate::fingerprint::secret::Secret;
 use crate::segment::{self, Lexicons};
 use crate::{decode, extract};
 
-/// Of everything upstream of the log that can change a fingerprint or digest: settings,
-/// contents of dictionaries and stop words, versions of the algorithms; and of the
-/// secret, which it does not reveal. Threads, paths and limits are no part of it.
+/// Returns a hash of everything before the log that can change a fingerprint or digest: settings, contents of
+/// dictionaries and stop words, versions of the algorithms, and the secret, which the hash does not reveal.
+/// Threads, paths and limits are not part of it.
 #[must_use]
 pub fn fingerprint_hash(
     config: &Config,
@@ -38,14 +42,14 @@ pub fn fingerprint_hash(
         "detector": detector.name(),
         "settings": detector.fingerprint_settings(),
     });
-    // Left out without a secret, so that tables from before there were secrets go on.
+    // Left out if there is no secret, so tables that are older than secrets stay valid.
     if let (Some(secret), Some(settings)) = (secret, settings.as_object_mut()) {
         settings.insert("secret".into(), secret.id().into());
     }
     hash(&settings)
 }
 
-/// Of everything downstream of the log that can change a decision.
+/// Returns a hash of everything after the log that can change a decision.
 #[must_use]
 pub fn cluster_hash(config: &Config, detector: &dyn Detector) -> u64 {
     let mut settings = json!({
@@ -53,33 +57,33 @@ pub fn cluster_hash(config: &Config, detector: &dyn Detector) -> u64 {
         "near": detector.near_settings(),
         "expiry": config.expiry,
     });
-    // Left out where founders stand for their clusters, as they did in all older tables.
+    // Left out if founders are the canonical pages, as in all older tables.
     if let (false, Some(settings)) = (config.canonical.is_first(), settings.as_object_mut()) {
         settings.insert("canonical".into(), json!(config.canonical));
     }
-    // Left out where pages are not known again, as in all older tables.
+    // Left out if recrawls are off, as in all older tables.
     if let (true, Some(settings)) = (config.recrawls.enabled, settings.as_object_mut()) {
         settings.insert("recrawls".into(), json!(config.recrawls));
     }
     hash(&settings)
 }
 
-/// Hash of the settings that say which corpus a page belongs to, and so to which partition of the log it goes.
+/// Returns a hash of the settings that determine a page's corpus, and thus its partition of the log.
 #[must_use]
 pub fn corpus_hash(config: &Config) -> u64 {
     let header = Some(&config.corpus.header).filter(|_| config.corpus.by == CorpusBy::Header);
     hash(&json!({ "by": config.corpus.by, "header": header }))
 }
 
-/// Hash of the settings that say how records become pages. With others, a run of `dedup` over the same
-/// inputs is another run.
+/// Returns a hash of the settings that determine how records become pages. If they change, `dedup` over the
+/// same inputs is a different run.
 #[must_use]
 pub fn reading_hash(config: &Config) -> u64 {
     hash(&json!({ "input": config.input, "page": config.page, "corpus": config.corpus }))
 }
 
-/// XXH3-64 of the JSON text with sorted keys, so that the
-/// order of fields in a type does not matter.
+/// Returns the XXH3-64 hash of the JSON text with sorted keys, so the order of fields in a type does not
+/// matter.
 fn hash(settings: &Value) -> u64 {
     let mut settings = settings.clone();
     settings.sort_all_objects();

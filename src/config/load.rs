@@ -1,9 +1,9 @@
-//! TOML text → checked [`Config`]; every fault is reported
-//! at once, with file, line, key, value and remedy.
+//! Reads TOML text into a checked [`Config`], and reports all errors at once, with file, line, key, value and
+//! remedy.
 //!
-//! The file is checked against the schema that the types of [`super`] give: unknown
-//! keys, types, ranges and names of variants. `${VAR}` is substituted in string values
-//! only, after parsing, so no variable's value can change the file's structure.
+//! The file is checked against the schema of the types in [`super`]: unknown keys, types, ranges and names of
+//! variants. `${VAR}` is substituted in string values only, after parsing, so no variable's value can change
+//! the file's structure.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -24,10 +24,10 @@ use crate::fingerprint::secret::Secret;
 use crate::page::mapping::Mapping;
 use crate::segment::{Lexicons, SegmentError};
 
-/// Characters of a message about the file.
+/// Limit on the characters of a message that quotes the file.
 const MESSAGE_CHARS_MAX: usize = 1000;
 
-/// Why there is no configuration.
+/// Reason why there is no configuration.
 #[derive(Debug, Error)]
 pub enum ConfigError {
     /// A file cannot be read.
@@ -35,39 +35,39 @@ pub enum ConfigError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What it is for.
+        /// The file's purpose.
         what: &'static str,
-        /// What the operating system says.
+        /// The error of the operating system.
         error: std::io::Error,
     },
-    /// The file is no TOML.
+    /// The file is not TOML.
     #[error("{}: line {line}: {problem}", path.display())]
     NotToml {
         /// The file.
         path: PathBuf,
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
-        /// What is wrong.
+        /// Description of the error.
         problem: String,
     },
-    /// Keys or values are wrong.
+    /// Keys or values are invalid.
     #[error("{}", faults.join("\n"))]
     Faults {
-        /// One line each.
+        /// Descriptions of the errors, one line each.
         faults: Vec<String>,
     },
-    /// No detector of this name.
+    /// There is no detector of this name.
     #[error("detector = {0:?}: {hint}", hint = detectors_hint(.0))]
     UnknownDetector(String),
-    /// The settings or files of the segmentation cannot be used.
+    /// The settings or files of segmentation cannot be used.
     #[error(transparent)]
     Segment(#[from] SegmentError),
-    /// The secret is not there, or cannot be used. The message shows at most the variable's name.
+    /// The secret is missing or cannot be used. The message shows at most the variable's name.
     #[error("fingerprint.secret_env = {variable}: {problem}")]
     Secret {
-        /// The environment variable, unless it may be the secret, put into the wrong place.
+        /// The environment variable. It is not shown if it may be the secret itself, put in the wrong place.
         variable: String,
-        /// What is wrong, and what to do.
+        /// Description of the error, and the remedy.
         problem: String,
     },
     /// A file of a detector cannot be used.
@@ -75,10 +75,10 @@ pub enum ConfigError {
     Resource(#[from] ResourceError),
 }
 
-/// Reads and checks the configuration in `path`; paths in it become relative to its folder.
+/// Reads and checks the configuration in `path`. Paths in it become relative to its folder.
 ///
 /// # Errors
-/// [`ConfigError`], with all faults of the file.
+/// [`ConfigError`], with all errors of the file.
 pub fn load(path: &Path) -> Result<Config, ConfigError> {
     let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable {
         path: path.to_owned(),
@@ -102,7 +102,7 @@ pub fn load(path: &Path) -> Result<Config, ConfigError> {
     Ok(config)
 }
 
-/// Reads the files that the segmentation's settings name.
+/// Reads the files that the segmentation settings name.
 ///
 /// # Errors
 /// [`ConfigError::Unreadable`].
@@ -113,7 +113,7 @@ pub fn lexicons(config: &Config) -> Result<Lexicons, ConfigError> {
     })
 }
 
-/// Reads the files and the secret that detectors' settings name.
+/// Reads the files and the secret that the detectors' settings name.
 ///
 /// # Errors
 /// [`ConfigError::Unreadable`], [`ConfigError::Secret`].
@@ -131,7 +131,7 @@ pub fn resources(config: &Config) -> Result<Resources, ConfigError> {
     })
 }
 
-/// The secret in the environment variable of this name; none where none is named.
+/// Reads the secret from the environment variable of this name; `None` if no variable is named.
 fn secret(
     variable: Option<&str>,
     lookup: impl Fn(&str) -> Option<OsString>,
@@ -143,16 +143,18 @@ fn secret(
         variable: if may_be_secret { "(not shown)".to_owned() } else { format!("{variable:?}") },
         problem,
     };
-    // `=` and NUL stand in no name, and asking for one would panic.
+    // No name contains `=` or NUL, and looking one up would panic.
     if variable.is_empty() || variable.contains(['=', '\0']) {
-        return Err(wrong("is no name of an environment variable; use letters, digits and `_`".to_owned()));
+        return Err(wrong(
+            "is not a name of an environment variable; use letters, digits and `_`".to_owned(),
+        ));
     }
     let value = lookup(variable).ok_or_else(|| {
-        wrong("is not set; set it to the secret, or leave fingerprint.secret_env out".to_owned())
+        wrong("is not set; set it to the secret, or remove fingerprint.secret_env".to_owned())
     })?;
     let value = value
         .to_str()
-        .ok_or_else(|| wrong("holds no UTF-8; make a secret: openssl rand -hex 32".to_owned()))?;
+        .ok_or_else(|| wrong("is not UTF-8; make a new secret with: openssl rand -hex 32".to_owned()))?;
     Secret::new(value).map(Some).map_err(|error| wrong(error.to_string()))
 }
 
@@ -165,18 +167,18 @@ fn concept_file(path: &Path) -> Result<ConceptFile, ConfigError> {
     Ok(ConceptFile { name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(), contents })
 }
 
-/// The contents of a file that a setting names; nothing where it names none.
+/// Reads the file that a setting names; returns an empty text if the setting is unset.
 fn read(path: Option<&Path>, what: &'static str) -> Result<String, ConfigError> {
     let Some(path) = path else { return Ok(String::new()) };
     let unreadable = |error| ConfigError::Unreadable { path: path.to_owned(), what, error };
     std::fs::read_to_string(path).map_err(unreadable)
 }
 
-/// Checks the text of a configuration; `path` is for
-/// messages, `lookup` gives environment variables.
+/// Parses and checks the text of a configuration. `path` is for messages, `lookup` returns environment
+/// variables.
 ///
 /// # Errors
-/// [`ConfigError`], with all faults of the text.
+/// [`ConfigError`], with all errors of the text.
 pub fn parse(
     text: &str,
     path: &Path,
@@ -205,14 +207,14 @@ pub fn parse(
     Err(ConfigError::Faults { faults: check.faults })
 }
 
-/// The schema of [`Config`], without references.
+/// Returns the schema of [`Config`], without references.
 pub(super) fn schema() -> Schema {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
     settings.into_generator().into_root_schema_for::<Config>()
 }
 
-/// What a schema cannot say.
+/// Returns the errors that a schema cannot express.
 fn faults(config: &Config) -> impl Iterator<Item = String> {
     let known = DETECTORS.iter().any(|(name, _)| *name == config.detector);
     let unknown_detector =
@@ -220,8 +222,8 @@ fn faults(config: &Config) -> impl Iterator<Item = String> {
     let PipelineConfig { queue_bytes, .. } = config.pipeline;
     let small_queue = (config.page.line_bytes_max > queue_bytes.saturating_mul(4)).then(|| {
         format!(
-            "pipeline.queue_bytes = {queue_bytes}: less than a quarter of page.line_bytes_max = {}, so that one \
-             page would fill the queue four times over; raise the first or lower the second",
+            "pipeline.queue_bytes = {queue_bytes}: must be at least a quarter of page.line_bytes_max = {}; raise the first or \
+             lower the second",
             config.page.line_bytes_max
         )
     });
@@ -237,44 +239,44 @@ fn faults(config: &Config) -> impl Iterator<Item = String> {
         .chain(config.api.fault())
 }
 
-/// What the rules for canonical pages ask of other settings.
+/// Checks the rules for canonical pages against other settings.
 fn canonical_fault(config: &Config) -> Option<String> {
     let CanonicalConfig { prefer, .. } = &config.canonical;
     let reads_credits =
         |preference: &&Preference| matches!(preference, Preference::CanonicalLink | Preference::Published);
     if config.table.on_disk && !prefer.is_empty() {
         return Some(
-            "canonical.prefer: not with table.on_disk = true, where founders stand for their clusters; keep the table in \
-             memory, or leave canonical.prefer out"
+            "canonical.prefer: cannot be used with table.on_disk = true, where founders are always the canonical pages; set \
+             table.on_disk = false, or remove canonical.prefer"
                 .to_owned(),
         );
     }
     prefer.iter().find(reads_credits).filter(|_| !config.extract.credits).map(|preference| {
         format!(
-            "canonical.prefer: \"{preference}\" needs what pages say of themselves; set extract.credits = true, or leave \
-             it out"
+            "canonical.prefer: \"{preference}\" needs the credits of pages; set extract.credits = true, or remove \
+             \"{preference}\""
         )
     })
 }
 
-/// What the state of urls asks of other settings.
+/// Checks the settings for recrawls against other settings.
 fn recrawls_fault(config: &Config) -> Option<String> {
     (config.recrawls.enabled && config.table.on_disk).then(|| {
-        "recrawls.enabled: not with table.on_disk = true, where no centroid leaves the table before it expires; keep the \
-         table in memory, or leave recrawls out"
+        "recrawls.enabled: cannot be used with table.on_disk = true, where no centroid leaves the table before it expires; \
+         set one of them to false"
             .to_owned()
     })
 }
 
-/// The key that a message is about: it begins with it.
+/// Returns the key that a message is about, which is the message's beginning.
 #[must_use]
 pub fn key_of(fault: &str) -> &str {
     let end = [" = ", ": "].iter().filter_map(|end| fault.find(end)).min();
     &fault[..end.unwrap_or(fault.len())]
 }
 
-/// The line, from 1, of a key or table by its full name in
-/// the text of a configuration; none where it is not there.
+/// Returns the line, from 1, of a key or table in the text of a configuration, by its full name; `None` if it
+/// is not there.
 #[must_use]
 pub fn line_of_key(text: &str, name: &str) -> Option<usize> {
     fn find(table: &DeTable, name: &str) -> Option<usize> {
@@ -290,19 +292,19 @@ pub fn line_of_key(text: &str, name: &str) -> Option<usize> {
     Some(line_of(text, find(DeTable::parse(text).ok()?.get_ref(), name)?))
 }
 
-/// What to say of a detector that there is not: the nearest one, and those that there are.
+/// Returns a message for an unknown detector: the most similar name, and all names.
 #[must_use]
 pub fn detectors_hint(name: &str) -> String {
     let names: Vec<&str> = DETECTORS.iter().map(|(name, _)| *name).collect();
     match nearest(name, names.iter().copied()) {
         Some(nearest) => {
-            format!("no such detector; did you mean {nearest:?}? There is {}", names.join(", "))
+            format!("no such detector; did you mean {nearest:?}? Choose one of {}", names.join(", "))
         }
-        None => format!("no such detector; there is {}", names.join(", ")),
+        None => format!("no such detector; choose one of {}", names.join(", ")),
     }
 }
 
-/// The name that somebody who wrote `written` is likely to have meant.
+/// Returns the name that is most similar to `written`, if any is similar.
 fn nearest<'a>(written: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     names
         .map(|name| (strsim::damerau_levenshtein(written, name), name))
@@ -311,7 +313,7 @@ fn nearest<'a>(written: &str, names: impl Iterator<Item = &'a str>) -> Option<&'
         .map(|(_, name)| name)
 }
 
-/// Walks the file beside the schema.
+/// A walk through the file and its schema side by side.
 struct Check<'a> {
     text: &'a str,
     path: &'a Path,
@@ -352,7 +354,7 @@ impl Check<'_> {
         checked
     }
 
-    /// A value of a table of the user's own keys. It may be a secret, so no message shows it.
+    /// Checks a value of a table whose keys users choose. It may be a secret, so no message shows it.
     fn free_value(&mut self, value: &Spanned<DeValue>, name: &str) -> Option<Value> {
         let text = match value.get_ref() {
             DeValue::String(text) => match substitute(text, self.lookup) {
@@ -415,17 +417,17 @@ impl Check<'_> {
     }
 }
 
-/// A table whose keys are the user's own, each with a text.
+/// Returns true for a table whose keys users choose, each with a text.
 pub(super) fn is_free_table(schema: &Value) -> bool {
     schema["additionalProperties"].is_object()
 }
 
-/// The number, from 1, of the line that holds the byte `at`.
+/// Returns the number, from 1, of the line that contains the byte `at`.
 fn line_of(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
 }
 
-/// A message of bounded length, on one line: it may quote what stands in the file.
+/// Limits a message to one line of bounded length, since it may quote the file.
 fn excerpt(message: &str) -> String {
     let shown: String = message.chars().take(MESSAGE_CHARS_MAX).flat_map(escaped).collect();
     if message.chars().nth(MESSAGE_CHARS_MAX).is_some() { shown + "…" } else { shown }
@@ -440,22 +442,22 @@ fn unknown_key(name: &str, key: &str, prefix: &str, known: &Map<String, Value>) 
         Some(nearest) => format!("{name}: no such key; did you mean {prefix}{nearest}?"),
         None => {
             let known: Vec<_> = known.keys().map(String::as_str).collect();
-            format!("{name}: no such key; there is {}", known.join(", "))
+            format!("{name}: no such key; choose one of {}", known.join(", "))
         }
     }
 }
 
-/// The type names of a schema: one string or several.
+/// Returns the type names of a schema: one or several.
 fn schema_types(schema: &Value) -> Vec<&str> {
     match &schema["type"] {
         Value::String(one) => vec![one],
         Value::Array(many) => many.iter().filter_map(Value::as_str).collect(),
-        // An enum of named variants.
+        // An enum with named variants.
         _ => vec!["string"],
     }
 }
 
-/// The names of an enum's variants; empty for all other schemas.
+/// Returns the names of an enum's variants; empty for all other schemas.
 pub(super) fn variants(schema: &Value) -> Vec<&str> {
     let listed = schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let described =
@@ -463,7 +465,7 @@ pub(super) fn variants(schema: &Value) -> Vec<&str> {
     listed.chain(described).collect()
 }
 
-/// What a value must be, in words.
+/// Describes the values that a schema allows.
 pub(super) fn describe_type(schema: &Value) -> String {
     let variants = variants(schema);
     if !variants.is_empty() {
@@ -519,7 +521,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_the_default() {
+    fn an_empty_file_gives_the_defaults() {
         assert_eq!(parsed(""), Ok(Config::default()));
     }
 
@@ -537,12 +539,12 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_says_file_line_key_value_and_remedy() {
+    fn every_error_names_file_line_key_value_and_remedy() {
         let text = "detektor = \"simhash\"\n\n[simhash.near]\nmax_distence = 3\nmax_distance = 40\n\
                     confirm = \"skech\"\nsketch_matches_near = \"many\"\n[page]\nbytes_max = 1.5\n\
                     [segment]\nhmm = 1\nuser_dictionary = \"${NOPE}/x\"\nstop_word_languages = \"zh\"\n\
                     [nonsense]\na = 1\n";
-        let mut faults = parsed(text).expect_err("wrong");
+        let mut faults = parsed(text).expect_err("invalid");
         faults.sort_by_key(|fault| {
             fault.split(' ').nth(2).and_then(|n| n.trim_end_matches(':').parse::<u32>().ok())
         });
@@ -559,7 +561,7 @@ mod tests {
                 "leitong.toml: line 12: segment.user_dictionary = \"${NOPE}/x\": the environment variable NOPE \
                  is not set; set it, or write ${NOPE:-default}",
                 "leitong.toml: line 13: segment.stop_word_languages = \"zh\": must be a list of strings",
-                "leitong.toml: line 14: nonsense: no such key; there is detector, input, page, corpus, extract, segment, idf, fingerprint, simhash, paragraph, \
+                "leitong.toml: line 14: nonsense: no such key; choose one of detector, input, page, corpus, extract, segment, idf, fingerprint, simhash, paragraph, \
                  agglomerate-term, concept-network, word-network, shingle, i-match, tf-idf, punctuation, sentence-ends, \
                  expiry, canonical, recrawls, table, pipeline, kafka, admin, traces, api",
             ]
@@ -575,7 +577,7 @@ mod tests {
             config.kafka.properties.0.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
         assert_eq!(values, [("a.b", "true"), ("linger.ms", "7"), ("sasl.password", "mine\n.txt")]);
         let faults = parsed("[kafka.properties]\n\"sasl.password\" = [\"hunter2\"]\nb = \"x${hunter2\"\n");
-        let faults = faults.expect_err("wrong").join("\n");
+        let faults = faults.expect_err("invalid").join("\n");
         assert!(faults.contains("line 2: kafka.properties.sasl.password: must be"), "{faults}");
         assert!(faults.contains("line 3: kafka.properties.b: ") && !faults.contains("hunter2"), "{faults}");
     }
@@ -600,7 +602,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_toml_says_where() {
+    fn broken_toml_is_reported_with_its_line() {
         let message = parsed("detector = \n").expect_err("broken").join("\n");
         assert!(message.starts_with("leitong.toml: line 1: "), "{message}");
     }
@@ -611,13 +613,13 @@ mod tests {
         assert_eq!(faults.len(), 1);
         assert!(
             faults[0].starts_with(
-                "leitong.toml: line 1: detector = \"md5\": no such detector; there is simhash, paragraph"
+                "leitong.toml: line 1: detector = \"md5\": no such detector; choose one of simhash, paragraph"
             ),
             "{faults:?}"
         );
         let faults = parsed("detector = \"simhsh\"").expect_err("unknown");
         assert!(
-            faults[0].contains("no such detector; did you mean \"simhash\"? There is simhash, "),
+            faults[0].contains("no such detector; did you mean \"simhash\"? Choose one of simhash, "),
             "{faults:?}"
         );
     }

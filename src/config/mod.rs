@@ -1,9 +1,10 @@
-//! Every setting, with its default. The doc comments here are the documentation:
+//! All settings with their defaults. The doc comments here are the user's documentation:
 //! `leitong config example` prints them, and `docs/configuration.md` is generated from them.
 //!
-//! In: a TOML file ([`load`]). Out: a checked [`Config`]. Sections stand in the order of the flow.
-//! What can change a fingerprint goes into the [fingerprint hash](hash::fingerprint_hash), what can
-//! change a decision into the [cluster hash](hash::cluster_hash), and nothing else into either.
+//! In: a TOML file ([`load`]). Out: a checked [`Config`]. Sections are in the order in which a page meets
+//! them. A setting that can change a fingerprint is part of the [fingerprint hash](hash::fingerprint_hash),
+//! one that can change a decision is part of the [cluster hash](hash::cluster_hash), and no other setting is
+//! part of either.
 
 pub mod api;
 pub mod describe;
@@ -40,28 +41,27 @@ pub use crate::telemetry::traces::config::TracesConfig;
 pub use api::ApiConfig;
 pub use table::TableConfig;
 
-/// The whole configuration.
+/// The complete configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// The detector that decides: `simhash`, `paragraph`, `agglomerate-term`,
-    /// `concept-network`; for comparison also `word-network`, `shingle`,
-    /// `i-match`, `tf-idf`, `punctuation`, `sentence-ends`.
+    /// Detector to decide with: `simhash`, `paragraph`, `agglomerate-term` or `concept-network`. For
+    /// comparison only: `word-network`, `shingle`, `i-match`, `tf-idf`, `punctuation` and `sentence-ends`.
     pub detector: String,
-    /// What writes the pages: a preset, and what differs from it. None of it is part of a hash:
-    /// it says which text is a page's, not what becomes of it, so pages of all crawlers meet.
+    /// Format of the input: a preset, and deviations from it. These settings are not part of any hash, since
+    /// they only determine how a page is read. So pages from all crawlers are compared with each other.
     pub input: InputConfig,
-    /// Limits of what is read as a page.
+    /// Limits on pages.
     pub page: PageConfig,
-    /// Which pages may meet.
+    /// Corpora. Only pages of the same corpus are compared.
     pub corpus: CorpusConfig,
-    /// From HTML to main text.
+    /// Extraction of the main text from HTML.
     pub extract: ExtractConfig,
-    /// From text to terms.
+    /// Segmentation of text into terms.
     pub segment: SegmentConfig,
-    /// How rare terms are, for detectors that ask.
+    /// Rarity of terms, for detectors that use it.
     pub idf: IdfConfig,
-    /// What makes fingerprints of any detector.
+    /// Settings for the fingerprints of all detectors.
     pub fingerprint: FingerprintConfig,
     /// The detector `simhash`.
     pub simhash: SimHashConfig,
@@ -89,13 +89,13 @@ pub struct Config {
     /// The baseline `sentence-ends`.
     #[serde(rename = "sentence-ends")]
     pub sentence_ends: SentenceEndsConfig,
-    /// How long a cluster's centroid is kept.
+    /// Expiry of clusters: how long their centroids are kept.
     pub expiry: ExpiryConfig,
-    /// Which page of a cluster stands for it in verdicts.
+    /// Choice of the page that represents a cluster in verdicts.
     pub canonical: CanonicalConfig,
-    /// Whether pages that are crawled again are known by their urls.
+    /// Recognition, by their urls, of pages that are crawled again.
     pub recrawls: RecrawlsConfig,
-    /// Where the centroids of a table are.
+    /// Location of a table's centroids.
     pub table: TableConfig,
     /// Threads and queues.
     pub pipeline: PipelineConfig,
@@ -110,7 +110,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// What is in force downstream of the log, beside the detector.
+    /// Returns the clustering settings that apply after the log, apart from those of the detector.
     #[must_use]
     pub fn cluster_rules(&self) -> ClusterRules {
         ClusterRules {
@@ -121,21 +121,20 @@ impl Config {
     }
 }
 
-/// The most threads that may be asked for.
+/// Limit on the number of threads in any setting.
 pub const THREADS_MAX: usize = 1024;
 
 /// Threads and queues.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PipelineConfig {
-    /// Threads that decode, extract, segment and fingerprint; 0: one a core.
+    /// Number of threads that decode, extract, segment and fingerprint; 0 for one per core.
     #[schemars(range(min = 0, max = THREADS_MAX))]
     pub threads: usize,
-    /// Pages between the source and the clustering.
+    /// Limit on the number of pages between the source and clustering.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub queue_pages: usize,
-    /// Bytes of pages between the source and the
-    /// clustering; a page is let in alone if it is larger.
+    /// Limit on the bytes of pages between the source and clustering. A larger page is processed on its own.
     #[schemars(range(min = 1024, max = 1_099_511_627_776_u64))]
     pub queue_bytes: usize,
 }

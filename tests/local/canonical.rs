@@ -118,7 +118,7 @@ fn what_cannot_be_followed_is_refused() {
         ("prefer = [\"hosts\"]\nhosts = [\"http://a.example/\"]", "is no host"),
         ("prefer = [\"hosts\"]\nhosts = [\"*.\"]", "is no host"),
         ("prefer = [\"published\"]\n[extract]\ncredits = false", "extract.credits = true"),
-        ("prefer = [\"https\"]\n[table]\non_disk = true", "not with table.on_disk"),
+        ("prefer = [\"https\"]\n[table]\non_disk = true", "cannot be used with table.on_disk"),
     ] {
         let config = config(folder.path(), &format!("[canonical]\n{text}\n"));
         let refused = run(["config", "check", config.to_str().expect("UTF-8")]);

@@ -176,5 +176,5 @@ fn a_table_with_urls_needs_the_setting() {
     let config = write(folder.path(), "disk.toml", "[recrawls]\nenabled = true\n[table]\non_disk = true\n");
     let run = run_with_input(["dedup", "-", "--config", config.to_str().expect("UTF-8")], "");
     assert_eq!(run.status, 2);
-    assert!(run.stderr.contains("recrawls.enabled: not with table.on_disk"), "{}", run.stderr);
+    assert!(run.stderr.contains("recrawls.enabled: cannot be used with table.on_disk"), "{}", run.stderr);
 }
