@@ -1,8 +1,8 @@
-//! The one place that sleeps.
+//! The one place where a thread may sleep.
 
 use std::time::Duration;
 
-/// Waits before something is tried again, where no event announces that it can be.
+/// Waits before a retry if no event tells when the retry can succeed.
 #[expect(
     clippy::disallowed_methods,
     reason = "every caller tries again in a loop that has a deadline or a stop flag"

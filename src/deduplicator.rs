@@ -1,9 +1,8 @@
-//! The whole flow in one value, for programs that embed
-//! Leitong: pages in, verdicts out, one at a time.
+//! All stages in one value, for programs that embed Leitong.
 //!
-//! In: a [`Page`]. Out: its [`Verdict`], the same as `leitong dedup` gives for the
-//! same pages in the same order. Cost: that of the text, some 0.2 ms a page of 5 KB,
-//! on the calling thread; `leitong dedup` and the worker spread it over all cores.
+//! In: a [`Page`]. Out: its [`Verdict`], the same as `leitong dedup` gives for the same pages in the same
+//! order. Cost: mostly that of the text, about 0.2 ms for a page of 5 KB on the calling thread.
+//! [`Deduplicator::decide_batch`], `leitong dedup` and the worker use all cores.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,7 +24,7 @@ use crate::record::{LogRecord, Place};
 use crate::snapshot::{SnapshotError, TableDir, TableSettings};
 use crate::verdict::{Conclusion, Verdict};
 
-/// Decides of page after page whether it is new or a near-duplicate of an earlier one.
+/// Decides for one page after another whether it is new or a near-duplicate of an earlier one.
 ///
 /// ```
 /// use leitong::{Config, Deduplicator, Kind, Page};
@@ -46,18 +45,18 @@ pub struct Deduplicator {
     cluster_stage: ClusterStage,
     workspace: Workspace,
     settings: TableSettings,
-    /// The folder that old centroids are in, where they are not in memory.
+    /// Folder of the old centroids, if they are on disk.
     blocks_in: Option<PathBuf>,
     pages: u64,
 }
 
 impl Deduplicator {
-    /// An empty table in memory, with the settings of `config`. For one whose old centroids are on disk
-    /// (`table.on_disk`) see [`Table::deduplicator`].
+    /// Creates a deduplicator with an empty table in memory. If old centroids are to be on disk
+    /// (`table.on_disk`), use [`Table::deduplicator`] instead.
     ///
     /// # Errors
-    /// A file that the configuration names cannot be used, there is no such detector, or `table.on_disk`
-    /// is set.
+    /// Fails if a file that the configuration names cannot be used, if there is no such detector, or if
+    /// `table.on_disk` is set.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
         if let Some(fault) = config.table.fault_without_folder() {
             return Err(ConfigError::Faults { faults: vec![fault.to_owned()] });
@@ -69,7 +68,8 @@ impl Deduplicator {
         Self::with_table(config, None, begin)
     }
 
-    /// With the table that `begin` makes, whose blocks are in this folder if they are in any.
+    /// Creates a deduplicator with the table that `begin` makes. Blocks of the table, if any, are in
+    /// `blocks_in`.
     fn with_table<E: From<ConfigError>>(
         config: &Config,
         blocks_in: Option<PathBuf>,
@@ -89,25 +89,26 @@ impl Deduplicator {
         })
     }
 
-    /// The verdict on `page`. A page that no cluster is near
-    /// to founds one, and later pages are compared with it. Where old centroids are on disk, it counts
-    /// only if there is no [fault](Self::fault) behind it: use [`Self::try_decide`] there.
+    /// Returns the verdict on `page`. A page that is near no cluster founds a new one, which later pages are
+    /// compared with. If old centroids are on disk, use [`Self::try_decide`], since the verdict is valid only
+    /// if there is no [fault](Self::fault) afterwards.
     pub fn decide(&mut self, page: Page) -> Verdict {
         self.pages += 1;
         let fingerprinted = self.fingerprint_stage.process_page(place(self.pages), page, &mut self.workspace);
-        let Ok(record) = fingerprinted.record else { unreachable!("a page is not passed over") };
+        let Ok(record) = fingerprinted.record else { unreachable!("a page is never skipped") };
         verdict(self.cluster_stage.conclude(record, Timestamp::now()))
     }
 
-    /// The verdicts on `pages`, in their order: those that [`Self::decide`] would give on one after
-    /// the other. Texts are read and centroids are looked up on all cores; memory holds all pages.
+    /// Returns the verdicts on `pages`, in their order. They are those that [`Self::decide`] would give for
+    /// one page after the other. Pages are fingerprinted and centroids looked up on all cores; memory holds
+    /// all pages.
     pub fn decide_batch(&mut self, pages: Vec<Page>) -> Vec<Verdict> {
         let records = self.read_batch(0, pages);
         self.conclude_batch(records)
     }
 
-    /// Makes the records of some pages of a batch, of which `before` were read already. Nothing is decided
-    /// by it, so a caller may stop between two calls.
+    /// Makes the records of some pages of a batch; `before` is the number of pages that were already read. It
+    /// decides nothing, so a caller may stop between two calls.
     #[doc(hidden)]
     pub fn read_batch(&mut self, before: usize, pages: Vec<Page>) -> Vec<LogRecord> {
         let stage = &self.fingerprint_stage;
@@ -116,14 +117,14 @@ impl Deduplicator {
             || stage.workspace(),
             |workspace, (line, page)| {
                 let fingerprinted = stage.process_page(place(line), page, workspace);
-                let Ok(record) = fingerprinted.record else { unreachable!("a page is not passed over") };
+                let Ok(record) = fingerprinted.record else { unreachable!("a page is never skipped") };
                 record
             },
         );
         records.collect()
     }
 
-    /// The verdicts on all records of a batch, in their order.
+    /// Returns the verdicts on all records of a batch, in their order.
     #[doc(hidden)]
     pub fn conclude_batch(&mut self, records: Vec<LogRecord>) -> Vec<Verdict> {
         self.pages += records.len() as u64;
@@ -131,12 +132,12 @@ impl Deduplicator {
         conclusions.into_iter().map(verdict).collect()
     }
 
-    /// The verdicts on pages whose records were made elsewhere, in their order: those that [`Self::decide_batch`]
-    /// would give on the pages.
+    /// Returns the verdicts on pages whose records were made elsewhere, in their order. They are those that
+    /// [`Self::decide_batch`] would give on the pages.
     ///
     /// # Errors
-    /// One of them is no record of a page, or was made with other settings; none is decided on then. Or
-    /// files of the table cannot be read; then nothing is decided by this value any more.
+    /// Fails before any decision if a record is invalid or was made with other settings. Also fails if files
+    /// of the table cannot be read; then this value decides nothing any more.
     #[doc(hidden)]
     pub fn decide_records(&mut self, records: &[impl AsRef<[u8]>]) -> Result<Vec<Verdict>, RecordError> {
         let (own, detector) = (self.fingerprint_stage.fingerprint_hash(), self.fingerprint_stage.detector());
@@ -160,33 +161,35 @@ impl Deduplicator {
         }
     }
 
-    /// The same as [`Self::decide`], where files are read for it.
+    /// Decides like [`Self::decide`], and reports errors of the table's files.
     ///
     /// # Errors
-    /// [`SnapshotError::Fault`]: a file of the table cannot be read, is damaged, or cannot be written any
-    /// more. Then nothing is decided by this value any more; what was saved is as it was.
+    /// [`SnapshotError::Fault`] if a file of the table cannot be read, is damaged, or cannot be written any
+    /// more. Then this value decides nothing any more; the saved table is unchanged.
     pub fn try_decide(&mut self, page: Page) -> Result<Verdict, SnapshotError> {
         let verdict = self.decide(page);
         self.fault().map_or(Ok(verdict), |fault| Err(SnapshotError::Fault(fault)))
     }
 
-    /// The same as [`Self::decide_batch`], where files are read for it.
+    /// Decides like [`Self::decide_batch`], and reports errors of the table's files.
     ///
     /// # Errors
-    /// As of [`Self::try_decide`].
+    /// The same as for [`Self::try_decide`].
     pub fn try_decide_batch(&mut self, pages: Vec<Page>) -> Result<Vec<Verdict>, SnapshotError> {
         let verdicts = self.decide_batch(pages);
         self.fault().map_or(Ok(verdicts), |fault| Err(SnapshotError::Fault(fault)))
     }
 
-    /// Why no verdict counts that was given since the last time this was none: files of the table cannot
-    /// be read, or not be written for too long. Always none where the table is in memory.
+    /// Returns the reason why recent verdicts are invalid: files of the table cannot be read, or could not be
+    /// written for too long. All verdicts since this was last `None` are invalid. Always `None` if the table
+    /// is in memory.
     #[must_use]
     pub fn fault(&self) -> Option<String> {
         self.cluster_stage.clusterer().fault()
     }
 
-    /// The verdicts on `pages`, in their order, each when it is asked for.
+    /// Returns an iterator over the verdicts on `pages`, in their order. Each page is decided when its
+    /// verdict is requested.
     pub fn verdicts<'a>(
         &'a mut self,
         pages: impl IntoIterator<Item = Page> + 'a,
@@ -194,50 +197,50 @@ impl Deduplicator {
         pages.into_iter().map(|page| self.decide(page))
     }
 
-    /// Centroids in the table.
+    /// Returns the number of centroids in the table.
     #[must_use]
     pub fn centroid_count(&self) -> usize {
         self.cluster_stage.clusterer().centroid_count()
     }
 
-    /// The detector that decides.
+    /// Returns the detector that decides.
     #[must_use]
     pub fn detector(&self) -> &dyn Detector {
         &**self.fingerprint_stage.detector()
     }
 }
 
-/// Why a record that was made elsewhere cannot be decided on.
+/// Reason why a record that was made elsewhere cannot be decided on.
 #[doc(hidden)]
 #[derive(Debug, Error)]
 pub enum RecordError {
-    /// It is no record of a page.
+    /// It is not a valid record of a page.
     #[error("record {number}: {source}")]
     Broken {
-        /// Which one, from 0.
+        /// Number of the record, from 0.
         number: usize,
-        /// What is wrong with it.
+        /// Description of the error.
         source: EntryError,
     },
-    /// Pages with fingerprints of different settings never meet.
+    /// It was made with other settings. Pages with different fingerprint hashes are never compared.
     #[error(
-        "record {number}: was made with other settings (fingerprint_hash {found:016x}) than those that decide \
-         ({own:016x}); use one configuration and one version of Leitong for both"
+        "record {number}: was made with other settings (fingerprint_hash {found:016x}) than those of this table \
+         ({own:016x}); use the same configuration and version of Leitong for both"
     )]
     OtherSettings {
-        /// Which one, from 0.
+        /// Number of the record, from 0.
         number: usize,
-        /// Of the settings that made it.
+        /// Fingerprint hash of the settings that made it.
         found: u64,
-        /// Of those that decide.
+        /// Fingerprint hash of the settings that decide.
         own: u64,
     },
-    /// Files of the table cannot be read, or not be written for too long ([`Deduplicator::fault`]).
+    /// Files of the table cannot be read, or could not be written for too long ([`Deduplicator::fault`]).
     #[error("{0}")]
     Fault(String),
 }
 
-/// Where a page came in: which one it was, from 1.
+/// Returns the place of the page with this number, from 1.
 fn place(line: u64) -> Place {
     Place::Line { input: "-".into(), line }
 }
@@ -249,8 +252,8 @@ fn verdict(conclusion: Conclusion) -> Verdict {
     }
 }
 
-/// A folder that keeps the table of a [`Deduplicator`] from one run to the next. It is locked
-/// for as long as this value lives; `leitong dedup --table` reads and writes the same.
+/// A folder that keeps the table of a [`Deduplicator`] between runs. It is locked as long as this value
+/// lives. `leitong dedup --table` can use the same folder.
 ///
 /// ```
 /// use leitong::{Config, Deduplicator, Kind, Page, Table};
@@ -276,17 +279,17 @@ pub struct Table {
 }
 
 impl Table {
-    /// The table in `folder`, which is made where it is missing.
+    /// Opens the table in `folder`, which is created if it is missing.
     ///
     /// # Errors
-    /// The folder cannot be made, or another run has it.
+    /// Fails if the folder cannot be created, or if another process has locked it.
     pub fn open(folder: &Path) -> Result<Self, SnapshotError> {
         Ok(Self { folder: TableDir::open(folder)? })
     }
 
-    /// A deduplicator with the saved table, or with an empty one where none was saved. With
-    /// `table.on_disk` its old centroids are in files of this folder instead of memory, and the folder
-    /// stays locked as long as it lives; a folder has one such deduplicator.
+    /// Returns a deduplicator with the saved table, or with an empty one if none was saved. With
+    /// `table.on_disk`, old centroids are in files of this folder instead of memory. The folder then stays
+    /// locked as long as the deduplicator lives, and can have only one such deduplicator.
     ///
     /// ```
     /// use leitong::config::load;
@@ -308,7 +311,8 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// A file is damaged or cannot be read, was made with other settings, or the settings cannot be used.
+    /// Fails if a file is damaged, cannot be read, or was made with other settings, or if the settings cannot
+    /// be used.
     pub fn deduplicator(&self, config: &Config) -> Result<Deduplicator, SnapshotError> {
         if config.table.on_disk && self.folder.blocks().is_some() {
             return Err(SnapshotError::Locked { path: self.folder.folder().to_owned() });
@@ -317,11 +321,11 @@ impl Table {
         Deduplicator::with_table(config, blocks_in, |settings| self.folder.load_or_begin(settings))
     }
 
-    /// Loads the saved table in place of what `deduplicator` has; false where none was saved.
+    /// Replaces the table of `deduplicator` with the saved one. Returns false if none was saved.
     ///
     /// # Errors
-    /// The file is damaged, or was made with other settings. One of which old centroids are on disk is
-    /// made [with its table](Self::deduplicator), and cannot get another one.
+    /// Fails if the file is damaged or was made with other settings. Also fails for a deduplicator whose old
+    /// centroids are on disk: it is created [with its table](Self::deduplicator), and cannot get another one.
     pub fn load(&self, deduplicator: &mut Deduplicator) -> Result<bool, SnapshotError> {
         self.refuse_blocks(deduplicator.blocks_in.as_ref())?;
         let settings = &deduplicator.settings;
@@ -331,10 +335,10 @@ impl Table {
         Ok(true)
     }
 
-    /// Saves the table of `deduplicator`, in one step: a crash leaves the old file or the new one.
+    /// Saves the table of `deduplicator` in one step: after a crash there is the old file or the new one.
     ///
     /// # Errors
-    /// The file cannot be written, or old centroids are in blocks of another folder.
+    /// Fails if the file cannot be written, or if old centroids are on disk in another folder.
     pub fn save(&self, deduplicator: &Deduplicator) -> Result<(), SnapshotError> {
         let elsewhere = deduplicator.blocks_in.as_ref().filter(|folder| *folder != self.folder.folder());
         self.refuse_blocks(elsewhere)?;

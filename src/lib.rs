@@ -1,9 +1,8 @@
-//! Leitong (雷同): is this page new, or a near-duplicate of an earlier one?
+//! Leitong (雷同) finds near-duplicate web pages: is this page new, or a copy of an earlier one?
 //!
-//! # To embed it
+//! # Use as a library
 //!
-//! A [`Deduplicator`] takes [`Page`]s and gives
-//! [`Verdict`]s; a [`Table`] keeps what it knows on disk:
+//! A [`Deduplicator`] takes [`Page`]s and returns [`Verdict`]s. A [`Table`] keeps its state on disk:
 //!
 //! ```
 //! use leitong::{Config, Deduplicator, Page};
@@ -14,26 +13,25 @@
 //! # Ok::<(), leitong::ConfigError>(())
 //! ```
 //!
-//! Its steps can be had one by one: an [`Extractor`] finds the main text of HTML ([`Document`]), a
-//! [`Segmenter`] cuts it into [`Terms`], and a [`Detector`] makes fingerprints of these and
-//! compares them ([`detector`] gives one by name). All settings are in [`Config`];
-//! `leitong config example` prints them. `examples/embed.rs` is a whole program.
+//! The steps are also available one by one: an [`Extractor`] finds the main text of HTML ([`Document`]), a
+//! [`Segmenter`] splits it into [`Terms`], and a [`Detector`] makes fingerprints of the terms and compares
+//! them ([`detector`] returns one by name). All settings are in [`Config`]; `leitong config example` prints
+//! them. `examples/embed.rs` is a complete program.
 //!
-//! Everything that these pages do not show is public for the
-//! program's own tests alone, and may change with any version.
+//! All items that this documentation does not show are public only for the program's own tests, and may
+//! change with any version.
 //!
-//! # The house
+//! # Modules
 //!
-//! The modules stand in the order in which they build on one another,
-//! which is that of the flow: each uses those above it and none below
-//! (`tests/local/rooms.rs` holds them to it). `ARCHITECTURE.md` draws the flow.
+//! Modules are listed in the order in which a page goes through them. Each module uses only modules above it,
+//! never below (`tests/local/rooms.rs` checks that). `ARCHITECTURE.md` has a diagram.
 
 #![cfg_attr(
     not(feature = "kafka"),
     allow(dead_code, reason = "telemetry that only the worker uses has no user without it")
 )]
 
-// What all others stand on.
+// Basics that all other modules use.
 mod backoff;
 mod hashed;
 #[doc(hidden)]
@@ -73,7 +71,7 @@ pub mod cluster;
 
 pub mod verdict;
 
-// In and out.
+// Input and output.
 #[doc(hidden)]
 pub mod telemetry;
 
@@ -89,7 +87,7 @@ pub mod keep;
 #[doc(hidden)]
 pub mod kafka;
 
-// Settings, and tables that are kept.
+// Settings, and saved tables.
 pub mod config;
 
 #[doc(hidden)]
@@ -101,7 +99,7 @@ pub mod blocks;
 #[doc(hidden)]
 pub mod snapshot;
 
-// All of it put together.
+// Complete programs, put together from the modules above.
 #[doc(hidden)]
 pub mod pipeline;
 
@@ -126,7 +124,7 @@ pub mod worker;
 
 mod deduplicator;
 
-// Measuring, and the command line.
+// Evaluation, benchmarks, and the command line.
 #[doc(hidden)]
 pub mod eval;
 
