@@ -1,4 +1,4 @@
-//! `leitong bench`: how much this machine carries.
+//! `leitong bench`: measures throughput and table size on this machine.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -21,44 +21,48 @@ use crate::record::Place;
 use crate::source::{Payload, Record, Source};
 use crate::telemetry::terminal;
 
-/// Bytes of pages that are read at most: they stay in memory.
+/// Limit on the bytes of pages read, since they are held in memory.
 const BYTES_MAX: usize = 256 << 20;
-/// Pages from which on their fingerprints say how often bits are set.
+/// Pages needed to estimate from their fingerprints how often each bit is set.
 const EXAMPLES_MIN: usize = 100;
-/// Where no pages are named.
+/// The pages that are measured if no input is named.
 const SAMPLE: &str = include_str!("../../examples/pages.jsonl");
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  leitong bench
+  leitong bench --sizes 1,10 --json bench.json pages.jsonl.gz")]
 pub(super) struct Arguments {
     /// Configuration file [default: the default settings]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Millions of centroids at which the table is measured; 100 need
-    /// some 20 GB of memory, and are left out where that is short
+    /// Table sizes to measure, in millions of centroids. 100 million need about 20 GB of memory; a size that
+    /// does not fit is skipped
     #[arg(long, value_name = "MILLIONS", value_delimiter = ',', default_values_t = [0.1, 1.0])]
     sizes: Vec<f64>,
-    /// Hamming distances whose plain look-up, the paper's
-    /// method, is measured beside the configured one
+    /// Hamming distances at which to measure the paper's plain look-up as well, for comparison with the
+    /// configured one
     #[arg(long, value_name = "BITS", value_delimiter = ',', default_values_t = [3])]
     distances: Vec<u32>,
-    /// Empty folder in which the table is measured with its old centroids on disk
-    /// (`table.on_disk`), and not in memory; 100 million take some 40 GB
+    /// Measure the table with its old centroids on disk (`table.on_disk`) instead of in memory, in this empty
+    /// folder. 100 million centroids take about 40 GB
     #[arg(long, value_name = "DIR")]
     table_dir: Option<PathBuf>,
-    /// Fill the table on disk no faster than this, as a worker does that has so many pages: how
-    /// long its decisions halt meanwhile
+    /// Limit the rate at which the table on disk is filled, to measure how long decisions pause at the load
+    /// of a worker
     #[arg(long, value_name = "NUMBER", requires = "table_dir")]
     insertions_per_second: Option<f64>,
-    /// Leave page ids and urls of centroids out, so that more of them fit into memory
+    /// Leave out page ids and urls of centroids, to fit more centroids into memory
     #[arg(long)]
     no_urls: bool,
-    /// Of all that is drawn at random
+    /// Seed of the random number generator
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Write the figures as JSON; `-` for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Pages as for `dedup` [default: the sample pages]
+    /// Input files, in any format that `dedup` reads [default: the built-in sample pages]
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 }
@@ -68,11 +72,11 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;
     let segmenter = settings::segmenter(&config)?;
     if let Some(distance) = arguments.distances.iter().find(|distance| **distance > 16) {
-        return Err(wrong(format_args!("--distances {distance}: the greatest is 16")));
+        return Err(wrong(format_args!("--distances {distance}: must be at most 16")));
     }
     let insertions_per_second = arguments.insertions_per_second;
     if let Some(rate) = insertions_per_second.filter(|rate| !rate.is_finite() || *rate < 1.0) {
-        return Err(wrong(format_args!("--insertions-per-second {rate}: must be a number from 1 on")));
+        return Err(wrong(format_args!("--insertions-per-second {rate}: must be at least 1")));
     }
     let plan = Plan {
         sizes: sizes(&arguments.sizes)?,
@@ -86,10 +90,12 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         [] => vec!["the sample pages".to_owned()],
         named => named.iter().map(|path| path.display().to_string()).collect(),
     };
-    terminal::note(format_args!("{} records of {}", records.len(), inputs.join(", ")));
+    terminal::note(format_args!("read {} records from {}", records.len(), inputs.join(", ")));
     let stages = stages::measure(records, &config, &stage, &segmenter);
     if stages.pages == 0 {
-        return Err(wrong("none of the pages has a fingerprint: there is nothing to measure"));
+        return Err(wrong(
+            "no page has a fingerprint, so there is nothing to measure; name files with longer pages",
+        ));
     }
     let (table, on_disk) = match &arguments.table_dir {
         None => (table(arguments, &config, &plan, &stages.hashes), Vec::new()),
@@ -105,8 +111,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The table with the configured look-up and with plain ones,
-/// with even and skewed fingerprints and some like the pages'.
+/// Measures the table with the configured look-up and with plain ones. Each is filled with evenly distributed
+/// and with skewed fingerprints, and with some that are distributed like those of the pages if there are
+/// enough pages.
 fn table(arguments: &Arguments, config: &Config, plan: &Plan, hashes: &[u64]) -> Vec<TableFigures> {
     let mut sources =
         vec![("even", Fingerprints::even(plan.seed)), ("skewed", Fingerprints::skewed(plan.seed))];
@@ -132,7 +139,7 @@ fn table(arguments: &Arguments, config: &Config, plan: &Plan, hashes: &[u64]) ->
     figures
 }
 
-/// The table with its old centroids on disk, with even and skewed fingerprints.
+/// Measures the table with its old centroids on disk, filled with even and with skewed fingerprints.
 fn on_disk(folder: &Path, config: &Config, plan: &Plan) -> anyhow::Result<Vec<OnDiskFigures>> {
     let (_, detector) = table::default_detector(config);
     let mut figures = Vec::new();
@@ -150,7 +157,9 @@ fn sizes(millions: &[f64]) -> anyhow::Result<Vec<usize>> {
     let mut sizes = Vec::new();
     for size in millions {
         if !(0.001..=4_000.0).contains(size) {
-            return Err(wrong(format_args!("--sizes {size}: from 0.001 to 4000 millions")));
+            return Err(wrong(format_args!(
+                "--sizes {size}: must be from 0.001 to 4000 (millions of centroids)"
+            )));
         }
         sizes.push((size * 1e6) as usize);
     }
@@ -169,20 +178,20 @@ fn sample() -> Vec<Record> {
     (1..).zip(SAMPLE.lines()).map(record).collect()
 }
 
-/// The first pages of the inputs.
+/// Reads records from the inputs until there are [`BYTES_MAX`] bytes of them.
 fn read(inputs: &[PathBuf], config: &Config) -> anyhow::Result<Vec<Record>> {
     let mut source = documents::source(inputs, config)?;
     let mut records = Vec::new();
     let mut bytes = 0;
     while bytes < BYTES_MAX {
         let mut batch = Vec::new();
-        let more = source.read_batch(&mut batch, 1 << 20).context("cannot read on")?;
+        let more = source.read_batch(&mut batch, 1 << 20).context("cannot read the inputs")?;
         bytes += batch.iter().map(Record::bytes).sum::<usize>();
         records.append(&mut batch);
         if !more {
             return Ok(records);
         }
     }
-    terminal::note(format_args!("only the first {} MB of the pages are taken", BYTES_MAX >> 20));
+    terminal::note(format_args!("only the first {} MB of the pages are used", BYTES_MAX >> 20));
     Ok(records)
 }

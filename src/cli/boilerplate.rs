@@ -1,5 +1,6 @@
-//! `leitong boilerplate`: paragraphs that stand on many pages, for `paragraph.boilerplate_file`; `build` counts those of
-//! files, [`site`](super::boilerplate_of_site) those of one site in the page topic.
+//! `leitong boilerplate`: lists paragraphs that occur on many pages, for `paragraph.boilerplate_file`.
+//! `build` counts the paragraphs of files, [`site`](super::boilerplate_of_site) those of one site in the page
+//! topic.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -21,19 +22,22 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List the paragraphs that stand on many pages; read the
-    /// list before you name it in `paragraph.boilerplate_file`
+    /// List the paragraphs that occur on many pages. Review the list before you name it in
+    /// `paragraph.boilerplate_file`
+    #[command(after_help = "\
+    Example:
+      leitong boilerplate build --output boilerplate.txt pages.jsonl.gz")]
     Build {
         #[command(flatten)]
         pages: Counted,
-        /// Pages from which on a paragraph is common: more than any text has copies
+        /// Number of pages from which a paragraph counts as common. Choose more than any text has copies
         #[arg(long, value_name = "N", default_value_t = 20)]
         pages_min: u32,
-        /// Paragraphs held at once; beyond them the rarest go
+        /// Paragraphs held in memory; beyond that, the rarest are dropped
         #[arg(long, value_name = "N", default_value_t = 5_000_000)]
         paragraphs_max: usize,
     },
-    /// List the paragraphs that pages of one site share, out of a worker's page topic; for the site
+    /// List the paragraphs that pages of one site share, read from a worker's page topic. Use it for the site
     /// that a template alarm names
     #[cfg(feature = "kafka")]
     Site(boilerplate_of_site::Arguments),
@@ -45,12 +49,12 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         #[cfg(feature = "kafka")]
         Action::Site(arguments) => return boilerplate_of_site::run(arguments),
     };
-    // Of each paragraph on how many pages it stands, and its text from the second page on.
+    // For each paragraph, the number of pages that it is on, and its text once it was seen on a second page.
     let mut counts = HashMap::<u64, (u32, Box<str>)>::new();
     let mut pages = 0_u64;
     given.for_each(|terms| {
         pages += 1;
-        // Normalised, as the detector sees paragraphs.
+        // Normalised text, as the detector sees it.
         let texts = terms.paragraphs().iter().map(|paragraph| &terms.text()[paragraph.text.clone()]);
         let mut of_page: Vec<(u64, &str)> =
             texts.filter_map(|text| Some((letters_hash(text)?, text))).collect();

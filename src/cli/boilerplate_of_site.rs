@@ -1,9 +1,11 @@
-//! `leitong boilerplate site`: the paragraphs that pages of one site share, out of the page topic of a worker. What to
-//! run after a template alarm where no instance that reads the site's pages has told them.
+//! `leitong boilerplate site`: lists the paragraphs that pages of one site share, read from the page topic of
+//! a worker. It is meant for a template alarm that came without these paragraphs, since the instance that
+//! raised it does not read the site's pages.
 //!
-//! In: a site, as the alarm names it; the messages of the page topic, from a while ago on. Out: a list of boilerplate
-//! with up to three paragraphs that half of the pages and more share. Joins no group and commits nothing. Only pages of
-//! the site are extracted. Memory: one page, and 256 paragraphs of at most 1,024 bytes.
+//! In: a site, as the alarm names it; the messages of the page topic from a given time on. Out: a list of
+//! boilerplate with up to three paragraphs that at least half of the pages share. The command joins no
+//! consumer group and commits nothing. Only pages of the site are extracted. Memory: one page, and 256
+//! paragraphs of at most 1,024 bytes.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -31,29 +33,32 @@ use crate::telemetry::shared_paragraphs::{Shared, Site};
 use crate::telemetry::{templates, terminal};
 use crate::work::Work;
 
-/// How long messages are waited for before Ctrl-C is looked at.
+/// Longest wait for a message before Ctrl-C is checked again.
 const WAIT: Duration = Duration::from_millis(200);
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  leitong boilerplate site --config leitong.toml --output boilerplate.txt news.example")]
 pub(super) struct Arguments {
     /// The site, as the alarm names it
     #[arg(value_name = "SITE")]
     site: String,
-    /// The worker's configuration, which names brokers and page topic
+    /// The worker's configuration file, which names the brokers and the page topic
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Pages of the site to look at
+    /// Number of the site's pages to read
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pages: u32,
-    /// Where to begin: beginning, or so long ago, such as 90s, 15m, 2h or 3d; now waits for new pages
+    /// Where to start reading: beginning, now (waits for new pages), or a time ago such as 90s, 15m, 2h or 3d
     #[arg(long, value_name = "WHEN", default_value = "1d", value_parser = from)]
     from: From,
-    /// Where to write
+    /// File to write the list to; `-` for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
 }
 
-/// Pages to their normalised paragraphs, as the worker of this configuration has them.
+/// Reads pages into normalised paragraphs, with the same configuration as the worker.
 struct Reader {
     config: Config,
     reader: PageReader,
@@ -70,7 +75,7 @@ impl Reader {
         Ok(Self { config, reader, segmenter, extractor, terms: Terms::default() })
     }
 
-    /// The terms of a message's page, if it is one of `site` with a main text.
+    /// Returns the terms of a message's page, or `None` if the page is of another site or has no main text.
     fn terms(&mut self, message: OfTopic, site: &str) -> Option<&Terms> {
         let received = Received { key: message.key, headers: message.headers, log_time: None };
         let message = Message { value: message.value.as_deref(), received: Box::new(received) };
@@ -93,7 +98,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut tail = Tail::begin(&config.kafka, &topic, arguments.from.start())?;
     let mut reader = Reader::new(config)?;
     let (mut found, mut read) = (Site::default(), 0_u64);
-    // New pages alone are worth waiting for.
+    // At the end of the topic it waits only if new pages were asked for.
     let waits = arguments.from == From::Now;
     while found.pages() < *pages && !interrupt.is_requested() && (waits || !tail.is_read_to_end()) {
         let Some(message) = tail.next(WAIT)? else { continue };
@@ -102,24 +107,27 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             found.count(terms.paragraphs().iter().map(|paragraph| &terms.text()[paragraph.text.clone()]));
         }
     }
-    terminal::note(format_args!("{read} messages of topic {topic} read, {} pages of {site}", found.pages()));
+    terminal::note(format_args!(
+        "read {read} messages of topic {topic}, with {} pages of {site}",
+        found.pages()
+    ));
     if found.pages() < 2 {
         bail!(
-            "topic {topic} has {} pages of {site:?} with a main text from there on; look further back with --from 7d or \
-             --from beginning, or wait for new ones with --from now",
+            "topic {topic} has {} page(s) of {site:?} with a main text since then, and two are needed; look further back with \
+             --from 7d or --from beginning, or wait for new pages with --from now",
             found.pages()
         );
     }
     let Shared { pages, lines } = found.shared();
     let mut file =
-        format!("{HEADER}\n# On half and more of {pages} pages of {}.\n", terminal::escape_lines(site));
+        format!("{HEADER}\n# On at least half of {pages} pages of {}.\n", terminal::escape_lines(site));
     for (shared_by, line) in &lines {
         file.push_str(&format!("# On {shared_by} of {pages}:\n{line}\n"));
     }
     documents::write(&arguments.output, &file)?;
     if lines.is_empty() {
         terminal::note(format_args!(
-            "half of these pages share no paragraph; compare two of them with `leitong compare`"
+            "no paragraph is on half of these pages; compare two of them with `leitong compare`"
         ));
     }
     Ok(ExitCode::SUCCESS)

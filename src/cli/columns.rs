@@ -1,4 +1,5 @@
-//! Columns, or fields, of documents that are called otherwise than the preset has it.
+//! Options that name the columns (or JSON fields) of the input, for files whose names differ from the
+//! preset's.
 
 use clap::Args;
 
@@ -7,20 +8,20 @@ use crate::page::mapping::config::FieldsConfig;
 #[derive(Debug, Args)]
 #[group(id = "columns")]
 pub(super) struct Arguments {
-    /// Column, or field of JSON lines, with the main text, instead of those in `[input.fields]`. A name
-    /// that begins with `/` is a JSON pointer, such as /metadata/text
+    /// Column (or field of JSON lines) with the main text, instead of those in `[input.fields]`. A name that
+    /// starts with `/` is a JSON pointer, such as /metadata/text
     #[arg(long, value_name = "NAME", help_heading = "Columns")]
     text_column: Option<String>,
-    /// Column with HTML: text, or bytes in any encoding (in JSON lines in Base64)
+    /// Column with the page's HTML, as text or as bytes in any encoding (Base64 in JSON lines)
     #[arg(long, value_name = "NAME", conflicts_with = "text_column", help_heading = "Columns")]
     html_column: Option<String>,
-    /// Column with the id
+    /// Column with the page id
     #[arg(long, value_name = "NAME", help_heading = "Columns")]
     id_column: Option<String>,
-    /// Column with the url: its name, or a JSON pointer such as /metadata/url. Files without urls are read as well
+    /// Column with the url, or a JSON pointer such as /metadata/url. Urls are optional
     #[arg(long, value_name = "NAME", help_heading = "Columns")]
     url_column: Option<String>,
-    /// Read quotes in CSV and TSV as ordinary characters, for files whose fields are never put in quotes
+    /// Treat quotes in CSV and TSV as ordinary characters, for files that never quote their fields
     #[arg(long, help_heading = "Columns")]
     pub(super) no_quotes: bool,
 }
@@ -35,14 +36,14 @@ impl Arguments {
         ]
     }
 
-    /// The options as they were given.
+    /// Returns the options as they were given on the command line.
     pub(super) fn options(&self) -> impl Iterator<Item = String> {
         let columns = self.all().into_iter();
         let columns = columns.filter_map(|(option, name)| Some(format!("{option} {}", name.as_ref()?)));
         columns.chain(self.no_quotes.then(|| "--no-quotes".to_owned()))
     }
 
-    /// Has the named columns read in place of those that `fields` names.
+    /// Replaces the pointers in `fields` with the columns that were named.
     pub(super) fn apply(&self, fields: &mut FieldsConfig) {
         let pointer = |name: &String| match name.starts_with('/') {
             true => vec![name.clone()],

@@ -1,4 +1,4 @@
-//! `leitong compare A B`: why two pages are alike for the detector, or why not.
+//! `leitong compare A B`: shows why the detector considers two pages near, or why not.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -22,13 +22,13 @@ use crate::record::Outcome;
 use crate::segment::Terms;
 use crate::telemetry::terminal;
 
-/// Terms that are shown of each page.
+/// Number of terms that are shown of each page.
 const TOP_TERMS: usize = 12;
-/// Columns for what is shown of one page beside the other.
+/// Width of one page's column in the table that shows both pages side by side.
 const CELL: usize = 33;
-/// Passages that are shown of each page.
+/// Number of passages that are shown of each page.
 const PASSAGES: usize = 10;
-/// Columns of one piece of evidence.
+/// Longest piece of evidence that is shown, in columns.
 const EVIDENCE_COLUMNS: usize = 200;
 
 #[derive(Debug, Args)]
@@ -38,33 +38,33 @@ Examples:
   leitong compare --open 'pages.jsonl#a17' 'pages.jsonl#b3'
   leitong compare --html why.html a.html b.html")]
 pub(super) struct Arguments {
-    /// Shows both pages side by side in the browser: what extraction kept, what they share
+    /// Show both pages side by side in the browser: what extraction kept, and what they share
     #[arg(long)]
     open: bool,
-    /// Writes the same as one HTML file, without script and resources from elsewhere
+    /// Write the comparison as one self-contained HTML file, without scripts
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Language of that page [default: that of the environment]
+    /// Language of the HTML page [default: that of the environment]
     #[arg(long, value_name = "en|zh", value_parser = language)]
     language: Option<Language>,
-    /// Detector that compares, in place of the configured one
+    /// Detector to compare with, instead of the configured one
     #[arg(long, value_name = "NAME")]
     detector: Option<String>,
     /// Configuration file (see `leitong config example`)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// A page: an HTML or .txt file, or `pages.jsonl#ID` for the page ID of a file of pages
+    /// First page: an HTML or .txt file, or `FILE#ID` for the page with that id in a file of pages
     a: String,
-    /// Another one
+    /// Second page, in the same form
     b: String,
 }
 
-/// `en` or `zh`.
+/// Parses `en` or `zh`.
 fn language(name: &str) -> Result<Language, String> {
     Language::ALL
         .into_iter()
         .find(|language| language.name() == name)
-        .ok_or_else(|| "there is en and zh".to_owned())
+        .ok_or_else(|| "unknown language; choose en or zh".to_owned())
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
@@ -85,7 +85,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the comparison as a page, and opens it where that was asked for.
+/// Writes the comparison as an HTML page, and opens it in the browser if `--open` was given.
 fn page(arguments: &Arguments, comparison: &Comparison) -> anyhow::Result<ExitCode> {
     let language = arguments.language.unwrap_or_else(|| Language::of_environment(&environment()));
     let page = file_of_comparison(comparison, language);
@@ -102,13 +102,13 @@ fn page(arguments: &Arguments, comparison: &Comparison) -> anyhow::Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the environment says of the language of its user.
+/// Returns the locale from the environment, or an empty text.
 fn environment() -> String {
     let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
     ["LC_ALL", "LC_MESSAGES", "LANG"].iter().find_map(set).unwrap_or_default()
 }
 
-/// The comparison in lines that fit a terminal.
+/// Formats the comparison in lines that fit a terminal.
 fn text(sides: &[Side; 2], comparer: &Comparer) -> String {
     let [a, b] = sides;
     let detector = comparer.detector();
@@ -117,14 +117,14 @@ fn text(sides: &[Side; 2], comparer: &Comparer) -> String {
     out.push_str(&wrap("B ", "  ", &b.name));
     let _ = writeln!(out, "\n{:<12} {} B", "", cell("A", CELL));
     let mut row = |what: &str, of: &dyn Fn(&Side) -> String| {
-        // What pages hold must not break the lines of this table.
+        // Text from the pages must not break the lines of this table.
         let (a, b) = (of(a), of(b));
         let (a, b) = (cell(&terminal::escape(&a), CELL), cell(&terminal::escape(&b), CELL));
         let _ = writeln!(out, "{}", format!("{what:<12} {a} {b}").trim_end());
     };
     row("title", &|side| side.title.clone().unwrap_or_else(|| "–".to_owned()));
     row("charset", &|side| {
-        side.charset.map_or("decoded already".to_owned(), |charset| {
+        side.charset.map_or("already decoded".to_owned(), |charset| {
             format!("{} ({:?}), {} malformed", charset.name, charset.how, charset.malformed)
         })
     });
@@ -144,31 +144,30 @@ fn text(sides: &[Side; 2], comparer: &Comparer) -> String {
         Outcome::Undecidable(reason) => format!("none ({})", reason.as_str()),
     });
     if !detector.counts(&a.terms).is_empty() {
-        row("made of", &|side| counts(&detector.counts(&side.terms)));
+        row("features", &|side| counts(&detector.counts(&side.terms)));
     }
     out.push('\n');
     for (name, terms) in [
         ("top terms of A", top_terms(&a.terms, None)),
         ("top terms of B", top_terms(&b.terms, None)),
-        ("terms of A alone", top_terms(&a.terms, Some(&b.terms))),
-        ("terms of B alone", top_terms(&b.terms, Some(&a.terms))),
+        ("only in A", top_terms(&a.terms, Some(&b.terms))),
+        ("only in B", top_terms(&b.terms, Some(&a.terms))),
     ] {
         out.push_str(&wrap(&format!("{name:<17}"), "    ", &terms));
     }
     out.push('\n');
-    out.push_str("As detectors read them, in one script and in small letters:\n");
-    out.push_str(&Difference::of(a.terms.text(), b.terms.text()).show(["A", "B"], PASSAGES));
+    out.push_str("Texts as detectors read them, in one script and in lower case:\n");
+    out.push_str(&Difference::between(a.terms.text(), b.terms.text()).show(["A", "B"], PASSAGES));
     out.push('\n');
     out.push_str(&conclusion(sides, comparer));
     out
 }
 
-/// What the configured detector says, and the verdict on B.
+/// Formats the configured detector's comparison, and the verdict on B.
 fn conclusion(sides: &[Side; 2], comparer: &Comparer) -> String {
     let detector = comparer.detector();
     let (Some(of_a), Some(of_b)) = (sides[0].fingerprint(), sides[1].fingerprint()) else {
-        return "verdict: UNDECIDABLE, since a page without a fingerprint is compared with nothing\n"
-            .to_owned();
+        return "verdict: UNDECIDABLE: a page without a fingerprint cannot be compared\n".to_owned();
     };
     let comparison = detector.compare(of_b, of_a);
     let mut out = format!(
@@ -180,7 +179,7 @@ fn conclusion(sides: &[Side; 2], comparer: &Comparer) -> String {
     if let Some(Related { relation, shares }) = comparer.related(sides) {
         let percent = |share: u32| format!("{:.0} %", f64::from(share) / 100.0);
         out.push_str(&format!(
-            "  B to A: {}; {} of B stands in A, and {} of A in B\n",
+            "  B to A: {}; {} of B is in A, and {} of A is in B\n",
             relation.as_str(),
             percent(shares.of_a),
             percent(shares.of_b)
@@ -190,18 +189,18 @@ fn conclusion(sides: &[Side; 2], comparer: &Comparer) -> String {
         out.push_str(&wrap(&format!("  {name:<22} "), "    ", &clip(&plain(&value), EVIDENCE_COLUMNS)));
     }
     let verdict = match comparer.decided(sides) {
-        Decided::Undecidable => "UNDECIDABLE: a page without a fingerprint is compared with nothing",
-        Decided::Exact => "EXACT_DUPLICATE: the texts are equal but for white space",
+        Decided::Undecidable => "UNDECIDABLE: a page without a fingerprint cannot be compared",
+        Decided::Exact => "EXACT_DUPLICATE: the texts differ only in white space",
         Decided::Near => "NEAR_DUPLICATE: B joins A's cluster",
         Decided::Related => "UNIQUE: B is not near A, but related",
-        Decided::OtherCorpora => "UNIQUE: A and B are of different corpora, and never meet",
+        Decided::OtherCorpora => "UNIQUE: A and B are in different corpora, which are never compared",
         Decided::Unique => "UNIQUE: B is not near A",
     };
     let _ = writeln!(out, "verdict if A came first: {verdict}");
     out
 }
 
-/// What each detector sees.
+/// Formats the comparison by each detector.
 fn every_detector(opinions: &[Opinion]) -> String {
     let mut out = String::from("\nevery detector:\n");
     for Opinion { name, compared } in opinions {
@@ -222,7 +221,7 @@ fn every_detector(opinions: &[Opinion]) -> String {
     out
 }
 
-/// The page that an argument names.
+/// Loads the page that an argument names.
 fn load(name: &str, config: &Config) -> anyhow::Result<Page> {
     let path = Path::new(name);
     if !path.exists()
@@ -233,19 +232,19 @@ fn load(name: &str, config: &Config) -> anyhow::Result<Page> {
     html_page(path, config)
 }
 
-/// The page `id` of a file of pages.
+/// Finds the page `id` in a file of pages.
 fn find(path: &Path, id: &str, config: &Config) -> anyhow::Result<Page> {
     let found = pages::find(&[path.to_owned()], config, |page| page.id == id)?;
-    found.ok_or_else(|| wrong(format_args!("{}: no page with the id {id:?}", path.display())))
+    found.ok_or_else(|| wrong(format_args!("{}: no page has the id {id:?}", path.display())))
 }
 
-/// `31 words, 30 concepts, …`.
+/// Formats counts as in `31 words, 30 concepts, …`.
 fn counts(counts: &[(&'static str, u32)]) -> String {
     let shown: Vec<String> = counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
     shown.join(", ")
 }
 
-/// The most frequent terms, with their frequencies; those of `others` left out.
+/// Formats the most frequent terms with their frequencies, without the terms of `others`.
 fn top_terms(terms: &Terms, others: Option<&Terms>) -> String {
     let known: std::collections::HashSet<u64> =
         others.into_iter().flat_map(|others| others.distinct().iter().map(|term| term.hash)).collect();

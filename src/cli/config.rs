@@ -1,4 +1,4 @@
-//! `leitong config example | check | docs`.
+//! `leitong config example | check`, and the hidden subcommands that generate reference pages.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,9 +23,12 @@ pub(super) struct Arguments {
 enum Action {
     /// Print a configuration file with every key at its default
     Example,
-    /// Check a configuration file, and the files it names
+    /// Check a configuration file and the files that it names
+    #[command(after_help = "\
+    Example:
+      leitong config check leitong.toml")]
     Check {
-        /// The file
+        /// Configuration file to check
         file: PathBuf,
     },
     /// Print the reference of all keys as Markdown
@@ -47,10 +50,10 @@ pub(super) fn run(arguments: &Arguments, program: Command) -> anyhow::Result<Exi
         Action::Commands => documents::print(&reference::markdown(program))?,
         Action::Check { file } => {
             let config = settings::config(Some(file), None, None)?;
-            let unfit = for_the_worker(file, &config)?;
+            let unfit = unfit_for_worker(file, &config)?;
             let stage = FingerprintStage::new(config).map_err(Wrong::from)?;
             documents::print(&format!(
-                "{}: right{}; detector {}, fingerprint_hash {:016x}\n",
+                "{}: valid{}; detector {}, fingerprint_hash {:016x}\n",
                 file.display(),
                 if unfit { ", but not for `leitong run`" } else { "" },
                 stage.detector().name(),
@@ -61,22 +64,24 @@ pub(super) fn run(arguments: &Arguments, program: Command) -> anyhow::Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-/// The properties under `[kafka.properties]` that librdkafka refuses, a message each.
+/// Returns a message for each property under `[kafka.properties]` that librdkafka rejects.
 #[cfg(feature = "kafka")]
 fn properties_refused(config: &Config) -> Vec<String> {
     client::faults(&config.kafka).iter().map(ToString::to_string).collect()
 }
 
-/// Nothing is refused where there is no librdkafka to ask.
+/// Returns nothing, since there is no librdkafka to ask.
 #[cfg(not(feature = "kafka"))]
 fn properties_refused(_: &Config) -> Vec<String> {
     Vec::new()
 }
 
-/// Refuses what `leitong run` would refuse, if the file is for it: a
-/// detector for comparison is right for all other commands, so with one and
-/// without a table `kafka` it is only said that the worker does not take it.
-fn for_the_worker(file: &Path, config: &Config) -> anyhow::Result<bool> {
+/// Returns true if `leitong run` would refuse the detector. An error, if the file has a table `kafka` and is
+/// thus meant for the worker, lists all that `leitong run` would refuse.
+///
+/// A detector that is for comparison only is right for all other commands, so without a table `kafka` it is
+/// no error.
+fn unfit_for_worker(file: &Path, config: &Config) -> anyhow::Result<bool> {
     let text = std::fs::read_to_string(file)?;
     let mut faults = properties_refused(config);
     let detector = detector_fault(config);

@@ -1,4 +1,4 @@
-//! `leitong console`: pages compared in the browser, without a broker.
+//! `leitong console`: serves a web page that compares pages in the browser, without a broker.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -20,32 +20,33 @@ use crate::telemetry::terminal;
 #[command(after_help = "\
 Examples:
   leitong console                          # compare what you paste or upload
-  leitong console --pages pages.jsonl.gz   # and pages of this file, by id or url
+    leitong console --pages pages.jsonl.gz   # also find pages of this file by id or url
   leitong console --table state --verdicts verdicts.jsonl --pages pages.jsonl.gz")]
 pub(super) struct Arguments {
-    /// Folder of a saved table, in which pages and clusters are looked up; another run may use it
+    /// Folder of a saved table to look pages and clusters up in. Another process may be using it
     #[arg(long, value_name = "DIR")]
     table: Option<PathBuf>,
-    /// Files of verdicts as `dedup` writes them, for the members of clusters; `serve` keeps its own
+    /// Files of verdicts written by `dedup`, to list the members of clusters. Not needed for a table of
+    /// `serve`, which keeps its verdicts
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "table")]
     verdicts: Vec<PathBuf>,
-    /// Files of pages, as for `dedup`, in which ids and urls are looked for
+    /// Files of pages to find ids and urls in, in any format that `dedup` reads
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pages: Vec<PathBuf>,
-    /// Where to serve: an address of this machine that others do not reach; port 0 takes a free one
+    /// Loopback address to serve on; port 0 picks a free port
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8643")]
     address: String,
     /// Configuration file (see `leitong config example`)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Detector that decides, in place of the configured one
+    /// Detector to decide with, instead of the configured one
     #[arg(long, value_name = "NAME")]
     detector: Option<String>,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let config = settings::config(arguments.config.as_deref(), arguments.detector.as_deref(), None)?;
-    // A mistyped name is told now, not when somebody asks.
+    // Reports a mistyped name now, and not at the first request.
     drop(documents::open(&[&arguments.pages[..], &arguments.verdicts].concat())?);
     let saved = arguments.table.clone().map(|table| Saved { table, verdicts: arguments.verdicts.clone() });
     if let Some(saved) = &saved {
@@ -56,8 +57,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let runtime =
         Builder::new_multi_thread().worker_threads(1).enable_all().build().context("cannot start threads")?;
     runtime.block_on(async {
-        let mut terminate = signal(SignalKind::terminate()).context("cannot listen to SIGTERM")?;
-        let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen to SIGINT")?;
+        let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
+        let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
         let port = ConsolePort::bind(&arguments.address).await?;
         terminal::note(format_args!("serving http://{}", port.address()));
         tokio::select! {

@@ -1,4 +1,4 @@
-//! `leitong dedup`: the whole flow over files, without a broker.
+//! `leitong dedup`: finds near-duplicates in files, without a broker.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -42,9 +42,9 @@ use crate::source::{ReadSoFar, WithoutRecords};
 use crate::telemetry::counts::Counts;
 use crate::telemetry::terminal;
 
-/// Dead letters of one cause that are shown; the rest is counted.
+/// Dead letters of one cause that are shown one by one; further ones are only counted.
 const TOLD_MAX: u64 = 20;
-/// Fewer pages without a body say nothing of the input.
+/// Number of pages without a body below which nothing is concluded about the input.
 const WITHOUT_BODY_MIN: u64 = 10;
 
 #[derive(Debug, Args)]
@@ -60,52 +60,55 @@ Examples:
 pub(super) struct Arguments {
     #[command(flatten)]
     decision: DecisionArguments,
-    /// Verdicts, one JSON object a line [default: standard output]
+    /// File for the verdicts, one JSON object per line [default: standard output]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Records that are no pages, one JSON object a line [default: standard error, for people]
+    /// File for records that cannot be read as pages, one JSON object per line [default: messages on standard
+    /// error]
     #[arg(long, value_name = "FILE")]
     dead_letters: Option<PathBuf>,
-    /// Folder of a centroid table: loaded before and saved
-    /// after, so that daily files are one stream
+    /// Folder of a centroid table that is loaded at the start and saved at the end, to compare each day's
+    /// files with those of earlier days
     #[arg(long, value_name = "DIR")]
     table: Option<PathBuf>,
     #[command(flatten)]
     columns: columns::Arguments,
     #[command(flatten)]
     kept: kept::Arguments,
-    /// Folder for checkpoints: after a kill, the same command goes on where the run was
+    /// Folder for checkpoints. If the run is killed, the same command resumes it
     #[arg(long, value_name = "DIR")]
     checkpoint: Option<PathBuf>,
-    /// Time between two checkpoints
+    /// Seconds between two checkpoints
     #[arg(long, value_name = "SECONDS", default_value_t = 300, requires = "checkpoint")]
     checkpoint_every: u64,
-    /// Files in folders are pages of HTML, as `wget --mirror` saves them: a page's url is this, and the path below
-    /// the folder
+    /// Read the files in folders as HTML pages, as `wget --mirror` saves them. The url of a page is URL
+    /// followed by its path in the folder
     #[arg(long, value_name = "URL")]
     url_base: Option<String>,
-    /// Inputs are indexes of WARC files (CDX, CDXJ), and only the records that they name are read: files are those below
-    /// this folder, or below s3://BUCKET/…; [input.filter] passes over lines by statuses and content types
+    /// Read the inputs as indexes of WARC files (CDX or CDXJ), and only the records that they list. The WARC
+    /// files are looked for in this folder, or under s3://BUCKET/…. [input.filter] skips entries by status
+    /// and content type
     #[arg(long, value_name = "DIR|URL", conflicts_with = "url_base")]
     warc_base: Option<PathBuf>,
-    /// JSON lines, WARC, CSV or TSV (by name), plain or packed with gzip, zstd or lz4; Parquet; pages of HTML, each
-    /// a file; a folder of such files, or a pattern such as 'crawl/**/*.jsonl.gz'; the same in S3 and compatible
-    /// stores, s3://BUCKET/KEY, with credentials and endpoint from AWS_…; `-` is standard input, for JSON lines and WARC
+    /// Files of pages: JSON lines, WARC, CSV or TSV (plain, gzip, zstd or lz4), Parquet, or single HTML
+    /// pages. Also a folder of such files, a pattern such as 'crawl/**/*.jsonl.gz', or an object
+    /// s3://BUCKET/KEY (credentials and endpoint from AWS_…). `-` reads JSON lines or WARC from standard
+    /// input
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let started = Instant::now();
-    let mut config = arguments.decision.config("files have none; it is for `leitong run`")?;
+    let mut config = arguments.decision.config("files have no keys; it is for `leitong run`")?;
     arguments.columns.apply(&mut config.input.fields);
     let read = if arguments.url_base.is_some() { folders::Read::Pages } else { folders::Read::Documents };
     let files = folders::files(&arguments.inputs, read)?;
-    tell_left_out(&files, read);
+    note_left_out(&files, read);
     let unnameable = files.unnameable.len();
     let (paths, mut below) = (files.files, files.below);
     if paths.is_empty() && !arguments.inputs.is_empty() {
-        bail!("nothing to read: the names given lead to no file that can be read");
+        bail!("nothing to read: the inputs name no file that can be read; check the names");
     }
     if arguments.warc_base.is_some() {
         below.iter_mut().for_each(|below| *below = named_for_records(below));
@@ -134,7 +137,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let (Some(mark), Some(dir), Some(path)) = (&mark, &table_dir, &arguments.table)
         && mark.is_done(dir, path)?
     {
-        // It may have been killed before or while it removed its checkpoint. One of another run is left alone.
+        // An earlier process may have been killed before it removed its checkpoint. One of another run is
+        // left alone.
         if let (Some(folder), Some(Ok(_))) = (&checkpoints, &checkpoint) {
             folder.finish()?;
         }
@@ -163,29 +167,29 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     run.decide(inputs)
 }
 
-/// A run that is to be done, or to be gone on with.
+/// A run that is to be started or resumed.
 struct Run<'a> {
     arguments: &'a Arguments,
     config: Config,
     rules: InputRules,
     paths: Vec<PathBuf>,
-    /// What the files of outputs are called in folders.
+    /// The name of each output file if outputs are folders.
     below: Vec<PathBuf>,
     run_id: RunId,
     fingerprint_stage: Arc<FingerprintStage>,
     table: TableSettings,
     table_dir: Option<Arc<TableDir>>,
     checkpoints: Option<Arc<CheckpointDir>>,
-    /// The mark that it leaves in the table.
+    /// The mark that the run leaves in the table when it is done.
     mark: Option<Marked>,
     checkpoint: Option<Checkpoint>,
-    /// Objects that cannot be asked for.
+    /// Number of objects whose keys cannot be requested.
     unnameable: usize,
     started: Instant,
 }
 
 impl Run<'_> {
-    /// Decides on all records of `inputs`.
+    /// Decides on all records of `inputs`, and writes the outputs and the table.
     fn decide(self, mut inputs: Vec<Input>) -> anyhow::Result<ExitCode> {
         let Self { arguments, config, rules, fingerprint_stage, table, checkpoints, .. } = &self;
         let checkpoint = self.checkpoint.as_ref();
@@ -205,8 +209,8 @@ impl Run<'_> {
         let bytes_total = inputs.iter().map(|input| input.bytes).sum();
         let progress = Progress::start(bytes_total, Arc::clone(&read), Arc::clone(&counts));
         let folder = checkpoints.as_deref();
-        let of_inputs = (&*self.paths, &*self.below, &*readings);
-        let mut keeping = Keeping::begin(&arguments.kept, of_inputs, rules, begun_at, folder, checkpoint)?;
+        let for_inputs = (&*self.paths, &*self.below, &*readings);
+        let mut keeping = Keeping::begin(&arguments.kept, for_inputs, rules, begun_at, folder, checkpoint)?;
         let sink = sink(arguments, &progress, &counts, checkpoint)?;
         let spool = keeping.spool(folder)?;
         let sink = KeepSink::new(sink, names.clone(), keeping.copier()?, spool)?;
@@ -214,7 +218,7 @@ impl Run<'_> {
         let sink = CheckpointSink::new(sink, checkpoints.clone(), run_id, names.clone(), begun);
         let last = checkpoint.map(|checkpoint| checkpoint.last);
         if let Some((input, number)) = last {
-            progress.note(format_args!("goes on behind record {number} of {}", inputs[input].name));
+            progress.note(format_args!("resumes after record {number} of {}", inputs[input].name));
             inputs.drain(..input);
         }
         let source =
@@ -233,7 +237,7 @@ impl Run<'_> {
         );
         progress.finish();
         let (cluster_stage, sink, source) = result?;
-        // Documents first: should they fail, the next run with this table decides on them again.
+        // Documents first: if writing them fails, the next run with this table decides on them again.
         keeping.finish(sink.into_inner().finish()?)?;
         let clusterer = cluster_stage.into_clusterer();
         let (skipped, centroids) = (source.skipped(), clusterer.centroid_count());
@@ -243,14 +247,14 @@ impl Run<'_> {
         if status.is_ok() {
             self.save(&clusterer, &readings, &counts)?;
         } else if let Some(folder) = checkpoints {
-            // The table is as it was before, so the next run, with other settings, is not compared with this one.
+            // The table stays as it was, so a next run with other settings is not compared with this one.
             folder.give_up()?;
         }
         tell();
         Ok(if self.unnameable > 0 { status.and(Ok(ExitCode::from(3)))? } else { status? })
     }
 
-    /// What is read of each input, by an earlier process or this one.
+    /// Returns the reading of each input: what an earlier process has read of it, or what this one will read.
     fn readings(&self, inputs: &mut [Input]) -> Vec<Arc<Reading>> {
         let earlier =
             self.checkpoint.iter().flat_map(|checkpoint| checkpoint.read.iter().take(checkpoint.last.0));
@@ -262,7 +266,7 @@ impl Run<'_> {
         inputs.iter_mut().map(reading).collect()
     }
 
-    /// The table that the run goes on with.
+    /// Loads the table to start with, from the checkpoint or the table's folder, or returns an empty one.
     fn clusterer(&self) -> anyhow::Result<Clusterer> {
         Ok(match (&self.checkpoints, &self.checkpoint, &self.table_dir) {
             (Some(folder), Some(checkpoint), _) => folder.table(checkpoint, &self.table)?,
@@ -274,7 +278,8 @@ impl Run<'_> {
         })
     }
 
-    /// Saves the table, and with it that this run is done; then the checkpoint goes. Outputs are complete.
+    /// Saves the table together with the mark that this run is done, then removes the checkpoint. Outputs
+    /// must be complete.
     fn save(&self, clusterer: &Clusterer, readings: &[Arc<Reading>], counts: &Counts) -> anyhow::Result<()> {
         if let Some(dir) = &self.table_dir {
             if let Some(mark) = &self.mark {
@@ -286,22 +291,22 @@ impl Run<'_> {
     }
 }
 
-/// Tells of files in folders, and of objects, that are not read.
-fn tell_left_out(files: &Files, read: folders::Read) {
+/// Reports the files in folders and the objects that are not read.
+fn note_left_out(files: &Files, read: folders::Read) {
     if files.passed_over > 0 {
         let why = match read {
-            folders::Read::Pages => "are no pages of HTML, or links that lead out of the folder",
+            folders::Read::Pages => "are not HTML pages, or are links that lead out of the folder",
             folders::Read::Documents => {
-                "do not end in .jsonl, .warc, .parquet, .csv or the like, or are no regular files"
+                "do not end in .jsonl, .warc, .parquet, .csv or the like, or are not regular files"
             }
         };
         terminal::note(format_args!(
-            "{} files in folders are passed over, since they {why}; name one itself to have it read",
+            "{} files in folders are skipped, since they {why}; to read one, name the file itself",
             files.passed_over
         ));
     }
-    let told = usize::try_from(TOLD_MAX).unwrap_or(usize::MAX);
-    for key in files.unnameable.iter().take(told) {
+    let shown = usize::try_from(TOLD_MAX).unwrap_or(usize::MAX);
+    for key in files.unnameable.iter().take(shown) {
         terminal::note(format_args!("the object {key:?} is not read"));
     }
     if !files.unnameable.is_empty() {
@@ -313,16 +318,16 @@ fn tell_left_out(files: &Files, read: folders::Read) {
     }
 }
 
-/// Names the inputs without a record.
+/// Reports the inputs that have no record.
 ///
 /// # Errors
-/// No input had one, though not all are empty: that must not pass for a run that went well.
+/// Fails if no input had a record, unless all inputs are empty. Such a run must not look like a success.
 fn check_records(read: &ReadSoFar, is_resumed: bool) -> anyhow::Result<()> {
     let without_records = read.without_records();
-    let told = usize::try_from(TOLD_MAX).unwrap_or(usize::MAX);
-    without_records.iter().take(told).for_each(terminal::note);
-    if without_records.len() > told {
-        terminal::note(format_args!("{} more inputs have no page", without_records.len() - told));
+    let shown = usize::try_from(TOLD_MAX).unwrap_or(usize::MAX);
+    without_records.iter().take(shown).for_each(terminal::note);
+    if without_records.len() > shown {
+        terminal::note(format_args!("{} more inputs have no page", without_records.len() - shown));
     }
     let holds_something = without_records.iter().any(WithoutRecords::holds_something);
     if holds_something && !is_resumed && read.records.load(Ordering::Relaxed) == 0 {
@@ -331,7 +336,7 @@ fn check_records(read: &ReadSoFar, is_resumed: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Counts a record that was worked on, whatever becomes of it.
+/// Counts a record that went through the fingerprint stage, whatever its outcome is.
 fn count(counts: &Counts, fingerprinted: &Fingerprinted) {
     counts.repaired(fingerprinted.repaired);
     counts.body(fingerprinted.has_body);
@@ -340,7 +345,7 @@ fn count(counts: &Counts, fingerprinted: &Fingerprinted) {
     }
 }
 
-/// Refuses what cannot be followed before anything is written.
+/// Rejects arguments that cannot work, before anything is written.
 fn check(
     arguments: &Arguments,
     (inputs, below): (&[PathBuf], &[PathBuf]),
@@ -348,7 +353,7 @@ fn check(
 ) -> anyhow::Result<()> {
     if let Some(base) = arguments.url_base.as_ref().filter(|base| !base.contains("://")) {
         return Err(wrong(format_args!(
-            "--url-base {base}: must begin as a url does, such as https://example.com/"
+            "--url-base {base}: must be the start of a url, such as https://example.com/"
         )));
     }
     refuse_objects(&[
@@ -361,7 +366,7 @@ fn check(
         && base.to_string_lossy().starts_with("http")
     {
         return Err(wrong(format_args!(
-            "--warc-base {}: a folder or s3://BUCKET/… is read; Common Crawl is s3://commoncrawl/",
+            "--warc-base {}: must be a folder or s3://BUCKET/…; for Common Crawl, use s3://commoncrawl/",
             base.display()
         )));
     }
@@ -373,10 +378,10 @@ fn check(
     refuse_overwriting(&outputs(arguments, below), inputs, &folders)
 }
 
-/// The table's folder, and that of checkpoints.
+/// The table's folder and the folder of checkpoints.
 type Folders = (Option<Arc<TableDir>>, Option<Arc<CheckpointDir>>);
 
-/// The folders of a run, each locked.
+/// Opens and locks the folders of a run.
 fn folders_of(arguments: &Arguments) -> anyhow::Result<Folders> {
     let open = match arguments.checkpoint {
         Some(_) => TableDir::open_for_checkpoints,
@@ -390,22 +395,22 @@ fn folders_of(arguments: &Arguments) -> anyhow::Result<Folders> {
     Ok((table, checkpoints.map(Arc::new)))
 }
 
-/// Old centroids on disk need a folder.
+/// Checks that there is a folder for old centroids if they are to be on disk.
 fn check_on_disk(arguments: &Arguments, config: &Config) -> anyhow::Result<()> {
     if config.table.on_disk && arguments.table.is_none() {
-        return Err(wrong("table.on_disk = true: needs --table DIR, where the centroids are to be"));
+        return Err(wrong("table.on_disk = true: needs --table DIR, the folder for the centroids"));
     }
     Ok(())
 }
 
-/// A checkpoint needs inputs that can be read again and outputs that can be cut back.
+/// Checks that a run with checkpoints has inputs that can be read again and outputs that can be truncated.
 fn check_checkpoint(arguments: &Arguments, inputs: &[PathBuf]) -> anyhow::Result<()> {
     if arguments.checkpoint.is_none() {
         return Ok(());
     }
     if inputs.is_empty() || !inputs.iter().all(|input| can_be_read_again(input)) {
         return Err(wrong(
-            "--checkpoint: every INPUT must be a file or an object, which the next run can read again",
+            "--checkpoint: every INPUT must be a file or an object, so that the next run can read it again",
         ));
     }
     let to_output = arguments.output.iter().chain(&arguments.dead_letters).cloned();
@@ -413,14 +418,13 @@ fn check_checkpoint(arguments: &Arguments, inputs: &[PathBuf]) -> anyhow::Result
     let is_file = |path: PathBuf| path != Path::new("-") && (!path.exists() || path.is_file());
     if (arguments.output.is_none() && !arguments.kept.copies()) || !to_output.chain(files).all(is_file) {
         return Err(wrong(
-            "--checkpoint: every output must be a file, which the next run can go on with: name --output FILE or --keep \
-             FILE",
+            "--checkpoint: every output must be a file that the next run can continue; add --output FILE or --keep FILE",
         ));
     }
     Ok(())
 }
 
-/// What the file is called that gets the records which an index names.
+/// Returns the name of the output file for the records that an index lists.
 fn named_for_records(index: &Path) -> PathBuf {
     let name = index.to_string_lossy();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
@@ -428,7 +432,7 @@ fn named_for_records(index: &Path) -> PathBuf {
     format!("{name}.warc.gz").into()
 }
 
-/// What tells this run from others.
+/// Returns the identity of this run: a later process resumes a checkpoint only if it is equal.
 fn run_id(arguments: &Arguments, inputs: &[Input], (config, table): (&Config, &TableSettings)) -> RunId {
     let paths = [
         ("--output", &arguments.output),
@@ -441,7 +445,7 @@ fn run_id(arguments: &Arguments, inputs: &[Input], (config, table): (&Config, &T
         Some(version) => format!("{} (version {version})", input.name),
         None => input.name.to_string(),
     };
-    let of_input = |input: &Input| RunInput {
+    let input = |input: &Input| RunInput {
         name: name(input),
         bytes: input.bytes.unwrap_or(0),
         modified: input.stamp.map(|stamp| stamp.modified),
@@ -449,7 +453,7 @@ fn run_id(arguments: &Arguments, inputs: &[Input], (config, table): (&Config, &T
     let hashes = [reading_hash(config), table.fingerprint_hash, table.cluster_hash];
     let settings = hashes.map(|hash| format!("{hash:016x}")).join("-");
     RunId {
-        inputs: inputs.iter().map(of_input).collect(),
+        inputs: inputs.iter().map(input).collect(),
         options: paths
             .chain(arguments.url_base.iter().map(|base| format!("--url-base {base}")))
             .chain(arguments.warc_base.iter().map(|base| format!("--warc-base {}", base.display())))
@@ -460,7 +464,7 @@ fn run_id(arguments: &Arguments, inputs: &[Input], (config, table): (&Config, &T
     }
 }
 
-/// Where verdicts and dead letters go.
+/// Opens the files for verdicts and dead letters, or continues those of the checkpoint.
 fn sink(
     arguments: &Arguments,
     progress: &Progress,
@@ -470,7 +474,7 @@ fn sink(
     let lines = |path: &Path, name| match checkpoint.and_then(|checkpoint| checkpoint.extents.get(name)) {
         None => create(path),
         Some(extent) => WholeLines::resume(path, extent.bytes)
-            .with_context(|| format!("cannot go on writing {}", path.display())),
+            .with_context(|| format!("cannot continue {}", path.display())),
     };
     let verdicts = match &arguments.output {
         Some(path) => Some(lines(path, "verdicts")?),
@@ -481,28 +485,30 @@ fn sink(
         Some(path) => DeadLetters::File(lines(path, "dead_letters")?),
         None => {
             let (progress, counts) = (progress.clone(), Arc::clone(counts));
-            // It is counted once it is written.
-            DeadLetters::Log(Box::new(move |letter| tell(letter, counts.of_cause(&letter.cause), &progress)))
+            // The letter is counted once it is written.
+            DeadLetters::Log(Box::new(move |letter| {
+                report(letter, counts.of_cause(&letter.cause), &progress)
+            }))
         }
     };
     Ok(FileSink::new(verdicts, dead_letters, Arc::clone(counts)))
 }
 
-/// Shows a dead letter, unless `before` of its cause were shown already and are enough.
-fn tell(letter: &Unreadable, before: u64, progress: &Progress) {
+/// Reports a dead letter, unless enough of the same cause (`before` of them) were reported already.
+fn report(letter: &Unreadable, before: u64, progress: &Progress) {
     match before {
         ..TOLD_MAX => {
             progress.note(format_args!("{}: {} ({})", letter.source, letter.message, letter.cause));
         }
         TOLD_MAX => progress.note(format_args!(
-            "further records with {} are only counted; --dead-letters FILE has them all",
+            "further records with {} are only counted; use --dead-letters FILE to get them all",
             letter.cause
         )),
         _ => {}
     }
 }
 
-/// What the run comes to, once its outputs are written. After an error the table is left as it was.
+/// Returns the exit status, after all outputs are written. An error leaves the table as it was.
 fn conclude(config: &Config, reader: &PageReader, counts: &Counts) -> anyhow::Result<ExitCode> {
     if let Some((preset, count)) = reader.likeliest().filter(|_| counts.dead_letters() > 0) {
         terminal::note(format_args!(
@@ -511,7 +517,7 @@ fn conclude(config: &Config, reader: &PageReader, counts: &Counts) -> anyhow::Re
     }
     if has_hardly_any_body(counts) {
         bail!(
-            "{} of {} records have no body: nothing was found where preset {} has it, so no table is saved. {}",
+            "{} of {} records have no body where preset {} expects it, so the table is not saved. {}",
             counts.without_body(),
             counts.records(),
             config.input.preset,
@@ -521,7 +527,7 @@ fn conclude(config: &Config, reader: &PageReader, counts: &Counts) -> anyhow::Re
     Ok(if counts.dead_letters() > 0 { ExitCode::from(3) } else { ExitCode::SUCCESS })
 }
 
-/// What to do where most records have no body.
+/// Returns the advice to give if most records have no body.
 fn remedy(reader: &PageReader) -> String {
     match reader.likeliest() {
         Some((preset, count)) => {
@@ -531,37 +537,37 @@ fn remedy(reader: &PageReader) -> String {
         }
         None => {
             "`leitong preset detect INPUT` proposes a mapping; or name the field that holds the page, as in \
-                 `html = [\"/page/source\"]` under [input.fields]"
+             `html = [\"/page/source\"]` under [input.fields]"
                 .to_owned()
         }
     }
 }
 
-/// Whether the input seems to call the body by another
-/// name: that must not pass for a run that went well.
+/// Returns true if most records have no body: the input probably has it in another field. Such a run must not
+/// look like a success.
 fn has_hardly_any_body(counts: &Counts) -> bool {
     counts.without_body() >= WITHOUT_BODY_MIN && counts.without_body() * 2 > counts.records()
 }
 
-/// All inputs, or standard input where none is named.
+/// Opens all inputs, or standard input if none is named.
 fn open_inputs(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
     if paths.is_empty() {
         if std::io::stdin().is_terminal() {
-            return Err(wrong("no INPUT; name files, or `-` for standard input"));
+            return Err(wrong("no INPUT; name files, or use `-` for standard input"));
         }
         return Ok(vec![Input::open(Path::new("-")).context("standard input")?]);
     }
     documents::open(paths)
 }
 
-/// The files that are written, each with its option.
+/// Returns the files that are written, each with its option.
 fn outputs(arguments: &Arguments, below: &[PathBuf]) -> Vec<(&'static str, PathBuf)> {
     let outputs = [("--output", &arguments.output), ("--dead-letters", &arguments.dead_letters)];
     let outputs = outputs.into_iter().filter_map(|(option, path)| Some((option, path.clone()?)));
     outputs.chain(arguments.kept.files(below)).collect()
 }
 
-/// Whether verdicts go to standard output.
+/// Returns true if verdicts go to standard output.
 fn prints(arguments: &Arguments) -> bool {
     arguments.output.is_none() && !arguments.kept.copies()
 }

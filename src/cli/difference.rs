@@ -1,6 +1,7 @@
-//! What differs between two texts, for people: the passages that only one of them has.
+//! The passages that only one of two texts has, formatted for a terminal.
 //!
-//! Two texts → [`Alignment`] of their tokens → passages, in lines that fit a terminal.
+//! In: two texts. Out: the gaps in the [`Alignment`] of their tokens, in lines of at most [`COLUMNS`]
+//! columns.
 
 use std::fmt::Write;
 
@@ -8,28 +9,28 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::console::alignment::{Alignment, tokens};
 
-/// Columns of a terminal that every line fits.
+/// Width of a terminal that every line fits.
 pub(super) const COLUMNS: usize = 80;
-/// Columns that are shown of one passage.
+/// Longest part of a passage that is shown, in columns.
 const PASSAGE_COLUMNS: usize = 150;
 
-/// What differs between two texts.
+/// The passages in which two texts differ.
 pub(super) struct Difference {
     /// Passages of each text that the other one lacks.
     only: [Vec<String>; 2],
-    /// Share of the tokens that both have in the same order.
+    /// Share of the tokens that both texts have in the same order.
     pub(super) shared: f64,
-    /// Only the beginnings were compared.
+    /// True if only the beginnings of the texts were compared.
     cut: bool,
 }
 
 impl Difference {
     /// Compares two texts.
-    pub(super) fn of(a: &str, b: &str) -> Self {
+    pub(super) fn between(a: &str, b: &str) -> Self {
         let (of_a, of_b) = (tokens(a), tokens(b));
         let words_a: Vec<&str> = of_a.iter().map(|token| &a[token.clone()]).collect();
         let words_b: Vec<&str> = of_b.iter().map(|token| &b[token.clone()]).collect();
-        let Alignment { changes, shared, cut, .. } = Alignment::of(&words_a, &words_b);
+        let Alignment { changes, shared, cut, .. } = Alignment::compute(&words_a, &words_b);
         let mut only = [Vec::new(), Vec::new()];
         for change in changes {
             for (passages, (range, (text, tokens))) in
@@ -44,10 +45,10 @@ impl Difference {
         Self { only, shared, cut }
     }
 
-    /// The passages, at most `most` of each text, under these names.
+    /// Formats at most `most` passages of each text, under these names.
     pub(super) fn show(&self, names: [&str; 2], most: usize) -> String {
         let mut out = String::new();
-        let cut = if self.cut { ", of the beginnings" } else { "" };
+        let cut = if self.cut { " (only the beginnings were compared)" } else { "" };
         let _ =
             writeln!(out, "{:.1} % of the words are in both, in the same order{cut}", self.shared * 100.0);
         for (name, passages) in names.iter().zip(&self.only) {
@@ -70,7 +71,7 @@ impl Difference {
     }
 }
 
-/// At most so many columns, with the middle left out.
+/// Shortens a text to at most `columns` columns by cutting out the middle.
 pub(super) fn clip(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
@@ -85,14 +86,15 @@ pub(super) fn clip(text: &str, columns: usize) -> String {
             })
             .collect()
     };
-    // What makes a name or a passage is at its beginning more often than at its end.
+    // The beginning of a name or passage identifies it better than its end.
     let tail = columns / 4;
     let head = take(&mut text.chars(), columns - tail - 1);
     let tail = take(&mut text.chars().rev(), tail);
     head.into_iter().chain(['…']).chain(tail.into_iter().rev()).collect()
 }
 
-/// Lines of at most [`COLUMNS`], the first behind `first`, the others behind `next`.
+/// Wraps a text into lines of at most [`COLUMNS`]. The first line begins with `first`, the others with
+/// `next`.
 pub(super) fn wrap(first: &str, next: &str, text: &str) -> String {
     let mut out = String::from(first);
     let mut column = first.width();
@@ -114,8 +116,8 @@ pub(super) fn wrap(first: &str, next: &str, text: &str) -> String {
     out
 }
 
-/// A text where a line may break: before spaces, between
-/// wide characters, and within words that fit no line.
+/// Splits a text where a line may break: before spaces, between wide characters, and within words that are
+/// longer than a line.
 fn pieces(text: &str) -> Vec<&str> {
     const LONGEST: usize = 40;
     let mut pieces = Vec::new();
@@ -131,7 +133,7 @@ fn pieces(text: &str) -> Vec<&str> {
     pieces
 }
 
-/// A text in so many columns, filled with spaces.
+/// Fits a text into `columns` columns: shortens it or pads it with spaces.
 pub(super) fn cell(text: &str, columns: usize) -> String {
     let clipped = clip(text, columns);
     let fill = columns.saturating_sub(clipped.width());
@@ -146,7 +148,7 @@ mod tests {
     fn passages_of_either_text_are_found() {
         let a = "The ship left at dawn, with twelve sailors aboard. 老船长看着港口的灯塔。";
         let b = "The ship left\nat dusk, with twelve sailors aboard. 老船长看着河边的灯塔。 Nobody waved.";
-        let difference = Difference::of(a, b);
+        let difference = Difference::between(a, b);
         assert_eq!(difference.only[0], ["dawn", "港口"]);
         assert_eq!(difference.only[1], ["dusk", "河边", "Nobody waved."]);
         assert!(difference.shared > 0.7 && difference.shared < 1.0, "{}", difference.shared);
@@ -155,15 +157,15 @@ mod tests {
             shown.contains("only in B: 3 passages, the 2 longest:\n  - dusk\n  - Nobody waved.\n"),
             "{shown}"
         );
-        let same = Difference::of(a, a);
+        let same = Difference::between(a, a);
         assert!(same.shared > 0.999 && same.only.iter().all(Vec::is_empty));
-        assert!(Difference::of("", "").show(["A", "B"], 2).contains("only in A: nothing"));
+        assert!(Difference::between("", "").show(["A", "B"], 2).contains("only in A: nothing"));
     }
 
     #[test]
     fn every_line_fits() {
         let long = "词".repeat(100) + &"word ".repeat(100) + &"x".repeat(300);
-        for text in [wrap("first ", "  ", &long), Difference::of(&long, "other").show(["A", "B"], 9)] {
+        for text in [wrap("first ", "  ", &long), Difference::between(&long, "other").show(["A", "B"], 9)] {
             for line in text.lines() {
                 assert!(line.width() <= COLUMNS, "{} columns: {line}", line.width());
             }

@@ -1,4 +1,4 @@
-//! `leitong doctor`: one report to attach to a bug.
+//! `leitong doctor`: prints a report to attach to a bug.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::worker::check::check;
 use crate::worker::resources::Limits;
 use crate::worker::{Accepted, Roles};
 
-/// Values of these settings may be secrets: only their names are shown.
+/// Settings whose values may be secrets, and are left out.
 const NOT_SHOWN: [&str; 1] = ["kafka.properties"];
 
 #[derive(Debug, Args)]
@@ -30,7 +30,7 @@ pub(super) struct Arguments {
     /// Configuration file (see `leitong config example`)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Ask no brokers
+    /// Do not contact brokers
     #[arg(long)]
     offline: bool,
 }
@@ -48,21 +48,21 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     report.push_str(&changed_settings(arguments.config.as_deref(), &config)?);
     let has_brokers = !config.kafka.bootstrap_servers.trim().is_empty();
     if has_brokers && !arguments.offline {
-        report.push_str("\nWhat `leitong run --check` says:\n");
+        report.push_str("\nOutput of `leitong run --check`:\n");
         let roles = Roles { fingerprint: true, cluster: true };
         for finding in check(&config, roles, Accepted::default()) {
             let _ = writeln!(report, "  {}", run::line(&finding));
         }
     }
     report.push_str(
-        "\nAdd what you did, what you expected, and the last lines of the log. Names of hosts, topics and files are in \
-         this report; passwords are not.\n",
+        "\nAdd what you did, what you expected, and the last lines of the log. This report contains names of hosts, topics \
+         and files, but no passwords.\n",
     );
     documents::print(&terminal::escape_lines(&report))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The versions of all formats, which say what other versions of the program may read.
+/// Lists the versions of all formats, which tell which other versions of the program can read them.
 fn formats() -> String {
     let mut line = "format versions (written; read):".to_owned();
     for Format { name, writes, reads } in &FORMATS {
@@ -71,7 +71,7 @@ fn formats() -> String {
     line + &format!(" verdict {VERDICT}\n")
 }
 
-/// System, cores and limits, as this process sees them.
+/// Describes system, cores and limits as this process sees them.
 fn machine() -> String {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let Limits { open_files, memory_bytes } = Limits::read();
@@ -89,20 +89,20 @@ fn machine() -> String {
     )
 }
 
-/// The settings that are not at their defaults, one a line.
+/// Lists the settings that differ from their defaults, one per line.
 fn changed_settings(file: Option<&Path>, config: &Config) -> anyhow::Result<String> {
     let Some(file) = file else { return Ok("no configuration file\n".to_owned()) };
     let mut lines = Vec::new();
     let (found, default) = (serde_json::to_value(config)?, serde_json::to_value(Config::default())?);
     differences("", &found, &default, &mut lines);
     let heading = match lines.is_empty() {
-        true => "all settings at their defaults",
-        false => "not at their defaults:",
+        true => "all settings have their default values",
+        false => "settings that differ from their defaults:",
     };
     Ok(format!("\n{}: {heading}\n{}", file.display(), lines.concat()))
 }
 
-/// Appends a line for each value below `name` that is another one than in `default`.
+/// Appends a line for each value below `name` that differs from the one in `default`.
 fn differences(name: &str, found: &Value, default: &Value, lines: &mut Vec<String>) {
     if let Value::Object(fields) = found {
         for (field, value) in fields {

@@ -1,4 +1,4 @@
-//! Input files → records and documents, for commands that look at pages as a whole.
+//! Reads input files into records and documents, for commands that need whole pages.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,16 +20,16 @@ use crate::source::{Payload, Source};
 use crate::telemetry::terminal;
 use crate::work::Work;
 
-/// What a command is given that counts something over all pages.
+/// Arguments of a command that counts something over all pages.
 #[derive(Debug, Args)]
 pub(super) struct Counted {
     /// Configuration file for extraction and segmentation
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where to write; `-` for standard output
+    /// File to write to; `-` for standard output
     #[arg(long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
-    /// Pages as for `dedup`
+    /// Input files, in any format that `dedup` reads
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
 }
@@ -47,25 +47,25 @@ impl Counted {
         })
     }
 
-    /// Writes what was counted.
+    /// Writes the result to the output.
     pub(super) fn write(&self, contents: &str) -> anyhow::Result<()> {
         write(&self.output, contents)
     }
 }
 
-/// Opens all inputs, before anything is written, so that a mistyped name costs nothing.
+/// Opens all inputs before anything is written, to report a mistyped name at once.
 pub(super) fn open(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
     let open = |path: &PathBuf| Input::open(path).with_context(|| format!("cannot read {}", path.display()));
     paths.iter().map(open).collect()
 }
 
-/// The records of all inputs.
+/// Opens all inputs and returns their records.
 pub(super) fn source(paths: &[PathBuf], config: &Config) -> anyhow::Result<Inputs> {
     Ok(Inputs::new(open(paths)?, settings::input_rules(config)?, Arc::default()))
 }
 
-/// Calls `take` with id, document and label of each page
-/// that has a main text; says how many have none.
+/// Calls `take` with the id, document and label of each page that has a main text, and reports how many have
+/// none.
 pub(super) fn for_each(
     inputs: &[PathBuf],
     config: &Config,
@@ -78,7 +78,7 @@ pub(super) fn for_each(
     let mut more = true;
     while more {
         let mut batch = Vec::new();
-        more = source.read_batch(&mut batch, 1 << 20).context("cannot read on")?;
+        more = source.read_batch(&mut batch, 1 << 20).context("cannot read the inputs")?;
         for record in batch {
             let label = match &record.payload {
                 Payload::Json(line) => Label::of_line(line),
@@ -97,7 +97,7 @@ pub(super) fn for_each(
         }
     }
     if left_out > 0 {
-        terminal::note(format_args!("{left_out} records are no pages with a main text, and are left out"));
+        terminal::note(format_args!("{left_out} records are skipped: they are not pages with a main text"));
     }
     Ok(())
 }

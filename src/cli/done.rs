@@ -1,9 +1,9 @@
-//! The same `dedup` again: a run whose pages are part of the table already is not repeated.
+//! Recognises a `dedup` run that is already part of its table, so it is not repeated.
 //!
-//! Each page would be compared with itself, and the outputs would be emptied. So a run that writes files leaves a
-//! mark in its table ([`finished`](crate::snapshot)), in the same step in which its pages become part of the
-//! table. Outputs are complete and on disk before that. Whatever is killed when, a repetition either finds no mark,
-//! and the table without these pages, or it finds the mark, and the outputs as they should be.
+//! A repeated run would compare each page with itself, and would empty the outputs. So a run that writes
+//! files leaves a mark in its table ([`finished`](crate::snapshot)), in the same step in which its pages
+//! become part of the table. Its outputs are complete and on disk before that. If a process is killed at any
+//! time, the next one finds either no mark and a table without these pages, or the mark and complete outputs.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -23,23 +23,23 @@ use crate::source::reading::{self, Reading};
 use crate::telemetry::counts::Counts;
 use crate::telemetry::terminal;
 
-/// How to do a finished run once more.
+/// Advice for a user who wants to repeat a finished run.
 const REMEDY: &str = "to run it again, name a table that does not have these pages, such as an empty folder";
 
-/// A run that leaves a mark in its table.
+/// A run that leaves a mark in its table when it is done.
 pub(super) struct Marked {
     id: u64,
-    /// The names of the inputs, and what is known of their contents without reading: the versions of objects.
+    /// The inputs, each with the version of its object, which identifies the contents. Files have no version.
     inputs: Vec<(PathBuf, Option<String>)>,
-    /// Each option that names files, and these.
+    /// Each option that names output files, with these files.
     outputs: Vec<(&'static str, Vec<PathBuf>)>,
-    /// Something is written to standard output as well.
+    /// True if the run also writes to standard output.
     prints: bool,
 }
 
 impl Marked {
-    /// Returns the run `run` over `inputs`, if it can be recognised later: `outputs` has files of verdicts or
-    /// documents, and the contents of all inputs can be compared.
+    /// Returns the run `run` over `inputs`, or `None` if it cannot be recognised later. It can if `outputs`
+    /// has files of verdicts or documents, and if the contents of all inputs can be compared.
     pub(super) fn new(
         run: &RunId,
         (paths, inputs): (&[PathBuf], &[Input]),
@@ -74,10 +74,12 @@ impl Marked {
         Ok(Some(Self { id, inputs, outputs, prints }))
     }
 
-    /// Returns true if this run is part of the table in `dir`, and its outputs are as it left them; says so then.
+    /// Returns true if this run is part of the table in `dir` and its outputs are unchanged, and reports that
+    /// to the user.
     ///
     /// # Errors
-    /// It is part of the table, and its outputs are not as it left them; or a file cannot be read.
+    /// Fails if the run is part of the table, but its outputs were changed or went to standard output; or if
+    /// a file cannot be read.
     pub(super) fn is_done(&self, dir: &TableDir, table: &Path) -> anyhow::Result<bool> {
         let Some(run) = dir.finished_run(self.id)? else { return Ok(false) };
         if self.contents(digest_of)? != run.inputs[..] {
@@ -87,16 +89,16 @@ impl Marked {
             Timestamp::from_ms(run.finished_at_ms).map(|time| format!(" at {time}")).unwrap_or_default();
         let done = format!("this run ended{when}, and its pages are in the table {}", table.display());
         if self.prints {
-            bail!("already done: {done}; what it wrote to standard output is not written again: {REMEDY}");
+            bail!("already done: {done}; its standard output cannot be written again: {REMEDY}");
         }
         for ((option, paths), then) in self.outputs.iter().zip(&run.outputs) {
             let now = written(paths);
             if now != *then {
                 bail!(
-                    "already done: {done}, but the output of {option} is not as this run left it: it has {}, and had {}; \
-                     restore it from a copy, or, {REMEDY}",
-                    told(now),
-                    told(*then)
+                    "already done: {done}, but the output of {option} was changed since: it has {}, and had {}; restore it from a \
+                     copy, or, {REMEDY}",
+                    describe(now),
+                    describe(*then)
                 );
             }
         }
@@ -105,16 +107,16 @@ impl Marked {
             count => format!(" It had {count} dead letters."),
         };
         terminal::note(format_args!(
-            "already done: {done}; its outputs are left as they are.{letters} If you want {REMEDY}"
+            "already done: {done}; its outputs are not changed.{letters} If you want {REMEDY}"
         ));
         Ok(true)
     }
 
-    /// Leaves the mark, which becomes part of the table in `dir` when that is saved. All outputs are complete, and
-    /// are brought to disk here.
+    /// Flushes all outputs to disk, then adds the mark, which is saved with the next save of the table in
+    /// `dir`. Outputs must be complete.
     ///
     /// # Errors
-    /// An output cannot be brought to disk, or an input cannot be read.
+    /// Fails if an output cannot be flushed to disk, or an input cannot be read.
     pub(super) fn leave(
         &self,
         dir: &TableDir,
@@ -134,7 +136,7 @@ impl Marked {
             let part = readings.next().map(|reading| reading.part()).unwrap_or_default();
             match part.stamp {
                 Some(stamp) if stamp.bytes == part.bytes => Ok(part.digest),
-                // The rest of it was not looked at.
+                // Only a part of the file was read.
                 _ => digest_of(path),
             }
         })?;
@@ -148,7 +150,8 @@ impl Marked {
         Ok(())
     }
 
-    /// The digest of the contents of all inputs: of their versions, or of what `digest` gives for a file.
+    /// Returns a digest of the contents of all inputs, from the versions of objects and from `digest` for
+    /// files.
     fn contents(&self, mut digest: impl FnMut(&Path) -> io::Result<String>) -> anyhow::Result<[u8; 16]> {
         let mut all = String::new();
         for (path, version) in &self.inputs {
@@ -165,7 +168,7 @@ fn digest_of(path: &Path) -> io::Result<String> {
     if is_object(path) { Ok(String::new()) } else { Ok(reading::digest(File::open(path)?)?.0) }
 }
 
-/// The files that are there, and their bytes.
+/// Counts the files that exist, and their bytes.
 fn written(paths: &[PathBuf]) -> WrittenOutput {
     let files = paths.iter().filter_map(|path| fs::metadata(path).ok()).filter(fs::Metadata::is_file);
     files.fold(WrittenOutput::default(), |WrittenOutput { files, bytes }, file| WrittenOutput {
@@ -174,7 +177,7 @@ fn written(paths: &[PathBuf]) -> WrittenOutput {
     })
 }
 
-fn told(WrittenOutput { files, bytes }: WrittenOutput) -> String {
+fn describe(WrittenOutput { files, bytes }: WrittenOutput) -> String {
     match files {
         0 => "no file".to_owned(),
         1 => format!("{bytes} bytes"),

@@ -1,4 +1,4 @@
-//! `leitong eval`: how well detectors do on some pages.
+//! `leitong eval`: measures how well detectors work on the user's pages.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -24,12 +24,16 @@ use crate::segment::Segmenter;
 use crate::telemetry::terminal;
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  leitong eval --detector simhash --detector minhash pages.jsonl.gz
+  leitong eval --html report.html labelled.jsonl.gz")]
 pub(super) struct Arguments {
-    /// A detector that takes part; several times for several [default: all]
+    /// Detector to evaluate; repeat the option to evaluate several [default: all]
     #[arg(long, value_name = "NAME")]
     detector: Vec<String>,
-    /// A configuration file whose detector takes part under
-    /// the file's name; only the detector's settings count
+    /// Configuration file whose detector is evaluated, under the file's name; only its detector settings are
+    /// used
     #[arg(long, value_name = "FILE")]
     variant: Vec<PathBuf>,
     /// Score these verdicts, of any program, instead of detectors; can be given several times. One JSON
@@ -39,33 +43,33 @@ pub(super) struct Arguments {
     /// Configuration file for extraction, segmentation, and the detectors named by --detector
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Write the report as JSON
+    /// Write the report as JSON to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write the tables as Markdown
+    /// Write the tables as Markdown to this file
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Write a page with plots
+    /// Write the report with plots as HTML to this file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Of all that is drawn at random
+    /// Seed of the random number generator
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Texts that are perturbed; 0 leaves this out
+    /// Number of texts to perturb; 0 skips these tests
     #[arg(long, default_value_t = 1000)]
     texts: usize,
-    /// Unrelated pairs whose distances are looked at
+    /// Number of unrelated pairs to compare
     #[arg(long, default_value_t = 20_000)]
     pairs: usize,
-    /// Synonyms that replace words, the words of each line parted by
-    /// tabs; not the detector's own list, or the test is circular
+    /// File of synonyms for replacing words: one group per line, separated by tabs. Do not use the detector's
+    /// own list, which would make the test circular
     #[arg(long, value_name = "FILE")]
     synonyms: Option<PathBuf>,
-    /// Threads [default: one a core]
+    /// Number of threads [default: one per core]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     threads: usize,
-    /// Pages as for `dedup`; with the fields `cluster` and
-    /// `label` (new, dup, ambiguous) the verdicts are scored
+    /// Input files, in any format that `dedup` reads. If the pages have the fields `cluster` and `label`
+    /// (new, dup or ambiguous), verdicts are scored as well
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
 }
@@ -105,7 +109,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Detectors by name, then variants.
+/// Builds the detectors to evaluate: those named by `--detector`, then the variants.
 fn evaluated(arguments: &Arguments, config: &Config) -> anyhow::Result<Vec<EvaluatedDetector>> {
     let names: Vec<&str> = match (arguments.detector.is_empty(), arguments.variant.is_empty()) {
         (true, true) => DETECTORS.iter().map(|(name, _)| *name).collect(),
@@ -134,12 +138,14 @@ pub(super) fn evaluated_detector(name: String, config: &Config) -> anyhow::Resul
     Ok(EvaluatedDetector { name, detector: detector.into() })
 }
 
-/// All pages that have a main text.
+/// Returns all pages that have a main text.
 pub(super) fn pages(inputs: &[PathBuf], config: &Config) -> anyhow::Result<Vec<EvalPage>> {
     let mut pages = Vec::new();
     documents::for_each(inputs, config, |id, document, label| pages.push(EvalPage { id, document, label }))?;
     if pages.len() < 2 {
-        return Err(wrong("fewer than two pages with a main text: there is nothing to compare"));
+        return Err(wrong(
+            "fewer than two pages have a main text, so there is nothing to compare; name more pages",
+        ));
     }
     Ok(pages)
 }
@@ -166,13 +172,13 @@ fn evaluate(
     let (related, related_pairs) = if labelled {
         (labelled_pairs(pages), "each labelled near-duplicate with the first page of its cluster")
     } else {
-        (Vec::new(), "texts and what became of them when 5 % were rewritten")
+        (Vec::new(), "each text and a copy of it with 5 % rewritten")
     };
     let passages = Passages::new(pages);
     let unrelated = unrelated_pairs(pairs::draw(&founders, plan.pairs, plan.seed), &passages, labelled);
     let numbered: Vec<usize> = (0..evaluated.len()).collect();
     let reports = workers.map(
-        "pairs and streams, by detector",
+        "comparing pairs and scoring streams, by detector",
         &numbered,
         || (),
         |(), number| {
@@ -209,8 +215,8 @@ fn evaluate(
     })
 }
 
-/// The drawn pairs of pages that are unrelated. Without labels nobody knows which are copies, so those
-/// that share most of their passages are left out.
+/// Returns the drawn pairs that are unrelated. Without labels the copies are not known, so pairs that share
+/// most of their passages are left out.
 fn unrelated_pairs(drawn: Vec<(usize, usize)>, passages: &Passages, labelled: bool) -> Vec<(usize, usize)> {
     if labelled {
         return drawn;
@@ -219,15 +225,14 @@ fn unrelated_pairs(drawn: Vec<(usize, usize)>, passages: &Passages, labelled: bo
     let left: Vec<_> = drawn.into_iter().filter(|(a, b)| !passages.are_mostly_shared(*a, *b)).collect();
     if left.len() < count {
         terminal::note(format_args!(
-            "{} of {count} pairs that were drawn share most of their passages: they are copies, and do not count as \
-             unrelated",
+            "{} of {count} random pairs share most of their passages; they are treated as copies and do not count as unrelated",
             count - left.len()
         ));
     }
     left
 }
 
-/// Related pairs, where there are no labels.
+/// Returns the related pairs to use if there are no labels.
 fn rewritten(recalls: &[Recall]) -> Vec<Compared> {
     let is_it = |recall: &&Recall| recall.condition == Condition { family: Family::Rewritten, level: 0.05 };
     let recall = recalls.iter().find(is_it);

@@ -1,4 +1,4 @@
-//! `leitong extract`: the main text of one page, or of a file of pages.
+//! `leitong extract`: prints the main text of one page, or of all pages of a file.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -24,17 +24,24 @@ use crate::telemetry::terminal;
 use crate::work::Work;
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  leitong extract page.html
+  leitong extract --format json page.html
+  leitong extract --jsonl pages.jsonl.gz > texts.jsonl")]
 pub(super) struct Arguments {
-    /// text: one paragraph a line. json: title, paragraphs with their kinds, charset
+    /// Output format: the text with one paragraph per line, or JSON with title, charset, and the kind of each
+    /// paragraph
     #[arg(long, value_enum, default_value = "text", conflicts_with = "jsonl")]
     format: Format,
-    /// Extracts all pages of FILE: one {"id", "title", "text", …} a line, in the same order
+    /// Extract all pages of FILE. Prints one JSON object per line, {"id", "title", "text", …}, in the order
+    /// of the file
     #[arg(long, value_name = "FILE", conflicts_with = "page")]
     jsonl: Option<PathBuf>,
     /// Configuration file (see `leitong config example`)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// One HTML page; `-` is standard input
+    /// HTML page; `-` for standard input
     #[arg(value_name = "FILE", default_value = "-")]
     page: PathBuf,
 }
@@ -98,7 +105,7 @@ fn many(path: &Path, config: &Config) -> anyhow::Result<ExitCode> {
     Ok(exit)
 }
 
-/// One line of `--jsonl`.
+/// Formats one line of `--jsonl`.
 fn line(page: &Page, extractor: &mut Extractor, work_max: u64) -> Value {
     let mut line = json!({ "id": page.id, "url": page.url, "title": page.title, "text": "" });
     match document::read(page, extractor, &mut Work::up_to(work_max)) {
@@ -118,7 +125,7 @@ fn line(page: &Page, extractor: &mut Extractor, work_max: u64) -> Value {
     line
 }
 
-/// All that is known of a document, as JSON.
+/// Describes a document as JSON.
 fn describe(reading: &Reading) -> Value {
     let Document { title, kind, paragraphs, wall, credits, .. } = &reading.document;
     json!({
@@ -156,7 +163,7 @@ fn describe_paragraph(paragraph: &Paragraph) -> Value {
     described
 }
 
-/// The bytes of a file, as a page.
+/// Reads the bytes of a file as a page.
 pub(super) fn html_page(path: &Path, config: &Config) -> anyhow::Result<Page> {
     let mut bytes = Vec::new();
     let limit = config.page.bytes_max as u64;
@@ -166,10 +173,13 @@ pub(super) fn html_page(path: &Path, config: &Config) -> anyhow::Result<Page> {
         .and_then(|reader| reader.take(limit + 1).read_to_end(&mut bytes))
         .with_context(|| format!("cannot read {}", path.display()))?;
     if bytes.len() as u64 > limit {
-        return Err(wrong(format_args!("{}: more than page.bytes_max = {limit} bytes", path.display())));
+        return Err(wrong(format_args!(
+            "{}: is larger than page.bytes_max = {limit} bytes; raise that setting",
+            path.display()
+        )));
     }
     let url = path.to_string_lossy().into_owned();
-    // A text file is told by its name, as a server would tell it.
+    // A text file is recognised by its name, as a web server would do.
     let content_type = is_text_file(&url).then(|| "text/plain".to_owned());
     let hints = Hints { charset: None, content_type };
     Ok(Page { hints, ..Page::bytes(url, bytes) })

@@ -1,4 +1,4 @@
-//! `leitong idf build`: how rare terms are, counted over pages.
+//! `leitong idf build`: counts in how many pages each term occurs.
 
 use std::process::ExitCode;
 
@@ -16,14 +16,18 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Count in how many pages each term occurs; name the table in `idf.file`
+    /// Count in how many pages each term occurs. Name the resulting table in `idf.file`
+    #[command(after_help = "\
+    Example:
+      leitong idf build --output idf.tsv pages.jsonl.gz")]
     Build {
         #[command(flatten)]
         pages: Counted,
-        /// Leave out terms that occur in fewer pages: they count as if they occurred in one
+        /// Leave out terms that occur in fewer pages than this. Detectors treat such a term as if it occurred
+        /// in one page
         #[arg(long, value_name = "N", default_value_t = 3)]
         pages_min: u32,
-        /// Terms held at once; beyond them the rarest go
+        /// Terms held in memory; beyond that, the rarest are dropped
         #[arg(long, value_name = "N", default_value_t = 5_000_000)]
         terms_max: usize,
     },

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM as a wish to end, for commands that run until somebody has seen enough.
+//! Ctrl-C and SIGTERM, for commands that run until the user stops them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,25 +6,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Whether somebody wants this process to end.
+/// Listens for Ctrl-C and SIGTERM.
 pub(super) struct Interrupt {
     requested: Arc<AtomicBool>,
-    /// Listens for as long as this lives.
+    /// Runs the listeners until this value is dropped.
     _runtime: tokio::runtime::Runtime,
 }
 
 impl Interrupt {
-    /// Listens from now on.
+    /// Starts listening.
     pub(super) fn listen() -> anyhow::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
             .build()
-            .context("cannot listen to signals")?;
+            .context("cannot listen for signals")?;
         let requested = Arc::new(AtomicBool::new(false));
         for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
             let _guard = runtime.enter();
-            let mut signals = signal(kind).context("cannot listen to signals")?;
+            let mut signals = signal(kind).context("cannot listen for signals")?;
             let requested = Arc::clone(&requested);
             runtime.spawn(async move {
                 signals.recv().await;

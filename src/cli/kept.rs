@@ -1,4 +1,9 @@
-//! The documents that `leitong dedup` writes beside verdicts.
+//! The options of `leitong dedup` that write documents, clusters and reports, and the work that they cause.
+//!
+//! In: decisions in log order, and the inputs, which are read a second time. Out: the documents that are kept
+//! and those that are dropped, the clusters, and a report. If the choice of documents is known at once, they
+//! are copied while the run goes on. Otherwise the decisions wait in a [`Spool`] on disk until the run is
+//! over.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,46 +31,48 @@ use crate::telemetry::terminal;
 #[derive(Debug, Args)]
 #[group(id = "documents")]
 pub(super) struct Arguments {
-    /// Documents that stay, as they came: a file for all, or a folder for one a file;
-    /// packed if its name ends in .gz or .zst. Verdicts are then only written with --output
+    /// Write the documents that are kept, unchanged: to one file, or to a folder with one file per input.
+    /// Compressed if the name ends in .gz or .zst. Verdicts are then written only with --output
     #[arg(long, value_name = "FILE|DIR", help_heading = "Documents")]
     keep: Option<PathBuf>,
-    /// The other documents, with the fields `leitong_cluster`, `leitong_kind`, `leitong_canonical`
+    /// Write the other documents, with the added fields `leitong_cluster`, `leitong_kind` and
+    /// `leitong_canonical`
     #[arg(long, value_name = "FILE|DIR", help_heading = "Documents")]
     drop: Option<PathBuf>,
-    /// Adds these fields to documents that stay as well
+    /// Add these fields to kept documents as well
     #[arg(long, requires = "keep", help_heading = "Documents")]
     annotate: bool,
-    /// Among documents that stay, a `revisit` record in place of each duplicate of a WARC file: its HTTP headers, and which
-    /// record has its payload or, of a near-duplicate, stays in its place
+    /// Replace each duplicate from a WARC file by a `revisit` record in the output of --keep. It has the
+    /// duplicate's HTTP headers and refers to the record with the same payload or, for a near-duplicate, to
+    /// the record that is kept
     #[arg(long, requires = "keep", help_heading = "Documents")]
     revisit: bool,
-    /// Which document of a cluster stays: first, longest (main text), newest (fetched_at), published
-    /// (first, as it says itself), highest:/POINTER or lowest:/POINTER (a number in the document)
+    /// Document of each cluster to keep: first, longest (main text), newest (fetched_at), published (earliest
+    /// by its own date), or highest:/POINTER or lowest:/POINTER for a number in the document
     #[arg(long, value_name = "WHICH", default_value = "first", help_heading = "Documents")]
     prefer: Prefer,
-    /// One document of each host stays in a cluster
+    /// Keep one document per host in each cluster
     #[arg(long, help_heading = "Documents")]
     one_per_host: bool,
-    /// Undecidable pages go; else they stay
+    /// Drop undecidable pages instead of keeping them
     #[arg(long, help_heading = "Documents")]
     drop_undecidable: bool,
-    /// Clusters with their members, one JSON object a line
+    /// Write the clusters with their members, one JSON object per line
     #[arg(long, value_name = "FILE", help_heading = "Documents")]
     clusters: Option<PathBuf>,
-    /// What the run found: largest clusters, hosts, likely templates; as JSON or HTML
-    /// if the name ends so, else as text
+    /// Write a report of the run: largest clusters, hosts, likely templates. JSON or HTML if the name ends
+    /// so, otherwise text
     #[arg(long, value_name = "FILE", help_heading = "Documents")]
     report: Option<PathBuf>,
 }
 
 impl Arguments {
-    /// Whether documents are written, so that nobody may wait for verdicts.
+    /// Returns true if documents are written. Verdicts then go to a file or nowhere.
     pub(super) fn copies(&self) -> bool {
         self.keep.is_some() || self.drop.is_some()
     }
 
-    /// The files that are written for inputs of these `names`, each with its option.
+    /// Returns the files that are written for inputs with these `names`, each with its option.
     pub(super) fn files(&self, names: &[PathBuf]) -> Vec<(&'static str, PathBuf)> {
         let folders = [("--keep", &self.keep), ("--drop", &self.drop)];
         let documents = folders.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?)));
@@ -77,7 +84,7 @@ impl Arguments {
         documents.chain(clusters).chain(report).collect()
     }
 
-    /// The options as they were given.
+    /// Returns the options as they were given on the command line.
     pub(super) fn options(&self) -> Vec<String> {
         let paths = [
             ("--keep", &self.keep),
@@ -98,7 +105,7 @@ impl Arguments {
         paths.chain(flags).chain([format!("--prefer {}", self.prefer)]).collect()
     }
 
-    /// What cannot be: documents are read twice.
+    /// Rejects inputs that cannot be read a second time, and outputs in object stores.
     pub(super) fn check(&self, inputs: &[PathBuf]) -> anyhow::Result<()> {
         refuse_objects(&[
             ("--keep", &self.keep),
@@ -109,46 +116,46 @@ impl Arguments {
         let read_once = |path: &&PathBuf| !can_be_read_again(path);
         match inputs.iter().find(read_once) {
             Some(path) if self.copies() => Err(wrong(format_args!(
-                "{}: can be read once only, and --keep and --drop read their inputs twice; write it to a file first",
+                "{}: can be read only once, but --keep and --drop read their inputs twice; write it to a file first",
                 path.display()
             ))),
             None if self.copies() && inputs.is_empty() => Err(wrong(
-                "--keep and --drop read their inputs twice, and standard input cannot be; name files",
+                "--keep and --drop read their inputs twice, which standard input does not allow; name files",
             )),
             _ => Ok(()),
         }
     }
 }
 
-/// Refuses outputs in stores, before a folder called `s3:` is made.
+/// Rejects outputs in object stores, before a folder called `s3:` is created.
 pub(super) fn refuse_objects(outputs: &[(&str, &Option<PathBuf>)]) -> anyhow::Result<()> {
     let named = outputs.iter().filter_map(|(option, path)| Some((option, path.as_deref()?)));
     match named.into_iter().find(|(_, path)| is_object(path)) {
         None => Ok(()),
         Some((option, path)) => Err(wrong(format_args!(
-            "{option} {}: outputs are files; name one, and copy it to the store when the run is through",
+            "{option} {}: outputs must be files; name a file, and copy it to the store after the run",
             path.display()
         ))),
     }
 }
 
-/// What is to be done with documents.
+/// The documents of a run: where they go, and which of them are kept.
 pub(super) struct Keeping<'a> {
     arguments: &'a Arguments,
     inputs: &'a [PathBuf],
-    /// The first reading of each input.
+    /// The first reading of each input, in which its pages were decided.
     readings: &'a [Arc<Reading>],
     input_rules: &'a InputRules,
     rules: Rules,
-    /// Until the run is over, if the choice waits for that.
+    /// The open outputs, until the copier takes them or the run is over.
     outputs: Option<Outputs>,
-    /// Where an earlier process was when it was killed.
+    /// The state of an earlier process when it was killed.
     checkpoint: Option<&'a Checkpoint>,
 }
 
 impl<'a> Keeping<'a> {
-    /// Begins with the documents of a run over `inputs`, each with the name of its file in folders and its first reading.
-    /// The run begins at `log_offset`, or goes on at `checkpoint`.
+    /// Opens the outputs for the documents of a run over `inputs`. Each input has the name of its file in
+    /// folders and its first reading. The run begins at `log_offset`, or resumes at `checkpoint`.
     pub(super) fn begin(
         arguments: &'a Arguments,
         (inputs, names, readings): (&'a [PathBuf], &[PathBuf], &'a [Arc<Reading>]),
@@ -183,17 +190,17 @@ impl<'a> Keeping<'a> {
         Ok(Self { arguments, inputs, readings, input_rules, rules, outputs, checkpoint })
     }
 
-    /// Whether what stays is known while the run goes on.
+    /// Returns true if the choice of a cluster's document is known while the run goes on.
     fn is_known_at_once(&self) -> bool {
         self.arguments.prefer.is_known_at_once(self.rules)
     }
 
-    /// The inputs once more; of tables only the column `column`, if there is one.
+    /// Returns a second reading of the inputs. Of tables it reads only the column `column`, if one is given.
     fn walk(&self, column: Option<String>) -> Walk {
         Walk::new(self.inputs.to_vec(), self.readings.to_vec(), self.input_rules.clone(), column)
     }
 
-    /// Copies while the run goes on, if what stays is known at once.
+    /// Returns a copier that works while the run goes on, or `None` if the choice is known only at the end.
     pub(super) fn copier(&mut self) -> anyhow::Result<Option<Copier>> {
         let at_once = self.is_known_at_once();
         let Some(outputs) = self.outputs.take_if(|_| at_once) else { return Ok(None) };
@@ -204,7 +211,7 @@ impl<'a> Keeping<'a> {
         Ok(Some(copier))
     }
 
-    /// Where decisions wait, if somebody asks for them when the run is over.
+    /// Returns the file in which decisions wait for the end of the run, or `None` if nothing needs them then.
     pub(super) fn spool(&self, checkpoints: Option<&CheckpointDir>) -> anyhow::Result<Option<Spool>> {
         let Arguments { keep, drop, clusters, report, .. } = self.arguments;
         let copies_later = self.arguments.copies() && !self.is_known_at_once();
@@ -223,7 +230,7 @@ impl<'a> Keeping<'a> {
         Ok(Some(spool))
     }
 
-    /// Copies what had to wait, and writes the clusters.
+    /// Copies the documents that had to wait, and writes the clusters and the report.
     pub(super) fn finish(self, kept: Kept) -> anyhow::Result<()> {
         let Kept { mut copied, spooled } = kept;
         if let Some(mut spooled) = spooled {
@@ -258,44 +265,44 @@ impl<'a> Keeping<'a> {
             }
         }
         if let Some(copied) = copied {
-            tell(copied);
+            report_copied(copied);
         }
         Ok(())
     }
 }
 
 impl Keeping<'_> {
-    /// Refuses a preference for a field that no document has, and reports how many lack it.
+    /// Rejects a preference for a field that no document has, and reports how many documents lack it.
     fn check_field(&self, ranked: &Ranked) -> anyhow::Result<()> {
         let (prefer, documents, lacking) = (&self.arguments.prefer, ranked.documents, ranked.lacking);
         let (Prefer::Highest(pointer) | Prefer::Lowest(pointer)) = prefer else { return Ok(()) };
         if lacking == documents && documents > 0 {
             return Err(wrong(format_args!(
-                "--prefer {prefer}: none of the {documents} documents has a number at {pointer}; check the pointer. No \
-                 document is written, and the table is not saved"
+                "--prefer {prefer}: none of the {documents} documents has a number at {pointer}; check the pointer. No document is \
+                 written, and the table is not saved"
             )));
         }
         if lacking > 0 {
             terminal::note(format_args!(
-                "{lacking} of {documents} documents have no number at {pointer} (--prefer); in their clusters, documents \
-                 that have one are preferred"
+                "{lacking} of {documents} documents have no number at {pointer} (--prefer); in their clusters, documents that have \
+                 one are preferred"
             ));
         }
         Ok(())
     }
 }
 
-/// Where a file without a name can lie: beside the first output that is a file.
+/// Returns a folder for a temporary file: that of the first output that is a file.
 fn folder_beside(outputs: &[&Option<PathBuf>]) -> PathBuf {
-    let beside = outputs.iter().copied().flatten().find(|path| *path != Path::new("-"));
-    match beside.and_then(|path| path.parent()) {
+    let first = outputs.iter().copied().flatten().find(|path| *path != Path::new("-"));
+    match first.and_then(|path| path.parent()) {
         Some(folder) if folder.as_os_str().is_empty() => PathBuf::from("."),
         Some(folder) => folder.to_owned(),
         None => std::env::temp_dir(),
     }
 }
 
-/// What revisit records are to say, if there are to be any.
+/// Opens the file of what revisit records refer to, or returns `None` if there are to be no such records.
 fn referents(
     arguments: &Arguments,
     checkpoints: Option<&CheckpointDir>,
@@ -315,7 +322,7 @@ fn referents(
     Ok(Some(referents.with_context(|| format!("cannot write into {}", folder.display()))?))
 }
 
-/// In the form that the name of the file asks for.
+/// Writes the report as JSON, HTML or text, depending on the name of the file.
 fn write_report(path: &Path, report: &Report) -> anyhow::Result<()> {
     let mut lines = WholeLines::create(path)?;
     match path.extension().and_then(|extension| extension.to_str()) {
@@ -326,24 +333,24 @@ fn write_report(path: &Path, report: &Report) -> anyhow::Result<()> {
     Ok(lines.flush()?)
 }
 
-fn tell(Copied { kept, dropped, dropped_bytes, revisits, too_long, unreadable }: Copied) {
+fn report_copied(Copied { kept, dropped, dropped_bytes, revisits, too_long, unreadable }: Copied) {
     terminal::note(format_args!(
-        "documents: {kept} stay, {dropped} go ({:.1} MB before packing)",
+        "documents: {kept} kept, {dropped} dropped ({:.1} MB before compression)",
         dropped_bytes as f64 / 1e6
     ));
     if revisits > 0 {
-        terminal::note(format_args!("{revisits} of those that go leave a revisit record"));
+        terminal::note(format_args!("{revisits} of the dropped documents are replaced by a revisit record"));
     }
     if too_long > 0 {
         terminal::note(format_args!(
-            "{too_long} documents are longer than a line may be and are neither kept nor dropped; raise \
-             page.line_bytes_max to have them"
+            "{too_long} documents are longer than page.line_bytes_max and are neither kept nor dropped; raise that setting to \
+             include them"
         ));
     }
     if unreadable > 0 {
         terminal::note(format_args!(
-            "{unreadable} rows have a column that cannot be read, and are neither kept nor dropped; fetch or write their \
-             files again"
+            "{unreadable} rows have a column that cannot be read and are neither kept nor dropped; get their files again from \
+             the source"
         ));
     }
 }

@@ -1,7 +1,8 @@
 //! The command line: arguments, messages and exit statuses. Each command is a file of this folder.
 //!
-//! What exit statuses mean stands in [`mod@reference`]. 141 is what a shell says of a program that SIGPIPE
-//! has ended: nothing is said, nothing is saved.
+//! [`mod@reference`] lists the meanings of exit statuses. If the reader of the output has closed it, the
+//! program prints no message, saves nothing, and ends with 141, as a shell reports for a program that SIGPIPE
+//! has ended.
 
 mod bench;
 mod boilerplate;
@@ -57,17 +58,17 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::telemetry::terminal::{self, LogLines};
 
-/// Exit status where whoever read the output is gone: 128 and the number of SIGPIPE.
+/// Exit status if the reader of the output has closed it: 128 and the number of SIGPIPE.
 const CLOSED_PIPE: u8 = 141;
 
-/// Near-duplicate verdicts for crawled web pages.
+/// Find near-duplicate web pages, in files, over HTTP or in Kafka.
 #[derive(Debug, Parser)]
 #[command(name = "leitong", version, propagate_version = true, max_term_width = 100)]
 #[command(
     after_help = reference::exit_statuses()
 )]
 struct Cli {
-    /// How events are logged to standard error
+    /// Format of the log on standard error
     #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text, value_name = "FORMAT")]
     log_format: LogFormat,
     #[command(subcommand)]
@@ -76,68 +77,67 @@ struct Cli {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum LogFormat {
-    /// Lines for people
+    /// Lines of text
     Text,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Say of each page of some files whether it is new or a near-duplicate of an earlier one
+    /// Find near-duplicate pages in files
     Dedup(Box<dedup::Arguments>),
-    /// Print the main text of an HTML page, or of a whole file of pages
+    /// Print the main text of an HTML page, or of all pages of a file
     Extract(extract::Arguments),
-    /// Show why two pages are alike, or why they are not
+    /// Show why two pages are near-duplicates, or why not
     Compare(compare::Arguments),
-    /// Compare pages in the browser: what is kept of each, what they share, what detectors say
+    /// Compare pages in the browser
     Console(console::Arguments),
-    /// Measure how well detectors do on some pages, with labels or without
+    /// Measure how well detectors work on your pages
     Eval(eval::Arguments),
-    /// Make near-duplicates of some pages: copies that are changed in ways that occur, by a seed
+    /// Generate realistic near-duplicates of your pages, for testing
     Perturb(perturb::Arguments),
     /// Find the threshold of a detector that fits your pages
     Tune(tune::Arguments),
-    /// Make tables of how rare terms are
+    /// Build tables of term frequencies (IDF)
     Idf(idf::Arguments),
-    /// Make lists of common paragraphs
+    /// List paragraphs that are common to many pages
     Boilerplate(boilerplate::Arguments),
-    /// Measure what this machine carries: time a stage, speed and size of the centroid table
+    /// Measure throughput and table size on this machine
     Bench(bench::Arguments),
-    /// Answer over HTTP whether pages are new, and store them, without a broker
+    /// Serve look-ups and verdicts over HTTP, without a broker
     Serve(serve::Arguments),
     /// Run the Kafka worker
     #[cfg(feature = "kafka")]
     Run(run::Arguments),
-    /// Cluster the worker's fingerprint log again, off line, with the same or other settings
+    /// Cluster the worker's fingerprint log again offline, with the same or other settings
     #[cfg(feature = "kafka")]
     Replay(replay::Arguments),
-    /// Make or check the worker's topics
+    /// Create or check the worker's topics
     #[cfg(feature = "kafka")]
     Topics(topics::Arguments),
-    /// Show verdicts as they are published: those that fit a filter, or a sample of them
+    /// Show verdicts as they are published
     #[cfg(feature = "kafka")]
     Tap(tap::Arguments),
     /// Watch workers on the terminal: throughput, lag, tables, dead letters
     Top(top::Arguments),
-    /// Find out what wrote some pages, and how they are read
+    /// Recognise the format of crawler messages, and show how they are read
     Preset(preset::Arguments),
-    /// Say what a saved table holds, print it, make one of what was printed, check its files, make them smaller, or
-    /// merge tables
+    /// Inspect, copy, verify, compact or merge saved tables
     Table(table::Arguments),
-    /// Print a report to attach to a bug: versions, machine, settings, what brokers say
+    /// Print a report to attach to a bug: versions, machine, settings, state of the brokers
     #[cfg(feature = "kafka")]
     Doctor(doctor::Arguments),
-    /// Show or check configurations
+    /// Print or check configuration files
     Config(config::Arguments),
-    /// Print the completions of a shell
+    /// Print the completion script of a shell
     Completions(shell::Completions),
     /// Write the manual pages
     Man(shell::Man),
 }
 
-/// `RUST_LOG` says what is logged: a level, or modules with
-/// levels, as in `info,leitong::worker=debug`.
+/// Sets up the log on standard error. `RUST_LOG` chooses what is logged: a level, or modules with levels, as
+/// in `info,leitong::worker=debug`.
 fn log_to_standard_error(format: LogFormat) {
     let wanted = std::env::var("RUST_LOG").unwrap_or_default();
     let default = Targets::new().with_default(LevelFilter::INFO);
@@ -157,7 +157,9 @@ fn log_to_standard_error(format: LogFormat) {
     };
     tracing_subscriber::registry().with(layer).with(filter).init();
     if let Some(why) = refused {
-        tracing::warn!("RUST_LOG = {wanted:?} is not used: {why}");
+        tracing::warn!(
+            "RUST_LOG = {wanted:?} is ignored: {why}; use a level such as info, or modules with levels such as info,leitong::kafka=debug"
+        );
     }
 }
 
@@ -167,19 +169,19 @@ pub fn main() -> ExitCode {
     execute(Cli::try_parse())
 }
 
-/// Runs the program with these arguments, of which the first is its name, within another process;
-/// gives its exit status. At most once a process, since it sets up what is logged.
+/// Runs the program within another process, and returns its exit status. The first of `arguments` is the name
+/// of the program. It can be called only once per process, since it sets up logging.
 #[must_use]
 pub fn main_with(arguments: Vec<OsString>) -> u8 {
     let status = execute(Cli::try_parse_from(arguments));
-    // The standard library does not say what number an exit code has.
+    // The standard library does not tell the number of an exit code.
     (0..=u8::MAX).find(|number| ExitCode::from(*number) == status).unwrap_or(1)
 }
 
 fn execute(cli: Result<Cli, clap::Error>) -> ExitCode {
     let cli = match cli {
         Ok(cli) => cli,
-        Err(refused_or_help) => return say(&refused_or_help),
+        Err(refused_or_help) => return print_clap(&refused_or_help),
     };
     let format = cli.log_format;
     log_to_standard_error(format);
@@ -215,7 +217,7 @@ fn execute(cli: Result<Cli, clap::Error>) -> ExitCode {
     result.unwrap_or_else(|error| failed(&error, format))
 }
 
-/// The exit status of a run that ended in `error`, which is told.
+/// Reports an error, and returns the exit status for it.
 fn failed(error: &anyhow::Error, format: LogFormat) -> ExitCode {
     let is_closed = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
     if error.chain().filter_map(|cause| cause.downcast_ref()).any(is_closed) {
@@ -228,8 +230,8 @@ fn failed(error: &anyhow::Error, format: LogFormat) -> ExitCode {
     ExitCode::from(if error.is::<settings::Wrong>() { 2 } else { 1 })
 }
 
-/// What clap has to say: help and version on standard output, what is wrong on standard error.
-fn say(message: &clap::Error) -> ExitCode {
+/// Prints a message of clap: help and version to standard output, errors to standard error.
+fn print_clap(message: &clap::Error) -> ExitCode {
     match message.print() {
         Err(error) if !message.use_stderr() => {
             failed(&anyhow::Error::new(error).context("cannot write to standard output"), LogFormat::Text)

@@ -1,4 +1,4 @@
-//! A file in the browser of whoever sits before this machine.
+//! Opens a file in the user's browser.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use anyhow::Context;
 
 use super::documents;
 
-/// Writes a page to a file of its own, which stays: the browser reads it when it likes.
+/// Writes a page to a new temporary file. The file is not deleted, since the browser may read it later.
 pub(super) fn temporary(page: &str) -> anyhow::Result<PathBuf> {
     let mut file = tempfile::Builder::new().prefix("leitong-compare-").suffix(".html").tempfile()?;
     file.write_all(page.as_bytes()).context("cannot write the page")?;
@@ -16,10 +16,10 @@ pub(super) fn temporary(page: &str) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
-/// Opens `path` with the browser, if there is one, and prints where it is.
+/// Opens `path` with the browser, if there is one, and prints the path.
 pub(super) fn open(path: &Path) -> anyhow::Result<()> {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
-    // Who is at the other end of a line has no browser here; the path is for them.
+    // On a remote machine there is no browser, so the path is printed as well.
     let _ = Command::new(program)
         .arg(path)
         .stdin(Stdio::null())

@@ -1,5 +1,5 @@
-//! Files that a command writes: it refuses those that would overwrite what it reads, another output, or a file of
-//! a table.
+//! Checks of the files that a command writes: it refuses those that would overwrite its input, another output,
+//! or a file of a table.
 
 use std::collections::HashSet;
 use std::fs::{self, Metadata};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::settings::wrong;
 
-/// Links that a name is followed through, as the operating system has it.
+/// Number of links that are followed for one name, the limit of the operating system.
 const LINKS_MAX: usize = 40;
 
 /// The identity of a file, equal for all its names.
@@ -20,8 +20,8 @@ enum Identity {
     Missing(PathBuf),
 }
 
-/// Refuses, before anything is opened for writing, each of `outputs` (an option and a file) that is one of the
-/// `inputs`, another output, or in one of `folders`, which belong to tables or checkpoints.
+/// Refuses, before anything is opened for writing, each of `outputs` (an option and a file) that is one of
+/// the `inputs`, another output, or in one of `folders`, which belong to tables or checkpoints.
 pub(super) fn refuse_overwriting(
     outputs: &[(&str, PathBuf)],
     inputs: &[PathBuf],
@@ -34,7 +34,9 @@ pub(super) fn refuse_overwriting(
         let name = path.display();
         if path == Path::new("-") {
             if !taken.insert(Identity::Missing(path.clone())) {
-                return Err(wrong(format_args!("{option} {name}: is named twice")));
+                return Err(wrong(format_args!(
+                    "{option} {name}: standard output is named twice; name a file"
+                )));
             }
             continue;
         }
@@ -49,13 +51,13 @@ pub(super) fn refuse_overwriting(
                 )));
             }
         }
-        // Whatever is not a regular file, such as /dev/null, may be named twice.
+        // The same special file, such as /dev/null, may be named several times.
         let Some(file) = identity else { continue };
         let exists = matches!(file, Identity::File(..));
         if !taken.insert(file) {
             let why = match exists {
-                true => "is an input or output already, by this or another name",
-                false => "is named twice",
+                true => "is already an input or output, under this or another name; name another file",
+                false => "is named twice; name another file",
             };
             return Err(wrong(format_args!("{option} {name}: {why}")));
         }
@@ -63,29 +65,29 @@ pub(super) fn refuse_overwriting(
     Ok(())
 }
 
-/// Returns the identity of the file; `None` if it is something else than a file.
+/// Returns the identity of the file; `None` if the path is something other than a file.
 fn identity(path: &Path) -> Option<Identity> {
     match fs::metadata(path) {
-        Ok(file) => file.is_file().then(|| of_file(&file)),
+        Ok(file) => file.is_file().then(|| identity_of(&file)),
         Err(_) => Some(Identity::Missing(resolved(path))),
     }
 }
 
-fn of_file(file: &Metadata) -> Identity {
+fn identity_of(file: &Metadata) -> Identity {
     Identity::File(file.dev(), file.ino())
 }
 
-/// The files in `folder`, none where it does not exist.
+/// Returns the files in `folder`; none if it does not exist.
 fn files_in(folder: &Path) -> HashSet<Identity> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries
         .filter_map(|entry| fs::metadata(entry.path()).ok())
         .filter(Metadata::is_file)
-        .map(|file| of_file(&file))
+        .map(|file| identity_of(&file))
         .collect()
 }
 
-/// The whole path without links, also of a file that does not exist yet.
+/// Returns the absolute path without links, also for a file that does not exist yet.
 fn resolved(path: &Path) -> PathBuf {
     let mut path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     // A link to a file that does not exist is created through the link.

@@ -1,4 +1,4 @@
-//! `leitong perturb`: near-duplicates to test with, made as `eval` makes its own.
+//! `leitong perturb`: generates near-duplicates for testing, in the same way as `eval`.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -16,37 +16,41 @@ use crate::eval::perturb::{Condition, Family, Perturber};
 use crate::random::Random;
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  leitong perturb --change rewritten=0.05 --change deleted=0.2 --output copies.jsonl pages.jsonl.gz")]
 pub(super) struct Arguments {
-    /// A change and how much of it, as in `rewritten=0.05`, `deleted=0.2`,
-    /// `paragraphs-moved=0.5`, `boilerplate=4`, `headline`; given several times, pages take turns
+    /// Change to make, and how much of it: `rewritten=0.05`, `deleted=0.2`, `paragraphs-moved=0.5`,
+    /// `boilerplate=4`, `headline`, …. If it is repeated, pages get the changes in turn
     #[arg(long, value_name = "CHANGE", required = true)]
     change: Vec<Condition>,
-    /// Pages of which a copy is made, drawn by the seed; each has 300 characters of text at least
+    /// Number of pages to copy, drawn at random from those with at least 300 characters of text
     #[arg(long, value_name = "N", default_value_t = 1000)]
     texts: usize,
-    /// Of all that is drawn at random
+    /// Seed of the random number generator
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Synonyms for `synonyms=…`, the words of each line parted by tabs
+    /// File of synonyms for `synonyms=…`: one group per line, separated by tabs
     #[arg(long, value_name = "FILE")]
     synonyms: Option<PathBuf>,
-    /// Configuration file for extraction
+    /// Configuration file, for extraction
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where to write; `-` for standard output
+    /// File to write to; `-` for standard output
     #[arg(long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
-    /// Pages as for `dedup`; where they have labels, the first page of each cluster may be drawn
+    /// Input files, in any format that `dedup` reads. If the pages have labels, only the first page of each
+    /// cluster is copied
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
 }
 
-/// Writes one page a line: `id`, `of` (the original's id),
-/// `change`, `text`, and the labels that `eval` reads.
+/// Writes one page per line: `id`, `of` (the original's id), `change`, `text`, and the labels that `eval`
+/// reads.
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let is_synonyms = |change: &Condition| change.family == Family::Synonyms;
     if arguments.synonyms.is_none() && arguments.change.iter().any(is_synonyms) {
-        return Err(wrong("--change synonyms=… needs a list of them: --synonyms FILE"));
+        return Err(wrong("--change synonyms=…: needs a list of synonyms; add --synonyms FILE"));
     }
     let synonyms = match &arguments.synonyms {
         Some(path) => {

@@ -1,4 +1,5 @@
-//! `leitong preset list | detect`: what wrote these pages, and how are they read?
+//! `leitong preset list | detect`: recognises the crawler that wrote some messages, and shows how they are
+//! read.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -18,9 +19,9 @@ use crate::page::mapping::survey::{Sample, Survey};
 use crate::page::wrapped::{unpacked, without_schema_head};
 use crate::source::{Payload, Source};
 
-/// Messages that are looked at.
+/// Number of messages that are examined.
 const SAMPLES_MAX: usize = 200;
-/// Pointers that nothing reads, of those that are shown.
+/// Number of unread pointers that are shown.
 const LEFT_MAX: usize = 30;
 
 #[derive(Debug, Args)]
@@ -31,15 +32,18 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Name the presets
+    /// List the presets
     List,
-    /// Look at some messages: name their preset, or guess a
-    /// mapping, and say what it finds and what it leaves
+    /// Recognise the preset of some messages, or guess a mapping, and show which fields are read
+    #[command(after_help = "\
+    Examples:
+      leitong preset detect messages.jsonl
+      leitong preset detect --config leitong.toml crawled-pages")]
     Detect {
-        /// Configuration file, for the brokers of a topic
+        /// Configuration file, which names the brokers of a topic
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
-        /// A file of lines, `-` for standard input, or a topic
+        /// File of JSON lines, `-` for standard input, or a topic
         #[arg(value_name = "FILE|TOPIC")]
         source: PathBuf,
     },
@@ -54,20 +58,20 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     };
     let is_file = source == Path::new("-") || source.exists();
     let samples = if is_file {
-        of_file(source, &settings::config(config.as_deref(), None, None)?)?
+        samples_of_file(source, &settings::config(config.as_deref(), None, None)?)?
     } else {
-        of_topic(source, config.as_deref())?
+        samples_of_topic(source, config.as_deref())?
     };
     if samples.is_empty() {
-        bail!("{}: there is nothing to look at", source.display());
+        bail!("{}: has no messages to look at", source.display());
     }
     let survey = Survey::of(&samples, !is_file);
-    documents::print(&told(&survey))?;
+    documents::print(&describe(&survey))?;
     let is_known = !survey.presets.is_empty() || !survey.guesses.is_empty();
     Ok(if is_known { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn of_file(path: &Path, config: &Config) -> anyhow::Result<Vec<Sample>> {
+fn samples_of_file(path: &Path, config: &Config) -> anyhow::Result<Vec<Sample>> {
     let mut source = documents::source(&[path.to_owned()], config)?;
     let (mut samples, mut more) = (Vec::new(), true);
     while more && samples.len() < SAMPLES_MAX {
@@ -80,7 +84,7 @@ fn of_file(path: &Path, config: &Config) -> anyhow::Result<Vec<Sample>> {
                 Payload::Json(line) | Payload::Head { json: Ok(line), .. } => samples.push((None, line)),
                 Payload::Warc(_) => {
                     bail!(
-                        "{}: this is a WARC file or a page of HTML, which is read as it is, without a preset",
+                        "{}: is a WARC file or an HTML page, which needs no preset; pass it to `leitong dedup`",
                         path.display()
                     )
                 }
@@ -93,15 +97,18 @@ fn of_file(path: &Path, config: &Config) -> anyhow::Result<Vec<Sample>> {
 }
 
 #[cfg(not(feature = "kafka"))]
-fn of_topic(topic: &Path, _: Option<&Path>) -> anyhow::Result<Vec<Sample>> {
-    bail!("{}: no such file, and this program was built without Kafka, so it reads no topic", topic.display())
+fn samples_of_topic(topic: &Path, _: Option<&Path>) -> anyhow::Result<Vec<Sample>> {
+    bail!(
+        "{}: no such file; topics cannot be read, since this program was built without Kafka",
+        topic.display()
+    )
 }
 
 #[cfg(feature = "kafka")]
-fn of_topic(topic: &Path, config: Option<&Path>) -> anyhow::Result<Vec<Sample>> {
+fn samples_of_topic(topic: &Path, config: Option<&Path>) -> anyhow::Result<Vec<Sample>> {
     let Some(name) = topic.to_str().filter(|_| config.is_some()) else {
         bail!(
-            "{}: no such file; for a topic, name a configuration with --config, whose kafka.bootstrap_servers has it",
+            "{}: no such file; to read a topic, add --config FILE with kafka.bootstrap_servers",
             topic.display()
         );
     };
@@ -119,12 +126,12 @@ fn of_topic(topic: &Path, config: Option<&Path>) -> anyhow::Result<Vec<Sample>> 
     Ok(messages.into_iter().filter_map(plain).collect())
 }
 
-/// The survey as text.
-fn told(survey: &Survey) -> String {
+/// Formats the survey as a configuration with comments.
+fn describe(survey: &Survey) -> String {
     let mut out = String::new();
     let Survey { samples, .. } = survey;
     let Some((name, count)) = survey.presets.first() else {
-        let _ = writeln!(out, "# {samples} messages, of no crawler that is known");
+        let _ = writeln!(out, "# {samples} messages, which match no preset");
         guessed(survey, &mut out);
         return out;
     };
@@ -143,7 +150,7 @@ fn told(survey: &Survey) -> String {
     let (with_body, bodiless) = survey.pages;
     let _ = writeln!(
         out,
-        "#\n# read so: {with_body} pages, {bodiless} pages without a body, {} dead letters",
+        "#\n# read this way: {with_body} pages, {bodiless} pages without a body, {} dead letters",
         survey.dead.0
     );
     for (why, count) in &survey.skipped {
@@ -155,7 +162,7 @@ fn told(survey: &Survey) -> String {
     if !survey.left.is_empty() {
         let _ = writeln!(
             out,
-            "#\n# not read (to have one in the verdicts: name = \"/pointer\" under [input.passthrough]):"
+            "#\n# not read (to copy one to the verdicts, add name = \"/pointer\" under [input.passthrough]):"
         );
         for (pointer, count) in survey.left.iter().take(LEFT_MAX) {
             let _ = writeln!(out, "# {:<14} {pointer:<40} {count:>8}", "");
@@ -170,13 +177,13 @@ fn told(survey: &Survey) -> String {
 
 fn guessed(survey: &Survey, out: &mut String) {
     if survey.guesses.is_empty() {
-        out.push_str("# nothing in them looks like a url or a body\n");
+        out.push_str("# no field looks like a url or a body\n");
         return;
     }
-    out.push_str("# a guess by what the fields hold; check it:\n[input.fields]\n");
+    out.push_str("# guessed from the contents of the fields; check it:\n[input.fields]\n");
     let has_body = survey.guesses.iter().any(|(looks, _)| looks.field() == "body");
     for (looks, pointers) in &survey.guesses {
-        // A long text beside HTML may be anything.
+        // A long text next to HTML may be anything, so it is only suggested.
         let comment = if looks.field() == "text" && has_body { "# " } else { "" };
         let _ = writeln!(out, "{comment}{} = [{:?}]", looks.field(), pointers[0]);
         for other in &pointers[1..] {

@@ -1,4 +1,4 @@
-//! A progress bar on standard error, where that is a terminal.
+//! A progress bar on standard error, if that is a terminal.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,20 +12,20 @@ use crate::source::ReadSoFar;
 use crate::telemetry::counts::Counts;
 use crate::telemetry::terminal;
 
-/// A bar that draws itself ten times a second; silent where nobody watches.
+/// A bar that draws itself ten times a second. It shows nothing if standard error is no terminal.
 #[derive(Clone)]
 pub(super) struct Progress {
     bar: ProgressBar,
-    /// Dropped with the last copy, which ends the ticking.
+    /// Ends the drawing thread when the last copy is dropped.
     _finished: mpsc::Sender<()>,
 }
 
-/// How often the bar is drawn.
+/// Time between two drawings of the bar.
 const TICK: Duration = Duration::from_millis(100);
 
 impl Progress {
-    /// Shows how many of `bytes_total` bytes are done with
-    /// (if that is known), and what came of the pages.
+    /// Starts a bar that shows how many of `bytes_total` bytes (if known) are processed, and counts of pages
+    /// and duplicates.
     #[must_use]
     pub(super) fn start(bytes_total: Option<u64>, read: Arc<ReadSoFar>, counts: Arc<Counts>) -> Self {
         let bar = match bytes_total {
@@ -36,7 +36,7 @@ impl Progress {
             Some(_) => "{bar:24} {percent:>3}%  {pages}  ETA {eta}",
             None => "{spinner} {bytes}  {pages}",
         };
-        let concluded = Arc::clone(&counts);
+        let processed = Arc::clone(&counts);
         let pages = move |state: &ProgressState, out: &mut dyn fmt::Write| {
             let (records, duplicates) = (counts.records(), counts.duplicates());
             let seconds = state.elapsed().as_secs_f64().max(0.001);
@@ -44,7 +44,7 @@ impl Progress {
             let per_second = records as f64 / seconds;
             let _ = write!(out, "{records} pages, {per_second:.0}/s, {duplicates} duplicates");
         };
-        // The template is a constant, and right.
+        // The template is a constant, and valid.
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.with_key("pages", pages));
         }
@@ -52,7 +52,7 @@ impl Progress {
         let ticking = bar.clone();
         std::thread::spawn(move || {
             while let Err(RecvTimeoutError::Timeout) = waiting.recv_timeout(TICK) {
-                ticking.set_position(position(&read, concluded.records()));
+                ticking.set_position(position(&read, processed.records()));
                 ticking.tick();
             }
         });
@@ -64,17 +64,17 @@ impl Progress {
         self.bar.suspend(|| terminal::note(message));
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(super) fn finish(&self) {
         self.bar.finish_and_clear();
     }
 }
 
-/// Bytes of the inputs whose records are concluded. Reading runs far ahead of the
-/// work: a bar of what was read stands at its end while thousands of pages wait.
-fn position(read: &ReadSoFar, concluded: u64) -> u64 {
+/// Returns the bytes of the inputs whose records are processed. Reading runs far ahead of the work, so a bar
+/// of the bytes read would be full while thousands of pages still wait.
+fn position(read: &ReadSoFar, processed: u64) -> u64 {
     let (bytes, records) = (read.bytes.load(Ordering::Relaxed), read.records.load(Ordering::Relaxed));
-    let share = u128::from(concluded.min(records));
+    let share = u128::from(processed.min(records));
     u64::try_from(u128::from(bytes) * share / u128::from(records.max(1))).unwrap_or(bytes)
 }
 
@@ -82,15 +82,14 @@ fn position(read: &ReadSoFar, concluded: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// The bar stood at 100 % for half of the time, since
-    /// it showed what was read and not what was done.
+    /// The bar was at 100 % for half of the time, since it showed what was read and not what was processed.
     #[test]
-    fn the_bar_shows_what_is_done_and_not_what_is_read() {
+    fn the_bar_shows_what_is_processed_and_not_what_is_read() {
         let read = ReadSoFar::default();
         assert_eq!(position(&read, 0), 0);
         read.bytes.store(1_000, Ordering::Relaxed);
-        assert_eq!(position(&read, 0), 0, "read, but not cut into records yet");
+        assert_eq!(position(&read, 0), 0, "read, but not split into records yet");
         read.records.store(4, Ordering::Relaxed);
-        assert_eq!([0, 1, 4].map(|concluded| position(&read, concluded)), [0, 250, 1_000]);
+        assert_eq!([0, 1, 4].map(|processed| position(&read, processed)), [0, 250, 1_000]);
     }
 }

@@ -1,4 +1,4 @@
-//! `leitong replay`: the fingerprint log clustered again, off line, to JSON lines.
+//! `leitong replay`: clusters the fingerprint log again, offline, and writes the verdicts as JSON lines.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -21,28 +21,32 @@ use crate::telemetry::terminal;
 use crate::worker::replay::{Start, replay};
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  leitong replay --config leitong.toml --output verdicts.jsonl
+  leitong replay --config other.toml --partition 0 --until 1000000 --output verdicts.jsonl")]
 pub(super) struct Arguments {
-    /// Configuration file; its settings downstream of the
-    /// log (near, expiry) may be others than the worker's
+    /// Configuration file. Settings that apply after the log (near, expiry) may differ from the worker's
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Only this partition of the log [default: all, one after the other]
+    /// Replay only this partition of the log [default: all, one after the other]
     #[arg(long, value_name = "N")]
     partition: Option<u32>,
-    /// Verdicts, one JSON object a line [default: standard output]
+    /// File for the verdicts, one JSON object per line [default: standard output]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Dead letters, one JSON object a line [default: standard error, for people]
+    /// File for the dead letters, one JSON object per line [default: messages on standard error]
     #[arg(long, value_name = "FILE")]
     dead_letters: Option<PathBuf>,
     /// Stop before this offset of the log
     #[arg(long, value_name = "OFFSET")]
     until: Option<u64>,
-    /// Begin with the tables in this folder, at the offset where each was saved. With table.on_disk it has to be that
-    /// of --save-table, if that is named
+    /// Start from the tables in this folder, each at the offset where it was saved. With table.on_disk, it
+    /// must be the same folder as --save-table, if both are given
     #[arg(long, value_name = "DIR")]
     table: Option<PathBuf>,
-    /// Save the tables into this folder at the end. With table.on_disk their old centroids are there from the beginning
+    /// Save the tables to this folder at the end. With table.on_disk, old centroids are written there during
+    /// the run
     #[arg(long, value_name = "DIR")]
     save_table: Option<PathBuf>,
 }
@@ -53,8 +57,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let apart = matches!((&arguments.table, &arguments.save_table), (Some(from), Some(to)) if from != to);
     if config.table.on_disk && apart {
         return Err(wrong(
-            "table.on_disk = true: blocks stay in their folder, so --table and --save-table must be the same; copy the \
-             folder first to keep the table as it is",
+            "table.on_disk = true: blocks stay in their folder, so --table and --save-table must be the same; to keep the table \
+             as it is, copy its folder first",
         ));
     }
     let outputs = [("--output", &arguments.output), ("--dead-letters", &arguments.dead_letters)];
@@ -62,7 +66,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let folders: Vec<&Path> =
         arguments.table.iter().chain(&arguments.save_table).map(PathBuf::as_path).collect();
     refuse_overwriting(&outputs.collect::<Vec<_>>(), &[], &folders)?;
-    // Without a folder all is in memory; verdicts are the same.
+    // Without a folder, all centroids are in memory; verdicts are the same.
     config.table.on_disk &= blocks_in.is_some();
     let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;
     let table = TableSettings::of(&config, stage.detector(), stage.fingerprint_hash());
@@ -96,9 +100,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             replay(&config.kafka, &table, partition, start, arguments.until, &mut sink)?;
         if let Some(offset) = replayed.start_is_missing {
             terminal::note(format_args!(
-                "log partition {partition} begins at offset {offset}: what stood before was deleted by \
-                 retention. Clusters that were founded there are not known here, so their pages found new ones, and \
-                 verdicts differ from those published; begin with a table saved earlier (--table) to have the same"
+                "log partition {partition} begins at offset {offset}, since retention has deleted earlier records. Verdicts differ \
+                 from the published ones, because clusters that were founded there are not known here; to get the same verdicts, \
+                 start from a table saved earlier (--table)"
             ));
         }
         terminal::note(format_args!(
@@ -115,13 +119,14 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// An empty table whose old centroids will be in a folder where there is none yet.
+/// Returns an empty table whose old centroids will be on disk in this folder, which must not have a table
+/// yet.
 fn begin(dir: &TableDir, partition: u32, table: &TableSettings) -> anyhow::Result<Start> {
     let mut clusterer = dir.load_or_begin(table)?;
     if clusterer.position() != Position::default() || clusterer.founded() > 0 {
         bail!(
-            "--save-table: there is a table of partition {partition} already; name a folder that is free, or --table \
-             as well to go on with it"
+            "--save-table: the folder already has a table of partition {partition}; name an empty folder, or add --table with \
+             the same folder to continue from that table"
         );
     }
     clusterer.set_position(Position { log_partition: partition, ..Position::default() });
@@ -130,8 +135,8 @@ fn begin(dir: &TableDir, partition: u32, table: &TableSettings) -> anyhow::Resul
 
 fn load(dir: &TableDir, folder: &Path, table: &TableSettings) -> anyhow::Result<Start> {
     let loaded = dir.load_with_watermarks(table, true)?;
-    let (clusterer, watermarks) = loaded
-        .with_context(|| format!("{}: there is no table; save one with --save-table", folder.display()))?;
+    let (clusterer, watermarks) =
+        loaded.with_context(|| format!("{}: has no table; save one with --save-table", folder.display()))?;
     Ok(Start { clusterer, watermarks, loaded: true })
 }
 
@@ -142,7 +147,9 @@ fn partition_folder(folder: &Path, partition: u32) -> PathBuf {
 fn log_partitions(config: &crate::config::KafkaConfig) -> anyhow::Result<u32> {
     let topics = Topics::new(config)?;
     let count = topics.log_partitions()?;
-    count.with_context(|| format!("there is no topic {}", config.topics.fingerprints))
+    count.with_context(|| {
+        format!("topic {} does not exist; create it with `leitong topics create`", config.topics.fingerprints)
+    })
 }
 
 fn create(path: &Path) -> anyhow::Result<WholeLines> {

@@ -20,28 +20,29 @@ Examples:
   leitong run --config leitong.toml --check
   leitong run --config leitong.toml --role fingerprint --log-format json")]
 pub(super) struct Arguments {
-    /// Which stage to run
+    /// Stage to run
     #[arg(long, value_enum, default_value_t = Role::All)]
     role: Role,
     /// Configuration file (see `leitong config example`)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where to serve /livez, /readyz and /metrics, in
-    /// place of admin.address; port 0 takes a free one
+    /// Address for /livez, /readyz and /metrics, instead of admin.address; port 0 picks a free port
     #[arg(long, value_name = "ADDRESS")]
     admin: Option<String>,
-    /// Say what a start would be refused for and what it would be warned of, and end: settings, admin
-    /// port, brokers, topics, rights, tables, memory; exit status 1 if anything would be refused
+    /// Check whether the worker would start, and exit: settings, admin port, brokers, topics, permissions,
+    /// tables, memory. The exit status is 1 if the worker would refuse to start
     #[arg(long)]
     check: bool,
-    /// Go on with these settings of clustering where the table was made with others
+    /// Continue with clustering settings that differ from those of the table. HASH is in the error that asks
+    /// for this option
     #[arg(long, value_name = "HASH", value_parser = hash)]
     accept_cluster_hash: Option<u64>,
-    /// Go on behind records of the log that retention deleted before they were clustered
+    /// Continue after records of the log that retention deleted before they were clustered. These records get
+    /// no verdict
     #[arg(long)]
     accept_lost_records: bool,
-    /// Go on with other settings of `corpus.*`, where the
-    /// log has several partitions and no page is in flight
+    /// Continue with changed settings of `corpus.*` if the log has several partitions. No page may be in
+    /// flight
     #[arg(long)]
     accept_corpus_change: bool,
 }
@@ -50,14 +51,15 @@ pub(super) struct Arguments {
 enum Role {
     /// From pages to the fingerprint log; any number of instances
     Fingerprint,
-    /// From the log to verdicts; one instance a log partition is active, others stand by
+    /// From the log to verdicts; each log partition has one active instance, others stand by
     Cluster,
-    /// Both
+    /// Both stages
     All,
 }
 
 fn hash(text: &str) -> Result<u64, String> {
-    u64::from_str_radix(text, 16).map_err(|_| "16 hex digits, as the refusal names them".to_owned())
+    u64::from_str_radix(text, 16)
+        .map_err(|_| "must be 16 hexadecimal digits, as in the error that asks for it".to_owned())
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
@@ -95,7 +97,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A finding in a line.
+/// Formats a finding as one line.
 pub(super) fn line(Finding { grade, what, text }: &Finding) -> String {
     let grade = match grade {
         Grade::Right => "ok",

@@ -1,4 +1,4 @@
-//! `leitong serve`: the HTTP API over a table, without a broker.
+//! `leitong serve`: serves the HTTP API over a table, without a broker.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -22,18 +22,22 @@ use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::snapshot::{TableDir, TableSettings};
 use crate::telemetry::{metrics, terminal};
 
-/// How often the recorder of metrics tidies up.
+/// Time between two runs of the metrics recorder's upkeep.
 const UPKEEP: Duration = Duration::from_secs(5);
-/// Threads that serve sockets; pages are worked on by others.
+/// Limit on threads that serve sockets. Other threads work on pages.
 const SOCKET_THREADS_MAX: usize = 4;
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  leitong serve --table state
+  curl -H 'Content-Type: text/html' --data-binary @page.html 'http://127.0.0.1:8642/v1/pages?url=https://a.example/'")]
 pub(super) struct Arguments {
-    /// Folder of the centroid table, made where it is missing; `leitong dedup --table` reads and
-    /// writes the same, while this does not run
+    /// Folder of the centroid table; it is created if it is missing. `leitong dedup --table` can use the same
+    /// folder while the server is stopped
     #[arg(long, value_name = "DIR")]
     table: PathBuf,
-    /// Where to serve, in place of api.address; port 0 takes a free one
+    /// Address to serve on, instead of api.address; port 0 picks a free port
     #[arg(long, value_name = "ADDRESS")]
     address: Option<String>,
     #[command(flatten)]
@@ -47,8 +51,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let settings = TableSettings::of(&config, stage.detector(), stage.fingerprint_hash());
     let folder = TableDir::open_beside_journal(&arguments.table)?;
     let (store, committer, found) = Store::open(folder, settings, &config)?;
-    tell(found);
-    // Pages of the journal were counted by the run that answered them.
+    report_found(found);
+    // Pages of the journal were already counted by the run that answered them.
     let metrics = metrics::install()?;
     metrics::begin_serving();
     let core = Core::new(&config, stage, store).map_err(Wrong::from)?;
@@ -59,21 +63,21 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         .context("cannot start threads")?;
     runtime.block_on(async {
         let (stop, stopped) = watch::channel(false);
-        let mut terminate = signal(SignalKind::terminate()).context("cannot listen to SIGTERM")?;
-        let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen to SIGINT")?;
+        let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
+        let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
         tokio::spawn(async move {
             tokio::select! {
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
             }
-            terminal::note("stopping: answering what is in flight, and saving the table");
-            // Nobody listens any more where the server has ended by itself.
+            terminal::note("stopping: answering requests in flight, then saving the table");
+            // The receiver is gone if the server has already ended.
             let _ = stop.send(true);
         });
         let port = ApiPort::bind(config.api.address_of_serve()).await?;
         if token.is_none() && !port.address().ip().is_loopback() {
             tracing::warn!(
-                "without a token (api.token_env, api.token_file), whoever reaches this port may use it"
+                "anybody who can reach this port can use the API, since no token is set; set api.token_env or api.token_file"
             );
         }
         terminal::note(format_args!("serving http://{}", port.address()));
@@ -89,11 +93,11 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The settings of this run.
+/// Returns the settings of this run.
 fn configuration(arguments: &Arguments) -> anyhow::Result<Config> {
     let mut config = arguments
         .decision
-        .config("requests have none; send pages as text/html with ?url=…, which needs no preset")?;
+        .config("requests have no keys; send pages as text/html with ?url=…, which needs no preset")?;
     if let Some(address) = &arguments.address {
         config.api.address.clone_from(address);
         if let Some(fault) = config.api.fault() {
@@ -103,16 +107,16 @@ fn configuration(arguments: &Arguments) -> anyhow::Result<Config> {
     Ok(config)
 }
 
-fn tell(found: Found) {
+fn report_found(found: Found) {
     let Found { replayed, torn } = found;
     if replayed > 0 {
         terminal::note(format_args!(
-            "the last run did not end in order: {replayed} page(s) of its journal are back in the table"
+            "the last run did not shut down cleanly; {replayed} page(s) were restored from its journal"
         ));
     }
     if let Some(torn) = torn {
         terminal::note(format_args!(
-            "the journal broke off in the midst of a write: {} byte(s) are cut off its end, of pages that were not answered",
+            "the journal ended in an incomplete write; {} byte(s) were removed, of pages that had not been answered",
             torn.bytes
         ));
     }

@@ -1,4 +1,4 @@
-//! Arguments and configuration file → the configuration of a run.
+//! Builds the configuration of a run from command-line arguments and the configuration file.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use crate::page::mapping::Mapping;
 use crate::segment::Segmenter;
 use crate::source::rules::InputRules;
 
-/// Arguments or configuration that cannot be followed: exit status 2.
+/// An error in arguments or configuration; the exit status is 2.
 #[derive(Debug)]
 pub(super) struct Wrong(String);
 
-/// An error about arguments or configuration.
+/// Returns an error about arguments or configuration.
 pub(super) fn wrong(message: impl fmt::Display) -> anyhow::Error {
     anyhow::Error::new(Wrong(message.to_string()))
 }
@@ -35,25 +35,26 @@ impl From<ConfigError> for Wrong {
     }
 }
 
-/// Of commands that take pages and decide on them without a broker.
+/// Arguments of commands that decide on pages without a broker.
 #[derive(Debug, Args)]
 pub(super) struct DecisionArguments {
     /// Configuration file (see `leitong config example`)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Detector that decides, in place of the configured one
+    /// Detector to decide with, instead of the configured one
     #[arg(long, value_name = "NAME")]
     detector: Option<String>,
-    /// What wrote the pages, in place of the configured `input.preset` (see `leitong preset list`)
+    /// Preset that reads the pages, instead of `input.preset` (see `leitong preset list`)
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
-    /// Threads for decoding, extraction, segmentation and fingerprints [default: one a core]
+    /// Number of threads for decoding, extraction, segmentation and fingerprints [default: one per core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 }
 
 impl DecisionArguments {
-    /// The configuration of a run whose records have no keys, as `why_no_keys` says.
+    /// Returns the configuration of a run whose records have no message keys. `why_no_keys` explains that to
+    /// the user.
     pub(super) fn config(&self, why_no_keys: &str) -> anyhow::Result<Config> {
         let mut config = config(self.config.as_deref(), self.detector.as_deref(), self.threads)?;
         if let Some(preset) = &self.preset {
@@ -62,14 +63,14 @@ impl DecisionArguments {
         }
         if config.input.preset == "raw-body" {
             return Err(wrong(format_args!(
-                "preset raw-body: a body's url is the key of its message, and {why_no_keys}"
+                "preset raw-body: takes the url of a page from the key of its message, but {why_no_keys}"
             )));
         }
         Ok(config)
     }
 }
 
-/// The configuration in `file`, or the default, with what the command line says otherwise.
+/// Returns the configuration in `file`, or the default one, changed by the arguments.
 pub(super) fn config(
     file: Option<&Path>,
     detector: Option<&str>,
@@ -92,7 +93,7 @@ pub(super) fn config(
     Ok(config)
 }
 
-/// Refuses `[input]` where an argument has changed it for the worse.
+/// Rejects an `[input]` that an argument has made invalid.
 fn checked_input(config: &Config, argument: &str) -> anyhow::Result<()> {
     match Mapping::new(&config.input) {
         Ok(_) => Ok(()),
@@ -100,10 +101,12 @@ fn checked_input(config: &Config, argument: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Refuses more threads than any machine has use for.
+/// Rejects more threads than any machine can use.
 pub(super) fn checked_threads(threads: usize) -> anyhow::Result<()> {
     if threads > THREADS_MAX {
-        return Err(wrong(format_args!("--threads {threads}: must be from 0 (one a core) to {THREADS_MAX}")));
+        return Err(wrong(format_args!(
+            "--threads {threads}: must be from 0 (one per core) to {THREADS_MAX}"
+        )));
     }
     Ok(())
 }
@@ -113,37 +116,37 @@ pub(super) fn detector_fault(config: &Config) -> Option<String> {
     let names = DETECTORS.iter().map(|(name, _)| *name).filter(|name| !BASELINES.contains(name));
     BASELINES.contains(&&*config.detector).then(|| {
         format!(
-            "detector = {:?}: is only for comparison, in dedup, compare, eval and tune; run takes {}",
+            "detector = {:?}: is only for comparison, in dedup, compare, eval and tune; `leitong run` supports {}",
             config.detector,
             names.collect::<Vec<_>>().join(", ")
         )
     })
 }
 
-/// The configuration of a command that talks to Kafka. A configuration that names no brokers
-/// is refused: a worker that quietly tries its own machine is a worker that nobody finds.
+/// Returns the configuration of a command that talks to Kafka. It must name brokers: a worker that quietly
+/// tried localhost would be hard to diagnose.
 #[cfg(feature = "kafka")]
 pub(super) fn kafka_config(file: Option<&Path>) -> anyhow::Result<Config> {
     let config = config(file, None, None)?;
     if config.kafka.bootstrap_servers.trim().is_empty() {
         let place = match file {
-            Some(file) => format!("in {}", file.display()),
-            None => "in a file, named with --config".to_owned(),
+            Some(file) => format!("set it in {}", file.display()),
+            None => "set it in a file, and name the file with --config".to_owned(),
         };
         return Err(wrong(format_args!(
-            "kafka.bootstrap_servers is not set, so there is nothing to connect to; write {place}, under [kafka], for \
-             example: bootstrap_servers = \"localhost:9092\""
+            "kafka.bootstrap_servers is not set, so there are no brokers to connect to; {place}, under [kafka], for example: \
+             bootstrap_servers = \"localhost:9092\""
         )));
     }
     Ok(config)
 }
 
-/// How inputs are read, as the configuration says.
+/// Returns the rules for reading inputs, from the configuration.
 pub(super) fn input_rules(config: &Config) -> anyhow::Result<InputRules> {
     InputRules::new(&config.page, &config.input).map_err(|faults| wrong(faults.join("\n")))
 }
 
-/// The segmenter of a configuration, with the word lists that it names.
+/// Returns the segmenter of a configuration, with the word lists that it names.
 pub(super) fn segmenter(config: &Config) -> anyhow::Result<Segmenter> {
     let lexicons = load::lexicons(config).map_err(Wrong::from)?;
     Segmenter::new(&config.segment, &lexicons).map_err(wrong)

@@ -1,4 +1,4 @@
-//! `leitong completions` and `leitong man`: what a shell and `man` know of the program.
+//! `leitong completions` and `leitong man`: generate shell completions and manual pages.
 
 use std::fs;
 use std::io::{self, Write};
@@ -11,18 +11,18 @@ use clap_complete::Shell;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "For bash, as one user:\n  leitong completions bash > ~/.local/share/bash-completion/completions/leitong"
+    after_help = "For bash, for the current user:\n  leitong completions bash > ~/.local/share/bash-completion/completions/leitong"
 )]
 pub(super) struct Completions {
-    /// The shell
+    /// Shell to complete in
     #[arg(value_enum)]
     shell: Shell,
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "As one user:\n  leitong man ~/.local/share/man/man1 && man leitong-dedup")]
+#[command(after_help = "For the current user:\n  leitong man ~/.local/share/man/man1 && man leitong-dedup")]
 pub(super) struct Man {
-    /// Folder for `leitong.1` and one page for each command; it is made if it is not there
+    /// Folder for `leitong.1` and one page per command; it is created if it is missing
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! What a run came to, for a person to read at its end.
+//! The summary that a run prints at its end.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use crate::source::Skipped;
 use crate::telemetry::counts::Counts;
 use crate::verdict::Kind;
 
-/// Words the counts of a run.
+/// Formats the counts of a run.
 #[must_use]
 pub(super) fn summary(counts: &Counts, skipped: Skipped, centroids: usize, elapsed: Duration) -> String {
     let mut out = String::new();

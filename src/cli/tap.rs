@@ -1,4 +1,4 @@
-//! `leitong tap`: verdicts as they are published, for people and for pipes.
+//! `leitong tap`: prints verdicts as they are published, as text or JSON.
 
 use std::io::{BufWriter, IsTerminal, Stdout, Write};
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use crate::tap::{Choice, DEAD_LETTER, Filter, Tapped, UNREADABLE, line};
 use crate::telemetry::terminal;
 use crate::verdict;
 
-/// How long a topic is waited for before the others, and Ctrl-C, are looked at.
+/// Wait for new messages before the topics and Ctrl-C are checked again.
 const WAIT: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Args)]
@@ -32,43 +32,43 @@ Examples:
   leitong tap --config leitong.toml --dead-letters --kind dead-letter --from beginning --to-end
   leitong tap --config leitong.toml --json | jq -r .canonical_url
 
-Values of one option are alternatives; different options must all fit. Ctrl-C ends it. No consumer group is joined, and
-nothing is committed.")]
+Values of one option are alternatives; a verdict must match all options. Press Ctrl-C to stop. The command joins no
+consumer group and commits nothing.")]
 pub(super) struct Arguments {
     /// Configuration file (see `leitong config example`)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Kinds of verdicts
+    /// Show only these kinds of verdicts
     #[arg(long, value_enum, value_delimiter = ',', value_name = "KIND")]
     kind: Vec<Kind>,
-    /// Corpora
+    /// Show only pages of these corpora
     #[arg(long, value_name = "NAME")]
     corpus: Vec<String>,
-    /// Hosts of pages, with those below them
+    /// Show only pages of these hosts and their subdomains
     #[arg(long, value_name = "HOST")]
     host: Vec<String>,
-    /// Duplicates of this page, by its id or url, or of the cluster of this id
+    /// Show only duplicates of this page (id or url), or of this cluster (id)
     #[arg(long, value_name = "ID")]
     duplicate_of: Vec<String>,
-    /// Why pages are undecidable, or why messages became dead letters
+    /// Show only pages that are undecidable, or messages that became dead letters, for these reasons
     #[arg(long, value_name = "REASON", value_delimiter = ',', ignore_case = true, value_parser = reasons())]
     reason: Vec<String>,
     /// Show dead letters as well
     #[arg(long)]
     dead_letters: bool,
-    /// Where to begin: now, beginning, or so long ago, such as 90s, 15m, 2h or 3d
+    /// Where to start reading: now, beginning, or a time ago such as 90s, 15m, 2h or 3d
     #[arg(long, value_name = "WHEN", default_value = "now", value_parser = from)]
     from: From,
-    /// End after so many lines
+    /// Stop after this many lines
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
-    /// Show one page in N, chosen by its key: the same pages each time
+    /// Show one page in N, chosen by its key, so it is always the same pages
     #[arg(long, value_name = "1/N")]
     sample: Option<Choice>,
-    /// End where the topics end, in place of waiting for more
+    /// Stop at the end of the topics instead of waiting for more
     #[arg(long)]
     to_end: bool,
-    /// One JSON object a line, with all fields
+    /// Print one JSON object per line, with all fields
     #[arg(long)]
     json: bool,
 }
@@ -81,12 +81,12 @@ enum Kind {
     /// Exact and near duplicates
     Duplicate,
     Undecidable,
-    /// With --dead-letters
+    /// Dead letters; needs --dead-letters
     DeadLetter,
 }
 
 impl Kind {
-    /// What stands in the field `kind`.
+    /// Returns the values of the field `kind` that are meant.
     fn names(self) -> Vec<&'static str> {
         use verdict::Kind as Known;
         match self {
@@ -100,12 +100,12 @@ impl Kind {
     }
 }
 
-/// Where to begin, before it is known what time it is.
+/// Start of reading, before it is resolved to a point in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum From {
     Now,
     Beginning,
-    /// Milliseconds.
+    /// Milliseconds before now.
     Ago(i64),
 }
 
@@ -132,7 +132,7 @@ pub(super) fn from(text: &str) -> Result<From, String> {
     match text {
         "now" => Ok(From::Now),
         "beginning" => Ok(From::Beginning),
-        _ => ago().ok_or_else(|| "it takes now, beginning, or a time such as 90s, 15m, 2h or 3d".to_owned()),
+        _ => ago().ok_or_else(|| "must be now, beginning, or a time such as 90s, 15m, 2h or 3d".to_owned()),
     }
 }
 
@@ -140,17 +140,17 @@ impl Arguments {
     fn filter(&self) -> anyhow::Result<Filter> {
         let mut hosts = Vec::new();
         for given in &self.host {
-            // As urls have it: lower case, and ASCII for what is not.
+            // Hosts of urls are in lower case and ASCII.
             let known = host(&format!("http://{given}/"));
             if known.is_empty() {
                 return Err(wrong(format_args!(
-                    "--host {given:?}: this is no host; write it as in news.example"
+                    "--host {given:?}: is not a host name; write it as in news.example"
                 )));
             }
             hosts.push(known);
         }
         if self.kind.contains(&Kind::DeadLetter) && !self.dead_letters {
-            return Err(wrong("--kind dead-letter: name --dead-letters as well, which has their topic read"));
+            return Err(wrong("--kind dead-letter: needs --dead-letters, so that their topic is read"));
         }
         Ok(Filter {
             kinds: self.kind.iter().flat_map(|kind| kind.names()).collect(),
@@ -163,7 +163,7 @@ impl Arguments {
 }
 
 impl From {
-    /// Where that is now.
+    /// Returns the start that this means at the current time.
     pub(super) fn start(self) -> Start {
         match self {
             Self::Now => Start::Now,
@@ -173,7 +173,7 @@ impl From {
     }
 }
 
-/// How a message of a topic is read.
+/// A function that parses a message of a topic.
 type Reads = fn(&Received) -> Tapped;
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
@@ -203,7 +203,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
                     tail.topic()
                 ));
             }
-            // Those that are there already, a bounded number of them, before anybody is waited for.
+            // Takes a bounded number of messages that are already there, before it waits.
             for _ in 0..1_000 {
                 let Some(message) = tail.next(Duration::ZERO)? else { break };
                 (waits, read) = (false, read + 1);
@@ -229,23 +229,23 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         }
     }
     lines.flush()?;
-    terminal::note(format_args!("{} shown of {read} read", lines.shown));
+    terminal::note(format_args!("{} messages shown of {read} read", lines.shown));
     if lines.unreadable > 0 {
         terminal::note(format_args!(
-            "{} messages of the verdict topic are no verdicts of this version; without a filter they are shown",
+            "{} messages of the verdict topic are not verdicts of this version; run without a filter to see them",
             lines.unreadable
         ));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Standard output.
+/// Writer of lines to standard output.
 struct Lines {
     out: BufWriter<Stdout>,
     json: bool,
     colours: bool,
     shown: u64,
-    /// Messages that are no verdicts, shown or not.
+    /// Number of messages that are not verdicts, shown or not.
     unreadable: u64,
 }
 
@@ -275,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_read() {
+    fn start_times_are_parsed() {
         assert_eq!(from("now"), Ok(From::Now));
         assert_eq!(from("beginning"), Ok(From::Beginning));
         assert_eq!(from("90s"), Ok(From::Ago(90_000)));

@@ -1,4 +1,4 @@
-//! `leitong top`: what some workers do, on a terminal, from their admin ports.
+//! `leitong top`: shows on a terminal what workers do, from their admin ports.
 
 mod ask;
 mod screen;
@@ -17,7 +17,7 @@ use crate::record::timestamp::Timestamp;
 use ask::Port;
 use screen::Screen;
 
-/// Admin ports that are asked at once, each by a thread of its own.
+/// Limit on admin ports, since each is asked by a thread of its own.
 const PORTS_MAX: usize = 64;
 
 #[derive(Debug, Args)]
@@ -27,30 +27,30 @@ Examples:
   leitong top --admin http://worker-0:9464 --admin http://worker-1:9464
   leitong top --config leitong.toml --once
 
-On a terminal q or Ctrl-C ends it. Elsewhere the same is printed again and again, with an empty line between.
-Rates, duplicates and delays are of the last minute, or as long as this runs.")]
+On a terminal, press q or Ctrl-C to quit. Without a terminal, frames are printed one after the other, separated by
+empty lines. Rates, duplicates and delays cover the last minute, or the time since the start.")]
 pub(super) struct Arguments {
-    /// Admin port of a worker, such as http://127.0.0.1:9464; once for each
+    /// Admin port of a worker, such as http://127.0.0.1:9464; repeat the option for several workers
     /// [default: admin.address of the configuration]
     #[arg(long, value_name = "URL", value_delimiter = ',')]
     admin: Vec<String>,
-    /// Configuration file, for admin.address
+    /// Configuration file, which names admin.address
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Seconds between two looks
+    /// Seconds between two updates
     #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=3600))]
     interval: u64,
-    /// Look twice, a second apart, print what there is, and end; exit status 1 if a worker does not answer
+    /// Print one frame after a second, and exit. The exit status is 1 if a worker does not answer
     #[arg(long)]
     once: bool,
 }
 
-/// Asks all ports at once.
+/// Asks all workers in parallel. Returns true if all answer.
 fn look(ports: &[Port], workers: &mut [Seen], began: Instant) -> bool {
     let answers: Vec<Result<Answer, String>> = std::thread::scope(|scope| {
         let asking: Vec<_> = ports.iter().map(|port| scope.spawn(|| port.ask())).collect();
         let answer = |asked: std::thread::ScopedJoinHandle<'_, _>| {
-            asked.join().unwrap_or_else(|_| Err("asking it failed".to_owned()))
+            asked.join().unwrap_or_else(|_| Err("the request failed".to_owned()))
         };
         asking.into_iter().map(answer).collect()
     });
@@ -76,14 +76,14 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         let address = config.admin.address;
         if address.is_empty() || address.ends_with(":0") {
             return Err(wrong(format_args!(
-                "admin.address = {address:?} names no port; say with --admin which one the worker's log names"
+                "admin.address = {address:?} names no port; pass the address from the worker's log with --admin"
             )));
         }
         given.push(address);
     }
     if given.len() > PORTS_MAX {
         return Err(wrong(format_args!(
-            "--admin: {} workers, and at most {PORTS_MAX} are asked",
+            "--admin: {} workers were named; at most {PORTS_MAX} can be watched at once",
             given.len()
         )));
     }

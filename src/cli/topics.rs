@@ -1,4 +1,4 @@
-//! `leitong topics create | check | migrate`.
+//! `leitong topics create | check | migrate`: sets up the worker's topics.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,19 +17,29 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Make the topics that are not there, then check all of them
+    /// Create missing topics, then check all topics
+    #[command(after_help = "\
+    Example:
+      leitong topics create --config leitong.toml")]
     Create {
         /// Configuration file
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
     },
-    /// Name every setting that differs from what the worker needs; exit status 1 if any does
+    /// List every topic setting that differs from what the worker needs. The exit status is 1 if there is any
+    #[command(after_help = "\
+    Example:
+      leitong topics check --config leitong.toml")]
     Check {
         /// Configuration file
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
     },
-    /// Have the changelog kept without limits and not compacted, in one request, then check all
+    /// Change a changelog topic from an older version: no compaction and no retention limit, set in one
+    /// request. Then check all topics
+    #[command(after_help = "\
+    Example:
+      leitong topics migrate --config leitong.toml")]
     Migrate {
         /// Configuration file
         #[arg(long, value_name = "FILE")]
@@ -44,23 +54,23 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let topics = Topics::new(&config)?;
     if matches!(arguments.action, Action::Create { .. }) {
         for name in topics.create()? {
-            documents::print(&format!("made topic {name}\n"))?;
+            documents::print(&format!("created topic {name}\n"))?;
         }
     }
     if matches!(arguments.action, Action::Migrate { .. }) {
-        let what = if topics.migrate()? { "is a queue now" } else { "is a queue already" };
+        let what = if topics.migrate()? { "was migrated" } else { "needs no migration" };
         documents::print(&format!("topic {} {what}\n", config.topics.centroids))?;
     }
     let heard_within = match arguments.action {
-        // Some were made a moment ago.
+        // Brokers may not have heard yet of topics that were created a moment ago.
         Action::Create { .. } => CALL_TIMEOUT,
         Action::Check { .. } | Action::Migrate { .. } => HEARD_WITHIN,
     };
     let (differences, counts) = topics.check(heard_within)?;
     if counts.compacted_changelog {
         documents::print(&format!(
-            "topic {} is compacted, as older versions of Leitong had it: its owners change that, or `leitong topics \
-             migrate` does\n",
+            "topic {} is still compacted, as older versions of Leitong made it; workers that own its partitions will change \
+             that, or run `leitong topics migrate`\n",
             config.topics.centroids
         ))?;
     }
@@ -69,7 +79,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     if differences.is_empty() {
         documents::print(&format!(
-            "all topics are right; the log has {} partition(s)\n",
+            "all topics have the right settings; the log has {} partition(s)\n",
             counts.log_partitions
         ))?;
         return Ok(ExitCode::SUCCESS);

@@ -1,4 +1,4 @@
-//! `leitong tune`: which threshold of a detector fits some labelled pairs.
+//! `leitong tune`: finds the threshold of a detector that fits labelled pairs of pages.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -23,39 +23,45 @@ use crate::fingerprint::Detector;
 use crate::segment::{Segmenter, Terms};
 use crate::telemetry::terminal;
 
-/// Columns of each page that are shown, and passages that the other one lacks.
+/// Number of columns that are shown of each page, and of passages that only one page has.
 const SHOWN_COLUMNS: usize = 240;
 const SHOWN_PASSAGES: usize = 6;
-/// Pairs of either kind below which a suggestion is a guess.
+/// Number of pairs of each kind below which a suggestion is not reliable.
 const PAIRS_MIN: usize = 20;
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  leitong tune --labels pairs.jsonl --ask 40 pages.jsonl.gz
+  leitong tune --detector simhash --precision 0.999 labelled.jsonl.gz")]
 pub(super) struct Arguments {
-    /// The detector [default: the configured one]
+    /// Detector to tune [default: the configured one]
     #[arg(long, value_name = "NAME")]
     detector: Option<String>,
     /// Configuration file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Labelled pairs, one a line: {"a": page id, "b": page id, "near": true or false}
+    /// File of labelled pairs, one per line: {"a": page id, "b": page id, "near": true or false}
     #[arg(long, value_name = "FILE")]
     labels: Option<PathBuf>,
-    /// Show N pairs near the threshold, ask for each whether
-    /// it is one text, and add the answers to --labels
+    /// Show N pairs close to the threshold, ask whether each is the same text, and add the answers to
+    /// --labels
     #[arg(long, value_name = "N", requires = "labels")]
     ask: Option<usize>,
-    /// Precision that the suggested threshold must reach; of all such the highest recall is taken
+    /// Precision that the suggested threshold must reach; among such thresholds, the one with the highest
+    /// recall is suggested
     #[arg(long, value_name = "SHARE", default_value_t = 0.99)]
     precision: f64,
-    /// Of the unrelated pairs that are drawn where pages are labelled
+    /// Seed of the random number generator, which draws unrelated pairs of labelled pages
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Pages as for `dedup`; with the fields `cluster` and `label` they need no --labels
+    /// Input files, in any format that `dedup` reads. Pages with the fields `cluster` and `label` need no
+    /// --labels
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
 }
 
-/// A line of `--labels`.
+/// One line of `--labels`.
 #[derive(Debug, Serialize, Deserialize)]
 struct Label {
     a: String,
@@ -95,7 +101,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
                     by_id
                         .get(id)
                         .copied()
-                        .ok_or_else(|| wrong(format_args!("{}: no page {id:?}", path.display())))
+                        .ok_or_else(|| wrong(format_args!("{}: no page has the id {id:?}", path.display())))
                 };
                 add(find(&label.a)?, find(&label.b)?, label.near);
             }
@@ -109,7 +115,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         }
         None => {
             return Err(wrong(
-                "the pages have no labels: give pairs with --labels, or label some with --ask 40",
+                "the pages have no labels: name labelled pairs with --labels FILE, or label some with --labels FILE --ask 40",
             ));
         }
     }
@@ -117,26 +123,26 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the labelled pairs say of the threshold, for people.
+/// Formats precision and recall by threshold, and the suggested threshold.
 fn report(labelled: &mut [Labelled], detector: &dyn Detector, precision: f64) -> String {
     let mut out = String::new();
     let related = labelled.iter().filter(|pair| pair.related).count();
     let _ = writeln!(
         out,
-        "{}: {related} related pairs, {} unrelated ones\n",
+        "{}: {related} related pairs, {} unrelated pairs\n",
         detector.name(),
         labelled.len() - related
     );
     if related.min(labelled.len() - related) < PAIRS_MIN {
         let _ = writeln!(
             out,
-            "These are few: label {PAIRS_MIN} of either kind at least before you trust the figures.\n"
+            "There are only a few: label at least {PAIRS_MIN} pairs of each kind before you trust the figures.\n"
         );
     }
     let curve = curve(labelled);
     let suggested = suggest(&curve, precision);
     let _ = writeln!(out, "| distance up to | precision | recall | F1 |\n|---|---|---|---|");
-    // Some twenty lines, evenly over the recall, and the suggestion.
+    // About twenty lines, evenly spaced by recall, and the suggestion.
     let mut last = f64::NEG_INFINITY;
     for point in &curve {
         if point.recall - last >= 0.05 || Some(point) == curve.last() || Some(*point) == suggested {
@@ -152,12 +158,12 @@ fn report(labelled: &mut [Labelled], detector: &dyn Detector, precision: f64) ->
         }
     }
     match suggested {
-        None => out.push_str("\nNo related pair has a fingerprint: there is nothing to suggest.\n"),
+        None => out.push_str("\nNo related pair has a fingerprint, so there is nothing to suggest.\n"),
         Some(point) => {
             let reached = if point.precision >= precision {
                 ""
             } else {
-                " (no threshold reaches it; this is the best F1)"
+                " (not reached by any threshold; this one has the best F1)"
             };
             let _ = writeln!(
                 out,
@@ -168,7 +174,7 @@ fn report(labelled: &mut [Labelled], detector: &dyn Detector, precision: f64) ->
             );
             match detector.threshold_setting(point.distance) {
                 Some(setting) => {
-                    out.push_str("Figures are by distance alone: whatever else the detector demands leaves pairs out.\n\n");
+                    out.push_str("The figures consider the distance only; the detector's other conditions leave out more pairs.\n\n");
                     out.push_str(&setting);
                     out.push('\n');
                 }
@@ -179,8 +185,8 @@ fn report(labelled: &mut [Labelled], detector: &dyn Detector, precision: f64) ->
     out
 }
 
-/// Pairs on both sides of the threshold, the nearest to it first: those called
-/// near that are furthest apart, and those not called near that are least so.
+/// Returns the pairs closest to the threshold, from both sides: the most distant ones that the detector calls
+/// near, and the least distant ones that it does not.
 fn boundary_pairs(
     pages: &[EvalPage],
     prints: &[Option<Box<[u8]>>],
@@ -206,7 +212,7 @@ fn boundary_pairs(
     chosen.map(|(_, _, pair)| pair).collect()
 }
 
-/// Shows pairs, and adds the answers to `path`.
+/// Shows pairs, asks for their labels, and appends the answers to `path`.
 fn ask(
     pairs: &[(usize, usize)],
     pages: &[EvalPage],
@@ -231,18 +237,18 @@ fn ask(
                 &opening,
             )));
         }
-        // Beginnings are often the same, and of two versions most of the rest as well.
+        // Beginnings are often the same, so differing passages are shown as well.
         let read = [a, b].map(|page| {
             let mut terms = Terms::default();
             segmenter.segment(&page.document, &mut terms);
             terms
         });
-        let difference = Difference::of(read[0].text(), read[1].text());
+        let difference = Difference::between(read[0].text(), read[1].text());
         let shown = difference.show([&a.id, &b.id], SHOWN_PASSAGES);
         terminal::note_lines(format_args!("{}\n", terminal::escape_lines(&shown)));
         let near = loop {
             terminal::note_lines(format_args!(
-                "{} of {}: one text? [y]es, [n]o, [s]kip, [q]uit: ",
+                "{} of {}: the same text? [y]es, [n]o, [s]kip, [q]uit: ",
                 number + 1,
                 pairs.len()
             ));

@@ -214,13 +214,13 @@ fn what_cannot_be_followed_is_refused() {
     let installation = Installation::without_topics(&crate::broker::bootstrap(), "tap-none", "");
     let refused = |arguments: &[&str]| installation.leitong(&[&["tap"], arguments].concat());
     let run = refused(&["--from", "beginning"]);
-    assert!(run.status == 1 && run.stderr.contains("there is no topic"), "{}", run.stderr);
+    assert!(run.status == 1 && run.stderr.contains("does not exist"), "{}", run.stderr);
     for (arguments, said) in [
         (&["--from", "yesterday"][..], "now, beginning"),
         (&["--sample", "3"], "1/100"),
         (&["--kind", "dead-letter"], "--dead-letters"),
         (&["--reason", "TO_SHORT"], "TOO_SHORT"),
-        (&["--host", "two words"], "this is no host"),
+        (&["--host", "two words"], "is not a host name"),
         (&["--limit", "0"], "0"),
     ] {
         let run = refused(arguments);

@@ -88,7 +88,7 @@ fn compare_says_why() {
     assert!(sample.stdout.contains("NEAR_DUPLICATE"), "{}", sample.stdout);
     let missing = run(["compare", "examples/pages.jsonl#zh-pc", "examples/pages.jsonl#nothing"]);
     assert_eq!(missing.status, 2);
-    assert!(missing.stderr.contains("no page with the id \"nothing\""), "{}", missing.stderr);
+    assert!(missing.stderr.contains("no page has the id \"nothing\""), "{}", missing.stderr);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn config_example_passes_config_check() {
     let file = write(folder.path(), "leitong.toml", example);
     let check = run(["config".as_ref(), "check".as_ref(), file.as_os_str()]);
     assert_eq!(check.status, 0, "{}", check.stderr);
-    assert!(check.stdout.contains("right; detector simhash"), "{}", check.stdout);
+    assert!(check.stdout.contains("valid; detector simhash"), "{}", check.stdout);
 }
 
 /// A page that is to be read without a network, on any machine, and by strangers.
@@ -257,8 +257,8 @@ fn bench_measures_stages_and_table() {
     assert!(report["machine"]["cores"].as_u64() > Some(0));
 
     for (arguments, expected) in [
-        (["bench", "--sizes", "0"], "--sizes 0: from 0.001 to 4000 millions"),
-        (["bench", "--distances", "17"], "--distances 17: the greatest is 16"),
+        (["bench", "--sizes", "0"], "--sizes 0: must be from 0.001 to 4000 (millions of centroids)"),
+        (["bench", "--distances", "17"], "--distances 17: must be at most 16"),
     ] {
         let refused = run(arguments);
         assert_eq!(refused.status, 2);

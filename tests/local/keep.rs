@@ -341,12 +341,12 @@ fn what_cannot_be_done_is_refused_before_anything_is_written() {
     let keep = folder.path().join("keep.jsonl");
     let keep = keep.to_str().expect("a name");
     for (arguments, told) in [
-        (vec!["--keep", keep], "standard input cannot be"),
-        (vec!["--keep", keep, "-"], "can be read once only"),
-        (vec!["--keep", pages_name, pages_name], "is an input or output already"),
+        (vec!["--keep", keep], "which standard input does not allow"),
+        (vec!["--keep", keep, "-"], "can be read only once"),
+        (vec!["--keep", pages_name, pages_name], "is already an input or output"),
         (
             vec!["--keep", folder.path().to_str().expect("a name"), pages_name],
-            "is an input or output already",
+            "is already an input or output",
         ),
         (vec!["--keep", keep, "--drop", keep, pages_name], "is named twice"),
         (vec!["--keep", keep, "--prefer", "best", pages_name], "expected first, longest, newest, published"),
@@ -474,7 +474,7 @@ fn pages_of_a_mirror_stay_where_they_were() {
     let options = ["--url-base", "https://", "--keep", &kept, "--drop", &gone, "--output", &verdicts];
     let run_it = dedup_files(&options, &[&at("mirror")]);
     assert_eq!(run_it.status, 0, "{}", run_it.stderr);
-    assert!(run_it.stderr.contains("2 files in folders are passed over, since they are no pages of HTML"));
+    assert!(run_it.stderr.contains("2 files in folders are skipped, since they are not HTML pages"));
 
     let verdicts: Vec<Value> =
         lines(&at("verdicts.jsonl")).iter().map(|line| serde_json::from_str(line).expect("JSON")).collect();
@@ -535,7 +535,7 @@ fn a_page_of_html_is_an_input_of_its_own() {
     let run = dedup_files(&[], &[&folder.path().join("site")]);
     assert!(run.status == 1 && run.stderr.contains("give --url-base"), "{}", run.stderr);
     let run = dedup_files(&["--url-base", "example.com"], &[&folder.path().join("site")]);
-    assert!(run.status == 2 && run.stderr.contains("must begin as a url does"), "{}", run.stderr);
+    assert!(run.status == 2 && run.stderr.contains("must be the start of a url"), "{}", run.stderr);
 }
 
 /// An output that is another name of an input, or lies in the table's folder, destroyed the input or the table.
@@ -559,7 +559,7 @@ fn outputs_that_would_overwrite_an_input_or_a_table_are_refused_under_any_name()
             .map(|name| std::fs::read(path(name)).expect("a file"))
     };
     let before = state();
-    let (taken, twice, of_table) = ("is an input or output already", "is named twice", "belong to a table");
+    let (taken, twice, of_table) = ("is already an input or output", "is named twice", "belong to a table");
     let named = |word: &str| if word.starts_with("--") { word.to_owned() } else { path(word) };
     for (options, why) in [
         ("--output hard", taken),

@@ -79,7 +79,7 @@ fn several_runs_give_the_verdicts_of_one_in_memory() {
     }
     assert_eq!((&on_disk["on_disk"], &in_memory["on_disk"]), (&192.into(), &0.into()));
     let verified = run(["table", "verify", text(&bench.table())]);
-    assert!(verified.status == 0 && verified.stdout.contains("all checksums fit"), "{}", verified.stderr);
+    assert!(verified.status == 0 && verified.stdout.contains("all checksums match"), "{}", verified.stderr);
 
     // A table in memory goes on on disk, and not the other way round.
     let run = memory.dedup(&pages(300..330).concat(), true);
@@ -105,13 +105,13 @@ fn compact_merges_runs_and_drops_what_has_expired() {
     let plain = common::write(bench.folder.path(), "plain.toml", "");
     let compacted = compact(&plain);
     assert!(
-        compacted.stdout.contains(&format!("0 had expired; {before} run(s) of keys are 1")),
+        compacted.stdout.contains(&format!("0 expired ones removed; {before} run(s) of keys merged into 1")),
         "{}",
         compacted.stderr
     );
     assert_eq!(runs(), 1);
     let again = compact(&plain);
-    assert!(again.stdout.contains("1 run(s) of keys are 1"), "{}", again.stdout);
+    assert!(again.stdout.contains("1 run(s) of keys merged into 1"), "{}", again.stdout);
     let rest = bench.dedup(&lines[250..].concat(), true);
     assert_eq!(placeless(&rest.verdicts()), placeless(&whole[250..]));
     assert_eq!(run(["table", "verify", text(&bench.table())]).status, 0);

@@ -240,11 +240,7 @@ fn a_file_is_told_its_preset_or_a_guess() {
     let verdict = &run_with_input(arguments, format!("{page}\n")).verdicts()[0];
     assert_eq!((&verdict["kind"], &verdict["url"]), (&json!("UNIQUE"), &json!("https://a.example/1")));
     let nothing = run_with_input(["preset", "detect", "-"], "[1]\n");
-    assert!(
-        nothing.status == 1 && nothing.stdout.contains("nothing in them looks like"),
-        "{}",
-        nothing.stdout
-    );
+    assert!(nothing.status == 1 && nothing.stdout.contains("no field looks like"), "{}", nothing.stdout);
     let missing = run(["preset", "detect", "no-such-topic"]);
     assert!(missing.status == 1 && missing.stderr.contains("--config"), "{}", missing.stderr);
 }

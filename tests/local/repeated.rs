@@ -155,7 +155,7 @@ fn a_repeated_run_whose_outputs_are_gone_or_printed_is_an_error() {
     let again = command.run();
     assert_eq!(again.status, 1);
     assert!(
-        again.stderr.contains("the output of --drop is not as this run left it: it has 0 bytes"),
+        again.stderr.contains("the output of --drop was changed since: it has 0 bytes"),
         "{}",
         again.stderr
     );
@@ -324,7 +324,7 @@ fn a_finished_run_that_is_repeated_leaves_the_checkpoints_of_others_usable() {
         for (day, goes_on) in [(&first, false), (&second, true), (&first, false)] {
             let (status, told) = ended(start(&day.0, &day.1));
             assert_eq!(status, Some(0), "{kind}: {told}");
-            assert_eq!(told.contains("goes on behind record"), goes_on, "{kind}: {told}");
+            assert_eq!(told.contains("resumes after record"), goes_on, "{kind}: {told}");
             assert_eq!(told.contains("already done"), !goes_on, "{kind}: {told}");
         }
         assert!(!table.join("checkpoint.mark").exists(), "{kind}: the second day ended");
@@ -351,7 +351,7 @@ fn a_run_that_finds_hardly_any_page_saves_no_table() {
     let options = ["--table", name(&table), "--keep", name(&keep), "--checkpoint", name(&checkpoints)];
     for _ in 0..2 {
         let failed = dedup_files(&options, &[&input]);
-        assert!(failed.status == 1 && failed.stderr.contains("no table is saved"), "{}", failed.stderr);
+        assert!(failed.status == 1 && failed.stderr.contains("the table is not saved"), "{}", failed.stderr);
     }
     let fields = "[input.fields]\ntext = [\"/page/source\", \"/text\"]\n";
     let config = write(folder.path(), "fields.toml", fields);
@@ -467,7 +467,7 @@ fn a_checkpoint_is_refused_when_an_input_was_replaced_or_the_checkpoint_is_damag
     fs::rename(path("former"), &input).expect("renamed");
     fs::File::options().write(true).open(&input).and_then(|file| file.set_modified(modified)).expect("set");
     let (status, told) = ended(start(&command, &checkpoints));
-    assert!(status == Some(0) && told.contains("goes on behind record"), "{told}");
+    assert!(status == Some(0) && told.contains("resumes after record"), "{told}");
 }
 
 /// A table under other settings of `corpus.*` made all pages new, with exit status 0.

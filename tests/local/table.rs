@@ -313,7 +313,7 @@ fn what_cannot_be_merged_leaves_nothing() {
     std::fs::remove_dir(format!("{out}.part")).expect("removed");
     assert_eq!(run(["table", "merge", "--output", &out, &one, &two]).status, 0);
     let there = run(["table", "merge", "--output", &out, &one, &two]);
-    assert!(there.status == 1 && there.stderr.contains("is there already"), "{}", there.stderr);
+    assert!(there.status == 1 && there.stderr.contains("already exists"), "{}", there.stderr);
 }
 
 /// Pages in which everything happens that a table remembers: copies, series, articles on several pages, urls that are
@@ -447,7 +447,7 @@ fn lines_that_are_no_whole_table_are_refused() {
     refused(&lines.replace(&hash, "00000000000000ff"), 1, "made with other settings: its cluster_hash");
     assert_eq!(run_with_input(["table", "import", "--output", &out, "-"], &lines).status, 0);
     let there = run_with_input(["table", "import", "--output", &out, "-"], &lines);
-    assert!(there.status == 1 && there.stderr.contains("is there already"), "{}", there.stderr);
+    assert!(there.status == 1 && there.stderr.contains("already exists"), "{}", there.stderr);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `leitong table compact`: a table without what has expired, in few runs of keys.
+//! `leitong table compact`: removes expired centroids from a table, and merges its runs of keys.
 
 use std::path::PathBuf;
 
@@ -12,14 +12,18 @@ use crate::pipeline::fingerprint_stage::FingerprintStage;
 use crate::snapshot::{Compacted, TableDir, TableSettings, has_blocks};
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  leitong table compact --config leitong.toml state")]
 pub(super) struct Arguments {
-    /// Configuration file, with the settings that the table was made with; `expiry` says what has expired
+    /// Configuration file with the settings that the table was made with; `expiry` determines what has
+    /// expired
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Detector that it was made with, in place of the configured one
+    /// Detector that the table was made with, instead of the configured one
     #[arg(long, value_name = "NAME")]
     detector: Option<String>,
-    /// The table's folder
+    /// Folder of the table
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
@@ -27,7 +31,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let Arguments { config, detector, folder } = arguments;
     let mut config = settings::config(config.as_deref(), detector.as_deref(), None)?;
-    // The table itself says where its centroids are.
+    // The table itself tells whether its centroids are on disk.
     let no_table = || there_is_no_table(folder);
     config.table.on_disk = has_blocks(folder)?.with_context(no_table)?;
     let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;
@@ -39,10 +43,10 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
 fn text(Compacted { centroids, runs, bytes }: Compacted) -> String {
     let runs = match runs {
         (0, _) => String::new(),
-        (before, after) => format!("; {before} run(s) of keys are {after}"),
+        (before, after) => format!("; {before} run(s) of keys merged into {after}"),
     };
     format!(
-        "{} centroids, {} had expired{runs}; {} bytes on disk, {} before\n",
+        "{} centroids, {} expired ones removed{runs}; {} bytes on disk, {} before\n",
         centroids.1,
         centroids.0 - centroids.1,
         bytes.1,

@@ -1,4 +1,4 @@
-//! `leitong table export`: a saved table → lines of JSON.
+//! `leitong table export`: prints a saved table as lines of JSON.
 
 use std::path::{Path, PathBuf};
 
@@ -13,13 +13,13 @@ use crate::snapshot::{Saved, SnapshotError, inspect_all};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Print all that `import` needs: first a line about the table, last what is known of urls
+    /// Print everything that `import` needs: also the table's position first, and the crawled urls last
     #[arg(long)]
     all: bool,
-    /// Where to [default: standard output]
+    /// File to write to [default: standard output]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The table's folder
+    /// Folder of the table
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
@@ -33,8 +33,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let mut begun = false;
     let mut failed = None;
     let begin = |position: &proto::Position| {
-        let of_worker = position.blocks.as_ref().is_some_and(|blocks| blocks.changelog.is_some());
-        if *all && of_worker { Err(SnapshotError::OfWorker { path: folder.clone() }) } else { Ok(()) }
+        let is_workers = position.blocks.as_ref().is_some_and(|blocks| blocks.changelog.is_some());
+        if *all && is_workers { Err(SnapshotError::OfWorker { path: folder.clone() }) } else { Ok(()) }
     };
     let mut take = |position: &proto::Position, saved| {
         if failed.is_some() {

@@ -1,4 +1,4 @@
-//! `leitong table import`: lines of JSON that `leitong table export --all` has printed → a table.
+//! `leitong table import`: makes a table from the JSON lines that `leitong table export --all` has printed.
 
 use std::path::PathBuf;
 
@@ -14,16 +14,16 @@ use crate::source::open::Input;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Folder of the table, which must not be there yet
+    /// Folder of the new table, which must not exist yet
     #[arg(long, value_name = "DIR")]
     output: PathBuf,
-    /// Configuration file, with the settings that the table was made with; `table.on_disk` may differ
+    /// Configuration file with the settings that the table was made with; `table.on_disk` may differ
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Detector that it was made with, in place of the configured one
+    /// Detector that the table was made with, instead of the configured one
     #[arg(long, value_name = "NAME")]
     detector: Option<String>,
-    /// The lines; `-` for standard input
+    /// File of JSON lines; `-` for standard input
     #[arg(value_name = "FILE")]
     lines: PathBuf,
 }

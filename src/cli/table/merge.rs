@@ -1,4 +1,4 @@
-//! `leitong table merge`: tables that were built apart, put together.
+//! `leitong table merge`: combines tables that were built independently.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,25 +18,25 @@ use crate::snapshot::{Merge, TableDir, TableSettings};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Folder of the merged table, which must not be there yet
+    /// Folder of the merged table, which must not exist yet
     #[arg(long, value_name = "DIR")]
     output: PathBuf,
-    /// What has become of each cluster, one JSON object a line: its table, its former `cluster_id`,
-    /// the `merged_cluster_id`, and whether it `joined` another cluster
+    /// File that lists the new id of each cluster, one JSON object per line: `table`, `cluster_id`,
+    /// `merged_cluster_id`, and whether it `joined` another cluster
     #[arg(long, value_name = "FILE")]
     clusters: Option<PathBuf>,
-    /// Configuration file, with the settings that the tables were made with
+    /// Configuration file with the settings that the tables were made with
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Detector that they were made with, in place of the configured one
+    /// Detector that the tables were made with, instead of the configured one
     #[arg(long, value_name = "NAME")]
     detector: Option<String>,
-    /// Folders of the tables, in the order that one run would have read their pages
+    /// Folders of the tables, in the order in which one run would have read their pages
     #[arg(value_name = "DIR", required = true, num_args = 2..)]
     tables: Vec<PathBuf>,
 }
 
-/// What has become of a cluster.
+/// A cluster and its id in the merged table, one line of `--clusters`.
 #[derive(Debug, Serialize)]
 struct MergedCluster<'a> {
     table: &'a str,
@@ -51,7 +51,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     check(tables, output, clusters.as_ref())?;
     let stage = FingerprintStage::new(config.clone()).map_err(Wrong::from)?;
     let settings = TableSettings::of(&config, stage.detector(), stage.fingerprint_hash());
-    // Nobody else writes them meanwhile.
+    // The locks keep other processes from changing the tables.
     let _locks = tables.iter().map(|folder| TableDir::open(folder)).collect::<Result<Vec<_>, _>>()?;
     let mut lines = clusters.as_deref().map(Lines::create).transpose()?;
 
@@ -62,13 +62,13 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     }
     unfinished::finish(unfinished, output)?;
     documents::print(&format!(
-        "{count} centroids of {} tables; {joined} clusters of later tables joined those of earlier ones\n",
+        "{count} centroids from {} tables; {joined} clusters of later tables joined those of earlier ones\n",
         tables.len()
     ))
 }
 
-/// Merges the tables into one in the folder `unfinished`; gives how many centroids that has, and how
-/// many joined others.
+/// Merges the tables into one in the folder `unfinished`. Returns the number of its centroids, and of
+/// clusters that joined another one.
 fn merge(
     tables: &[PathBuf],
     unfinished: &Path,
@@ -89,13 +89,13 @@ fn merge(
     Ok((merge.save(&dir)?, joined))
 }
 
-/// Refuses what cannot be followed before anything is written.
+/// Rejects arguments that cannot work, before anything is written.
 fn check(tables: &[PathBuf], output: &Path, clusters: Option<&PathBuf>) -> anyhow::Result<()> {
     let mut seen: Vec<PathBuf> = Vec::with_capacity(tables.len());
     for folder in tables {
         let path = folder.canonicalize().with_context(|| folder.display().to_string())?;
         if seen.contains(&path) {
-            return Err(wrong(format_args!("{}: is named twice", folder.display())));
+            return Err(wrong(format_args!("{}: is named twice; name each table once", folder.display())));
         }
         seen.push(path);
     }
@@ -108,7 +108,7 @@ fn check(tables: &[PathBuf], output: &Path, clusters: Option<&PathBuf>) -> anyho
     unfinished::is_free(output)
 }
 
-/// The file that says what has become of each cluster.
+/// The file of `--clusters`.
 struct Lines<'a> {
     path: &'a Path,
     lines: WholeLines,

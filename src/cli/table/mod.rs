@@ -1,4 +1,5 @@
-//! `leitong table info | export | import | verify | compact | merge`: tables that `dedup --table` or `serve` has saved.
+//! `leitong table info | export | import | verify | compact | merge`: work on tables that `dedup --table` or
+//! `serve` has saved.
 
 mod compact;
 mod export;
@@ -20,7 +21,7 @@ use crate::proto;
 use crate::record::timestamp::Timestamp;
 use crate::snapshot::{inspect, unexpired, verify};
 
-/// Corpora that are named.
+/// Number of corpora that `info` lists by name.
 const CORPORA_MAX: usize = 10;
 
 #[derive(Debug, Args)]
@@ -31,36 +32,43 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Say what the table holds, and whether its files are whole: all centroids are read
+    /// Read a whole table, and print its size, age and settings
+    #[command(after_help = INFO_EXAMPLE)]
     Info {
-        /// As JSON
+        /// Print the information as JSON
         #[arg(long)]
         json: bool,
-        /// The table's folder
+        /// Folder of the table
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
-    /// Print its centroids, oldest first, one JSON object a line
+    /// Print the centroids of a table, oldest first, one JSON object per line
     #[command(after_help = EXPORT_EXAMPLE)]
     Export(export::Arguments),
-    /// Make a table of what `export --all` has printed: runs with it give the same verdicts
+    /// Create a table from the output of `export --all`. Runs with it give the same verdicts
     #[command(after_help = IMPORT_EXAMPLE)]
     Import(import::Arguments),
-    /// Check every checksum of its files, and name those that are damaged
+    /// Verify all checksums of a table's files, and list damaged files
+    #[command(after_help = VERIFY_EXAMPLE)]
     Verify {
-        /// The table's folder
+        /// Folder of the table
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
-    /// Make its files smaller: take out what has expired, and merge its runs of keys (`table.on_disk`) as far as
-    /// possible, so that look-ups ask few. A kill leaves a whole table
+    /// Make a table smaller: remove expired centroids and, with `table.on_disk`, merge runs of keys to speed
+    /// look-ups up. The table stays intact if the command is killed
     Compact(compact::Arguments),
-    /// Put tables together that were built apart: each centroid of a later one joins a cluster of those before it,
-    /// or stays one
+    /// Merge tables that were built independently. Each cluster of a later table joins a cluster of an
+    /// earlier one if they are near, or stays a cluster of its own
     #[command(after_help = MERGE_EXAMPLE)]
     Merge(merge::Arguments),
 }
 
+const INFO_EXAMPLE: &str = "Example:
+  leitong table info state";
+
+const VERIFY_EXAMPLE: &str = "Example:
+  leitong table verify state";
 const EXPORT_EXAMPLE: &str = "Examples:
   leitong table export state | jq -r .url
   leitong table export --all --output state.jsonl state";
@@ -72,19 +80,19 @@ const IMPORT_EXAMPLE: &str = "Examples:
 const MERGE_EXAMPLE: &str = "Example:
   leitong table merge --output all --clusters renamed.jsonl monday tuesday";
 
-/// What a table holds.
+/// Contents of a table, as `info` prints them.
 #[derive(Debug, Default, Serialize)]
 struct Info {
     format_version: u32,
     centroids: u64,
-    /// Of these, those in blocks on disk (`table.on_disk`).
+    /// Number of these centroids that are in blocks on disk (`table.on_disk`).
     on_disk: u64,
-    /// Where the rest of a worker's table is.
+    /// Topic and offset of the rest of a worker's table.
     #[serde(skip_serializing_if = "Option::is_none")]
     rest: Option<String>,
-    /// Centroids of each corpus.
+    /// Number of centroids by corpus.
     corpora: BTreeMap<String, u64>,
-    /// Of the oldest centroid's fingerprint; a table has one.
+    /// Detector of the oldest centroid's fingerprint. A table has only one detector.
     detector: Option<String>,
     log_generation: u32,
     log_partition: u32,
@@ -96,7 +104,7 @@ struct Info {
     cluster_hash: String,
 }
 
-/// When a centroid was founded.
+/// The founding of a centroid.
 #[derive(Debug, Serialize)]
 struct Age {
     log_offset: u64,
@@ -105,7 +113,7 @@ struct Age {
 }
 
 impl Age {
-    fn of(centroid: &proto::Centroid) -> Self {
+    fn from_centroid(centroid: &proto::Centroid) -> Self {
         Self {
             log_offset: centroid.log_offset,
             log_time: centroid.log_time_ms.and_then(Timestamp::from_ms),
@@ -142,11 +150,11 @@ fn info(folder: &Path) -> anyhow::Result<Info> {
             None => _ = info.corpora.insert(centroid.corpus.clone(), 1),
         }
         if info.centroids == 1 {
-            info.oldest = Some(Age::of(&centroid));
+            info.oldest = Some(Age::from_centroid(&centroid));
             info.detector = centroid.fingerprint.as_ref().map(|fingerprint| fingerprint.detector.clone());
         }
         if info.centroids == unexpired(position) {
-            info.newest = Some(Age::of(&centroid));
+            info.newest = Some(Age::from_centroid(&centroid));
         }
     })?;
     let position = there_is(position, folder)?;
@@ -175,7 +183,7 @@ fn check(folder: &Path) -> anyhow::Result<()> {
     if !damaged.is_empty() {
         bail!("{}", damaged.join("\n"));
     }
-    documents::print(&format!("all checksums fit: {bytes} bytes\n"))
+    documents::print(&format!("all checksums match: {bytes} bytes\n"))
 }
 
 fn there_is(position: Option<proto::Position>, folder: &Path) -> anyhow::Result<proto::Position> {
@@ -183,7 +191,7 @@ fn there_is(position: Option<proto::Position>, folder: &Path) -> anyhow::Result<
 }
 
 fn there_is_no_table(folder: &Path) -> String {
-    format!("{}: there is no table; `leitong dedup --table` makes one", folder.display())
+    format!("{}: has no table; `leitong dedup --table` creates one", folder.display())
 }
 
 fn text(info: &Info) -> String {

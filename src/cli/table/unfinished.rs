@@ -1,5 +1,5 @@
-//! Tables that a command is making: under another name until they are whole, so that nobody starts with
-//! half a table. If the command fails, the folder is removed.
+//! Tables that a command is making. Until a table is complete, its folder has another name, so no other
+//! process starts with half a table. If the command fails, the folder is removed.
 
 use std::fs;
 use std::io;
@@ -24,15 +24,15 @@ pub(super) fn begin(output: &Path, maker: &str) -> anyhow::Result<Unfinished> {
     Ok(Unfinished::new(folder))
 }
 
-/// Gives the table, which is whole, its name.
+/// Renames the complete table to `output`.
 pub(super) fn finish(unfinished: Unfinished, output: &Path) -> anyhow::Result<()> {
     unfinished.replace(output).with_context(|| output.display().to_string())
 }
 
-/// Refuses a name that is taken.
+/// Rejects an output that exists.
 pub(super) fn is_free(output: &Path) -> anyhow::Result<()> {
     if output.exists() {
-        bail!("{}: is there already; --output needs a name that is free", output.display());
+        bail!("{}: already exists; choose another name for --output", output.display());
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The admin port of a worker: `GET /metrics`, `/livez` and `/readyz`.
+//! Client for a worker's admin port: `GET /metrics`, `/livez` and `/readyz`.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -9,25 +9,25 @@ use crate::console::frame::Answer;
 use crate::telemetry::config::is_address;
 use crate::telemetry::redact;
 
-/// Limits of asking one worker.
+/// Limits for asking one worker.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
-    /// For all its answers together.
+    /// Time for all its answers together.
     time: Duration,
     /// Size of one answer.
     bytes: usize,
 }
 
-/// A worker's metrics have some tens of thousands of bytes.
+/// Limits that leave room: the metrics of a worker take a few tens of thousands of bytes.
 const LIMITS: Limits = Limits { time: Duration::from_secs(5), bytes: 4 << 20 };
 
-/// Why there is no answer.
+/// Reason why there is no answer.
 enum Fault {
     /// The time is up.
     Late,
     /// The answer has too many bytes.
     TooLong,
-    /// It is no answer of HTTP.
+    /// The answer is not HTTP.
     NotHttp,
     Io(io::Error),
 }
@@ -41,7 +41,7 @@ impl From<io::Error> for Fault {
     }
 }
 
-/// Where a worker answers.
+/// Address of a worker's admin port.
 #[derive(Debug, Clone)]
 pub(super) struct Port {
     /// Host and port.
@@ -51,7 +51,7 @@ pub(super) struct Port {
 impl FromStr for Port {
     type Err = String;
 
-    /// `http://host:port`, with or without the scheme and a path.
+    /// Parses `http://host:port`, with or without the scheme and a path.
     fn from_str(text: &str) -> Result<Self, String> {
         let address = text.strip_prefix("http://").unwrap_or(text);
         let address = address.split('/').next().unwrap_or_default();
@@ -61,7 +61,7 @@ impl FromStr for Port {
                 redact::address(text)
             ));
         }
-        // A worker that listens everywhere is asked on this machine.
+        // The address of a worker that listens on all interfaces means this machine.
         let address = match address.rsplit_once(':') {
             Some(("0.0.0.0", port)) => format!("127.0.0.1:{port}"),
             Some(("[::]", port)) => format!("[::1]:{port}"),
@@ -77,7 +77,7 @@ impl Port {
         &self.address
     }
 
-    /// Returns what the worker answers, or why it does not, for people.
+    /// Returns the worker's answer, or a message why there is none.
     pub(super) fn ask(&self) -> Result<Answer, String> {
         self.ask_within(LIMITS)
     }
@@ -86,19 +86,19 @@ impl Port {
         let deadline = Instant::now() + limits.time;
         let get = |path| {
             self.get(path, deadline, limits.bytes).map_err(|fault| match fault {
-                Fault::Late => format!("it has not answered within {:?}", limits.time),
+                Fault::Late => format!("no answer within {:?}", limits.time),
                 Fault::TooLong => format!(
-                    "{path} answers with more than {} bytes: is this the admin port of a worker?",
+                    "{path} answered with more than {} bytes: is this the admin port of a worker?",
                     limits.bytes
                 ),
-                Fault::NotHttp => "what answers there does not speak HTTP".to_owned(),
+                Fault::NotHttp => "the answer is not HTTP: is this the admin port of a worker?".to_owned(),
                 Fault::Io(error) => error.to_string(),
             })
         };
         let (status, metrics) = get("/metrics")?;
         if status != 200 {
             return Err(format!(
-                "/metrics answers with status {status}: is this the admin port of a worker?"
+                "/metrics answered with status {status}: is this the admin port of a worker?"
             ));
         }
         let mut reasons = Vec::new();
@@ -111,17 +111,18 @@ impl Port {
         Ok(Answer { metrics, reasons })
     }
 
-    /// Returns status and body. Asks by HTTP 1.0, so that an answer ends where the connection does.
+    /// Sends a request and returns status and body. It uses HTTP 1.0, where an answer ends with the
+    /// connection.
     fn get(&self, path: &str, deadline: Instant, bytes_max: usize) -> Result<(u16, String), Fault> {
         let address = self.address.to_socket_addrs()?.next();
-        let address = address.ok_or_else(|| Fault::Io(io::Error::other("its name has no address")))?;
+        let address = address.ok_or_else(|| Fault::Io(io::Error::other("the host name has no address")))?;
         let mut stream = TcpStream::connect_timeout(&address, left(deadline)?)?;
         stream.set_write_timeout(Some(left(deadline)?))?;
         let request = format!("GET {path} HTTP/1.0\r\nHost: {}\r\n\r\n", self.address);
         stream.write_all(request.as_bytes())?;
         let (mut answer, mut part) = (Vec::new(), [0; 8192]);
         loop {
-            // A timeout of the socket is for one read, however many bytes that brings.
+            // A timeout of the socket applies to one read only, so it is set again for each.
             stream.set_read_timeout(Some(left(deadline)?))?;
             match stream.read(&mut part)? {
                 0 => break,
@@ -149,7 +150,7 @@ mod tests {
 
     use super::*;
 
-    /// A port that writes `part` again and again, with a pause after each, until nobody listens.
+    /// Serves a port that writes `part` again and again, with a pause after each, until the client is gone.
     fn endless(part: &'static [u8], pause: Duration) -> Port {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address").to_string();
@@ -166,13 +167,13 @@ mod tests {
         Port { address }
     }
 
-    /// `leitong top` hung on a port that sent a byte a second: the time limit was for each read.
+    /// `leitong top` hung on a port that sent a byte per second, since the time limit applied to each read.
     #[test]
     fn a_port_that_answers_byte_by_byte_is_given_up() {
         let port = endless(b" ", Duration::from_millis(10));
         let limits = Limits { time: Duration::from_millis(300), bytes: 1 << 20 };
         let error = port.ask_within(limits).err().unwrap_or_default();
-        assert_eq!(error, "it has not answered within 300ms");
+        assert_eq!(error, "no answer within 300ms");
     }
 
     /// `leitong top` took a gigabyte of memory for an answer that never ended.
@@ -181,7 +182,7 @@ mod tests {
         let port = endless(&[b'a'; 4096], Duration::ZERO);
         let limits = Limits { time: Duration::from_secs(600), bytes: 1 << 20 };
         let error = port.ask_within(limits).err().unwrap_or_default();
-        assert!(error.contains("/metrics answers with more than 1048576 bytes"), "{error}");
+        assert!(error.contains("/metrics answered with more than 1048576 bytes"), "{error}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A terminal that is drawn anew, and what is typed into it; or plain text, where there is none.
+//! A terminal screen that is redrawn, and its keyboard; or plain text if standard output is no terminal.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Read, Write};
@@ -13,15 +13,15 @@ use unicode_width::UnicodeWidthChar;
 use crate::backoff::backoff;
 use crate::cli::documents;
 
-/// How long a key is waited for, in tenths of a second.
+/// Longest wait for a key, in tenths of a second.
 const KEY_WAIT: u8 = 2;
 
-/// Where frames are shown.
+/// Output for frames of lines.
 pub(super) struct Screen {
     is_terminal: bool,
-    /// What the keyboard was like before; none where there is no keyboard.
+    /// The keyboard's former settings; `None` if there is no keyboard.
     keyboard: Option<Termios>,
-    /// A frame was printed, so that the next one needs a line between.
+    /// True if a frame was printed, so the next one needs an empty line before it.
     printed: bool,
 }
 
@@ -30,13 +30,13 @@ impl Screen {
         let is_terminal = io::stdout().is_terminal();
         let mut screen = Self { is_terminal, keyboard: None, printed: false };
         if is_terminal {
-            // Another screen than the one with the shell's lines, and no cursor.
+            // Switches to the alternate screen, so the shell's lines stay as they are, and hides the cursor.
             write(b"\x1b[?1049h\x1b[?25l")?;
         }
         if is_terminal && io::stdin().is_terminal() {
             let before = tcgetattr(io::stdin()).context("cannot ask the terminal")?;
             let mut keys = before.clone();
-            // Keys come at once and unseen; Ctrl-C stays a signal. A read ends after a while.
+            // Keys arrive at once and are not echoed; Ctrl-C stays a signal. A read ends after a while.
             keys.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
             keys.special_codes[SpecialCodeIndex::VMIN] = 0;
             keys.special_codes[SpecialCodeIndex::VTIME] = KEY_WAIT;
@@ -46,7 +46,7 @@ impl Screen {
         Ok(screen)
     }
 
-    /// Shows these lines, in place of those before or behind them.
+    /// Shows these lines. On a terminal they replace the last frame; otherwise they are printed after it.
     pub(super) fn show(&mut self, lines: &[String]) -> anyhow::Result<()> {
         if !self.is_terminal {
             let between = if self.printed { "\n" } else { "" };
@@ -65,7 +65,7 @@ impl Screen {
         write(out.as_bytes())
     }
 
-    /// Waits for a moment; whether `q` was typed.
+    /// Waits for a moment. Returns true if `q` was typed.
     pub(super) fn wait_for_quit(&self) -> anyhow::Result<bool> {
         if self.keyboard.is_none() {
             backoff(Duration::from_millis(u64::from(KEY_WAIT) * 100));
@@ -96,7 +96,7 @@ fn write(bytes: &[u8]) -> anyhow::Result<()> {
     out.write_all(bytes).and_then(|()| out.flush()).context("cannot write to standard output")
 }
 
-/// As much of a line as fits into so many columns.
+/// Returns the part of a line that fits into `columns` columns.
 fn cut(line: &str, columns: usize) -> &str {
     let mut used = 0;
     for (at, c) in line.char_indices() {

@@ -169,7 +169,11 @@ fn duplicates_leave_revisit_records_that_warcio_reads() {
     assert_eq!(expected, [0, 1, 2, 0, 0, 1, 6, 6, 6, 9], "what this test is about");
 
     let (first, _) = dedup(&["--keep", keep_name, "--drop", drop_name, "--revisit"], &[&input]);
-    assert!(first.stderr.contains("5 of those that go leave a revisit record"), "{}", first.stderr);
+    assert!(
+        first.stderr.contains("5 of the dropped documents are replaced by a revisit record"),
+        "{}",
+        first.stderr
+    );
     assert_eq!(assert_kept(&keep, &responses, canonical), 5);
     assert_eq!(warcio::records(&drop).len(), 5, "what goes is whole where it goes to");
     warcio::run("warcio", &["check", keep_name]);

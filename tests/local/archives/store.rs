@@ -216,7 +216,7 @@ fn objects_are_read_as_files_are() {
     let (run, found, copied) =
         outcome(store.leitong(), folder.path(), "prefix", &["s3://corpora/crawl 2026/".to_owned()]);
     assert_eq!(run.status, 0, "{}", run.stderr);
-    assert!(run.stderr.contains("1 files in folders are passed over"), "{}", run.stderr);
+    assert!(run.stderr.contains("1 files in folders are skipped"), "{}", run.stderr);
     assert!(placeless(&found) == placeless(&verdicts), "verdicts are the same");
     assert!(copied == kept, "documents are the same, byte by byte");
     assert_eq!(found[0]["source"]["input"], "s3://corpora/crawl 2026/a.jsonl");
@@ -279,7 +279,7 @@ fn errors_say_what_to_change() {
     assert!(stderr.contains("AWS_ALLOW_HTTP=true"), "{stderr}");
     for option in ["--keep", "--table", "--dead-letters"] {
         let stderr = run(&mut store.leitong(), &[option, "s3://errors/out/", pages]);
-        assert!(stderr.contains(option) && stderr.contains("outputs are files"), "{stderr}");
+        assert!(stderr.contains(option) && stderr.contains("outputs must be files"), "{stderr}");
     }
 }
 
@@ -319,7 +319,7 @@ fn a_killed_run_over_objects_goes_on_and_one_over_others_does_not() {
     kill_after_checkpoint(start(store, &killed, input), &killed);
     let through = start(store, &killed, input).wait_with_output().expect("it ends");
     let stderr = String::from_utf8_lossy(&through.stderr);
-    assert!(through.status.success() && stderr.contains("goes on behind record"), "{stderr}");
+    assert!(through.status.success() && stderr.contains("resumes after record"), "{stderr}");
     let kept = |folder: &Path| std::fs::read(folder.join("kept.jsonl")).expect("documents");
     assert!(kept(&killed) == kept(&whole), "each document is there once");
 
