@@ -26,7 +26,7 @@ enum Action {
     /// `paragraph.boilerplate_file`
     #[command(after_help = "\
     Example:
-      leitong boilerplate build --output boilerplate.txt pages.jsonl.gz")]
+  leitong boilerplate build --output boilerplate.txt pages.jsonl.gz")]
     Build {
         #[command(flatten)]
         pages: Counted,

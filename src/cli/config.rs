@@ -26,7 +26,7 @@ enum Action {
     /// Check a configuration file and the files that it names
     #[command(after_help = "\
     Example:
-      leitong config check leitong.toml")]
+  leitong config check leitong.toml")]
     Check {
         /// Configuration file to check
         file: PathBuf,

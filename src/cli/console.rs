@@ -20,7 +20,7 @@ use crate::telemetry::terminal;
 #[command(after_help = "\
 Examples:
   leitong console                          # compare what you paste or upload
-    leitong console --pages pages.jsonl.gz   # also find pages of this file by id or url
+  leitong console --pages pages.jsonl.gz   # also find pages of this file by id or url
   leitong console --table state --verdicts verdicts.jsonl --pages pages.jsonl.gz")]
 pub(super) struct Arguments {
     /// Folder of a saved table to look pages and clusters up in. Another process may be using it

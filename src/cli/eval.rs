@@ -26,7 +26,7 @@ use crate::telemetry::terminal;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  leitong eval --detector simhash --detector minhash pages.jsonl.gz
+  leitong eval --detector simhash --detector paragraph pages.jsonl.gz
   leitong eval --html report.html labelled.jsonl.gz")]
 pub(super) struct Arguments {
     /// Detector to evaluate; repeat the option to evaluate several [default: all]
@@ -36,8 +36,8 @@ pub(super) struct Arguments {
     /// used
     #[arg(long, value_name = "FILE")]
     variant: Vec<PathBuf>,
-    /// Score these verdicts, of any program, instead of detectors; can be given several times. One JSON
-    /// object a line, with `page_id`, `kind` and `canonical_page_id` as `dedup` writes them
+    /// File of verdicts of any program, scored instead of detectors; repeat the option to score several. One
+    /// JSON object per line, with `page_id`, `kind` and `canonical_page_id` as `dedup` writes them
     #[arg(long, value_name = "[NAME=]FILE", conflicts_with_all = ["detector", "variant", "config", "html", "texts", "pairs", "synonyms"])]
     verdicts: Vec<VerdictFile>,
     /// Configuration file for extraction, segmentation, and the detectors named by --detector

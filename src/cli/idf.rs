@@ -19,7 +19,7 @@ enum Action {
     /// Count in how many pages each term occurs. Name the resulting table in `idf.file`
     #[command(after_help = "\
     Example:
-      leitong idf build --output idf.tsv pages.jsonl.gz")]
+  leitong idf build --output idf.tsv pages.jsonl.gz")]
     Build {
         #[command(flatten)]
         pages: Counted,

@@ -37,8 +37,8 @@ enum Action {
     /// Recognise the preset of some messages, or guess a mapping, and show which fields are read
     #[command(after_help = "\
     Examples:
-      leitong preset detect messages.jsonl
-      leitong preset detect --config leitong.toml crawled-pages")]
+  leitong preset detect messages.jsonl
+  leitong preset detect --config leitong.toml crawled-pages")]
     Detect {
         /// Configuration file, which names the brokers of a topic
         #[arg(long, value_name = "FILE")]

@@ -20,7 +20,7 @@ enum Action {
     /// Create missing topics, then check all topics
     #[command(after_help = "\
     Example:
-      leitong topics create --config leitong.toml")]
+  leitong topics create --config leitong.toml")]
     Create {
         /// Configuration file
         #[arg(long, value_name = "FILE")]
@@ -29,7 +29,7 @@ enum Action {
     /// List every topic setting that differs from what the worker needs. The exit status is 1 if there is any
     #[command(after_help = "\
     Example:
-      leitong topics check --config leitong.toml")]
+  leitong topics check --config leitong.toml")]
     Check {
         /// Configuration file
         #[arg(long, value_name = "FILE")]
@@ -39,7 +39,7 @@ enum Action {
     /// request. Then check all topics
     #[command(after_help = "\
     Example:
-      leitong topics migrate --config leitong.toml")]
+  leitong topics migrate --config leitong.toml")]
     Migrate {
         /// Configuration file
         #[arg(long, value_name = "FILE")]

@@ -226,11 +226,13 @@ mod tests {
     #[test]
     fn compressed_and_framed_values_are_read() {
         let json = br#"{"url": "http://field/", "text": "t"}"#;
-        let packed = gzip(json);
+        let compressed = gzip(json);
         let framed = [b"\0\0\0\0\x09", &json[..]].concat();
-        let mut with_header = message(None, None, Some(&packed));
+        let mut with_header = message(None, None, Some(&compressed));
         with_header.received.headers.push(("Content-Encoding".into(), Some(b"gzip".to_vec())));
-        for read_as in [with_header, message(None, None, Some(&packed)), message(None, None, Some(&framed))] {
+        for read_as in
+            [with_header, message(None, None, Some(&compressed)), message(None, None, Some(&framed))]
+        {
             let expected = ("http://field/".to_owned(), Body::Text("t".to_owned()));
             assert_eq!(read(&read_as, UrlFrom::Field), Ok(expected));
         }

@@ -116,14 +116,14 @@ impl Port {
     fn get(&self, path: &str, deadline: Instant, bytes_max: usize) -> Result<(u16, String), Fault> {
         let address = self.address.to_socket_addrs()?.next();
         let address = address.ok_or_else(|| Fault::Io(io::Error::other("the host name has no address")))?;
-        let mut stream = TcpStream::connect_timeout(&address, left(deadline)?)?;
-        stream.set_write_timeout(Some(left(deadline)?))?;
+        let mut stream = TcpStream::connect_timeout(&address, time_left(deadline)?)?;
+        stream.set_write_timeout(Some(time_left(deadline)?))?;
         let request = format!("GET {path} HTTP/1.0\r\nHost: {}\r\n\r\n", self.address);
         stream.write_all(request.as_bytes())?;
         let (mut answer, mut part) = (Vec::new(), [0; 8192]);
         loop {
             // A timeout of the socket applies to one read only, so it is set again for each.
-            stream.set_read_timeout(Some(left(deadline)?))?;
+            stream.set_read_timeout(Some(time_left(deadline)?))?;
             match stream.read(&mut part)? {
                 0 => break,
                 count if answer.len() + count > bytes_max => return Err(Fault::TooLong),
@@ -138,7 +138,7 @@ impl Port {
 }
 
 /// Returns the time until `deadline`.
-fn left(deadline: Instant) -> Result<Duration, Fault> {
+fn time_left(deadline: Instant) -> Result<Duration, Fault> {
     let left = deadline.saturating_duration_since(Instant::now());
     if left.is_zero() { Err(Fault::Late) } else { Ok(left) }
 }

@@ -61,7 +61,7 @@ fn text_of(side: &Side, pieces: &[Vec<Piece>], number: usize, language: Language
     html! {
         @for group in groups {
             @match group {
-                [(block, pieces)] if block.kept => (kept(block, pieces, number, &mut linked)),
+                [(block, pieces)] if block.kept => (kept_block(block, pieces, number, &mut linked)),
                 group => (dropped(group, language)),
             }
         }
@@ -104,7 +104,7 @@ fn dropped(group: &[(&PageBlock, &Vec<Piece>)], language: Language) -> Markup {
     }
 }
 
-fn kept(block: &PageBlock, pieces: &[Piece], number: usize, linked: &mut Option<usize>) -> Markup {
+fn kept_block(block: &PageBlock, pieces: &[Piece], number: usize, linked: &mut Option<usize>) -> Markup {
     let class = match block.kind {
         ParagraphKind::Heading(_) => "heading",
         ParagraphKind::Paragraph => "paragraph",
