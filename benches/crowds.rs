@@ -64,7 +64,7 @@ fn random_simhash(number: usize, band: Option<u32>, passage: Option<u32>) -> Pag
     let mut passages: [u32; 10] = std::array::from_fn(|_| random.next_bits() as u32);
     bands[3] = band.unwrap_or(bands[3]);
     passages[3] = passage.unwrap_or(passages[3]);
-    Some(simhash::encode(hash, 3_000, &values, &[0; 24], [0; 8], (bands, passages)))
+    Some(simhash::encode(hash, 3_000, &values, (&[0; 18], &[0; 10]), [0; 8], (bands, passages)))
 }
 
 /// Twelve paragraphs, the heaviest of which stands on every page.

@@ -167,7 +167,7 @@ proptest! {
             passages[mix.next_bits() as usize % 10] = mix.next_bits() as u32;
             let common = if passage { &mut passages[2] } else { &mut bands[2] };
             *common = 42;
-            simhash::encode(hash, 3_000, &values, &[0; 24], [0; 8], (bands, passages)).into()
+            simhash::encode(hash, 3_000, &values, (&[0; 18], &[0; 10]), [0; 8], (bands, passages)).into()
         }).collect();
         let detector = Arc::new(SimHash::new(&Config::default().simhash));
         let naive = scanned(&*detector, &pages, centroids_max as usize);

@@ -18,7 +18,7 @@ fn page(number: usize, article: u8, name: u8) -> FingerprintRecord {
     let bands = std::array::from_fn(|_| mix.next_bits() as u32);
     let address = [0, 7, 0, name, 0, 0, 0, article];
     let keys = (bands, std::array::from_fn(|_| mix.next_bits() as u32));
-    let fingerprint = simhash::encode(mix.next_bits(), 3_000, &values, &[0; 24], address, keys);
+    let fingerprint = simhash::encode(mix.next_bits(), 3_000, &values, (&[0; 18], &[0; 10]), address, keys);
     FingerprintRecord::numbered(number, Some(fingerprint))
 }
 

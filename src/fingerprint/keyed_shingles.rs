@@ -1,23 +1,23 @@
-//! Text → shingles, hashed with a key: the windows of
-//! [`super::sketch`], each hashed as a whole by SipHash.
+//! Text → shingles, hashed with a key: the windows of [`super::sketch`]
+//! and [`super::letters`], each hashed as a whole by SipHash.
 //!
 //! The rolling hash that is quick without a key would not do: different windows of
 //! equal hash can be computed, whatever keyed hash its value then went through.
 //!
-//! Cost: a SipHash of at most 40 bytes for each unit, where a rolling hash takes a
+//! Cost: a SipHash of at most 72 bytes for each unit, where a rolling hash takes a
 //! multiplication; `cargo bench --bench detectors` has every detector with a secret and without.
 
 use super::secret::TextHash;
 use super::sketch::{SHINGLE_SIZE, is_unit};
 use crate::segment::is_punctuation;
 
-/// A power of two that no window exceeds.
-const RING: usize = (SHINGLE_SIZE as usize + 1).next_power_of_two();
+/// A power of two that no window exceeds; the greatest size that one is asked for is 9.
+const RING: usize = 16;
 
 /// Calls `shingle` with the hash of each shingle of `text`,
 /// in order; gives the sum of all unit sizes.
 pub(crate) fn shingles(text: &str, hash: &TextHash, mut shingle: impl FnMut(u64)) -> u64 {
-    let mut window = Window { units: [(0, 0); RING], start: 0, end: 0, size: 0, total_size: 0 };
+    let mut window = KeyedWindow::<SHINGLE_SIZE>::default();
     // The word that is being read: where it begins, and its letters.
     let (mut word, mut letters) = (0, 0_u32);
     for (at, c) in text.char_indices() {
@@ -43,7 +43,8 @@ pub(crate) fn shingles(text: &str, hash: &TextHash, mut shingle: impl FnMut(u64)
 }
 
 /// The last units of a text.
-struct Window {
+#[derive(Default)]
+pub(super) struct KeyedWindow<const SIZE: u32> {
     /// A ring: of each unit its hash or code point, and its size.
     units: [(u64, u32); RING],
     start: usize,
@@ -53,14 +54,15 @@ struct Window {
     total_size: u64,
 }
 
-impl Window {
+impl<const SIZE: u32> KeyedWindow<SIZE> {
+    /// Adds a unit; calls `shingle` with the hash of the window that ends in it, if there is one.
     #[inline]
-    fn push(&mut self, unit: u64, size: u32, hash: &TextHash, shingle: &mut impl FnMut(u64)) {
+    pub(super) fn push(&mut self, unit: u64, size: u32, hash: &TextHash, shingle: &mut impl FnMut(u64)) {
         self.units[self.end % RING] = (unit, size);
         self.end += 1;
         self.size += size;
         self.total_size += u64::from(size);
-        if self.size < SHINGLE_SIZE {
+        if self.size < SIZE {
             return;
         }
         let mut bytes = [[0; 8]; RING];
@@ -68,7 +70,7 @@ impl Window {
         bytes.iter_mut().zip(units).for_each(|(bytes, unit)| *bytes = unit.to_le_bytes());
         shingle(hash.hash(bytes[..self.end - self.start].as_flattened()));
         // Keep the longest tail that is not yet a shingle.
-        while self.size >= SHINGLE_SIZE {
+        while self.size >= SIZE {
             self.size -= self.units[self.start % RING].1;
             self.start += 1;
         }

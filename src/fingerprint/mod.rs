@@ -12,9 +12,11 @@
 pub(crate) mod bit_votes;
 pub mod config;
 pub mod digest;
+pub(crate) mod facts;
 pub(crate) mod hash_set;
 pub mod idf;
 pub(crate) mod keyed_shingles;
+pub(crate) mod letters;
 pub(crate) mod numbers;
 pub mod relation;
 pub mod resources;
@@ -24,6 +26,7 @@ pub(crate) mod sketch;
 pub mod term_hash;
 pub(crate) mod term_vector;
 pub mod term_weight;
+mod window;
 
 use serde_json::{Map, Value};
 

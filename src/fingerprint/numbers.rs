@@ -19,7 +19,7 @@ use super::secret::TextHash;
 use super::sketch::is_unit;
 
 /// Numbers of a text that are kept.
-const SLOTS: usize = 8;
+const SLOTS: usize = 6;
 /// Bytes of a slot: the context (big-endian) and the value.
 const SLOT: usize = 3;
 /// Bytes of all slots.
@@ -144,7 +144,7 @@ fn word_length_back(text: &str) -> usize {
 }
 
 /// Letters and digits that make words together.
-fn is_of_a_word(c: char) -> bool {
+pub(super) fn is_of_a_word(c: char) -> bool {
     c.is_alphanumeric() && !is_unit(c)
 }
 

@@ -1,17 +1,18 @@
-//! Text → sketch: the second, independent opinion that confirms a SimHash candidate.
+//! Text → sketch: the second, independent opinion that confirms a SimHash candidate, and what finds
+//! candidates.
 //!
-//! 64 min-wise hashes of the text's shingles by one permutation, 4 bits of each: 32 bytes. The
-//! share of equal values estimates the Jaccard similarity *J* of two shingle sets: two sketches
-//! agree in 64·(1/16 + 15/16·J) values on average, so unrelated texts in 4 to 8, and texts of *J* =
-//! 0.5 in 34. Sources: Broder 1997 (resemblance), Li & König 2010 (b bits of each minimum), Li,
-//! Owen & Zhang 2012 (one permutation), Shrivastava 2017 (filling of empty bins).
+//! *Values*, to confirm: 64 min-wise hashes by one permutation, 4 bits of each, of the [windows of
+//! nine letters](super::letters): 32 bytes. The share of equal values estimates the Jaccard
+//! similarity *J* of two sets: two sketches agree in 64·(1/16 + 15/16·J) values on average, so
+//! unrelated texts in 4 to 8, and texts of *J* = 0.5 in 34. Sources: Broder 1997 (resemblance), Li &
+//! König 2010 (b bits of each minimum), Li, Owen & Zhang 2012 (one permutation), Shrivastava 2017
+//! (filling of empty bins).
 //!
-//! A shingle is a window of units whose sizes add up to 5: an ideograph or kana is a unit of size
-//! 1, a word of other scripts one of size 2 (1 if it is a single letter). That is 5 characters of
-//! Chinese and 3 words of English; windows of 5 letters would not do for English, where long
-//! unrelated texts share most of them.
-//!
-//! The minima also find candidates in a table of any size, by two kinds of hashes:
+//! *Keys*, to find candidates in a table of any size: 64 min-wise hashes of the text's shingles. A
+//! shingle is a window of units whose sizes add up to 5: an ideograph or kana is a unit of size 1, a
+//! word of other scripts one of size 2 (1 if it is a single letter). That is 5 characters of Chinese
+//! and 3 words of English; windows of 5 letters would not do for English, where long unrelated texts
+//! share most of them. Two kinds of keys are made of them:
 //! * 11 *bands*, of two minima each, in full. Texts of similarity *J* share at least one with
 //!   probability 1 − (1 − J²)¹¹ (J = 0.3: 0.65, 0.4: 0.85, 0.5: 0.96, 0.6: 0.99), unrelated ones
 //!   with 11·2⁻³².
@@ -21,10 +22,11 @@
 //!   and so what comes before a shingle as well, at least one passage is common with probability
 //!   1 − (1 − J)¹⁰ (J = 0.2: 0.89, 0.3: 0.97, 0.4: 0.99).
 //!
-//! Cost: one pass over the normalised text, about 4 ns a character, no allocation.
+//! Cost: two passes over the normalised text, about 4 ns a character each, no allocation.
 
-use super::keyed_shingles;
 use super::secret::TextHash;
+use super::window::{MULTIPLIER, Window};
+use super::{keyed_shingles, letters};
 use crate::mix::mix;
 use crate::segment::{is_ideographic, is_punctuation};
 
@@ -42,8 +44,6 @@ const PASSAGE_BINS: usize = 4;
 const PASSAGE_STEPS: usize = 5;
 /// Sum of unit sizes from which on a window is a shingle.
 pub(crate) const SHINGLE_SIZE: u32 = 5;
-/// Odd multiplier of the rolling hash: the golden ratio in 64 bits.
-const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// 64 values of 4 bits.
 pub(crate) type Values = [u8; VALUE_BYTES];
@@ -51,7 +51,7 @@ pub(crate) type Values = [u8; VALUE_BYTES];
 /// What is kept of a text's shingles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sketch {
-    /// To estimate the similarity.
+    /// To estimate the similarity of what the letters say.
     pub(crate) values: Values,
     /// To find candidates.
     pub(crate) bands: [u32; BANDS],
@@ -83,18 +83,26 @@ pub(crate) fn sketch(text: &str, hash: &TextHash) -> Option<Sketch> {
         true => keyed_shingles::shingles(text, hash, &mut take),
     };
     let passages = passages(&minima, &before);
-    fill_empty(&mut minima).then(|| Sketch {
-        // A minimum is small, so its upper bits are not well mixed: mix before taking some of them.
-        values: std::array::from_fn(|i| {
-            let low = mix(minima[2 * i]) >> 60;
-            let high = mix(minima[2 * i + 1]) >> 60;
-            (high << 4 | low) as u8
-        }),
+    if !fill_empty(&mut minima) {
+        return None;
+    }
+    Some(Sketch {
+        values: letters::values(text, hash)?,
         bands: std::array::from_fn(|i| {
             (mix(minima[2 * i].rotate_left(32) ^ mix(minima[2 * i + 1])) >> 32) as u32
         }),
         passages,
         size: u16::try_from(size).unwrap_or(u16::MAX),
+    })
+}
+
+/// The 64 values of filled minima.
+pub(super) fn values(minima: &[u64; BINS]) -> Values {
+    // A minimum is small, so its upper bits are not well mixed: mix before taking some of them.
+    std::array::from_fn(|i| {
+        let low = mix(minima[2 * i]) >> 60;
+        let high = mix(minima[2 * i + 1]) >> 60;
+        (high << 4 | low) as u8
     })
 }
 
@@ -145,7 +153,7 @@ pub(crate) fn matches_of(resemblance: u32) -> u32 {
 /// Calls `shingle` with the hash of each shingle of `text`,
 /// in order; gives the sum of all unit sizes.
 fn shingles(text: &str, mut shingle: impl FnMut(u64)) -> u64 {
-    let mut window = Window::default();
+    let mut window = Window::<SHINGLE_SIZE>::default();
     // The word that is being read: its hash, and its letters.
     let (mut word, mut letters) = (0_u64, 0_u32);
     for c in text.chars() {
@@ -169,57 +177,6 @@ fn shingles(text: &str, mut shingle: impl FnMut(u64)) -> u64 {
     window.total_size
 }
 
-/// The last units of a text, with a rolling hash: that of units u₁ … uₙ is Σ uᵢ·Bⁿ⁻ⁱ, modulo 2⁶⁴.
-#[derive(Default)]
-struct Window {
-    /// A ring: of each unit its size, and the hash of all units before it.
-    units: [(u64, u32); RING],
-    /// How many units there were, and how many of them have left the window.
-    end: usize,
-    start: usize,
-    /// The sum of the sizes in the window.
-    size: u32,
-    /// Of all units so far.
-    hash: u64,
-    total_size: u64,
-}
-
-/// A power of two that no window exceeds: units have a size of 1 at least.
-const RING: usize = (SHINGLE_SIZE as usize + 1).next_power_of_two();
-
-/// Bⁿ for the lengths that a window may have.
-const POWERS: [u64; RING] = {
-    let mut powers = [1_u64; RING];
-    let mut n = 1;
-    while n < powers.len() {
-        powers[n] = powers[n - 1].wrapping_mul(MULTIPLIER);
-        n += 1;
-    }
-    powers
-};
-
-impl Window {
-    #[inline]
-    fn push(&mut self, unit: u64, size: u32, shingle: &mut impl FnMut(u64)) {
-        self.units[self.end % RING] = (self.hash, size);
-        self.end += 1;
-        self.size += size;
-        self.total_size += u64::from(size);
-        self.hash = self.hash.wrapping_mul(MULTIPLIER).wrapping_add(unit.wrapping_add(1));
-        if self.size < SHINGLE_SIZE {
-            return;
-        }
-        let before = self.units[self.start % RING].0;
-        let length = self.end - self.start;
-        shingle(mix(self.hash.wrapping_sub(before.wrapping_mul(POWERS[length % RING]))));
-        // Keep the longest tail that is not yet a shingle.
-        while self.size >= SHINGLE_SIZE {
-            self.size -= self.units[self.start % RING].1;
-            self.start += 1;
-        }
-    }
-}
-
 /// Characters that are a unit each: ideographs and kana.
 #[inline]
 pub(crate) fn is_unit(c: char) -> bool {
@@ -228,7 +185,7 @@ pub(crate) fn is_unit(c: char) -> bool {
 
 /// Gives each empty bin the minimum of a bin that two texts choose alike: the first one
 /// with a shingle in a sequence that depends on the bin alone. False if all bins are empty.
-fn fill_empty(minima: &mut [u64; BINS]) -> bool {
+pub(super) fn fill_empty(minima: &mut [u64; BINS]) -> bool {
     let filled = *minima;
     if filled.iter().all(|minimum| *minimum == u64::MAX) {
         return false;

@@ -20,8 +20,8 @@ pub struct PageConfig {
     /// language less than half of it.
     #[schemars(range(min = 1_000_000, max = 1_000_000_000_000_u64))]
     pub work_max: u64,
-    /// Minimum length of the main text in characters, without white space. A page with a shorter text is
-    /// UNDECIDABLE (TOO_SHORT).
+    /// Minimum length of the main text in characters, without white space. An ideograph or kana counts as
+    /// three, a Hangul syllable as two. A page with a shorter text is UNDECIDABLE (TOO_SHORT).
     #[schemars(range(min = 1, max = 100_000))]
     pub text_chars_min: u32,
 }

@@ -18,7 +18,7 @@ use crate::config::load::ConfigError;
 use crate::config::{Config, CorpusBy, hash, load};
 use crate::extract::{Document, Extractor};
 use crate::fingerprint::Detector;
-use crate::fingerprint::digest::text_digest;
+use crate::fingerprint::digest::{letters, text_digest};
 use crate::fingerprint::secret::DigestHash;
 use crate::kafka::config::VerdictKey;
 use crate::kafka::page_message::Message;
@@ -365,7 +365,8 @@ impl FingerprintStage {
         if text.chars == 0 {
             return (None, Outcome::Undecidable(Reason::NoText));
         }
-        if text.chars < self.config.page.text_chars_min {
+        let min = self.config.page.text_chars_min;
+        if text.chars < min && letters(digest_buffer) < min {
             return (Some(text), Outcome::Undecidable(Reason::TooShort));
         }
         let outcome = match self.fingerprint(&document, terms, work, marks) {

@@ -79,16 +79,28 @@ python3 tools/measure/quality_sets.py make "$data" "$work/sets" --part held-out 
   ${LEITONG_LANGUAGES:+--languages "$LEITONG_LANGUAGES"}
 
 {
-  echo "### Default configuration"
+  echo "### Default configuration: sets that had no part in its choice"
   echo
-  echo "$beside"
-  for set in neardup_zh_lctt neardup_zh_xitu neardup_zh_fudan neardup_zh_script_pairs templates_zh shells_zh_coolshell; do
-    echo "$(verdicts "$set")$(minhash "$data/$set.jsonl.gz")"
-  done
-  for set in "$work"/sets/*.jsonl; do
-    set=$(basename "$set" .jsonl)
-    [ "$set" = relations ] || echo "$(changed "$set")$(minhash "$work/sets/$set.jsonl")"
-  done
+  {
+    echo "$beside"
+    for set in real_newsletters neardup_zh_xitu shells_zh_coolshell; do
+      echo "$(verdicts "$set")$(minhash "$data/$set.jsonl.gz")"
+    done
+    for set in "$work"/sets/*.jsonl; do
+      set=$(basename "$set" .jsonl)
+      [ "$set" = relations ] || echo "$(changed "$set")$(minhash "$work/sets/$set.jsonl")"
+    done
+  } | python3 tools/measure/quality_sets.py summary
+  echo
+  echo "### Default configuration: sets that it was chosen with"
+  echo
+  {
+    echo "$beside"
+    for set in real_advisories real_blog_shells real_i18n_docs real_laws_de real_poems_zh real_recipes_zh real_terms real_tldr_short \
+      neardup_zh_lctt neardup_zh_fudan neardup_zh_script_pairs templates_zh; do
+      echo "$(verdicts "$set")$(minhash "$data/$set.jsonl.gz")"
+    done
+  } | python3 tools/measure/quality_sets.py summary
   echo
   echo "MinHash: 128 permutations of character 5-grams with LSH (\`datasketch\`), Single-Pass, on the same texts; F1, and precision in brackets."
   echo

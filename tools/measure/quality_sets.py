@@ -6,6 +6,7 @@ usage: quality_sets.py make DATA FOLDER [--part development|held-out] [--texts N
        quality_sets.py relations PAGES VERDICTS
        quality_sets.py series FILE [--pages N]
        quality_sets.py largest VERDICTS
+       quality_sets.py summary < ROWS
 
 `make` writes one file of JSON lines a set into FOLDER. Each line is a page for `leitong dedup`, with the gold label
 (`cluster`, `label`) and the `kind` of change. Where a copy comes after its original, at a random place. Every random choice
@@ -16,6 +17,8 @@ published figures are those of `held-out`, whose changed copies had no part in a
 
 `series` writes a stream of pages of ten templates, in which only numbers and a few names differ: all are different. `largest` says how many
 pages the largest clusters of some verdicts have.
+
+`summary` writes a table of scores with the mean over its sets and the weakest of them before it; sets without a copy have no F1.
 
 sets:
   reprints    Chinese articles as other sites reprint them: lead dropped, credit lines, advertisements, cut, first page alone
@@ -568,6 +571,17 @@ def largest(arguments):
     print(f"Pages: {pages}; clusters: {len(sizes)}; pages of the largest: {', '.join(map(str, top))}")
 
 
+def summary(_):
+    rows = [line.rstrip("\n") for line in sys.stdin]
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[2:]]
+    scores = {c[0]: (float(c[3]), float(c[5].split()[0])) for c in cells if float(c[3]) or float(c[5].split()[0])}
+    weakest = min(scores, key=lambda name: scores[name][0])
+    ours, theirs = (sum(pair[i] for pair in scores.values()) / len(scores) for i in (0, 1))
+    print(f"Mean F1 of {len(scores)} sets: {ours:.3f} (MinHash, J ≥ .5: {theirs:.3f}). Weakest: {weakest}, {scores[weakest][0]:.3f}.")
+    print()
+    print("\n".join(rows))
+
+
 def score(arguments):
     """One line of a table, and what was missed and falsely found by kind and by length."""
     cluster, kinds = {}, {}
@@ -609,6 +623,8 @@ if __name__ == "__main__":
     p.add_argument("--languages", type=pathlib.Path)
     p.add_argument("--leitong", default="target/release/leitong")
     p.set_defaults(run=make)
+    p = commands.add_parser("summary")
+    p.set_defaults(run=summary)
     p = commands.add_parser("score")
     p.add_argument("pages")
     p.add_argument("verdicts")

@@ -11,12 +11,16 @@ pub(crate) const ADDRESS_BYTES: usize = 8;
 /// How two addresses relate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Addresses {
-    /// The same name: one page, moved, mirrored or fetched again.
+    /// The same name on one site: one page, moved or fetched again.
+    OnePage,
+    /// The same name on different sites: one page, mirrored.
     OneName,
-    /// The same site, or nothing is known: they may be of one series.
+    /// Different names on one site: they may be of one series.
     OneSite,
-    /// Different sites.
+    /// Different sites, different names.
     Apart,
+    /// Nothing is known of one of them.
+    Unknown,
 }
 
 impl Addresses {
@@ -26,21 +30,23 @@ impl Addresses {
     pub(super) fn of(a: [u8; ADDRESS_BYTES], b: [u8; ADDRESS_BYTES]) -> Self {
         let same = |at: usize| a[at..at + 2] == b[at..at + 2];
         let known = |at: usize| [a, b].iter().all(|address| address[at..at + 2] != [0, 0]);
-        if known(2) && same(2) {
-            Self::OneName
-        } else if known(0) && !same(0) {
-            Self::Apart
-        } else {
-            Self::OneSite
+        match (known(0) && known(2), same(0), same(2)) {
+            (false, _, _) => Self::Unknown,
+            (true, true, true) => Self::OnePage,
+            (true, false, true) => Self::OneName,
+            (true, true, false) => Self::OneSite,
+            (true, false, false) => Self::Apart,
         }
     }
 
     /// As evidence says it.
     pub(super) fn as_str(self) -> &'static str {
         match self {
+            Self::OnePage => "one page",
             Self::OneName => "one name",
             Self::OneSite => "one site",
             Self::Apart => "different sites",
+            Self::Unknown => "not known",
         }
     }
 }
@@ -99,14 +105,19 @@ mod tests {
             ("https://a.example/weather/0411", "https://a.example/weather/0412", Addresses::OneSite),
             ("https://bj.a.example/weather", "https://sh.a.example/weather", Addresses::OneSite),
             ("https://a.example/weather/0411", "https://b.example/weather/0411", Addresses::Apart),
-            ("https://a.example/weather/0411", "http://a.example/weather/0411#now", Addresses::OneName),
+            ("https://a.example/weather/0411", "http://a.example/weather/0411#now", Addresses::OnePage),
+            (
+                "https://a.example/1/the-river-cup-final",
+                "https://www.a.example/the-river-cup-final",
+                Addresses::OnePage,
+            ),
             (
                 "https://a.example/1/the-river-cup-final",
                 "https://b.example/the-river-cup-final",
                 Addresses::OneName,
             ),
-            ("", "https://b.example/the-river-cup-final", Addresses::OneSite),
-            ("", "", Addresses::OneSite),
+            ("", "https://b.example/the-river-cup-final", Addresses::Unknown),
+            ("", "", Addresses::Unknown),
         ] {
             assert_eq!(of(a, b), expected, "{a} {b}");
         }

@@ -32,8 +32,8 @@ pub struct NearConfig {
     /// What confirms a candidate: `sketch` (a second,
     /// independent fingerprint) or `none` (the paper's method).
     pub confirm: Confirm,
-    /// Values of 64 in which the sketches must agree at
-    /// distance 0. Unrelated texts agree in 4 to 8.
+    /// Values of 64 in which the sketches must agree at distance 0. Unrelated texts agree in 4 to 8. Of
+    /// long texts of one site under different names 15 more, and of versions of one page 6 fewer.
     #[schemars(range(min = 0, max = 64))]
     pub sketch_matches_near: u32,
     /// The same at `max_distance`; in between, the demand rises evenly.
@@ -49,7 +49,7 @@ pub struct NearConfig {
     pub short_text_size: u32,
     /// Whether addresses count: series of one template stand on one site under different names, so
     /// that of pages of different sites, or of one name (a page that was moved, mirrored or fetched
-    /// again), less is asked. `false`: as if all were of one site.
+    /// again), less is asked. `false`: as if no page had an address.
     pub addresses: bool,
     /// `sketch_matches_short` for pages of different sites (of pages of one name nothing is asked
     /// for brevity).
@@ -58,17 +58,19 @@ pub struct NearConfig {
     /// `short_text_size` for pages of different sites.
     #[schemars(range(min = 0, max = 65_535))]
     pub short_text_size_apart: u32,
-    /// Share of the shorter text's passages, as far as the sketches tell, that
-    /// is enough in the longer text whatever `sketch_matches_short` asks for:
-    /// so a short text is found again with its end cut off, or a line added.
+    /// Share of what the shorter text says, as far as the sketches tell, that is enough in the longer
+    /// text whatever `sketch_matches_short` asks for: so a short text is found again with its end cut
+    /// off, or a line added. Not of pages of one site under different names.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub contained_min: f64,
     /// Length of the shorter text as a share of the longer one's
     /// from which on they may be near: below, one is an excerpt.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub length_ratio_min: f64,
-    /// Size below which texts with other numbers in the same places are not near
-    /// (one may differ for three that are the same); 0: numbers decide nothing.
+    /// Size below which texts with other numbers in the same places are not near (one may differ for
+    /// three that are the same, or for one of two versions of one page), nor texts of one site under
+    /// different names of which a number, version or name was replaced. Of longer ones of one site a
+    /// sixteenth of these may be. 0: such facts decide nothing.
     #[schemars(range(min = 0, max = 65_535))]
     pub number_text_size: u32,
     /// Which near pages are duplicates, by how their texts relate: `all`; `contained`, those whose
@@ -133,12 +135,12 @@ impl Default for NearConfig {
             candidates: Candidates::Bands,
             confirm: Confirm::Sketch,
             sketch_matches_near: 25,
-            sketch_matches_far: 28,
-            sketch_matches_short: 58,
+            sketch_matches_far: 25,
+            sketch_matches_short: 52,
             short_text_size: 1_400,
             addresses: true,
-            sketch_matches_short_apart: 46,
-            short_text_size_apart: 700,
+            sketch_matches_short_apart: 37,
+            short_text_size_apart: 400,
             contained_min: 0.93,
             length_ratio_min: 0.5,
             number_text_size: 1_000,

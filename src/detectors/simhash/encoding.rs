@@ -5,7 +5,8 @@
 //! | 8 | SimHash, big-endian |
 //! | 2 | size of the text, big-endian |
 //! | 32 | values of the sketch, two a byte |
-//! | 24 | number slots |
+//! | 18 | number slots |
+//! | 10 | facts |
 //! | 8 | address |
 //! | 44 | bands of the sketch, 11 times 4, big-endian |
 //! | 40 | passages of the sketch, 10 times 4, big-endian; zero: there are fewer |
@@ -14,30 +15,32 @@
 
 use super::addresses::ADDRESS_BYTES;
 use crate::fingerprint::WIDE_KEY;
+use crate::fingerprint::facts::{FACT_BYTES, Facts};
 use crate::fingerprint::numbers::{SLOT_BYTES, Slots};
 use crate::fingerprint::sketch::{BANDS, PASSAGES, VALUE_BYTES, Values};
 
 /// Bytes of what a look-up compares.
-pub(super) const COMPARED_BYTES: usize = 8 + 2 + VALUE_BYTES + SLOT_BYTES + ADDRESS_BYTES;
+pub(super) const COMPARED_BYTES: usize = 8 + 2 + VALUE_BYTES + SLOT_BYTES + FACT_BYTES + ADDRESS_BYTES;
 /// Bytes of what makes the keys, but for the SimHash.
 const KEY_BYTES: usize = 4 * (BANDS + PASSAGES);
 /// Bytes of a fingerprint.
 pub(super) const FINGERPRINT_BYTES: usize = COMPARED_BYTES + KEY_BYTES;
 
 /// A fingerprint of these parts: the SimHash, the sketch's size and values (two a byte), the number
-/// slots (all zero: no numbers), the address (all zero: none) and the sketch's bands and passages.
+/// slots (all zero: no numbers), the facts (all zero: none), the address (all zero: none) and the sketch's bands and passages.
 #[must_use]
 pub fn encode(
     hash: u64,
     size: u16,
     values: &[u8; VALUE_BYTES],
-    numbers: &[u8; SLOT_BYTES],
+    (numbers, facts): (&[u8; SLOT_BYTES], &[u8; FACT_BYTES]),
     address: [u8; ADDRESS_BYTES],
     (bands, passages): ([u32; BANDS], [u32; PASSAGES]),
 ) -> Box<[u8]> {
     let (bands, passages) = (bands.map(u32::to_be_bytes), passages.map(u32::to_be_bytes));
     let (bands, passages) = (bands.as_flattened(), passages.as_flattened());
-    [&hash.to_be_bytes()[..], &size.to_be_bytes(), values, numbers, &address, bands, passages].concat().into()
+    let size = size.to_be_bytes();
+    [&hash.to_be_bytes()[..], &size, values, numbers, facts, &address, bands, passages].concat().into()
 }
 
 /// The SimHash of a fingerprint, or of its beginning.
@@ -60,17 +63,19 @@ pub(super) struct SketchView<'a> {
     pub(super) size: u32,
     pub(super) values: &'a Values,
     pub(super) numbers: &'a Slots,
+    pub(super) facts: &'a Facts,
     pub(super) address: &'a [u8; ADDRESS_BYTES],
 }
 
 impl<'a> SketchView<'a> {
     #[inline]
     pub(super) fn of(fingerprint: &'a [u8]) -> Self {
-        let (size, rest) = fingerprint[8..].split_first_chunk::<2>().expect("74 bytes at least");
-        let (values, rest) = rest.split_first_chunk().expect("74 bytes at least");
-        let (numbers, rest) = rest.split_first_chunk().expect("74 bytes at least");
-        let address = rest.first_chunk().expect("74 bytes at least");
-        Self { size: u16::from_be_bytes(*size).into(), values, numbers, address }
+        let (size, rest) = fingerprint[8..].split_first_chunk::<2>().expect("78 bytes at least");
+        let (values, rest) = rest.split_first_chunk().expect("78 bytes at least");
+        let (numbers, rest) = rest.split_first_chunk().expect("78 bytes at least");
+        let (facts, rest) = rest.split_first_chunk().expect("78 bytes at least");
+        let address = rest.first_chunk().expect("78 bytes at least");
+        Self { size: u16::from_be_bytes(*size).into(), values, numbers, facts, address }
     }
 }
 
@@ -84,7 +89,7 @@ pub(super) struct Parts<'a> {
 impl<'a> Parts<'a> {
     #[inline]
     pub(super) fn of(fingerprint: &'a [u8]) -> Self {
-        let keys = fingerprint.last_chunk().expect("158 bytes");
+        let keys = fingerprint.last_chunk().expect("162 bytes");
         Self { hash: simhash_of(fingerprint), view: SketchView::of(fingerprint), keys }
     }
 
@@ -133,7 +138,7 @@ mod tests {
     fn passages_make_the_wide_keys() {
         let (bands, mut passages) = ([7; BANDS], [9; PASSAGES]);
         passages[3] = 0;
-        let of = |passages, hash| encode(hash, 1, &[0; 32], &[0; 24], [0; 8], (bands, passages));
+        let of = |passages, hash| encode(hash, 1, &[0; 32], (&[0; 18], &[0; 10]), [0; 8], (bands, passages));
         let (a, b) = (of(passages, u64::MAX), of([0; PASSAGES], u64::MAX));
         let keys: Vec<u64> = Parts::of(&a).keys().collect();
         assert_eq!(keys.len(), BANDS + 1 + PASSAGES - 1, "nothing is found by a passage that is not there");

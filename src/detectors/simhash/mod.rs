@@ -4,18 +4,23 @@
 //! weight, and the [`sketch`] of the text's shingles.
 //!
 //! A SimHash within the distance makes a candidate only: among a hundred million unrelated pages
-//! there is always one. What else near means is one sentence: *most passages of the shorter text
-//! stand in the longer one, the lengths are comparable, and a short text says the same numbers*. In
-//! detail:
-//! * The sketches agree, the more the further the two SimHashes are apart, since both err, but not
-//!   together; and the more the shorter the texts are, since short pages of one template share most
-//!   of their passages. Where the [`addresses`] speak against one template, short texts need less:
-//!   different sites, or one name.
-//! * Of short texts less will do if nearly all of the shorter one stands in the longer one: what
-//!   was cut off, or had something added, differs on one side only, and pages of one template on
-//!   both. The sketch and the two sizes tell (`matches_contained`).
+//! there is always one. What else near means is one sentence: *most of the shorter text stands in the
+//! longer one, the lengths are comparable, and what differs is wording, not the facts that the page is
+//! about*. In detail:
+//! * The sketches agree: they see runs of nine letters, whatever spaces and typography are, and err on
+//!   other pairs than the SimHash does.
+//! * How much has to agree, and of which facts, the [`addresses`] say. Pages that a program makes of
+//!   one template stand on one site under different names: there most has to agree, the more the
+//!   shorter the texts are, and no *fact* of a short text may be replaced: no number, version or name
+//!   (`fingerprint/facts.rs`; of long texts a sixteenth may be). Under one name on one site it is one page at
+//!   two times: a quarter of both texts is enough. On different sites little speaks for a template.
+//!   Where nothing is known of an address, short texts need as much as on one site, long ones as
+//!   little as on different sites.
+//! * Of short texts less will do, other than on one site, if nearly all of the shorter one stands in
+//!   the longer one: what was cut off, or had something added, differs on one side only, and pages of
+//!   one template on both. The sketch and the two sizes tell (`matches_contained`).
 //! * Of a short text the [`numbers`] in the same places are the same: weather, markets and results
-//!   of two days are no copies.
+//!   of two days are no copies, on whatever sites.
 //!
 //! What is not near and yet has passages in common is *related* (`matches_needed_to_relate`):
 //! excerpts, merged pages, pages of one template. It founds a cluster, and its verdict tells of the
@@ -24,9 +29,10 @@
 //!
 //! `confirm = "none"` is the paper's method. The measurements are in
 //! `docs/adr/0016-contained-passages-and-numbers.md`, `docs/adr/0020-addresses-and-templates.md` and
-//! `docs/adr/0032-passages-find-excerpts.md`.
+//! `docs/adr/0032-passages-find-excerpts.md`; what is in force now is in
+//! `docs/adr/0040-what-differs-decides.md`.
 //!
-//! Encoding, 158 bytes: see `encoding.rs`.
+//! Encoding, 162 bytes: see `encoding.rs`.
 //!
 //! Keys, by `candidates`:
 //! * `bands`: the 11 bands, the 10 passages, and the SimHash. Near pages share one of these, which
@@ -46,10 +52,9 @@ mod near;
 use serde_json::{Map, Value, json};
 
 use crate::fingerprint::bit_votes::BitVotes;
-use crate::fingerprint::numbers;
 use crate::fingerprint::secret::{Purpose, Secret, TextHash};
 use crate::fingerprint::sketch::{self, BINS};
-use crate::fingerprint::{Comparison, Detector, LookUp, SecondKey, Shares, basis_points};
+use crate::fingerprint::{Comparison, Detector, LookUp, SecondKey, Shares, basis_points, facts, numbers};
 use crate::segment::Terms;
 pub(crate) use addresses::ADDRESS_BYTES;
 pub use config::{Candidates, Confirm, Duplicates, NearConfig, SimHashConfig};
@@ -58,10 +63,10 @@ pub use encoding::{encode, simhash_of, sketch_of};
 
 /// Part of the fingerprint hash: raised whenever the same
 /// terms may give another fingerprint than before.
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 /// Part of the cluster hash: raised whenever the same
 /// fingerprints and settings may be near where they were not.
-const NEAR_VERSION: u32 = 6;
+const NEAR_VERSION: u32 = 7;
 
 /// Frequencies whose terms are counted together; of a
 /// page's distinct terms, 99 % have one of these.
@@ -155,9 +160,10 @@ impl Detector for SimHash {
         let hash = self.hash(terms)?;
         let sketch = sketch::sketch(terms.text(), &self.passage_hash)?;
         let numbers = numbers::slots(terms.text(), &self.passage_hash);
+        let facts = facts::facts(terms, &self.passage_hash);
         let address = addresses::encoded(terms.address(), &self.passage_hash);
         let keys = (sketch.bands, sketch.passages);
-        Some(encode(hash, sketch.size, &sketch.values, &numbers, address, keys))
+        Some(encode(hash, sketch.size, &sketch.values, (&numbers, &facts), address, keys))
     }
 
     fn is_fingerprint(&self, bytes: &[u8]) -> bool {
@@ -297,6 +303,8 @@ impl Detector for SimHash {
             let numbers = numbers::agreement(a.view.numbers, b.view.numbers);
             evidence.insert("numbers_same".into(), numbers.same.into());
             evidence.insert("numbers_different".into(), numbers.conflicts.into());
+            let replaced = facts::replaced(a.view.facts, b.view.facts);
+            evidence.insert("facts_replaced".into(), (f64::from(replaced) / 100.0).into());
             let addresses = self.addresses(&a.view, &b.view);
             evidence.insert("addresses".into(), addresses.as_str().into());
         }

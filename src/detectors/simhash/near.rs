@@ -5,16 +5,27 @@ use super::addresses::Addresses;
 use super::encoding::{Parts, SketchView, simhash_of};
 use super::{Candidates, Duplicates, SimHash};
 use crate::fingerprint::relation::Relation;
-use crate::fingerprint::{Shares, numbers, sketch};
+use crate::fingerprint::{Shares, facts, numbers, sketch};
 
-/// Texts at most this far apart, whose sizes differ by one part in [`SAME_SIZE`] at most, are the
-/// same words in another order: the demand on short texts is not made of them.
-const SAME_WORDS: u32 = 4;
-const SAME_SIZE: u32 = 50;
 /// Of short texts one number in another place may differ for so many that are the same: an article
 /// with one figure put right, or whose end was cut so that a context came about anew, is a copy
-/// still.
+/// still. Of one page, fetched again, as many may differ.
 const SAME_NUMBERS: u32 = 3;
+const SAME_NUMBERS_OF_ONE_PAGE: u32 = 1;
+/// Values fewer than `sketch_matches_near` that must agree between two versions of one page: its
+/// address says what it is about, and versions drift. 19 of 64 are a quarter of what both say.
+const FEWER_OF_ONE_PAGE: u32 = 6;
+/// What `length_ratio_min` is multiplied by for these, in hundredths.
+const LENGTH_RATIO_OF_ONE_PAGE: u32 = 80;
+/// Values more than `sketch_matches_near` that must agree between long texts of one site under
+/// different names: pages of a series share what their template says, up to half of all.
+const MORE_OF_ONE_SITE: u32 = 15;
+/// Of such texts none of the facts may be replaced where they are short, in hundredths: odd sketches
+/// estimate one that is replaced as 100, and one that is added as 1.
+const REPLACED_OF_SHORT: u32 = 60;
+/// Of long ones a sixteenth, or one: a figure put right.
+const REPLACED_SHARE: u32 = 16;
+const REPLACED_OF_LONG: u32 = 160;
 /// Of related texts half as many values agree as their SimHashes have bits that differ, and half of
 /// so many more: 10 at a distance of 13, 18 at 28.
 const RELATED_DISTANCE_OFFSET: u32 = 7;
@@ -27,48 +38,75 @@ const MORE_OF_LIKE_LENGTHS: u32 = 2;
 impl SimHash {
     /// Values of the sketch that must agree between texts this far apart and of these sizes: two
     /// straight lines, rounded up, of which the stricter counts, but that texts of which one
-    /// contains the other need no more than that. The second line is the one for such addresses;
-    /// pages of one name have none.
+    /// contains the other need no more than that unless they may be of one series. The second line
+    /// is the one for such addresses; pages of one name have none.
     fn matches_needed(&self, distance: u32, a_size: u32, b_size: u32, addresses: Addresses) -> u32 {
         let near = &self.config.near;
         let by_distance =
             on_a_line(near.sketch_matches_near, near.sketch_matches_far, distance, near.max_distance);
-        // Of the same words in another order little speaks for a template.
-        if distance <= SAME_WORDS && a_size.abs_diff(b_size) * SAME_SIZE <= a_size.max(b_size) {
-            return by_distance;
-        }
-        let (short, short_text_size) = match addresses {
-            Addresses::OneName => return by_distance,
-            Addresses::OneSite => (near.sketch_matches_short, near.short_text_size),
-            Addresses::Apart => (near.sketch_matches_short_apart, near.short_text_size_apart),
-        };
         let (shorter, longer) = (a_size.min(b_size), a_size.max(b_size));
-        let by_size = on_a_line(short, near.sketch_matches_near, shorter, short_text_size);
-        by_distance.max(by_size.min(matches_contained(self.contained_min, shorter, longer)))
+        let contained = || matches_contained(self.contained_min, shorter, longer);
+        let by_size = |short, long, end| on_a_line(short, long, shorter, end);
+        let long = near.sketch_matches_near;
+        by_distance.max(match addresses {
+            Addresses::OnePage => return by_distance.saturating_sub(FEWER_OF_ONE_PAGE),
+            Addresses::OneName => 0,
+            Addresses::Apart => {
+                by_size(near.sketch_matches_short_apart, long, near.short_text_size_apart).min(contained())
+            }
+            Addresses::Unknown => {
+                by_size(near.sketch_matches_short, long, near.short_text_size).min(contained())
+            }
+            Addresses::OneSite => {
+                let long = (long + MORE_OF_ONE_SITE).min(near.sketch_matches_short);
+                by_size(near.sketch_matches_short, long, near.short_text_size)
+            }
+        })
     }
 
     /// Whether neither text is but an excerpt of the other.
-    fn lengths_are_comparable(&self, a_size: u32, b_size: u32) -> bool {
-        u64::from(a_size.min(b_size)) * 10_000
-            >= u64::from(a_size.max(b_size)) * u64::from(self.length_ratio_min)
+    fn lengths_are_comparable(&self, a_size: u32, b_size: u32, addresses: Addresses) -> bool {
+        let min = match addresses {
+            Addresses::OnePage => self.length_ratio_min * LENGTH_RATIO_OF_ONE_PAGE / 100,
+            _ => self.length_ratio_min,
+        };
+        u64::from(a_size.min(b_size)) * 10_000 >= u64::from(a_size.max(b_size)) * u64::from(min)
     }
 
     /// Whether two short texts say different numbers in the same places. Long ones may: a figure or
     /// two is not what they are about.
-    fn numbers_conflict(&self, a: &SketchView, b: &SketchView) -> bool {
+    fn numbers_conflict(&self, a: &SketchView, b: &SketchView, addresses: Addresses) -> bool {
         a.size.min(b.size) < self.config.near.number_text_size && {
             let numbers = numbers::agreement(a.numbers, b.numbers);
-            numbers.conflicts * SAME_NUMBERS > numbers.same
+            let tolerance = match addresses {
+                Addresses::OnePage => SAME_NUMBERS_OF_ONE_PAGE,
+                _ => SAME_NUMBERS,
+            };
+            numbers.conflicts * tolerance > numbers.same
+        }
+    }
+
+    /// Whether texts that may be of one series say other facts.
+    fn facts_differ(&self, a: &SketchView, b: &SketchView, addresses: Addresses) -> bool {
+        let short = self.config.near.number_text_size;
+        short > 0 && matches!(addresses, Addresses::OneSite | Addresses::Unknown) && {
+            let all = facts::count(a.facts).min(facts::count(b.facts));
+            let allowed = match a.size.min(b.size) < short {
+                true => REPLACED_OF_SHORT,
+                false => REPLACED_OF_LONG.max(100 * all / REPLACED_SHARE),
+            };
+            facts::replaced(a.facts, b.facts) >= allowed
         }
     }
 
     /// Whether what the fingerprints hold besides the SimHash says of texts this far apart that
     /// they are near.
     pub(super) fn confirmed(&self, distance: u32, a: &SketchView, b: &SketchView) -> bool {
-        sketch::matches(a.values, b.values)
-            >= self.matches_needed(distance, a.size, b.size, self.addresses(a, b))
-            && self.lengths_are_comparable(a.size, b.size)
-            && !self.numbers_conflict(a, b)
+        let addresses = self.addresses(a, b);
+        sketch::matches(a.values, b.values) >= self.matches_needed(distance, a.size, b.size, addresses)
+            && self.lengths_are_comparable(a.size, b.size, addresses)
+            && !self.numbers_conflict(a, b, addresses)
+            && !self.facts_differ(a, b, addresses)
             && self.relation_counts(a, b)
     }
 
@@ -135,7 +173,7 @@ impl SimHash {
     pub(super) fn addresses(&self, a: &SketchView, b: &SketchView) -> Addresses {
         match self.config.near.addresses {
             true => Addresses::of(*a.address, *b.address),
-            false => Addresses::OneSite,
+            false => Addresses::Unknown,
         }
     }
 }
@@ -174,22 +212,26 @@ mod tests {
     use crate::segment::{Segmenter, Terms};
 
     #[test]
-    fn the_demand_rises_with_distance_and_brevity() {
+    fn the_demand_rises_with_brevity_on_one_site() {
         let detector = SimHash::new(&Config::default().simhash);
-        let one_site = |distance, a, b| detector.matches_needed(distance, a, b, Addresses::OneSite);
-        let needed = |distance, size| one_site(distance, size, size + size / 10 + 1);
-        assert_eq!([0, 10, 20, 99].map(|distance| needed(distance, 10_000)), [25, 27, 28, 28]);
-        assert_eq!([300, 700, 1_400].map(|size| needed(5, size)), [51, 42, 26]);
-        let same_size = |distance| one_site(distance, 700, 714);
-        assert_eq!([0, 4, 5].map(same_size), [25, 26, 42], "less for the same words in another order");
-        assert_eq!(one_site(4, 700, 715), 42, "and not for others");
+        let needed = |addresses, size| detector.matches_needed(5, size, size + size / 10 + 1, addresses);
+        for (addresses, expected) in [
+            (Addresses::OneSite, [52, 47, 40, 40]),
+            (Addresses::Unknown, [51, 39, 25, 25]),
+            (Addresses::Apart, [35, 25, 25, 25]),
+            (Addresses::OneName, [25; 4]),
+            (Addresses::OnePage, [19; 4]),
+        ] {
+            assert_eq!(
+                [50, 700, 1_400, 9_999].map(|size| needed(addresses, size)),
+                expected,
+                "{addresses:?}"
+            );
+        }
         // A short text of which nearly all stands in one twice as long.
-        assert_eq!(one_site(10, 100, 200), 31);
-        assert_eq!(one_site(10, 100, 100), 56);
-        let apart =
-            |distance, size| detector.matches_needed(distance, size, size + size / 10 + 1, Addresses::Apart);
-        assert_eq!([100, 300, 700].map(|size| apart(5, size)), [43, 37, 26]);
-        assert_eq!(detector.matches_needed(5, 100, 111, Addresses::OneName), 26, "whatever the size");
+        let one_in_another = |addresses| detector.matches_needed(10, 100, 200, addresses);
+        assert_eq!([Addresses::Unknown, Addresses::Apart].map(one_in_another), [31, 31]);
+        assert_eq!(one_in_another(Addresses::OneSite), 52, "which pages of a template may be");
     }
 
     #[test]
@@ -230,9 +272,11 @@ mod tests {
     #[test]
     fn an_excerpt_is_no_copy() {
         let detector = SimHash::new(&Config::default().simhash);
-        assert!(detector.lengths_are_comparable(100, 200) && detector.lengths_are_comparable(200, 100));
-        assert!(!detector.lengths_are_comparable(99, 200));
-        assert!(detector.lengths_are_comparable(0, 0) && detector.lengths_are_comparable(65_535, 65_535));
+        let comparable = |a, b| detector.lengths_are_comparable(a, b, Addresses::Apart);
+        assert!(comparable(100, 200) && comparable(200, 100) && !comparable(99, 200));
+        assert!(comparable(0, 0) && comparable(65_535, 65_535));
+        let versions = |a, b| detector.lengths_are_comparable(a, b, Addresses::OnePage);
+        assert!(versions(80, 200) && !versions(79, 200), "a page that grew");
     }
 
     /// Sentences of which no two are alike.
@@ -298,6 +342,52 @@ mod tests {
         assert!(near(&report(31, 22, 3), &report(31, 22, 3)));
         assert!(!near(&report(31, 22, 3), &report(27, 16, 4)));
         assert!(near(&report(31, 22, 3), &format!("{}（编辑：小李）", report(31, 22, 3))));
+    }
+
+    /// Lists of flaws of which one number differs, help pages of two commands, and a version of which
+    /// the word before the number changed as well were duplicates.
+    #[test]
+    fn pages_of_a_series_that_say_other_facts_are_no_copies() {
+        let config = Config::default();
+        let detector = SimHash::new(&config.simhash);
+        let segmenter =
+            Segmenter::new(&config.segment, &crate::segment::Lexicons::default()).expect("defaults");
+        let near = |urls: [&str; 2], texts: [&str; 2]| {
+            let [a, b] = [0, 1].map(|i| {
+                let (mut terms, mut document) = (Terms::default(), Document::from_text(None, texts[i]));
+                document.address = crate::page::address::Address::of(urls[i]);
+                segmenter.segment(&document, &mut terms);
+                detector.fingerprint(&terms).expect("long enough")
+            });
+            let near = detector.compare(&a, &b).near;
+            assert_eq!(near, detector.compare(&b, &a).near);
+            near
+        };
+        let series = ["https://a.example/1", "https://a.example/2"];
+        let list = |own: u32| {
+            let others: Vec<String> = (1..40).map(|n| format!("CVE-2015-{}", 8_400 + n)).collect();
+            let others = others.join(", ");
+            format!(
+                "Use-after-free vulnerability in Adobe Flash Player before 18.0.0.268 allows attackers to execute \
+                 arbitrary code, a different vulnerability than {others}, and CVE-2015-{own}."
+            )
+        };
+        assert!(near(series, [&list(8_301), &list(8_301)]));
+        assert!(!near(series, [&list(8_301), &list(8_302)]));
+        let alias = |name: &str| {
+            format!(
+                "This command is an alias of `{name}`, which is kept under its old name for the scripts that call it. \
+                 View the documentation of the original command, with all of its options, its exit statuses and the \
+                 files that it reads, and examples for each, by calling the program that shows such pages with the \
+                 name of the original command: `tldr {name}`."
+            )
+        };
+        assert!(near(series, [&alias("comm"), &alias("comm").replace("original command", "real command")]));
+        assert!(!near(series, [&alias("comm"), &alias("pathchk")]));
+        // One address says that it is one page, whatever changed.
+        let one = ["https://a.example/docs/aliases", "https://a.example/docs/aliases#now"];
+        assert!(near(one, [&alias("comm"), &alias("pathchk")]));
+        assert!(near(["", ""], [&alias("comm"), &alias("comm").replace("by calling", "calling")]));
     }
 
     /// Both settings say what they say: of sets of passages, without rounding.

@@ -10,11 +10,13 @@
 
 mod build;
 
+use std::sync::LazyLock;
+
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::resources::{ResourceError, shortened};
 use super::term_weight::{FRACTION_BITS, ln};
-use crate::hashed::HashedMap;
+use crate::hashed::{HashedMap, HashedSet};
 use crate::segment::DistinctTerm;
 
 pub use build::IdfBuilder;
@@ -22,7 +24,18 @@ pub use build::IdfBuilder;
 /// The first line of the file.
 pub const HEADER: &str = "# leitong idf 1";
 const DEFAULT: &str = include_str!("default.tsv");
+/// The words of the table that ships, by XXH3-64.
+static COMMON: LazyLock<HashedSet> = LazyLock::new(|| {
+    let lines = DEFAULT.lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| Some(xxh3_64(line.split_once('\t')?.0.as_bytes()))).collect()
+});
 const SETTING: &str = "idf.file";
+
+/// Whether the table that ships has the word of this XXH3-64. Fixed permanently, as far as a detector's
+/// version is: fingerprints depend on it.
+pub(crate) fn is_common(hash: u64) -> bool {
+    COMMON.contains(&hash)
+}
 
 /// Document frequencies by term.
 #[derive(Debug)]
