@@ -60,7 +60,7 @@ pub struct NearConfig {
     pub short_text_size_apart: u32,
     /// Share of what the shorter text says, as far as the sketches tell, that is enough in the longer
     /// text whatever `sketch_matches_short` asks for: so a short text is found again with its end cut
-    /// off, or a line added. Not of pages of one site under different names.
+    /// off, or a line added. Of pages whose addresses are not known.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub contained_min: f64,
     /// Length of the shorter text as a share of the longer one's

@@ -15,10 +15,9 @@
 //!   (`fingerprint/facts.rs`; of long texts a sixteenth may be). Under one name on one site it is one page at
 //!   two times: a quarter of both texts is enough. On different sites little speaks for a template.
 //!   Where nothing is known of an address, short texts need as much as on one site, long ones as
-//!   little as on different sites.
-//! * Of short texts less will do, other than on one site, if nearly all of the shorter one stands in
-//!   the longer one: what was cut off, or had something added, differs on one side only, and pages of
-//!   one template on both. The sketch and the two sizes tell (`matches_contained`).
+//!   little as on different sites; and less will do if nearly all of the shorter one stands in the
+//!   longer one: what was cut off, or had something added, differs on one side only, and pages of one
+//!   template on both. The sketch and the two sizes tell (`matches_contained`).
 //! * Of a short text the [`numbers`] in the same places are the same: weather, markets and results
 //!   of two days are no copies, on whatever sites.
 //!
