@@ -2,9 +2,10 @@
 //! say the same of something else, are told from copies.
 //!
 //! A fact is a word with a digit in it, with all that points and hyphens join to it (`4.2.15`,
-//! `cve-2015-8405`), or a name: a word of three letters or more, of a script with letters, that the
-//! [table of common words](super::idf) lacks. Words of every day are none, since edited copies differ
-//! in these; nor are words of ideographs, which nothing tells from names.
+//! `cve-2015-8405`), or a name: a term, of a script with letters, that the [table of common
+//! words](super::idf) lacks, or that has one letter or two (line B, chapter IV). Words of every day are
+//! none, since edited copies differ in these; nor are words of ideographs, which nothing tells from
+//! names.
 //!
 //! The different facts of a text make an *odd sketch* (Mitzenmacher, Pagh & Pham 2014): each turns one
 //! of 64 bits over, so that the bits in which two sketches differ estimate by how many facts the texts
@@ -23,8 +24,8 @@ use crate::segment::{DistinctTerm, Terms};
 
 /// Bytes of a text's facts.
 pub(crate) const FACT_BYTES: usize = 10;
-/// Letters of a name at least.
-const NAME_CHARS_MIN: usize = 3;
+/// Letters up to which a term is a name though the table has it.
+const SHORT_NAME_CHARS: usize = 2;
 /// Differing bits from which on the sketches say no more than that many facts differ.
 const BITS_MAX: usize = 30;
 /// By how many facts two texts differ whose sketches differ in so many bits, in hundredths:
@@ -70,9 +71,9 @@ pub(crate) fn count(facts: &Facts) -> u32 {
 /// The hash of a term that is a name.
 fn name(terms: &Terms, distinct: DistinctTerm, hash: &TextHash) -> Option<u64> {
     let term = terms.first(distinct);
-    let is_word = term.chars().nth(NAME_CHARS_MIN - 1).is_some()
-        && !term.chars().any(|c| is_unit(c) || c.is_ascii_digit());
-    (is_word && !idf::is_common(distinct.hash)).then(|| hash.of_term(term, || distinct.hash))
+    let is_word = !term.chars().any(|c| is_unit(c) || c.is_ascii_digit());
+    let is_name = || term.chars().nth(SHORT_NAME_CHARS).is_none() || !idf::is_common(distinct.hash);
+    (is_word && is_name()).then(|| hash.of_term(term, || distinct.hash))
 }
 
 /// Calls `word` with each word that has a digit, and all that points and hyphens join to it.
@@ -123,6 +124,8 @@ mod tests {
         assert_eq!(compared(&list(8_405), &list(8_405)), 0);
         assert_eq!(compared(&list(8_405), &list(8_404)), 103);
         assert_eq!(compared("Pillow before 8.1.1 allows", "Pillow before 8.1.2 allows"), 103, "a version");
+        assert_eq!(compared("Line B of the tramway", "Line C of the tramway"), 103, "a letter");
+        assert_eq!(compared("Line IV of the tramway", "Line VI of the tramway"), 103, "a numeral");
         assert_eq!(compared("an alias of gcomm on linux", "an alias of gpathchk on linux"), 103, "a name");
     }
 

@@ -26,6 +26,9 @@ const REPLACED_OF_SHORT: u32 = 60;
 /// Of long ones a sixteenth, or one: a figure put right.
 const REPLACED_SHARE: u32 = 16;
 const REPLACED_OF_LONG: u32 = 160;
+/// Of short ones on different sites two, as credits and a title have them: one template may stand on
+/// several sites.
+const REPLACED_APART: u32 = 260;
 /// Of related texts half as many values agree as their SimHashes have bits that differ, and half of
 /// so many more: 10 at a distance of 13, 18 at 28.
 const RELATED_DISTANCE_OFFSET: u32 = 7;
@@ -84,15 +87,18 @@ impl SimHash {
 
     /// Whether texts that may be of one series say other facts.
     fn facts_differ(&self, a: &SketchView, b: &SketchView, addresses: Addresses) -> bool {
-        let short = self.config.near.number_text_size;
-        short > 0 && addresses == Addresses::OneSite && {
-            let all = facts::count(a.facts).min(facts::count(b.facts));
-            let allowed = match a.size.min(b.size) < short {
-                true => REPLACED_OF_SHORT,
-                false => REPLACED_OF_LONG.max(100 * all / REPLACED_SHARE),
-            };
-            facts::replaced(a.facts, b.facts) >= allowed
-        }
+        let near = &self.config.near;
+        let shorter = a.size.min(b.size);
+        let allowed = match addresses {
+            Addresses::OneSite if shorter < near.number_text_size => REPLACED_OF_SHORT,
+            Addresses::OneSite => {
+                let all = facts::count(a.facts).min(facts::count(b.facts));
+                REPLACED_OF_LONG.max(100 * all / REPLACED_SHARE)
+            }
+            Addresses::Apart if shorter < near.short_text_size_apart => REPLACED_APART,
+            _ => return false,
+        };
+        near.number_text_size > 0 && facts::replaced(a.facts, b.facts) >= allowed
     }
 
     /// Whether what the fingerprints hold besides the SimHash says of texts this far apart that
