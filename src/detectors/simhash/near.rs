@@ -85,8 +85,9 @@ impl SimHash {
         }
     }
 
-    /// Whether texts that may be of one series say other facts.
-    fn facts_differ(&self, a: &SketchView, b: &SketchView, addresses: Addresses) -> bool {
+    /// Whether texts that may be of one series say other facts. On different sites only those may be that
+    /// agree in less than short texts of one site have to.
+    fn facts_differ(&self, matches: u32, a: &SketchView, b: &SketchView, addresses: Addresses) -> bool {
         let near = &self.config.near;
         let shorter = a.size.min(b.size);
         let allowed = match addresses {
@@ -95,7 +96,11 @@ impl SimHash {
                 let all = facts::count(a.facts).min(facts::count(b.facts));
                 REPLACED_OF_LONG.max(100 * all / REPLACED_SHARE)
             }
-            Addresses::Apart if shorter < near.short_text_size_apart => REPLACED_APART,
+            Addresses::Apart
+                if shorter < near.short_text_size_apart && matches < near.sketch_matches_short =>
+            {
+                REPLACED_APART
+            }
             _ => return false,
         };
         near.number_text_size > 0 && facts::replaced(a.facts, b.facts) >= allowed
@@ -105,10 +110,11 @@ impl SimHash {
     /// they are near.
     pub(super) fn confirmed(&self, distance: u32, a: &SketchView, b: &SketchView) -> bool {
         let addresses = self.addresses(a, b);
-        sketch::matches(a.values, b.values) >= self.matches_needed(distance, a.size, b.size, addresses)
+        let matches = sketch::matches(a.values, b.values);
+        matches >= self.matches_needed(distance, a.size, b.size, addresses)
             && self.lengths_are_comparable(a.size, b.size, addresses)
             && !self.numbers_conflict(a, b, addresses)
-            && !self.facts_differ(a, b, addresses)
+            && !self.facts_differ(matches, a, b, addresses)
             && self.relation_counts(a, b)
     }
 
