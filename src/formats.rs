@@ -5,9 +5,11 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use crate::proto::{CHANGELOG_FORMAT_VERSION, CHANGELOG_FORMAT_VERSION_MAX, FORMAT_VERSION};
+use crate::proto::{
+    CHANGELOG_FORMAT_VERSION, CHANGELOG_FORMAT_VERSION_MAX, FORMAT_VERSION, SNAPSHOT_FORMAT_VERSION,
+};
+use crate::snapshot::FORMAT_WITH_TEXTS;
 use crate::snapshot::lines::LINES_FORMAT_VERSION;
-use crate::snapshot::{FORMAT_WITH_BLOCKS, FORMAT_WITH_CRAWLS};
 use crate::{blocks, checkpoint};
 
 /// A format of data that outlives the process.
@@ -38,9 +40,9 @@ pub const FORMATS: [Format; 9] = [
         CHANGELOG_FORMAT_VERSION..=CHANGELOG_FORMAT_VERSION_MAX,
         1..=CHANGELOG_FORMAT_VERSION_MAX,
     ),
-    format("worker's snapshot", one(CHANGELOG_FORMAT_VERSION), one(CHANGELOG_FORMAT_VERSION)),
-    format("worker's table on disk", one(FORMAT_WITH_BLOCKS), 1..=FORMAT_WITH_CRAWLS),
-    format("saved table", FORMAT_VERSION..=FORMAT_WITH_CRAWLS, 1..=FORMAT_WITH_CRAWLS),
+    format("worker's snapshot", one(SNAPSHOT_FORMAT_VERSION), one(SNAPSHOT_FORMAT_VERSION)),
+    format("worker's table on disk", one(FORMAT_WITH_TEXTS), 1..=FORMAT_WITH_TEXTS),
+    format("saved table", one(FORMAT_WITH_TEXTS), 1..=FORMAT_WITH_TEXTS),
     format("block", one(blocks::parts::FORMAT_VERSION), one(blocks::parts::FORMAT_VERSION)),
     format("journal of `serve`", one(FORMAT_VERSION), 1..=FORMAT_VERSION),
     format("checkpoint of `dedup`", one(checkpoint::FORMAT_VERSION), one(checkpoint::FORMAT_VERSION)),

@@ -20,5 +20,10 @@ pub const CHANGELOG_CANONICAL_FORMAT_VERSION: u32 = 3;
 /// Format version of changelogs that contain crawled urls. An older reader would mistake a recrawled page for
 /// a new one, or for a copy of a page that is gone.
 pub const CHANGELOG_CRAWLS_FORMAT_VERSION: u32 = 4;
+/// Format version of texts of pages that joined clusters, and of positions, which count them. An older reader
+/// would mistake a text already seen for a new one.
+pub const CHANGELOG_TEXTS_FORMAT_VERSION: u32 = 5;
 /// Newest format version of the changelog that this program can read.
-pub const CHANGELOG_FORMAT_VERSION_MAX: u32 = CHANGELOG_CRAWLS_FORMAT_VERSION;
+pub const CHANGELOG_FORMAT_VERSION_MAX: u32 = CHANGELOG_TEXTS_FORMAT_VERSION;
+/// Format version of a worker's local snapshot. Since version 3 it holds texts of pages that joined clusters.
+pub const SNAPSHOT_FORMAT_VERSION: u32 = 3;

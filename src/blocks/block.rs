@@ -1,12 +1,14 @@
 //! The centroids of a block: what is compared, and what only duplicates read.
 //!
 //! ```text
-//! group 0: hot │ cold │ group 1: hot │ cold │ … │ corpora │ index │ footer
+//! group 0: hot │ cold │ group 1: hot │ cold │ … │ corpora │ index │ texts │ footer
 //! ```
 //! Centroids whose numbers divided by [`GROUP`] are equal stand together. *Hot* is of each its corpus and the part of its fingerprint
 //! that look-ups compare; *cold*, compressed, the rest of it, offset and time of founding, digest,
 //! page id and url. The index says where each group begins: 8 bytes a group of memory. A corpus is
-//! a number, which `corpora` gives its name and fingerprint hash; these are in memory as well.
+//! a number, which `corpora` gives its name and fingerprint hash; these are in memory as well. *Texts* are those of pages
+//! that had joined clusters when the block was full, and that are in no block before: their clusters are at most as
+//! young as the block, so that they expire with it.
 //!
 //! Cost: one read for what is compared, one more for the centroid itself.
 
@@ -18,7 +20,7 @@ use zstd::bulk::Compressor;
 use super::BlockError;
 use super::files::Files;
 use super::parts::{Footer, Kind, PLACES, PartReader, PartWriter, SUM_BYTES};
-use crate::cluster::Centroid;
+use crate::cluster::{Centroid, SeenText, SeenTexts};
 use crate::record::timestamp::Timestamp;
 use crate::varint::{push_varint, take_varint};
 
@@ -100,8 +102,8 @@ impl BlockWriter {
         if self.end.is_multiple_of(GROUP) { self.end_group() } else { Ok(()) }
     }
 
-    /// Brings the block to disk; bytes of the file.
-    pub(super) fn finish(mut self) -> Result<u64, BlockError> {
+    /// Brings the block to disk, with these texts; bytes of the file.
+    pub(super) fn finish(mut self, texts: &SeenTexts) -> Result<u64, BlockError> {
         self.end_group()?;
         let mut corpora = Vec::new();
         for (name, fingerprint_hash) in &self.corpora {
@@ -114,7 +116,8 @@ impl BlockWriter {
         let index: Vec<u8> = self.index.iter().flat_map(|entry| entry.to_le_bytes()).collect();
         let index_at = self.parts.part(&index)?;
         let index_end = self.parts.at();
-        let places: [u64; PLACES] = [groups_end, corpora_at, index_at, index_end, 0];
+        self.parts.part(&bytes_of_texts(texts, self.end))?;
+        let places: [u64; PLACES] = [groups_end, corpora_at, index_at, index_end, self.parts.at()];
         self.parts.finish(Footer { kind: Kind::Centroids, numbers: (self.first, self.end), places })
     }
 
@@ -162,6 +165,8 @@ pub(super) struct Block {
     corpora: Box<[(Box<str>, u64)]>,
     index: Box<[u64]>,
     groups_end: u64,
+    /// Where the texts begin and end.
+    texts: (u64, u64),
 }
 
 /// What is compared of some neighbouring centroids.
@@ -176,7 +181,7 @@ pub(super) struct Hot {
 pub(super) struct Cold {
     pub(super) log_offset: u64,
     pub(super) log_time: Option<Timestamp>,
-    text_digest: u128,
+    pub(super) text_digest: u128,
     rest: Box<[u8]>,
     page_id: Box<str>,
     url: Box<str>,
@@ -191,7 +196,7 @@ impl Block {
     ) -> Result<Self, BlockError> {
         let (reader, footer) =
             PartReader::open(files, &name(first), table_id, (Kind::Centroids, (first, end)))?;
-        let [groups_end, corpora_at, index_at, index_end, _] = footer.places;
+        let [groups_end, corpora_at, index_at, index_end, texts_end] = footer.places;
         let corpora = reader.part(corpora_at, (index_at - corpora_at) as usize)?;
         let corpora = parse_corpora(&corpora).ok_or_else(|| reader.damaged(corpora_at, "no corpora"))?;
         let index = reader.part(index_at, (index_end - index_at) as usize)?;
@@ -200,7 +205,15 @@ impl Block {
         if end <= first || index.len() as u64 != end.div_ceil(GROUP) - first / GROUP {
             return Err(reader.damaged(index_at, "its index has another length"));
         }
-        Ok(Self { reader, first, end, corpora: corpora.into(), index, groups_end })
+        let texts = (index_end, texts_end.max(index_end));
+        Ok(Self { reader, first, end, corpora: corpora.into(), index, groups_end, texts })
+    }
+
+    /// The texts of pages that joined clusters.
+    pub(super) fn texts(&self) -> Result<SeenTexts, BlockError> {
+        let (at, end) = self.texts;
+        let bytes = self.reader.part(at, (end - at) as usize)?;
+        parse_texts(&bytes, self.end).ok_or_else(|| self.reader.damaged(at, "its texts are broken"))
     }
 
     /// Number of the first centroid.
@@ -276,6 +289,7 @@ impl Block {
     /// Reads every part, and says after each to `read` how many bytes it was, nearly, which may end it; how
     /// many bytes the file has.
     pub(super) fn verify(&self, read: &mut dyn FnMut(u64) -> bool) -> Result<u64, BlockError> {
+        self.texts()?;
         let bytes_of_group = self.groups_end.div_ceil(self.index.len() as u64);
         for number in self.groups() {
             if self.group(number)?.len() != self.group_length(number) {
@@ -383,6 +397,28 @@ fn parse_cold(mut bytes: &[u8]) -> Option<Vec<Cold>> {
         });
     }
     Some(all)
+}
+
+/// Texts as they stand in the block that ends before this number: each its key, and how many centroids
+/// were founded since its cluster's was, at most as many as there are.
+fn bytes_of_texts(texts: &SeenTexts, end: u64) -> Vec<u8> {
+    let mut bytes = texts.first.to_le_bytes().to_vec();
+    for SeenText { key, cluster } in &texts.texts {
+        bytes.extend(key.to_le_bytes());
+        push_varint(end.saturating_sub(*cluster), &mut bytes);
+    }
+    bytes
+}
+
+fn parse_texts(bytes: &[u8], end: u64) -> Option<SeenTexts> {
+    let (first, mut bytes) = bytes.split_first_chunk::<8>()?;
+    let mut texts = Vec::with_capacity(bytes.len() / 20);
+    while let Some((key, rest)) = bytes.split_first_chunk::<16>() {
+        bytes = rest;
+        let cluster = end.checked_sub(take_varint(&mut bytes)?)?;
+        texts.push(SeenText { key: u128::from_le_bytes(*key), cluster });
+    }
+    bytes.is_empty().then_some(SeenTexts { first: u64::from_le_bytes(*first), texts })
 }
 
 fn parse_corpora(mut bytes: &[u8]) -> Option<Vec<(Box<str>, u64)>> {

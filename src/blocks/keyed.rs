@@ -24,6 +24,12 @@ pub(super) fn is_wide(key: u64) -> bool {
     key & 1 == 1
 }
 
+/// The key under which the centroid stands whose text has this [key](crate::cluster::text_key). No page can
+/// know the table's id, so pages cannot be made whose texts crowd under one key.
+pub(super) fn key_of_text(table_id: u64, key: u128) -> u64 {
+    mix(key as u64 ^ mix((key >> 64) as u64 ^ mix(table_id))) & !1
+}
+
 /// The keys of this fingerprint, each once; none of none.
 pub(super) fn keys_of(detector: &dyn Detector, query: Option<&Query<'_>>, purpose: Purpose) -> Keys {
     let Some(Query { corpus, fingerprint_hash, fingerprint }) = query else { return Keys::default() };

@@ -15,10 +15,10 @@ use rayon::prelude::*;
 
 use super::BlockError;
 use super::block::GROUP;
-use super::keyed::{Keys, is_wide, keys_of};
+use super::keyed::{Keys, is_wide, key_of_text, keys_of};
 use super::reads::Reads;
 use super::view::View;
-use crate::cluster::{HITS_MAX, Near, Purpose, Query};
+use crate::cluster::{HITS_MAX, Near, Purpose, Query, text_key};
 use crate::fingerprint::{Comparison, Detector};
 
 /// Below this many reads or queries, other threads are not woken for them.
@@ -92,6 +92,63 @@ impl LookUp<'_> {
             kept.push(k?);
         }
         Ok(kept)
+    }
+
+    /// Finds the youngest centroid whose text has each of these keys, in a table of this id.
+    pub(super) fn find_texts(
+        &self,
+        table_id: u64,
+        texts: &[Option<u128>],
+    ) -> Result<Vec<Option<u64>>, BlockError> {
+        let key = |text: &Option<u128>| text.map(|text| key_of_text(table_id, text));
+        let keys: Vec<Keys> =
+            texts.iter().map(|text| Keys { keys: key(text).into_iter().collect(), second: 0 }).collect();
+        let numbered: Vec<(u32, &Keys)> = (0..).zip(&keys).collect();
+        let mut wanted = Vec::new();
+        for found in self.on_all(&numbered, |some| self.ask_filters(some)) {
+            wanted.extend(found?);
+        }
+        let mut all = vec![None; texts.len()];
+        for found in self.on_all(&wanted, |some| self.read_texts(some, texts)) {
+            for (query, number) in found? {
+                let youngest: &mut Option<u64> = &mut all[query as usize];
+                *youngest = (*youngest).max(Some(number));
+            }
+        }
+        Ok(all)
+    }
+
+    /// The youngest centroids of these runs whose texts are wanted.
+    fn read_texts(&self, wanted: &[Wanted], texts: &[Option<u128>]) -> Result<Vec<(u32, u64)>, BlockError> {
+        for Wanted { run, key, .. } in wanted {
+            self.view.runs[*run as usize].will_need(*key);
+        }
+        let mut found = Vec::new();
+        for Wanted { run, key, query } in wanted {
+            let mut numbers = Vec::new();
+            let pages = self.view.runs[*run as usize].entries(*key, |entry| numbers.push(entry.number))?;
+            self.reads.pages(pages, numbers.is_empty());
+            numbers.retain(|number| *number >= self.first);
+            numbers.sort_unstable();
+            for number in numbers.into_iter().rev() {
+                if self.text_key(number)? == texts[*query as usize] {
+                    found.push((*query, number));
+                    break;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The key of a centroid's text.
+    fn text_key(&self, number: u64) -> Result<Option<u128>, BlockError> {
+        let Some(block) = self.view.block_of(number) else { return Ok(None) };
+        let at = block.place_in_group(number);
+        let (hot, cold) = (block.hot(number)?, block.cold(number)?);
+        self.reads.group();
+        let corpus = hot.get(at).and_then(|(corpus, _)| block.corpus(corpus));
+        let key = |((name, hash), digest)| text_key(name, hash, digest);
+        Ok(corpus.zip(cold.get(at).map(|cold| cold.text_digest)).map(key))
     }
 
     /// Has all of `items` worked on, by several threads where that pays.

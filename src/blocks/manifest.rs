@@ -9,7 +9,7 @@ use super::block::{self, Block};
 use super::files::Files;
 use super::run::{self, Run};
 use super::view::View;
-use crate::cluster::Centroid;
+use crate::cluster::{Centroid, SeenTexts};
 
 /// The blocks of a saved table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -83,6 +83,17 @@ impl Manifest {
                     take(corpus, hash, &centroid);
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Calls `take` with the texts that are kept with each block, oldest first.
+    ///
+    /// # Errors
+    /// [`BlockError`], where a file cannot be read or is damaged.
+    pub fn read_texts(&self, files: &dyn Files, mut take: impl FnMut(SeenTexts)) -> Result<(), BlockError> {
+        for numbers in &self.blocks {
+            take(Block::open(files, self.table_id, *numbers)?.texts()?);
         }
         Ok(())
     }

@@ -24,8 +24,8 @@ const BUFFER_BYTES: usize = 1 << 20;
 const MAGIC: &[u8; 8] = b"leiblock";
 /// Raised when something is written that an older program could not read, and when detectors make
 /// other keys of a fingerprint: files of another version are refused. 2: keys of passages. 3: pages whose
-/// entries have one length, filters of six bits.
-pub(crate) const FORMAT_VERSION: u32 = 3;
+/// entries have one length, filters of six bits. 4: keys of texts, and the texts of pages that joined clusters.
+pub(crate) const FORMAT_VERSION: u32 = 4;
 const FOOTER_BYTES: usize = 8 + 4 + 4 + 8 * (3 + PLACES);
 /// Numbers in a footer that its kind gives a meaning.
 pub(super) const PLACES: usize = 5;

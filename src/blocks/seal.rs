@@ -10,11 +10,11 @@ use std::time::Instant;
 
 use super::BlockError;
 use super::block::{self, Block, BlockWriter};
-use super::keyed::keys_of;
+use super::keyed::{key_of_text, keys_of};
 use super::keys::Entry;
 use super::run::{self, Run, RunWriter};
 use super::shared::Shared;
-use crate::cluster::{Handed, Purpose, Query};
+use crate::cluster::{Handed, Purpose, Query, SeenTexts, text_key};
 
 /// Heaps of keys, so that each fits into a core's cache while it is sorted.
 const HEAPS: usize = 1 << HEAP_BITS;
@@ -47,7 +47,8 @@ impl Sealer {
 
     /// Takes the centroids from number `first` on. Those that do not come next were on their way
     /// when a write failed, and will come again.
-    pub(super) fn take(&mut self, first: u64, centroids: &[Handed]) {
+    /// `texts` are kept with the block that one of them completes.
+    pub(super) fn take(&mut self, first: u64, centroids: &[Handed], texts: &SeenTexts) {
         if self.open.is_none() {
             self.next = self.shared.view().end;
         }
@@ -55,14 +56,14 @@ impl Sealer {
             return;
         }
         for handed in centroids {
-            if let Err(error) = self.push(handed) {
+            if let Err(error) = self.push(handed, texts) {
                 self.begin_anew(&error);
                 return;
             }
         }
     }
 
-    fn push(&mut self, handed: &Handed) -> Result<(), BlockError> {
+    fn push(&mut self, handed: &Handed, texts: &SeenTexts) -> Result<(), BlockError> {
         let shared = &self.shared;
         let open = match &mut self.open {
             Some(open) => open,
@@ -77,22 +78,24 @@ impl Sealer {
         let compared = shared.detector.compared(&centroid.fingerprint).len();
         open.writer.push(corpus, *fingerprint_hash, centroid, compared)?;
         let query = Query { corpus, fingerprint_hash: *fingerprint_hash, fingerprint: &centroid.fingerprint };
-        let keys = keys_of(&*shared.detector, Some(&query), Purpose::Insert).keys;
+        let mut keys = keys_of(&*shared.detector, Some(&query), Purpose::Insert).keys;
+        let text = text_key(corpus, *fingerprint_hash, centroid.text_digest);
+        keys.push(key_of_text(shared.table_id, text));
         let number = u128::from(self.next - open.first);
         for key in keys {
             self.heaps[(key >> (64 - HEAP_BITS)) as usize].push(u128::from(key) << 64 | number);
         }
         self.next += 1;
-        if self.next.is_multiple_of(shared.options.block) { self.seal() } else { Ok(()) }
+        if self.next.is_multiple_of(shared.options.block) { self.seal(texts) } else { Ok(()) }
     }
 
     /// Brings the block to disk, where look-ups find it.
-    fn seal(&mut self) -> Result<(), BlockError> {
+    fn seal(&mut self, texts: &SeenTexts) -> Result<(), BlockError> {
         let Some(Open { first, writer, began }) = self.open.take() else { return Ok(()) };
         let shared = &self.shared;
         let numbers = (first, self.next);
         let sealed = (|| {
-            writer.finish()?;
+            writer.finish(texts)?;
             let block = Block::open(&*shared.files, shared.table_id, numbers)?;
             let second = shared.detector.second_key();
             let second_of = |number: u64| match second {

@@ -28,7 +28,7 @@ use super::reads::Counted;
 use super::seal::Sealer;
 use super::shared::Shared;
 use super::{BlockError, StoreOptions};
-use crate::cluster::{Centroid, Handed, Near, Nearest, OldCentroids, Purpose, Query, is_in_full};
+use crate::cluster::{Centroid, Handed, Near, Nearest, OldCentroids, Purpose, Query, SeenTexts, is_in_full};
 use crate::fingerprint::{Detector, LookUp as By};
 use crate::record::timestamp::Timestamp;
 
@@ -57,8 +57,8 @@ enum Sealing {
     Threads { portions: Option<Sender<Portion>>, sealer: Option<JoinHandle<()>> },
 }
 
-/// Some centroids, and the number of the first one.
-type Portion = (u64, Vec<Handed>);
+/// Some centroids, the number of the first one, and the texts of the block that they complete.
+type Portion = (u64, Vec<Handed>, SeenTexts);
 
 impl BlockStore {
     /// Opens the blocks that `manifest` names. Files of other blocks, which an earlier process left
@@ -346,7 +346,7 @@ impl OldCentroids for BlockStore {
         (until - progress.next >= options.portion).then_some(progress.next..until)
     }
 
-    fn take(&self, first: u64, centroids: Vec<Handed>) {
+    fn take(&self, first: u64, centroids: Vec<Handed>, texts: SeenTexts) {
         let mut progress = self.shared.progress();
         if progress.next != first {
             // A write has failed in between; they are asked for again.
@@ -356,7 +356,7 @@ impl OldCentroids for BlockStore {
         match &self.sealing {
             Sealing::Here(sealer) => {
                 drop(progress);
-                sealer.lock().unwrap_or_else(PoisonError::into_inner).take(first, &centroids);
+                sealer.lock().unwrap_or_else(PoisonError::into_inner).take(first, &centroids, &texts);
                 while self.shared.merge_once() {}
             }
             Sealing::Threads { portions, .. } => {
@@ -364,10 +364,31 @@ impl OldCentroids for BlockStore {
                 drop(progress);
                 let portions = portions.as_ref();
                 portions
-                    .and_then(|portions| portions.send((first, centroids)).ok())
+                    .and_then(|portions| portions.send((first, centroids, texts)).ok())
                     .expect("a thread that seals");
             }
         }
+    }
+
+    fn each_seen(&self, take: &mut dyn FnMut(SeenTexts)) {
+        let view = self.shared.view();
+        let mut read = view.blocks.iter();
+        let read = read.try_for_each(|block| block.texts().map(&mut *take));
+        self.or_fault(read);
+    }
+
+    fn find_texts(&self, keys: &[Option<u128>], first: u64) -> Vec<Option<u64>> {
+        let view = self.shared.view();
+        let look_up = LookUp {
+            view: &view,
+            detector: &*self.shared.detector,
+            first,
+            pool: self.pool.as_ref(),
+            reads: &self.shared.reads,
+            purpose: Purpose::ProbeEqual,
+        };
+        let found = self.or_fault(look_up.find_texts(self.shared.table_id, keys));
+        if found.is_empty() { vec![None; keys.len()] } else { found }
     }
 
     fn find(&self, queries: &[Option<Query<'_>>], purpose: Purpose, first: u64) -> Nearest {
@@ -471,10 +492,10 @@ impl Drop for FaultOnPanic {
 fn seal_all(mut sealer: Sealer, shared: &Arc<Shared>, portions: &Receiver<Portion>) {
     let _guard = FaultOnPanic(Arc::clone(shared));
     let mut merges: Vec<JoinHandle<()>> = Vec::new();
-    for (first, centroids) in portions {
+    for (first, centroids, texts) in portions {
         let before = shared.view().end;
         if !shared.stop.load(Ordering::Relaxed) {
-            sealer.take(first, &centroids);
+            sealer.take(first, &centroids, &texts);
         }
         if shared.view().end != before {
             merges.retain(|merge| !merge.is_finished());

@@ -10,7 +10,8 @@ use super::sim::SimFolder;
 use super::{BlockStore, Manifest, StoreOptions};
 use crate::bench::fingerprints::Fingerprints;
 use crate::cluster::{
-    ArticlePage, Asked, Centroid, ClusterRules, Clusterer, Decision, OldCentroids, Position, Scratch,
+    ArticlePage, Asked, Bounds, Centroid, ClusterRules, Clusterer, Decision, OldCentroids, Position, Scratch,
+    SeenTexts, TextBounds,
 };
 use crate::config::detectors::DETECTORS;
 use crate::config::{Candidates, Config, ExpiryConfig};
@@ -127,6 +128,8 @@ struct Event {
     key: u8,
     place: u16,
     colour: u8,
+    /// A text that other pages may have; else it is the only one with its text.
+    text: Option<u8>,
     day: Option<i64>,
 }
 
@@ -139,6 +142,9 @@ impl Event {
         record.fingerprint_hash = u64::from(self.corpus % 2);
         record.log_time = self.day.and_then(|day| Timestamp::from_ms(day * 24 * 60 * 60 * 1000));
         record.url = format!("http://a/{number}");
+        if let (Some(shared), Some(text)) = (self.text, &mut record.text) {
+            text.digest = u128::MAX - u128::from(shared);
+        }
         record
     }
 }
@@ -150,9 +156,17 @@ pub(super) fn events(count: usize) -> impl Strategy<Value = Vec<FingerprintRecor
         prop::sample::select(vec![7_u8, 7, 8]),
         prop_oneof![0..2_000_u16, 0..90_u16],
         0..2_u8,
+        prop::option::weighted(0.7, 0..250_u8),
         prop::option::weighted(0.6, 0..40_i64),
     );
-    let event = event.prop_map(|(corpus, key, place, colour, day)| Event { corpus, key, place, colour, day });
+    let event = event.prop_map(|(corpus, key, place, colour, text, day)| Event {
+        corpus,
+        key,
+        place,
+        colour,
+        text,
+        day,
+    });
     prop::collection::vec(event, count / 2..count)
         .prop_map(|events| (0..).zip(&events).map(|(number, event)| event.record(number)).collect())
 }
@@ -171,13 +185,19 @@ pub(super) struct Saved {
     /// Corpus, fingerprint hash, article and number.
     articles: Vec<(String, u64, u32, u64)>,
     tail: Vec<(String, u64, Centroid)>,
+    /// The texts that are in no block.
+    texts: SeenTexts,
+    text_bounds: TextBounds,
+    bounds: Bounds,
 }
 
 impl Saved {
     pub(super) fn nothing() -> Self {
         let manifest = Manifest { table_id: 77, ..Manifest::default() };
         let position = Position::default();
-        Self { manifest, position, first_time: None, articles: Vec::new(), tail: Vec::new() }
+        let (articles, tail, texts) = (Vec::new(), Vec::new(), SeenTexts::default());
+        let (text_bounds, bounds) = Default::default();
+        Self { manifest, position, first_time: None, articles, tail, texts, text_bounds, bounds }
     }
 }
 
@@ -208,6 +228,12 @@ impl OnDisk {
         for (corpus, fingerprint_hash, centroid) in &saved.tail {
             clusterer.restore(corpus, *fingerprint_hash, centroid);
         }
+        clusterer.restore_texts(saved.texts.first, saved.texts.texts.iter().copied());
+        clusterer.restore_text_bounds(saved.text_bounds);
+        clusterer.restore_bounds(saved.bounds);
+        if clusterer.fault().is_none() {
+            assert!(clusterer.has_all_texts(saved.text_bounds), "no text is missing");
+        }
         clusterer.insert_pending();
         Ok(Self { clusterer, store })
     }
@@ -223,7 +249,10 @@ impl OnDisk {
         };
         let articles = self.clusterer.articles().map(of).collect();
         let (position, first_time) = (self.clusterer.position(), self.clusterer.first_time());
-        Saved { manifest, position, first_time, articles, tail }
+        let (from, texts) = self.clusterer.seen_texts(manifest.end);
+        let texts = SeenTexts { first: from.first, texts: texts.collect() };
+        let (text_bounds, bounds) = (self.clusterer.text_bounds(), self.clusterer.bounds());
+        Saved { manifest, position, first_time, articles, tail, texts, text_bounds, bounds }
     }
 
     /// What is saved now.
@@ -296,6 +325,7 @@ pub(super) fn stream(count: usize) -> Vec<FingerprintRecord> {
         key: 7,
         place: random.below(4_000) as u16,
         colour: 0,
+        text: number.is_multiple_of(5).then(|| random.below(40) as u8),
         day: Some(number as i64 / 20),
     };
     (0..count).map(event).enumerate().map(|(number, event)| event.record(number)).collect()

@@ -42,6 +42,7 @@ pub(crate) fn message_of(
         crawl: None,
         withdrawn_key: None,
         ended: None,
+        texts: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The changelog of a centroid table, a queue: every centroid by its cluster id, each once, in order
-//! of founding; which pages have taken the place of canonical pages; the last crawl of each url, where
-//! pages are known again; and the position record, which says how far the log is part of it all.
+//! of founding; which pages have taken the place of canonical pages; texts of pages that joined; the last
+//! crawl of each url, where pages are known again; and the position record, which says how far the log is part of it all.
 //!
 //! In: [new centroids](NewCentroid) and a position, or the records of a topic partition. Out: the
 //! records of one transaction, or a table ([`restore`]). Pure: no broker.
@@ -17,22 +17,24 @@ mod crawl_tests;
 pub mod restore;
 #[cfg(test)]
 pub(crate) mod tests;
+pub(crate) mod texts;
 
 use prost::Message;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::cluster::{Bounds, Canonical, ClusterId, Clusterer, NewCanonical, NewCentroid};
+use crate::cluster::{Bounds, Canonical, ClusterId, Clusterer, NewCanonical, NewCentroid, TextBounds};
 use crate::config::Config;
 use crate::config::hash::{cluster_hash, corpus_hash};
 use crate::fingerprint::Detector;
 use crate::log::identity::{TopicId, TopicIds};
 use crate::log::watermarks::Watermarks;
 use crate::proto::{
-    self, CHANGELOG_CANONICAL_FORMAT_VERSION, CHANGELOG_CRAWLS_FORMAT_VERSION, CHANGELOG_FORMAT_VERSION,
+    self, CHANGELOG_CANONICAL_FORMAT_VERSION, CHANGELOG_FORMAT_VERSION, CHANGELOG_TEXTS_FORMAT_VERSION,
     FORMAT_VERSION,
 };
 use crate::record::timestamp::Timestamp;
 pub use crawl::crawl_record;
+pub use texts::text_records;
 
 /// Key of the position record; all other keys begin with a cluster id of 16 bytes.
 pub const POSITION_KEY: &[u8] = b"position";
@@ -45,7 +47,9 @@ const CANONICAL_SUFFIX: &[u8] = b"/canonical";
 #[must_use]
 pub fn cluster_of(key: &[u8]) -> Option<ClusterId> {
     let [crawl, ended] = crawl::SUFFIXES;
-    let id = [CANONICAL_SUFFIX, crawl, ended].into_iter().find_map(|suffix| key.strip_suffix(suffix));
+    let id = [CANONICAL_SUFFIX, crawl, ended, texts::SUFFIX]
+        .into_iter()
+        .find_map(|suffix| key.strip_suffix(suffix));
     let id = id.unwrap_or(key);
     id.try_into().ok().map(ClusterId::from_bytes)
 }
@@ -156,10 +160,7 @@ pub fn position_message(
     let (centroid_count, oldest_log_offset) = clusterer.unexpired();
     let crawls = clusterer.crawl_bounds();
     proto::Position {
-        format_version: match crawls {
-            Some(_) => CHANGELOG_CRAWLS_FORMAT_VERSION,
-            None => CHANGELOG_FORMAT_VERSION,
-        },
+        format_version: CHANGELOG_TEXTS_FORMAT_VERSION,
         crawls: crawls.map(|(counted, _)| counted),
         crawls_dead_below: crawls.map_or(0, |(_, dead_below)| dead_below),
         table_id,
@@ -178,6 +179,7 @@ pub fn table_message(
     watermarks: &Watermarks,
 ) -> proto::Position {
     let (position, bounds) = (clusterer.position(), clusterer.bounds());
+    let texts = clusterer.text_bounds();
     proto::Position {
         format_version: FORMAT_VERSION,
         log_generation: position.log_generation,
@@ -216,6 +218,10 @@ pub fn table_message(
         crawls_dead_below: 0,
         crawl_change_count: 0,
         runs: Vec::new(),
+        texts: Some(texts.counted),
+        texts_dead_below: texts.dead_below,
+        texts_needed_from: texts.needed_from,
+        text_count: 0,
     }
 }
 
@@ -224,6 +230,13 @@ pub fn table_message(
 pub fn bounds(position: &proto::Position) -> Bounds {
     let dead_before = position.dead_before_ms.and_then(Timestamp::from_ms);
     Bounds { dead_below: position.dead_below, dead_before }
+}
+
+/// What a position record says of the texts; `None` in those of former versions.
+#[must_use]
+pub fn text_bounds(position: &proto::Position) -> Option<TextBounds> {
+    let (dead_below, needed_from) = (position.texts_dead_below, position.texts_needed_from);
+    position.texts.map(|counted| TextBounds { counted, dead_below, needed_from })
 }
 
 /// The ids of log and changelog in a position record.

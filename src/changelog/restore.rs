@@ -9,8 +9,8 @@ use std::sync::Arc;
 use prost::Message;
 use thiserror::Error;
 
-use super::{Identity, POSITION_KEY, bounds, cluster_of, topic_ids};
-use super::{centroid, crawl};
+use super::{Identity, POSITION_KEY, bounds, cluster_of, text_bounds, topic_ids};
+use super::{centroid, crawl, texts};
 use crate::cluster::{Change, ClusterId, ClusterRules, Clusterer, CrawlChange, Position};
 use crate::fingerprint::Detector;
 use crate::log::identity::{Replaced, TopicId};
@@ -257,6 +257,7 @@ impl Restoration {
             return Err(damaged("centroids of two logs"));
         }
         match value {
+            Some(value) if key.ends_with(texts::SUFFIX) => self.take_texts(id.log_offset, value),
             None => self.take_tombstone(id.log_offset),
             Some(value) if id.log_offset < self.skip_before => self.skip_centroid(id.log_offset, value),
             Some(value) => self.take_centroid(id.log_offset, value),
@@ -343,6 +344,22 @@ impl Restoration {
         Ok(())
     }
 
+    /// From here on, these texts are known. Those that are there already are passed over, also where this
+    /// was begun behind them.
+    fn take_texts(&mut self, log_offset: u64, value: &[u8]) -> Result<(), RestoreError> {
+        let message = decoded(value)?;
+        known(message.format_version)?;
+        let wrong = |what: &str| RestoreError::Damaged(format!("the texts up to {log_offset} {what}"));
+        let texts = message.texts.ok_or_else(|| wrong("are missing"))?;
+        let seen = texts::from_message(&texts).map_err(RestoreError::Damaged)?;
+        let end = self.clusterer.founded();
+        if texts.first > NUMBER_MAX || seen.iter().any(|text| text.cluster >= end) {
+            return Err(wrong("have an impossible number"));
+        }
+        self.clusterer.restore_texts(texts.first, seen.into_iter());
+        Ok(())
+    }
+
     /// A tombstone that an older version wrote takes the oldest centroid, or one that is compacted
     /// away. Once a position names the first centroid that counts, it says nothing more.
     fn take_tombstone(&mut self, log_offset: u64) -> Result<(), RestoreError> {
@@ -384,6 +401,12 @@ impl Restoration {
             // Those that are of older versions are numbered backwards from here.
             self.numbered = true;
             self.clusterer.forget_below(founded - position.centroid_count);
+        }
+        if let Some(bounds) = text_bounds(&position) {
+            if bounds.counted > NUMBER_MAX || bounds.dead_below > bounds.counted {
+                return damaged("a position with an impossible number of texts".to_owned());
+            }
+            self.clusterer.restore_text_bounds(bounds);
         }
         if let Some(counted) = position.crawls {
             self.clusterer.restore_crawl_bounds((counted, position.crawls_dead_below));
@@ -463,6 +486,11 @@ impl Restoration {
             }
             let first = founded.saturating_sub(saved.centroid_count);
             clusterer.forget_below(first);
+            if text_bounds(&saved).is_some_and(|bounds| !clusterer.has_all_texts(bounds)) {
+                return Err(RestoreError::Damaged(
+                    "texts of pages that joined clusters are missing".to_owned(),
+                ));
+            }
             let held = founded - clusterer.centroid_count() as u64;
             if held > first {
                 return Err(RestoreError::Hole { first, last: held - 1 });

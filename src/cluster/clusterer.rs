@@ -3,6 +3,7 @@
 mod merge;
 mod preview;
 mod recrawl;
+mod texts;
 
 use std::sync::Arc;
 
@@ -10,7 +11,8 @@ use super::articles::ArticlePage;
 use super::canonical::{Canonical, Canonicals, NewCanonical, Rank};
 use super::old::OldCentroids;
 use super::recrawls::{CrawlChange, Crawls};
-use super::table::{Centroid, Near, Nearest, Query, Scratch, Table, TableBytes, is_in_full};
+use super::seen::{NewText, text_key};
+use super::table::{Centroid, Near, Query, Scratch, Table, TableBytes, is_in_full};
 use super::tiers::Tiers;
 use super::{Bounds, CanonicalPage, ClusterId, ClusterRules, Decision, ExpiryConfig};
 use crate::fingerprint::Detector;
@@ -20,6 +22,7 @@ use crate::record::{FingerprintRecord, Outcome, Reason};
 pub use merge::{Merged, SavedCentroid};
 pub use preview::{Asked, Preview};
 pub use recrawl::{Left, Recrawl, RecrawlOutcome, WhatIsLeft};
+use texts::FoundFor;
 
 /// Centroids freed for their age at one record: more than are founded at one,
 /// so that the table catches up, and few enough that a leap of log time does
@@ -72,6 +75,7 @@ struct Journal {
     founded: Vec<NewCentroid>,
     canonical: Vec<NewCanonical>,
     crawls: Vec<CrawlChange>,
+    texts: Vec<NewText>,
 }
 
 /// A centroid that was founded.
@@ -288,12 +292,6 @@ impl Clusterer {
         self.table.find(queries, &*self.detector, &mut self.scratch).all().to_vec()
     }
 
-    /// What [`Self::nearest`] goes by.
-    fn find_to_decide(&mut self, queries: &[Option<Query<'_>>]) -> Nearest {
-        self.insert_pending();
-        self.table.find_to_decide(queries, &*self.detector, &mut self.scratch)
-    }
-
     /// Has look-ups that only read, as [`Self::preview`] does, find
     /// all centroids of a table that was restored.
     pub fn insert_pending(&mut self) {
@@ -311,25 +309,25 @@ impl Clusterer {
     /// ascend. The same as [`Self::decide`] on one after the other,
     /// but that the look-ups are done all at once, on all cores.
     pub fn decide_batch(&mut self, records: &[(u64, Option<&FingerprintRecord>)]) -> Vec<Decision> {
-        let queries: Vec<Option<Query<'_>>> =
-            records.iter().map(|(_, record)| record.and_then(query)).collect();
-        let found = self.find_to_decide(&queries);
+        let asked: Vec<Option<(Query<'_>, u128)>> =
+            records.iter().map(|(_, record)| record.and_then(query_and_key)).collect();
+        let found = self.find_to_decide(&asked);
         let mut decisions = Vec::with_capacity(records.len());
-        for (number, ((log_offset, record), query)) in (0..).zip(records.iter().zip(queries)) {
-            decisions.push(self.decide_next(*log_offset, *record, query, found.of(number)));
+        for (number, ((log_offset, record), asked)) in (0..).zip(records.iter().zip(asked)) {
+            decisions.push(self.decide_next(*log_offset, *record, asked, found.of(number)));
         }
         self.insert_pending();
         decisions
     }
 
-    /// Decides on one record; `found` is what may be near of the centroids
-    /// that were there before its batch, and whether there were more.
+    /// Decides on one record; `found` is what was found of the centroids that were there before its
+    /// batch.
     fn decide_next(
         &mut self,
         log_offset: u64,
         record: Option<&FingerprintRecord>,
-        query: Option<Query<'_>>,
-        found: (&[Near], bool),
+        asked: Option<(Query<'_>, u128)>,
+        found: FoundFor<'_>,
     ) -> Decision {
         self.position.next_log_offset = log_offset + 1;
         let Some(record) = record else { return Decision::Undecidable };
@@ -337,14 +335,19 @@ impl Clusterer {
         if record.outcome == Outcome::Undecidable(Reason::Withdrawn) {
             self.withdraw(record, log_offset);
         }
-        let (Some(query), Some(text)) = (query, record.text) else { return Decision::Undecidable };
+        let (Some((query, key)), Some(text)) = (asked, record.text) else { return Decision::Undecidable };
         self.expire();
-        let nearest = self.nearest(query, found);
-        let related = match nearest {
+        let known = self.with_text(query, key, found.old_text);
+        let is_known = known.is_some();
+        let related = match known.or_else(|| self.nearest(query, found.near)) {
             Some((centroid, near)) if !near.related => {
-                let page = self.join(record, centroid, near);
+                let mut page = self.join(record, centroid, near);
+                page.equal_text = is_known;
                 let is_copy = page.url != record.url;
                 self.note_crawl(record, (log_offset, query), near.number, is_copy);
+                if !is_known {
+                    self.enter_text(log_offset, key, near.number);
+                }
                 return Decision::Joined(page);
             }
             related => related,
@@ -440,6 +443,7 @@ impl Clusterer {
         CanonicalPage {
             cluster_id: self.cluster_id(centroid.log_offset),
             exact: centroid.text_digest == text_digest,
+            equal_text: centroid.text_digest == text_digest,
             page_id,
             url,
             replaces: None,
@@ -491,6 +495,7 @@ impl Clusterer {
     /// Bounds follow what was founded and log time, and never fall.
     fn raise_bounds(&mut self) {
         self.bounds = self.bounds.raised(&self.expiry, self.founded(), self.position.log_time);
+        self.table.seen.raise(self.expiry.centroids_max);
     }
 
     /// Takes the settings to be in force from here on, and all that has expired out of a table that
@@ -543,6 +548,7 @@ impl Clusterer {
     /// Moves on to the oldest centroid that has not expired.
     fn find_alive(&mut self) {
         self.alive = self.alive_at(self.bounds, self.first_time);
+        self.table.seen.forget_below(self.alive.0);
     }
 
     /// What `alive` is within these bounds, which are the present ones or greater ones.
@@ -603,6 +609,26 @@ impl<'a> Unexpired<'a> {
         number >= self.first && !self.crawls.is_some_and(|crawls| crawls.is_ended(number))
     }
 
+    /// The centroid of the cluster that a page whose text has this key is in, and how far the query is
+    /// from it. `old` is the youngest old centroid with the text.
+    fn with_text(
+        &self,
+        (query, key): (Query<'_>, u128),
+        old: Option<u64>,
+        scratch: &mut Scratch,
+    ) -> Option<(Centroid, Near)> {
+        let number = self.cluster_of(key).or(old).filter(|number| self.has(*number))?;
+        let centroid = self.table.centroid(number, scratch)?;
+        let distance = self.detector.compare(query.fingerprint, &centroid.fingerprint).distance;
+        Some((centroid, Near { query: 0, related: false, distance, number }))
+    }
+
+    /// The number of the cluster that a page whose text has this key is in, as far as memory says.
+    fn cluster_of(&self, key: u128) -> Option<u64> {
+        let member = || self.table.seen.find(key, |number| self.has(number));
+        self.table.young_text(key).filter(|number| self.has(*number)).or_else(member)
+    }
+
     /// The nearest centroid that is near and not too old, or else related; of equally near ones the
     /// oldest. `found` is what a look-up has found and whether there were more, and `recent` what
     /// has come since.
@@ -646,6 +672,12 @@ impl<'a> Unexpired<'a> {
         let is_so = is_in_full(self.detector, near.related, query.fingerprint, &centroid.fingerprint);
         is_so.then_some((centroid, near))
     }
+}
+
+/// What is looked up for a record, and the key of its text, if it has a fingerprint.
+fn query_and_key(record: &FingerprintRecord) -> Option<(Query<'_>, u128)> {
+    let query = query(record)?;
+    Some((query, text_key(query.corpus, query.fingerprint_hash, record.text?.digest)))
 }
 
 /// What is looked up for a record, if it has a fingerprint.

@@ -13,7 +13,8 @@ pub struct ExpiryConfig {
     /// more; a match does not refresh it. Unset: no limit.
     #[schemars(range(min = 1, max = 36_500))]
     pub max_age_days: Option<u32>,
-    /// Centroids that are kept, the youngest; the bound of the table's memory.
+    /// Centroids that are kept, the youngest, and texts of pages that joined clusters; the
+    /// bound of the table's memory.
     #[schemars(range(min = 1, max = 4_000_000_000_u64))]
     pub centroids_max: u64,
 }

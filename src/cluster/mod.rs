@@ -1,11 +1,12 @@
 //! Single-Pass clustering (paper 002, section 3.2): records in log order → decisions.
 //!
-//! Each page joins the nearest centroid that is near enough, or founds a cluster and is its
-//! centroid permanently. Only centroids are compared against; ties go to the older one.
+//! A page whose text is that of an earlier page joins the cluster of that page. Each other one joins
+//! the nearest centroid that is near enough, or founds a cluster and is its centroid permanently. Only
+//! centroids are compared against; ties go to the older one.
 //!
 //! ```text
 //! batch of records ─► look-ups ──► near centroids ─► decisions ──► table
-//!                     all cores                    one by one     │ expiry first; centroids of this batch count
+//!        texts first  all cores                    one by one     │ expiry first; centroids of this batch count
 //!                        ▲                                        │
 //!                        └────────────────────────────────────────┘
 //! ```
@@ -27,6 +28,7 @@ mod one_key_tests;
 mod part_tests;
 mod recrawls;
 mod rules;
+mod seen;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -47,6 +49,7 @@ pub(crate) use index::HITS_MAX;
 pub use old::{Handed, OldCentroids};
 pub use recrawls::{Change, Crawl, CrawlChange, RecrawlsConfig};
 pub use rules::ClusterRules;
+pub use seen::{NewText, SeenFrom, SeenText, SeenTexts, TextBounds, text_key};
 pub(crate) use table::is_in_full;
 pub use table::{Centroid, Near, Nearest, Purpose, Query, Scratch, TableBytes};
 
@@ -81,6 +84,8 @@ pub struct CanonicalPage {
     pub distance: u32,
     /// The text digests of page and centroid are equal.
     pub exact: bool,
+    /// The text digest is that of a page of the cluster: of the centroid, or of one that joined it.
+    pub equal_text: bool,
 }
 
 /// A cluster's name: where its founding page stands in the log.

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::{Centroid, Near, Nearest, Purpose, Query};
+use super::{Centroid, Near, Nearest, Purpose, Query, SeenTexts};
 use crate::record::timestamp::Timestamp;
 
 /// A centroid on its way out of memory, with whose it is.
@@ -37,8 +37,16 @@ pub trait OldCentroids: Send + Sync {
     fn wanted(&self, end: u64) -> Option<Range<u64>>;
 
     /// Takes the centroids that were [wanted](Self::wanted), of which the first one has this
-    /// number. They stay in the table's memory until [`Self::end`] is behind them.
-    fn take(&self, first: u64, centroids: Vec<Handed>);
+    /// number. They stay in the table's memory until [`Self::end`] is behind them. `texts`: those that
+    /// are kept with the block that one of the centroids completes, if one does.
+    fn take(&self, first: u64, centroids: Vec<Handed>, texts: SeenTexts);
+
+    /// Calls `take` with the texts that are kept with each block, oldest first.
+    fn each_seen(&self, take: &mut dyn FnMut(SeenTexts));
+
+    /// The youngest centroid whose text has each of these [keys](super::text_key), of those that have
+    /// `first` or a greater number.
+    fn find_texts(&self, keys: &[Option<u128>], first: u64) -> Vec<Option<u64>>;
 
     /// The nearest few centroids of each query, of those that have `first` or a greater number: what
     /// the table in memory finds by the keys for this `purpose`.

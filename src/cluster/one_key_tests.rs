@@ -190,7 +190,7 @@ fn candidates_that_are_kept_do_not_follow_the_number_of_centroids() {
                     log_offset: u64::from(number),
                     log_time: None,
                     fingerprint: spoke(number, 9, true).into(),
-                    text_digest: 0,
+                    text_digest: u128::MAX - u128::from(number),
                     page_id: "".into(),
                     url: "".into(),
                 },

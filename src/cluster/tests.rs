@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Asked, Bounds, CanonicalConfig, Centroid, ClusterId, ClusterRules, Clusterer, Decision, Merged, Position,
-    Preference, SavedCentroid, Scratch, TableBytes,
+    Preference, SavedCentroid, Scratch, SeenText, TableBytes,
 };
 use crate::bench::fingerprints::Fingerprints;
 use crate::config::{Candidates, Config, Confirm, ExpiryConfig};
@@ -78,6 +78,8 @@ struct Event {
     corpus: u8,
     settings: u64,
     fingerprint: Option<u8>,
+    /// Its text: pages of one text may have other fingerprints, and the reverse.
+    text: u8,
     /// Characters of its text, and its page id.
     chars: u32,
     day: Option<i64>,
@@ -97,7 +99,7 @@ impl Event {
             passthrough: None,
             carried: None,
             credits: None,
-            text: Some(TextDigest { digest: self.fingerprint.map_or(0, u128::from), chars: self.chars }),
+            text: Some(TextDigest { digest: u128::from(self.text), chars: self.chars }),
             outcome: match self.fingerprint {
                 Some(fingerprint) => Outcome::Fingerprint([fingerprint].into()),
                 None => Outcome::Undecidable(Reason::NoText),
@@ -108,11 +110,14 @@ impl Event {
 
 fn events() -> impl Strategy<Value = Vec<Event>> {
     let fingerprint = prop::option::weighted(0.9, 0..60_u8);
-    let event = (0..2_u8, 0..2_u64, fingerprint, 90..110_u32, prop::option::weighted(0.7, 0..40_i64));
-    let event = event.prop_map(|(corpus, settings, fingerprint, chars, day)| Event {
+    let text = prop_oneof![0..200_u8, 0..20_u8];
+    let day = prop::option::weighted(0.7, 0..40_i64);
+    let event = (0..2_u8, 0..2_u64, fingerprint, text, 90..110_u32, day);
+    let event = event.prop_map(|(corpus, settings, fingerprint, text, chars, day)| Event {
         corpus,
         settings,
         fingerprint,
+        text,
         chars,
         day,
     });
@@ -122,6 +127,8 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 /// The definition, word by word: all centroids in a list, scanned from the oldest.
 fn naive(events: &[Event], expiry: &ExpiryConfig) -> Vec<Option<(u64, u32, bool)>> {
     let mut centroids: Vec<(u64, &Event, Option<i64>)> = Vec::new();
+    // Of pages that joined: whose text, and the place of their centroid in the list.
+    let mut members: Vec<(&Event, usize)> = Vec::new();
     let mut log_time = None;
     let mut decisions = Vec::new();
     for (offset, event) in (0..).zip(events) {
@@ -134,19 +141,29 @@ fn naive(events: &[Event], expiry: &ExpiryConfig) -> Vec<Option<(u64, u32, bool)
             continue;
         };
         let first = centroids.len().saturating_sub(expiry.centroids_max as usize);
-        let alive = centroids[first..].iter().filter(|(_, _, founded)| {
-            match (expiry.max_age_days, founded, log_time) {
-                (Some(days), Some(founded), Some(now)) => now - founded <= i64::from(days),
-                _ => true,
+        let is_alive = |at: &usize| {
+            *at >= first
+                && match (expiry.max_age_days, centroids[*at].2, log_time) {
+                    (Some(days), Some(founded), Some(now)) => now - founded <= i64::from(days),
+                    _ => true,
+                }
+        };
+        let is_alike = |other: &Event| (other.corpus, other.settings) == (event.corpus, event.settings);
+        let is_text = |other: &Event| is_alike(other) && other.text == event.text;
+        let distance = |at: usize| u32::from(centroids[at].1.fingerprint.unwrap_or(0).abs_diff(fingerprint));
+        let youngest = members.len().saturating_sub(expiry.centroids_max as usize);
+        let by_member = members[youngest..].iter().filter(|(member, _)| is_text(member)).map(|(_, at)| *at);
+        let by_founder = (0..centroids.len()).filter(|at| is_text(centroids[*at].1));
+        let known = by_founder.chain(by_member).find(is_alive);
+        let near = (0..centroids.len()).filter(is_alive).filter(|at| is_alike(centroids[*at].1));
+        let nearest = near.map(|at| (distance(at), at)).filter(|(distance, _)| *distance <= 3).min();
+        match known.or(nearest.map(|(_, at)| at)) {
+            Some(at) => {
+                decisions.push(Some((centroids[at].0, distance(at), true)));
+                if known.is_none() {
+                    members.push((event, at));
+                }
             }
-        });
-        let nearest = alive
-            .filter(|(_, centroid, _)| (centroid.corpus, centroid.settings) == (event.corpus, event.settings))
-            .map(|(offset, centroid, _)| (centroid.fingerprint.unwrap_or(0).abs_diff(fingerprint), *offset))
-            .filter(|(distance, _)| *distance <= 3)
-            .min();
-        match nearest {
-            Some((distance, centroid)) => decisions.push(Some((centroid, u32::from(distance), true))),
             None => {
                 centroids.push((offset, event, log_time));
                 decisions.push(Some((offset, 0, false)));
@@ -189,6 +206,11 @@ fn restored(first: &Clusterer, expiry: &ExpiryConfig) -> Clusterer {
         second.restore(corpus, fingerprint_hash, &centroid);
         second.restore_canonical(number - start, first.canonical(number).expect("ranked"));
     }
+    let (from, texts) = first.seen_texts(0);
+    let here = |text: SeenText| SeenText { cluster: text.cluster.wrapping_sub(start), ..text };
+    let texts: Vec<SeenText> = texts.map(here).collect();
+    second.restore_texts(from.first, texts.into_iter());
+    second.restore_text_bounds(first.text_bounds());
     // As a saved table has them; this one counts from 0.
     let Bounds { dead_below, dead_before } = first.bounds();
     second.restore_bounds(Bounds { dead_below: dead_below.saturating_sub(start), dead_before });
@@ -257,7 +279,11 @@ proptest! {
             let again = decider.preview(&record, Asked { top: 0, max_distance: Some(0.0) }, &mut scratch);
             let decision = decider.decide(Some(&record));
             prop_assert_eq!(&preview.decision, &decision);
-            if let Decision::Joined(page) = &decision {
+            if let Decision::Joined(page) = &decision
+                && page.equal_text
+            {
+                prop_assert_eq!(&again.decision, &decision);
+            } else if let Decision::Joined(page) = &decision {
                 let (nearest, related) = preview.nearest[0].clone();
                 let stands = page.replaces.clone().unwrap_or((page.page_id.clone(), page.url.clone()));
                 prop_assert_eq!((nearest.page_id, nearest.cluster_id), (stands.0, page.cluster_id));
@@ -392,7 +418,7 @@ proptest! {
 fn what_cannot_be_read_takes_an_offset_and_nothing_else() {
     let mut clusterer = clusterer(&ExpiryConfig::default());
     assert_eq!(clusterer.decide(None), Decision::Undecidable);
-    let event = Event { corpus: 0, settings: 0, fingerprint: Some(9), chars: 100, day: None };
+    let event = Event { corpus: 0, settings: 0, fingerprint: Some(9), text: 9, chars: 100, day: None };
     let id = ClusterId { log_generation: 0, log_partition: 0, log_offset: 1 };
     assert_eq!(clusterer.decide(Some(&event.record())), Decision::Founded(id, None));
     assert_eq!(id.to_string(), "00000000000000000000000000000001");
@@ -403,7 +429,7 @@ fn memory_of_other_corpora_is_given_back() {
     let mut clusterer = clusterer(&ExpiryConfig { max_age_days: None, centroids_max: 2 });
     let mut seen = BTreeMap::new();
     for corpus in 0..100 {
-        let event = Event { corpus, settings: 0, fingerprint: Some(1), chars: 100, day: None };
+        let event = Event { corpus, settings: 0, fingerprint: Some(1), text: 1, chars: 100, day: None };
         *seen.entry(matches!(clusterer.decide(Some(&event.record())), Decision::Founded(..))).or_insert(0) +=
             1;
     }
@@ -419,11 +445,13 @@ fn founding(number: u64) -> FingerprintRecord {
         corpus: 0,
         settings: 0,
         fingerprint: Some(0),
+        text: 0,
         chars: 100,
         day: Some((number / 1_000) as i64),
     };
     let mut record = event.record();
     record.outcome = Outcome::Fingerprint(print);
+    record.text = Some(TextDigest { digest: number.into(), chars: 100 });
     record.page_id = format!("{number:032x}");
     record.url = format!("https://example.com/section/{}/{number}.html", number % 7);
     record
@@ -474,4 +502,36 @@ fn at_its_cap_memory_stays_the_same() {
         let TableBytes { hot, cold } = clusterer.bytes();
         assert!(hot + cold < full / 2, "{hot} + {cold} bytes, {full} when full");
     }
+}
+
+/// Texts of pages that joined are bounded as centroids are, and take the bytes that docs/table.md says.
+#[test]
+fn texts_of_members_are_bounded_and_small() {
+    let cap = 20_000;
+    let mut clusterer = clusterer(&ExpiryConfig { max_age_days: None, centroids_max: cap });
+    let page = |text: u64| {
+        let event = Event { corpus: 0, settings: 0, fingerprint: Some(9), text: 0, chars: 100, day: None };
+        let mut record = event.record();
+        record.text = Some(TextDigest { digest: text.into(), chars: 100 });
+        record
+    };
+    let bytes = |clusterer: &Clusterer| clusterer.bytes().hot + clusterer.bytes().cold;
+    clusterer.decide(Some(&page(0)));
+    let empty = bytes(&clusterer);
+    let mut full = 0;
+    for text in 1..=5 * cap {
+        clusterer.decide(Some(&page(text)));
+        if text == cap {
+            full = bytes(&clusterer);
+            let each = (full - empty) / cap as usize;
+            assert!((30..42).contains(&each), "{each} bytes a text");
+        }
+    }
+    assert!(bytes(&clusterer) < full + full / 8, "{} bytes, {full} when full", bytes(&clusterer));
+    let known = |clusterer: &mut Clusterer, text: u64| match clusterer.decide(Some(&page(text))) {
+        Decision::Joined(joined) => joined.equal_text,
+        _ => false,
+    };
+    assert!(known(&mut clusterer, 4 * cap + 1) && known(&mut clusterer, 0), "the youngest, and the founder");
+    assert!(!known(&mut clusterer, 4 * cap), "what came before them is forgotten");
 }

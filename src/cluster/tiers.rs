@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::articles::{ArticlePage, Articles};
 use super::old::{Handed, OldCentroids};
+use super::seen::{Seen, SeenTexts};
 use super::table::{Centroid, Near, Nearest, Purpose, Query, Scratch, Table, TableBytes};
 use crate::fingerprint::Detector;
 use crate::record::timestamp::Timestamp;
@@ -32,17 +33,23 @@ pub(super) struct Tiers {
     /// Number of the oldest centroid that has not been removed.
     first: u64,
     articles: Articles,
+    /// The texts of pages that joined a cluster.
+    pub(super) seen: Seen,
 }
 
 impl Tiers {
     /// An empty table in memory.
     pub(super) fn in_memory(young: Table) -> Self {
-        Self { first: young.first(), young, old: None, articles: Articles::default() }
+        let first = young.first();
+        Self { first, young, old: None, articles: Articles::default(), seen: Seen::default() }
     }
 
     /// A table whose old centroids, from number `first` on, are in `old`; `young` goes on there.
     pub(super) fn with_old(young: Table, old: Arc<dyn OldCentroids>, first: u64) -> Self {
-        Self { young, old: Some(old), first, articles: Articles::default() }
+        let mut seen = Seen::default();
+        old.each_seen(&mut |SeenTexts { first, texts }| seen.restore(first, texts.into_iter()));
+        seen.mark(old.end());
+        Self { young, old: Some(old), first, articles: Articles::default(), seen }
     }
 
     /// Has an empty table begin with this number; `young` is an empty one that does.
@@ -155,6 +162,20 @@ impl Tiers {
         self.young.find_recent(query, detector)
     }
 
+    /// Returns the number of the youngest centroid in memory whose text has this key.
+    pub(super) fn young_text(&self, key: u128) -> Option<u64> {
+        self.young.text(key)
+    }
+
+    /// Returns the numbers of the youngest old centroids whose texts have these keys; empty if there are
+    /// none.
+    pub(super) fn old_texts(&self, keys: &[Option<u128>]) -> Vec<Option<u64>> {
+        match &self.old {
+            Some(old) if keys.iter().any(Option::is_some) => old.find_texts(keys, self.first),
+            _ => Vec::new(),
+        }
+    }
+
     /// The youngest centroid that is a page of the article that the query is a page of.
     pub(super) fn find_part(&self, query: Query<'_>, detector: &dyn Detector) -> Option<u64> {
         let article = detector.article(query.fingerprint)?;
@@ -191,8 +212,11 @@ impl Tiers {
         centroid: &Centroid,
         detector: &dyn Detector,
     ) {
+        let number = self.young.end();
+        if self.leaving().is_some_and(|block| number.is_multiple_of(block)) {
+            self.seen.mark(number);
+        }
         if let Some(article) = detector.article(&centroid.fingerprint) {
-            let number = self.young.end();
             self.articles.enter(ArticlePage { corpus, fingerprint_hash, article, number });
         }
         self.young.insert(corpus, fingerprint_hash, centroid, detector);
@@ -231,14 +255,23 @@ impl Tiers {
         let Some(old) = &self.old else { return };
         for _ in 0..HANDED_OVER_MAX {
             let Some(numbers) = old.wanted(self.young.end()) else { break };
-            let first = numbers.start;
+            let (first, end) = (numbers.start, numbers.end);
             let handed = self.young.range(numbers).map(|(corpus, fingerprint_hash, centroid)| Handed {
                 corpus: corpus.into(),
                 fingerprint_hash,
                 centroid,
             });
-            old.take(first, handed.collect());
+            let handed = handed.collect();
+            // Blocks end at multiples of their length; a portion is no longer than one.
+            let (block, begins) = (old.leaving(), old.end());
+            let block_end = end / block * block;
+            let texts = match block_end > first {
+                true => self.seen.of_block(begins.max(block_end.saturating_sub(block)), block_end),
+                false => SeenTexts::default(),
+            };
+            old.take(first, handed, texts);
         }
+        self.seen.forget_marks(old.end());
         let gone = old.end().saturating_sub(self.young.first()).min(LEAVING_MAX);
         (0..gone).for_each(|_| self.young.remove_oldest(detector));
     }
@@ -276,7 +309,7 @@ impl Tiers {
     pub(super) fn bytes(&self) -> TableBytes {
         let TableBytes { hot, cold } = self.young.bytes();
         let old = self.old.as_ref().map_or(0, |old| old.bytes());
-        TableBytes { hot: hot + old + self.articles.bytes(), cold }
+        TableBytes { hot: hot + old + self.articles.bytes() + self.seen.bytes(), cold }
     }
 
     /// Whether look-ups find all centroids: none has come since [`Self::settle`].

@@ -21,7 +21,7 @@ use super::shared_stage::{SharedStage, StageReader};
 use crate::changelog::restore::Restored;
 use crate::changelog::{
     ChangelogRecord, Identity, canonical_record, centroid_record, crawl_record, position_message,
-    position_record,
+    position_record, text_records,
 };
 use crate::cluster::Clusterer;
 use crate::fingerprint::Detector;
@@ -224,11 +224,13 @@ impl LogPartition {
     }
 
     /// The changelog's part of a transaction: what was founded since the last call, which pages have
-    /// taken the place of canonical ones, which were crawled or withdrawn, and the position.
+    /// taken the place of canonical ones, which were crawled or withdrawn, the texts of those that joined, and
+    /// the position.
     pub fn take_changelog(&mut self) -> Vec<ChangelogRecord> {
-        let (position, founded, canonicals, crawls) = self.stage.write(|stage| {
+        let (position, founded, canonicals, crawls, texts, end) = self.stage.write(|stage| {
             let table = stage.clusterer_mut();
-            (table.position(), table.take_new(), table.take_new_canonicals(), table.take_crawl_changes())
+            let new = (table.take_new(), table.take_new_canonicals(), table.take_crawl_changes());
+            (table.position(), new.0, new.1, new.2, table.take_new_texts(), table.founded())
         });
         let detector = &*self.detector;
         let mut records: Vec<ChangelogRecord> = founded
@@ -245,6 +247,7 @@ impl LogPartition {
                 .into_iter()
                 .map(|change| crawl_record(change, position.log_generation, position.log_partition)),
         );
+        records.extend(text_records(&texts, end, position.log_generation, position.log_partition));
         records.push(position_record(&self.position()));
         records
     }
@@ -361,12 +364,19 @@ mod tests {
         (0..900).map(|i| (place(i), entry(i))).collect()
     }
 
+    /// The texts in a record of the changelog, with their sequences.
+    fn texts_of(record: &ChangelogRecord) -> Option<Vec<(u64, crate::cluster::SeenText)>> {
+        let message = <proto::Centroid as prost::Message>::decode(record.value.as_deref()?).ok()?.texts?;
+        let texts = crate::changelog::texts::from_message(&message).expect("texts");
+        Some((message.first..).zip(texts).collect())
+    }
+
     #[test]
     fn verdicts_and_changelog_do_not_depend_on_how_the_log_is_cut() {
         let now = Timestamp::from_ms(0).expect("a time");
         let run = |batch: usize| {
             let mut state = empty();
-            let (mut taken, mut changes) = (Vec::new(), Vec::new());
+            let (mut taken, mut changes, mut texts) = (Vec::new(), Vec::new(), Vec::new());
             for records in log().chunks(batch) {
                 taken.extend(
                     state
@@ -376,18 +386,25 @@ mod tests {
                         .map(|taken| format!("{taken:?}")),
                 );
                 let changelog = state.take_changelog();
-                changes.extend(changelog.into_iter().filter(|record| record.key != POSITION_KEY));
+                for record in changelog.into_iter().filter(|record| record.key != POSITION_KEY) {
+                    match texts_of(&record) {
+                        // Which texts one record holds depends on where the log is cut.
+                        Some(some) => texts.extend(some),
+                        None => changes.push(record),
+                    }
+                }
             }
-            (taken, changes, position_record(&state.position()))
+            (taken, (changes, texts), position_record(&state.position()))
         };
         let one_by_one = run(1);
-        let (taken, changes, _) = &one_by_one;
+        let (taken, (changes, texts), _) = &one_by_one;
         let count = |what: &str| taken.iter().filter(|taken| taken.contains(what)).count();
         for what in ["Unique", "ExactDuplicate", "NearDuplicate", "TooShort", "BrokenJson", "BrokenLogRecord"]
         {
             assert!(count(what) > 10, "{what}: {}", count(what));
         }
         assert!(count("Dropped(Repeated") > 10 && count("Dropped(AfterGap") > 10);
+        assert!(texts.len() > 10, "{} texts", texts.len());
         assert!(changes.len() > 100 && changes.iter().all(|change| change.value.is_some()));
         for batch in [2, 7, 50, 1000] {
             let (taken, changes, position) = run(batch);

@@ -12,10 +12,10 @@ use super::folder::{self, Unfinished};
 use super::{SnapshotError, recent};
 use crate::blocks::{BlockStore, Folder, Manifest, StoreOptions};
 use crate::changelog::centroid::{canonical_of, from_message, set_canonical, to_message};
-use crate::changelog::crawl;
 use crate::changelog::restore::{NUMBER_MAX, watermarks};
-use crate::changelog::{Identity, bounds, table_message};
-use crate::cluster::{ArticlePage, ClusterRules, Clusterer, OldCentroids, Position};
+use crate::changelog::{Identity, bounds, table_message, text_bounds};
+use crate::changelog::{crawl, texts};
+use crate::cluster::{ArticlePage, ClusterRules, Clusterer, OldCentroids, Position, SeenTexts};
 use crate::config::Config;
 use crate::config::hash::{cluster_hash, corpus_hash};
 use crate::fingerprint::Detector;
@@ -25,10 +25,9 @@ use crate::log::watermarks::Watermarks;
 use crate::proto::{self, Blocks, Stretch};
 use crate::record::timestamp::Timestamp;
 
-/// Of a table that has blocks, which older programs do not know.
-pub(crate) const FORMAT_WITH_BLOCKS: u32 = 2;
-/// The version of a table that says what is known of urls; blocks know nothing of these.
-pub(crate) const FORMAT_WITH_CRAWLS: u32 = 3;
+/// The version of saved tables. Since 2 they may have blocks, since 3 they may say what is known of urls,
+/// and since 4 they have the texts of pages that joined clusters.
+pub(crate) const FORMAT_WITH_TEXTS: u32 = 4;
 const MAGIC: &[u8] = b"leitong centroid table\n";
 pub(super) const FILE_NAME: &str = "centroids.leitong";
 pub(super) const JOURNAL_NAME: &str = "journal.leitong";
@@ -180,6 +179,19 @@ impl TableDir {
         if let Some(counted) = saved.crawls.filter(|counted| *counted <= NUMBER_MAX) {
             clusterer.restore_crawl_bounds((counted, saved.crawls_dead_below.min(counted)));
         }
+        reader.texts(&saved, |reader, SeenTexts { first, texts }| {
+            if first > NUMBER_MAX || texts.iter().any(|text| text.cluster >= founded) {
+                return Err(reader.damaged("texts have an impossible number"));
+            }
+            clusterer.restore_texts(first, texts.into_iter());
+            Ok(())
+        })?;
+        if let Some(texts) = text_bounds(&saved).filter(|texts| texts.counted <= NUMBER_MAX) {
+            clusterer.restore_text_bounds(texts);
+            if !clusterer.has_all_texts(texts) {
+                return Err(reader.damaged("texts are missing"));
+            }
+        }
         reader.check_hash()?;
         let mut bounds = bounds(&saved);
         // Blocks that were just begun count from 0.
@@ -235,7 +247,11 @@ impl TableDir {
         // A table that is loaded again, by whoever has given the first one up, has a store of its own.
         let _ = self.blocks.set(store);
         let first_time = blocks.and_then(|blocks| blocks.first_time_ms).and_then(Timestamp::from_ms);
-        Ok(Clusterer::with_old(detector, rules.expiry, position, first_time, old))
+        let mut clusterer = Clusterer::with_old(detector, rules.expiry, position, first_time, old);
+        if blocks.is_none() && first > 0 {
+            clusterer.begin_at(first);
+        }
+        Ok(clusterer)
     }
 
     /// Which blocks the saved table has.
@@ -375,12 +391,12 @@ impl TableDir {
         let identity = settings.identity(clusterer.position().log_partition);
         let count = clusterer.in_memory_count() as u64;
         let mut position = table_message(clusterer, &identity, 0, count, watermarks);
+        position.format_version = FORMAT_WITH_TEXTS;
+        position.text_count = clusterer.seen_texts(blocks_end(manifest)).0.count;
         if let Some(manifest) = manifest {
-            position.format_version = FORMAT_WITH_BLOCKS;
             position.blocks = Some(blocks_of(manifest, clusterer, &*settings.detector));
         }
         if let Some((counted, dead_below)) = clusterer.crawl_bounds() {
-            position.format_version = FORMAT_WITH_CRAWLS;
             position.crawls = Some(counted);
             position.crawls_dead_below = dead_below;
             position.crawl_change_count = clusterer.crawl_changes().0;
@@ -398,6 +414,11 @@ impl TableDir {
     pub(super) fn set_runs(&self, runs: Vec<proto::FinishedRun>) {
         *self.runs.lock().unwrap_or_else(PoisonError::into_inner) = runs;
     }
+}
+
+/// The number of the first centroid that is in no block.
+fn blocks_end(manifest: Option<&Manifest>) -> u64 {
+    manifest.map_or(0, |manifest| manifest.end)
 }
 
 /// The name of a file until it is whole.
@@ -479,6 +500,7 @@ fn damage_of(path: &Path, saved: &proto::Position) -> SnapshotError {
             reader.message::<proto::Centroid>()?;
         }
         reader.crawls(saved, |_, _| Ok(()))?;
+        reader.texts(saved, |_, _| Ok(()))?;
         reader.check_hash()
     };
     let problem = "its checksum does not fit its contents".to_owned();
@@ -498,8 +520,8 @@ pub(super) fn read_head(
     }
     let saved: proto::Position = reader.message()?;
     match saved.format_version {
-        found if found > FORMAT_WITH_CRAWLS => {
-            Err(SnapshotError::TooNew { path: path.to_owned(), found, known: FORMAT_WITH_CRAWLS })
+        found if found > FORMAT_WITH_TEXTS => {
+            Err(SnapshotError::TooNew { path: path.to_owned(), found, known: FORMAT_WITH_TEXTS })
         }
         _ => Ok((reader, saved)),
     }
@@ -522,6 +544,15 @@ fn write(
     for change in clusterer.crawl_changes().1 {
         writer.all(&crawl::to_message(change).encode_length_delimited_to_vec())?;
     }
+    let blocks_end = position.blocks.as_ref().map_or(0, |blocks| blocks.end);
+    let (from, seen) = clusterer.seen_texts(blocks_end);
+    let (mut seen, mut sequence) = (seen.peekable(), from.first);
+    while seen.peek().is_some() {
+        let some = seen.by_ref().take(texts::AT_ONCE);
+        let message = texts::to_message(sequence, some, clusterer.founded());
+        sequence += message.since.len() as u64;
+        writer.all(&message.encode_length_delimited_to_vec())?;
+    }
     writer.finish()
 }
 
@@ -537,7 +568,7 @@ impl TableWriter {
         Ok(Self(writer))
     }
 
-    pub(super) fn push(&mut self, message: &proto::Centroid) -> io::Result<()> {
+    pub(super) fn push(&mut self, message: &impl Message) -> io::Result<()> {
         self.0.all(&message.encode_length_delimited_to_vec())
     }
 
@@ -657,6 +688,26 @@ impl Reader<'_> {
         for _ in 0..saved.crawl_change_count {
             let message = self.message()?;
             take(self, message)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the texts of pages that joined clusters, which follow what is known of urls.
+    pub(super) fn texts(
+        &mut self,
+        saved: &proto::Position,
+        mut take: impl FnMut(&mut Self, SeenTexts) -> Result<(), SnapshotError>,
+    ) -> Result<(), SnapshotError> {
+        let mut left = saved.text_count;
+        while left > 0 {
+            let message: proto::Texts = self.message()?;
+            let texts = texts::from_message(&message).map_err(|problem| self.damaged(&problem))?;
+            let count = texts.len() as u64;
+            if count == 0 || count > left {
+                return Err(self.damaged("a message has an impossible number of texts"));
+            }
+            left -= count;
+            take(self, SeenTexts { first: message.first, texts })?;
         }
         Ok(())
     }

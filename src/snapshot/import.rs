@@ -11,9 +11,9 @@ use serde::de::DeserializeOwned;
 
 use super::SnapshotError;
 use super::file::{TableDir, TableSettings, TableWriter, at, check_usable};
-use super::lines::{CentroidLine, CrawlLine, Head, LINES_FORMAT_VERSION};
+use super::lines::{CentroidLine, CrawlLine, Head, LINES_FORMAT_VERSION, TextLine};
 use crate::changelog::centroid::{canonical_of, from_message};
-use crate::changelog::crawl;
+use crate::changelog::{crawl, texts};
 
 /// Bytes of one line: far above any centroid's.
 const LINE_BYTES_MAX: u64 = 4 << 20;
@@ -69,6 +69,14 @@ fn write_file(
         if change.map_err(|problem| lines.wrong(problem))?.is_none() {
             return Err(lines.wrong("it says nothing of a crawl".to_owned()));
         }
+    }
+    let founded = position.founded.unwrap_or_default();
+    for _ in 0..position.text_count {
+        let line = lines.next::<TextLine>("a text")?;
+        let text = line.text().filter(|text| text.cluster < founded);
+        let text = text.ok_or_else(|| lines.wrong("it has no key of a text, or no cluster".to_owned()))?;
+        let message = texts::to_message(line.sequence, std::iter::once(text), founded);
+        writer.push(&message).map_err(&cannot)?;
     }
     if lines.read()? {
         return Err(lines.wrong("there are more lines than the first one says".to_owned()));

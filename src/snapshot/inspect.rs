@@ -7,6 +7,7 @@ use super::file::{FILE_NAME, JOURNAL_NAME, RECENT_NAME, at, begin, manifest_of};
 use super::{SnapshotError, recent};
 use crate::blocks::Folder;
 use crate::changelog::centroid::message_of;
+use crate::cluster::SeenTexts;
 use crate::proto;
 
 /// What follows in a table behind what it says of itself.
@@ -16,6 +17,8 @@ pub enum Saved {
     Centroid(proto::Centroid),
     /// Something that is known of urls.
     Crawl(proto::Centroid),
+    /// Texts of pages that joined clusters.
+    Texts(SeenTexts),
 }
 
 /// Reads the table in `folder`: calls `take` with each centroid, oldest first, and gives what the
@@ -29,13 +32,14 @@ pub fn inspect(
 ) -> Result<Option<proto::Position>, SnapshotError> {
     let mut centroids = |position: &proto::Position, saved| match saved {
         Saved::Centroid(centroid) => take(position, centroid),
-        Saved::Crawl(_) => {}
+        Saved::Crawl(_) | Saved::Texts(_) => {}
     };
     inspect_all(folder, |_| Ok(()), &mut centroids)
 }
 
-/// The same with what is known of urls, which follows the centroids; `begin_with` is called first,
-/// with what the table says of itself, and may refuse it.
+/// The same with what is known of urls and the texts of pages that joined clusters, which follow the
+/// centroids; `begin_with` is called first, with what the table says of itself, and may refuse it. The
+/// table counts the texts in blocks as well.
 ///
 /// # Errors
 /// As of [`inspect`], and what `begin_with` refuses.
@@ -45,8 +49,15 @@ pub fn inspect_all(
     take: &mut impl FnMut(&proto::Position, Saved),
 ) -> Result<Option<proto::Position>, SnapshotError> {
     let path = folder.join(FILE_NAME);
-    let Some((mut reader, saved)) = begin(&path)? else { return Ok(None) };
+    let Some((mut reader, mut saved)) = begin(&path)? else { return Ok(None) };
     begin_with(&saved)?;
+    let own = proto::Position { text_count: saved.text_count, ..proto::Position::default() };
+    if let Some(blocks) = &saved.blocks {
+        let files = Folder::open(folder).map_err(at(folder))?;
+        let mut in_blocks = 0;
+        manifest_of(blocks).read_texts(&files, |seen| in_blocks += seen.texts.len() as u64)?;
+        saved.text_count += in_blocks;
+    }
     reader.articles(&saved, |_| {})?;
     let mut expired = 0;
     if let Some(blocks) = &saved.blocks {
@@ -65,6 +76,14 @@ pub fn inspect_all(
     }
     reader.crawls(&saved, |_, crawl| {
         take(&saved, Saved::Crawl(crawl));
+        Ok(())
+    })?;
+    if let Some(blocks) = &saved.blocks {
+        let files = Folder::open(folder).map_err(at(folder))?;
+        manifest_of(blocks).read_texts(&files, |seen| take(&saved, Saved::Texts(seen)))?;
+    }
+    reader.texts(&own, |_, seen| {
+        take(&saved, Saved::Texts(seen));
         Ok(())
     })?;
     reader.check_hash()?;
@@ -111,7 +130,8 @@ pub fn verify(
         for _ in 0..saved.centroid_count {
             reader.message::<proto::Centroid>()?;
         }
-        reader.crawls(&saved, |_, _| Ok(()))
+        reader.crawls(&saved, |_, _| Ok(()))?;
+        reader.texts(&saved, |_, _| Ok(()))
     };
     let read = read_on().and_then(|()| reader.check_hash());
     let bytes = std::fs::metadata(&path).map_err(at(&path))?.len();

@@ -1,7 +1,8 @@
 //! A saved table ↔ lines of JSON, which `leitong table export` prints and `import` reads.
 //!
 //! The lines of a whole table are its [`Head`], then a [`CentroidLine`] for each centroid, oldest
-//! first, then a [`CrawlLine`] for each thing that is known of urls. Together they say all that the
+//! first, then a [`CrawlLine`] for each thing that is known of urls and a [`TextLine`] for each text of a page
+//! that joined a cluster. Together they say all that the
 //! table's file says, so that verdicts after an import are those that there would have been without.
 //! Fields that a line has beyond these are passed over.
 
@@ -11,13 +12,13 @@ use prost::bytes::Bytes;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::file::{FORMAT_WITH_CRAWLS, unexpired};
-use crate::cluster::ClusterId;
+use super::file::{FORMAT_WITH_TEXTS, unexpired};
+use crate::cluster::{ClusterId, SeenText};
 use crate::proto::{self, CHANGELOG_CRAWLS_FORMAT_VERSION, FORMAT_VERSION};
 use crate::record::timestamp::Timestamp;
 
 /// The version of these lines; a reader refuses newer ones.
-pub const LINES_FORMAT_VERSION: u32 = 1;
+pub const LINES_FORMAT_VERSION: u32 = 2;
 
 /// Bytes as hex digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,6 +77,9 @@ pub struct Head {
     pub centroids: u64,
     /// Lines behind these that say what is known of urls.
     pub crawl_changes: u64,
+    /// Lines after these for texts of pages that joined clusters.
+    #[serde(default)]
+    pub text_lines: u64,
     fingerprint_hash: Hash,
     cluster_hash: Hash,
     log_generation: u32,
@@ -88,6 +92,13 @@ pub struct Head {
     /// Crawls counted so far; none where pages are not known again by their urls.
     crawls: Option<u64>,
     crawls_dead_below: u64,
+    /// Texts entered so far; `None` in tables of former versions.
+    #[serde(default)]
+    texts: Option<u64>,
+    #[serde(default)]
+    texts_dead_below: u64,
+    #[serde(default)]
+    texts_needed_from: u64,
     gaps_accepted_before: u64,
     /// Of a table that `replay` has saved.
     watermarks: Vec<WatermarkLine>,
@@ -131,6 +142,7 @@ impl Head {
             table_format_version: LINES_FORMAT_VERSION,
             centroids: unexpired(position),
             crawl_changes: position.crawl_change_count,
+            text_lines: position.text_count,
             fingerprint_hash: Hash(position.fingerprint_hash),
             cluster_hash: Hash(position.cluster_hash),
             log_generation: position.log_generation,
@@ -142,6 +154,9 @@ impl Head {
             dead_before: time(position.dead_before_ms),
             crawls: position.crawls,
             crawls_dead_below: position.crawls_dead_below,
+            texts: position.texts,
+            texts_dead_below: position.texts_dead_below,
+            texts_needed_from: position.texts_needed_from,
             gaps_accepted_before: position.gaps_accepted_before,
             watermarks: position.watermarks.iter().map(WatermarkLine::of).collect(),
             corpus_hash: position.corpus_hash.map(Hash),
@@ -153,9 +168,13 @@ impl Head {
     #[must_use]
     pub fn into_message(self) -> proto::Position {
         proto::Position {
-            format_version: if self.crawls.is_some() { FORMAT_WITH_CRAWLS } else { FORMAT_VERSION },
+            format_version: FORMAT_WITH_TEXTS,
             centroid_count: self.centroids,
             crawl_change_count: self.crawl_changes,
+            text_count: self.text_lines,
+            texts: self.texts,
+            texts_dead_below: self.texts_dead_below,
+            texts_needed_from: self.texts_needed_from,
             fingerprint_hash: self.fingerprint_hash.0,
             cluster_hash: self.cluster_hash.0,
             log_generation: self.log_generation,
@@ -377,5 +396,32 @@ impl CrawlLine {
             ended: self.ended,
             ..proto::Centroid::default()
         }
+    }
+}
+
+/// A text of a page that joined a cluster: a later page with it joins that one.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct TextLine {
+    /// How many texts were entered before it.
+    pub sequence: u64,
+    /// [Identifies](crate::cluster::text_key) the text.
+    text_key: Hex,
+    /// The number of its cluster.
+    cluster: u64,
+}
+
+impl TextLine {
+    /// The line of a text.
+    #[must_use]
+    pub fn of(sequence: u64, text: SeenText) -> Self {
+        let text_key = Hex(text.key.to_be_bytes().to_vec().into());
+        Self { sequence, text_key, cluster: text.cluster }
+    }
+
+    /// The text; `None` if its key has other than 16 bytes.
+    #[must_use]
+    pub fn text(&self) -> Option<SeenText> {
+        let key = self.text_key.0.as_ref().try_into().map(u128::from_be_bytes).ok()?;
+        Some(SeenText { key, cluster: self.cluster })
     }
 }

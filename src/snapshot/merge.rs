@@ -7,10 +7,10 @@
 use std::path::Path;
 
 use super::file::{FILE_NAME, TableDir, TableSettings, begin, check_usable, position_of};
-use super::{RUNS_MAX, SnapshotError, inspect};
-use crate::changelog::bounds;
+use super::{RUNS_MAX, Saved, SnapshotError, inspect_all, unexpired};
 use crate::changelog::centroid::{canonical_of, from_message};
-use crate::cluster::{Bounds, ClusterId, Clusterer, Merged, SavedCentroid};
+use crate::changelog::{bounds, text_bounds};
+use crate::cluster::{ClusterId, Clusterer, Merged, SavedCentroid, SeenText, SeenTexts};
 use crate::proto;
 use crate::record::timestamp::Timestamp;
 
@@ -63,22 +63,35 @@ impl<'a> Merge<'a> {
             return Err(damaged("it counts an impossible number of records".to_owned()));
         }
         let position = position_of(&saved);
+        // Number of the first centroid there, and of each what the number of its cluster is here.
+        let first = saved.founded.unwrap_or_default().saturating_sub(unexpired(&saved));
+        let mut numbers = Vec::new();
         if is_first {
             self.clusterer.set_position(position);
+            self.clusterer.begin_at(first);
         } else {
             self.clusterer.name_log(saved.log_generation);
         }
         let mut batch = Vec::with_capacity(BATCH);
         let mut problem = None;
-        inspect(folder, |saved, message| {
-            if problem.is_some() {
-                return;
-            }
+        let mut each = |former, merged: Merged| {
+            numbers.push(merged.number);
+            each(former, merged);
+        };
+        let mut seen = Vec::new();
+        let mut take = |saved: &proto::Position, what: Saved| {
+            let message = match what {
+                _ if problem.is_some() => return,
+                Saved::Crawl(_) => return,
+                Saved::Texts(texts) => return seen.push(texts),
+                Saved::Centroid(message) => message,
+            };
             match self.centroid(saved, message) {
                 Ok(centroid) if is_first => {
                     let cluster_id = cluster_id(saved, centroid.centroid.log_offset);
                     self.restore(&centroid);
-                    each(cluster_id, Merged { cluster_id, joined: false });
+                    let number = self.clusterer.founded() - 1;
+                    each(cluster_id, Merged { cluster_id, number, joined: false });
                 }
                 Ok(centroid) => batch.push(centroid),
                 Err(what) => problem = Some(what),
@@ -86,21 +99,42 @@ impl<'a> Merge<'a> {
             if batch.len() == BATCH {
                 self.merge(saved, start.next_log_offset, &mut batch, &mut each);
             }
-        })?;
+        };
+        inspect_all(folder, |_| Ok(()), &mut take)?;
         if let Some(problem) = problem {
             return Err(damaged(problem));
         }
         self.merge(&saved, start.next_log_offset, &mut batch, &mut each);
         if is_first {
-            // Its centroids count from 0 here; those that were too many are not in it.
-            self.clusterer.restore_bounds(Bounds { dead_below: 0, ..bounds(&saved) });
+            self.clusterer.restore_bounds(bounds(&saved));
+            for SeenTexts { first, texts } in seen {
+                self.clusterer.restore_texts(first, texts.into_iter());
+            }
+            let bounds = text_bounds(&saved).unwrap_or_default();
+            self.clusterer.restore_text_bounds(bounds);
+            if !self.clusterer.has_all_texts(bounds) {
+                return Err(damaged("texts are missing".to_owned()));
+            }
         } else {
             let end = start.next_log_offset + saved.next_log_offset;
             self.clusterer.merged_up_to(end, position.log_time);
+            self.merge_texts(seen, first, &numbers);
         }
         self.tables += 1;
         self.runs.extend(saved.runs);
         Ok(())
+    }
+
+    /// Takes in texts of another table, whose centroids from number `first` on have these numbers here.
+    fn merge_texts(&mut self, seen: Vec<SeenTexts>, first: u64, numbers: &[u64]) {
+        let here = |text: SeenText| {
+            let at = usize::try_from(text.cluster.checked_sub(first)?).ok()?;
+            Some(SeenText { cluster: *numbers.get(at)?, ..text })
+        };
+        for SeenTexts { texts, .. } in seen {
+            let texts: Vec<SeenText> = texts.into_iter().filter_map(here).collect();
+            self.clusterer.merge_texts(&texts);
+        }
     }
 
     /// Saves the table with all that was taken in, without what has expired, into `output`. Returns the

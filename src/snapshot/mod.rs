@@ -3,8 +3,8 @@
 //! centroids are on disk).
 //!
 //! Of `dedup`, one file, `centroids.leitong`: the magic line, then protobuf messages, each behind
-//! its length as a varint: a `Position`, its `centroid_count` many `Centroid`s, oldest first; then
-//! the XXH3-64 of all that, 8 bytes, big-endian. It is replaced in one step: a crash leaves the old
+//! its length as a varint: a `Position`, its `centroid_count` many `Centroid`s, oldest first, what is
+//! known of urls, and the `Texts` of pages that joined clusters; then the XXH3-64 of all that, 8 bytes, big-endian. It is replaced in one step: a crash leaves the old
 //! table or the new one. With `table.on_disk` the older centroids are in [blocks](crate::blocks)
 //! beside it, which the `Position` names; saving then writes what is in no block yet.
 //!
@@ -33,7 +33,7 @@ use thiserror::Error;
 use crate::blocks::{ADVICE, BlockError};
 pub use checkpointed::forget_mark;
 pub use compact::{Compacted, has_blocks};
-pub(crate) use file::{FORMAT_WITH_BLOCKS, FORMAT_WITH_CRAWLS, unexpired};
+pub(crate) use file::{FORMAT_WITH_TEXTS, unexpired};
 pub use file::{TableDir, TableSettings};
 pub use finished::RUNS_MAX;
 pub use folder::{Unfinished, sync_parent};

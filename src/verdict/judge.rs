@@ -135,7 +135,11 @@ impl Judge<'_> {
                         ),
                     };
                     relate(&mut verdict, relation, shares);
-                    verdict.evidence = Some(self.detector.evidence(fingerprint, &centroid.fingerprint));
+                    let mut evidence = self.detector.evidence(fingerprint, &centroid.fingerprint);
+                    if centroid.equal_text && !centroid.exact {
+                        evidence.insert("equal_text".to_owned(), true.into());
+                    }
+                    verdict.evidence = Some(evidence);
                 }
             }
         }

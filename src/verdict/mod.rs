@@ -27,9 +27,10 @@ pub use recrawl::{LeftCluster, RecrawlNote};
 pub enum Kind {
     /// The page founds a new cluster.
     Unique,
-    /// The text equals the centroid's text, apart from white space.
+    /// The text equals the centroid's text, apart from white space and the width of characters.
     ExactDuplicate,
-    /// The detector considers the text near to the centroid's text.
+    /// The detector considers the text near to the centroid's text, or it equals the text of another page of
+    /// the cluster.
     NearDuplicate,
     /// There is nothing to compare. The reason is given separately.
     Undecidable,
@@ -101,7 +102,7 @@ pub struct Verdict {
     pub recrawl: Option<Box<RecrawlNote>>,
     /// The main part of the fingerprint, in hex.
     pub fingerprint: Option<String>,
-    /// Digest of the main text without white space, in hex.
+    /// Digest of the main text without white space and with characters in their usual width, in hex.
     pub text_digest: Option<String>,
     /// Number of characters in the main text, without white space.
     pub text_chars: Option<u32>,

@@ -36,6 +36,7 @@ mod recrawls;
 mod repeated;
 mod rooms;
 mod secret;
+mod seen_texts;
 mod serve;
 mod site;
 mod source_credits;

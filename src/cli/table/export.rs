@@ -8,12 +8,13 @@ use clap::Args;
 use crate::cli::outputs::refuse_overwriting;
 use crate::proto;
 use crate::sink::whole_lines::WholeLines;
-use crate::snapshot::lines::{CentroidLine, CrawlLine, Head};
+use crate::snapshot::lines::{CentroidLine, CrawlLine, Head, TextLine};
 use crate::snapshot::{Saved, SnapshotError, inspect_all};
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Print everything that `import` needs: also the table's position first, and the crawled urls last
+    /// Print everything that `import` needs: also the table's position first, and the crawled urls and the
+    /// texts of duplicates last
     #[arg(long)]
     all: bool,
     /// File to write to [default: standard output]
@@ -44,7 +45,10 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         let pushed = head.map_or(Ok(()), |head| lines.push(&head)).and_then(|()| match saved {
             Saved::Centroid(centroid) => lines.push(&CentroidLine::of(position, centroid)),
             Saved::Crawl(crawl) if *all => lines.push(&CrawlLine::of(crawl)),
-            Saved::Crawl(_) => Ok(()),
+            Saved::Texts(seen) if *all => (seen.first..)
+                .zip(seen.texts)
+                .try_for_each(|(sequence, text)| lines.push(&TextLine::of(sequence, text))),
+            Saved::Crawl(_) | Saved::Texts(_) => Ok(()),
         });
         failed = pushed.err();
     };

@@ -122,7 +122,7 @@ impl<'a> Lines<'a> {
     }
 
     fn push(&mut self, table: &Path, cluster_id: ClusterId, merged: Merged) {
-        let Merged { cluster_id: merged_cluster_id, joined } = merged;
+        let Merged { cluster_id: merged_cluster_id, joined, .. } = merged;
         let table = &*table.to_string_lossy();
         if self.failed.is_none() {
             let line = MergedCluster { table, cluster_id, merged_cluster_id, joined };

@@ -7,8 +7,10 @@
 //! cluster there. Where one joins, pages that were near to it alone have lost their centroid, and
 //! later pages like them may found another.
 
-use super::Clusterer;
-use crate::cluster::table::{Centroid, Near, Query};
+use super::texts::FoundFor;
+use super::{Clusterer, Unexpired};
+use crate::cluster::seen::{SeenText, text_key};
+use crate::cluster::table::{Centroid, Query};
 use crate::cluster::{Canonical, ClusterId};
 use crate::record::timestamp::Timestamp;
 
@@ -26,9 +28,11 @@ pub struct SavedCentroid {
 }
 
 impl SavedCentroid {
-    fn query(&self) -> Query<'_> {
+    fn query_and_key(&self) -> (Query<'_>, u128) {
         let Self { corpus, fingerprint_hash, centroid, .. } = self;
-        Query { corpus, fingerprint_hash: *fingerprint_hash, fingerprint: &centroid.fingerprint }
+        let fingerprint_hash = *fingerprint_hash;
+        let query = Query { corpus, fingerprint_hash, fingerprint: &centroid.fingerprint };
+        (query, text_key(corpus, fingerprint_hash, centroid.text_digest))
     }
 }
 
@@ -37,6 +41,8 @@ impl SavedCentroid {
 pub struct Merged {
     /// The cluster that its pages belong to now.
     pub cluster_id: ClusterId,
+    /// The number of its centroid.
+    pub number: u64,
     /// Whether that is another centroid's.
     pub joined: bool,
 }
@@ -45,8 +51,8 @@ impl Clusterer {
     /// Takes centroids of a saved table in, in the order of founding. All look-ups are done at once,
     /// on all cores. Gives as many results as there are centroids.
     pub fn merge_batch(&mut self, batch: &[SavedCentroid]) -> Vec<Merged> {
-        let queries: Vec<_> = batch.iter().map(|saved| Some(saved.query())).collect();
-        let found = self.find_to_decide(&queries);
+        let asked: Vec<_> = batch.iter().map(|saved| Some(saved.query_and_key())).collect();
+        let found = self.find_to_decide(&asked);
         let merged = (0..).zip(batch).map(|(number, saved)| self.merge_next(saved, found.of(number)));
         let merged = merged.collect();
         self.insert_pending();
@@ -60,24 +66,46 @@ impl Clusterer {
         self.advance(log_time);
     }
 
-    /// Takes one in; `found` is what may be near of the centroids that were there before its batch,
-    /// and whether there were more.
-    fn merge_next(&mut self, saved: &SavedCentroid, found: (&[Near], bool)) -> Merged {
+    /// Takes in texts of pages that joined a cluster there, in order; their clusters are those of these
+    /// numbers here.
+    pub fn merge_texts(&mut self, texts: &[SeenText]) {
+        self.insert_pending();
+        self.find_alive();
+        let keys: Vec<Option<u128>> = texts.iter().map(|text| Some(text.key)).collect();
+        let old = self.table.old_texts(&keys);
+        for (at, text) in texts.iter().enumerate() {
+            let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
+            let old = old.get(at).copied().flatten().filter(|number| unexpired.has(*number));
+            if unexpired.cluster_of(text.key).or(old).is_none() && unexpired.has(text.cluster) {
+                self.enter_text(self.position.next_log_offset, text.key, text.cluster);
+            }
+        }
+    }
+
+    /// Takes one in; `found` is what was found of the centroids that were there before its batch.
+    fn merge_next(&mut self, saved: &SavedCentroid, found: FoundFor<'_>) -> Merged {
         let SavedCentroid { corpus, fingerprint_hash, centroid, canonical } = saved;
         self.merged_up_to(centroid.log_offset + 1, centroid.log_time);
         self.expire();
-        let query = saved.query();
-        let nearest = self.nearest(query, found);
+        let (query, key) = saved.query_and_key();
+        let known = self.with_text(query, key, found.old_text);
+        let is_known = known.is_some();
+        let nearest = known.or_else(|| self.nearest(query, found.near));
         if let Some((into, near)) = nearest.filter(|(_, near)| !near.related) {
             self.merge_canonical(near.number, centroid, canonical);
-            return Merged { cluster_id: self.cluster_id(into.log_offset), joined: true };
+            if !is_known {
+                self.enter_text(centroid.log_offset, key, near.number);
+            }
+            let (cluster_id, number) = (self.cluster_id(into.log_offset), near.number);
+            return Merged { cluster_id, number, joined: true };
         }
         let centroid = Centroid { log_time: self.position.log_time, ..centroid.clone() };
         self.table.insert(corpus, *fingerprint_hash, &centroid, &*self.detector);
-        self.restore_canonical(self.founded() - 1, canonical.clone());
+        let number = self.founded() - 1;
+        self.restore_canonical(number, canonical.clone());
         self.raise_bounds();
         self.expire();
-        Merged { cluster_id: self.cluster_id(centroid.log_offset), joined: false }
+        Merged { cluster_id: self.cluster_id(centroid.log_offset), number, joined: false }
     }
 
     /// What stood for the cluster of `joined` stands for the one that it joins, of the centroid of

@@ -7,7 +7,7 @@
 //! Invariant: without [`Asked::max_distance`] the decision is the one that `decide` comes to on the
 //! same record in the same state.
 
-use super::{Clusterer, Unexpired, query};
+use super::{Clusterer, Unexpired, query_and_key};
 use crate::cluster::table::{Centroid, Near, Scratch};
 use crate::cluster::{CanonicalPage, ClusterId, Decision};
 use crate::record::FingerprintRecord;
@@ -16,7 +16,7 @@ use crate::record::FingerprintRecord;
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Asked {
     /// The most that a centroid may be apart to be near, as verdicts show distances; only a
-    /// threshold below the table's own makes a difference.
+    /// threshold below the table's own makes a difference. A text already seen is one at any distance.
     pub max_distance: Option<f64>,
     /// How many of the nearest centroids are given; a look-up keeps 8 at most.
     pub top: usize,
@@ -39,7 +39,9 @@ impl Clusterer {
     pub fn preview(&self, record: &FingerprintRecord, asked: Asked, scratch: &mut Scratch) -> Preview {
         debug_assert!(self.table.is_settled(), "look-ups that only read need a settled table");
         let undecidable = Preview { decision: Decision::Undecidable, nearest: Vec::new() };
-        let (Some(query), Some(text)) = (query(record), record.text) else { return undecidable };
+        let (Some((query, key)), Some(text)) = (query_and_key(record), record.text) else {
+            return undecidable;
+        };
         let first = self.first_unexpired_with(record);
         let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, first);
         let found = self.table.find(&[Some(query)], &*self.detector, scratch);
@@ -49,6 +51,15 @@ impl Clusterer {
             (self.canonical_page(centroid, near, text.digest), near.related)
         };
         let nearest = nearest.take(asked.top).map(page).collect();
+        let old = match unexpired.cluster_of(key) {
+            None => self.table.old_texts(&[Some(key)]).into_iter().next().flatten(),
+            Some(_) => None,
+        };
+        if let Some((centroid, near)) = unexpired.with_text((query, key), old, scratch) {
+            let mut page = self.joined(record, centroid, near).0;
+            page.equal_text = true;
+            return Preview { decision: Decision::Joined(page), nearest };
+        }
         let near_enough = self.near_enough(found, asked);
         let decision = match unexpired.nearest(query, (&near_enough, more), Vec::new(), scratch) {
             // What was looked up again has not been held to the threshold.

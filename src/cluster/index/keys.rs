@@ -107,6 +107,32 @@ impl KeyShard {
         });
     }
 
+    /// Enters one key, without a second key, of `slot`, which is younger than all others. The shard has
+    /// all segments.
+    pub(super) fn insert_one(&mut self, key: u64, slot: u32) {
+        let hash = spread(key);
+        self.segments[segment(hash)].insert(in_segment(hash, false), slot, None, &|_| 0);
+    }
+
+    /// Takes `slot`, the oldest, out from under one key that was [entered](Self::insert_one).
+    pub(super) fn remove_one(&mut self, key: u64, slot: u32) {
+        let hash = spread(key);
+        self.segments[segment(hash)].remove(in_segment(hash, false), slot, 0);
+    }
+
+    /// Returns the youngest slot under a key that was [entered](Self::insert_one) for which `is_it` is
+    /// true. Slots are counted from `first`, the oldest one.
+    #[inline]
+    pub(super) fn youngest(&self, key: u64, first: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
+        let hash = spread(key);
+        let (segment, hash) = (&self.segments[segment(hash)], in_segment(hash, false));
+        if let Some(overflow) = segment.overflow(hash) {
+            return overflow.youngest_first().find(|slot| is_it(*slot));
+        }
+        let matching = segment.get(hash).filter(|slot| is_it(*slot));
+        matching.max_by_key(|slot| slot.wrapping_sub(first))
+    }
+
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
         self.segments.iter().map(Segment::bytes).sum()

@@ -31,6 +31,7 @@ mod plan;
 mod recent;
 mod segment;
 mod spill;
+mod texts;
 
 use rayon::prelude::*;
 
@@ -41,6 +42,7 @@ pub(crate) use hits::HITS_MAX;
 pub(super) use hits::{Hit, Hits};
 use keys::KeyShard;
 pub(super) use recent::Recent;
+pub(super) use texts::TextIndex;
 
 /// Below this many values a batch is not worth handing to other cores.
 const PARALLEL_MIN: usize = 2_048;

@@ -132,6 +132,11 @@ impl Overflow {
         hand_on(&mut hits);
     }
 
+    /// The slots, youngest first.
+    pub(super) fn youngest_first(&self) -> impl Iterator<Item = u32> + '_ {
+        self.slots.iter().rev().copied()
+    }
+
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
         let seconds = self.seconds.as_ref().map_or(0, |seconds| size_of::<Hamming>() + seconds.bytes());

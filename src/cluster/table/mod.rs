@@ -24,7 +24,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::index::{Batch, Generations, Hit, Recent};
+use super::index::{Batch, Generations, Hit, Recent, TextIndex};
+use super::seen::text_key;
 use crate::fingerprint::{Comparison, Detector, LookUp};
 use crate::record::timestamp::Timestamp;
 use cold::{Cold, ColdCentroid, Unpacker};
@@ -106,6 +107,8 @@ pub(super) struct Table {
     one_core: bool,
     /// The youngest centroids, which are not in `index` yet.
     recent: Recent,
+    /// Finds centroids by the digests of their texts, the youngest ones as well.
+    texts: TextIndex,
     /// The centroid that is being removed.
     removed: Batch,
 }
@@ -150,6 +153,7 @@ impl Table {
             cold: Cold::starting_at(origin),
             one_core: shards <= 1,
             recent: Recent::default(),
+            texts: TextIndex::default(),
             removed: Batch::default(),
         }
     }
@@ -275,6 +279,19 @@ impl Table {
         near
     }
 
+    /// Returns the number of the youngest centroid whose text has this [key](text_key).
+    pub(super) fn text(&self, key: u128) -> Option<u64> {
+        let is_it = |slot: u32| self.text_key(number_of(&self.hot, slot)) == Some(key);
+        let slot = self.texts.youngest(key, self.hot.first() as u32, is_it)?;
+        Some(number_of(&self.hot, slot))
+    }
+
+    fn text_key(&self, number: u64) -> Option<u128> {
+        let (corpus, _) = self.hot.get(number)?;
+        let (name, fingerprint_hash) = self.corpora.get(corpus);
+        Some(text_key(name, fingerprint_hash, self.cold.get(number)?.text_digest))
+    }
+
     /// The centroid of this number; none if it has left.
     pub(super) fn centroid(&self, number: u64, scratch: &mut Scratch) -> Option<Centroid> {
         let (page_id, url) = self.cold.texts(number, &mut scratch.unpacker)?;
@@ -292,9 +309,11 @@ impl Table {
         centroid: &Centroid,
         detector: &dyn Detector,
     ) {
+        let key = text_key(corpus, fingerprint_hash, centroid.text_digest);
         let corpus = self.corpora.enter(corpus, fingerprint_hash);
         let compared = detector.compared(&centroid.fingerprint);
-        self.hot.push(corpus, compared);
+        let number = self.hot.push(corpus, compared);
+        self.texts.insert(key, number as u32);
         self.cold.push(centroid, &centroid.fingerprint[compared.len()..]);
         self.recent
             .push(|values| values_of(detector, &centroid.fingerprint, corpus, Purpose::Insert, values));
@@ -322,8 +341,10 @@ impl Table {
     pub(super) fn remove_oldest(&mut self, detector: &dyn Detector) {
         let number = self.hot.first();
         let Some((corpus, compared)) = self.hot.get(number) else { return };
+        let Some(cold) = self.cold.get(number) else { return };
+        let (name, fingerprint_hash) = self.corpora.get(corpus);
+        self.texts.remove(text_key(name, fingerprint_hash, cold.text_digest), number as u32);
         if self.index.leaving_together().is_none() && number < self.first_recent() {
-            let Some(cold) = self.cold.get(number) else { return };
             let fingerprint = [compared, cold.rest].concat();
             self.removed.clear();
             self.removed.push(|values| values_of(detector, &fingerprint, corpus, Purpose::Insert, values));
@@ -349,7 +370,7 @@ impl Table {
 
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> TableBytes {
-        let hot = self.corpora.bytes() + self.index.bytes() + self.hot.bytes();
+        let hot = self.corpora.bytes() + self.index.bytes() + self.texts.bytes() + self.hot.bytes();
         TableBytes { hot, cold: self.cold.bytes() }
     }
 

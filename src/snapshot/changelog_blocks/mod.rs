@@ -22,7 +22,7 @@ use std::sync::Arc;
 use super::SnapshotError;
 use super::changelog_snapshot::{Unusable, Wanted};
 use super::checksummed::{ChecksummedReader, ChecksummedWriter, Sequential};
-use super::file::{FILE_NAME, FORMAT_WITH_BLOCKS, blocks_of, manifest_of, read_head, write_head};
+use super::file::{FILE_NAME, FORMAT_WITH_TEXTS, blocks_of, manifest_of, read_head, write_head};
 use crate::blocks::{BlockStore, Files, StoreOptions};
 use crate::cluster::{ArticlePage, Clusterer, ExpiryConfig, OldCentroids, Position};
 use crate::fingerprint::Detector;
@@ -69,8 +69,9 @@ pub fn save(
     let tail = tail(manifest.end.saturating_sub(1));
     let blocks = proto::Blocks { changelog: Some(tail), ..blocks_of(&manifest, clusterer, detector) };
     let position = proto::Position {
-        format_version: FORMAT_WITH_BLOCKS,
+        format_version: FORMAT_WITH_TEXTS,
         centroid_count: 0,
+        text_count: 0,
         blocks: Some(blocks),
         ..position
     };

@@ -18,7 +18,7 @@ use std::io;
 use thiserror::Error;
 
 use crate::blocks::BlockError;
-use crate::proto::CHANGELOG_FORMAT_VERSION;
+use crate::proto::SNAPSHOT_FORMAT_VERSION;
 pub use place::{SnapshotPlace, SnapshotWriter};
 pub use read::{ChangelogSnapshot, Wanted};
 
@@ -34,7 +34,7 @@ pub enum Unusable {
     #[error("it is damaged: {0}")]
     Damaged(String),
     /// Written by another version.
-    #[error("its format version is {found}, and this version of Leitong knows {CHANGELOG_FORMAT_VERSION}")]
+    #[error("its format version is {found}, and this version of Leitong knows {SNAPSHOT_FORMAT_VERSION}")]
     Format {
         /// Its version.
         found: u32,

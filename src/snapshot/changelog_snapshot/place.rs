@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use prost::Message;
 
 use super::{ChangelogSnapshot, MAGIC, Unusable};
-use crate::proto::{self, CHANGELOG_FORMAT_VERSION};
+use crate::proto::{self, SNAPSHOT_FORMAT_VERSION};
 use crate::snapshot::checksummed::ChecksummedWriter;
 use crate::snapshot::folder::{self, Unfinished};
 
@@ -112,7 +112,7 @@ impl SnapshotWriter {
     /// # Errors
     /// The disk is full, and the like; the last one is still there.
     pub fn finish(mut self, mut footer: proto::Snapshot) -> io::Result<()> {
-        (footer.format_version, footer.entries) = (CHANGELOG_FORMAT_VERSION, self.entries);
+        (footer.format_version, footer.entries) = (SNAPSHOT_FORMAT_VERSION, self.entries);
         let bytes = footer.encode_to_vec();
         let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
         self.file.all(&bytes)?;

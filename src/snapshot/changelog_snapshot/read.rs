@@ -7,7 +7,7 @@ use prost::Message;
 
 use super::{MAGIC, Unusable};
 use crate::changelog::{Identity, topic_ids};
-use crate::proto::{self, CHANGELOG_FORMAT_VERSION};
+use crate::proto::{self, SNAPSHOT_FORMAT_VERSION};
 use crate::record::timestamp::Timestamp;
 use crate::snapshot::checksummed::{ChecksummedReader, SUM_BYTES};
 
@@ -101,7 +101,7 @@ impl ChangelogSnapshot {
         file.read_exact(&mut encoded)?;
         let mut footer = proto::Snapshot::decode(&*encoded)
             .map_err(|error| Unusable::Damaged(format!("its end is broken: {error}")))?;
-        if footer.format_version != CHANGELOG_FORMAT_VERSION {
+        if footer.format_version != SNAPSHOT_FORMAT_VERSION {
             return Err(Unusable::Format { found: footer.format_version });
         }
         let position = footer.position.take().ok_or_else(|| damaged("it has no position"))?;
