@@ -36,6 +36,7 @@ pub use credits::Known;
 use features::Names;
 pub use page_kind::PageKind;
 use parse::Show;
+pub use parse::Syntax;
 use parse::tree::Tree;
 pub use walls::Wall;
 
@@ -233,6 +234,8 @@ impl Document {
 #[derive(Debug)]
 pub struct Extractor {
     config: ExtractConfig,
+    /// Syntax of the page that is read.
+    syntax: Syntax,
     tree: Tree,
     stack: parse::Stack,
     selection: select::Selection,
@@ -244,6 +247,7 @@ impl Extractor {
     pub fn new(config: &ExtractConfig) -> Self {
         Self {
             config: config.clone(),
+            syntax: Syntax::default(),
             tree: Tree::default(),
             stack: parse::Stack::default(),
             selection: select::Selection::default(),
@@ -261,14 +265,20 @@ impl Extractor {
     /// # Errors
     /// [`ExtractError`], where the page is past the limits.
     pub fn extract(&mut self, html: &str) -> Result<Document, ExtractError> {
-        self.extract_within(html, &mut Work::unbounded())
+        self.extract_within(html, Syntax::default(), &mut Work::unbounded())
     }
 
-    /// The same, and gives up where it costs more than is left of `work`.
+    /// The same for a page of this syntax, and gives up where it costs more than is left of `work`.
     ///
     /// # Errors
     /// [`ExtractError`], where the page is past the limits.
-    pub fn extract_within(&mut self, html: &str, work: &mut Work) -> Result<Document, ExtractError> {
+    pub fn extract_within(
+        &mut self,
+        html: &str,
+        syntax: Syntax,
+        work: &mut Work,
+    ) -> Result<Document, ExtractError> {
+        self.syntax = syntax;
         self.choose(html, work)?;
         let mut document = write::write(html, &self.tree, self.selection.blocks());
         document.kind = page_kind::of(&self.tree, self.selection.blocks());
@@ -366,7 +376,8 @@ impl Extractor {
         if u32::try_from(html.len()).is_err() {
             return Err(ExtractError::TooLong { bytes: html.len() });
         }
-        let mut builder = parse::Builder::new(html, &self.config, show, &mut self.tree, &mut self.stack);
+        let builder = parse::Builder::new(html, &self.config, show, &mut self.tree, &mut self.stack);
+        let mut builder = builder.with_syntax(self.syntax);
         parse::scan::scan(html.as_bytes(), &mut builder)
     }
 

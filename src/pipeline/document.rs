@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use crate::decode::{self, DecodeError, Decoded};
 use crate::extract::{
-    Document, ExtractConfig, ExtractError, Extractor, Known, PageBlock, PageKind, Paragraph,
+    Document, ExtractConfig, ExtractError, Extractor, Known, PageBlock, PageKind, Paragraph, Syntax,
 };
 use crate::page::address::Address;
 use crate::page::{Body, Page};
@@ -143,7 +143,7 @@ fn read_and_look(
     if html.trim().is_empty() {
         return Err(Refusal::empty());
     }
-    let mut document = extractor.extract_within(&html, work)?;
+    let mut document = extractor.extract_within(&html, syntax(page), work)?;
     look(extractor, &html);
     if page.title.is_some() {
         document.title.clone_from(&page.title);
@@ -155,6 +155,22 @@ fn read_and_look(
     }
     let no_content = no_content(&document, extractor.config());
     Ok(Reading { document, charset, no_content })
+}
+
+/// By which rules a page's markup is read: by its content type, or else by the ending of its address, as a
+/// server would tell it.
+fn syntax(page: &Page) -> Syntax {
+    let Some(content_type) = &page.hints.content_type else {
+        let path = page.url.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
+        // A page's file may be packed.
+        let is_named = [".xhtml", ".xht", ".xhtml.gz", ".xhtml.zst"].iter().any(|end| path.ends_with(end));
+        return if is_named { Syntax::Xml } else { Syntax::Unstated };
+    };
+    match content_type.split([';', ',']).next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+        "text/html" => Syntax::Html,
+        xml if xml.ends_with("/xml") || xml.ends_with("+xml") || xml.ends_with("/xhtml") => Syntax::Xml,
+        _ => Syntax::Unstated,
+    }
 }
 
 /// What is known of a page beside its body. A page that nobody says was fetched is fetched now.
@@ -226,5 +242,34 @@ impl From<ExtractError> for Refusal {
             ExtractError::TooLong { .. } => Reason::TooLarge,
         };
         Self::new(reason, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// XHTML was read by HTML's rules, whatever its content type: a script that closes itself took the
+    /// whole page.
+    #[test]
+    fn the_content_type_or_the_name_of_its_file_decides_by_which_rules_a_page_is_read() {
+        for (url, content_type, expected) in [
+            ("http://a/", Some("application/xhtml+xml; charset=utf-8"), Syntax::Xml),
+            ("http://a/", Some("Application/XHTML+XML"), Syntax::Xml),
+            ("http://a/x.xhtml", Some("text/html"), Syntax::Html),
+            ("http://a/x", Some("application/octet-stream"), Syntax::Unstated),
+            ("document:pages/x.xhtml", None, Syntax::Xml),
+            ("http://a/x.XHTML?print#top", None, Syntax::Xml),
+            ("http://a/x.html", None, Syntax::Unstated),
+        ] {
+            let mut page =
+                Page::html(url, "<title>t</title><script src='x.js'/><p>The text of the page.</p>");
+            page.hints.content_type = content_type.map(str::to_owned);
+            assert_eq!(syntax(&page), expected, "{url} {content_type:?}");
+            let mut extractor = Extractor::new(&ExtractConfig::default());
+            let reading = read(&page, &mut extractor, &mut Work::unbounded()).expect("a page");
+            let text = reading.document.text();
+            assert_eq!(text.contains("The text"), expected != Syntax::Html, "{url} {content_type:?}");
+        }
     }
 }

@@ -47,9 +47,24 @@ pub(in crate::extract) enum Show<'a> {
     Everything,
 }
 
+/// By which rules a page's markup is read. They differ in what closes itself: in XML `<script/>` and
+/// `<title/>` are empty, while in HTML the slash means nothing, and the rest of the page is a script or title.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Syntax {
+    /// No content type is known. HTML's rules apply, unless a script, title or the like closes itself and
+    /// no end tag follows: then the page is XML from there on, since as HTML it would be blank.
+    #[default]
+    Unstated,
+    /// A page that was sent as HTML.
+    Html,
+    /// A page that was sent as XHTML.
+    Xml,
+}
+
 /// Builds one page's tree.
 pub(in crate::extract) struct Builder<'a> {
     html: &'a [u8],
+    syntax: Syntax,
     tree: &'a mut Tree,
     stack: &'a mut Stack,
     nodes_max: usize,
@@ -89,6 +104,7 @@ impl<'a> Builder<'a> {
         tree.nodes.push(root);
         Self {
             html: html.as_bytes(),
+            syntax: Syntax::default(),
             tree,
             stack,
             nodes_max: config.nodes_max,
@@ -101,6 +117,25 @@ impl<'a> Builder<'a> {
             node: 0,
             block: Block::default(),
         }
+    }
+
+    /// Sets by which rules the page is read.
+    pub(in crate::extract) fn with_syntax(mut self, syntax: Syntax) -> Self {
+        self.syntax = syntax;
+        self
+    }
+
+    /// Returns true if XML's rules apply.
+    pub(in crate::extract) fn is_xml(&self) -> bool {
+        self.syntax == Syntax::Xml
+    }
+
+    /// Notes that an element with raw text closes itself and has no end tag. Returns true if it is empty.
+    pub(in crate::extract) fn closes_itself(&mut self) -> bool {
+        if self.syntax == Syntax::Unstated {
+            self.syntax = Syntax::Xml;
+        }
+        self.is_xml()
     }
 
     /// Whether this time what is not shown is read too.

@@ -75,10 +75,13 @@ fn markup(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize, Ex
     match html.get(at + 1) {
         Some(byte) if byte.is_ascii_alphabetic() => start_tag(html, at + 1, builder),
         Some(b'/') => Ok(end_tag(html, at + 2, builder)),
-        Some(b'!') if builder.is_in_foreign() && html[at + 2..].starts_with(b"[CDATA[") => {
+        Some(b'!')
+            if (builder.is_in_foreign() || builder.is_xml()) && html[at + 2..].starts_with(b"[CDATA[") =>
+        {
             Ok(character_data(html, at + 9, builder))
         }
         Some(b'!') => Ok(declaration(html, at + 2)),
+        Some(b'?') if builder.is_xml() => Ok(after_instruction(html, at + 2)),
         Some(b'?') => Ok(after_angle(html, at + 2)),
         _ => {
             // A `<` that opens nothing is text.
@@ -91,6 +94,11 @@ fn markup(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize, Ex
 /// The byte after the next `>`.
 fn after_angle(html: &[u8], at: usize) -> usize {
     memchr(b'>', &html[at..]).map_or(html.len(), |found| at + found + 1)
+}
+
+/// The byte after the next `?>`, which ends an instruction in XML.
+fn after_instruction(html: &[u8], at: usize) -> usize {
+    memmem::find(&html[at..], b"?>").map_or(html.len(), |found| at + found + 2)
 }
 
 /// Reads a comment, a document type or a bogus comment.
@@ -116,7 +124,7 @@ fn declaration(html: &[u8], at: usize) -> usize {
     html.len()
 }
 
-/// Reads text that begins at `at`, after `<![CDATA[`; only drawings and formulas have it.
+/// Reads text that begins at `at`, after `<![CDATA[`; in HTML only drawings and formulas have it.
 fn character_data(html: &[u8], at: usize, builder: &mut Builder<'_>) -> usize {
     let length = memmem::find(&html[at..], b"]]>").unwrap_or(html.len() - at);
     builder.text(at, at + length);
@@ -161,11 +169,24 @@ fn start_tag(html: &[u8], at: usize, builder: &mut Builder<'_>) -> Result<usize,
         // What is shown without scripts is read like the rest.
         return Ok(end);
     }
+    if found.self_closing && builder.is_xml() && !tag.is(flag::VOID) {
+        if !tag.is(flag::RAW) {
+            builder.start(tag, &found)?;
+            // Drawings and formulas that close themselves are not opened.
+            if !matches!(tag, Tag::Svg | Tag::Math) {
+                builder.end(tag);
+            }
+        }
+        return Ok(end);
+    }
     if tag.is(flag::RAW) {
         let close = match tag {
             Tag::Script => script_end(html, end, &html[at..name]),
             _ => raw_text_end(html, end, &html[at..name]),
         };
+        if found.self_closing && close == html.len() && builder.closes_itself() {
+            return Ok(end);
+        }
         if tag == Tag::Title {
             builder.title(end, close);
         } else if tag == Tag::Script && is_type(found.kind, "application/ld+json") {

@@ -3,12 +3,13 @@
 
 use crate::extract::ExtractConfig;
 use crate::extract::parse::tree::{Segment, Tree};
-use crate::extract::parse::{Builder, Show, Stack, entities, scan};
+use crate::extract::parse::{Builder, Show, Stack, Syntax, entities, scan};
 
 /// The blocks of a page, each as `elements round it: text`, without `<html>` and `<body>`.
-fn blocks(html: &str) -> Vec<String> {
+fn blocks(html: &str, syntax: Syntax) -> Vec<String> {
     let (mut tree, mut stack) = (Tree::default(), Stack::default());
-    let mut builder = Builder::new(html, &ExtractConfig::default(), Show::Also(&[]), &mut tree, &mut stack);
+    let builder = Builder::new(html, &ExtractConfig::default(), Show::Also(&[]), &mut tree, &mut stack);
+    let mut builder = builder.with_syntax(syntax);
     scan::scan(html.as_bytes(), &mut builder).expect("within the limits");
     let name = |node: u32| format!("{:?}", tree.nodes[node as usize].tag).to_lowercase();
     let line = |block: &crate::extract::parse::tree::Block| {
@@ -26,8 +27,12 @@ fn blocks(html: &str) -> Vec<String> {
 }
 
 fn check(cases: &[(&str, &[&str])]) {
+    check_as(Syntax::default(), cases);
+}
+
+fn check_as(syntax: Syntax, cases: &[(&str, &[&str])]) {
     for (html, expected) in cases {
-        assert_eq!(blocks(html), *expected, "{html}");
+        assert_eq!(blocks(html, syntax), *expected, "{html}");
     }
 }
 
@@ -73,6 +78,27 @@ fn drawings_end_when_they_close_themselves_or_html_begins() {
         ("<svg><svg><g></svg>a</svg>text", &["text"]),
         ("<a href=x><svg><a>b</a></svg>text</a>", &["text"]),
     ]);
+}
+
+/// XHTML pages lost all that follows a script, title or the like that closes itself.
+#[test]
+fn every_element_of_xhtml_may_close_itself() {
+    for name in ["script src='x.js'", "title", "style", "textarea", "iframe", "noscript", "noframes"] {
+        check_as(Syntax::Xml, &[(&format!("<head><{name}/></head><body><p>text</p>"), &["p: text"])]);
+        // Without a content type the page would else be blank; as HTML it is.
+        check(&[(&format!("<head><{name}/></head><body><p>text</p>"), &["p: text"])]);
+    }
+    check_as(
+        Syntax::Xml,
+        &[
+            ("<p>a<![CDATA[ <b> & ]]>c<?php echo '>' ?>d</p>", &["p: a <b> & cd"]),
+            ("<button/><svg/><template/><p>one<a href='x'/></p><div/>two", &["p: one", "two"]),
+            ("<div><title>a</title><p/><script>b</script>c</div>d", &["div: c", "d"]),
+        ],
+    );
+    check_as(Syntax::Html, &[("<p>one<script/><p>two", &["p: one"]), ("<title/><p>two", &[])]);
+    // A later end tag ends the script, as browsers have it.
+    check(&[("<p>one<script src=a /><script></script>two", &["p: onetwo"])]);
 }
 
 #[test]
