@@ -1,18 +1,22 @@
-//! Which of the elements that are named after consent to cookies are such banners.
+//! Which of the elements that are named after consent to cookies are such banners, and which dialogs stand
+//! beside the text of a page.
 //!
 //! In: the tree with the hints of its names. Out: for each node named so, whether its text bears that
 //! out. `cmp-` begins every class of Adobe Experience Manager, `ot` is a theme's initials, and articles
 //! about data protection have `gdpr` in theirs. So a name alone decides nothing: a banner speaks of
-//! cookies or consent, is not most of the page's text, and there are few of them. Cost: linear in the
-//! nodes, and in the text of those named so.
+//! cookies or consent, is not most of the page's text, and there are few of them. A dialog, which is told
+//! by its element or role, is no part of the text if the page has prose elsewhere, and neither is a banner
+//! above it, however much longer than a short article it is. Cost: linear in the nodes, and in the text of
+//! those named so.
 
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use crate::extract::features::{Sums, source};
-use crate::extract::parse::hints;
-use crate::extract::parse::tree::Tree;
+use crate::extract::features::{Sums, is_text, source};
+use crate::extract::parse::hints::{self, Hints};
+use crate::extract::parse::tag::Tag;
+use crate::extract::parse::tree::{Node, Tree};
 
 /// Elements with text, none within another, that one page calls banners: the banner, its settings, a list
 /// of partners, a button. With more, the name is that of the page's building blocks.
@@ -20,6 +24,16 @@ const BANNERS_MAX: usize = 4;
 
 /// Thousandths of the page's text that all of them hold at most.
 const SHARE_MAX: u64 = 500;
+
+/// Blocks at the beginning of a dialog or banner, one of which speaks of consent.
+const FIRST_BLOCKS: usize = 5;
+
+/// Bytes of a banner for each byte of prose outside of it, at most.
+const BANNER_PARTS_MAX: u64 = 8;
+
+/// Names of parts whose prose is not the page's text.
+const BESIDE: Hints =
+    hints::FOOTER | hints::NAV | hints::COMMENT | hints::RELATED | hints::COPYRIGHT | hints::AD;
 
 /// Words of which a banner has one, lower case.
 const WORDS: &str = "cookie|consent|gdpr|privacy|personal data|隐私|隱私|同意|クッキー|プライバシー|쿠키|개인정보|datenschutz|einwilligung|confidentialité|consentement|vie privée|privacidad|consentimiento|consenso|privacidade|куки|онфиденциальност|ерсональн|согласи|prywatno|plik|çerez|gizlilik|evästee|informasjonskapsl|kakor|souhlas|الخصوصية|ملفات تعريف|کوکی|עוגיות|פרטיות";
@@ -32,12 +46,42 @@ static AUTOMATON: LazyLock<Option<AhoCorasick>> =
 pub(in crate::extract) struct Consent {
     /// The outermost nodes with text whose text bears out their name, in order.
     banners: Vec<u32>,
+    /// The outermost dialogs and banners that stand beside the page's text, in order.
+    dialogs: Vec<u32>,
+    /// For each node, what it or a node above it is.
+    places: Vec<u8>,
+}
+
+/// What a node or one above it is, as bits of `Consent::places`.
+mod place {
+    /// A dialog.
+    pub(super) const DIALOG: u8 = 1;
+    /// Named after consent.
+    pub(super) const NAMED: u8 = 2;
+    /// `<main>` or `<article>`.
+    pub(super) const CONTENT: u8 = 4;
+    /// A part whose prose is not the page's text.
+    pub(super) const BESIDE: u8 = 8;
+}
+
+/// A dialog, or an element named after consent, that is not within another one.
+struct Candidate {
+    node: u32,
+    is_dialog: bool,
+    /// It stands in the page's content, or holds that.
+    is_content: bool,
 }
 
 impl Consent {
+    /// Forgets the last page.
+    pub(super) fn clear(&mut self) {
+        self.banners.clear();
+        self.dialogs.clear();
+        self.places.clear();
+    }
+
     /// Finds the banners of `tree`.
     pub(super) fn find(&mut self, tree: &Tree, html: &[u8], sums: &[Sums]) {
-        self.banners.clear();
         let mut end = 0;
         for (at, node) in tree.nodes.iter().enumerate() {
             // Nodes stand in document order, so what begins before the end of the last one is within it.
@@ -55,18 +99,113 @@ impl Consent {
         if self.banners.len() > BANNERS_MAX || named * 1000 > all * SHARE_MAX {
             self.banners.clear();
         }
-        let Some(words) = AUTOMATON.as_ref() else { return };
         self.banners.retain(|node| {
             let node = &tree.nodes[*node as usize];
             let mut blocks = tree.blocks[node.first_block as usize..node.end_block as usize].iter();
-            blocks.any(|block| words.is_match(source(tree, block, html)))
+            blocks.any(|block| speaks(source(tree, block, html)))
         });
+    }
+
+    /// Finds the dialogs and banners that are no part of the text of `tree`. Returns true if there are any.
+    pub(super) fn find_dialogs(&mut self, tree: &Tree, html: &[u8], title: Option<usize>) -> bool {
+        if !tree.nodes.iter().any(|node| node.is_dialog || node.hints & hints::CONSENT != 0) {
+            return false;
+        }
+        let candidates = self.candidates(tree, title);
+        let prose = |apart: u8| -> u64 {
+            let blocks = tree.blocks.iter().filter(|block| is_text(block));
+            let blocks = blocks.filter(|block| self.places[block.node as usize] & apart == 0);
+            blocks.map(|block| u64::from(block.counts.bytes)).sum()
+        };
+        let beside_dialogs = prose(place::DIALOG | place::BESIDE);
+        let beside_all = prose(place::DIALOG | place::NAMED | place::BESIDE);
+        let named = candidates.iter().filter(|candidate| !candidate.is_dialog).count();
+        for candidate in candidates {
+            let node = &tree.nodes[candidate.node as usize];
+            let blocks = &tree.blocks[node.first_block as usize..node.end_block as usize];
+            let bytes: u64 = blocks.iter().map(|block| u64::from(block.counts.bytes)).sum();
+            let speaks = || blocks.iter().take(FIRST_BLOCKS).any(|block| speaks(source(tree, block, html)));
+            let is_out = match candidate.is_dialog {
+                // What it holds may be all that the page is for: a picture with its story, say.
+                true => beside_dialogs > 0 && (beside_dialogs * 2 >= bytes || speaks()),
+                false => {
+                    named <= BANNERS_MAX
+                        && !candidate.is_content
+                        && beside_all > 0
+                        && beside_all * BANNER_PARTS_MAX >= bytes
+                        && speaks()
+                }
+            };
+            let is_within = |last: &u32| tree.nodes[*last as usize].end_block > node.first_block;
+            if is_out && !self.dialogs.last().is_some_and(is_within) {
+                self.dialogs.push(candidate.node);
+            }
+        }
+        !self.dialogs.is_empty()
+    }
+
+    /// Notes the place of each node, and returns the outermost dialogs and elements named after consent.
+    fn candidates(&mut self, tree: &Tree, title: Option<usize>) -> Vec<Candidate> {
+        let mut found: Vec<Candidate> = Vec::new();
+        // The last candidate of each sort: the nodes within one follow it.
+        let mut open = [None; 2];
+        let content = hints::CONTENT | hints::MAIN | hints::ARTICLE | hints::POST;
+        for (at, node) in tree.nodes.iter().enumerate() {
+            let above = self.places.get(node.parent as usize).copied().unwrap_or(0);
+            let has_text = node.end_block > node.first_block;
+            let mut own = if node.hints & BESIDE != 0 { place::BESIDE } else { 0 };
+            if matches!(node.tag, Tag::Main | Tag::Article) {
+                own |= place::CONTENT;
+            }
+            let sorts = [(place::DIALOG, node.is_dialog), (place::NAMED, node.hints & hints::CONSENT != 0)];
+            for (sort, (bit, is_one)) in sorts.into_iter().enumerate() {
+                if above & bit != 0 {
+                    if has_text && matches!(node.tag, Tag::Main | Tag::Article | Tag::H1) {
+                        open[sort].map(|at: usize| found[at].is_content = true);
+                    }
+                } else if is_one && has_text {
+                    own |= bit;
+                    open[sort] = Some(found.len());
+                    let is_content = above & place::CONTENT != 0
+                        || node.hints & content != 0
+                        || title.is_some_and(|title| holds(node, title));
+                    let node = u32::try_from(at).unwrap_or(u32::MAX);
+                    found.push(Candidate { node, is_dialog: bit == place::DIALOG, is_content });
+                }
+            }
+            self.places.push(above | own);
+        }
+        found
+    }
+
+    /// Returns a function that tells of blocks, asked in their order, whether they stand in such a dialog.
+    pub(super) fn in_dialogs<'a>(&'a self, tree: &'a Tree) -> impl FnMut(usize) -> bool + use<'a> {
+        let mut dialogs = self.dialogs.iter().map(|node| &tree.nodes[*node as usize]).peekable();
+        move |block| {
+            while dialogs.next_if(|node| node.end_block as usize <= block).is_some() {}
+            dialogs.peek().is_some_and(|node| holds(node, block))
+        }
+    }
+
+    /// Returns true if the node is a dialog or banner beside the page's text.
+    pub(super) fn is_dialog(&self, node: usize) -> bool {
+        u32::try_from(node).is_ok_and(|node| self.dialogs.binary_search(&node).is_ok())
     }
 
     /// Returns true if the node, which is named so, is a banner. Nodes within it have its name from it.
     pub(super) fn is_banner(&self, node: usize) -> bool {
         u32::try_from(node).is_ok_and(|node| self.banners.binary_search(&node).is_ok())
     }
+}
+
+/// Returns true if the block is within the node.
+fn holds(node: &Node, block: usize) -> bool {
+    (node.first_block as usize..node.end_block as usize).contains(&block)
+}
+
+/// Returns true if the text speaks of cookies or consent.
+pub(in crate::extract) fn speaks(text: &[u8]) -> bool {
+    AUTOMATON.as_ref().is_some_and(|words| words.is_match(text))
 }
 
 #[cfg(test)]
@@ -130,6 +269,61 @@ mod tests {
                 let text = text_of(&body);
                 assert!(text.contains("Lawyers") && !text.contains("advertisements"), "{body}: {text}");
             }
+        }
+    }
+
+    const CONSENT: &str = "<h2>Your choices</h2><p>Together with our partners we store information on your device, \
+        such as identifiers in cookies, in order to show advertising and to learn who reads what.</p><p>You may \
+        agree to this or refuse it, and whatever you choose applies to this website only, until you change your \
+        mind at the bottom of any page.</p>";
+    const OFFER: &str = "<p>Leave your address here, and once a week we will send you the best stories of the \
+        region, with pictures and maps, free of charge.</p>";
+
+    /// A dialog before the article stayed in the text, since it was most of the page's best part: two
+    /// articles of one paragraph became copies of each other.
+    #[test]
+    fn a_dialog_is_no_part_of_the_text_beside_it() {
+        for (begin, end) in [
+            ("<div role=dialog aria-modal=true>", "</div>"),
+            ("<dialog open>", "</dialog>"),
+            ("<div id=a-banner role=alertdialog><div><div>", "</div></div></div>"),
+            ("<div class='cc-window cc-banner' role=dialog><span>", "</span></div>"),
+            ("<div class=cmp-cookieconsent><div class=cmp-text>", "</div></div>"),
+            ("<div id=k><div class=k><div class=cookie-notice><div>", "</div></div></div></div>"),
+        ] {
+            for paragraphs in [1, 5] {
+                let article = SENTENCES[..paragraphs].iter().map(|text| format!("<p>{text}</p>"));
+                let article = format!("<h1>Ferry to stop</h1>{}", article.collect::<String>());
+                let mut texts = vec![CONSENT.to_owned()];
+                if begin.contains("dialog") {
+                    texts.push(OFFER.to_owned());
+                }
+                for dialog in texts.iter().map(|text| format!("{begin}{text}{end}")) {
+                    for body in [
+                        format!("{dialog}<main><article>{article}</article></main>"),
+                        format!("<div id=root>{dialog}<div>{article}</div></div>"),
+                        format!("<main>{article}</main>{dialog}"),
+                    ] {
+                        let text = text_of(&body);
+                        assert!(text.contains("ferry between"), "{body}: {text}");
+                        assert!(!text.contains("partners") && !text.contains("address"), "{body}: {text}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Some pages show their text in a dialog and nothing beside it.
+    #[test]
+    fn a_dialog_with_the_only_text_is_the_text() {
+        let article = SENTENCES.map(|text| format!("<p>{text}</p>")).concat();
+        for body in [
+            format!("<div role=dialog><h1>Ferry</h1>{article}</div>"),
+            format!("<div role=dialog>{article}</div><footer><p>{OFFER}</p></footer>"),
+            format!("<nav><a href=/>Home</a></nav><dialog open>{article}</dialog>"),
+        ] {
+            let text = text_of(&body);
+            assert!(SENTENCES.iter().all(|sentence| text.contains(sentence)), "{body}: {text}");
         }
     }
 }

@@ -8,7 +8,7 @@
 mod block;
 mod candidates;
 mod columns;
-mod consent;
+pub(super) mod consent;
 pub(super) mod context;
 pub(super) mod described;
 mod groups;
@@ -159,9 +159,15 @@ impl Features {
     /// Gathers the features of all blocks of `tree`. With
     /// `comments`, comment sections are not known as such.
     pub(in crate::extract) fn gather(&mut self, tree: &Tree, html: &[u8], comments: bool, names: Names) {
+        self.consent.clear();
         self.sum(tree);
         let mut page = Page::of(tree, html, &self.sums);
         self.consent.find(tree, html, &self.sums);
+        if self.consent.find_dialogs(tree, html, page.title_block) {
+            // The text is looked for elsewhere.
+            self.sum(tree);
+            page = Page::of(tree, html, &self.sums);
+        }
         self.trust(tree, &page, comments, names);
         for block in &tree.blocks {
             let bytes = if is_text(block) { block.counts.bytes } else { 0 };
@@ -212,10 +218,11 @@ impl Features {
         self.sums.clear();
         let mut sum = Sums::default();
         self.sums.push(sum);
-        for block in &tree.blocks {
+        let mut is_apart = self.consent.in_dialogs(tree);
+        for (at, block) in tree.blocks.iter().enumerate() {
             sum.bytes += block.counts.bytes;
             sum.linked += block.link_bytes;
-            let text = is_text(block);
+            let text = is_text(block) && !is_apart(at);
             sum.text += if text { block.counts.bytes } else { 0 };
             // A text block is worth its length up to a long paragraph's;
             // a short or linked one costs what a line of a menu is.
@@ -231,7 +238,7 @@ impl Features {
     /// Hints of each node with those above it. Boilerplate is not trusted of a node that holds over
     /// 60 % of the best run, for its name speaks of one part (`main-with-sidebar`) or of the page's
     /// first state (`hide`); a comment section or banner is one unless it holds the page's title or
-    /// nearly all text.
+    /// nearly all text. A dialog beside the text is none of it in any case.
     fn trust(&mut self, tree: &Tree, page: &Page, comments: bool, names: Names) {
         self.trusted.clear();
         self.in_comment.clear();
@@ -256,7 +263,10 @@ impl Features {
             if names == Names::Doubted {
                 doubted |= hints::BOILERPLATE | hints::HIDDEN;
             }
-            let own = node.hints & !doubted;
+            let own = match self.consent.is_dialog(at) {
+                true => node.hints | hints::CONSENT,
+                false => node.hints & !doubted,
+            };
             let above = self.trusted.get(node.parent as usize).copied().unwrap_or(0);
             self.trusted.push(own | above);
             self.in_comment.push((own | above) & hints::COMMENT != 0);

@@ -322,6 +322,11 @@ pub(in crate::extract) fn of_tag(tag: Tag) -> Hints {
     }
 }
 
+/// Returns true if an element or its role is a dialog, which says more than a class name does.
+pub(in crate::extract) fn is_dialog(tag: Tag, role: &[u8]) -> bool {
+    tag == Tag::Dialog || matches!(role, b"dialog" | b"alertdialog")
+}
+
 /// What a `role` says.
 pub(in crate::extract) fn of_role(role: &[u8]) -> Hints {
     match role {

@@ -94,6 +94,7 @@ impl<'a> Builder<'a> {
         stack.last = [0; COUNT];
         let root = Node {
             tag: Tag::Html,
+            is_dialog: false,
             parent: 0,
             depth: 0,
             hints: 0,
@@ -338,8 +339,9 @@ impl<'a> Builder<'a> {
         }
         let depth = self.tree.nodes[self.node as usize].depth + 1;
         let first_block = index(self.tree.blocks.len());
-        let node =
-            Node { tag, parent: self.node, depth, hints, signature, first_block, end_block: first_block };
+        let (parent, end_block) = (self.node, first_block);
+        let is_dialog = hints::is_dialog(tag, attributes.role);
+        let node = Node { tag, is_dialog, parent, depth, hints, signature, first_block, end_block };
         self.node = index(self.tree.nodes.len());
         self.tree.nodes.push(node);
         hints

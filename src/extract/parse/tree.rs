@@ -49,6 +49,8 @@ pub(in crate::extract) struct Hidden {
 pub(in crate::extract) struct Node {
     /// Its element name.
     pub(in crate::extract) tag: Tag,
+    /// Its element or role says that it is a dialog.
+    pub(in crate::extract) is_dialog: bool,
     /// Its parent's index; its own for the first node.
     pub(in crate::extract) parent: u32,
     /// Nodes above it.
