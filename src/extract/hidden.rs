@@ -3,17 +3,20 @@
 //!
 //! In: the tree, with the hidden elements that hold prose, and the chosen blocks. Out: where those begin
 //! that a reader gets by opening them. An element belongs to the text if it holds most of the page's
-//! prose, or if it stands next to chosen text in the same part of the page. What its own name calls a
+//! prose, or if it stands next to chosen text in the same part of the page, or if it is one of several
+//! short sections, each below a line of its own, such as answers to questions. What its own name calls a
 //! dialog, a form or an advertisement does not, nor does what the page shows elsewhere (a copy for small
-//! screens). Cost: linear in the nodes, blocks and hidden elements, however deeply they are nested.
+//! screens). But a class name alone, such as `paywall`, does not take a good part of an article away. Cost:
+//! linear in the nodes, blocks and hidden elements, however deeply they are nested.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::extract::features::consent;
 use crate::extract::parse::hints::{self, Hints};
 use crate::extract::parse::tag::Tag;
-use crate::extract::parse::tree::{Block, Hidden, Segment, Tree};
+use crate::extract::parse::tree::{Block, Counts, Hidden, Segment, Tree};
 
 /// Bytes from which a block with few links is prose, as for the features of blocks.
 const PROSE_BYTES: u32 = 80;
@@ -26,6 +29,15 @@ const SHORT_BLOCKS_MAX: usize = 30;
 
 /// Nodes from chosen text up to the one that holds the hidden element too.
 const LEVELS_MAX: usize = 3;
+
+/// Bytes of prose, and the part of the page's as a divisor, from which an element in the midst of text
+/// belongs to it though its class is named after dialogs. Articles behind `paywall` and panels called
+/// `dropdown-content` are longer, what pops up over an article is shorter.
+const NAMED_BYTES_MIN: u32 = 400;
+const NAMED_PART: u64 = 4;
+
+/// Bytes of the source in which a hidden element speaks of consent, if it asks for that.
+const CONSENT_BYTES: u32 = 2_000;
 
 /// Names of elements that are hidden because they are no part of the text.
 const OUT: Hints = hints::POPUP
@@ -45,24 +57,69 @@ pub(super) fn belonging(html: &str, tree: &Tree, chosen: &[u32]) -> Vec<u32> {
         return Vec::new();
     }
     let is_shown = copies(html, tree);
-    let candidates = || tree.hidden.iter().filter(|hidden| is_punctuated(hidden) && !is_shown(hidden));
+    let is_candidate = |hidden: &&Hidden| {
+        hidden.counts.bytes >= PROSE_BYTES && is_punctuated(&hidden.counts) && !is_shown(hidden)
+    };
+    let candidates = || tree.hidden.iter().filter(is_candidate);
     let all: u64 =
         visible_prose(tree) + candidates().map(|hidden| u64::from(hidden.counts.bytes)).sum::<u64>();
     let last = last_descendants(tree);
     let belongs = |hidden: &Hidden| {
-        let is_most =
-            u64::from(hidden.counts.bytes) * 2 > all && hidden.hints & (hints::POPUP | hints::CONSENT) == 0;
-        is_most || (hidden.hints & OUT == 0 && is_next_to_text(tree, &last, chosen, hidden))
+        let (bytes, names) = (u64::from(hidden.counts.bytes), hidden.hints & OUT);
+        let is_most = bytes * 2 > all && names & (hints::POPUP | hints::CONSENT) == 0;
+        let is_misnamed = names == hints::POPUP
+            && !hidden.is_dialog
+            && hidden.counts.bytes >= NAMED_BYTES_MIN
+            && bytes * NAMED_PART >= all
+            && !asks_for_consent(html, hidden);
+        is_most || ((names == 0 || is_misnamed) && is_next_to_text(tree, &last, chosen, hidden))
     };
     let mut found: Vec<u32> = candidates().filter(|hidden| belongs(hidden)).map(|hidden| hidden.at).collect();
+    found.extend(short_sections(tree, &last, chosen, all));
     found.sort_unstable();
+    found.dedup();
     found
+}
+
+fn asks_for_consent(html: &str, hidden: &Hidden) -> bool {
+    let end = hidden.end.min(hidden.at.saturating_add(CONSENT_BYTES));
+    html.as_bytes().get(hidden.at as usize..end as usize).is_some_and(consent::speaks)
+}
+
+/// Where the sections begin that are too short to be prose one by one: elements of one make, each below a
+/// line of its own, which together are prose and stand by the text or are most of it. `all` is the page's
+/// prose.
+fn short_sections(tree: &Tree, last: &[u32], chosen: &[u32], all: u64) -> Vec<u32> {
+    let is_below_line = |hidden: &&Hidden| {
+        let above = (hidden.block as usize).checked_sub(1).and_then(|above| tree.blocks.get(above));
+        hidden.hints & OUT == 0
+            && !hidden.is_dialog
+            && hidden.tag != Tag::Button
+            && above.is_some_and(|above| !is_prose(above))
+    };
+    let mut makes: HashMap<u32, Vec<&Hidden>> = HashMap::new();
+    for hidden in tree.hidden.iter().filter(is_below_line) {
+        makes.entry(hidden.signature).or_default().push(hidden);
+    }
+    let is_text = |sections: &[&Hidden]| {
+        let lines = sections.windows(2).filter(|pair| pair[0].block != pair[1].block).count() + 1;
+        let (bytes, stops) = sections.iter().fold((0, 0), |(bytes, stops), section| {
+            (bytes + section.all.bytes, stops + usize::from(section.all.stops.min(1)))
+        });
+        let is_by_text = || sections.iter().any(|section| is_next_to_text(tree, last, chosen, section));
+        // Each has its own line and most are sentences, which lists and labels are not.
+        sections.len() > 1
+            && lines == sections.len()
+            && stops * 2 > sections.len()
+            && bytes >= PROSE_BYTES
+            && (u64::from(bytes) * 2 > all || is_by_text())
+    };
+    makes.into_values().filter(|sections| is_text(sections)).flatten().map(|section| section.at).collect()
 }
 
 /// Returns true if the text has as many commas and full stops as prose has, or a part of them. Lists of words
 /// for search engines, hidden from readers, have none.
-fn is_punctuated(hidden: &Hidden) -> bool {
-    let counts = &hidden.counts;
+fn is_punctuated(counts: &Counts) -> bool {
     u32::from(counts.commas) + u32::from(counts.stops) >= counts.bytes / BYTES_PER_MARK_MAX
 }
 
@@ -153,6 +210,9 @@ mod tests {
     const PIER: &str = "<p>A replacement vessel could be chartered from the mainland, although its draught is too \
         deep for the old stone pier.</p><p>Shopkeepers fear that deliveries of flour and medicine will become \
         irregular, and several families have moved inland.</p>";
+    const STORM: &str = "<p>The council promised to look for money, while the union offered two trawlers that may carry \
+        mail and up to nine people in calm weather.</p><p>A decision is expected before the spring tide, when \
+        engineers want to measure how much silt has gathered below the old cannery.</p>";
     const OFFER: &str = "<p>Leave your address here, and once a week we will send you the best stories of the \
         region, with pictures and maps, free of charge and without advertising.</p>";
 
@@ -177,6 +237,82 @@ mod tests {
         ] {
             let text = text_of(&body);
             assert!(text.contains("gearbox") && text.contains("Shopkeepers"), "{body}: {text}");
+        }
+    }
+
+    /// Answers of less than a line each, sections in hidden elements that are hidden once more, and articles
+    /// in elements whose class says `paywall` or the like were lost.
+    #[test]
+    fn sections_are_found_however_short_deep_or_named() {
+        let answers = [
+            ("How long does it take?", "Orders leave our store within two days."),
+            ("Can I send things back?", "Yes, within thirty days, as long as they are unused."),
+            ("How do I pay?", "By card or by transfer."),
+            ("Who answers the phone?", "Our staff in Lower Wexcombe, from nine to five."),
+        ];
+        for (begin, middle, end) in [
+            ("<h3>", "</h3><div style='display:none'><p>", "</p></div>"),
+            ("<div class=item><h3>", "</h3><div class=answer hidden>", "</div></div>"),
+            ("<dl><dt>", "</dt><dd aria-hidden=true>", "</dd></dl>"),
+            ("<h3><button aria-expanded=false>", "</button></h3><div hidden>", "</div>"),
+        ] {
+            let list = answers.map(|(question, answer)| format!("{begin}{question}{middle}{answer}{end}"));
+            for before in ["", FERRY] {
+                let text = text_of(&format!("{before}{}", list.concat()));
+                for (question, answer) in answers {
+                    assert!(text.contains(question) && text.contains(answer), "{begin} {before}: {text}");
+                }
+            }
+        }
+        for names in ["", "class=paywall", "class=dropdown-content", "class=tooltip-text", "id=notice-body"] {
+            for body in [
+                format!("<article>{FERRY}<div {names} hidden>{PIER}{STORM}</div></article>"),
+                format!(
+                    "<article>{FERRY}<div {names} hidden><div hidden>{PIER}{STORM}</div></div></article>"
+                ),
+            ] {
+                let text = text_of(&body);
+                assert!(text.contains("Shopkeepers") && text.contains("cannery"), "{body}: {text}");
+            }
+        }
+    }
+
+    /// The headings of an accordion are buttons, and were lost with all other buttons.
+    #[test]
+    fn a_button_with_which_a_heading_begins_is_its_text() {
+        let sections = [("Ferry", FERRY), ("Pier", PIER)];
+        let sections = sections.map(|(name, text)| {
+            format!("<h2><span><button type=button>About the {name}</button></span></h2><div>{text}</div>")
+        });
+        let body = format!(
+            "{}<h2>Storm<button>Copy link</button></h2>{STORM}<button>Send</button>",
+            sections.concat()
+        );
+        let text = text_of(&body);
+        assert!(text.contains("About the Ferry\n") && text.contains("About the Pier\n"), "{text}");
+        assert!(!text.contains("Copy link") && !text.contains("Send"), "{text}");
+    }
+
+    #[test]
+    fn hidden_labels_and_banners_do_not() {
+        let banner = "<h2>Your privacy</h2><p>We and our partners use cookies to show advertising, and to \
+            measure how it performs, as long as you do not refuse that here.</p>";
+        for (body, word) in [
+            (
+                format!(
+                    "{FERRY}{PIER}<b>Size</b><i hidden>Choose one now</i><b>Shape</b><i hidden>Choose two now</i>"
+                ),
+                "Choose",
+            ),
+            (
+                format!("<article>{FERRY}<div class=notice hidden>{}</div></article>", banner.repeat(4)),
+                "refuse",
+            ),
+            (format!("<article>{FERRY}<div role=dialog hidden>{PIER}{STORM}</div></article>"), "cannery"),
+            (format!("<article>{FERRY}{PIER}<div class=popup hidden>{OFFER}</div></article>"), "address"),
+        ] {
+            let text = text_of(&body);
+            assert!(text.contains("gearbox") && !text.contains(word), "{body}: {text}");
         }
     }
 

@@ -55,6 +55,9 @@ const BLOCK_STEPS: u64 = 2500;
 const PROSE_MIN: u32 = 400;
 const KEPT_PART_MIN: u32 = 10;
 
+/// Hidden elements within one another that are opened.
+const HIDDEN_LEVELS_MAX: usize = 4;
+
 /// From HTML to main text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -338,11 +341,11 @@ impl Extractor {
     }
 
     /// Reads hidden parts that belong to the text. What is hidden within them is looked at once more, as
-    /// in a page under an open dialog that has collapsed sections. Returns
+    /// in a page under an open dialog that has collapsed sections, and again. Returns
     /// where the parts begin that are read now, in order.
     fn open_hidden(&mut self, html: &str, work: &mut Work) -> Result<Vec<u32>, ExtractError> {
         let mut shown: Vec<u32> = Vec::new();
-        for _ in 0..2 {
+        for _ in 0..HIDDEN_LEVELS_MAX {
             let more = hidden::belonging(html, &self.tree, self.selection.blocks());
             if more.is_empty() {
                 break;

@@ -38,6 +38,14 @@ use xxhash_rust::xxh3::xxh3_64;
 const HIDDEN_RUN_MIN: usize = 40;
 const HIDDEN_PROSE_MIN: u32 = 80;
 
+/// Bytes of a hidden element that may be a short section among others, such as an answer, and how many
+/// hidden elements are looked at on a page that has such.
+const HIDDEN_SHORT_MIN: u32 = 10;
+const HIDDEN_SHORT_COUNT_MAX: usize = 2_000;
+
+/// Elements from a button up to the heading that it begins.
+const HEADING_LEVELS_MAX: usize = 3;
+
 /// Which of the hidden elements of a page are read like the rest.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::extract) enum Show<'a> {
@@ -151,7 +159,20 @@ impl<'a> Builder<'a> {
             Show::Everything => true,
             Show::Also(shown) => shown.binary_search(&index(attributes.start)).is_ok(),
         };
-        (is_hidden(attributes) || tag == Tag::Button) && tag != Tag::Body && !is_shown()
+        let is_unseen = is_hidden(attributes) || (tag == Tag::Button && !self.begins_heading());
+        is_unseen && tag != Tag::Body && !is_shown()
+    }
+
+    /// Returns true if a heading, or a term of a list, has begun and has no text yet. A button there is what
+    /// opens the section below, and its words are the heading.
+    fn begins_heading(&self) -> bool {
+        let is_heading = |node: u32| {
+            let node = &self.tree.nodes[node as usize];
+            (node.tag.heading_level() != 0 || node.tag == Tag::Dt)
+                && node.first_block == index(self.tree.blocks.len())
+        };
+        let mut above = self.tree.ancestors(self.node).take(HEADING_LEVELS_MAX);
+        self.inside.skipped == 0 && self.block.counts.bytes == 0 && above.any(is_heading)
     }
 
     /// Text from `start` to `end`; it may be blank.
@@ -173,13 +194,18 @@ impl<'a> Builder<'a> {
         self.push_segment(start, end);
     }
 
-    /// Counts text that is passed over, if it stands in a hidden element and in nothing else that is
+    /// Counts text that is passed over, if it stands in hidden elements and in nothing else that is
     /// passed over.
     fn hidden_text(&mut self, start: usize, end: usize) {
-        if end - start < HIDDEN_RUN_MIN || self.inside.skipped != 1 || self.inside.links != 0 {
+        if self.inside.skipped != self.inside.unseen || self.inside.links != 0 {
             return;
         }
         let Some(hidden) = &mut self.hidden else { return };
+        count(&self.html[start..end], &mut hidden.all);
+        hidden.end = index(end);
+        if end - start < HIDDEN_RUN_MIN {
+            return;
+        }
         if hidden.counts.bytes == 0 {
             hidden.first_run = xxh3_64(self.html[start..end].trim_ascii());
         }
@@ -244,10 +270,13 @@ impl<'a> Builder<'a> {
             features |= open::SKIPPED;
         }
         if is_unseen && self.inside.skipped == 0 {
-            features |= open::HIDDEN;
+            features |= open::HIDDEN | open::UNSEEN;
             self.begin_hidden(tag, attributes);
+        } else if is_unseen && tag != Tag::Button {
+            features |= open::UNSEEN;
         }
-        let is_block = tag.is(flag::BLOCK) && self.inside.skipped == 0;
+        let is_heading = tag == Tag::Button && !is_unseen && self.begins_heading();
+        let is_block = tag.is(flag::BLOCK) && self.inside.skipped == 0 && !is_heading;
         if is_shadow && self.inside.skipped == 0 {
             self.end_block();
         }
@@ -289,20 +318,33 @@ impl<'a> Builder<'a> {
     }
 
     fn begin_hidden(&mut self, tag: Tag, attributes: &Attributes<'_>) {
-        let names = [attributes.class, attributes.id].map(|names| hints::of_names(names, &mut 0));
+        let mut signature = tag as u32 + 1;
+        let names =
+            [hints::of_names(attributes.class, &mut signature), hints::of_names(attributes.id, &mut 0)];
         self.hidden = Some(Hidden {
+            tag,
+            is_dialog: hints::is_dialog(tag, attributes.role),
+            signature,
             at: index(attributes.start),
+            end: index(attributes.start),
             parent: self.node,
             block: index(self.tree.blocks.len()),
             hints: hints::of_tag(tag) | hints::of_role(attributes.role) | names[0] | names[1],
             counts: Counts::default(),
+            all: Counts::default(),
             first_run: 0,
         });
     }
 
-    /// The end of the hidden element that was open: it is kept in mind if it holds prose.
+    /// The end of the hidden element that was open: it is kept in mind if it holds prose, or may be a short
+    /// section.
     fn end_hidden(&mut self) {
-        self.tree.hidden.extend(self.hidden.take().filter(|hidden| hidden.counts.bytes >= HIDDEN_PROSE_MIN));
+        let Some(hidden) = self.hidden.take() else { return };
+        let is_short = hidden.all.bytes >= HIDDEN_SHORT_MIN && hidden.tag != Tag::Button;
+        let has_room = self.tree.hidden.len() < HIDDEN_SHORT_COUNT_MAX;
+        if hidden.counts.bytes >= HIDDEN_PROSE_MIN || (is_short && has_room) {
+            self.tree.hidden.push(hidden);
+        }
     }
 
     fn check_depth(&self) -> Result<(), ExtractError> {
@@ -333,8 +375,11 @@ impl<'a> Builder<'a> {
                 // part of the text (`class="twitter-tweet"`).
                 hints &= !hints::SHARE;
             }
-            if is_hidden(attributes) && !matches!(self.show, Show::Also(_)) {
-                hints |= hints::HIDDEN;
+            match self.show {
+                Show::Everything if is_hidden(attributes) => hints |= hints::HIDDEN,
+                // It belongs to the text, whatever its name.
+                Show::Also(_) if is_hidden(attributes) => hints &= !hints::POPUP,
+                _ => {}
             }
         }
         let depth = self.tree.nodes[self.node as usize].depth + 1;

@@ -10,7 +10,7 @@ use crate::extract::parse::tag::{COUNT, Tag};
 pub(in crate::extract) struct Open {
     pub(in crate::extract) tag: Tag,
     /// Features, as bits of `open`.
-    pub(in crate::extract) features: u8,
+    pub(in crate::extract) features: u16,
     /// Its node, or its parent's if it is inline.
     pub(in crate::extract) node: u32,
     /// The last open element of the same tag below it in the stack.
@@ -22,21 +22,23 @@ pub(in crate::extract) struct Open {
 
 pub(in crate::extract) mod open {
     /// Counts as a link.
-    pub(in crate::extract::parse) const LINK: u8 = 1;
+    pub(in crate::extract::parse) const LINK: u16 = 1;
     /// Its content is skipped.
-    pub(in crate::extract::parse) const SKIPPED: u8 = 2;
+    pub(in crate::extract::parse) const SKIPPED: u16 = 2;
     /// Bold or emphasis.
-    pub(in crate::extract::parse) const STRONG: u8 = 4;
+    pub(in crate::extract::parse) const STRONG: u16 = 4;
     /// Code.
-    pub(in crate::extract::parse) const CODE: u8 = 8;
+    pub(in crate::extract::parse) const CODE: u16 = 8;
     /// Preformatted.
-    pub(in crate::extract::parse) const PREFORMATTED: u8 = 16;
+    pub(in crate::extract::parse) const PREFORMATTED: u16 = 16;
     /// Of SVG or MathML.
-    pub(in crate::extract::parse) const FOREIGN: u8 = 32;
+    pub(in crate::extract::parse) const FOREIGN: u16 = 32;
     /// Of SVG or MathML, but HTML's rules apply within it.
-    pub(in crate::extract::parse) const INTEGRATION: u8 = 64;
+    pub(in crate::extract::parse) const INTEGRATION: u16 = 64;
     /// Hidden, and not within anything else that is passed over.
-    pub(in crate::extract::parse) const HIDDEN: u8 = 128;
+    pub(in crate::extract::parse) const HIDDEN: u16 = 128;
+    /// Passed over since it is hidden, and for no other reason.
+    pub(in crate::extract::parse) const UNSEEN: u16 = 256;
 }
 
 /// How many elements of each kind are open.
@@ -44,20 +46,23 @@ pub(in crate::extract) mod open {
 pub(in crate::extract) struct Inside {
     pub(in crate::extract) links: u32,
     pub(in crate::extract) skipped: u32,
+    /// Those of them that are hidden.
+    pub(in crate::extract) unseen: u32,
     pub(in crate::extract) strong: u32,
     pub(in crate::extract) code: u32,
     pub(in crate::extract) preformatted: u32,
 }
 
 impl Inside {
-    pub(in crate::extract) fn change(&mut self, features: u8, by: i32) {
-        let add = |count: &mut u32, bit: u8| {
+    pub(in crate::extract) fn change(&mut self, features: u16, by: i32) {
+        let add = |count: &mut u32, bit: u16| {
             if features & bit != 0 {
                 *count = count.saturating_add_signed(by);
             }
         };
         add(&mut self.links, open::LINK);
         add(&mut self.skipped, open::SKIPPED);
+        add(&mut self.unseen, open::UNSEEN);
         add(&mut self.strong, open::STRONG);
         add(&mut self.code, open::CODE);
         add(&mut self.preformatted, open::PREFORMATTED);

@@ -30,8 +30,16 @@ pub(in crate::extract) struct Tree {
 /// An element whose content is not shown at first, by `hidden`, `aria-hidden` or `display: none`; or a button.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::extract) struct Hidden {
+    /// Its element name.
+    pub(in crate::extract) tag: Tag,
+    /// Its element or role says that it is a dialog.
+    pub(in crate::extract) is_dialog: bool,
+    /// Hash of tag and names: elements of one make are equal.
+    pub(in crate::extract) signature: u32,
     /// Byte offset of its start tag, which identifies it.
     pub(in crate::extract) at: u32,
+    /// Byte offset after its last run of text.
+    pub(in crate::extract) end: u32,
     /// The node that it stands in.
     pub(in crate::extract) parent: u32,
     /// The block after it, or that it stands in.
@@ -40,6 +48,8 @@ pub(in crate::extract) struct Hidden {
     pub(in crate::extract) hints: Hints,
     /// What was counted in its runs of text that are no links and as long as a sentence.
     pub(in crate::extract) counts: Counts,
+    /// The same for all runs that are no links.
+    pub(in crate::extract) all: Counts,
     /// Hash of the first such run, to find a part that the page shows elsewhere.
     pub(in crate::extract) first_run: u64,
 }
