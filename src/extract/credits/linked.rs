@@ -6,11 +6,14 @@
 //! page [`SCRIPTS_BYTES_MAX`] are read, nesting is bounded by the JSON parser's 128, memory by
 //! [`VALUES_MAX`].
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+
+use crate::extract::parse::entities;
 
 /// Bytes of scripts that are read of a page.
 pub(super) const SCRIPTS_BYTES_MAX: usize = 256 * 1024;
@@ -58,16 +61,13 @@ struct Node {
 
 /// What the script `source` says of its page.
 pub(super) fn read(source: &str) -> Option<LinkedData> {
-    let wanted = ["\"author", "\"datePublished", "\"pubDate", "\"publisher", "\"creator"];
+    let wanted = ["author", "datePublished", "pubDate", "publisher", "creator"];
     if !wanted.iter().any(|word| memchr::memmem::find(source.as_bytes(), word.as_bytes()).is_some()) {
         return None;
     }
-    let text = unwrapped(source);
-    let node = parse(text).or_else(|| {
-        // Line breaks within strings are no JSON and yet common.
-        let repaired: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        parse(&repaired)
-    })?;
+    let source = unescaped(source);
+    let text = unwrapped(&source);
+    let node = parse(text).or_else(|| parse(&repaired(text)))?;
     let mut nodes = Vec::new();
     flatten(node, &mut nodes);
     let mut found = LinkedData::default();
@@ -81,21 +81,77 @@ pub(super) fn read(source: &str) -> Option<LinkedData> {
     (found != LinkedData::default()).then_some(found)
 }
 
-/// `source` without what hides scripts from old browsers and XML: comments, sections of character data.
+/// `source` with its character references replaced, if all of its quotation marks are such: a program has
+/// escaped the script as if it were text.
+fn unescaped(source: &str) -> Cow<'_, str> {
+    let is_escaped = source.contains('&') && !source.contains('"');
+    if !is_escaped {
+        return Cow::Borrowed(source);
+    }
+    let mut decoded = String::with_capacity(source.len());
+    entities::decode_into(source, &mut decoded);
+    Cow::Owned(decoded)
+}
+
+/// `source` from its first value on: without byte order marks, comments, and what hides scripts from old
+/// browsers and XML. What follows the value is not read.
 fn unwrapped(source: &str) -> &str {
-    const BEGIN: [&str; 6] = ["<!--", "-->", "<![CDATA[", "//", "/*", "*/"];
-    const END: [&str; 8] = ["-->", "<!", "]]>", "//", "/*", "*/", "<!]]>", ";"];
-    let mut text = source.trim();
+    // `//><!--` ends a comment that is one of scripts and of markup.
+    const MARKS: [&str; 7] = ["<![CDATA[", "]]>", "-->", ">", "*/", "//<![CDATA[", "//><!--"];
+    let mut text = source;
     loop {
-        let begun = BEGIN.iter().find_map(|mark| text.strip_prefix(mark));
-        // `//><!--` ends a comment that is one of scripts and of markup.
-        let begun = begun.or_else(|| text.strip_prefix('>'));
-        let ended = END.iter().find_map(|mark| begun.unwrap_or(text).strip_suffix(mark));
-        match ended.or(begun) {
-            Some(rest) => text = rest.trim(),
-            None => return text,
+        text = text.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '\u{feff}' | ';'));
+        let has_value = |comment: &str| comment.contains(['{', '[']);
+        let rest = if let Some(rest) = MARKS.iter().find_map(|mark| text.strip_prefix(mark)) {
+            rest
+        } else if let Some(comment) = text.strip_prefix("<!--") {
+            // A comment of words ends before the value; one round the value only hides it.
+            comment.split_once("-->").filter(|(words, _)| !has_value(words)).map_or(comment, |(_, rest)| rest)
+        } else if let Some(comment) = text.strip_prefix("/*") {
+            let (words, rest) = comment.split_once("*/").unwrap_or((comment, ""));
+            if words.trim_start().starts_with("<![CDATA[") && rest.is_empty() { words } else { rest }
+        } else if let Some(line) = text.strip_prefix("//") {
+            match ["<!--", "-->"].iter().find_map(|mark| line.trim_start().strip_prefix(mark)) {
+                Some(rest) => rest,
+                None => line.split_once(['\n', '\r']).map_or("", |(_, rest)| rest),
+            }
+        } else {
+            return text;
+        };
+        text = rest;
+    }
+}
+
+/// `text` without what is no JSON and yet common: commas after the last value, comments, and line breaks
+/// within strings.
+fn repaired(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let (mut in_string, mut escaped) = (false, false);
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let after = &rest[c.len_utf8()..];
+        rest = after;
+        if in_string {
+            in_string = escaped || c != '"';
+            escaped = !escaped && c == '\\';
+            out.push(if c.is_control() { ' ' } else { c });
+            continue;
+        }
+        match c {
+            '/' if after.starts_with('/') => rest = after.find(['\n', '\r']).map_or("", |end| &after[end..]),
+            '/' if after.starts_with('*') => rest = after.split_once("*/").map_or("", |(_, rest)| rest),
+            // White space and commas before a bracket that closes.
+            '}' | ']' => {
+                out.truncate(out.trim_end_matches(|c: char| c.is_whitespace() || c == ',').len());
+                out.push(c);
+            }
+            _ => {
+                in_string = c == '"';
+                out.push(if c.is_control() { ' ' } else { c });
+            }
         }
     }
+    out
 }
 
 impl LinkedData {
@@ -253,6 +309,8 @@ enum Known {
     Source,
     Language,
     Nodes,
+    Parts,
+    Value,
 }
 
 impl<'de> Deserialize<'de> for Field {
@@ -266,6 +324,8 @@ impl<'de> Deserialize<'de> for Field {
             }
 
             fn visit_str<E>(self, name: &str) -> Result<Field, E> {
+                let of_schema = ["schema:", "http://schema.org/", "https://schema.org/"];
+                let name = of_schema.iter().find_map(|start| name.strip_prefix(start)).unwrap_or(name);
                 Ok(Field::Known(match name {
                     "@type" => Known::Type,
                     "@id" => Known::Id,
@@ -276,6 +336,8 @@ impl<'de> Deserialize<'de> for Field {
                     "sourceOrganization" => Known::Source,
                     "inLanguage" => Known::Language,
                     "@graph" | "mainEntity" | "mainEntityOfPage" => Known::Nodes,
+                    "hasPart" => Known::Parts,
+                    "@value" => Known::Value,
                     _ => return Ok(Field::Other),
                 }))
             }
@@ -298,6 +360,12 @@ impl Node {
             Known::Source => self.source = several(value),
             Known::Language => self.language = text(value),
             Known::Nodes => self.nodes.extend(several(value)),
+            Known::Parts => {
+                // The article of a page is one; several are of other pages.
+                let mut articles = several(value).into_iter().filter(is_article);
+                self.nodes.extend(articles.next().filter(|_| articles.next().is_none()));
+            }
+            Known::Value => self.text = value.text,
         }
     }
 }
@@ -326,6 +394,45 @@ mod tests {
             language: Some("en-GB".into()),
         };
         assert_eq!(found, Some(expected));
+    }
+
+    /// Linked data behind a comment, a byte order mark or a character reference was not read, nor was any
+    /// with a comma too many.
+    #[test]
+    fn scripts_are_read_whatever_is_around_and_between_their_values() {
+        let plain = r#"{"@type":"Article","author":{"name":"Jane Doe"},"datePublished":"2026-05-03"}"#;
+        let with = |before: &str, after: &str| format!("{before}{plain}{after}");
+        for source in [
+            with("", ""),
+            with("\u{feff} ", " ;"),
+            with("// The article [1] {of} the page\n", ""),
+            with("/* The {article} */ // again\r\n", "\n// end"),
+            with("<!-- Yoast SEO -->\n", "\n<!-- / Yoast SEO -->"),
+            with("<!--\n", "\n-->"),
+            with("//<![CDATA[\n", "\n//]]>"),
+            with("/*<![CDATA[*/", "/*]]>*/"),
+            with("<![CDATA[", "]]>"),
+            with("<!--//--><![CDATA[//><!--\n", "\n//--><!]]>"),
+            with("// <!--\n", "// -->"),
+            plain.replace('"', "&quot;"),
+            plain.replace('"', "&#34;"),
+            plain.replace("\"}", "\" , \n}"),
+            plain.replace(",\"", ", // who\n /* and when */ \""),
+            plain.replace("\"2026-05-03\"", r#"{"@type":"Date","@value":"2026-05-03"}"#),
+            plain.replace("\"author", "\"schema:author").replace("\"date", "\"schema:date"),
+            plain.replace("\"author", "\"http://schema.org/author"),
+            format!(r#"[{plain},]"#),
+            format!(r#"{{"@type":"WebPage","hasPart":[{{"@type":"WebPageElement"}},{plain}]}}"#),
+            format!(r#"{{"@type":"WebPage","hasPart":{plain}}}"#),
+        ] {
+            let found = read(&source).unwrap_or_default();
+            assert_eq!(found.authors, ["Jane Doe"], "{source}");
+            assert_eq!(found.published.as_deref(), Some("2026-05-03"), "{source}");
+        }
+        // The parts of a list are articles of other pages.
+        assert_eq!(read(&format!(r#"{{"@type":"CollectionPage","hasPart":[{plain},{plain}]}}"#)), None);
+        let text = r#"{"@type":"Article","author":"A, ] // \" B",}"#;
+        assert_eq!(read(text).map(|found| found.authors), Some(vec![r#"A, ] // " B"#.into()]));
     }
 
     #[test]
