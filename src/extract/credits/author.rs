@@ -24,6 +24,58 @@ const CUES: [(&str, bool); 10] = [
     ("记者", false),
 ];
 
+/// Words of notices about copying a text, and about who is responsible for it. An author whom such a notice
+/// mentions is not named there.
+const NOTICE: [&str; 38] = [
+    "转载",
+    "轉載",
+    "转发",
+    "轉發",
+    "转帖",
+    "转贴",
+    "摘编",
+    "摘編",
+    "引用",
+    "复制",
+    "複製",
+    "抄袭",
+    "抄襲",
+    "盗用",
+    "盜用",
+    "版权",
+    "版權",
+    "著作权",
+    "著作權",
+    "侵权",
+    "侵權",
+    "许可",
+    "許可",
+    "授权",
+    "授權",
+    "同意",
+    "允许",
+    "允許",
+    "未经",
+    "未經",
+    "注明",
+    "註明",
+    "写明",
+    "寫明",
+    "标明",
+    "標明",
+    "不得",
+    "禁止",
+];
+
+/// Other words that such notices ask for, which are no names.
+const ASKED_FOR: [&str; 17] = [
+    "出处", "出處", "来源", "來源", "原文", "链接", "鏈接", "连结", "連結", "地址", "网址", "網址", "署名",
+    "姓名", "信息", "所有", "本人",
+];
+
+/// Characters of a notice on either side of a cue.
+const NOTICE_CHARS_MAX: usize = 20;
+
 /// Characters of a line that names its author.
 const LINE_CHARS_MAX: usize = 90;
 
@@ -130,6 +182,9 @@ fn is_cue(text: &str, at: usize, cue: &str, place: Place) -> bool {
     {
         return false;
     }
+    if is_in_notice(before, &text[at + cue.len()..]) {
+        return false;
+    }
     if cue.starts_with('文') && last.is_some_and(|c| is_han(c) || c.is_alphanumeric()) {
         return false;
     }
@@ -141,6 +196,26 @@ fn is_cue(text: &str, at: usize, cue: &str, place: Place) -> bool {
         // `本文来源：投资快报 作者：孙宁 责任编辑：NF041`.
         _ => is_short || in_brackets || (cue.starts_with("作者") && cue.ends_with(['：', ':'])),
     }
+}
+
+/// Returns true if the words that a cue stands in, without a gap, are those of a notice, such as
+/// `未经作者许可`. In `转载请注明出处 作者 张三` they are the cue alone. A name that is given after a colon follows
+/// no notice.
+fn is_in_notice(before: &str, after: &str) -> bool {
+    let is_gap = |c: &char| !c.is_alphanumeric();
+    let before: Vec<char> = before.chars().rev().take(NOTICE_CHARS_MAX).take_while(|c| !is_gap(c)).collect();
+    let before: String = before.into_iter().rev().collect();
+    let after: String = after.chars().take(NOTICE_CHARS_MAX).take_while(|c| !is_gap(c)).collect();
+    NOTICE.iter().any(|word| before.contains(word) || after.contains(word))
+}
+
+/// Returns true if a text is made of words of notices alone.
+fn is_notice(text: &str) -> bool {
+    let mut rest = text;
+    while let Some(after) = NOTICE.iter().chain(&ASKED_FOR).find_map(|word| rest.strip_prefix(word)) {
+        rest = after;
+    }
+    rest.len() < text.len() && (rest.is_empty() || rest.chars().eq(['等']))
 }
 
 /// The people with which `text` begins. Where they are named outright, one name may be of any
@@ -163,6 +238,9 @@ fn people(text: &str, outright: bool) -> Vec<String> {
         }
         let part = part.trim_start_matches("记者").trim_start_matches("专栏作者");
         let part = part.split("系").next().unwrap_or_default();
+        if is_notice(part) {
+            break;
+        }
         if name::is_chinese_person(part) {
             add(&mut names, part.to_owned());
         } else if outright && at == 0 {
@@ -257,12 +335,14 @@ mod tests {
             ("本文来源：21世纪经济报道 作者：何苗 张梦洁", Place::After, &["何苗", "张梦洁"]),
             ("作者：涅阳城 2020年01月12日18:32 浏览：272", Place::Top, &["涅阳城"]),
             ("（作者：南帆，系福建师范大学文艺批评研究中心特约研究员）", Place::Last, &["南帆"]),
+            ("转载请注明出处 作者 张三丰", Place::Last, &["张三丰"]),
             ("作者：A-肖老师", Place::Top, &["A-肖老师"]),
         ] {
             assert_eq!(of(text, place), expected, "{text}");
         }
     }
 
+    /// `未经作者许可` gave 许可 as an author, and other notices gave 出处.
     #[test]
     fn what_only_mentions_people_names_no_author() {
         for text in [
@@ -277,6 +357,14 @@ mod tests {
             "请联系作者授权",
             "（版权归作者所有）",
             "责任编辑：张迪",
+            "未经作者许可，不得转载",
+            "未經作者同意 請勿轉載",
+            "如需转载，须经作者 许可",
+            "转载请写明作者 出处",
+            "转载请写明作者、出处",
+            "转载时请标明文章作者 来源",
+            "未经本报记者许可不得复制",
+            "盗用作者 原文者必究",
         ] {
             for place in [Place::Top, Place::Within, Place::Last, Place::First] {
                 assert_eq!(of(text, place), [""; 0], "{text}");
