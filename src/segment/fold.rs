@@ -3,7 +3,8 @@
 //!
 //! In: a character in NFKC. Out: the one that stands for it, or nothing where it says nothing. Source:
 //! Unicode's decimal digits (category Nd, version 16); Lucene's `ArabicNormalizer` and
-//! `PersianNormalizer` for forms of alef, yeh, kaf and heh, tatweel and vowel signs. Cost: a comparison
+//! `PersianNormalizer` for forms of alef, yeh, kaf and heh, tatweel and vowel signs; waw and yeh that carry a
+//! hamza are often written without it. Cost: a comparison
 //! for most characters.
 
 /// The digit zero of each script; nine others follow it. Those that NFKC folds are left out.
@@ -106,14 +107,17 @@ fn arabic(c: char) -> Option<char> {
         // Vowel signs, hamza and other signs above and below letters, marks for reciting; tatweel.
         '\u{610}'..='\u{61a}' | '\u{64b}'..='\u{65f}' | '\u{670}' | '\u{640}' => None,
         '\u{6d6}'..='\u{6dc}' | '\u{6df}'..='\u{6e4}' | '\u{6e7}' | '\u{6e8}' | '\u{6ea}'..='\u{6ed}' => None,
+        // Waw and yeh that carry a hamza.
+        '\u{624}' => Some('\u{648}'),
+        '\u{626}' => Some('\u{64a}'),
         // Alef with madda or hamza, or for a joined article.
         '\u{622}' | '\u{623}' | '\u{625}' | '\u{671}' => Some('\u{627}'),
         // Yeh without dots, as Persian and Urdu have it.
         '\u{649}' | '\u{6cc}' | '\u{6d2}' | '\u{6d3}' => Some('\u{64a}'),
-        // Persian kaf.
-        '\u{6a9}' => Some('\u{643}'),
+        // Persian kaf, and one that is drawn wide.
+        '\u{6a9}' | '\u{6aa}' => Some('\u{643}'),
         // Teh marbuta, and heh as Persian and Urdu have it.
-        '\u{629}' | '\u{6c0}' | '\u{6c1}' | '\u{6c2}' | '\u{6d5}' => Some('\u{647}'),
+        '\u{629}' | '\u{6be}' | '\u{6c0}' | '\u{6c1}' | '\u{6c2}' | '\u{6d5}' => Some('\u{647}'),
         // Signs within numbers.
         '\u{66b}' => Some('.'),
         '\u{66c}' => Some(','),
@@ -176,6 +180,10 @@ mod tests {
             ("كـــتاب", "كتاب"),
             ("مُحَمَّدٌ", "محمد"),
             ("هذا الكتابُ", "هذا الكتاب"),
+            ("مسؤول", "مسوول"),
+            ("هيئة", "هيية"),
+            ("ھے", "هے"),
+            ("ڪتاب", "كتاب"),
         ] {
             assert_eq!(folded(one), folded(other), "{one}");
         }

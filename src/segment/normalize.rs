@@ -8,6 +8,7 @@
 //! the simple character before them, with which they may combine. This matters for Chinese, whose
 //! full-width punctuation NFKC always changes.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use icu_normalizer::ComposingNormalizerBorrowed;
@@ -86,8 +87,13 @@ fn simple(c: char) -> Option<char> {
 /// The same for any text, by the library.
 fn normalize_by_table(text: &str, out: &mut String, work: &mut Work) -> Result<(), TooMuchWork> {
     let mut visible = Visible { out, work, result: Ok(()) };
+    // An invisible character would keep an accent from its letter.
+    let text = match text.contains(is_invisible) {
+        true => Cow::Owned(text.replace(is_invisible, "")),
+        false => Cow::Borrowed(text),
+    };
     // It fails where `visible` does, and says so there.
-    let _ = ComposingNormalizerBorrowed::new_nfkc().normalize_to(text, &mut visible);
+    let _ = ComposingNormalizerBorrowed::new_nfkc().normalize_to(&text, &mut visible);
     visible.result
 }
 
@@ -103,19 +109,38 @@ impl fmt::Write for Visible<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.result = self.work.add(text.len(), TABLE_BYTE_STEPS);
         self.result.map_err(|_| fmt::Error)?;
-        for c in text.chars().filter(|c| !is_invisible(*c)).filter_map(fold) {
-            self.out.extend(c.to_lowercase());
+        for c in text.chars().filter(|c| !is_invisible(*c)) {
+            match c {
+                NON_JOINER if self.out.ends_with(is_arabic) => self.out.push(' '),
+                NON_JOINER => {}
+                _ => self.out.extend(fold(c).into_iter().flat_map(char::to_lowercase)),
+            }
         }
         Ok(())
     }
 }
 
-/// Soft hyphen, zero-width and directional marks, invisible operators, variation selectors,
-/// byte order mark, tags: crawled text is full of them, and no reader sees them.
+/// Returns true for what no reader sees and crawled text is full of: soft hyphens, zero-width and directional
+/// marks, invisible operators, variation selectors, fillers, byte order marks, tags. These are Unicode's
+/// `Default_Ignorable_Code_Point`, but for [`NON_JOINER`].
 fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
+    match c {
+        '\0'..='\u{ac}' | NON_JOINER => false,
+        _ => matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'),
+    }
+}
+
+/// The zero-width non-joiner. In Persian it stands between parts of a word that others write apart, so it is a
+/// space there, as for Lucene's `PersianCharFilter`; elsewhere it is invisible.
+const NON_JOINER: char = '\u{200c}';
+
+fn is_arabic(c: char) -> bool {
+    matches!(c, '\u{620}'..='\u{6ff}' | '\u{750}'..='\u{77f}')
 }
 
 #[cfg(test)]
@@ -149,9 +174,44 @@ mod tests {
         assert_eq!(normalized("①㎡ﬁ…"), "1m2fi...");
     }
 
+    /// Copies with a grapheme joiner, a Mongolian separator or a Hangul filler between their letters were
+    /// kept apart, and Persian words with a space instead of a non-joiner.
+    #[test]
+    fn no_ignorable_character_keeps_copies_apart() {
+        for c in [
+            '\u{34f}',
+            '\u{115f}',
+            '\u{1160}',
+            '\u{17b4}',
+            '\u{180b}',
+            '\u{180e}',
+            '\u{180f}',
+            '\u{2065}',
+            '\u{3164}',
+            '\u{ffa0}',
+            '\u{fff0}',
+            '\u{1bca0}',
+            '\u{1d173}',
+            '\u{e0100}',
+        ] {
+            assert_eq!(normalized(&format!("fer{c}ry 中{c}文 ka{c}\u{301}")), "ferry 中文 ká", "{c:?}");
+        }
+        assert_eq!(normalized("می\u{200c}شود"), normalized("می شود"));
+        assert_eq!(normalized("fer\u{200c}ry 中\u{200c}文"), "ferry 中文");
+        assert_eq!(normalized("क्\u{200c}ष"), "क्ष");
+    }
+
     /// The plain definition, by another library.
     fn naive(text: &str) -> String {
-        text.nfkc().filter(|c| !is_invisible(*c)).filter_map(fold).flat_map(char::to_lowercase).collect()
+        let mut out = String::new();
+        for c in text.chars().filter(|c| !is_invisible(*c)).nfkc().filter(|c| !is_invisible(*c)) {
+            match c {
+                NON_JOINER if out.ends_with(is_arabic) => out.push(' '),
+                NON_JOINER => {}
+                c => out.extend(fold(c).into_iter().flat_map(char::to_lowercase)),
+            }
+        }
+        out
     }
 
     #[test]
