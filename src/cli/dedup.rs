@@ -135,7 +135,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     };
     let checkpoint = checkpoints.as_ref().map(|folder| folder.load(&run_id));
     if let (Some(mark), Some(dir), Some(path)) = (&mark, &table_dir, &arguments.table)
-        && mark.is_done(dir, path)?
+        && mark.is_done(dir, path, matches!(checkpoint, Some(Ok(Some(_)))))?
     {
         // An earlier process may have been killed before it removed its checkpoint. One of another run is
         // left alone.

@@ -26,67 +26,127 @@ use crate::telemetry::terminal;
 /// Advice for a user who wants to repeat a finished run.
 const REMEDY: &str = "to run it again, name a table that does not have these pages, such as an empty folder";
 
-/// A run that leaves a mark in its table when it is done.
+/// Inputs of a run whose contents are listed one by one. A mark of a run with more holds only the digest of all.
+const LISTED_MAX: usize = 4096;
+/// Bytes of such an entry: the size of the input, and the beginning of its digest.
+const ENTRY_BYTES: usize = 16;
+
+/// A run that can be recognised when it is repeated.
 pub(super) struct Marked {
     id: u64,
-    /// The inputs, each with the version of its object, which identifies the contents. Files have no version.
-    inputs: Vec<(PathBuf, Option<String>)>,
-    /// Each option that names output files, with these files.
+    inputs: Vec<MarkedInput>,
+    /// Each option that names files, and these.
     outputs: Vec<(&'static str, Vec<PathBuf>)>,
-    /// True if the run also writes to standard output.
+    /// The option that writes documents, clusters or a report to standard output or a pipe.
+    streamed: Option<&'static str>,
+    /// Verdicts or something else go to standard output or a pipe.
     prints: bool,
 }
 
+/// An input, and what is known of its contents without reading.
+struct MarkedInput {
+    path: PathBuf,
+    bytes: u64,
+    /// The version of an object.
+    version: Option<String>,
+}
+
+/// The contents of all inputs of a run.
+struct Contents {
+    /// The digest of all, in order.
+    digest: [u8; 16],
+    /// An entry for each input that is not empty.
+    entries: BTreeSet<[u8; ENTRY_BYTES]>,
+}
+
 impl Marked {
-    /// Returns the run `run` over `inputs`, or `None` if it cannot be recognised later. It can if `outputs`
-    /// has files of verdicts or documents, and if the contents of all inputs can be compared.
+    /// Returns the run `run` over `inputs`, or `None` if the contents of an input cannot be compared with those of
+    /// other runs.
     pub(super) fn new(
         run: &RunId,
         (paths, inputs): (&[PathBuf], &[Input]),
         outputs: &[(&'static str, PathBuf)],
         prints: bool,
     ) -> anyhow::Result<Option<Self>> {
-        let is_file = |path: &Path| path != Path::new("-") && (!path.exists() || path.is_file());
         let known = |(path, input): (&PathBuf, &Input)| {
             let version = input.version().map(str::to_owned);
             let can_be_compared = if is_object(path) { version.is_some() } else { input.can_be_read_again() };
-            can_be_compared.then(|| (path.clone(), version))
+            let bytes = input.bytes.unwrap_or(0);
+            can_be_compared.then(|| MarkedInput { path: path.clone(), bytes, version })
         };
         let Some(inputs) = paths.iter().zip(inputs).map(known).collect::<Option<Vec<_>>>() else {
             return Ok(None);
         };
+        if inputs.is_empty() {
+            return Ok(None);
+        }
         let of_option = |group: &[(&'static str, PathBuf)]| {
             (group[0].0, group.iter().map(|(_, path)| path.clone()).collect::<Vec<_>>())
         };
         let mut outputs: Vec<_> = outputs.chunk_by(|a, b| a.0 == b.0).map(of_option).collect();
-        let prints =
-            prints || outputs.iter().any(|(_, paths)| paths.iter().any(|path| path == Path::new("-")));
+        let names: Vec<_> = outputs
+            .iter()
+            .map(|(option, paths)| (*option, paths.iter().any(|path| is_stream(path))))
+            .collect();
+        let prints = prints || names.iter().any(|(_, is_stream)| *is_stream);
+        let streamed = names.iter().find(|(option, is_stream)| *is_stream && !is_record(option));
+        let streamed = streamed.map(|(option, _)| *option);
         outputs.iter_mut().for_each(|(_, paths)| paths.retain(|path| is_file(path)));
-        let counts =
-            |(option, paths): &(&str, Vec<PathBuf>)| *option != "--dead-letters" && !paths.is_empty();
-        if inputs.is_empty() || !outputs.iter().any(counts) {
-            return Ok(None);
-        }
-        // The table's own folder may have another name by now, and times may differ where contents do not.
-        let names: Vec<_> = run.inputs.iter().map(|input| (&input.name, input.bytes)).collect();
-        let options: Vec<_> = run.options.iter().filter(|option| !option.starts_with("--table ")).collect();
+        // Paths can be spelled in many ways, so inputs are compared by contents, and outputs by what is in the way.
+        let is_path = |option: &&String| {
+            let option = option.split(' ').next().unwrap_or_default();
+            option == "--table" || names.iter().any(|(name, _)| *name == option)
+        };
+        let options: Vec<_> = run.options.iter().filter(|option| !is_path(option)).collect();
         let id = xxh3_64(&serde_json::to_vec(&(names, options))?);
-        Ok(Some(Self { id, inputs, outputs, prints }))
+        Ok(Some(Self { id, inputs, outputs, streamed, prints }))
     }
 
-    /// Returns true if this run is part of the table in `dir` and its outputs are unchanged, and reports that
-    /// to the user.
+    /// Returns true if this run is part of the table in `dir`, and its outputs are as it left them; says so then.
+    /// `goes_on` is true if the run has a checkpoint, so that the outputs are its own.
     ///
     /// # Errors
-    /// Fails if the run is part of the table, but its outputs were changed or went to standard output; or if
-    /// a file cannot be read.
-    pub(super) fn is_done(&self, dir: &TableDir, table: &Path) -> anyhow::Result<bool> {
-        let Some(run) = dir.finished_run(self.id)? else { return Ok(false) };
-        if self.contents(digest_of)? != run.inputs[..] {
+    /// It is part of the table, and its outputs are not as it left them; or its inputs are those of another run that
+    /// is part of the table, and outputs would be emptied; or a file cannot be read.
+    pub(super) fn is_done(&self, dir: &TableDir, table: &Path, goes_on: bool) -> anyhow::Result<bool> {
+        let mut runs = dir.finished_runs()?;
+        runs.retain(|run| self.may_share_inputs(run));
+        if runs.is_empty() {
             return Ok(false);
         }
-        let when =
-            Timestamp::from_ms(run.finished_at_ms).map(|time| format!(" at {time}")).unwrap_or_default();
+        let contents = self.contents(digest_of)?;
+        if let Some(run) =
+            runs.iter().rev().find(|run| run.id == self.id && run.inputs == contents.digest[..])
+        {
+            self.check_outputs(run, table)?;
+            return Ok(true);
+        }
+        let related = runs.iter().rev().find_map(|run| Some((run, contents.relation_to(run)?)));
+        if let (Some((run, relation)), false) = (related, goes_on) {
+            self.refuse_emptying(run, relation, table)?;
+        }
+        Ok(false)
+    }
+
+    /// Returns false if the inputs of `run` are surely others, as their sizes show.
+    fn may_share_inputs(&self, run: &FinishedRun) -> bool {
+        let listed = entries(run);
+        let sizes: BTreeSet<[u8; 8]> =
+            listed.iter().filter_map(|entry| entry.first_chunk().copied()).collect();
+        let ours = self.inputs.iter().map(|input| input.bytes.to_le_bytes());
+        let ours: BTreeSet<[u8; 8]> = ours.filter(|bytes| *bytes != [0; 8]).collect();
+        match sizes.is_empty() || ours.is_empty() {
+            true => run.id == self.id,
+            false => sizes.is_subset(&ours) || ours.is_subset(&sizes),
+        }
+    }
+
+    /// Says that the run is done.
+    ///
+    /// # Errors
+    /// An output is not as `run` left it.
+    fn check_outputs(&self, run: &FinishedRun, table: &Path) -> anyhow::Result<()> {
+        let when = ended_at(run);
         let done = format!("this run ended{when}, and its pages are in the table {}", table.display());
         if self.prints {
             bail!("already done: {done}; its standard output cannot be written again: {REMEDY}");
@@ -109,11 +169,39 @@ impl Marked {
         terminal::note(format_args!(
             "already done: {done}; its outputs are not changed.{letters} If you want {REMEDY}"
         ));
-        Ok(true)
+        Ok(())
     }
 
-    /// Flushes all outputs to disk, then adds the mark, which is saved with the next save of the table in
-    /// `dir`. Outputs must be complete.
+    /// Refuses to empty an output with pages that `run` has put into the table: they are duplicates of themselves.
+    fn refuse_emptying(&self, run: &FinishedRun, relation: Relation, table: &Path) -> anyhow::Result<()> {
+        let is_at_risk =
+            |option: &str| relation == Relation::WithinIt || matches!(option, "--keep" | "--drop");
+        let in_the_way =
+            self.outputs.iter().filter(|(option, _)| is_at_risk(option)).find_map(|(option, paths)| {
+                let has_contents = |path: &&PathBuf| fs::metadata(path).is_ok_and(|file| file.len() > 0);
+                Some(format!("{option} {}: would be overwritten", paths.iter().find(has_contents)?.display()))
+            });
+        let streamed = self.streamed.filter(|option| is_at_risk(option));
+        let problem = in_the_way.or_else(|| streamed.map(|option| format!("{option}: would be incomplete")));
+        let whose = match relation {
+            Relation::WithinIt => "the pages of these inputs",
+            Relation::AroundIt => "the pages of some of these inputs",
+        };
+        let (when, table) = (ended_at(run), table.display());
+        let why = format!(
+            "a run that ended{when} put {whose} into the table {table}, so each is a duplicate of itself"
+        );
+        match problem {
+            Some(problem) => bail!("{problem}; {why}. Nothing was changed; {REMEDY}"),
+            None => {
+                terminal::note(format_args!("{why}; {REMEDY}"));
+                Ok(())
+            }
+        }
+    }
+
+    /// Leaves the mark, which becomes part of the table in `dir` when that is saved. All outputs are complete, and
+    /// are brought to disk here. A run without an output of its own leaves none.
     ///
     /// # Errors
     /// Fails if an output cannot be flushed to disk, or an input cannot be read.
@@ -123,6 +211,11 @@ impl Marked {
         readings: &[std::sync::Arc<Reading>],
         counts: &Counts,
     ) -> anyhow::Result<()> {
+        let counts_as_output =
+            |(option, paths): &(&str, Vec<PathBuf>)| *option != "--dead-letters" && !paths.is_empty();
+        if self.streamed.is_none() && !self.outputs.iter().any(counts_as_output) {
+            return Ok(());
+        }
         let mut folders = BTreeSet::new();
         for path in self.outputs.iter().flat_map(|(_, paths)| paths).filter(|path| path.is_file()) {
             let on_disk = File::open(path).and_then(|file| file.sync_all());
@@ -140,27 +233,85 @@ impl Marked {
                 _ => digest_of(path),
             }
         })?;
+        let listed =
+            if self.inputs.len() > LISTED_MAX { Vec::new() } else { contents.entries.into_iter().collect() };
         dir.add_finished_run(FinishedRun {
             id: self.id,
-            inputs: contents.to_vec().into(),
+            inputs: contents.digest.to_vec().into(),
             finished_at_ms: Timestamp::now().as_ms(),
             dead_letters: counts.dead_letters(),
             outputs: self.outputs.iter().map(|(_, paths)| written(paths)).collect(),
+            input_contents: listed.concat().into(),
         });
         Ok(())
     }
 
-    /// Returns a digest of the contents of all inputs, from the versions of objects and from `digest` for
-    /// files.
-    fn contents(&self, mut digest: impl FnMut(&Path) -> io::Result<String>) -> anyhow::Result<[u8; 16]> {
+    /// Returns the contents of all inputs, by their versions, or by what `digest` returns for a file.
+    fn contents(&self, mut digest: impl FnMut(&Path) -> io::Result<String>) -> anyhow::Result<Contents> {
         let mut all = String::new();
-        for (path, version) in &self.inputs {
+        let mut entries = BTreeSet::new();
+        for MarkedInput { path, bytes, version } in &self.inputs {
             let of_file = digest(path).with_context(|| format!("cannot read {}", path.display()));
-            all += &version.clone().map_or(of_file, Ok)?;
+            let of_input = version.clone().map_or(of_file, Ok)?;
+            if *bytes > 0 {
+                let mut entry = [0; ENTRY_BYTES];
+                entry[..8].copy_from_slice(&bytes.to_le_bytes());
+                entry[8..].copy_from_slice(&xxh3_64(of_input.as_bytes()).to_le_bytes());
+                entries.insert(entry);
+            }
+            all += &of_input;
             all.push('\n');
         }
-        Ok(xxh3_128(all.as_bytes()).to_be_bytes())
+        Ok(Contents { digest: xxh3_128(all.as_bytes()).to_be_bytes(), entries })
     }
+}
+
+/// How the inputs of a run lie to those of a finished one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Relation {
+    /// The finished run had all of them.
+    WithinIt,
+    /// They are all inputs of the finished run, and others.
+    AroundIt,
+}
+
+impl Contents {
+    /// Returns how these inputs lie to those of `run`; `None` if neither has all of the other's.
+    fn relation_to(&self, run: &FinishedRun) -> Option<Relation> {
+        let then = entries(run);
+        if self.digest[..] == run.inputs[..] {
+            return Some(Relation::WithinIt);
+        }
+        if then.is_empty() || self.entries.is_empty() {
+            return None;
+        }
+        let is_around = self.entries.is_superset(&then).then_some(Relation::AroundIt);
+        if self.entries.is_subset(&then) { Some(Relation::WithinIt) } else { is_around }
+    }
+}
+
+/// The entries of the inputs that `run` lists.
+fn entries(run: &FinishedRun) -> BTreeSet<[u8; ENTRY_BYTES]> {
+    run.input_contents.as_chunks().0.iter().copied().collect()
+}
+
+fn ended_at(run: &FinishedRun) -> String {
+    Timestamp::from_ms(run.finished_at_ms).map(|time| format!(" at {time}")).unwrap_or_default()
+}
+
+/// Returns true if the option writes one line for each record, which has nothing to lose on standard output.
+fn is_record(option: &str) -> bool {
+    matches!(option, "--output" | "--dead-letters")
+}
+
+/// Returns true if `path` is a regular file, or will be one.
+fn is_file(path: &Path) -> bool {
+    path != Path::new("-") && (!path.exists() || path.is_file())
+}
+
+/// Returns true for standard output and pipes, whose contents cannot be seen later.
+fn is_stream(path: &Path) -> bool {
+    !is_file(path) && !path.canonicalize().is_ok_and(|path| path == Path::new("/dev/null"))
 }
 
 fn digest_of(path: &Path) -> io::Result<String> {

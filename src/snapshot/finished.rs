@@ -12,17 +12,15 @@ use crate::proto::FinishedRun;
 pub const RUNS_MAX: usize = 64;
 
 impl TableDir {
-    /// Reads the runs that the saved table has finished, which the next saved table lists as well. Returns
-    /// the last one with this id.
+    /// Reads the runs that the saved table has finished, the oldest first. The next saved table lists them as well.
     ///
     /// # Errors
     /// [`SnapshotError`], where the table cannot be read or is damaged.
-    pub fn finished_run(&self, id: u64) -> Result<Option<FinishedRun>, SnapshotError> {
+    pub fn finished_runs(&self) -> Result<Vec<FinishedRun>, SnapshotError> {
         let path = self.folder().join(FILE_NAME);
         let runs = begin_verified(&path)?.map(|(_, saved)| saved.runs).unwrap_or_default();
-        let found = runs.iter().rev().find(|run| run.id == id).cloned();
-        self.set_runs(runs);
-        Ok(found)
+        self.set_runs(runs.clone());
+        Ok(runs)
     }
 
     /// Lists a run in the next saved table, whose outputs are complete and on disk by now.

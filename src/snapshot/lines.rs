@@ -21,7 +21,7 @@ use crate::record::timestamp::Timestamp;
 pub const LINES_FORMAT_VERSION: u32 = 2;
 
 /// Bytes as hex digits.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hex(pub Bytes);
 
 impl Serialize for Hex {
@@ -119,6 +119,9 @@ struct RunLine {
     dead_letters: u64,
     /// Number of files and bytes of each output.
     outputs: Vec<(u64, u64)>,
+    /// Bytes and digest of each input, 8 bytes each.
+    #[serde(default)]
+    input_contents: Hex,
 }
 
 /// Up to where a partition of the page topic is part of the table.
@@ -203,6 +206,7 @@ impl RunLine {
             finished_at: Timestamp::from_ms(run.finished_at_ms),
             dead_letters: run.dead_letters,
             outputs: run.outputs.iter().map(|output| (output.files, output.bytes)).collect(),
+            input_contents: Hex(run.input_contents.clone()),
         }
     }
 
@@ -214,6 +218,7 @@ impl RunLine {
             finished_at_ms: self.finished_at.map_or(0, Timestamp::as_ms),
             dead_letters: self.dead_letters,
             outputs: self.outputs.into_iter().map(output).collect(),
+            input_contents: self.input_contents.0,
         }
     }
 }

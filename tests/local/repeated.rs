@@ -134,7 +134,8 @@ fn a_finished_run_that_is_repeated_leaves_everything_as_it_is() {
     assert!(replaced.status == 0 && !replaced.stderr.contains("already done"), "{}", replaced.stderr);
     let configured = write(folder.path(), "leitong.toml", "[page]\nline_bytes_max = 9000000\n");
     let other = Command::new(&out.join("1"), &path("other"), &["--config", name(&configured)], &[&days[0]]);
-    assert!(!other.run().stderr.contains("already done"));
+    let refused = other.run();
+    assert!(refused.status == 1 && refused.stderr.contains("would be overwritten"), "{}", refused.stderr);
 }
 
 /// The same lines in another order.
@@ -179,6 +180,69 @@ fn a_repeated_run_whose_outputs_are_gone_or_printed_is_an_error() {
     let first = kinds(dedup_files(&["--table", name(&table)], &[&input]));
     let second = kinds(dedup_files(&["--table", name(&table)], &[&input]));
     assert!(first.contains(&json!("UNIQUE")) && second.iter().all(|kind| kind == "EXACT_DUPLICATE"));
+}
+
+/// A finished run was repeated with another spelling of an input or output, or with one more option. Each page was
+/// compared with itself, and the documents that stayed were replaced by none, with exit status 0.
+#[test]
+fn a_finished_run_that_is_repeated_in_other_words_empties_no_output() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    for (file, numbers) in [("a.jsonl", 0..9), ("b.jsonl", 9..18), ("c.jsonl", 18..21)] {
+        write(folder.path(), file, documents(numbers));
+    }
+    fs::copy(path("a.jsonl"), path("copy.jsonl")).expect("copied");
+    std::os::unix::fs::symlink(folder.path(), path("here")).expect("a link");
+    let in_folder = |line: &str| {
+        let words = line.replace("HERE", name(folder.path()));
+        leitong().current_dir(folder.path()).args(words.split(' ')).output().expect("the program runs")
+    };
+    let told = |output: &std::process::Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    for first in
+        ["dedup a.jsonl b.jsonl --table T --keep k.jsonl", "dedup a.jsonl b.jsonl --table F --keep kd/"]
+    {
+        let run = in_folder(first);
+        assert!(run.status.success(), "{first}: {}", told(&run));
+    }
+    let kept = || {
+        let files =
+            ["k.jsonl", "kd/a.jsonl", "kd/b.jsonl"].map(|name| fs::read(path(name)).unwrap_or_default());
+        (files, contents(&path("T")), contents(&path("F")))
+    };
+    let before = kept();
+    assert!(before.0.iter().all(|file| file.len() > 1_000));
+    for (again, is_done) in [
+        ("dedup HERE/a.jsonl here/b.jsonl --table ./T --keep here/k.jsonl", true),
+        ("dedup copy.jsonl b.jsonl --table T --keep ./k.jsonl", true),
+        ("dedup ./a.jsonl b.jsonl --table F --keep kd", true),
+        ("dedup a.jsonl b.jsonl --table F --keep kd/ --annotate", false),
+        ("dedup b.jsonl a.jsonl --table T --keep k.jsonl", false),
+        ("dedup b.jsonl --table T --keep k.jsonl", false),
+        ("dedup a.jsonl b.jsonl c.jsonl --table T --keep k.jsonl", false),
+        ("dedup a.jsonl b.jsonl --table T --keep k.jsonl --output o.jsonl", false),
+        ("dedup a.jsonl b.jsonl --table T --keep k.jsonl --dead-letters l.jsonl", false),
+        ("dedup a.jsonl b.jsonl --table T --keep k.jsonl --prefer longest", false),
+        ("dedup a.jsonl b.jsonl --table T --output k.jsonl", false),
+    ] {
+        let run = in_folder(again);
+        assert!(kept() == before, "{again}: {}", told(&run));
+        assert_eq!(run.status.code(), Some(if is_done { 0 } else { 1 }), "{again}: {}", told(&run));
+        assert_eq!(told(&run).contains("already done"), is_done, "{again}: {}", told(&run));
+        assert!(
+            told(&run).contains("name a table that does not have these pages"),
+            "{again}: {}",
+            told(&run)
+        );
+    }
+    // What went to standard output cannot be written again.
+    let run = in_folder("dedup a.jsonl --table P --keep -");
+    assert!(run.status.success() && run.stdout.len() > 1_000);
+    for again in ["--keep -", "--keep - --prefer longest", "--keep /dev/stdout"] {
+        let run = in_folder(&format!("dedup a.jsonl --table P {again}"));
+        assert_eq!((run.status.code(), run.stdout.len()), (Some(1), 0), "{again}: {}", told(&run));
+    }
+    // Other inputs may be written where those of an earlier run were.
+    assert!(in_folder("dedup b.jsonl --table P --keep k.jsonl").status.success());
 }
 
 /// Marks of a table survive whatever else writes it.
