@@ -11,6 +11,7 @@
 use std::borrow::Cow;
 use std::io::Read;
 
+use super::chunks;
 use super::http_head::Head;
 
 /// The parts of a response that are needed.
@@ -55,7 +56,7 @@ pub(super) fn parse(response: &[u8], body_bytes_max: usize) -> Response {
     let mut body = Cow::Borrowed(&response[head.bytes..]);
     let mut breaks_off = false;
     if head.transfer_codings.split(',').any(|coding| coding.trim() == "chunked")
-        && let Some((joined, is_whole)) = join_chunks(&body)
+        && let Some((joined, is_whole)) = chunks::join(&body)
     {
         body = joined.into();
         breaks_off = !is_whole;
@@ -133,14 +134,7 @@ fn join_chunks(mut body: &[u8]) -> Option<(Vec<u8>, bool)> {
         }
         body = rest[size..].strip_prefix(b"\r\n").unwrap_or(&rest[size..]);
     }
-}
-
-/// Parses the size line of a chunk. Returns the size and the bytes after the line.
-fn chunk_size(body: &[u8]) -> Option<(usize, &[u8])> {
-    let end = memchr::memchr(b'\n', &body[..body.len().min(1024)])?;
-    let line = std::str::from_utf8(&body[..end]).ok()?;
-    let digits = line.split(';').next()?.trim();
-    Some((usize::from_str_radix(digits, 16).ok()?, &body[end + 1..]))
+    body
 }
 
 enum Decompressed {

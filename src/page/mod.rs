@@ -6,6 +6,7 @@
 pub mod address;
 mod aliases;
 pub mod body;
+mod chunks;
 pub mod config;
 pub mod field;
 pub mod host;

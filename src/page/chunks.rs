@@ -1,0 +1,157 @@
+//! A chunked HTTP body (RFC 9112, section 7.1) → its data.
+//!
+//! Archives keep the header `Transfer-Encoding: chunked` whether or not they keep the chunks, and servers and proxies
+//! write chunks with other line ends, or twice. So the bytes decide: a body that does not begin with a chunk is
+//! taken as it is, and whatever is cut off a chunked body is reported.
+
+/// Maximum number of times that a body is joined.
+const TIMES_MAX: usize = 3;
+/// Maximum bytes of a size line.
+const SIZE_LINE_BYTES_MAX: usize = 1024;
+
+/// The data of a chunked body.
+#[derive(Debug, Default)]
+struct Joined {
+    data: Vec<u8>,
+    /// True if nothing is missing or left over.
+    is_whole: bool,
+    /// Number of chunks with data and a line end after it.
+    framed: usize,
+}
+
+/// Joins the chunks of a body. Returns the data, and true if nothing was missing or cut off. A body that ends too
+/// early or has a broken chunk is returned up to that point. Returns `None` if the body is not chunked.
+pub(super) fn join(body: &[u8]) -> Option<(Vec<u8>, bool)> {
+    let mut joined = join_once(body)?;
+    // A server and a proxy may both have divided it into chunks. Text does not look like that by chance.
+    for _ in 1..TIMES_MAX {
+        let inner =
+            join_once(&joined.data).filter(|inner| inner.framed > 1 || (inner.framed == 1 && inner.is_whole));
+        let Some(inner) = inner else { break };
+        joined = Joined { is_whole: inner.is_whole && joined.is_whole, ..inner };
+    }
+    Some((joined.data, joined.is_whole))
+}
+
+fn join_once(mut body: &[u8]) -> Option<Joined> {
+    let mut joined = Joined { is_whole: true, ..Joined::default() };
+    let mut chunks = 0;
+    loop {
+        let Some((size, line_end, rest)) = chunk_size(body) else {
+            return (chunks > 0).then_some(Joined { is_whole: false, ..joined });
+        };
+        let is_first = chunks == 0;
+        chunks += 1;
+        if size == 0 {
+            let left = after_trailers(rest);
+            match left.trim_ascii().is_empty() {
+                true => return Some(joined),
+                // A text that begins with the line `0`.
+                false if is_first => return None,
+                false => joined.is_whole = false,
+            }
+            match chunk_size(left) {
+                Some((size, _, data)) if size > 0 && begins_with_line_end(data.get(size..)) => body = left,
+                _ => return Some(joined),
+            }
+            continue;
+        }
+        let Some((data, rest)) = rest.split_at_checked(size) else {
+            // A text that begins with a number, or a chunk that breaks off. Chunks have CRLF by the standard.
+            if is_first && line_end == "\n" {
+                return None;
+            }
+            joined.data.extend_from_slice(rest);
+            return Some(Joined { is_whole: false, ..joined });
+        };
+        let is_framed = begins_with_line_end(Some(rest));
+        if is_first && !is_framed && !rest.is_empty() && chunk_size(rest).is_none() {
+            return None;
+        }
+        joined.framed += usize::from(is_framed);
+        joined.data.extend_from_slice(data);
+        body = rest.strip_prefix(b"\r\n").or_else(|| rest.strip_prefix(b"\n")).unwrap_or(rest);
+    }
+}
+
+fn begins_with_line_end(rest: Option<&[u8]>) -> bool {
+    rest.is_some_and(|rest| rest.starts_with(b"\r\n") || rest.starts_with(b"\n"))
+}
+
+/// Parses the size line of a chunk. Returns the size, how the line ends, and the bytes after it.
+fn chunk_size(body: &[u8]) -> Option<(usize, &'static str, &[u8])> {
+    let end = memchr::memchr(b'\n', &body[..body.len().min(SIZE_LINE_BYTES_MAX)])?;
+    let line = std::str::from_utf8(&body[..end]).ok()?;
+    let digits = line.split(';').next()?.trim();
+    let size = usize::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))?;
+    Some((size, if line.ends_with('\r') { "\r\n" } else { "\n" }, &body[end + 1..]))
+}
+
+/// Returns the bytes after the trailers, which follow the last chunk up to a blank line.
+fn after_trailers(mut rest: &[u8]) -> &[u8] {
+    while let Some(end) = memchr::memchr(b'\n', rest) {
+        let line = rest[..end].trim_ascii();
+        let is_name =
+            |name: &[u8]| name.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+        let is_trailer = memchr::memchr(b':', line).is_some_and(|colon| colon > 0 && is_name(&line[..colon]));
+        if !line.is_empty() && !is_trailer {
+            break;
+        }
+        rest = &rest[end + 1..];
+        if line.is_empty() {
+            break;
+        }
+    }
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn joined(body: &str) -> Option<(String, bool)> {
+        join(body.as_bytes()).map(|(data, is_whole)| (String::from_utf8_lossy(&data).into_owned(), is_whole))
+    }
+
+    /// Text after a chunk `0` was lost and not counted, chunks with bare line feeds were cut after the first one, and
+    /// chunks within chunks became part of the text.
+    #[test]
+    fn chunks_of_all_kinds_are_joined_and_what_is_cut_is_reported() {
+        for (body, data, is_whole) in [
+            ("3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n", "abcde", true),
+            ("3\nabc\n2\nde\n0\n\n", "abcde", true),
+            ("3\nabc\n2\nde\n0\n", "abcde", true),
+            ("3\r\nabc2\r\nde0\r\n\r\n", "abcde", true),
+            ("3\r\nabc\r\n0\r\nX-Sum: 5\r\nX-Time: 1\r\n\r\n", "abc", true),
+            ("0\r\n\r\n", "", true),
+            ("3\r\nabc\r\n0\r\n\r\n2\r\nde\r\n0\r\n\r\n", "abcde", false),
+            ("3\r\nabc\r\n0\r\n\r\n2\r\nde\r\n", "abcde", false),
+            ("3\r\nabc\r\n0\r\n\r\nmore", "abc", false),
+            ("3\r\nabc\r\n0\r\nmore\r\n\r\n", "abc", false),
+            ("3\r\nabc\r\n5\r\nde", "abcde", false),
+            ("3\r\nabc\r\n", "abc", false),
+            ("5\r\nab", "ab", false),
+            ("8\r\n3\r\nabc\r\n\r\n7\r\n2\r\nde\r\n\r\n5\r\n0\r\n\r\n\r\n0\r\n\r\n", "abcde", true),
+            ("8\n3\nabc\n2\n\n8\nde\n0\n\nxx\n0\n\n", "abcde", false),
+        ] {
+            assert_eq!(joined(body), Some((data.to_owned(), is_whole)), "{body:?}");
+        }
+    }
+
+    /// A body without chunks that began with the line `0` was empty, and one that began with another number lost its
+    /// beginning.
+    #[test]
+    fn a_body_that_is_not_chunked_any_more_is_left_as_it_is() {
+        for body in [
+            "<p>text\n",
+            "0\n<p>text",
+            "0\r\n\r\n<p>text",
+            "2\nlines of text\n",
+            "2024\nwas a year\n",
+            "+3\r\nabc\r\n",
+            "",
+        ] {
+            assert_eq!(joined(body), None, "{body:?}");
+        }
+    }
+}
