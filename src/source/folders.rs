@@ -13,7 +13,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use glob::MatchOptions;
+use glob::{MatchOptions, Pattern};
 
 use super::location::is_object;
 use super::open::{Input, is_machine_error};
@@ -68,7 +68,11 @@ pub fn files(inputs: &[PathBuf], read: Read) -> io::Result<Files> {
             Some(pattern) => {
                 let root = root(input);
                 for path in matching(pattern).map_err(|error| named(input, &error))? {
-                    if path.is_dir() || is_file_of(&root, &path, read) {
+                    let is_read = match path.is_dir() {
+                        true => !leaves(&root, &path, read),
+                        false => is_file_of(&root, &path, read),
+                    };
+                    if is_read {
                         add(&path, read, &mut found)?;
                     } else {
                         found.passed_over += 1;
@@ -181,14 +185,55 @@ fn matching(pattern: &str) -> io::Result<Vec<PathBuf>> {
     let wrong = |error: glob::PatternError| {
         io::Error::new(io::ErrorKind::InvalidInput, format!("not a valid pattern: {error}"))
     };
-    let paths: Result<Vec<PathBuf>, _> = glob::glob_with(pattern, MATCHING).map_err(wrong)?.collect();
-    let mut paths = paths.map_err(io::Error::from)?;
+    let mut paths = match pattern.contains("**") {
+        true => matching_at_any_depth(pattern, wrong)?,
+        false => {
+            let paths: Result<Vec<PathBuf>, _> = glob::glob_with(pattern, MATCHING).map_err(wrong)?.collect();
+            paths.map_err(io::Error::from)?
+        }
+    };
     if paths.is_empty() {
         let problem = "no file has this name, and as a pattern it matches no file";
         return Err(io::Error::new(io::ErrorKind::NotFound, problem));
     }
     paths.sort_unstable();
     Ok(paths)
+}
+
+/// Returns the paths that match a pattern with `**`. Links to folders are not followed: they may lead back.
+fn matching_at_any_depth(
+    pattern: &str,
+    wrong: impl Fn(glob::PatternError) -> io::Error,
+) -> io::Result<Vec<PathBuf>> {
+    let whole: PathBuf = Path::new(pattern).components().collect();
+    let ends_with_folders = whole.ends_with("**");
+    let matcher = Pattern::new(&whole.to_string_lossy()).map_err(wrong)?;
+    let names_hidden = whole.components().any(|part| part.as_os_str().to_string_lossy().starts_with('.'));
+    let (mut folders, mut found) = (vec![root(&whole)], Vec::new());
+    while let Some(folder) = folders.pop() {
+        let is_here = folder.as_os_str().is_empty();
+        let read = if is_here { Path::new(".") } else { &folder };
+        if !read.is_dir() {
+            continue;
+        }
+        for entry in fs::read_dir(read).map_err(|error| named(read, &error))? {
+            let path = folder.join(entry?.file_name());
+            let is_folder = path.is_dir();
+            if is_folder && path.is_symlink() {
+                continue;
+            }
+            let is_match = matcher.matches_path_with(&path, MATCHING);
+            let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+            // A folder that matches stands for all of its files.
+            if is_folder && (names_hidden || !is_hidden) && !(is_match && ends_with_folders) {
+                folders.push(path.clone());
+            }
+            if is_match {
+                found.push(path);
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// Adds the files to read in `folder`, which is `root` or below it.
@@ -216,13 +261,21 @@ fn walk(root: &Path, folder: &Path, read: Read, found: &mut Files) -> io::Result
 /// Returns true if a file that was found may be read. Pipes and devices are excluded, because they may never
 /// end. A mirror of a web site comes from outside, so links that lead out of it are not followed.
 fn is_file_of(root: &Path, path: &Path, read: Read) -> bool {
-    // For a pattern such as `*.html`, the folder is empty.
-    let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
-    let leads_out = || match (root.canonicalize(), path.canonicalize()) {
-        (Ok(root), Ok(path)) => !path.starts_with(root),
-        _ => true,
+    path.is_file() && !leaves(root, path, read)
+}
+
+/// Returns true if `path` is in a mirror with the folder `root`, and a link on its way leads out of it.
+fn leaves(root: &Path, path: &Path, read: Read) -> bool {
+    let leads_out = || {
+        // For a pattern such as `*.html`, the folder is empty.
+        let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
+        match (root.canonicalize(), path.canonicalize()) {
+            (Ok(root), Ok(path)) => !path.starts_with(root),
+            _ => true,
+        }
     };
-    path.is_file() && !(read == Read::Pages && path.is_symlink() && leads_out())
+    let has_link = || path.ancestors().take_while(|part| *part != root).any(Path::is_symlink);
+    read == Read::Pages && has_link() && leads_out()
 }
 
 /// Returns true if a file in a folder should be read. `name` is its name in lower case.
@@ -327,6 +380,25 @@ mod tests {
         link(&empty_file(folder.path(), "b.jsonl"), "b.jsonl");
         let found = files(&[folder.path().join("m")], Read::Documents).expect("files");
         assert_eq!(found.files, [folder.path().join("m/b.jsonl")]);
+    }
+
+    /// A link to a folder above was followed some 40 times, and two such links without end.
+    #[test]
+    fn patterns_of_any_depth_follow_no_link_to_a_folder() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [page, deep] = ["m/a.html", "m/x/y/b.html"].map(|name| empty_file(folder.path(), name));
+        empty_file(folder.path(), "m/.git/c.html");
+        empty_file(folder.path(), "outside/d.html");
+        for (to, name) in [("..", "x/up"), ("../..", "x/y/up"), ("../outside", "out")] {
+            std::os::unix::fs::symlink(to, folder.path().join("m").join(name)).expect("a link");
+        }
+        let of = |pattern: &str, read| files(&[folder.path().join(pattern)], read).expect("files").files;
+        assert_eq!(of("m/**/*.html", Read::Pages), [page.clone(), deep.clone()]);
+        assert_eq!(of("m//./**/*.html", Read::Pages), [page.clone(), deep.clone()]);
+        assert_eq!(of("**/b.html", Read::Pages), [deep.clone()]);
+        assert_eq!(of("m/*/*/b.html", Read::Pages), [deep]);
+        let found = files(&[folder.path().join("m/*/d.html"), page], Read::Pages).expect("files");
+        assert_eq!((found.files.len(), found.passed_over), (1, 1), "a link that leads out");
     }
 
     #[test]
