@@ -30,6 +30,9 @@ const NAMED_MAX: usize = 20;
 const QUOTED_LINES_MAX: u64 = 200;
 
 /// The rules by which rows are split into fields.
+/// A quoted field with at least as many lines that look like rows is suspicious. Lines of texts can look so by chance.
+const INNER_ROWS_MIN: u64 = 2;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dialect {
     /// The byte between two fields.
@@ -242,8 +245,13 @@ impl<R: Read> CsvRows<R> {
     /// Warns, once, of a quoted field that has probably swallowed rows.
     fn warn_of_quotes(&mut self, line: u64, row: &Row) {
         let is_tsv = self.dialect.delimiter == b'\t';
-        let looks_merged =
-            if is_tsv { row.quoted_has_delimiter } else { row.quoted_lines > QUOTED_LINES_MAX };
+        let looks_long = if is_tsv { row.quoted_has_delimiter } else { row.quoted_lines > QUOTED_LINES_MAX };
+        // Whole rows inside quotes: all lines have as many delimiters as a row.
+        let delimiters = self.width.unwrap_or_default().saturating_sub(1) as u64;
+        let looks_like_rows = delimiters > 0
+            && row.inner.lines >= INNER_ROWS_MIN
+            && [row.inner.delimiters_min, row.inner.delimiters_max] == [delimiters; 2];
+        let looks_merged = looks_long || row.has_stray_quote || looks_like_rows;
         if self.warns && looks_merged && row.quoted_lines > 0 {
             self.warns = false;
             tracing::warn!(
@@ -251,7 +259,7 @@ impl<R: Read> CsvRows<R> {
                  no meaning in this file, rows are lost here: run again with --no-quotes",
                 self.input,
                 row.quoted_lines + 1,
-                if is_tsv { ", with tabs in them" } else { "" }
+                if is_tsv && row.quoted_has_delimiter { ", with tabs in them" } else { "" }
             );
         }
     }
@@ -369,6 +377,31 @@ enum State {
     FieldStart,
     Unquoted,
     Quoted,
+    /// True if a quote that ends a quoted text is followed by more of the field: two ordinary quotes.
+    has_stray_quote: bool,
+    inner: InnerLines,
+}
+
+/// The lines that are inside quotes as a whole.
+#[derive(Clone, Copy, Default)]
+struct InnerLines {
+    lines: u64,
+    /// The fewest and the most delimiters in one of them.
+    delimiters_min: u64,
+    delimiters_max: u64,
+    /// Delimiters in the current line; `None` before the first line end.
+    current: Option<u64>,
+}
+
+impl InnerLines {
+    fn end_line(&mut self) {
+        if let Some(delimiters) = self.current.replace(0) {
+            let is_first = self.lines == 0;
+            self.delimiters_min = if is_first { delimiters } else { self.delimiters_min.min(delimiters) };
+            self.delimiters_max = self.delimiters_max.max(delimiters);
+            self.lines += 1;
+        }
+    }
     /// After a quote inside quotes. It ends the quoted text unless another quote follows.
     QuoteInQuoted,
     /// After a carriage return that ends the first row, unless a line feed follows.
@@ -388,6 +421,7 @@ impl<R: Read> Rows<R> {
                 Err(error) => return Err(error),
             };
             // Number of bytes in the row, and in its end.
+        let (mut has_stray_quote, mut inner) = (false, InnerLines::default());
             let mut end = None;
             for (at, &byte) in available.iter().enumerate() {
                 state = match (state, byte) {
@@ -404,13 +438,19 @@ impl<R: Read> Rows<R> {
                             _ => false,
                         };
                         quoted_lines += u64::from(is_line_end);
-                        quoted_has_delimiter |= byte == self.dialect.delimiter;
+                        quoted_has_delimiter |= is_delimiter;
+                        if is_line_end {
+                            inner.end_line();
+                        } else if is_delimiter {
+                            inner.current = inner.current.map(|count| count + 1);
+                        }
                         State::Quoted
                     }
                     (State::QuoteInQuoted | State::FieldStart, b'"') if self.dialect.quotes => State::Quoted,
                     (_, b'\n') => {
                         end = Some((at, 1));
                         break;
+                        let is_delimiter = byte == self.dialect.delimiter;
                     }
                     (_, b'\r') if self.ends == Ends::Returns => {
                         self.may_go_on = true;
@@ -419,7 +459,10 @@ impl<R: Read> Rows<R> {
                     }
                     (_, b'\r') if self.ends == Ends::Unknown => State::AfterReturn,
                     (_, byte) if byte == self.dialect.delimiter => State::FieldStart,
-                    _ => State::Unquoted,
+                    (state_before, _) => {
+                        has_stray_quote |= state_before == State::QuoteInQuoted;
+                        State::Unquoted
+                    }
                 };
                 before = byte;
             }
@@ -455,7 +498,7 @@ impl<R: Read> Rows<R> {
             }
             Ok(bytes)
         };
-        Ok(Some(Row { bytes, length, quoted_lines, quoted_has_delimiter }))
+        Ok(Some(Row { bytes, length, quoted_lines, quoted_has_delimiter, has_stray_quote, inner }))
     }
 
     /// Skips the line feed after a carriage return that ended a row.
