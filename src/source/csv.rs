@@ -16,11 +16,12 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::rules::InputRules;
+use super::rules::{InputRules, truth};
 use super::{FramingError, Payload, Record, Skipped, Source, fill, framing_error};
 use crate::page::config::PageConfig;
 use crate::page::field::Field;
 use crate::page::made_up;
+use crate::page::mapping::WITHDRAWN;
 use crate::record::Place;
 
 /// Maximum number of columns that an error lists.
@@ -29,10 +30,10 @@ const NAMED_MAX: usize = 20;
 /// A quoted field with more lines than this is suspicious: its quote may be an ordinary character.
 const QUOTED_LINES_MAX: u64 = 200;
 
-/// The rules by which rows are split into fields.
 /// A quoted field with at least as many lines that look like rows is suspicious. Lines of texts can look so by chance.
 const INNER_ROWS_MIN: u64 = 2;
 
+/// The rules by which rows are split into fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dialect {
     /// The byte between two fields.
@@ -79,6 +80,8 @@ pub struct CsvRows<R> {
     json_columns: Vec<String>,
     /// The field for generated urls, if no column has a url.
     url_field: Option<String>,
+    /// True if a column withdraws pages.
+    withdraws: bool,
     skipped: Skipped,
     /// The record for the first row, if there is one.
     first: Option<Record>,
@@ -116,6 +119,7 @@ impl<R: Read> CsvRows<R> {
             columns: Vec::new(),
             json_columns: Vec::new(),
             url_field: None,
+            withdraws: matches!(wanted, Wanted::Mapped(rules) if rules.mapping.is_withdrawn(WITHDRAWN)),
             skipped: Skipped::default(),
             first: None,
             warns: matches!(wanted, Wanted::Mapped(_)),
@@ -281,7 +285,11 @@ impl<R: Read> CsvRows<R> {
         for (name, value) in url.chain(columns) {
             let comma = if json.len() > 1 { "," } else { "" };
             let is_json = self.json_columns.iter().any(|column| column == name) && is_json(value);
-            let value = if is_json { value.to_owned() } else { serde_json::Value::from(value).to_string() };
+            let value = match truth(value).filter(|_| self.withdraws && name == WITHDRAWN) {
+                Some(truth) => truth.to_owned(),
+                None if is_json => value.to_owned(),
+                None => serde_json::Value::from(value).to_string(),
+            };
             json.extend_from_slice(format!("{comma}{}:{value}", serde_json::Value::from(name)).as_bytes());
         }
         json.push(b'}');
@@ -369,14 +377,6 @@ struct Row {
     quoted_lines: u64,
     /// True if a delimiter occurs inside quotes.
     quoted_has_delimiter: bool,
-}
-
-/// The state of the reader within a field.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    FieldStart,
-    Unquoted,
-    Quoted,
     /// True if a quote that ends a quoted text is followed by more of the field: two ordinary quotes.
     has_stray_quote: bool,
     inner: InnerLines,
@@ -402,6 +402,14 @@ impl InnerLines {
             self.lines += 1;
         }
     }
+}
+
+/// The state of the reader within a field.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    FieldStart,
+    Unquoted,
+    Quoted,
     /// After a quote inside quotes. It ends the quoted text unless another quote follows.
     QuoteInQuoted,
     /// After a carriage return that ends the first row, unless a line feed follows.
@@ -413,6 +421,7 @@ impl<R: Read> Rows<R> {
         let (mut bytes, mut length, mut state, first_line) =
             (Vec::new(), 0_u64, State::FieldStart, self.line);
         let (mut quoted_lines, mut quoted_has_delimiter, mut before) = (0, false, 0);
+        let (mut has_stray_quote, mut inner) = (false, InnerLines::default());
         let is_ended = loop {
             let available = match self.reader.fill_buf() {
                 Ok([]) => break false,
@@ -421,7 +430,6 @@ impl<R: Read> Rows<R> {
                 Err(error) => return Err(error),
             };
             // Number of bytes in the row, and in its end.
-        let (mut has_stray_quote, mut inner) = (false, InnerLines::default());
             let mut end = None;
             for (at, &byte) in available.iter().enumerate() {
                 state = match (state, byte) {
@@ -437,6 +445,7 @@ impl<R: Read> Rows<R> {
                             b'\r' => self.ends == Ends::Returns,
                             _ => false,
                         };
+                        let is_delimiter = byte == self.dialect.delimiter;
                         quoted_lines += u64::from(is_line_end);
                         quoted_has_delimiter |= is_delimiter;
                         if is_line_end {
@@ -450,7 +459,6 @@ impl<R: Read> Rows<R> {
                     (_, b'\n') => {
                         end = Some((at, 1));
                         break;
-                        let is_delimiter = byte == self.dialect.delimiter;
                     }
                     (_, b'\r') if self.ends == Ends::Returns => {
                         self.may_go_on = true;

@@ -59,3 +59,12 @@ impl InputRules {
         self.named.contains(&format!("/{}", name.replace('~', "~0").replace('/', "~1")))
     }
 }
+
+/// Converts a table's cell to `true` or `false`, if it is one of the usual words for that, as text or JSON.
+pub(super) fn truth(cell: &str) -> Option<&'static str> {
+    match cell.trim().trim_matches('"').to_ascii_lowercase().as_str() {
+        "true" | "t" | "yes" | "y" | "1" => Some("true"),
+        "false" | "f" | "no" | "n" | "0" | "" | "null" => Some("false"),
+        _ => None,
+    }
+}

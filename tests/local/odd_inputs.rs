@@ -137,6 +137,112 @@ fn quotes_without_a_meaning_are_warned_of_and_can_be_switched_off() {
     assert_eq!(std::fs::read(&kept).expect("rows"), std::fs::read(&table).expect("rows"));
 }
 
+/// A column `withdrawn` was not read, so that a takedown was lost in silence; and neither was the field of JSON lines
+/// if another field was named.
+#[test]
+fn pages_are_withdrawn_by_a_column_as_by_a_field() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let enabled = write(folder.path(), "on.toml", "[recrawls]\nenabled = true\n");
+    let texts = [article(1, 20), article(2, 20)].map(|text| text.replace([',', '\n'], ";"));
+    let rows = |truths: [&str; 2]| {
+        let row = |at: usize| format!("http://{at}.test/,{},{}\n", texts[at], truths[at]);
+        format!("url,text,withdrawn\n{}{}", row(0), row(1))
+    };
+    let line = |at: usize| {
+        serde_json::json!({ "url": format!("http://{at}.test/"), "body": texts[at], "withdrawn": at == 0 })
+            .to_string()
+            + "\n"
+    };
+    for (file, contents, options) in [
+        ("a.csv", rows(["true", "false"]), &[][..]),
+        ("b.csv", rows(["True", ""]), &[]),
+        ("c.csv", rows(["1", "0"]), &["--text-column", "text"]),
+        ("d.jsonl", line(0) + &line(1), &["--text-column", "body"]),
+    ] {
+        let input = write(folder.path(), file, contents);
+        let run = dedup_files(options, &[&input]);
+        assert!(run.status == 3 && run.stderr.contains("RECRAWLS_OFF"), "{file}: {}", run.stderr);
+        assert_eq!(run.verdicts().len(), 1, "{file}");
+        let run = dedup_files(&[options, &["--config", name(&enabled)]].concat(), &[&input]);
+        let reasons: Vec<_> = run.verdicts().iter().map(|verdict| verdict["reason"].clone()).collect();
+        assert_eq!(reasons, ["WITHDRAWN".into(), serde_json::Value::Null], "{file}: {}", run.stderr);
+    }
+    let other = write(folder.path(), "e.csv", rows(["2026-01-01", ""]));
+    let run = dedup_files(&[], &[&other]);
+    assert!(run.status == 3 && run.stderr.contains("withdrawn"), "{}", run.stderr);
+}
+
+/// An output overwrote the configuration; names of other formats got plain JSON lines; and a preference for a field that
+/// no document has emptied the documents of an earlier run before it was refused.
+#[test]
+fn outputs_that_cannot_be_what_their_names_say_are_left_as_they_are() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let lines: String = (0..3)
+        .map(|topic| {
+            serde_json::json!({ "url": format!("http://{topic}.test/"), "text": article(topic, 20) })
+                .to_string()
+                + "\n"
+        })
+        .collect();
+    let input = write(folder.path(), "a.jsonl", lines);
+    let words = write(folder.path(), "stop.txt", "the\n");
+    let settings = format!("[segment]\nstop_word_file = {:?}\n", name(&words));
+    let config = write(folder.path(), "c.toml", settings.clone());
+    for file in [&config, &words] {
+        let run = dedup_files(&["--config", name(&config), "--keep", name(file)], &[&input]);
+        assert!(run.status == 2 && run.stderr.contains("is an input or output already"), "{}", run.stderr);
+    }
+    assert_eq!(std::fs::read_to_string(&config).expect("a file"), settings);
+    for file in ["k.jsonl.xz", "k.jsonl.bz2", "k.arrow", "k.html", "k.zip", "k.html.gz"] {
+        let run = dedup_files(&["--keep", name(&path(file))], &[&input]);
+        assert!(run.status == 2 && run.stderr.contains("files are not written"), "{file}: {}", run.stderr);
+        assert!(!path(file).exists(), "{file}");
+    }
+    let former = write(folder.path(), "k.jsonl", "former\n");
+    let fresh = path("fresh.jsonl");
+    let run = dedup_files(
+        &["--prefer", "highest:/nope", "--keep", name(&former), "--drop", name(&fresh)],
+        &[&input],
+    );
+    assert!(run.status != 0 && run.stderr.contains("has a number at /nope"), "{}", run.stderr);
+    assert_eq!(std::fs::read_to_string(&former).expect("a file"), "former\n");
+    assert!(!fresh.exists(), "nothing was written");
+    let run =
+        dedup_files(&["--prefer", "longest", "--keep", name(&former), "--drop", name(&fresh)], &[&input]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert_eq!(std::fs::read(&former).expect("kept"), std::fs::read(&input).expect("a file"));
+    assert_eq!(std::fs::read_to_string(&fresh).expect("dropped"), "");
+}
+
+/// In CSV, and in TSV with one column, swallowed rows were only noticed if there were more than 200 of them.
+#[test]
+fn quotes_that_swallow_a_few_rows_are_warned_of() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let told = |name: &str, header: &str, row: &dyn Fn(usize) -> String| {
+        let rows: String = (0..6).map(|topic| row(topic) + "\n").collect();
+        let table = write(folder.path(), name, format!("{header}\n{rows}"));
+        common::plain(&dedup_files(&[], &[&table]).stderr).contains("if quotes have no meaning in this file")
+    };
+    let text = |topic: usize| article(topic, 20).replace([',', '\n'], ";");
+    let stray = |topic: usize| if topic == 1 || topic == 4 { "\"" } else { "" };
+    for (name, delimiter) in [("a.tsv", '\t'), ("a.csv", ',')] {
+        assert!(told(name, "text", &|topic| stray(topic).to_owned() + &text(topic)), "{name}: one column");
+        let header = format!("url{delimiter}text");
+        let row = |topic: usize| format!("http://a/{topic}{delimiter}{}{}", stray(topic), text(topic));
+        assert!(told(name, &header, &row), "{name}: two quotes at the beginning of fields");
+        let row = |topic: usize| {
+            let [before, after] = if topic == 1 { ["\"", ""] } else { ["", stray(topic)] };
+            format!("http://a/{topic}{delimiter}{before}{}{after}", text(topic))
+        };
+        assert!(told(name, &header, &row), "{name}: the second quote at the end of a field");
+        let row = |topic: usize| {
+            format!("http://a/{topic}{delimiter}\"{}\n\"\"he said\"\",\n{}\"", text(topic), text(topic + 9))
+        };
+        assert!(!told(name, &header, &row), "{name}: texts with line ends");
+    }
+}
+
 /// One such line ended the run, and a pipe was waited for without end.
 #[test]
 fn an_index_may_name_anything_and_costs_only_that_line() {

@@ -33,6 +33,9 @@ pub use read::{Message, Reading, Taken};
 use super::body::Form;
 use super::field::Field;
 
+/// The field of Leitong's own JSON that withdraws a page.
+pub(crate) const WITHDRAWN: &str = "withdrawn";
+
 /// Maximum number of pointers in a mapping: the number of bits in a set of hits.
 const POINTERS_MAX: usize = 64;
 
@@ -47,6 +50,8 @@ pub struct Mapping {
     passthrough: Vec<(String, Slot)>,
     /// The value that is used unchanged as the passthrough.
     whole_passthrough: Option<Slot>,
+    /// The value that withdraws a page.
+    withdrawn: Option<Slot>,
     no_page: Vec<NoPage>,
     filter: Filter,
     /// True if this is Leitong's own JSON without changes.
@@ -108,6 +113,7 @@ impl Mapping {
         let is_json = preset.name == "json";
         let whole_passthrough =
             builder.slot("/passthrough", "", false).filter(|_| is_json && passthrough.is_empty());
+        let withdrawn = if is_json { builder.slot(&format!("/{WITHDRAWN}"), "", false) } else { None };
         if preset.fields.iter().any(|(field, _)| *field == Field::WarcFile) && config.warc_dir.is_none() {
             builder.faults.push(format!(
                 "input.warc_dir: is not set, but preset {:?} needs it; set it to the folder with the WARC files",
@@ -125,7 +131,17 @@ impl Mapping {
         if !faults.is_empty() {
             return Err(faults);
         }
-        Ok(Self { preset, selector, sources, passthrough, whole_passthrough, no_page, filter, is_plain })
+        Ok(Self {
+            preset,
+            selector,
+            sources,
+            passthrough,
+            whole_passthrough,
+            withdrawn,
+            no_page,
+            filter,
+            is_plain,
+        })
     }
 
     /// Returns true if a page should be skipped, judged by its status and content type before it is read.
@@ -144,6 +160,12 @@ impl Mapping {
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.is_plain
+    }
+
+    /// Returns true if the top-level field `name` withdraws a page.
+    #[must_use]
+    pub fn is_withdrawn(&self, name: &str) -> bool {
+        self.withdrawn.is_some() && name == WITHDRAWN
     }
 
     /// The format of message values.

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use super::frontera::{self, SeparateBody};
 use super::pointer::Found;
 use super::preset::Framing;
-use super::{Mapping, NoPage, Skip, Source, value};
+use super::{Mapping, NoPage, Skip, Source, WITHDRAWN, value};
 use crate::page::body::{Form, GivenBody};
 use crate::page::field::Field;
 use crate::page::json::{self, Given, PageError, Rules, checked_id, checked_url};
@@ -210,7 +210,7 @@ impl Picking<'_, '_> {
         let id = self.pick(Field::Id, "a string or a number", &mut |value| value::scalar(value))?;
         let id = checked_id(id, &url).map_err(|error| self.about(Field::Id, &error))?;
         let (fetched_at, bad_fetched_at) = self.fetched_at();
-        let body = self.body(separate_body)?;
+        let body = if self.is_withdrawn()? { Body::Withdrawn } else { self.body(separate_body)? };
         let (passthrough, passthrough_too_large) = self.passthrough();
         let repaired = Repaired {
             lone_surrogates: self.lone_surrogates,
@@ -231,6 +231,21 @@ impl Picking<'_, '_> {
             passthrough,
             repaired,
         })))
+    }
+
+    /// Returns true if the message withdraws its page.
+    fn is_withdrawn(&self) -> Result<bool, PageError> {
+        let slot = self.mapping.withdrawn.as_ref();
+        match slot.and_then(|slot| self.found.value(slot.number)).map(RawValue::get) {
+            Some("true") => Ok(true),
+            None | Some("false" | "null") => Ok(false),
+            Some(_) => Err(self.mapping.unfit(
+                Cause::WrongType,
+                format!(
+                    "`{WITHDRAWN}` is neither true nor false; correct it, or give the field another name"
+                ),
+            )),
+        }
     }
 
     /// The raw values at the pointers of a field, in order of preference.

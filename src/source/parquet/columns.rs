@@ -11,7 +11,8 @@ use super::json::JsonWriter;
 use crate::limits::URL_BYTES_MAX;
 use crate::page::body::Form;
 use crate::page::field::Field;
-use crate::source::rules::InputRules;
+use crate::page::mapping::WITHDRAWN;
+use crate::source::rules::{InputRules, truth};
 
 /// Maximum number of columns that an error lists.
 const NAMED_MAX: usize = 20;
@@ -27,6 +28,8 @@ pub(super) struct Columns {
     json: Vec<String>,
     /// The field for generated urls, if no column has a url.
     url_field: Option<String>,
+    /// True if a column withdraws pages.
+    withdraws: bool,
     line_bytes_max: usize,
 }
 
@@ -116,7 +119,8 @@ impl Columns {
         let url_field = fields.iter().find(|(field, _)| *field == Field::Url).map(|(_, name)| name.clone());
         read.sort_unstable();
         let line_bytes_max = rules.limits.line_bytes_max;
-        Ok(Self { read, json, url_field: url_field.filter(|_| !has_url), line_bytes_max })
+        let withdraws = rules.mapping.is_withdrawn(WITHDRAWN);
+        Ok(Self { read, json, url_field: url_field.filter(|_| !has_url), withdraws, line_bytes_max })
     }
 
     /// The indexes of the columns that are read.
@@ -157,9 +161,16 @@ impl Columns {
             }
             line.string(name);
             line.json.push(':');
+            let start = line.json.len();
             match self.json.contains(name) {
                 true => line.json_text(column, row),
                 false => line.value(column, row, *in_base64),
+            }
+            if self.withdraws
+                && name == WITHDRAWN
+                && let Some(truth) = truth(&line.json[start..])
+            {
+                line.json.replace_range(start.., truth);
             }
             if line.not_utf8 {
                 return Err(name.clone());
