@@ -45,7 +45,7 @@ const SIGNATURES: &[(&[u8], &str)] = &[
 ];
 
 /// Kinds of files that a media type can name: how their names begin.
-const KINDS: [(&str, &str); 14] = [
+const KINDS: [(&str, &str); 15] = [
     ("image/svg", "an SVG image"),
     ("image/", "an image"),
     ("audio/", "a sound"),
@@ -58,19 +58,32 @@ const KINDS: [(&str, &str); 14] = [
     ("application/zip", "a ZIP archive"),
     ("application/wasm", "a WebAssembly module"),
     ("application/octet-stream", "a file of no stated kind"),
+    ("binary/", "a file of no stated kind"),
     ("application/font", "a font"),
     ("application/x-font", "a font"),
 ];
 
+/// The kind of a template, which begins as part of a page does.
+const TEMPLATE: &str = "a template of a script";
+
 /// Parts of subtypes that name a language of programs or data, under any of its names (`text/x-json`,
 /// `application/ld+json`).
-const LANGUAGES: [(&str, &str); 16] = [
+const LANGUAGES: [(&str, &str); 25] = [
     ("json", "JSON"),
     ("javascript", "a script"),
     ("ecmascript", "a script"),
     ("typescript", "a script"),
     ("jscript", "a script"),
     ("livescript", "a script"),
+    ("vbscript", "a script"),
+    ("coffeescript", "a script"),
+    ("component", "data of a script"),
+    ("gwt-rpc", "data of a script"),
+    ("handlebars", TEMPLATE),
+    ("handlebars-template", TEMPLATE),
+    ("template", TEMPLATE),
+    ("mustache", TEMPLATE),
+    ("tmpl", TEMPLATE),
     ("css", "a style sheet"),
     ("scss", "a style sheet"),
     ("calendar", "a calendar"),
@@ -187,6 +200,7 @@ pub(super) fn check_content_type(text: &str, content_type: Option<&str>) -> Resu
         _ => known(),
     };
     match refused {
+        Some(TEMPLATE) if !begins_document(text) => Err(DecodeError::NotHtml(TEMPLATE)),
         Some(refused) if !looks_like_page(text) => Err(DecodeError::NotHtml(refused)),
         _ => Ok(()),
     }
@@ -242,6 +256,13 @@ fn looks_like_page(text: &str) -> bool {
         }
         None => FIRST_ELEMENTS.contains(&name(tag).as_str()),
     }
+}
+
+/// Returns true if a text begins with the doctype or first tag of a whole page.
+fn begins_document(text: &str) -> bool {
+    let begins =
+        |tag: &str| text.trim_start().get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag));
+    looks_like_page(text) && (begins("<!doctype") || begins("<html"))
 }
 
 /// Whether a text begins as HTML does.
@@ -360,6 +381,33 @@ mod tests {
         assert!(check_content_type("words", None).is_ok());
         assert!(check_content_type(" {\"a\": [1]}\n", None).is_err(), "JSON without a type");
         assert!(check_content_type("{a} words", None).is_ok());
+    }
+
+    /// Data and templates of scripts were pages, since their types were in no list.
+    #[test]
+    fn data_and_templates_of_scripts_are_not_pages() {
+        let data = "1:\"$Sreact.fragment\"\n0:{\"b\":\"words\"}";
+        for refused in [
+            "text/x-component",
+            "text/vbscript",
+            "text/coffeescript",
+            "text/x-coffeescript",
+            "text/x-gwt-rpc; charset=utf-8",
+            "binary/octet-stream",
+        ] {
+            assert!(check_content_type(data, Some(refused)).is_err(), "{refused}");
+        }
+        for refused in [
+            "text/x-handlebars-template",
+            "text/x-handlebars",
+            "text/x-template",
+            "text/ng-template",
+            "text/x-mustache",
+        ] {
+            assert!(check_content_type("<div class=x>{{name}}</div>", Some(refused)).is_err(), "{refused}");
+            assert!(check_content_type("<!DOCTYPE html><p>x", Some(refused)).is_ok(), "{refused}");
+        }
+        assert!(check_content_type("<html><p>x", Some("binary/octet-stream")).is_ok());
     }
 
     #[test]
