@@ -4,13 +4,34 @@
 use super::page_file::begins_page;
 
 /// The first bytes of unsupported formats, and their names with advice.
-const BEGINNINGS: [(&[u8], &str); 17] = [
+const BEGINNINGS: [(&[u8], &str); 32] = [
     (
         b"PAR1",
         "Parquet from a pipe or compressed as a whole, which cannot be read because its index is at the end (name the plain file)",
     ),
     (b"PARE", "encrypted Parquet"),
     (b"ARROW1", "Arrow"),
+    (
+        b"\xff\xff\xff\xff",
+        "an Arrow stream, as Hugging Face datasets save it (write it with `to_json(FILE)` or `to_parquet(FILE)`)",
+    ),
+    (b"FEA1", "Feather"),
+    (b"ORC\n", "ORC (convert it to Parquet)"),
+    (b"ORC\x0b", "ORC (convert it to Parquet)"),
+    (b"\x93NUMPY", "a NumPy array"),
+    (b"\x80\x02", PICKLE),
+    (b"\x80\x03", PICKLE),
+    (b"\x80\x04", PICKLE),
+    (b"\x80\x05", PICKLE),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office document, such as .xls (save its table as CSV)"),
+    (b"\x1f\x8b\x08", TWICE),
+    (b"\x28\xb5\x2f\xfd", TWICE),
+    (b"\x04\x22\x4d\x18", TWICE),
+    (b"]\0\0", "compressed with lzma (`xz --format=lzma -dc FILE | leitong dedup -` reads it)"),
+    (
+        b"\x1e",
+        "a JSON text sequence (`tr -d '\\036' <FILE | leitong dedup -` reads it if each record is one line)",
+    ),
     (b"Obj\x01", "Avro"),
     (b"\x89HDF\r\n", "HDF5"),
     (b"PK\x03\x04", "a ZIP archive (unpack it first)"),
@@ -27,6 +48,12 @@ const BEGINNINGS: [(&[u8], &str); 17] = [
     (b"SQLite format 3", "an SQLite database"),
 ];
 
+/// Number of bytes in which a zero byte shows that this is not text.
+const BINARY_LOOKED_AT: usize = 256;
+
+const PICKLE: &str = "a Python pickle";
+const TWICE: &str = "compressed twice (decompress it once)";
+
 /// The position of the marker in a tar archive.
 const TAR: std::ops::Range<usize> = 257..262;
 
@@ -34,6 +61,11 @@ const TAR: std::ops::Range<usize> = 257..262;
 pub(super) fn other_format(start: &[u8]) -> Option<&'static str> {
     let begins = |beginning: &[u8]| {
         let is_word = beginning.iter().all(u8::is_ascii_uppercase);
+        // ORC begins with a word as well, and goes on with bytes that are no text.
+        if beginning.starts_with(b"ORC") {
+            let head = &start[..start.len().min(BINARY_LOOKED_AT)];
+            return start.starts_with(beginning) && memchr::memchr(0, head).is_some();
+        }
         let continues = || start.get(beginning.len()).is_some_and(u8::is_ascii_graphic);
         // The names of columns may begin with the same letters.
         start.starts_with(beginning) && !(is_word && continues())
@@ -44,7 +76,18 @@ pub(super) fn other_format(start: &[u8]) -> Option<&'static str> {
     if start.get(TAR) == Some(b"ustar") {
         return Some("a tar archive (unpack it first, and name the folder)");
     }
+    if is_tf_record(start) {
+        return Some("TFRecord (write its examples as JSON lines)");
+    }
+    if is_utf16_json(start) {
+        return Some(
+            "JSON in UTF-16, as PowerShell writes it (`iconv -f UTF-16 -t UTF-8 FILE | leitong dedup -` reads it)",
+        );
+    }
     let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
+    if is_index(text) || start.starts_with(b" CDX ") {
+        return Some("an index of WARC files (give --warc-base DIR to read the records that it names)");
+    }
     if text.starts_with(b"filedesc://") {
         return Some(
             "ARC, the format before WARC (`warcio recompress FILE.arc.gz FILE.warc.gz` converts it)",
@@ -69,6 +112,38 @@ pub(super) fn other_format(start: &[u8]) -> Option<&'static str> {
     (text.starts_with(b"<?xml") && !begins_page(start)).then_some("XML")
 }
 
+/// Returns true for a record of TensorFlow: its length in 8 bytes, a checksum in 4, and not text.
+fn is_tf_record(start: &[u8]) -> bool {
+    let Some((length, _)) = start.split_first_chunk::<8>() else { return false };
+    let length = u64::from_le_bytes(*length);
+    (1..1 << 32).contains(&length) && start.len() > 12
+}
+
+/// Returns true for JSON whose characters have two bytes each, with a byte order mark or without.
+fn is_utf16_json(start: &[u8]) -> bool {
+    let text = start.strip_prefix(b"\xff\xfe").or_else(|| start.strip_prefix(b"\xfe\xff")).unwrap_or(start);
+    matches!(text, [b'{' | b'[', 0, ..] | [0, b'{' | b'[', ..])
+}
+
+/// Returns true if the first line names a record of a WARC file, in the form of CDXJ or CDX.
+fn is_index(text: &[u8]) -> bool {
+    let line = &text[..memchr::memchr(b'\n', text).unwrap_or(text.len())];
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let (Some(key), Some(time)) = (words.next(), words.next()) else { return false };
+    let is_key = key.starts_with(b"!")
+        || key == b"CDX"
+        || key.contains(&b')')
+        || key.contains(&b'/')
+        || key.contains(&b'.');
+    let is_time = time.len() >= 4 && time.iter().all(u8::is_ascii_digit);
+    let has = |name: &[u8]| memchr::memmem::find(line, name).is_some();
+    let is_cdxj = has(b"{") && has(b"\"filename\"") && has(b"\"offset\"");
+    let is_cdx = matches!(words.count(), 7..=9) && time.len() == 14;
+    (is_key && is_time && (is_cdxj || is_cdx))
+        || line.starts_with(b"CDX N b ")
+        || line.starts_with(b"!OpenWayback-CDXJ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,6 +162,25 @@ mod tests {
             (b"\xfd7zXZ\0\0", "xz"),
             (b"<?xml version=\"1.0\"?><rss>", "XML"),
             (&tar, "tar"),
+            (b"\xff\xff\xff\xff\x98\0\0\0\x10\0", "Arrow stream"),
+            (b"ORC\n\x06\x12\x04\x08\x04P\0\n8", "ORC"),
+            (b"\xc8\0\0\0\0\0\0\0abcd\n\x05", "TFRecord"),
+            (b"]\0\0\x80\0\xff\xff", "lzma"),
+            (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", ".xls"),
+            (b"\x93NUMPY\x01\0", "NumPy"),
+            (b"\x80\x04\x95\x10", "pickle"),
+            (b"\xff\xfe{\0\"\0u\0", "UTF-16"),
+            (b"\0{\0\"\0u", "UTF-16"),
+            (b"\x28\xb5\x2f\xfd\x04", "compressed twice"),
+            (b"\x1f\x8b\x08\0", "compressed twice"),
+            (b"\x1e{\"url\": 1}\n", "JSON text sequence"),
+            (
+                b"org,e)/ 2026 {\"url\":\"http://e/\",\"filename\":\"a.warc.gz\",\"offset\":\"1\"}",
+                "--warc-base",
+            ),
+            (b" CDX N b a m s k r M S V g\n", "--warc-base"),
+            (b"!OpenWayback-CDXJ 1.0\n", "--warc-base"),
+            (b"org,e)/ 20260101000000 http://e/ text/html 200 ABC - - 1 2 a.warc.gz\n", "--warc-base"),
         ] {
             assert!(other_format(start).is_some_and(|found| found.contains(name)), "{name}");
         }
@@ -98,6 +192,9 @@ mod tests {
             b"",
             b"url,text\n",
             b"PARENT,url,text\n",
+            b"ORC\nelves and orcs\n",
+            b"\xff\xfe<\0h\0t\0m\0l\0",
+            b"see example.com/ 20260101000000 for more\n",
             b"WARC/1.0\r\n",
             b"<?xml version=\"1.0\"?><!DOCTYPE html>",
         ] {
