@@ -375,7 +375,9 @@ fn check(
     check_on_disk(arguments, config)?;
     let folders: Vec<&Path> =
         arguments.table.iter().chain(&arguments.checkpoint).map(PathBuf::as_path).collect();
-    refuse_overwriting(&outputs(arguments, below), inputs, &folders)
+    let configured = arguments.decision.files(config);
+    let read: Vec<PathBuf> = inputs.iter().cloned().chain(configured).collect();
+    refuse_overwriting(&outputs(arguments, below), &read, &folders)
 }
 
 /// The table's folder and the folder of checkpoints.

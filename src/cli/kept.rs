@@ -113,6 +113,15 @@ impl Arguments {
             ("--clusters", &self.clusters),
             ("--report", &self.report),
         ])?;
+        for (option, path) in [("--keep", &self.keep), ("--drop", &self.drop)] {
+            if let Some(ending) = path.as_deref().and_then(ending_not_written) {
+                return Err(wrong(format_args!(
+                    "{option} {}: {ending} files are not written; documents are written in the format of the inputs, and \
+                     compressed if the name ends in .gz, .zst or .lz4; choose another name",
+                    path.as_deref().unwrap_or(Path::new("")).display()
+                )));
+            }
+        }
         let read_once = |path: &&PathBuf| !can_be_read_again(path);
         match inputs.iter().find(read_once) {
             Some(path) if self.copies() => Err(wrong(format_args!(
@@ -125,6 +134,22 @@ impl Arguments {
             _ => Ok(()),
         }
     }
+}
+
+/// Endings of names that promise a format or compression that is not written.
+const NOT_WRITTEN: [&str; 25] = [
+    ".xz", ".bz2", ".lzma", ".lz", ".br", ".z", ".zip", ".7z", ".rar", ".tar", ".tgz", ".arrow", ".feather",
+    ".orc", ".avro", ".npy", ".pkl", ".xls", ".xlsx", ".sqlite", ".db", ".html", ".htm", ".xml", ".pdf",
+];
+
+/// Returns the ending of a file's name that promises what is not written into it. A folder may have any name.
+fn ending_not_written(path: &Path) -> Option<&'static str> {
+    if path.is_dir() || path.to_string_lossy().ends_with('/') {
+        return None;
+    }
+    let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
+    let plain = [".gz", ".zst", ".lz4"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    NOT_WRITTEN.into_iter().find(|ending| plain.ends_with(ending))
 }
 
 /// Rejects outputs in object stores, before a folder called `s3:` is created.
@@ -172,7 +197,8 @@ impl<'a> Keeping<'a> {
         let output = |name, path: &Option<PathBuf>, is_annotated| {
             let Some(path) = path else { return Ok(None) };
             let checkpoints = folder.map(|folder| (name, folder.to_owned()));
-            let plan = Plan { path, names, forms: &forms, is_annotated, checkpoints };
+            let waits = !copies_at_once;
+            let plan = Plan { path, names, forms: &forms, is_annotated, checkpoints, waits };
             match checkpoint.and_then(|checkpoint| checkpoint.extents.get(name)) {
                 None => Output::create(plan).map(Some),
                 Some(extent) => Output::resume(plan, *extent).map(Some),

@@ -70,6 +70,21 @@ impl DecisionArguments {
     }
 }
 
+impl DecisionArguments {
+    /// Returns the files that the run reads besides its inputs: the configuration, and those that it names.
+    pub(super) fn files(&self, config: &Config) -> Vec<PathBuf> {
+        let named = [
+            &self.config,
+            &config.segment.user_dictionary,
+            &config.segment.stop_word_file,
+            &config.idf.file,
+            &config.paragraph.boilerplate_file,
+        ];
+        let concepts = config.concept_network.lexicon_files.iter();
+        named.into_iter().flatten().chain(concepts).cloned().collect()
+    }
+}
+
 /// Returns the configuration in `file`, or the default one, changed by the arguments.
 pub(super) fn config(
     file: Option<&Path>,

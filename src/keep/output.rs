@@ -60,6 +60,8 @@ pub struct Plan<'a> {
     /// The name of the output among extents, and the checkpoint folder. Set if checkpoints are made while
     /// documents are copied.
     pub checkpoints: Option<(&'static str, PathBuf)>,
+    /// True if files are opened with the first document, because the run may still be refused after its first reading.
+    pub waits: bool,
 }
 
 impl Output {
@@ -72,9 +74,12 @@ impl Output {
             std::fs::create_dir_all(plan.path)
                 .with_context(|| format!("cannot write {}", plan.path.display()))?;
         }
+        let waits = plan.waits;
         let mut output = Self::new(plan)?;
-        // Create the file even if nothing will be written to it.
-        output.switch_to(0)?;
+        if !waits {
+            // Create the file even if nothing will be written to it.
+            output.switch_to(0)?;
+        }
         Ok(output)
     }
 
@@ -93,7 +98,7 @@ impl Output {
     }
 
     fn new(plan: Plan<'_>) -> anyhow::Result<Self> {
-        let Plan { path, names, forms, is_annotated, checkpoints } = plan;
+        let Plan { path, names, forms, is_annotated, checkpoints, waits: _ } = plan;
         let files = match is_folder(path) {
             true => Files::OfInputs(files(path, names)?.into_iter().zip(forms.iter().cloned()).collect()),
             false => Files::One(forms::common(forms, path)?),
@@ -245,9 +250,11 @@ impl Output {
     /// # Errors
     /// A file cannot be written.
     pub fn finish(mut self) -> anyhow::Result<()> {
-        if let Files::OfInputs(files) = &self.files {
-            self.switch_to(files.len() - 1)?;
-        }
+        let last = match &self.files {
+            Files::OfInputs(files) => files.len() - 1,
+            Files::One(_) => 0,
+        };
+        self.switch_to(last)?;
         self.close()
     }
 
