@@ -118,21 +118,14 @@ pub(super) fn known_codings(codings: &str) -> impl DoubleEndedIterator<Item = &s
     codings.split(',').map(str::trim).filter(known)
 }
 
-/// Joins the chunks of a chunked body (RFC 9112, section 7.1). Returns the data, and true if it is complete.
-/// A body that ends too early or has a broken chunk is returned up to that point. Returns `None` if the body
-/// is not chunked.
-fn join_chunks(mut body: &[u8]) -> Option<(Vec<u8>, bool)> {
-    let mut joined = Vec::with_capacity(body.len());
-    let mut first = true;
-    loop {
-        let Some((size, rest)) = chunk_size(body) else { return (!first).then_some((joined, false)) };
-        first = false;
-        let data = &rest[..size.min(rest.len())];
-        joined.extend_from_slice(data);
-        if size == 0 || data.len() < size {
-            return Some((joined, size == 0));
-        }
-        body = rest[size..].strip_prefix(b"\r\n").unwrap_or(&rest[size..]);
+/// Removes skippable frames (RFC 8878, section 3.1.2) from the beginning of a zstd body.
+fn after_skippable_frames(mut body: &[u8]) -> &[u8] {
+    while let Some(([magic @ .., a, b, c, d], rest)) = body.split_first_chunk::<8>()
+        && matches!(magic, [0x50..=0x5f, 0x2a, 0x4d, 0x18])
+        && let Some(after) =
+            usize::try_from(u32::from_le_bytes([*a, *b, *c, *d])).ok().and_then(|bytes| rest.get(bytes..))
+    {
+        body = after;
     }
     body
 }
@@ -169,11 +162,12 @@ fn decompress(coding: &str, body: &[u8], bytes_max: usize) -> Decompressed {
             }
             decompressed => decompressed,
         },
-        "zstd" if body.starts_with(b"\x28\xb5\x2f\xfd") => {
-            let decoder = zstd::stream::read::Decoder::new(body).and_then(|mut decoder| {
-                decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
-                Ok(decoder)
-            });
+        "zstd" if after_skippable_frames(body).starts_with(b"\x28\xb5\x2f\xfd") => {
+            let decoder =
+                zstd::stream::read::Decoder::new(after_skippable_frames(body)).and_then(|mut decoder| {
+                    decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
+                    Ok(decoder)
+                });
             decoder.map_or(Decompressed::NotInThisCoding, |decoder| read_up_to(decoder, bytes_max))
         }
         _ => Decompressed::NotInThisCoding,

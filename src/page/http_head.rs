@@ -7,8 +7,11 @@
 
 use std::borrow::Cow;
 
+/// U+FEFF in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// Names of protocols in status lines, in front of a slash and a version.
-const PROTOCOLS: [&str; 7] = ["http", "icy", "spdy", "quic", "h2", "h2c", "h3"];
+const PROTOCOLS: [&str; 8] = ["http", "https", "icy", "spdy", "quic", "h2", "h2c", "h3"];
 
 /// A head, up to and including the blank line that ends it.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -23,6 +26,8 @@ pub(crate) struct Head {
     pub(super) content_codings: String,
     /// All `Transfer-Encoding` lines, joined, in lower case.
     pub(super) transfer_codings: String,
+    /// A proxy's answer to CONNECT, `200 Connection established`. The response of the server follows.
+    opens_tunnel: bool,
 }
 
 impl Head {
@@ -30,7 +35,7 @@ impl Head {
     /// `response` does not begin with a status line.
     pub(crate) fn parse_final(response: &[u8]) -> Option<Self> {
         let mut head = Self::parse(response)?;
-        while head.status.is_some_and(|status| (100..200).contains(&status))
+        while (head.status.is_some_and(|status| (100..200).contains(&status)) || head.opens_tunnel)
             && let Some(next) = Self::parse(&response[head.bytes..])
         {
             head = Self { bytes: head.bytes + next.bytes, ..next };
@@ -39,15 +44,18 @@ impl Head {
     }
 
     fn parse(response: &[u8]) -> Option<Self> {
-        let blank = response.len() - response.trim_ascii_start().len();
+        let unmarked = response.strip_prefix(BYTE_ORDER_MARK).unwrap_or(response);
+        let blank = response.len() - unmarked.trim_ascii_start().len();
         let mut at = blank;
-        let status_line = next_line(response, &mut at)?;
-        let mut head = Self { status: status(status_line)?, ..Self::default() };
+        let line_end = line_end(&response[blank..]);
+        let status_line = next_line(response, &mut at, line_end)?;
+        let opens_tunnel = is_tunnel(status_line);
+        let mut head = Self { status: status(status_line)?, opens_tunnel, ..Self::default() };
         // A header may continue on the next line, so it is parsed only when it is complete.
         let mut field: Option<(&[u8], Cow<'_, [u8]>)> = None;
         loop {
             let start = at;
-            let line = next_line(response, &mut at);
+            let line = next_line(response, &mut at, line_end);
             match (line, &mut field) {
                 // No header begins with `<`: the blank line is missing.
                 (Some([b'<', ..]), _) => at = start,
@@ -92,13 +100,37 @@ impl Head {
 }
 
 /// Returns the line at `at` without its line break, and moves `at` past it. Returns `None` at the end.
-fn next_line<'r>(response: &'r [u8], at: &mut usize) -> Option<&'r [u8]> {
+/// Lines end with `line_end`, or with CRLF if that is CR.
+fn next_line<'r>(response: &'r [u8], at: &mut usize, line_end: u8) -> Option<&'r [u8]> {
     let rest = response.get(*at..).filter(|rest| !rest.is_empty())?;
-    let end = memchr::memchr(b'\n', rest);
+    let end = memchr::memchr(line_end, rest);
     *at += end.map_or(rest.len(), |end| end + 1);
+    if line_end == b'\r' && end.is_some() && response.get(*at) == Some(&b'\n') {
+        *at += 1;
+    }
     let line = &rest[..end.unwrap_or(rest.len())];
     let ends = line.iter().rposition(|byte| *byte != b'\r').map_or(0, |last| last + 1);
     Some(&line[..ends])
+}
+
+/// Returns the byte that ends the lines of a head: CR if the status line ends with a bare CR, otherwise LF.
+fn line_end(head: &[u8]) -> u8 {
+    let status_line = memchr::memchr2(b'\r', b'\n', head).map(|end| &head[end..]);
+    let after = status_line.and_then(|rest| rest.strip_prefix(b"\r"));
+    // The next line is a header or blank, and never another CR before LF.
+    let is_bare = after.is_some_and(|after| {
+        let next = &after[..memchr::memchr2(b'\r', b'\n', after).unwrap_or(after.len())];
+        after.first() != Some(&b'\n')
+            && !after.starts_with(b"\r\n")
+            && (next.is_empty() || next.contains(&b':'))
+    });
+    if is_bare { b'\r' } else { b'\n' }
+}
+
+/// Returns true for the status line with which a proxy answers CONNECT.
+fn is_tunnel(status_line: &[u8]) -> bool {
+    let lower = status_line.to_ascii_lowercase();
+    memchr::memmem::find(&lower, b" 200 connection established").is_some()
 }
 
 /// Parses a status line. Returns its code, `Some(None)` if it has no code, or `None` if it is not a status
@@ -110,10 +142,18 @@ fn status(line: &[u8]) -> Option<Option<u32>> {
         Some(slash) => (&protocol[..slash], Some(&protocol[slash + 1..])),
         None => (&protocol[..], None),
     };
-    if !PROTOCOLS.iter().any(|known| known.as_bytes() == name) {
+    // Some crawlers leave out the slash, as in `HTTP2 404`.
+    let is_digit = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+    let without_version = &name[..name.iter().rposition(|byte| !is_digit(byte)).map_or(0, |last| last + 1)];
+    if !PROTOCOLS.iter().any(|known| known.as_bytes() == name || known.as_bytes() == without_version) {
         return None;
     }
-    let digits = words.next().and_then(|word| word.first_chunk::<3>().map(|digits| (digits, word.get(3))));
+    // As in `HTTP/ 1.1 404`.
+    let mut word = words.next();
+    if word.is_some_and(|word| word.iter().all(is_digit) && (word.len() == 1 || word.contains(&b'.'))) {
+        word = words.next();
+    }
+    let digits = word.and_then(|word| word.first_chunk::<3>().map(|digits| (digits, word.get(3))));
     let code = digits.filter(|(digits, next)| {
         digits.iter().all(u8::is_ascii_digit) && !next.is_some_and(u8::is_ascii_digit)
     });
@@ -148,6 +188,14 @@ mod tests {
             ("http/1.1 404 not found", Some(404)),
             ("ICY 404 OK", Some(404)),
             ("HTTP 404", Some(404)),
+            ("HTTP2 404", Some(404)),
+            ("HTTP1.1 404 Not Found", Some(404)),
+            ("HTTP/ 1.1 404 Not Found", Some(404)),
+            ("HTTP/ 2 404", Some(404)),
+            ("HTTP 1.1 404 Not Found", Some(404)),
+            ("HTTP/ 404", Some(404)),
+            ("HTTPS/1.1 404", Some(404)),
+            ("\u{feff}HTTP/1.1 404 Not Found", Some(404)),
             ("h2 404", Some(404)),
             ("HTTP/1.1  404\tNot \0 Found", Some(404)),
             ("HTTP/1.1 404Not", Some(404)),
@@ -174,6 +222,34 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The whole head was one line, so the page had no type and its headers were text.
+    #[test]
+    fn heads_may_end_lines_with_a_bare_carriage_return() {
+        let expected = (Some(404), Some("text/html".to_owned()), "<p>body".to_owned());
+        for head in [
+            "HTTP/1.1 404 Not Found\rContent-Type: text/html\rX: a\r\r",
+            "HTTP/2 404\rContent-Type: text/html\r\r\n",
+        ] {
+            assert_eq!(parsed(head), expected, "{head:?}");
+        }
+        assert_eq!(parsed("HTTP/1.1 404\r\r").0, Some(404));
+    }
+
+    /// A proxy's answer to CONNECT was taken for the response, so that errors were pages.
+    #[test]
+    fn the_answer_of_a_proxy_is_skipped() {
+        let last = "HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\n\r\n";
+        for answer in [
+            "HTTP/1.1 200 Connection established\r\n\r\n",
+            "HTTP/1.0 200 Connection Established\r\nVia: a\r\n\r\n",
+        ] {
+            assert_eq!(parsed(&format!("{answer}{last}")).0, Some(404));
+            assert_eq!(parsed(answer).0, Some(200), "nothing follows");
+        }
+        // A page may show a response.
+        assert_eq!(parsed(&format!("HTTP/1.1 200 OK\r\n\r\n{last}")).0, Some(200));
     }
 
     #[test]
