@@ -8,6 +8,12 @@ const SHOWN_MAX: usize = 80;
 /// Maximum number of positions in a line at which its JSON is tried.
 const STARTS_MAX: usize = 4;
 
+/// Digits of the shortest time: a year.
+const TIME_DIGITS_MIN: usize = 4;
+
+/// The mark at the beginning of some files in UTF-8.
+pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// The content of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct IndexLine {
@@ -27,6 +33,8 @@ pub(super) struct IndexLine {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Columns {
     count: usize,
+    /// True if commas are between the columns, instead of spaces or tabs.
+    has_commas: bool,
     mime: Option<usize>,
     status: Option<usize>,
     length: Option<usize>,
@@ -35,19 +43,44 @@ pub(super) struct Columns {
 }
 
 /// The standard format with 11 columns: `N b a m s k r M S V g`.
-const ELEVEN: Columns =
-    Columns { count: 11, mime: Some(3), status: Some(4), length: Some(8), offset: 9, file: 10 };
+const ELEVEN: Columns = Columns {
+    count: 11,
+    has_commas: false,
+    mime: Some(3),
+    status: Some(4),
+    length: Some(8),
+    offset: 9,
+    file: 10,
+};
+/// The format with 10 columns: `N b a m s k r M V g`, or `S` instead of `M`.
+const TEN: Columns = Columns {
+    count: 10,
+    has_commas: false,
+    mime: Some(3),
+    status: Some(4),
+    length: Some(7),
+    offset: 8,
+    file: 9,
+};
 /// The standard format with 9 columns: `N b a m s k r V g`.
-const NINE: Columns = Columns { count: 9, mime: Some(3), status: Some(4), length: None, offset: 7, file: 8 };
+const NINE: Columns =
+    Columns { count: 9, has_commas: false, mime: Some(3), status: Some(4), length: None, offset: 7, file: 8 };
 
 impl Columns {
-    /// Parses the first line of a CDX file, ` CDX N b a …`. Returns `None` if it is not such a line.
+    /// Parses a line that names the columns of a CDX file, ` CDX N b a …`. Returns `None` if it is not such a line.
     pub(super) fn parse_header(line: &str) -> Option<Result<Self, String>> {
-        let letters: Vec<&str> = line.strip_prefix(" CDX ")?.split_whitespace().collect();
+        let line = line.trim_start_matches(BYTE_ORDER_MARK);
+        let names = line.strip_prefix([' ', '\t', ',']).unwrap_or(line).strip_prefix("CDX")?;
+        // The character before the names is also between the columns.
+        let has_commas = names.starts_with(',');
+        let names = names.strip_prefix([' ', '\t', ','])?;
+        let letters: Vec<&str> =
+            names.split([' ', '\t', ',']).map(str::trim).filter(|name| !name.is_empty()).collect();
         let at = |letter: &str| letters.iter().position(|found| *found == letter);
         Some(match (at("V").or_else(|| at("v")), at("g")) {
             (Some(offset), Some(file)) => Ok(Self {
                 count: letters.len(),
+                has_commas,
                 mime: at("m"),
                 status: at("s"),
                 length: at("S"),
@@ -92,17 +125,27 @@ impl IndexLine {
     }
 
     fn from_columns(line: &str, columns: Option<Columns>) -> Result<Self, String> {
-        let values: Vec<&str> = line.split(' ').filter(|value| !value.is_empty()).collect();
+        let by_spaces =
+            || line.split([' ', '\t', '\r']).filter(|value| !value.is_empty()).collect::<Vec<_>>();
+        let by_commas = || line.split(',').map(str::trim).collect::<Vec<_>>();
+        let standard = |count| [NINE, TEN, ELEVEN].into_iter().find(|columns| columns.count == count);
+        let mut values =
+            if columns.is_some_and(|columns| columns.has_commas) { by_commas() } else { by_spaces() };
+        if columns.is_none() && values.len() == 1 {
+            values = by_commas();
+        }
         let columns = match (columns, values.len()) {
             (Some(columns), count) if columns.count == count => columns,
-            (None, 11) => ELEVEN,
-            (None, 9) => NINE,
+            // Keys and urls may have commas. The needed columns are behind them.
+            (Some(columns), count) if columns.has_commas && columns.count < count => {
+                values.drain(..count - columns.count);
+                columns
+            }
             (Some(columns), count) => {
                 return Err(format!("{count} columns, but the header has {}", columns.count));
             }
-            (None, count) => {
-                return Err(format!("not CDXJ, and not CDX: {count} columns, but CDX has 9 or 11"));
-            }
+            (None, count) => standard(count)
+                .ok_or_else(|| format!("not CDXJ, and not CDX: {count} columns, but CDX has 9 to 11"))?,
         };
         let value = |at: Option<usize>| values.get(at?).filter(|value| **value != "-");
         Ok(Self {
@@ -120,7 +163,17 @@ impl IndexLine {
 fn json_of(line: &str) -> Option<Result<Map<String, Value>, String>> {
     let braces = line.match_indices('{').map(|(at, _)| at);
     let starts = braces.filter(|at| line[..*at].chars().next_back().is_none_or(char::is_whitespace));
-    let mut parsed = starts.take(STARTS_MAX).map(|at| serde_json::from_str(&line[at..]));
+    // The time is before the object, and hardly ever before a brace of the key.
+    let is_after_time = |at: &usize| {
+        let word = line[..*at].split_whitespace().next_back().unwrap_or_default();
+        word.len() >= TIME_DIGITS_MIN && word.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let mut parsed = starts
+        .clone()
+        .filter(is_after_time)
+        .take(1)
+        .chain(starts.take(STARTS_MAX))
+        .map(|at| serde_json::from_str(&line[at..]));
     let first = parsed.next()?.map_err(|error| format!("not CDXJ ({error})"));
     Some(first.or_else(|problem| parsed.find_map(Result::ok).ok_or(problem)))
 }
@@ -174,6 +227,38 @@ mod tests {
         assert_eq!(IndexLine::parse(json, None).map(|line| line.offset), Ok(567));
     }
 
+    /// Such lines named no record.
+    #[test]
+    fn lines_with_many_braces_or_other_delimiters_name_their_record() {
+        let json = r#"{"filename": "a.warc.gz", "offset": "567"}"#;
+        let line = ["example)/a", &" {".repeat(9), " 20260101000000 ", json].concat();
+        let line = IndexLine::parse(&line, None).expect("a line");
+        assert_eq!((line.file.as_str(), line.offset), ("a.warc.gz", 567));
+        let columns = |header: &str| Columns::parse_header(header).map(|columns| columns.expect("a header"));
+        for (header, line, length) in [
+            ("", "k 2026 u text/html 200 ABC - - 567 f.warc", None),
+            ("", "k 2026 u text/html 200 ABC - 12 567 f.warc", Some(12)),
+            ("", "k\t2026\tu\ttext/html\t200\tABC\t-\t567\tf.warc", None),
+            ("", "k,2026,u,text/html,200,ABC,-,567,f.warc", None),
+            (
+                ",CDX,N,b,a,m,s,k,r,S,V,g",
+                "org,example)/a,2026,http://example.org/a,text/html,200,ABC,-,12,567,f.warc",
+                Some(12),
+            ),
+            (
+                "\tCDX\tN\tb\ta\tm\ts\tk\tr\tS\tV\tg",
+                "k\t2026\tu\ttext/html\t200\tABC\t-\t12\t567\tf.warc",
+                Some(12),
+            ),
+            ("\u{feff} CDX N b a m s k r V g", "k 2026 u text/html 200 ABC - 567 f.warc", None),
+            ("CDX N b a m s k r V g", "k 2026 u text/html 200 ABC - 567 f.warc", None),
+        ] {
+            let found = IndexLine::parse(line, columns(header)).expect(line);
+            assert_eq!((found.file.as_str(), found.offset, found.length), ("f.warc", 567, length), "{line}");
+            assert_eq!((found.status, found.mime.as_deref()), (Some(200), Some("text/html")), "{line}");
+        }
+    }
+
     #[test]
     fn a_header_may_name_other_columns() {
         let columns = Columns::parse_header(" CDX b a V g S").expect("a header").expect("enough");
@@ -189,7 +274,7 @@ mod tests {
             ("key 2026 {\"offset\": 1}", "no filename"),
             ("key 2026 {\"filename\": \"a\", \"offset\": \"x\"}", "no offset"),
             ("key 2026 {", "not CDXJ"),
-            ("a b c", "3 columns, but CDX has 9 or 11"),
+            ("a b c", "3 columns, but CDX has 9 to 11"),
             ("k t u m s d r - 12 x f", "an offset that is not a number"),
         ] {
             let problem = IndexLine::parse(line, None).expect_err("no record");

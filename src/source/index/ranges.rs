@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use flate2::bufread::GzDecoder;
 
-use super::line::{Columns, IndexLine};
+use super::line::{BYTE_ORDER_MARK, Columns, IndexLine};
 use super::{Missing, WarcBase};
 use crate::page::config::PageConfig;
 use crate::page::mapping::Mapping;
@@ -130,10 +130,13 @@ impl Ranges {
 
     /// Parses a line. Returns `None` if it should be skipped.
     fn index_line(&mut self, text: &str) -> Result<Option<IndexLine>, FramingError> {
-        if text.trim().is_empty() {
+        let text = text.trim_start_matches(BYTE_ORDER_MARK);
+        // Lines of metadata, such as `!OpenWayback-CDXJ 1.0`.
+        if text.trim().is_empty() || text.starts_with('!') {
             return Ok(None);
         }
-        if let Some(columns) = Columns::parse_header(text).filter(|_| self.line == 1) {
+        // Indexes are often put together from several.
+        if let Some(columns) = Columns::parse_header(text) {
             self.columns = Some(columns.map_err(FramingError::BrokenIndex)?);
             return Ok(None);
         }
