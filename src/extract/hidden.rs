@@ -56,13 +56,15 @@ pub(super) fn belonging(html: &str, tree: &Tree, chosen: &[u32]) -> Vec<u32> {
     if tree.hidden.is_empty() {
         return Vec::new();
     }
-    let is_shown = copies(html, tree);
-    let is_candidate = |hidden: &&Hidden| {
-        hidden.counts.bytes >= PROSE_BYTES && is_punctuated(&hidden.counts) && !is_shown(hidden)
-    };
-    let candidates = || tree.hidden.iter().filter(is_candidate);
+    let is_prose = |hidden: &&Hidden| hidden.counts.bytes >= PROSE_BYTES && is_punctuated(&hidden.counts);
+    let mut candidates: Vec<&Hidden> = tree.hidden.iter().filter(is_prose).collect();
+    // All of the page's text is hashed for this, which most pages do not need.
+    if !candidates.is_empty() {
+        let is_shown = copies(html, tree);
+        candidates.retain(|hidden| !is_shown(hidden));
+    }
     let all: u64 =
-        visible_prose(tree) + candidates().map(|hidden| u64::from(hidden.counts.bytes)).sum::<u64>();
+        visible_prose(tree) + candidates.iter().map(|hidden| u64::from(hidden.counts.bytes)).sum::<u64>();
     let last = last_descendants(tree);
     let belongs = |hidden: &Hidden| {
         let (bytes, names) = (u64::from(hidden.counts.bytes), hidden.hints & OUT);
@@ -74,7 +76,8 @@ pub(super) fn belonging(html: &str, tree: &Tree, chosen: &[u32]) -> Vec<u32> {
             && !asks_for_consent(html, hidden);
         is_most || ((names == 0 || is_misnamed) && is_next_to_text(tree, &last, chosen, hidden))
     };
-    let mut found: Vec<u32> = candidates().filter(|hidden| belongs(hidden)).map(|hidden| hidden.at).collect();
+    let mut found: Vec<u32> =
+        candidates.into_iter().filter(|hidden| belongs(hidden)).map(|hidden| hidden.at).collect();
     found.extend(short_sections(tree, &last, chosen, all));
     found.sort_unstable();
     found.dedup();

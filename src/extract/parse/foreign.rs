@@ -8,7 +8,7 @@
 use crate::extract::ExtractError;
 use crate::extract::parse::Builder;
 use crate::extract::parse::scan::Attributes;
-use crate::extract::parse::stack::{Open, open};
+use crate::extract::parse::stack::open;
 use crate::extract::parse::tag::Tag;
 
 impl Builder<'_> {
@@ -49,15 +49,7 @@ impl Builder<'_> {
         if is_integration_point(tag) {
             features |= open::INTEGRATION;
         }
-        let position = self.position() + 1;
-        self.push_open(Open {
-            tag,
-            features,
-            node: self.node,
-            same_tag: self.last(tag),
-            scope: self.scope,
-            block: self.block_position,
-        });
+        let position = self.push_open(tag, features);
         if features & open::INTEGRATION != 0 {
             self.scope = position;
         }

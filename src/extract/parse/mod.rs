@@ -286,15 +286,7 @@ impl<'a> Builder<'a> {
         if self.inside.skipped == 0 && features & open::SKIPPED == 0 && !is_block {
             self.mark_element(tag, attributes, true);
         }
-        let position = self.position() + 1;
-        self.push_open(Open {
-            tag,
-            features,
-            node: self.node,
-            same_tag: self.last(tag),
-            scope: self.scope,
-            block: self.block_position,
-        });
+        let position = self.push_open(tag, features);
         if tag.is(flag::SCOPE) {
             self.scope = position;
         }
@@ -354,10 +346,19 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn push_open(&mut self, element: Open) {
-        self.stack.last[element.tag as usize] = self.position() + 1;
-        self.stack.elements.push(element);
-        self.inside.change(element.features, 1);
+    /// Opens an element, and returns its position in the stack.
+    fn push_open(&mut self, tag: Tag, features: u8) -> u32 {
+        let position = self.position() + 1;
+        self.stack.elements.push(Open {
+            tag,
+            features,
+            node: self.node,
+            same_tag: std::mem::replace(&mut self.stack.last[tag as usize], position),
+            scope: self.scope,
+            block: self.block_position,
+        });
+        self.inside.change(features, 1);
+        position
     }
 
     /// Adds a node, and says what its names say.
