@@ -1,6 +1,7 @@
 //! Points for and against a wall, added up over a page.
 
 use crate::extract::walls::Wall;
+use crate::extract::walls::meanings::{self, Sentence};
 use crate::extract::walls::phrases::{self, Found, Strength};
 
 /// Where a text stands.
@@ -44,6 +45,15 @@ const CONSENT_LINK_BYTES_MAX: u64 = 400;
 /// Bytes up to which a block can be filled by phrases: a heading or a line.
 const FILLED_BYTES_MAX: usize = 160;
 
+/// Bytes up to which a block can be filled by sentences that mean a wall, and those of other text in it.
+const MEANT_BYTES_MAX: usize = 600;
+const MEANT_OTHER_BYTES_MAX: u32 = 80;
+/// Blocks with such sentences that count.
+const MEANT_MAX: u32 = 2;
+
+/// Bytes of a sentence that two of the meanings of a wall speak for.
+const PART_CREDIT: u32 = 60;
+
 /// Bytes of other text from which on a page is no wall.
 const OTHER_BYTES_MAX: u32 = 600;
 /// The same where nothing has told a wall yet: a wall begins with what it has to say.
@@ -57,6 +67,8 @@ const BEGIN_BYTES_MAX: u32 = 80;
 struct Sum {
     title: u32,
     strong: u32,
+    /// Blocks with a sentence that means such a wall.
+    meant: u32,
     filled: u32,
     /// Phrases beyond the first in the blocks that they fill.
     more: u32,
@@ -68,7 +80,7 @@ struct Sum {
 impl Sum {
     fn points(&self) -> u32 {
         self.title
-            + self.strong.min(STRONG_MAX) * STRONG_POINTS
+            + (self.strong + self.meant.min(MEANT_MAX)).min(STRONG_MAX) * STRONG_POINTS
             + self.filled.min(FILLED_MAX) * FILLED_POINTS
             + self.more.min(MORE_MAX)
             + self.weak.min(WEAK_MAX)
@@ -80,7 +92,7 @@ impl Sum {
     /// meant. A box to log in stands on many a page.
     fn is_told(&self, wall: Wall) -> bool {
         let filled = self.filled > 0 && (wall != Wall::Login || self.password > 0);
-        self.title >= TITLE_POINTS || self.strong > 0 || self.mark > 0 || filled
+        self.title >= TITLE_POINTS || self.strong > 0 || self.meant > 0 || self.mark > 0 || filled
     }
 }
 
@@ -95,6 +107,8 @@ pub(super) struct Judge {
     links: u64,
     lower: String,
     found: Vec<Found>,
+    sentences: Vec<(usize, usize)>,
+    meant: Vec<Sentence>,
 }
 
 impl Judge {
@@ -110,6 +124,7 @@ impl Judge {
             for wall in Wall::ALL {
                 let filled = self.filled(part, wall);
                 let strong = self.strongest(wall) == Some(Strength::Strong);
+                let filled = filled || self.means(wall);
                 let points = if filled { TITLE_POINTS } else { u32::from(strong) * IN_TITLE_POINTS };
                 let sum = &mut self.sums[wall as usize];
                 sum.title = sum.title.max(points);
@@ -126,6 +141,16 @@ impl Judge {
         // What a wall says in one line comes first; below a text it is a part of it.
         let begins = self.other <= BEGIN_BYTES_MAX;
         let filled = Wall::ALL.map(|wall| begins && self.filled(&lower, wall));
+        let other = others(&lower, &self.sentences, &self.found, &self.meant);
+        let is_all = lower.len() <= MEANT_BYTES_MAX && other <= MEANT_OTHER_BYTES_MAX;
+        for wall in Wall::ALL {
+            if !self.means(wall) {
+                continue;
+            }
+            let sum = &mut self.sums[wall as usize];
+            sum.meant += 1;
+            sum.filled += u32::from(begins && is_all && !filled[wall as usize] && sum.meant == 1);
+        }
         let mut found = std::mem::take(&mut self.found);
         for wall in Wall::ALL {
             let sum = &mut self.sums[wall as usize];
@@ -154,7 +179,7 @@ impl Judge {
             }
         }
         if place == Place::Block {
-            self.other += others(&lower, &found);
+            self.other += other;
         }
         found.clear();
         self.found = found;
@@ -190,7 +215,9 @@ impl Judge {
                 true => (QUOTED_POINTS_MIN, QUOTED_FACTOR),
                 false => (POINTS_MIN, 1),
             };
-            sum.is_told(wall) && points >= least && self.other * factor <= allowed(wall, points)
+            sum.is_told(wall)
+                && points >= least
+                && self.other * factor <= allowed(wall, points, sum.meant > 0)
         });
         // A page with many links is a site's own, whatever it asks consent for.
         let walls = walls.filter(|&wall| wall != Wall::Consent || self.links <= CONSENT_LINK_BYTES_MAX);
@@ -216,7 +243,15 @@ impl Judge {
         }
     }
 
+    /// Returns true if a sentence of the text that was looked at last means such a wall.
+    fn means(&self, wall: Wall) -> bool {
+        self.meant.iter().any(|sentence| sentence.wall == wall && sentence.is_whole)
+    }
+
     fn find(&mut self, lower: &str) {
+        divide(lower, &mut self.sentences);
+        self.meant.clear();
+        meanings::of(lower, &self.sentences, &mut self.meant);
         self.found.clear();
         self.found.extend(phrases::of(lower));
         // A phrase within a longer one of its kind tells nothing of its own.
@@ -263,11 +298,12 @@ impl Judge {
 }
 
 /// Bytes of sentences without a phrase that a wall with so many points may have.
-fn allowed(wall: Wall, points: u32) -> u32 {
+fn allowed(wall: Wall, points: u32, is_meant: bool) -> u32 {
     let each = match wall {
         Wall::Error | Wall::Blocked | Wall::Parked => 80,
         Wall::Region => 60,
         Wall::Login | Wall::Shell => 30,
+        Wall::Consent if is_meant => 30,
         Wall::Consent => 4,
     };
     (points - POINTS_MIN + 1) * each
@@ -275,25 +311,34 @@ fn allowed(wall: Wall, points: u32) -> u32 {
 
 /// Bytes of a text that phrases do not speak for: of each
 /// sentence, what is left behind the credit of its phrases.
-fn others(lower: &str, found: &[Found]) -> u32 {
-    let mut bytes = 0;
-    let mut from = 0;
-    let mut sentence = |from: usize, to: usize| {
+fn others(lower: &str, sentences: &[(usize, usize)], found: &[Found], meant: &[Sentence]) -> u32 {
+    let other = |&(from, to): &(usize, usize)| {
+        let here = || meant.iter().filter(|sentence| sentence.start == from);
+        if here().any(|sentence| sentence.is_whole) {
+            return 0;
+        }
         let inside = found.iter().filter(|one| from <= one.start && one.end <= to);
         let credit: u32 = inside.map(credit).sum();
-        bytes += weight(&lower[from..to]).saturating_sub(credit);
+        let part = if here().next().is_some() { PART_CREDIT } else { 0 };
+        weight(&lower[from..to]).saturating_sub(credit.max(part))
     };
+    sentences.iter().map(other).sum()
+}
+
+/// Cuts a text into sentences: the bounds of each, in order.
+fn divide(lower: &str, sentences: &mut Vec<(usize, usize)>) {
+    sentences.clear();
+    let mut from = 0;
     for (at, c) in lower.char_indices() {
         let next = lower[at + c.len_utf8()..].chars().next();
         let ends = matches!(c, '。' | '！' | '？' | '；' | '\n')
             || (matches!(c, '.' | '!' | '?' | '؟' | '…') && next.is_none_or(|next| !next.is_alphanumeric()));
         if ends {
-            sentence(from, at);
+            sentences.push((from, at));
             from = at + c.len_utf8();
         }
     }
-    sentence(from, lower.len());
-    bytes
+    sentences.push((from, lower.len()));
 }
 
 /// Bytes of its sentence that a phrase speaks for.

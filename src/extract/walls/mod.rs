@@ -1,9 +1,9 @@
 //! Walls: pages that have no content, only a reason why there is none.
 //!
 //! In: a page of little text, as blocks or as lines. Out: the [`Wall`] that it is, or none. A page
-//! is a wall where phrases of walls (`phrases`) stand in its title, are what a block says, or come
-//! together in its text, and next to nothing else is said: each phrase earns points, by its
-//! strength and place, and each point allows a few bytes of sentences in which no phrase stands.
+//! is a wall where phrases of walls (`phrases`), or sentences that mean the same (`meanings`), stand in
+//! its title, are what a block says, or come together in its text, and next to nothing else is said: each
+//! earns points, by its strength and place, and each point allows a few bytes of other sentences.
 //! One phrase is never enough, whatever it says, unless the page says nothing else; a text that
 //! mentions one stays content.
 //!
@@ -12,6 +12,7 @@
 //! text cost next to nothing. `docs/extraction.md` has the measurements.
 
 mod judge;
+mod meanings;
 mod phrases;
 mod source;
 
