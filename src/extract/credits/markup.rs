@@ -14,7 +14,7 @@ use crate::extract::parse::hints::{self, Hints};
 use crate::extract::parse::tag::Tag;
 use crate::extract::parse::tree::{Node, Segment, Tree};
 use crate::extract::title;
-use crate::extract::write::single_spaced;
+use crate::extract::write::{single_spaced, text_of};
 use crate::limits::SITE_NAME_BYTES_MAX;
 use crate::record::PublicationTime;
 
@@ -23,6 +23,9 @@ const SCRIPTS_MAX: usize = 8;
 
 /// Elements with an author's or a source's name that are read of a page.
 const ELEMENTS_MAX: usize = 6;
+
+/// Bytes of a block that announces a time of publication.
+const ANNOUNCED_BYTES_MAX: u32 = 100;
 
 /// Names of parts of a page whose dates are not of its text.
 const OTHER_PARTS: Hints = hints::RELATED | hints::COMMENT | hints::SIDE | hints::COPYRIGHT | hints::NAV;
@@ -70,15 +73,21 @@ impl Markup<'_> {
         top.into_iter().chain(within.map(|(_, mark)| mark)).take(ELEMENTS_MAX)
     }
 
-    /// Returns true if a marked element is of the page's text, and not of a related story, a comment or
-    /// the foot of the page: it stands round the title or where the text ends, and no part of the page in
-    /// between is another article or is named as something else.
-    fn is_of_text(&self, mark: &Mark) -> bool {
-        let Some(range) = self.range else { return false };
+    /// Returns whether a marked element stands round the title, if it is of the page's text, and not of a
+    /// related story, a comment or the foot of the page: it stands round the title or where the text ends,
+    /// and no part of the page in between is another article or is named as something else. An element that
+    /// stands elsewhere must be announced as the time of publication. Threads call their posts comments, so
+    /// that such a name does not count before the text.
+    fn place_of(&self, mark: &Mark) -> Option<bool> {
+        let range = self.range?;
         let blocks = &self.tree.blocks;
         let at = blocks.partition_point(|block| block.end_segment <= mark.segment);
-        let Some(block) = blocks.get(at).filter(|_| range.is_top(at) || range.is_within(at)) else {
-            return false;
+        let is_near = range.is_top(at) || range.is_within(at);
+        let block = blocks.get(at).filter(|_| is_near || self.is_announced(at))?;
+        let is_top = range.is_top(at) && at <= range.text().0;
+        let other = match is_top {
+            true => OTHER_PARTS & !(hints::COMMENT | hints::SIDE | hints::NAV),
+            false => OTHER_PARTS,
         };
         let (begin, end) = range.text();
         let holds_text = |node: &Node| {
@@ -87,8 +96,23 @@ impl Markup<'_> {
         };
         let around = self.tree.ancestors(block.node).map(|node| &self.tree.nodes[node as usize]);
         let mut between = around.take_while(|node| !holds_text(node));
-        !between.any(|node| {
-            matches!(node.tag, Tag::Article | Tag::Aside | Tag::Nav) || node.hints & OTHER_PARTS != 0
+        let has_links = |node: &Node| {
+            let blocks = &self.tree.blocks[node.first_block as usize..node.end_block as usize];
+            blocks.iter().any(|block| block.links > 0)
+        };
+        let is_other = between.any(|node| {
+            let other = if has_links(node) { other } else { other & !hints::RELATED };
+            matches!(node.tag, Tag::Article | Tag::Aside | Tag::Nav) || node.hints & other != 0
+        });
+        (!is_other).then_some(is_top)
+    }
+
+    /// Returns true if the block, or one of the two short ones before it, says that something was published.
+    fn is_announced(&self, at: usize) -> bool {
+        let blocks = &self.tree.blocks[at.saturating_sub(2)..=at];
+        let short = blocks.iter().filter(|block| block.counts.bytes <= ANNOUNCED_BYTES_MAX);
+        short.map(|block| text_of(self.html, self.tree, block, false).to_lowercase()).any(|text| {
+            ["publish", "posted", "发布", "發布", "发表"].iter().any(|word| text.starts_with(word))
         })
     }
 
@@ -219,13 +243,17 @@ impl Markup<'_> {
         let read = |text: &str| published::of_markup(text, known.latest);
         let of_linked = || linked.published.as_deref().and_then(read);
         let of_marks = |from: u8, to: u8| {
-            let elements =
-                self.marks(Kind::PublishedElement).into_iter().filter(|mark| self.is_of_text(mark));
-            let mut marks = self.marks(Kind::Published);
-            marks.extend(elements);
-            marks.sort_by_key(|mark| mark.rank);
-            let marks = marks.into_iter().filter(|mark| (from..to).contains(&mark.rank));
-            marks.filter_map(|mark| self.value(mark.value)).find_map(|text| read(&text))
+            let mut marks: Vec<(&Mark, bool)> =
+                self.marks(Kind::Published).into_iter().map(|mark| (mark, true)).collect();
+            let elements = self.marks(Kind::PublishedElement).into_iter();
+            marks.extend(elements.filter_map(|mark| Some((mark, self.place_of(mark)?))));
+            // The last post of a thread, too, stands where the text ends.
+            if marks.iter().any(|(_, is_top)| *is_top) {
+                marks.retain(|(_, is_top)| *is_top);
+            }
+            marks.sort_by_key(|(mark, _)| mark.rank);
+            let marks = marks.into_iter().filter(|(mark, _)| (from..to).contains(&mark.rank));
+            marks.filter_map(|(mark, _)| self.value(mark.value)).find_map(|text| read(&text))
         };
         let said = of_linked().or_else(|| of_marks(0, marks::TIME_RANK));
         let said = said.or_else(|| of_marks(marks::TIME_RANK, u8::MAX));
