@@ -20,6 +20,7 @@ mod evaluation;
 mod extract_kinds;
 mod extract_pages;
 mod extract_properties;
+mod extract_themes;
 mod figures;
 mod free_ports;
 mod hostile_api;

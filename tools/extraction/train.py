@@ -3,7 +3,7 @@
 
 usage: train.py folds WRITING FEATURES_DIR [SCORES.json]   score each fifth of the pages with weights learned on the other four
        train.py ablate WRITING FEATURES_DIR             the same with the first weighing alone, without each group of features
-       train.py write WRITING FEATURES_DIR WEIGHTS.rs   learn on all pages and write the tables
+       train.py write WRITING FEATURES_DIR WEIGHTS.bin  learn on all pages and write the tables
 
 WRITING is `alphabets` or `east-asian`: what the weights are for. Those for pages of alphabets are learned from such pages;
 those for Chinese, Japanese and Korean ones from all pages but extract_en_wcxb, since there are few of their own.
@@ -32,6 +32,7 @@ import json
 import math
 import pathlib
 import re
+import struct
 import sys
 import urllib.parse
 
@@ -65,6 +66,8 @@ SCORED = ["extract_zh_articles", "extract_en_articles", "extract_en_cleaneval", 
 # How much each set counts in learning: small sets more, hand-made templates and forums less.
 SET_WEIGHT = {"extract_zh_articles": 3.0, "extract_en_cleaneval": 2.0, "extract_en_mixed": 1.3, "pages_zh_gne": 3.0, "extract_en_wcxb": 1.0,
               "forums": 0.5, "short": 0.5, "samples": 0.5, "templates": 0.5, "sites": 0.5, "variants": 0.4, "feed": 0.2}
+# A page that names.py renamed, in one of its forms, counts this part of what the page itself counts.
+RENAMED_WEIGHT = 0.3
 # Sets made of single paragraphs of the others: features hold no words, so they may stand on either side of a fold.
 MADE = ("forums", "sites")
 DEPTH, FOLDS = 6, 5
@@ -135,8 +138,9 @@ def is_east_asian(texts):
 
 
 def load(writing, folder):
-    settings, pages, names = SETTINGS[writing], [], None
-    for features in sorted(pathlib.Path(folder).glob("*.features.jsonl")):
+    settings, pages, names, own = SETTINGS[writing], [], None, {}
+    # Renamed pages come last, since they are compared with the pages themselves.
+    for features in sorted(pathlib.Path(folder).glob("*.features.jsonl"), key=lambda path: (path.name.startswith("renamed"), path)):
         name = features.name.split(".")[0]
         source = next(p for p in (features.with_name(f"{name}.pages.jsonl.gz"), features.with_name(f"{name}.pages.jsonl")) if p.exists())
         gold = {page["id"]: page for page in lines(source) if page.get("gold_text")}
@@ -149,22 +153,73 @@ def load(writing, folder):
             east_asian = is_east_asian(row["text"])
             if writing == "alphabets" and east_asian or writing == "east-asian" and name == "extract_en_wcxb":
                 continue
-            page = dict(id=row["id"], set=name, type=gold[row["id"]].get("page_type"), scored=east_asian == (writing == "east-asian"), url=gold[row["id"]].get("url"), lang=lang, text=row["text"], gold=grams(gold[row["id"]]["gold_text"], lang))
+            of = gold[row["id"]].get("of")
+            if writing == "east-asian" and of == "extract_en_wcxb":
+                continue
+            page = dict(id=row["id"], set=name, of=of, type=gold[row["id"]].get("page_type"), scored=east_asian == (writing == "east-asian"), url=gold[row["id"]].get("url"), lang=lang, text=row["text"])
+            before = own.get(row["id"].split("~")[0]) if of else None
+            page["gold"] = before["gold"] if before else grams(gold[row["id"]]["gold_text"], lang)
+            page["words"] = before["words"] if before else words(gold[row["id"]]["gold_text"])
             page["features"] = np.array(row["features"], np.int16).reshape(len(row["text"]), len(names))
             page["credits"] = np.array([len(text.encode()) <= 70 and bool(CREDIT.match(text)) for text in row["text"]], bool)
             page["ancestor_ranges"], page["section"], page["similar"] = (np.array(row[k], int) for k in ("ancestor_ranges", "section", "similar"))
-            shares = labels(row["text"], gold[row["id"]]["gold_text"], lang)
-            page["label"] = np.minimum(shares, 1) if settings.shares else (shares > 0.5).astype(float)
-            page["words"] = words(gold[row["id"]]["gold_text"])
+            if before and before["text"] == row["text"]:
+                page["label"] = before["label"]
+            else:
+                shares = labels(row["text"], gold[row["id"]]["gold_text"], lang)
+                page["label"] = np.minimum(shares, 1) if settings.shares else (shares > 0.5).astype(float)
+            own.setdefault(row["id"], page)
             size = np.array([max(1, len(units(text, lang))) for text in row["text"]], float)
             weight = SET_WEIGHT.get("feed" if row["id"].endswith("~feed") else name, 1.0)
+            if of:
+                weight = RENAMED_WEIGHT * SET_WEIGHT.get(of, 1.0)
             page["weight"] = np.minimum(size / max(50, sum(page["gold"].values())), 1) * weight
             pages.append(page)
     group(pages)
     again = {page["id"] for page in pages if page["set"] == "extract_en_wcxb"}
     for page in pages:
         page["learned"] = page["set"] != "extract_en_mixed" or page["id"] not in again
-    return settings, names, pages
+    return settings, names, pages + misnamed(pages, names)
+
+
+# Hints that count against text, among BOILERPLATE of src/extract/parse/hints.rs (`strong` in features/block.rs).
+AGAINST = {0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 17, 18, 26, 27, 28}
+COMMENT, HINTS = 4, 31
+
+
+def misname(page, names, seed):
+    """The features of `page` if three parts of its text had one more word among their names, or one less."""
+    chance = np.random.default_rng(number(page["id"], f"misname{seed}") % 2**32)
+    features, at = page["features"].copy(), {name: column for column, name in enumerate(names)}
+    size = page["features"][:, at["Bytes"]].astype(float)
+    mass = size * (page["label"] + 0.05)
+    if mass.sum() <= 0:
+        return features
+    for block in chance.choice(len(size), 3, p=mass / mass.sum()):
+        first, end = page["ancestor_ranges"][block, chance.integers(4)]
+        chosen = np.zeros(len(size), bool)
+        chosen[first:end] = True
+        if chance.random() < 0.5:
+            chosen = page["similar"] == page["similar"][block]
+        share = size[chosen].sum() / size.sum()
+        hint = int(chance.integers(HINTS))
+        # A name of boilerplate is not trusted of a part that holds most of the text.
+        if hint in AGAINST and hint != COMMENT and share > 0.6:
+            continue
+        features[chosen, at["Hint0"] + hint] = chance.random() < 0.85
+        if hint in AGAINST:
+            features[chosen, at["NearHints"]] |= 1 << int(chance.integers(3))
+            features[chosen, at["BoilerplateCount"]] += 1
+            features[chosen, at["BoilerplateShare"]] = np.maximum(features[chosen, at["BoilerplateShare"]], int(1000 * share))
+        if hint == COMMENT:
+            features[chosen, at["InComment"]] = 1
+    return features
+
+
+def misnamed(pages, names, seed=0):
+    """Copies of the pages that are learned from, each with misleading names."""
+    real = [page for page in pages if page["set"] in SET_WEIGHT and not page["of"] and page["set"] != "variants"]
+    return [page | dict(features=misname(page, names, seed), of=page["set"], id=f"{page['id']}~misnamed", weight=page["weight"] * RENAMED_WEIGHT) for page in real]
 
 
 def group(pages):
@@ -181,7 +236,7 @@ def group(pages):
         size = 3 if len(host) > 2 and len(host[-1]) == 2 and host[-2] in ("co", "com", "org", "gov", "net", "ac", "edu") else 2
         host = ".".join(host[-size:])
         page["group"] = page["id"].split("~")[0] if host in ("", "example.test") else host
-        for gram in list(page["gold"])[:400] if page["set"] not in MADE else ():
+        for gram in list(page["gold"])[:400] if page["set"] not in MADE and not page["of"] else ():
             owners[gram].add(page["group"])
     shared = collections.Counter(pair for groups in owners.values() if 1 < len(groups) < 6 for pair in itertools.combinations(sorted(groups), 2))
     for (one, other), count in shared.items():
@@ -322,11 +377,20 @@ def interval(values, rounds=2000):
 def folds(settings, names, pages, path):
     learner, scores, by_page = Learner(settings, pages), collections.defaultdict(list), {}
     for fold in range(FOLDS):
-        models = learner.both(fold)
+        models, texts = learner.both(fold), {}
         for page in pages:
             made = page["set"] == "variants" or page["id"].endswith(("~names", "~ru", "~ar", "~ko"))
             if page["fold"] == fold and page["scored"] and not made:
-                by_page[f"{page['set']} {page['id']}"] = score(settings, page, models, names)
+                text = chosen_text(settings, page, models, names)
+                if page["of"]:
+                    # The same text is to be found whatever the names.
+                    own, kind = page["id"].split("~")
+                    same = f1(grams(text, page["lang"]), grams(texts[own], page["lang"]))
+                    scores[f"~{kind} {page['of']}"].append(score(text, page))
+                    scores[f"~{kind} same {page['of']}"].append(same)
+                    continue
+                texts[page["id"]] = text
+                by_page[f"{page['set']} {page['id']}"] = score(text, page)
                 for part in [page["set"]] + ([f"  {page['type']}"] if page["set"] == "extract_en_wcxb" else []):
                     scores[part].append(by_page[f"{page['set']} {page['id']}"])
     for name, values in sorted(scores.items()):
@@ -346,13 +410,16 @@ def ablate(settings, names, pages):
             model = learner.first(fold)
             for page in pages:
                 if page["fold"] == fold and page["scored"] and page["set"] in SCORED:
-                    scores[page["set"]].append(score(settings, page, [model], names))
+                    scores[page["set"]].append(score(chosen_text(settings, page, [model], names), page))
         print(f"without {group or 'nothing':12}", *(f"{name} {np.mean(values):.3f}" for name, values in sorted(scores.items())), flush=True)
 
 
-def score(settings, page, models, names):
-    text = "\n".join(t for t, k in zip(page["text"], choose(settings, page, models, names)) if k)
-    if page["set"] == "extract_en_wcxb":
+def chosen_text(settings, page, models, names):
+    return "\n".join(t for t, k in zip(page["text"], choose(settings, page, models, names)) if k)
+
+
+def score(text, page):
+    if "extract_en_wcxb" in (page["set"], page["of"]):
         return f1(words(text), page["words"])
     return f1(grams(text, page["lang"]), page["gold"])
 
@@ -378,25 +445,18 @@ def tables_of(model, share):
         while len(questions) < DEPTH:
             questions.append((0, 32767))
             weights += [0] * len(weights)
-        out.append(f"    Table {{ questions: {questions}, weights: {weights} }},\n")
+        out.append(b"".join(struct.pack("<Bh", *question) for question in questions) + struct.pack(f"<{2**DEPTH}h", *weights))
     return round((bias[0] if isinstance(bias, list) else bias) * share * 1000), out
 
 
 def write(writing, settings, names, pages, path):
     assert len(names) + CONTEXT_COLUMNS <= 256, "a column's number must fit a byte"
-    what = {"alphabets": "pages of alphabets", "east-asian": "pages in Chinese, Japanese and Korean"}[writing]
-    text = f'''//! Weights for {what}. Generated by `tools/extraction/train.py`; do not edit.
-//!
-//! Learned from {sum(page["learned"] for page in pages)} pages; `docs/extraction.md` says which, and
-//! what a fifth of them scores without having been learned from.
-
-use super::Table;
-'''
-    for place, which, model in zip((1, 2), ("first", "second"), Learner(settings, pages).both()):
+    text = b""
+    for model in Learner(settings, pages).both():
         bias, rows = tables(model)
-        text += f"\n/// What the {which} scoring starts from.\npub(super) const BIAS_{place}: i32 = {bias};\n"
-        text += f"\n/// The {which} scoring.\n#[rustfmt::skip]\npub(super) static TABLES_{place}: [Table; {len(rows)}] = [\n{''.join(rows)}];\n"
-    pathlib.Path(path).write_text(text)
+        text += struct.pack("<iH", bias, len(rows)) + b"".join(rows)
+    pathlib.Path(path).write_bytes(text)
+    print(f"learned from {sum(page['learned'] and not page['of'] for page in pages)} pages, and from renamed forms of them")
 
 
 if __name__ == "__main__":

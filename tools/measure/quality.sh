@@ -134,6 +134,12 @@ python3 tools/measure/quality_sets.py make "$data" "$work/sets" --part held-out 
   echo "Authors, days of publication and publishers (\`tools/measure/credits.py\` says how they are counted; [source-credits.md](source-credits.md) what they are):"
   echo
   "$python" tools/measure/credits.py "$leitong" "$data" --peers 2>/dev/null
+  echo
+  echo "### The same text in other themes"
+  echo
+  echo "Two extracted texts of one page that differs in its theme (\`tools/measure/consistency.py\` says how):"
+  echo
+  python3 tools/measure/consistency.py "$leitong" "$data"
   for variant in \
     "paper:The paper's setting (\`examples/simhash-paper.toml\`)" \
     "mixed:The same with a well-mixed hash (XXH3)" \

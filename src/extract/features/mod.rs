@@ -58,6 +58,8 @@ struct Sums {
     pub(in crate::extract) text: u32,
     /// What speaks for text less what speaks against it.
     pub(in crate::extract) balance: i32,
+    /// Blocks with a word of comment sections.
+    comments: u32,
 }
 
 /// The features of one page, with the sums that they and later steps use.
@@ -160,6 +162,11 @@ impl Features {
     /// `comments`, comment sections are not known as such.
     pub(in crate::extract) fn gather(&mut self, tree: &Tree, html: &[u8], comments: bool, names: Names) {
         self.consent.clear();
+        self.phrases.clear();
+        for block in &tree.blocks {
+            let text = source(tree, block, html);
+            self.phrases.push(if text.len() <= phrases::BYTES_MAX { phrases::of(text) } else { 0 });
+        }
         self.sum(tree);
         let mut page = Page::of(tree, html, &self.sums);
         self.consent.find(tree, html, &self.sums);
@@ -175,11 +182,6 @@ impl Features {
             *(if comment { &mut page.comment_text } else { &mut page.other_text }) += bytes;
         }
         self.group(tree, html);
-        self.phrases.clear();
-        for block in &tree.blocks {
-            let text = source(tree, block, html);
-            self.phrases.push(if text.len() <= phrases::BYTES_MAX { phrases::of(text) } else { 0 });
-        }
         self.divide(tree);
         page.count(tree, &self.similar_sums, &self.phrases);
         self.ancestor_ranges.clear();
@@ -219,7 +221,8 @@ impl Features {
         let mut sum = Sums::default();
         self.sums.push(sum);
         let mut is_apart = self.consent.in_dialogs(tree);
-        for (at, block) in tree.blocks.iter().enumerate() {
+        for (at, (block, found)) in tree.blocks.iter().zip(&self.phrases).enumerate() {
+            sum.comments += found >> phrases::COMMENT & 1;
             sum.bytes += block.counts.bytes;
             sum.linked += block.link_bytes;
             let text = is_text(block) && !is_apart(at);
@@ -238,7 +241,8 @@ impl Features {
     /// Hints of each node with those above it. Boilerplate is not trusted of a node that holds over
     /// 60 % of the best run, for its name speaks of one part (`main-with-sidebar`) or of the page's
     /// first state (`hide`); a comment section or banner is one unless it holds the page's title or
-    /// nearly all text. A dialog beside the text is none of it in any case.
+    /// nearly all text, and a comment section only if its words say so, too. A dialog beside the text is
+    /// none of it in any case.
     fn trust(&mut self, tree: &Tree, page: &Page, comments: bool, names: Names) {
         self.trusted.clear();
         self.in_comment.clear();
@@ -251,6 +255,9 @@ impl Features {
             let of_best = if from < to { self.sums[to].text - self.sums[from].text } else { 0 };
             let has_title = page.title_block.is_some_and(|title| first <= title && title < end);
             let mut doubted = if comments { hints::COMMENT } else { 0 };
+            if node.hints & hints::COMMENT != 0 && !self.speaks_of_comments(first, end) {
+                doubted |= hints::COMMENT;
+            }
             if u64::from(of_best) * 10 > u64::from(best) * 6 {
                 doubted |= (hints::BOILERPLATE | hints::HIDDEN) & !hints::COMMENT;
             }
@@ -271,6 +278,11 @@ impl Features {
             self.trusted.push(own | above);
             self.in_comment.push((own | above) & hints::COMMENT != 0);
         }
+    }
+
+    /// Returns true if a short block of these, or the one before, has a word of comment sections: "3 replies".
+    fn speaks_of_comments(&self, first: usize, end: usize) -> bool {
+        self.sums[end].comments > self.sums[first.saturating_sub(1)].comments
     }
 
     /// Groups blocks whose node and its parent are of one signature, and blocks of the same text.

@@ -227,6 +227,23 @@ const fn mix(hash: u32, byte: u8) -> u32 {
     (hash ^ byte as u32).wrapping_mul(0x0100_0193)
 }
 
+const fn hash_of(word: &str) -> u32 {
+    let (mut hash, mut at) = (SEED, 0);
+    while at < word.len() {
+        hash = mix(hash, word.as_bytes()[at]);
+        at += 1;
+    }
+    hash
+}
+
+/// Words that make the next word of their name speak of the page's layout: `no-right`, `has-sidebar`.
+const LAYOUT_WORDS: [u32; 5] =
+    [hash_of("no"), hash_of("not"), hash_of("has"), hash_of("with"), hash_of("without")];
+
+/// The two words of `sourceCode`, which names no source.
+const SOURCE_WORD: u32 = hash_of("source");
+const CODE_WORD: u32 = hash_of("code");
+
 const fn slot(hash: u32) -> usize {
     (hash ^ (hash >> 15)) as usize % SLOTS
 }
@@ -275,11 +292,23 @@ fn hints_of(hash: u32) -> Hints {
 pub(in crate::extract) fn of_names(names: &[u8], signature: &mut u32) -> Hints {
     let mut hints = 0;
     let (mut hash, mut after_small) = (SEED, false);
-    let mut end = |hash: &mut u32| {
+    // The word before within the same name, and the hints without it.
+    let (mut before, mut without_it) = (SEED, 0);
+    let mut end = |hash: &mut u32, ends_name: bool| {
         if *hash != SEED {
-            hints |= hints_of(*hash);
+            if *hash == CODE_WORD && before == SOURCE_WORD {
+                hints = without_it;
+            }
+            without_it = hints;
+            if !LAYOUT_WORDS.contains(&before) {
+                hints |= hints_of(*hash);
+            }
+            before = *hash;
             *signature = signature.rotate_left(5).wrapping_add(*hash).wrapping_mul(0x9e37_79b1);
             *hash = SEED;
+        }
+        if ends_name {
+            before = SEED;
         }
     };
     for &byte in names {
@@ -288,16 +317,16 @@ pub(in crate::extract) fn of_names(names: &[u8], signature: &mut u32) -> Hints {
             after_small = true;
         } else if byte.is_ascii_uppercase() {
             if after_small {
-                end(&mut hash);
+                end(&mut hash, false);
             }
             hash = mix(hash, byte | 0x20);
             after_small = false;
         } else {
-            end(&mut hash);
+            end(&mut hash, byte.is_ascii_whitespace());
             after_small = false;
         }
     }
-    end(&mut hash);
+    end(&mut hash, true);
     // An article about biscuits is filed under cookies.
     if hints & (POST | ARTICLE | TAGS) != 0 {
         hints &= !CONSENT;
@@ -358,6 +387,11 @@ mod tests {
         assert_eq!(of("TRS_Editor"), CONTENT | META);
         assert_eq!(of("onetrust-banner-sdk") & CONSENT, CONSENT);
         assert_eq!(of("post category-cookies") & CONSENT, 0);
+        assert_eq!(of("sourceCode"), CODE);
+        assert_eq!(of("article source-code"), ARTICLE | CODE);
+        assert_eq!(of("source code"), META | CODE);
+        assert_eq!(of("has-sidebar no-right"), 0);
+        assert_eq!(of("no right"), SIDE);
         assert_eq!(of("nonsense"), 0);
         assert_eq!(of(""), 0);
     }

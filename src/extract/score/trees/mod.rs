@@ -3,8 +3,7 @@
 //! Pages in Chinese, Japanese and Korean keep weights that were learned before there were many pages of
 //! alphabets to learn from: all learned together, teasers below short Chinese articles stayed.
 
-mod alphabets;
-mod east_asian;
+mod file;
 
 use super::writing::Writing;
 
@@ -46,23 +45,41 @@ pub(in crate::extract) struct Weights {
 
 impl Weights {
     /// The weights for pages of `writing`.
-    pub(in crate::extract) const fn of(writing: Writing) -> Self {
+    pub(in crate::extract) fn of(writing: Writing) -> Self {
         match writing {
             Writing::EastAsian => Self {
-                first: Scoring { bias: east_asian::BIAS_1, tables: &east_asian::TABLES_1 },
-                second: Scoring { bias: east_asian::BIAS_2, tables: &east_asian::TABLES_2 },
+                first: EAST_ASIAN.0,
+                second: EAST_ASIAN.1,
                 comments_min: COMMENTS_MIN_EAST_ASIAN,
                 named_out: false,
             },
             Writing::Alphabet => Self {
-                first: Scoring { bias: alphabets::BIAS_1, tables: &alphabets::TABLES_1 },
-                second: Scoring { bias: alphabets::BIAS_2, tables: &alphabets::TABLES_2 },
+                first: ALPHABETS.0,
+                second: ALPHABETS.1,
                 comments_min: COMMENTS_MIN_ALPHABET,
                 named_out: true,
             },
         }
     }
 }
+
+/// Two scorings from the file of that name.
+macro_rules! scorings {
+    ($file:literal) => {{
+        const BYTES: &[u8] = include_bytes!($file);
+        const SECOND: usize = file::end(BYTES, 0);
+        static FIRST_TABLES: [Table; file::count(BYTES, 0)] = file::tables(BYTES, 0);
+        static SECOND_TABLES: [Table; file::count(BYTES, SECOND)] = file::tables(BYTES, SECOND);
+        const { assert!(file::end(BYTES, SECOND) == BYTES.len(), "bytes are left over") };
+        (
+            Scoring { bias: file::bias(BYTES, 0), tables: &FIRST_TABLES },
+            Scoring { bias: file::bias(BYTES, SECOND), tables: &SECOND_TABLES },
+        )
+    }};
+}
+
+static ALPHABETS: (Scoring, Scoring) = scorings!("alphabets.bin");
+static EAST_ASIAN: (Scoring, Scoring) = scorings!("east_asian.bin");
 
 /// On pages that were not learned from, sections that people left out of the text had .46
 /// to .75 in two runs, posts of forums and weblogs that they kept .80 to .96.
