@@ -47,7 +47,9 @@ const FILLED_BYTES_MAX: usize = 160;
 
 /// Bytes up to which a block can be filled by sentences that mean a wall, and those of other text in it.
 const MEANT_BYTES_MAX: usize = 600;
-const MEANT_OTHER_BYTES_MAX: u32 = 80;
+const MEANT_OTHER_BYTES_MAX: u32 = 40;
+/// The same in questions for consent, which say what cookies are for.
+const CONSENT_OTHER_BYTES_MAX: u32 = 80;
 /// Blocks with such sentences that count.
 const MEANT_MAX: u32 = 2;
 
@@ -142,11 +144,13 @@ impl Judge {
         let begins = self.other <= BEGIN_BYTES_MAX;
         let filled = Wall::ALL.map(|wall| begins && self.filled(&lower, wall));
         let other = others(&lower, &self.sentences, &self.found, &self.meant);
-        let is_all = lower.len() <= MEANT_BYTES_MAX && other <= MEANT_OTHER_BYTES_MAX;
         for wall in Wall::ALL {
             if !self.means(wall) {
                 continue;
             }
+            let other_max =
+                if wall == Wall::Consent { CONSENT_OTHER_BYTES_MAX } else { MEANT_OTHER_BYTES_MAX };
+            let is_all = lower.len() <= MEANT_BYTES_MAX && other <= other_max;
             let sum = &mut self.sums[wall as usize];
             sum.meant += 1;
             sum.filled += u32::from(begins && is_all && !filled[wall as usize] && sum.meant == 1);
