@@ -1,22 +1,22 @@
 //! 64-bit key → slots of the centroids entered under it.
 //!
 //! A hash of the key chooses a [`Segment`], which is a small table of its own: so no growth halts
-//! the flow for long or needs the memory of a second index. Keys are told apart by 40 bits of their
-//! hash. Where two agree in them, a look-up gives centroids that the detector's comparison then
-//! turns down: at 100 million centroids with 17 keys each one in forty look-ups (17 · 1.7·10⁹ /
-//! 2⁴⁰). The last of these bits says whether the key is [wide](WIDE_KEY), so that a list knows how far
-//! apart by the second key is what it has to give.
+//! the flow for long or needs the memory of a second index. A segment gets 32 bits of the hash, and
+//! tells keys apart by as many of them as its entries have room for. Where two keys agree in these, a
+//! look-up gives centroids that the detector's comparison then turns down. The last of the 32 bits
+//! says whether the key is [wide](WIDE_KEY), and is always kept: a list has to know how far apart by
+//! the second key the centroids are that it gives.
 //!
 //! Cost: `leitong bench` measures look-ups, insertions and bytes a centroid.
 
-use std::hint::black_box;
-
-use super::segment::{Segment, entry};
+use super::ordered::entry;
+use super::probe;
+use super::segment::{Seconds, Segment};
 use super::{Batch, Hit, Hits, SEGMENTS, Share, spread};
 use crate::fingerprint::{SecondKey, WIDE_KEY};
 
 /// Keys that are fetched at once: their cache misses overlap.
-const AHEAD: usize = 64;
+pub(super) const AHEAD: usize = 256;
 
 /// A batch is merged into a shard if the shard has at most so many times its entries: a pass over
 /// one entry costs about a tenth of an insertion somewhere in the middle.
@@ -33,31 +33,32 @@ pub(in crate::cluster) struct KeyShard {
 
 /// Where a key stands, or is to stand.
 #[derive(Debug, Clone, Copy, Default)]
-struct Place {
-    /// Of its fingerprint in the batch.
-    number: u32,
-    /// Of the shard's segments.
-    segment: usize,
-    hash: u32,
+pub(super) struct Place {
+    /// The number of its fingerprint in the batch.
+    pub(super) number: u32,
+    /// The number of its segment among the shard's.
+    pub(super) segment: u32,
+    pub(super) hash: u32,
 }
 
 impl KeyShard {
     /// The shard of this number out of so many.
     pub(super) fn new(number: usize, shards: usize, second: Option<SecondKey>) -> Self {
         let share = Share::new(number, shards);
-        Self { share, segments: (0..share.count).map(|_| Segment::default()).collect(), second }
+        Self { share, segments: (0..share.count).map(Segment::new).collect(), second }
     }
 
     /// Adds the slots under the keys of `queries` that are this shard's;
     /// of very many under one key those alone whose second key is near.
     pub(super) fn find(&self, queries: &Batch, hits: &mut Hits<'_>) {
+        let mut probe = probe::Scratch::default();
         each_place(self.share, queries, |places| {
-            fetch(&self.segments, places);
-            for &Place { number, segment, hash } in places {
-                let segment = &self.segments[segment];
-                segment.get(hash).for_each(|slot| hits.push(Hit::new(number, slot)));
-                if let Some(overflow) = segment.overflow(hash) {
-                    overflow.find(queries.second(number), |slot| hits.push(Hit::new(number, slot)));
+            probe.find(&self.segments, places, |place, slot| hits.push(Hit::new(place.number, slot)));
+            for place in places {
+                let segment = &self.segments[place.segment as usize];
+                if let Some(overflow) = segment.overflow(place.hash) {
+                    let second = queries.second(place.number);
+                    overflow.find(second, |slot| hits.push(Hit::new(place.number, slot)));
                 }
             }
         });
@@ -72,11 +73,11 @@ impl KeyShard {
             return self.insert_all(first, batch, second_of);
         }
         let Self { share, segments, second } = self;
+        let seconds = Seconds { key: *second, of: &second_of };
         each_place(*share, batch, |places| {
-            fetch(segments, places);
+            probe::fetch(segments, places);
             for &Place { number, segment, hash } in places {
-                let slot = first.wrapping_add(number);
-                segments[segment].insert(hash, slot, *second, &second_of);
+                segments[segment as usize].insert(hash, first.wrapping_add(number), seconds);
             }
         });
     }
@@ -88,21 +89,19 @@ impl KeyShard {
         let mut entries = vec![Vec::new(); segments.len()];
         each_place(*share, batch, |places| {
             for &Place { number, segment, hash } in places {
-                entries[segment].push(entry(hash, first + number));
+                entries[segment as usize].push(entry(hash, first + number));
             }
         });
-        for (segment, mut entries) in segments.iter_mut().zip(entries) {
-            entries.sort_unstable();
-            segment.insert_all(&entries, *second, &second_of);
-        }
+        let seconds = Seconds { key: *second, of: &second_of };
+        segments.iter_mut().zip(entries).for_each(|(segment, new)| segment.insert_all(new, seconds));
     }
 
     /// Takes `slot` out from under the keys that are this shard's.
     pub(super) fn remove(&mut self, slot: u32, batch: &Batch) {
         each_place(self.share, batch, |places| {
-            fetch(&self.segments, places);
+            probe::fetch(&self.segments, places);
             for place in places {
-                self.segments[place.segment].remove(place.hash, slot, batch.second(place.number));
+                self.segments[place.segment as usize].remove(place.hash, slot, batch.second(place.number));
             }
         });
     }
@@ -147,7 +146,7 @@ fn each_place(share: Share, batch: &Batch, mut take: impl FnMut(&[Place])) {
     for (number, key) in batch.iter() {
         let hash = spread(key);
         let Some(segment) = share.own(segment(hash)) else { continue };
-        places[count] = Place { number, segment, hash: in_segment(hash, key & WIDE_KEY != 0) };
+        places[count] = Place { number, segment: segment as u32, hash: in_segment(hash, key & WIDE_KEY != 0) };
         count += 1;
         if count == AHEAD {
             take(&places);
@@ -155,13 +154,6 @@ fn each_place(share: Share, batch: &Batch, mut take: impl FnMut(&[Place])) {
         }
     }
     take(&places[..count]);
-}
-
-/// Reads these places, so that they are in the cache.
-#[inline]
-fn fetch(segments: &[Segment], places: &[Place]) {
-    let prefetch = |place: &Place| segments[place.segment].prefetch(place.hash);
-    black_box(places.iter().map(prefetch).fold(0, |all, touched| all ^ touched));
 }
 
 /// The segment that a hash belongs to.

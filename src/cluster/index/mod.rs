@@ -21,13 +21,17 @@
 mod blocks;
 mod buckets;
 mod generations;
+mod group;
 mod hamming;
 mod hits;
 mod keys;
+mod layout;
 mod masks;
 mod order;
+mod ordered;
 mod overflow;
 mod plan;
+mod probe;
 mod recent;
 mod segment;
 mod spill;

@@ -52,6 +52,11 @@ impl Overflow {
         self.slots.len()
     }
 
+    /// All slots, oldest first.
+    pub(super) fn slots(&self) -> impl Iterator<Item = u32> + '_ {
+        self.slots.iter().copied()
+    }
+
     /// Adds `slot`, the youngest. `second_distance` says how far apart the second keys of near
     /// fingerprints are at most, if there are second keys; `second_of` gives that of a slot.
     pub(super) fn push(
@@ -86,10 +91,10 @@ impl Overflow {
     }
 
     /// Takes out `slot`, the oldest, which has this second
-    /// key. Nothing happens where it is not the oldest here.
-    pub(super) fn remove(&mut self, slot: u32, second: u64) {
+    /// key; false where it is not the oldest here.
+    pub(super) fn remove(&mut self, slot: u32, second: u64) -> bool {
         if self.slots.front() != Some(&slot) {
-            return;
+            return false;
         }
         self.slots.pop_front();
         if let Some(seconds) = &mut self.seconds {
@@ -109,6 +114,7 @@ impl Overflow {
         if self.slots.len() * 4 < self.slots.capacity() {
             self.slots.shrink_to(self.slots.len() * 2);
         }
+        true
     }
 
     /// Calls `found` with the slots whose second key is near
@@ -213,7 +219,7 @@ mod tests {
         let mut overflow = Overflow::new(vec![0]);
         (1..20_000).for_each(|slot| overflow.push(slot, Some(16), &second));
         let full = overflow.bytes();
-        (0..19_999).for_each(|slot| overflow.remove(slot, second(slot)));
+        (0..19_999).for_each(|slot| assert!(overflow.remove(slot, second(slot))));
         assert!(overflow.bytes() < 200, "{} bytes", overflow.bytes());
         (20_000..39_999).for_each(|slot| overflow.push(slot, Some(16), &second));
         assert!(overflow.bytes() < full + full / 4, "{} bytes, {full} at first", overflow.bytes());

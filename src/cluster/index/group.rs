@@ -1,0 +1,197 @@
+//! A cache line of the key index: up to fourteen entries of 36 bits.
+//!
+//! ```text
+//! 14 × 32 bits: words   │ 14 × 4 bits: rests │ 4 bits: count │ 2 × 2 bits: reach
+//! ```
+//! An entry's *word* holds the slot in its lower bits and part of the tag above; its *rest* holds the
+//! upper two bits of the tag, and how many groups after its home the entry is. The *reach* of a
+//! group says how far behind it a look-up has to go: one for each half of the values that have
+//! their home here.
+
+use super::layout::Home;
+
+/// Entries in a group.
+pub(super) const GROUP: usize = 14;
+/// Groups after its home that an entry may be in.
+pub(super) const FAR: usize = 3;
+
+const COUNT_SHIFT: u32 = 56;
+const REACH_SHIFT: u32 = 60;
+/// The bits of a rest that say how many groups after its home an entry is.
+const DISTANCE: u32 = 3;
+
+/// The entries.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
+pub(super) struct Group {
+    words: [u32; GROUP],
+    rest: u64,
+}
+
+/// One entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Item {
+    /// Lower bits of the tag, and the slot.
+    pub(super) word: u32,
+    /// Upper two bits of the tag, and the distance from its home.
+    pub(super) rest: u32,
+}
+
+impl Item {
+    /// The same entry in its home.
+    pub(super) fn at_home(self) -> Self {
+        Self { rest: self.rest & !DISTANCE, ..self }
+    }
+
+    /// The number of groups between its home and its place.
+    #[inline(always)]
+    pub(super) fn distance(self) -> usize {
+        (self.rest & DISTANCE) as usize
+    }
+}
+
+impl Group {
+    /// The number of entries.
+    #[inline(always)]
+    pub(super) fn count(&self) -> u32 {
+        (self.rest >> COUNT_SHIFT & 15) as u32
+    }
+
+    /// The number of groups after this one that a look-up for `value` has to read. [`FAR`]: entries
+    /// may have found no place at all.
+    #[inline(always)]
+    pub(super) fn reach(&self, value: u32) -> usize {
+        (self.rest >> reach_shift(value) & 3) as usize
+    }
+
+    /// Raises the reach for `value` to `distance`, if it is less.
+    pub(super) fn raise_reach(&mut self, value: u32, distance: usize) {
+        if self.reach(value) < distance {
+            self.set_reach(value, distance);
+        }
+    }
+
+    /// Lowers the reach for all values to `distance`, where it is more.
+    pub(super) fn lower_reach(&mut self, distance: usize) {
+        for value in [0, 2] {
+            if self.reach(value) > distance {
+                self.set_reach(value, distance);
+            }
+        }
+    }
+
+    fn set_reach(&mut self, value: u32, distance: usize) {
+        let shift = reach_shift(value);
+        self.rest = self.rest & !(3 << shift) | (distance as u64) << shift;
+    }
+
+    /// Returns a bit for each entry whose word may be that of `home`.
+    #[inline(always)]
+    pub(super) fn candidates(&self, home: &Home, tag_mask: u32) -> u32 {
+        let mut same = 0;
+        for (number, word) in self.words.iter().enumerate() {
+            same |= u32::from((word ^ home.word) & tag_mask == 0) << number;
+        }
+        same & ((1 << self.count()) - 1)
+    }
+
+    /// Calls `found` with the words of those `candidates` that stand this far from `home`.
+    #[inline(always)]
+    pub(super) fn confirm(
+        &self,
+        mut candidates: u32,
+        home: &Home,
+        distance: usize,
+        mut found: impl FnMut(u32),
+    ) {
+        while candidates != 0 {
+            let number = candidates.trailing_zeros();
+            candidates &= candidates - 1;
+            let item = self.get(number);
+            if item.rest == home.rest | distance as u32 {
+                found(item.word);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn get(&self, number: u32) -> Item {
+        Item { word: self.words[number as usize], rest: (self.rest >> (4 * number) & 15) as u32 }
+    }
+
+    /// All entries.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Item> + '_ {
+        (0..self.count()).map(|number| self.get(number))
+    }
+
+    /// Adds an entry; false if there is no room for it.
+    #[inline(always)]
+    pub(super) fn push(&mut self, item: Item) -> bool {
+        let number = self.count();
+        if number as usize == GROUP {
+            return false;
+        }
+        self.words[number as usize] = item.word;
+        self.rest |= u64::from(item.rest) << (4 * number);
+        self.rest += 1 << COUNT_SHIFT;
+        true
+    }
+
+    /// Takes out the first entry that is `wanted`.
+    pub(super) fn take(&mut self, wanted: impl Fn(Item) -> bool) -> Option<Item> {
+        let number = (0..self.count()).find(|number| wanted(self.get(*number)))?;
+        let taken = self.get(number);
+        let last_number = self.count() - 1;
+        let last = self.get(last_number);
+        self.words[number as usize] = last.word;
+        self.rest &= !(15 << (4 * number)) & !(15 << (4 * last_number));
+        if number < last_number {
+            self.rest |= u64::from(last.rest) << (4 * number);
+        }
+        self.rest -= 1 << COUNT_SHIFT;
+        Some(taken)
+    }
+}
+
+/// Where the reach for `value` is: its second bit chooses, since the first one says whether the
+/// key is wide.
+#[inline(always)]
+fn reach_shift(value: u32) -> u32 {
+    REACH_SHIFT + (value & 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn holds_the_entries_that_a_list_holds(
+            steps in prop::collection::vec((any::<bool>(), any::<u32>(), 0..16_u32, 0..4_usize), 0..80),
+        ) {
+            let (mut group, mut list) = (Group::default(), Vec::<Item>::new());
+            let mut reach = [0; 2];
+            for (add, word, rest, distance) in steps {
+                if add {
+                    let item = Item { word, rest };
+                    prop_assert_eq!(group.push(item), list.len() < GROUP);
+                    if list.len() < GROUP {
+                        list.push(item);
+                    }
+                    group.raise_reach(word, distance);
+                    let half = &mut reach[(word & 2) as usize / 2];
+                    *half = distance.max(*half);
+                } else {
+                    let at = list.iter().position(|item| item.rest == rest);
+                    prop_assert_eq!(group.take(|item| item.rest == rest), at.map(|at| list.swap_remove(at)));
+                    group.lower_reach(distance);
+                    reach = reach.map(|reach| reach.min(distance));
+                }
+                prop_assert_eq!(group.iter().collect::<Vec<_>>(), list.clone());
+                prop_assert_eq!([group.reach(1), group.reach(2)], reach);
+            }
+        }
+    }
+}

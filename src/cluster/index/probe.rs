@@ -1,0 +1,121 @@
+//! The look-up of many keys at once.
+//!
+//! Everything that may miss the cache is read for [`AHEAD`] keys before any of it is used, in short
+//! loops without unpredictable branches: so the processor has many misses on their way at once
+//! (`docs/adr/0008-look-ups.md`). First the homes of all keys, then the groups after them and the
+//! entries without a group, for the few keys that have some there.
+
+use std::hint::black_box;
+
+use super::group::FAR;
+use super::keys::{AHEAD, Place};
+use super::layout::Home;
+use super::segment::Segment;
+
+/// The number of a place, and a distance from its home.
+type Far = (u8, u8);
+const _: () = assert!(AHEAD <= 256, "places are numbered by bytes");
+
+/// What is known of the keys that are looked up.
+#[derive(Debug)]
+pub(super) struct Scratch {
+    homes: [Home; AHEAD],
+    /// Of each home, the entries that may be of its value.
+    candidates: [u32; AHEAD],
+    /// The groups after their homes that are to be read; the last ones are never counted.
+    far: [Far; AHEAD * FAR + FAR],
+    /// The places of which entries may have found no group.
+    rest: [u8; AHEAD + 1],
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self {
+            homes: [Home::default(); AHEAD],
+            candidates: [0; AHEAD],
+            far: [(0, 0); AHEAD * FAR + FAR],
+            rest: [0; AHEAD + 1],
+        }
+    }
+}
+
+impl Scratch {
+    /// Calls `found` with the slots of each place, but for those of overflow lists.
+    #[inline]
+    pub(super) fn find(
+        &mut self,
+        segments: &[Segment],
+        places: &[Place],
+        mut found: impl FnMut(&Place, u32),
+    ) {
+        let Self { homes, candidates, .. } = self;
+        for (place, home) in places.iter().zip(&mut *homes) {
+            *home = segments[place.segment as usize].home(place.hash);
+        }
+        let homes = &homes[..places.len()];
+        let read = |(place, home): (&Place, &Home)| {
+            segments[place.segment as usize].group(home.group as usize).count()
+        };
+        black_box(places.iter().zip(homes).map(read).fold(0, |all, read| all ^ read));
+        for ((place, home), candidates) in places.iter().zip(homes).zip(&mut *candidates) {
+            *candidates = segments[place.segment as usize].candidates(home, 0);
+        }
+        let (far, rest) = self.fetch_far(segments, places);
+        let Self { homes, candidates, .. } = self;
+        for ((place, home), candidates) in places.iter().zip(&*homes).zip(&*candidates) {
+            if *candidates != 0 {
+                let segment = &segments[place.segment as usize];
+                segment.confirm(*candidates, home, 0, |slot| found(place, slot));
+            }
+        }
+        for (number, distance) in &self.far[..far] {
+            let (place, home) = (&places[*number as usize], &self.homes[*number as usize]);
+            let (segment, distance) = (&segments[place.segment as usize], *distance as usize);
+            let candidates = segment.candidates(home, distance);
+            segment.confirm(candidates, home, distance, |slot| found(place, slot));
+        }
+        for number in &self.rest[..rest] {
+            let (place, home) = (&places[*number as usize], &self.homes[*number as usize]);
+            segments[place.segment as usize].rest(home).for_each(|slot| found(place, slot));
+        }
+    }
+
+    /// Notes what is to be read besides the homes, and reads it, so that it is in the cache; the
+    /// lengths of both lists.
+    #[inline]
+    fn fetch_far(&mut self, segments: &[Segment], places: &[Place]) -> (usize, usize) {
+        let Self { homes, far, rest, .. } = self;
+        let (mut far_len, mut rest_len) = (0, 0);
+        for (number, (place, home)) in places.iter().zip(&*homes).enumerate() {
+            let group = segments[place.segment as usize].group(home.group as usize);
+            let reach = group.reach(home.value);
+            // Written whether they count or not: a branch would often be guessed wrong.
+            for distance in 0..FAR {
+                far[far_len + distance] = (number as u8, distance as u8 + 1);
+            }
+            far_len += reach;
+            rest[rest_len] = number as u8;
+            rest_len += usize::from(reach == FAR);
+        }
+        let read_far = |(number, distance): &Far| {
+            let (place, home) = (&places[*number as usize], &homes[*number as usize]);
+            segments[place.segment as usize].group(home.group as usize + *distance as usize).count()
+        };
+        black_box(far[..far_len].iter().map(read_far).fold(0, |all, read| all ^ read));
+        let read_rest = |number: &u8| {
+            segments[places[*number as usize].segment as usize].prefetch_rest(&homes[*number as usize])
+        };
+        black_box(rest[..rest_len].iter().map(read_rest).fold(0, |all, read| all ^ read));
+        (far_len, rest_len)
+    }
+}
+
+/// Reads the homes of these places, so that they are in the cache.
+#[inline]
+pub(super) fn fetch(segments: &[Segment], places: &[Place]) {
+    let read = |place: &Place| {
+        let segment = &segments[place.segment as usize];
+        segment.group(segment.home(place.hash).group as usize).count()
+    };
+    black_box(places.iter().map(read).fold(0, |all, read| all ^ read));
+}
