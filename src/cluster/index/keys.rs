@@ -146,7 +146,8 @@ fn each_place(share: Share, batch: &Batch, mut take: impl FnMut(&[Place])) {
     for (number, key) in batch.iter() {
         let hash = spread(key);
         let Some(segment) = share.own(segment(hash)) else { continue };
-        places[count] = Place { number, segment: segment as u32, hash: in_segment(hash, key & WIDE_KEY != 0) };
+        places[count] =
+            Place { number, segment: segment as u32, hash: in_segment(hash, key & WIDE_KEY != 0) };
         count += 1;
         if count == AHEAD {
             take(&places);

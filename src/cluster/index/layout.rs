@@ -96,12 +96,7 @@ impl Layout {
         let product = u64::from(value) * self.homes as u64;
         let fraction = product & ((1 << self.bits) - 1);
         let tag = fraction >> self.shift << self.slot_bits;
-        Home {
-            group: (product >> self.bits) as u32,
-            value,
-            word: tag as u32,
-            rest: (tag >> 32 << 2) as u32,
-        }
+        Home { group: (product >> self.bits) as u32, value, word: tag as u32, rest: (tag >> 32 << 2) as u32 }
     }
 
     /// The first value whose home is this group or a later one.

@@ -59,10 +59,7 @@ impl Ordered {
     pub(super) fn remove(&mut self, entry: Entry) -> bool {
         let from = self.home(hash_of(entry));
         let rest = self.entries.get(from..).unwrap_or_default();
-        let Some(at) = rest
-            .iter()
-            .take_while(|other| **other <= entry)
-            .position(|other| *other == entry)
+        let Some(at) = rest.iter().take_while(|other| **other <= entry).position(|other| *other == entry)
         else {
             return false;
         };

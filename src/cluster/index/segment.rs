@@ -84,11 +84,7 @@ impl Segment {
     }
 
     /// Enters many at once, which are younger than all others and do not wrap around.
-    pub(super) fn insert_all(
-        &mut self,
-        mut new: Vec<Entry>,
-        seconds: Seconds<'_>,
-    ) {
+    pub(super) fn insert_all(&mut self, mut new: Vec<Entry>, seconds: Seconds<'_>) {
         let slots = || new.iter().map(|entry| slot_of(*entry));
         let (Some(first), Some(last)) = (slots().min(), slots().max()) else { return };
         self.make_room(new.len(), first, last, seconds);
@@ -142,13 +138,7 @@ impl Segment {
     /// Calls `found` with the slots of those candidates in the group this far from `home` that have
     /// its value.
     #[inline(always)]
-    pub(super) fn confirm(
-        &self,
-        candidates: u32,
-        home: &Home,
-        distance: usize,
-        mut found: impl FnMut(u32),
-    ) {
+    pub(super) fn confirm(&self, candidates: u32, home: &Home, distance: usize, mut found: impl FnMut(u32)) {
         let group = &self.groups[home.group as usize + distance];
         group.confirm(candidates, home, distance, |word| found(self.layout.slot(word, self.youngest)));
     }
@@ -267,11 +257,13 @@ impl Segment {
                 self.put(&self.layout.home(value), slot_of(entry));
                 continue;
             }
-            let take = |distance: usize| self.groups[home + distance].take(|item| item.distance() == distance);
+            let take =
+                |distance: usize| self.groups[home + distance].take(|item| item.distance() == distance);
             let Some(item) = (1..=reach).rev().find_map(take) else { break };
             self.groups[home].push(item.at_home());
         }
-        let is_at = |distance: &usize| self.groups[home + distance].iter().any(|item| item.distance() == *distance);
+        let is_at =
+            |distance: &usize| self.groups[home + distance].iter().any(|item| item.distance() == *distance);
         let farthest = match self.rest_of(home) {
             Some(_) => FAR,
             None => (1..=reach).rev().find(is_at).unwrap_or(0),
@@ -299,13 +291,7 @@ impl Segment {
     }
 
     /// Makes room for so many entries, whose slots lie from `first` to `last`.
-    fn make_room(
-        &mut self,
-        count: usize,
-        first: u32,
-        last: u32,
-        seconds: Seconds<'_>,
-    ) {
+    fn make_room(&mut self, count: usize, first: u32, last: u32, seconds: Seconds<'_>) {
         if self.taken == 0 {
             self.oldest = first;
         }
@@ -331,12 +317,7 @@ impl Segment {
     }
 
     /// Enters everything anew into so many homes, with room for slots up to `youngest`.
-    fn rebuild(
-        &mut self,
-        homes: usize,
-        youngest: u32,
-        seconds: Seconds<'_>,
-    ) {
+    fn rebuild(&mut self, homes: usize, youngest: u32, seconds: Seconds<'_>) {
         let former = self.layout;
         if self.taken > 0 {
             self.oldest = self.find_oldest();
@@ -376,7 +357,8 @@ impl Segment {
 
     /// The oldest slot of an entry.
     fn find_oldest(&self) -> u32 {
-        let slots = self.groups.iter().flat_map(Group::iter).map(|item| self.layout.slot(item.word, self.youngest));
+        let slots =
+            self.groups.iter().flat_map(Group::iter).map(|item| self.layout.slot(item.word, self.youngest));
         let ages = slots.chain(self.rest.iter().map(slot_of)).map(|slot| self.youngest.wrapping_sub(slot));
         self.youngest.wrapping_sub(ages.max().unwrap_or(0))
     }
@@ -552,14 +534,18 @@ mod tests {
     #[test]
     fn lists_that_are_no_longer_told_apart_are_merged() {
         let mut segment = Segment::new(0);
-        let hashes = [0x7000_0000, 0x7000_0004, 0x7000_0001];
+        let hashes = [0x7000_0000, 0x7000_1000, 0x7000_0001];
         let all = (0..300_u32).map(|slot| (hashes[slot as usize % 3], slot));
         all.clone().for_each(|(hash, slot)| segment.insert(hash, slot, SECONDS));
         assert_eq!(segment.overflow.len(), 3);
-        let far = (1..20).map(|step| (0x1234_5678, step * 100_000_000));
+        let far = (1..20).map(|step| (0x1234_5678, step * 1_000_000));
         far.clone().for_each(|(hash, slot)| segment.insert(hash, slot, SECONDS));
         let under = |segment: &Segment, hash| segment.all(hash).len();
-        assert_eq!(hashes.map(|hash| under(&segment, hash)), [200, 200, 100], "wide keys have lists of their own");
+        assert_eq!(
+            hashes.map(|hash| under(&segment, hash)),
+            [200, 200, 100],
+            "wide keys have lists of their own"
+        );
         assert!(segment.is_sound());
         for (removed, (hash, slot)) in (1..).zip(all) {
             segment.remove(hash, slot, second(slot));
@@ -609,7 +595,8 @@ mod tests {
             }
             segment.insert(random(slot), slot, SECONDS);
             if slot == cap - 1 || slot == 4 * cap - 1 {
-                let far = segment.groups.iter().filter(|group| group.reach(0).max(group.reach(2)) > 0).count();
+                let far =
+                    segment.groups.iter().filter(|group| group.reach(0).max(group.reach(2)) > 0).count();
                 let share = far as f64 / segment.groups.len() as f64;
                 assert!(share < 0.3, "{share} of the groups have entries elsewhere at {slot}");
                 assert!(segment.rest.len() * 50 < segment.taken, "{} found no place", segment.rest.len());
