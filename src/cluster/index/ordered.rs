@@ -103,6 +103,7 @@ impl Ordered {
     }
 
     /// The number of entries.
+    #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.taken
     }
