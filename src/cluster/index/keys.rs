@@ -110,7 +110,7 @@ impl KeyShard {
     /// all segments.
     pub(super) fn insert_one(&mut self, key: u64, slot: u32) {
         let hash = spread(key);
-        self.segments[segment(hash)].insert(in_segment(hash, false), slot, None, &|_| 0);
+        self.segments[segment(hash)].insert(in_segment(hash, false), slot, Seconds { key: None, of: &|_| 0 });
     }
 
     /// Takes `slot`, the oldest, out from under one key that was [entered](Self::insert_one).
@@ -125,11 +125,16 @@ impl KeyShard {
     pub(super) fn youngest(&self, key: u64, first: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let hash = spread(key);
         let (segment, hash) = (&self.segments[segment(hash)], in_segment(hash, false));
-        if let Some(overflow) = segment.overflow(hash) {
-            return overflow.youngest_first().find(|slot| is_it(*slot));
-        }
-        let matching = segment.get(hash).filter(|slot| is_it(*slot));
-        matching.max_by_key(|slot| slot.wrapping_sub(first))
+        // Both may have slots: two hashes may have become one after the list was made.
+        let of_list = segment.overflow(hash).and_then(|list| list.youngest_first().find(|slot| is_it(*slot)));
+        let mut youngest = of_list;
+        segment.each_slot(&segment.home(hash), |slot| {
+            let age = |slot: u32| slot.wrapping_sub(first);
+            if youngest.is_none_or(|other| age(other) < age(slot)) && is_it(slot) {
+                youngest = Some(slot);
+            }
+        });
+        youngest
     }
 
     /// Bytes of memory.

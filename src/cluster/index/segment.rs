@@ -181,7 +181,7 @@ impl Segment {
     }
 
     /// Calls `found` with the slots of `home`, but for those of an overflow list.
-    fn each_slot(&self, home: &Home, mut found: impl FnMut(u32)) {
+    pub(super) fn each_slot(&self, home: &Home, mut found: impl FnMut(u32)) {
         let reach = self.groups[home.group as usize].reach(home.value);
         for distance in 0..=reach {
             self.confirm(self.candidates(home, distance), home, distance, &mut found);

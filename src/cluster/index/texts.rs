@@ -1,7 +1,7 @@
 //! Digests of texts → slots, each entered, looked up and taken out on its own, since what a text is
 //! decides before anything is compared.
 //!
-//! The same entries of 8 bytes as those of the [`keys`](super::keys), some 8.5 bytes each. A digest's
+//! The same entries as those of the [`keys`](super::keys), some 5.7 bytes each. A digest's
 //! place depends on a [`Seed`] that no page can know: pages cannot be made whose texts crowd together.
 //! Whoever looks up compares the whole digest, so nothing but time depends on the seed.
 
