@@ -160,8 +160,10 @@ impl Consent {
             let sorts = [(place::DIALOG, node.is_dialog), (place::NAMED, node.hints & hints::CONSENT != 0)];
             for (sort, (bit, is_one)) in sorts.into_iter().enumerate() {
                 if above & bit != 0 {
-                    if has_text && matches!(node.tag, Tag::Main | Tag::Article | Tag::H1) {
-                        open[sort].map(|at: usize| found[at].is_content = true);
+                    let holds_content = has_text && matches!(node.tag, Tag::Main | Tag::Article | Tag::H1);
+                    if let Some(at) = open[sort].filter(|_| holds_content) {
+                        let candidate: &mut Candidate = &mut found[at];
+                        candidate.is_content = true;
                     }
                 } else if is_one && has_text {
                     own |= bit;

@@ -347,7 +347,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Opens an element, and returns its position in the stack.
-    fn push_open(&mut self, tag: Tag, features: u8) -> u32 {
+    fn push_open(&mut self, tag: Tag, features: u16) -> u32 {
         let position = self.position() + 1;
         self.stack.elements.push(Open {
             tag,
