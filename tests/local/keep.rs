@@ -533,7 +533,7 @@ fn a_page_of_html_is_an_input_of_its_own() {
     std::fs::create_dir(folder.path().join("site")).expect("a folder");
     std::fs::copy(&page, folder.path().join("site/a.html")).expect("copied");
     let run = dedup_files(&[], &[&folder.path().join("site")]);
-    assert!(run.status == 1 && run.stderr.contains("give --url-base"), "{}", run.stderr);
+    assert!(run.status == 1 && run.stderr.contains("--url-base"), "{}", run.stderr);
     let run = dedup_files(&["--url-base", "example.com"], &[&folder.path().join("site")]);
     assert!(run.status == 2 && run.stderr.contains("must be the start of a url"), "{}", run.stderr);
 }
