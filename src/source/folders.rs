@@ -395,7 +395,7 @@ mod tests {
         let of = |pattern: &str, read| files(&[folder.path().join(pattern)], read).expect("files").files;
         assert_eq!(of("m/**/*.html", Read::Pages), [page.clone(), deep.clone()]);
         assert_eq!(of("m//./**/*.html", Read::Pages), [page.clone(), deep.clone()]);
-        assert_eq!(of("**/b.html", Read::Pages), [deep.clone()]);
+        assert_eq!(of("**/b.html", Read::Pages), std::slice::from_ref(&deep));
         assert_eq!(of("m/*/*/b.html", Read::Pages), [deep]);
         let found = files(&[folder.path().join("m/*/d.html"), page], Read::Pages).expect("files");
         assert_eq!((found.files.len(), found.passed_over), (1, 1), "a link that leads out");
