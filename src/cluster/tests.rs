@@ -524,7 +524,7 @@ fn texts_of_members_are_bounded_and_small() {
         if text == cap {
             full = bytes(&clusterer);
             let each = (full - empty) / cap as usize;
-            assert!((30..42).contains(&each), "{each} bytes a text");
+            assert!((24..40).contains(&each), "{each} bytes a text");
         }
     }
     assert!(bytes(&clusterer) < full + full / 8, "{} bytes, {full} when full", bytes(&clusterer));
