@@ -353,7 +353,13 @@ impl Clusterer {
             related => related,
         };
         let related = related.map(|(centroid, near)| self.canonical_page(centroid, near, text.digest));
-        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
+        let unexpired = Unexpired::new(
+            &self.table,
+            self.crawls.as_ref(),
+            &*self.detector,
+            self.alive.0,
+            self.expiry.centroids_max,
+        );
         let part = unexpired.part(query, &mut self.scratch);
         let part = part.map(|(centroid, near)| self.canonical_page(centroid, near, text.digest));
         let centroid = Centroid {
@@ -381,7 +387,13 @@ impl Clusterer {
 
     /// The nearest centroid of a query, of those that were `found` and of those that have come since.
     fn nearest(&mut self, query: Query<'_>, found: (&[Near], bool)) -> Option<(Centroid, Near)> {
-        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
+        let unexpired = Unexpired::new(
+            &self.table,
+            self.crawls.as_ref(),
+            &*self.detector,
+            self.alive.0,
+            self.expiry.centroids_max,
+        );
         if let Some(first) = found.0.first().filter(|first| first.is_equal()) {
             // Those that have come since are no nearer, and younger.
             let equal = unexpired.in_full(query, *first, &mut self.scratch);
@@ -390,7 +402,13 @@ impl Clusterer {
             }
         }
         let recent = self.table.find_recent(query, &*self.detector);
-        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
+        let unexpired = Unexpired::new(
+            &self.table,
+            self.crawls.as_ref(),
+            &*self.detector,
+            self.alive.0,
+            self.expiry.centroids_max,
+        );
         unexpired.nearest(query, found, recent, &mut self.scratch)
     }
 
@@ -598,11 +616,19 @@ struct Unexpired<'a> {
     detector: &'a dyn Detector,
     /// Number of the oldest one.
     first: u64,
+    /// How many texts of members count.
+    texts_max: u64,
 }
 
 impl<'a> Unexpired<'a> {
-    fn new(table: &'a Tiers, crawls: Option<&'a Crawls>, detector: &'a dyn Detector, first: u64) -> Self {
-        Self { table, crawls, detector, first }
+    fn new(
+        table: &'a Tiers,
+        crawls: Option<&'a Crawls>,
+        detector: &'a dyn Detector,
+        first: u64,
+        texts_max: u64,
+    ) -> Self {
+        Self { table, crawls, detector, first, texts_max }
     }
 
     fn has(&self, number: u64) -> bool {
@@ -625,7 +651,7 @@ impl<'a> Unexpired<'a> {
 
     /// The number of the cluster that a page whose text has this key is in, as far as memory says.
     fn cluster_of(&self, key: u128) -> Option<u64> {
-        let member = || self.table.seen.find(key, |number| self.has(number));
+        let member = || self.table.seen.find(key, self.texts_max, |number| self.has(number));
         self.table.young_text(key).filter(|number| self.has(*number)).or_else(member)
     }
 

@@ -126,11 +126,13 @@ impl Seen {
         self.forget_surplus();
     }
 
-    /// Returns the cluster of the text with this key, if `counts` is true for it.
-    pub(super) fn find(&self, key: u128, counts: impl Fn(u64) -> bool) -> Option<u64> {
+    /// Returns the cluster of the text with this key, if `counts` is true for it. At most `texts_max` texts count,
+    /// the youngest: after a restart there may be more, if the setting was lowered.
+    pub(super) fn find(&self, key: u128, texts_max: u64, counts: impl Fn(u64) -> bool) -> Option<u64> {
+        let oldest = self.end.saturating_sub(texts_max);
         let cluster_of = |slot: u32| {
             let sequence = self.first + u64::from(slot.wrapping_sub(self.first as u32));
-            let text = self.get(sequence).filter(|text| text.text().key == key)?;
+            let text = self.get(sequence).filter(|text| text.text().key == key && sequence >= oldest)?;
             Some(text.cluster)
         };
         // Of several the youngest: it was entered when the others had ceased to count.

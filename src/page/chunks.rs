@@ -43,7 +43,11 @@ fn join_once(mut body: &[u8]) -> Option<Joined> {
         let is_first = chunks == 0;
         chunks += 1;
         if size == 0 {
-            let left = after_trailers(rest);
+            let mut left = after_trailers(rest);
+            // Some end a body twice.
+            while let Some((0, _, rest)) = chunk_size(left) {
+                left = after_trailers(rest);
+            }
             match left.trim_ascii().is_empty() {
                 true => return Some(joined),
                 // A text that begins with the line `0`.
@@ -124,6 +128,7 @@ mod tests {
             ("3\r\nabc2\r\nde0\r\n\r\n", "abcde", true),
             ("3\r\nabc\r\n0\r\nX-Sum: 5\r\nX-Time: 1\r\n\r\n", "abc", true),
             ("0\r\n\r\n", "", true),
+            ("0\r\n\r\n0\r\n\r\n", "", true),
             ("3\r\nabc\r\n0\r\n\r\n2\r\nde\r\n0\r\n\r\n", "abcde", false),
             ("3\r\nabc\r\n0\r\n\r\n2\r\nde\r\n", "abcde", false),
             ("3\r\nabc\r\n0\r\n\r\nmore", "abc", false),

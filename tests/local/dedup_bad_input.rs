@@ -145,7 +145,7 @@ fn input_whose_body_has_another_name_does_not_pass_for_a_run_that_went_well() {
 fn a_file_of_another_format_is_one_dead_letter_and_not_one_a_line() {
     for (bytes, name) in [
         (&b"PAR1\x15\x04\n\n\n\n"[..], "Parquet"),
-        (b"\n <!DOCTYPE html>\n<html>\n<p>Hello\n", "HTML from a pipe"),
+        (b"\n <!DOCTYPE html>\n<html>\n<p>Hello\n", "HTML page from a pipe"),
         (b"<?xml version=\"1.0\"?>\n<urlset>\n", "XML"),
         (b"PK\x03\x04\n\n\n", "ZIP"),
     ] {

@@ -252,7 +252,7 @@ fn networks_show_what_they_are_made_of() {
     let compared =
         run(["compare", "--config", text(&lexicon), &format!("{words}#0-new"), &format!("{words}#0-dup")]);
     assert!(
-        compared.stdout.contains("made of") && compared.stdout.contains(" concepts, "),
+        compared.stdout.contains("features ") && compared.stdout.contains(" concepts, "),
         "{}",
         compared.stdout
     );

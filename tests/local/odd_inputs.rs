@@ -191,7 +191,7 @@ fn outputs_that_cannot_be_what_their_names_say_are_left_as_they_are() {
     let config = write(folder.path(), "c.toml", settings.clone());
     for file in [&config, &words] {
         let run = dedup_files(&["--config", name(&config), "--keep", name(file)], &[&input]);
-        assert!(run.status == 2 && run.stderr.contains("is an input or output already"), "{}", run.stderr);
+        assert!(run.status == 2 && run.stderr.contains("is already an input or output"), "{}", run.stderr);
     }
     assert_eq!(std::fs::read_to_string(&config).expect("a file"), settings);
     for file in ["k.jsonl.xz", "k.jsonl.bz2", "k.arrow", "k.html", "k.zip", "k.html.gz"] {

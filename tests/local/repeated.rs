@@ -163,7 +163,7 @@ fn a_repeated_run_whose_outputs_are_gone_or_printed_is_an_error() {
     fs::remove_file(path("out/kept/1.jsonl")).expect("removed");
     let again = command.run();
     assert!(
-        again.status == 1 && again.stderr.contains("--keep is not as this run left it: it has no file"),
+        again.status == 1 && again.stderr.contains("--keep was changed since: it has no file"),
         "{}",
         again.stderr
     );

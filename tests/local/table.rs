@@ -156,7 +156,7 @@ fn a_table_says_what_it_holds() {
     let table_name = table.to_str().expect("a name");
     let nothing = run(["table", "info", table_name]);
     assert_eq!(nothing.status, 1);
-    assert!(nothing.stderr.contains("there is no table"), "{}", nothing.stderr);
+    assert!(nothing.stderr.contains("has no table"), "{}", nothing.stderr);
 
     let verdicts = run(["dedup", "--table", table_name, "examples/pages.jsonl"]).verdicts();
     let founders: Vec<&Value> = verdicts.iter().filter(|verdict| verdict["kind"] == "UNIQUE").collect();
@@ -227,7 +227,7 @@ fn merged_tables_know_the_pages_of_all() {
             ["table", "merge", "--output", &all, "--clusters", &renamed, monday, tuesday, wednesday];
         let merged = run([&arguments[..], more].concat());
         assert_eq!(merged.status, 0, "{}", merged.stderr);
-        assert!(merged.stdout.starts_with("90 centroids of 3 tables; 5 clusters"), "{}", merged.stdout);
+        assert!(merged.stdout.starts_with("90 centroids from 3 tables; 5 clusters"), "{}", merged.stdout);
         assert_eq!(run(["table", "verify", &all]).status, 0);
 
         // Its centroids are those of one run, with the places that they have there.

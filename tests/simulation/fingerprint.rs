@@ -39,7 +39,7 @@ pub(crate) fn append(brokers: &mut Brokers, log_partition: usize, bytes: Vec<u8>
 }
 
 /// Of the detector `simhash`.
-const FINGERPRINT_BYTES: usize = 158;
+const FINGERPRINT_BYTES: usize = 162;
 
 /// A worker with its producer session.
 #[derive(Default)]

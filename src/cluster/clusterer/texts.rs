@@ -38,7 +38,13 @@ impl Clusterer {
         self.insert_pending();
         // A text of a cluster that has expired must not keep the look-up from the one that counts.
         self.find_alive();
-        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
+        let unexpired = Unexpired::new(
+            &self.table,
+            self.crawls.as_ref(),
+            &*self.detector,
+            self.alive.0,
+            self.expiry.centroids_max,
+        );
         let mut open: Vec<Option<u128>> = asked.iter().map(|asked| asked.map(|(_, key)| key)).collect();
         let mut by_text = vec![false; asked.len()];
         for (key, known) in open.iter_mut().zip(&mut by_text) {
@@ -63,7 +69,13 @@ impl Clusterer {
         key: u128,
         old: Option<u64>,
     ) -> Option<(Centroid, Near)> {
-        let unexpired = Unexpired::new(&self.table, self.crawls.as_ref(), &*self.detector, self.alive.0);
+        let unexpired = Unexpired::new(
+            &self.table,
+            self.crawls.as_ref(),
+            &*self.detector,
+            self.alive.0,
+            self.expiry.centroids_max,
+        );
         unexpired.with_text((query, key), old, &mut self.scratch)
     }
 
