@@ -79,7 +79,7 @@ python3 tools/measure/quality_sets.py make "$data" "$work/sets" --part held-out 
   ${LEITONG_LANGUAGES:+--languages "$LEITONG_LANGUAGES"}
 
 {
-  echo "### Default configuration: sets that had no part in its choice"
+  echo "### Default configuration: sets that it was not optimised for"
   echo
   {
     echo "$beside"
