@@ -439,7 +439,7 @@ fn pods_have_the_room_that_the_settings_ask_for() {
     let centroids = config.expiry.centroids_max as f64;
     let gib = f64::from(1 << 30);
     let mib = f64::from(1 << 20);
-    let table = 390.0 * centroids * f64::from(config.kafka.create.log_partitions);
+    let table = 370.0 * centroids * f64::from(config.kafka.create.log_partitions);
     let pages = config.pipeline.queue_bytes as f64 + f64::from(config.kafka.create.page_partitions) * mib;
     let memory = (350.0 * mib + 128.0 * mib + pages + table) / gib;
     let resources = &worker_spec(&objects)["containers"][0]["resources"];
