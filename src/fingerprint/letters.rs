@@ -1,4 +1,4 @@
-//! Text → the values of its [sketch](super::sketch): which runs of nine letters it has.
+//! Text → the values of its [sketch]: which runs of nine letters it has.
 //!
 //! Of short texts words are too coarse a measure: one that is replaced takes three shingles along,
 //! and where spaces got lost ("didn'tknow") hardly any is left. So white space and typography do not

@@ -89,6 +89,11 @@ impl Range {
         (from..self.begin + FIRST).contains(&block) && is_near
     }
 
+    /// The block of the title, or the first of the text.
+    pub(super) fn title(&self) -> usize {
+        self.title
+    }
+
     /// The first and the last block of the text.
     pub(super) fn text(&self) -> (usize, usize) {
         (self.begin, self.end)

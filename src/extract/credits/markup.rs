@@ -24,11 +24,23 @@ const SCRIPTS_MAX: usize = 8;
 /// Elements with an author's or a source's name that are read of a page.
 const ELEMENTS_MAX: usize = 6;
 
-/// Bytes of a block that announces a time of publication.
-const ANNOUNCED_BYTES_MAX: u32 = 100;
+/// Bytes of a block up to which it is a line that may announce a time of publication. A longer one is prose,
+/// whose times are those of what it tells.
+const LINE_BYTES_MAX: u32 = 100;
 
 /// Names of parts of a page whose dates are not of its text.
 const OTHER_PARTS: Hints = hints::RELATED | hints::COMMENT | hints::SIDE | hints::COPYRIGHT | hints::NAV;
+
+/// Where a marked element stands, the most trusted place first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    /// Round the title, but not before it.
+    Title,
+    /// Shortly before the title, as do today's date and the last news.
+    BeforeTitle,
+    /// Within the text or where it ends.
+    Elsewhere,
+}
 
 /// A page's markup, and where in it title and text stand.
 pub(super) struct Markup<'a> {
@@ -73,17 +85,21 @@ impl Markup<'_> {
         top.into_iter().chain(within.map(|(_, mark)| mark)).take(ELEMENTS_MAX)
     }
 
-    /// Returns whether a marked element stands round the title, if it is of the page's text, and not of a
+    /// Returns where a marked element stands, if it is of the page's text, and not of what that tells, of a
     /// related story, a comment or the foot of the page: it stands round the title or where the text ends,
     /// and no part of the page in between is another article or is named as something else. An element that
     /// stands elsewhere must be announced as the time of publication. Threads call their posts comments, so
     /// that such a name does not count before the text.
-    fn place_of(&self, mark: &Mark) -> Option<bool> {
+    fn place_of(&self, mark: &Mark) -> Option<Place> {
         let range = self.range?;
         let blocks = &self.tree.blocks;
         let at = blocks.partition_point(|block| block.end_segment <= mark.segment);
         let is_near = range.is_top(at) || range.is_within(at);
         let block = blocks.get(at).filter(|_| is_near || self.is_announced(at))?;
+        let begins = self.tree.segments.get(block.first_segment as usize)?.start;
+        if block.counts.bytes > LINE_BYTES_MAX && begins < mark.value.start {
+            return None;
+        }
         let is_top = range.is_top(at) && at <= range.text().0;
         let other = match is_top {
             true => OTHER_PARTS & !(hints::COMMENT | hints::SIDE | hints::NAV),
@@ -100,17 +116,28 @@ impl Markup<'_> {
             let blocks = &self.tree.blocks[node.first_block as usize..node.end_block as usize];
             blocks.iter().any(|block| block.links > 0)
         };
+        // Below the text, what has a link is another story, and what stands in the foot of the page is its own
+        // date, unless they say when something was published.
+        let is_below = at > end && !self.is_announced(at);
         let is_other = between.any(|node| {
-            let other = if has_links(node) { other } else { other & !hints::RELATED };
-            matches!(node.tag, Tag::Article | Tag::Aside | Tag::Nav) || node.hints & other != 0
+            let has_links = has_links(node);
+            let other = if has_links { other } else { other & !hints::RELATED };
+            matches!(node.tag, Tag::Article | Tag::Aside | Tag::Nav)
+                || node.hints & other != 0
+                || (is_below && (has_links || node.tag == Tag::Footer))
         });
-        (!is_other).then_some(is_top)
+        let place = match (is_top, at < range.title()) {
+            (true, false) => Place::Title,
+            (true, true) => Place::BeforeTitle,
+            (false, _) => Place::Elsewhere,
+        };
+        (!is_other).then_some(place)
     }
 
     /// Returns true if the block, or one of the two short ones before it, says that something was published.
     fn is_announced(&self, at: usize) -> bool {
         let blocks = &self.tree.blocks[at.saturating_sub(2)..=at];
-        let short = blocks.iter().filter(|block| block.counts.bytes <= ANNOUNCED_BYTES_MAX);
+        let short = blocks.iter().filter(|block| block.counts.bytes <= LINE_BYTES_MAX);
         short.map(|block| text_of(self.html, self.tree, block, false).to_lowercase()).any(|text| {
             ["publish", "posted", "发布", "發布", "发表"].iter().any(|word| text.starts_with(word))
         })
@@ -243,15 +270,15 @@ impl Markup<'_> {
         let read = |text: &str| published::of_markup(text, known.latest);
         let of_linked = || linked.published.as_deref().and_then(read);
         let of_marks = |from: u8, to: u8| {
-            let mut marks: Vec<(&Mark, bool)> =
-                self.marks(Kind::Published).into_iter().map(|mark| (mark, true)).collect();
+            let mut marks: Vec<(&Mark, Place)> =
+                self.marks(Kind::Published).into_iter().map(|mark| (mark, Place::Title)).collect();
             let elements = self.marks(Kind::PublishedElement).into_iter();
             marks.extend(elements.filter_map(|mark| Some((mark, self.place_of(mark)?))));
             // The last post of a thread, too, stands where the text ends.
-            if marks.iter().any(|(_, is_top)| *is_top) {
-                marks.retain(|(_, is_top)| *is_top);
+            if marks.iter().any(|(_, place)| *place != Place::Elsewhere) {
+                marks.retain(|(_, place)| *place != Place::Elsewhere);
             }
-            marks.sort_by_key(|(mark, _)| mark.rank);
+            marks.sort_by_key(|(mark, place)| (mark.rank, *place));
             let marks = marks.into_iter().filter(|(mark, _)| (from..to).contains(&mark.rank));
             marks.filter_map(|(mark, _)| self.value(mark.value)).find_map(|text| read(&text))
         };

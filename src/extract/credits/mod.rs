@@ -203,6 +203,14 @@ mod tests {
             format!(
                 "<article><h1>Ferry to stop</h1><span itemprop=datePublished datetime=2019-02-03>x</span>{TEXT}</article>"
             ),
+            format!(
+                "<div><time datetime=2026-01-01>Today</time></div><article><h1>Ferry to stop</h1><p>By Lena Orth, {time}</p>\
+                 {TEXT}</article>"
+            ),
+            format!(
+                "<div><a href=x>A storm is coming</a> <time datetime=2026-01-01>9:00</time></div><article>\
+                 <h1>Ferry to stop</h1><p>{time}</p>{TEXT}</article>"
+            ),
         ];
         let time = "<time datetime=2019-02-03>long ago</time>";
         let others = [
@@ -217,6 +225,12 @@ mod tests {
             ),
             format!("<article><h1>Ferry to stop</h1>{TEXT}</article><article><h2>Other</h2>{time}</article>"),
             format!("<aside>{time}</aside><article><h1>Ferry to stop</h1>{TEXT}</article>"),
+            format!("<article><h1>Ferry to stop</h1>{TEXT}</article><footer>{time}</footer>"),
+            format!("<article><h1>Ferry to stop</h1>{TEXT}</article><div><a href=x>Older</a> {time}</div>"),
+            format!(
+                "<article><h1>Ferry to stop</h1><p>The old ferry, which nobody in the town had loved, was taken out of \
+                 service on {time} after forty years, and sold to a museum in the capital.</p>{TEXT}</article>"
+            ),
             format!(
                 "<article><h1>Ferry to stop</h1>{TEXT}</article><div class=comment><i itemprop=datePublished \
                  datetime=2019-02-03>x</i></div>"
