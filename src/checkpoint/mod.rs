@@ -279,7 +279,7 @@ impl CheckpointDir {
     }
 
     fn remove(&self) -> anyhow::Result<()> {
-        for name in ["checkpoint.json", "decisions", "referents"] {
+        for name in ["checkpoint.json", "checkpoint.new", "decisions", "referents"] {
             match fs::remove_file(self.folder.join(name)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     return Err(error)

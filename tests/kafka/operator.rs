@@ -82,7 +82,7 @@ fn rust_log_says_what_is_logged() {
     log_with("error", "", "worker starts");
     log_with("", "worker starts", "DEBUG");
     log_with("warn,leitong::worker=info", "worker starts", "admin port:http");
-    log_with("leitong=loud", "is not used", "DEBUG");
+    log_with("leitong=loud", "is ignored", "DEBUG");
 }
 
 #[test]
