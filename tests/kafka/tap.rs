@@ -83,7 +83,9 @@ fn verdicts_of_either_format_are_shown_by_what_they_say() {
         let recent = installation.leitong(&["tap", "--from", "1h", "--to-end"]);
         assert!(recent.status == 0 && recent.stdout.lines().count() == 7, "{name}: {}", recent.stderr);
         let now = installation.leitong(&["tap", "--to-end"]);
-        assert!(now.status == 0 && now.stdout.is_empty() && now.stderr.contains("0 messages shown of 0 read"));
+        assert!(
+            now.status == 0 && now.stdout.is_empty() && now.stderr.contains("0 messages shown of 0 read")
+        );
 
         for arguments in [&["--dead-letters"][..], &["--dead-letters", "--json"]] {
             let lines = shown(&installation, arguments);
