@@ -49,7 +49,6 @@ step "Debian package" deploy/debian/package.sh "$built/leitong" "$output"
 step "image" image
 
 step "crate" crate
-step "source distribution for Python" target/tools/release/bin/maturin sdist --manifest-path python/Cargo.toml --out "$output"
 step "list of components" deploy/release/sbom.py "$output"/leitong-*-manylinux*x86_64.whl "$output"
 (cd "$output" && sha256sum -- leitong* > SHA256SUMS)
 step "done" ls -l "$output"

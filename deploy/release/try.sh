@@ -120,14 +120,6 @@ try_crate() {
   gives_the_verdicts "$target/trial/debug/leitong" dedup -
 }
 
-try_sdist() {
-  mkdir -p "$work/$what"
-  python3 -m venv "$work/$what/environment"
-  MATURIN_PEP517_ARGS="--profile dev" build_from_sources "$work/$what/environment/bin/pip" install --quiet \
-    --disable-pip-version-check --no-cache-dir "$(file 'leitong-[0-9]*[0-9].tar.gz')"
-  gives_the_verdicts "$work/$what/environment/bin/leitong" dedup -
-}
-
 try_image() {
   local name
   # Podman 4 reads compressed archives of its own form only.
@@ -148,7 +140,7 @@ print(f"sbom: {len(names)} components")
 PYTHON
 }
 
-[ $# != 0 ] || set -- sums static static_arm64 wheel wheel_arm64 debian crate sdist image sbom
+[ $# != 0 ] || set -- sums static static_arm64 wheel wheel_arm64 debian crate image sbom
 for what; do
   (try_"$what")
 done

@@ -211,7 +211,7 @@ fn what_pages_of_a_site_share_is_listed_wherever_its_pages_are_read() {
     assert!(about.contains("10 pages of forms.TEST") && notice.contains("转载请注明出处"), "{lines:?}");
     let elsewhere = installation.leitong(&["boilerplate", "site", "none.test", "--from", "beginning"]);
     assert_eq!(elsewhere.status, 1, "{}", elsewhere.stderr);
-    assert!(elsewhere.stderr.contains("0 pages of \"none.test\""), "{}", elsewhere.stderr);
+    assert!(elsewhere.stderr.contains("0 page(s) of \"none.test\""), "{}", elsewhere.stderr);
 }
 
 #[test]

@@ -269,7 +269,9 @@ fn saved_tables_go_from_version_to_version() {
             if !alike {
                 let refused = went_on(&table);
                 assert_eq!((refused.status, refused.stdout.as_str()), (1, ""));
-                assert!(refused.stderr.contains("made with other settings"), "{}", refused.stderr);
+                // A former version does not read the format that texts already seen need.
+                let reasons = ["made with other settings", "newer"];
+                assert!(reasons.iter().any(|why| refused.stderr.contains(why)), "{}", refused.stderr);
                 let after = std::fs::read(Path::new(&table).join("centroids.leitong")).expect("a table");
                 assert_eq!(before, after, "left as it is");
                 continue;
