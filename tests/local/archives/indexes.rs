@@ -129,7 +129,7 @@ fn what_an_index_has_wrong_costs_only_itself() {
         (line(file, offset, length - 9), "the compressed record is broken"),
         (line(file, offset, 1 << 40), "page.bytes_max"),
         ("key 2026 {\"offset\": 1}\n".to_owned(), "no filename"),
-        ("neither\n".to_owned(), "1 columns, but CDX has 9 or 11"),
+        ("neither\n".to_owned(), "1 columns, but CDX has 9 to 11"),
     ];
     let index = wrong.iter().map(|(line, _)| line.as_str()).collect::<String>() + &cdxj;
     let index = write(folder.path(), "index.cdxj", index);
